@@ -1,0 +1,1 @@
+//! Record to verdicts: can this be believed.

@@ -1,0 +1,1 @@
+//! The order of things: stage, warm up, measure, probe, record.

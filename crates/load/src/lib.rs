@@ -1,0 +1,1 @@
+//! The load engine: sends requests and times them.

@@ -1,0 +1,247 @@
+//! The nouns of a plan as ready values: nothing optional that a trial needs, no state that
+//! contradicts another. `file` reads them from TOML; this module knows nothing of TOML.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What to run: contenders times workloads times loads, several rounds of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Name shown in titles and used for the default result folder.
+    pub name: String,
+    /// One or two sentences for the reader of a report.
+    pub description: String,
+    /// How often each trial is repeated with a fresh server. At least 1.
+    pub rounds: u32,
+    /// Seed of the order of trials and of every open-loop schedule.
+    pub seed: u64,
+    /// Pause between the end of one trial and the start of the next.
+    pub rest: Duration,
+    /// Processors given to each role.
+    pub pinning: Pinning,
+    /// The built-in servers measured beside the contenders.
+    pub references: References,
+    /// What is compared, in the order of the file.
+    pub contenders: Vec<Contender>,
+    /// What is asked, in the order of the file.
+    pub workloads: Vec<Workload>,
+    /// How hard it is asked, in the order of the file.
+    pub loads: Vec<Load>,
+}
+
+/// Processors for each role.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pinning {
+    /// The server under test.
+    pub server: Cpus,
+    /// The load engine.
+    pub engine: Cpus,
+    /// The upstream behind a proxy.
+    pub origin: Cpus,
+}
+
+/// A choice of processors.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cpus {
+    /// The conductor divides the machine: half for the engine, half for server and origin.
+    #[default]
+    Auto,
+    /// No pinning: the kernel's scheduler decides.
+    Any,
+    /// These processors, by the kernel's number.
+    List(Vec<usize>),
+}
+
+/// Which built-in servers are measured beside the contenders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct References {
+    /// The null server, for every workload: the fastest answer that this machine can give.
+    pub yardstick: bool,
+    /// The upstream asked directly, for every workload that is proxied.
+    pub origin: bool,
+    /// Measured time of a reference trial; `None` takes the load's own.
+    pub duration: Option<Duration>,
+}
+
+/// What is compared: a server, a version or build of it, and one configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contender {
+    /// Unique in the plan.
+    pub name: String,
+    /// What answers.
+    pub server: ServerChoice,
+    /// Values for the configuration template's variables, changed from its defaults.
+    pub overlays: Vec<(String, String)>,
+}
+
+/// What answers a contender's requests.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ServerChoice {
+    /// A program described by a folder in `servers/`.
+    Program {
+        /// Folder name in `servers/`, such as `nginx`.
+        server: String,
+        /// Version that must be found, as a prefix by dotted part: `1.22` accepts `1.22.1`.
+        version: Option<String>,
+        /// This program instead of the one on the search path.
+        binary: Option<PathBuf>,
+        /// Where the configuration comes from.
+        config: ConfigSource,
+    },
+    /// The built-in null server.
+    Yardstick,
+    /// The built-in upstream, asked directly.
+    Origin,
+}
+
+/// Where a contender's configuration comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfigSource {
+    /// A variant among the templates of the server's folder: `default`, `optimized`.
+    Variant(String),
+    /// The user's own file, absolute, rendered as a template too.
+    File(PathBuf),
+}
+
+/// What is asked of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// Unique in the plan; a configuration template is chosen by it.
+    pub name: String,
+    /// One sentence for the reader of a report.
+    pub description: String,
+    /// Request method.
+    pub method: String,
+    /// Request target, such as `/index.html`.
+    pub path: String,
+    /// Request headers besides `Host`, in order.
+    pub headers: Vec<(String, String)>,
+    /// Status of a right answer.
+    pub expect_status: u16,
+    /// Body of a right answer.
+    pub expect_body: Content,
+    /// Files that the server serves.
+    pub files: Vec<ServedFile>,
+    /// Whether the answer comes from an upstream behind the server.
+    pub proxied: bool,
+}
+
+/// A file that a server serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedFile {
+    /// Path below the document root, without a leading slash.
+    pub path: String,
+    /// What is in it.
+    pub content: Content,
+}
+
+/// Bytes of a body or file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// These bytes.
+    Text(String),
+    /// Made by [`crate::content::generate`], the same on every machine.
+    Generated {
+        /// What it looks like.
+        kind: ContentKind,
+        /// Length in bytes.
+        bytes: usize,
+    },
+}
+
+/// What generated content looks like; matters where a server compresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContentKind {
+    /// Markup with words.
+    Html,
+    /// Source text of a script.
+    Script,
+    /// Bytes that do not compress.
+    Random,
+}
+
+/// How hard a server is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Closed or open loop.
+    pub model: LoadModel,
+    /// Time before measuring, under the same load, seconds.
+    pub warmup_s: f64,
+    /// Measured time, seconds.
+    pub duration_s: f64,
+    /// A request older than this ends as `timeout`, seconds.
+    pub timeout_s: f64,
+}
+
+/// Who decides when the next request is sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum LoadModel {
+    /// Each client sends the next request when its last one has ended.
+    Closed {
+        /// Connections, each with one request in flight.
+        clients: u32,
+    },
+    /// A schedule fixed beforehand, whatever comes back.
+    Open {
+        /// Requests per second over all connections.
+        rate_per_s: f64,
+        /// Gaps between requests.
+        arrival: Arrival,
+        /// Connections that requests are spread over.
+        clients: u32,
+    },
+}
+
+/// Gaps between the requests of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrival {
+    /// All gaps equal.
+    Constant,
+    /// Exponential gaps, as of many independent users.
+    Poisson,
+}
+
+impl Load {
+    /// Connections that this load holds open.
+    pub fn clients(&self) -> u32 {
+        match self.model {
+            LoadModel::Closed { clients } | LoadModel::Open { clients, .. } => clients,
+        }
+    }
+
+    /// A short label that is unique among the loads of a plan: `c200`, `r500-c50`.
+    pub fn label(&self) -> String {
+        match &self.model {
+            LoadModel::Closed { clients } => format!("c{clients}"),
+            LoadModel::Open { rate_per_s, clients, arrival: Arrival::Constant } => {
+                format!("r{rate_per_s}-c{clients}")
+            }
+            LoadModel::Open { rate_per_s, clients, arrival: Arrival::Poisson } => {
+                format!("r{rate_per_s}p-c{clients}")
+            }
+        }
+    }
+}
+
+/// One contender, one workload, one load, once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// Position in the campaign, from 0.
+    pub index: usize,
+    /// Round that it belongs to, from 1.
+    pub round: u32,
+    /// Unique in the campaign and fit for a folder name: `r1-nginx-default-synthetic-c10`.
+    pub id: String,
+    /// What answers.
+    pub contender: Contender,
+    /// What is asked.
+    pub workload: Workload,
+    /// How hard.
+    pub load: Load,
+}

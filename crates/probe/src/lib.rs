@@ -1,0 +1,1 @@
+//! Samples servers, load engine and host.

@@ -1,0 +1,324 @@
+//! Counts of durations on a fixed log-linear scale.
+//!
+//! The scale: a value below 256 has a bucket of its own; above, each power of two is cut into 128
+//! equal buckets, so a bucket is at most 1/128 of its value wide and its middle is off by at
+//! most 0.4 %. Recording is an index and an addition: no allocation, no resizing, no loss.
+//! Files carry the counts as HdrHistogram V2 in base64, which other tools read.
+//!
+//! It does not interpolate and does not correct for coordinated omission: the engine measures
+//! from the intended time instead.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::serialization::{Deserializer as HdrReader, Serializer as _, V2Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Linear buckets below the first halving: 2^8.
+const LINEAR_BITS: u32 = 8;
+/// Buckets per power of two above the linear part.
+const HALF: usize = 1 << (LINEAR_BITS - 1);
+/// Largest exponent counted: 2^42 ns are 73 minutes. Larger values are counted as over range.
+const MAX_BITS: u32 = 42;
+/// Number of buckets.
+const BUCKETS: usize = (1 << LINEAR_BITS) + (MAX_BITS - LINEAR_BITS) as usize * HALF;
+/// Digits that HdrHistogram keeps: finer than ours, so a file gives back the same buckets.
+const HDR_DIGITS: u8 = 3;
+
+/// Durations in nanoseconds, counted.
+#[derive(Clone, PartialEq)]
+pub struct Histogram {
+    counts: Box<[u64]>,
+    count: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+    over_range: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Histogram")
+            .field("count", &self.count)
+            .field("min", &self.min)
+            .field("max", &self.max)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram; about 35 KB.
+    pub fn new() -> Self {
+        Self {
+            counts: vec![0; BUCKETS].into_boxed_slice(),
+            count: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+            over_range: 0,
+        }
+    }
+
+    /// Counts one duration in nanoseconds.
+    #[inline]
+    pub fn record(&mut self, value_ns: u64) {
+        self.record_n(value_ns, 1);
+    }
+
+    /// Counts `times` durations of the same length.
+    #[inline]
+    pub fn record_n(&mut self, value_ns: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        match self.counts.get_mut(bucket_of(value_ns)) {
+            Some(bucket) => *bucket += times,
+            None => self.over_range += times,
+        }
+        self.count += times;
+        self.sum += u128::from(value_ns) * u128::from(times);
+        self.min = self.min.min(value_ns);
+        self.max = self.max.max(value_ns);
+    }
+
+    /// Adds all counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
+            *mine += theirs;
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.over_range += other.over_range;
+    }
+
+    /// Forgets all counts and keeps the memory.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+        self.count = 0;
+        self.sum = 0;
+        self.min = u64::MAX;
+        self.max = 0;
+        self.over_range = 0;
+    }
+
+    /// Number of durations counted, those over range included.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Durations of 2^42 ns and more.
+    pub fn over_range(&self) -> u64 {
+        self.over_range
+    }
+
+    /// Smallest duration, exact; `None` when empty.
+    pub fn min(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min)
+    }
+
+    /// Largest duration, exact; `None` when empty.
+    pub fn max(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max)
+    }
+
+    /// Arithmetic mean, exact; `None` when empty.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// Standard deviation (n - 1) from bucket middles; `None` below two durations.
+    pub fn sd(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        if self.count < 2 {
+            return None;
+        }
+        let squares: f64 =
+            self.buckets().map(|(middle, n)| (middle as f64 - mean).powi(2) * n as f64).sum();
+        Some((squares / (self.count - 1) as f64).sqrt())
+    }
+
+    /// Smallest duration that at least the share `q` (0 to 1) of all durations does not exceed,
+    /// as its bucket's middle, kept within [`min`](Self::min) and [`max`](Self::max).
+    pub fn quantile(&self, q: f64) -> Option<u64> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count);
+        let mut seen = 0;
+        for (middle, n) in self.buckets() {
+            seen += n;
+            if seen >= rank {
+                return Some(middle.clamp(self.min, self.max));
+            }
+        }
+        Some(self.max)
+    }
+
+    /// Like [`quantile`](Self::quantile), but `None` where fewer than ten durations lie beyond:
+    /// a tail of a handful says nothing about the next run.
+    pub fn supported_quantile(&self, q: f64) -> Option<u64> {
+        let beyond = (1.0 - q) * self.count as f64;
+        if q > 0.5 && beyond < 10.0 - 1e-6 { None } else { self.quantile(q) }
+    }
+
+    /// Durations at or below `value_ns`, counted by bucket middle.
+    pub fn count_at_or_below(&self, value_ns: u64) -> u64 {
+        self.buckets().take_while(|(middle, _)| *middle <= value_ns).map(|(_, n)| n).sum()
+    }
+
+    /// Non-empty buckets as (middle in ns, count), ascending, without those over range.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.counts
+            .iter()
+            .enumerate()
+            .filter(|(_, n)| **n > 0)
+            .map(|(index, n)| (bucket_middle(index), *n))
+    }
+}
+
+/// Index of the bucket that `value` falls in; beyond the last bucket when over range.
+#[inline]
+fn bucket_of(value: u64) -> usize {
+    let bits = 64 - (value | 1).leading_zeros();
+    if bits <= LINEAR_BITS {
+        return value as usize;
+    }
+    let shift = bits - LINEAR_BITS;
+    let within = (value >> shift) as usize - HALF;
+    (1 << LINEAR_BITS) + (shift as usize - 1) * HALF + within
+}
+
+/// Middle of the bucket at `index`.
+fn bucket_middle(index: usize) -> u64 {
+    let linear = 1 << LINEAR_BITS;
+    if index < linear {
+        return index as u64;
+    }
+    let shift = ((index - linear) / HALF + 1) as u32;
+    let within = ((index - linear) % HALF + HALF) as u64;
+    (within << shift) + (1 << (shift - 1))
+}
+
+/// What a file holds of a histogram.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    count: u64,
+    sum_ns: String,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+    over_range: u64,
+    /// HdrHistogram V2, uncompressed, base64.
+    hdr: String,
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::Error;
+        let mut hdr = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1 << MAX_BITS, HDR_DIGITS)
+            .map_err(Error::custom)?;
+        for (middle, n) in self.buckets() {
+            hdr.record_n(middle, n).map_err(Error::custom)?;
+        }
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&hdr, &mut bytes).map_err(Error::custom)?;
+        Stored {
+            count: self.count,
+            sum_ns: self.sum.to_string(),
+            min_ns: self.min(),
+            max_ns: self.max(),
+            over_range: self.over_range,
+            hdr: BASE64.encode(bytes),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let stored = Stored::deserialize(deserializer)?;
+        let bytes = BASE64.decode(&stored.hdr).map_err(Error::custom)?;
+        let hdr: hdrhistogram::Histogram<u64> =
+            HdrReader::new().deserialize(&mut bytes.as_slice()).map_err(Error::custom)?;
+        let mut histogram = Self::new();
+        for step in hdr.iter_recorded() {
+            let lowest = hdr.lowest_equivalent(step.value_iterated_to());
+            let middle = lowest + (hdr.equivalent_range(lowest) / 2);
+            histogram.record_n(middle, step.count_at_value());
+        }
+        histogram.record_n(u64::MAX, stored.over_range);
+        if histogram.count != stored.count {
+            return Err(Error::custom(format!(
+                "histogram holds {} durations but says {}",
+                histogram.count, stored.count
+            )));
+        }
+        histogram.sum = stored.sum_ns.parse().map_err(Error::custom)?;
+        histogram.min = stored.min_ns.unwrap_or(u64::MAX);
+        histogram.max = stored.max_ns.unwrap_or(0);
+        Ok(histogram)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_falls_in_a_bucket_whose_middle_is_near() {
+        for bits in 0..MAX_BITS {
+            for value in [1_u64 << bits, (1 << bits) + (1 << bits) / 3, (2 << bits) - 1] {
+                let middle = bucket_middle(bucket_of(value));
+                let off = middle.abs_diff(value) as f64 / value as f64;
+                assert!(off <= 0.004, "{value} is counted as {middle}");
+            }
+        }
+        assert!(bucket_of((1 << MAX_BITS) - 1) < BUCKETS);
+        assert!(bucket_of(1 << MAX_BITS) >= BUCKETS);
+    }
+
+    #[test]
+    fn buckets_are_contiguous() {
+        for index in 1..BUCKETS {
+            assert!(bucket_middle(index) > bucket_middle(index - 1));
+            assert_eq!(bucket_of(bucket_middle(index)), index);
+        }
+    }
+
+    #[test]
+    fn a_file_gives_back_the_same_counts() {
+        let mut histogram = Histogram::new();
+        let mut value = 1_u64;
+        while value < 1 << 41 {
+            histogram.record_n(value, value % 7 + 1);
+            value = value * 21 / 20 + 1;
+        }
+        histogram.record(0);
+        histogram.record(1 << 50);
+        let text = serde_json::to_string(&histogram).unwrap();
+        let read: Histogram = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, histogram);
+        assert_eq!(read.over_range(), 1);
+    }
+
+    #[test]
+    fn quantiles_are_ranks_and_thin_tails_are_withheld() {
+        let mut histogram = Histogram::new();
+        for value in 1..=1000 {
+            histogram.record(value * 1_000_000);
+        }
+        let p50 = histogram.quantile(0.5).unwrap() as f64;
+        assert!((p50 / 500e6 - 1.0).abs() < 0.004);
+        assert!(histogram.supported_quantile(0.99).is_some());
+        assert_eq!(histogram.supported_quantile(0.999), None);
+        assert_eq!(Histogram::new().quantile(0.5), None);
+    }
+}

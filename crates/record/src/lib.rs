@@ -1,0 +1,20 @@
+//! What happened: outcomes, tallies, histograms and the file format.
+//!
+//! The measuring half of bakeoff writes these values and the explaining half reads them; nothing
+//! else passes between the two. Units are in the names; a hole is `None`, never 0.
+
+mod folder;
+mod histogram;
+mod load;
+mod machine;
+mod outcome;
+mod trial;
+mod usage;
+
+pub use folder::Record;
+pub use histogram::Histogram;
+pub use load::*;
+pub use machine::{MACHINE_SCHEMA, Machine};
+pub use outcome::{Outcome, OutcomeCounts};
+pub use trial::*;
+pub use usage::*;

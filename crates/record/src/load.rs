@@ -1,0 +1,167 @@
+//! What the load engine saw in one measured window.
+
+use std::collections::BTreeMap;
+
+use bakeoff_plan::Load;
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::outcome::OutcomeCounts;
+
+/// What the load engine saw in one measured window.
+///
+/// A request belongs to the window when it *ends* in it or is still in flight at its end; the
+/// warm-up's requests that are still in flight when the window opens count as started in it.
+/// So `started = completed + in_flight_at_end` holds exactly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadResult {
+    /// The load as asked for.
+    pub load: Load,
+    /// Protocol and target as asked for.
+    pub url: String,
+    /// Threads of the engine.
+    pub threads: u32,
+    /// Seed of the open loop's schedule.
+    pub seed: u64,
+    /// Length of the window, seconds.
+    pub measured_s: f64,
+    /// Requests by where they got to.
+    pub requests: Requests,
+    /// Requests that ended, by how.
+    pub outcomes: OutcomeCounts,
+    /// Whole responses by status.
+    pub status: BTreeMap<u16, u64>,
+    /// From the intended send time to the end of an `ok` response.
+    pub latency: Histogram,
+    /// From the actual send time to the end of an `ok` response.
+    pub service: Histogram,
+    /// From the actual send time to the first byte of an `ok` response.
+    pub first_byte: Histogram,
+    /// From the intended send time to the end of requests that did not come out `ok`.
+    pub error_latency: Histogram,
+    /// From the start of a connection attempt to its success; warm-up connections included.
+    pub connect: Histogram,
+    /// From the intended to the actual send time, of every request sent; open loop only.
+    pub send_lag: Histogram,
+    /// Bytes through the sockets.
+    pub bytes: Bytes,
+    /// What became of connections.
+    pub connections: Connections,
+    /// What was agreed with the server.
+    pub negotiated: Negotiated,
+    /// What the engine itself used.
+    pub engine: EngineUsage,
+    /// The window cut into equal parts, in order.
+    pub intervals: Vec<Interval>,
+    /// Up to a few response bodies checked byte by byte; the rest by length.
+    pub bodies_checked: u64,
+    /// What weakens the numbers.
+    pub warnings: Vec<Warning>,
+    /// First error of each kind in words, for the reader.
+    pub error_samples: BTreeMap<String, String>,
+}
+
+/// Requests by where they got to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requests {
+    /// Number that the schedule held for the window; `None` in a closed loop.
+    pub planned: Option<u64>,
+    /// Begun: completed or in flight at the end.
+    pub started: u64,
+    /// Ended, in whatever outcome.
+    pub completed: u64,
+    /// Ended as `ok`.
+    pub ok: u64,
+    /// Begun and not ended when the window closed.
+    pub in_flight_at_end: u64,
+}
+
+/// Bytes through the sockets in the window.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bytes {
+    /// Read: heads, framing and bodies.
+    pub read: u64,
+    /// Written.
+    pub written: u64,
+    /// Bodies of whole responses, without framing.
+    pub body: u64,
+}
+
+/// What became of connections, warm-up included.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connections {
+    /// Established.
+    pub opened: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Established connections that the server ended.
+    pub closed_by_server: u64,
+    /// Requests sent on a connection that had carried one before.
+    pub reused: u64,
+    /// Full TLS handshakes.
+    pub handshakes_full: u64,
+    /// Resumed TLS handshakes.
+    pub handshakes_resumed: u64,
+}
+
+/// What was agreed with the server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Negotiated {
+    /// Protocol of the responses: `h1`.
+    pub protocol: String,
+    /// TLS version.
+    pub tls_version: Option<String>,
+    /// Cipher suite.
+    pub cipher: Option<String>,
+    /// Key exchange group.
+    pub group: Option<String>,
+    /// Application protocol chosen in the handshake.
+    pub alpn: Option<String>,
+}
+
+/// What the engine itself used in the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EngineUsage {
+    /// User time of the engine's threads, seconds.
+    pub cpu_user_s: f64,
+    /// System time of the engine's threads, seconds.
+    pub cpu_system_s: f64,
+    /// Peak resident memory of the process, bytes.
+    pub rss_bytes_max: u64,
+    /// CPU time over wall time, for each thread.
+    pub busy_share: Vec<f64>,
+}
+
+/// One part of the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// Start, seconds from the start of the window.
+    pub start_s: f64,
+    /// Length, seconds.
+    pub length_s: f64,
+    /// Requests that ended as `ok`.
+    pub ok: u64,
+    /// Requests that ended otherwise.
+    pub errors: u64,
+    /// Latencies of the `ok` ones; all intervals together are the window's histogram.
+    pub latency: Histogram,
+}
+
+/// Something that weakens a number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Warning {
+    /// Stable name, such as `generator-saturated`.
+    pub code: String,
+    /// What was seen, with figures.
+    pub text: String,
+    /// What to do about it.
+    pub hint: String,
+}

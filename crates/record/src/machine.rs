@@ -1,0 +1,48 @@
+//! The machine that a campaign ran on: what another reader needs to judge its numbers.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of `machine.json`.
+pub const MACHINE_SCHEMA: &str = "bakeoff.machine/1";
+
+/// The machine, as read before the first trial. What could not be read is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// [`MACHINE_SCHEMA`].
+    pub schema: String,
+    /// Version of bakeoff.
+    pub bakeoff: String,
+    /// Host name.
+    pub host: String,
+    /// Distribution.
+    pub os: Option<String>,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub cpu_model: Option<String>,
+    /// Processors that may be used.
+    pub cpus: u32,
+    /// Hypervisor, as the processor tells it.
+    pub hypervisor: Option<String>,
+    /// Frequency governor.
+    pub governor: Option<String>,
+    /// Memory, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Soft and hard limit of open files.
+    pub open_files: Option<(u64, u64)>,
+    /// First and last ephemeral port.
+    pub ephemeral_ports: Option<(u16, u16)>,
+    /// Longest accept queue.
+    pub somaxconn: Option<u64>,
+    /// `net.ipv4.tcp_tw_reuse`.
+    pub tcp_tw_reuse: Option<u32>,
+    /// Control groups found: `v2`, `v2-beside-v1`, `v1`, `none`.
+    pub cgroups: String,
+    /// Load average over one minute, before the first trial.
+    pub load_average: Option<f64>,
+    /// Command line of the campaign.
+    pub command: Vec<String>,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+}

@@ -1,0 +1,219 @@
+//! One line of `trials.jsonl`: everything about one trial, raw.
+
+use bakeoff_plan::Load;
+use serde::{Deserialize, Serialize};
+
+use crate::load::{LoadResult, Warning};
+use crate::usage::Usage;
+
+/// Version of the line format. A reader refuses a line of a later version.
+pub const TRIAL_SCHEMA: &str = "bakeoff.trial/1";
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrialRecord {
+    /// [`TRIAL_SCHEMA`].
+    pub schema: String,
+    /// Unique in the campaign: `r1-nginx-default-synthetic-c10`.
+    pub id: String,
+    /// Position in the campaign's order, from 0.
+    pub index: usize,
+    /// Round, from 1.
+    pub round: u32,
+    /// Contender's name.
+    pub contender: String,
+    /// What the contender is to the campaign.
+    pub kind: ContenderKind,
+    /// Workload's name.
+    pub workload: String,
+    /// Load.
+    pub load: Load,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How it ended.
+    pub end: TrialEnd,
+    /// The server as it ran; `None` when the trial ended before it was known.
+    pub server: Option<ServerFacts>,
+    /// Processors that each role was given; empty when not pinned.
+    pub pinned: Pinned,
+    /// What the engine saw; `None` unless a window was measured.
+    pub result: Option<LoadResult>,
+    /// What the probe saw.
+    pub usage: Usage,
+    /// What the origin counted from the start of the window to its end; proxied workloads only.
+    pub origin: Option<OriginCounts>,
+    /// Answers fetched and compared before and after the window.
+    pub answers: Vec<AnswerCheck>,
+    /// How long each step took.
+    pub steps: Vec<StepTime>,
+    /// What weakens the numbers, besides the engine's own warnings in `result`.
+    pub warnings: Vec<Warning>,
+}
+
+/// What a contender is to the campaign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContenderKind {
+    /// Compared.
+    Contender,
+    /// The null server.
+    Yardstick,
+    /// The upstream, asked directly.
+    Origin,
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum TrialEnd {
+    /// The whole window was measured.
+    Measured,
+    /// Something went wrong at a step.
+    Failed {
+        /// The step.
+        step: Step,
+        /// What went wrong.
+        cause: String,
+        /// The server's own words, if it had any.
+        words: Option<String>,
+    },
+    /// Not attempted, because this machine cannot carry it.
+    Skipped {
+        /// Why.
+        reason: String,
+        /// How to make it possible.
+        mend: String,
+    },
+    /// The server cannot do this workload.
+    Unsupported {
+        /// Why.
+        reason: String,
+    },
+    /// Stopped by the user; a window cut short is not kept.
+    Interrupted,
+}
+
+/// Steps of a trial, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Files, ports and configuration.
+    Prepare,
+    /// The upstream.
+    Origin,
+    /// The server's own check of its configuration.
+    CheckConfig,
+    /// From start to the right answer.
+    Start,
+    /// Load that is not measured.
+    WarmUp,
+    /// The window.
+    Measure,
+    /// The answer compared once more.
+    CheckAgain,
+    /// From the request to stop until all its processes are gone.
+    Stop,
+}
+
+/// The server as it ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerFacts {
+    /// Folder name in `servers/`, or `yardstick`, `origin`.
+    pub server: String,
+    /// Version as the program tells it.
+    pub version: String,
+    /// Program.
+    pub binary: String,
+    /// SHA-256 of the program, hex.
+    pub binary_sha256: String,
+    /// Command line.
+    pub command: Vec<String>,
+    /// Configuration as used, path below the record folder and text.
+    pub configs: Vec<ConfigFile>,
+    /// Address that it answered on.
+    pub address: String,
+    /// `Server` header of its answer, as sent.
+    pub server_header: Option<String>,
+    /// Whether all of its processes were gone after the stop, and what that took.
+    pub stopped: Option<StopFacts>,
+}
+
+/// A configuration file as used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigFile {
+    /// Path below the record folder.
+    pub path: String,
+    /// Text.
+    pub text: String,
+}
+
+/// How a server was stopped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StopFacts {
+    /// It ended when asked; otherwise it was killed.
+    pub graceful: bool,
+    /// From the request to the last process gone, seconds.
+    pub took_s: f64,
+    /// Exit status of the first process, in words; `None` when it could not be learned.
+    pub status: Option<String>,
+}
+
+/// Processors given to each role.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pinned {
+    /// Server under test.
+    pub server: Vec<usize>,
+    /// Load engine.
+    pub engine: Vec<usize>,
+    /// Upstream.
+    pub origin: Vec<usize>,
+}
+
+/// What the built-in upstream counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OriginCounts {
+    /// Requests answered.
+    pub requests: u64,
+    /// Connections accepted.
+    pub connections: u64,
+    /// Requests that came as HTTP/1.0.
+    pub http_1_0: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+}
+
+/// One answer fetched outside the window and compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerCheck {
+    /// `before` or `after` the window.
+    pub when: String,
+    /// Status.
+    pub status: u16,
+    /// Length of the body, bytes.
+    pub body_bytes: u64,
+    /// SHA-256 of the body, hex.
+    pub body_sha256: String,
+    /// Header lines as sent.
+    pub headers: Vec<(String, String)>,
+    /// Whether it is what the workload expects.
+    pub right: bool,
+}
+
+/// How long a step took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepTime {
+    /// The step.
+    pub step: Step,
+    /// Seconds.
+    pub took_s: f64,
+}

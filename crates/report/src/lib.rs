@@ -1,0 +1,1 @@
+//! Estimates to terminal table, HTML, Markdown, CSV and JSON.

@@ -1,0 +1,1 @@
+//! Starts, checks and stops servers.

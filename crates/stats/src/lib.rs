@@ -1,0 +1,1 @@
+//! Record to estimates and comparisons.

@@ -1,0 +1,1 @@
+//! What the bytes mean: HTTP clients without sockets or clocks.
