@@ -1,1 +1,6 @@
 //! What the bytes mean: HTTP clients without sockets or clocks.
+//!
+//! Bytes go in with `handle_*`, what they mean comes out. The caller owns the socket, the clock
+//! and the buffers, so loss, delay and fragmentation are ordinary unit tests here.
+
+pub mod h1;

@@ -1,0 +1,290 @@
+//! A response's head: status, how the body is framed, whether the connection lives on.
+//!
+//! A server under load sends the same head again and again, `Date` apart. [`HeadMemo`] keeps the
+//! last head and what it meant, so a repeated head costs a comparison instead of a parse.
+
+use super::Violation;
+
+/// Longest head that is read, in bytes.
+pub const MAX_HEAD_BYTES: usize = 64 * 1024;
+/// Most header lines that are read.
+const MAX_HEADERS: usize = 256;
+
+/// What a response's head says about the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Status code.
+    pub status: u16,
+    /// How the end of the body is found.
+    pub framing: Framing,
+    /// Whether the connection can carry another request after this response.
+    pub keep_alive: bool,
+    /// Length of the head, bytes.
+    pub bytes: usize,
+}
+
+/// How the end of a body is found (RFC 9112, 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// So many bytes, perhaps none.
+    Length(u64),
+    /// Chunked transfer coding.
+    Chunked,
+    /// All bytes until the connection closes.
+    UntilClose,
+}
+
+impl Head {
+    /// Reads the head at the front of `input`; `None` when its end has not arrived yet.
+    pub fn parse(input: &[u8], to_head_request: bool) -> Result<Option<Self>, Violation> {
+        let mut lines = [httparse::EMPTY_HEADER; MAX_HEADERS];
+        let mut response = httparse::Response::new(&mut lines);
+        let mut config = httparse::ParserConfig::default();
+        config
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .allow_spaces_after_header_name_in_responses(true);
+        let bytes = match config.parse_response(&mut response, input) {
+            Ok(httparse::Status::Complete(bytes)) if bytes <= MAX_HEAD_BYTES => bytes,
+            Ok(httparse::Status::Partial) if input.len() < MAX_HEAD_BYTES => return Ok(None),
+            Ok(_) => return Err(Violation::HeadTooLong),
+            Err(httparse::Error::TooManyHeaders) => return Err(Violation::TooManyHeaders),
+            Err(_) => return Err(Violation::MalformedHead),
+        };
+        let (Some(status), Some(minor)) = (response.code, response.version) else {
+            return Err(Violation::MalformedHead);
+        };
+        let fields = Fields::read(response.headers)?;
+        let framing = fields.framing(status, to_head_request)?;
+        let keep_alive = framing != Framing::UntilClose
+            && if minor == 0 {
+                fields.keep_alive
+            } else {
+                !fields.close
+            };
+        Ok(Some(Self {
+            status,
+            framing,
+            keep_alive,
+            bytes,
+        }))
+    }
+}
+
+/// The header lines that decide framing and the connection's life.
+#[derive(Default)]
+struct Fields {
+    length: Option<u64>,
+    transfer_encoding: bool,
+    chunked_last: bool,
+    close: bool,
+    keep_alive: bool,
+}
+
+impl Fields {
+    fn read(lines: &[httparse::Header<'_>]) -> Result<Self, Violation> {
+        let mut fields = Self::default();
+        for line in lines {
+            if line.name.eq_ignore_ascii_case("content-length") {
+                fields.add_length(line.value)?;
+            } else if line.name.eq_ignore_ascii_case("transfer-encoding") {
+                fields.transfer_encoding = true;
+                let last = list(line.value).last().unwrap_or_default();
+                fields.chunked_last = last.eq_ignore_ascii_case(b"chunked");
+            } else if line.name.eq_ignore_ascii_case("connection") {
+                for option in list(line.value) {
+                    fields.close |= option.eq_ignore_ascii_case(b"close");
+                    fields.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+                }
+            }
+        }
+        Ok(fields)
+    }
+
+    /// Several equal values are one; several different ones are an error (RFC 9112, 6.3).
+    fn add_length(&mut self, value: &[u8]) -> Result<(), Violation> {
+        for item in list(value) {
+            let digits = !item.is_empty() && item.iter().all(u8::is_ascii_digit);
+            let length = std::str::from_utf8(item)
+                .ok()
+                .filter(|_| digits)
+                .and_then(|text| text.parse::<u64>().ok())
+                .ok_or(Violation::BadContentLength)?;
+            if self.length.is_some_and(|known| known != length) {
+                return Err(Violation::BadContentLength);
+            }
+            self.length = Some(length);
+        }
+        Ok(())
+    }
+
+    fn framing(&self, status: u16, to_head_request: bool) -> Result<Framing, Violation> {
+        if to_head_request || matches!(status, 100..=199 | 204 | 304) {
+            return Ok(Framing::Length(0));
+        }
+        if self.transfer_encoding {
+            // A length beside a transfer coding is how responses are smuggled.
+            return match (self.chunked_last, self.length) {
+                (true, None) => Ok(Framing::Chunked),
+                (false, None) => Ok(Framing::UntilClose),
+                (_, Some(_)) => Err(Violation::BadTransferEncoding),
+            };
+        }
+        Ok(self.length.map_or(Framing::UntilClose, Framing::Length))
+    }
+}
+
+/// The items of a comma-separated value, trimmed.
+fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value
+        .split(|byte| *byte == b',')
+        .map(|item| item.trim_ascii())
+}
+
+/// The last head seen and what it meant. One for each thread serves all its connections.
+#[derive(Debug, Default)]
+pub struct HeadMemo {
+    bytes: Vec<u8>,
+    /// Where the value of `Date` stands in `bytes`; an empty range when there is none.
+    date: std::ops::Range<usize>,
+    head: Option<Head>,
+}
+
+impl HeadMemo {
+    /// What the head at the front of `input` means, if it equals the last one but for `Date`.
+    #[inline]
+    pub fn recall(&self, input: &[u8]) -> Option<Head> {
+        let length = self.bytes.len();
+        if input.len() < length {
+            return None;
+        }
+        let same = input[..self.date.start] == self.bytes[..self.date.start]
+            && input[self.date.end..length] == self.bytes[self.date.end..];
+        // A line break inside the hole would be another head of the same length.
+        let whole = self.date.is_empty() || !input[self.date.clone()].contains(&b'\r');
+        if same && whole { self.head } else { None }
+    }
+
+    /// Keeps `head`, read from the front of `input`.
+    pub fn keep(&mut self, input: &[u8], head: Head) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(&input[..head.bytes]);
+        self.date = date_value(&self.bytes);
+        self.head = Some(head);
+    }
+}
+
+/// Where the value of `Date` stands in a head.
+fn date_value(head: &[u8]) -> std::ops::Range<usize> {
+    const NAME: &[u8] = b"\r\ndate: ";
+    let found = head
+        .windows(NAME.len())
+        .position(|window| window.eq_ignore_ascii_case(NAME));
+    let Some(at) = found else { return 0..0 };
+    let start = at + NAME.len();
+    let length = head[start..]
+        .iter()
+        .position(|byte| *byte == b'\r')
+        .unwrap_or(0);
+    start..start + length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<(u16, Framing, bool), Violation>) {
+        let parsed = Head::parse(text.as_bytes(), false);
+        let short = parsed.map(|head| {
+            let head = head.expect("the head is whole");
+            (head.status, head.framing, head.keep_alive)
+        });
+        assert_eq!(short, expected, "{text:?}");
+    }
+
+    #[test]
+    fn framing_and_life_of_the_connection() {
+        use Framing::*;
+        check(
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
+            Ok((200, Length(5), true)),
+        );
+        check(
+            "HTTP/1.1 200 OK\r\ncontent-length:5 , 5\r\n\r\n",
+            Ok((200, Length(5), true)),
+        );
+        check("HTTP/1.1 200 OK\r\n\r\n", Ok((200, UntilClose, false)));
+        check(
+            "HTTP/1.1 204 No Content\r\n\r\n",
+            Ok((204, Length(0), true)),
+        );
+        check(
+            "HTTP/1.1 304 x\r\nContent-Length: 9\r\n\r\n",
+            Ok((304, Length(0), true)),
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n",
+            Ok((200, Chunked, true)),
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: foo, Close\r\n\r\n",
+            Ok((200, Length(1), false)),
+        );
+        check(
+            "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n",
+            Ok((200, Length(1), false)),
+        );
+        check(
+            "HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n",
+            Ok((200, Length(1), true)),
+        );
+    }
+
+    #[test]
+    fn broken_rules_are_named() {
+        check(
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+            Err(Violation::BadContentLength),
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+            Err(Violation::BadContentLength),
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\n",
+            Err(Violation::BadContentLength),
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n",
+            Err(Violation::BadTransferEncoding),
+        );
+        check("SSH-2.0-OpenSSH\r\n\r\n", Err(Violation::MalformedHead));
+        let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "y".repeat(MAX_HEAD_BYTES));
+        assert_eq!(
+            Head::parse(endless.as_bytes(), false),
+            Err(Violation::HeadTooLong)
+        );
+    }
+
+    #[test]
+    fn the_memo_recalls_only_heads_that_differ_in_the_date() {
+        let first = b"HTTP/1.1 200 OK\r\nDate: AAA\r\nContent-Length: 5\r\n\r\nhello";
+        let head = Head::parse(first, false).unwrap().unwrap();
+        let mut memo = HeadMemo::default();
+        assert_eq!(memo.recall(first), None);
+        memo.keep(first, head);
+        let recalls = |text: &[u8]| memo.recall(text).is_some();
+        assert!(recalls(
+            b"HTTP/1.1 200 OK\r\nDate: BBB\r\nContent-Length: 5\r\n\r\n"
+        ));
+        assert!(!recalls(
+            b"HTTP/1.1 200 OK\r\nDate: BBB\r\nContent-Length: 6\r\n\r\n"
+        ));
+        assert!(!recalls(
+            b"HTTP/1.1 404 OK\r\nDate: BBB\r\nContent-Length: 5\r\n\r\n"
+        ));
+        assert!(!recalls(
+            b"HTTP/1.1 200 OK\r\nDate: \r\nX\r\nContent-Length: 5\r\n\r\n"
+        ));
+        assert!(!recalls(b"HTTP/1.1 200 OK\r\nDate: B"));
+    }
+}

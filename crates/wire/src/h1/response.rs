@@ -1,0 +1,248 @@
+//! Reads responses from a connection's bytes, cut anywhere.
+
+use super::chunked::Chunked;
+use super::head::{Framing, Head, HeadMemo};
+use super::{MAX_HEAD_BYTES, Violation};
+
+/// A whole response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Response {
+    /// Status code of the final response.
+    pub status: u16,
+    /// Length of the body without framing, bytes.
+    pub body_bytes: u64,
+    /// Whether the connection can carry another request.
+    pub keep_alive: bool,
+}
+
+/// How far a call of [`ResponseReader::handle`] got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes taken from the front of the input: all of it, unless the response ended earlier.
+    pub consumed: usize,
+    /// The response, once it is whole.
+    pub response: Option<Response>,
+}
+
+/// Why the end of the stream was not the end of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EarlyEnd {
+    /// Not one byte of the response had come.
+    BeforeFirstByte,
+    /// The response had begun.
+    InsideResponse,
+}
+
+/// Reads the response to one request after another.
+///
+/// It owns memory only while a head is split over several reads: an idle connection owns none.
+#[derive(Debug, Default)]
+pub struct ResponseReader {
+    state: State,
+    /// The part of a head that came without its end.
+    partial: Vec<u8>,
+    body_bytes: u64,
+    to_head_request: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    /// No request is in flight.
+    #[default]
+    Idle,
+    Head,
+    Length {
+        head: Head,
+        left: u64,
+    },
+    Chunked {
+        head: Head,
+        machine: Chunked,
+    },
+    UntilClose {
+        head: Head,
+    },
+}
+
+impl ResponseReader {
+    /// Expects the response to a request that is being sent now.
+    #[inline]
+    pub fn expect(&mut self, to_head_request: bool) {
+        self.state = State::Head;
+        self.body_bytes = 0;
+        self.to_head_request = to_head_request;
+    }
+
+    /// Forgets everything: for a new connection.
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether a response is expected and not yet whole.
+    pub fn is_expecting(&self) -> bool {
+        self.state != State::Idle
+    }
+
+    /// Body bytes that are next on the wire, whatever they are: a caller that does not look at
+    /// them may drop as many unread and say so with [`handle_dropped`](Self::handle_dropped).
+    #[inline]
+    pub fn droppable(&self) -> u64 {
+        match self.state {
+            State::Length { left, .. } => left,
+            _ => 0,
+        }
+    }
+
+    /// Counts `bytes` of body that were dropped unread; at most [`droppable`](Self::droppable).
+    pub fn handle_dropped(&mut self, bytes: u64) -> Option<Response> {
+        let State::Length { head, left } = &mut self.state else {
+            return None;
+        };
+        *left = left.saturating_sub(bytes);
+        self.body_bytes += bytes;
+        if *left > 0 {
+            return None;
+        }
+        let head = *head;
+        Some(self.finish(head))
+    }
+
+    /// Takes bytes from the wire; body bytes are handed to `body`.
+    pub fn handle(
+        &mut self,
+        input: &[u8],
+        memo: &mut HeadMemo,
+        body: &mut impl FnMut(&[u8]),
+    ) -> Result<Progress, Violation> {
+        let mut consumed = 0;
+        loop {
+            let rest = &input[consumed..];
+            match &mut self.state {
+                State::Idle if rest.is_empty() => {
+                    return Ok(Progress {
+                        consumed,
+                        response: None,
+                    });
+                }
+                State::Idle => return Err(Violation::Unsolicited),
+                State::Head => match self.handle_head(rest, memo)? {
+                    Some(taken) => consumed += taken,
+                    None => {
+                        return Ok(Progress {
+                            consumed: input.len(),
+                            response: None,
+                        });
+                    }
+                },
+                State::Length { head, left } => {
+                    let take = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
+                    if take > 0 {
+                        body(&rest[..take]);
+                    }
+                    *left -= take as u64;
+                    self.body_bytes += take as u64;
+                    consumed += take;
+                    let head = (*left == 0).then_some(*head);
+                    let response = head.map(|head| self.finish(head));
+                    return Ok(Progress { consumed, response });
+                }
+                State::Chunked { head, machine } => {
+                    let mut bytes = 0;
+                    consumed += machine.handle(rest, &mut |data| {
+                        bytes += data.len() as u64;
+                        body(data);
+                    })?;
+                    self.body_bytes += bytes;
+                    let head = (*machine == Chunked::Done).then_some(*head);
+                    let response = head.map(|head| self.finish(head));
+                    return Ok(Progress { consumed, response });
+                }
+                State::UntilClose { .. } => {
+                    self.body_bytes += rest.len() as u64;
+                    if !rest.is_empty() {
+                        body(rest);
+                    }
+                    return Ok(Progress {
+                        consumed: input.len(),
+                        response: None,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Takes the end of the stream, which is the end of a body that has no other end.
+    pub fn handle_end(&mut self) -> Result<Response, EarlyEnd> {
+        match self.state {
+            State::UntilClose { head } => Ok(self.finish(head)),
+            State::Idle => Err(EarlyEnd::BeforeFirstByte),
+            State::Head if self.partial.is_empty() => Err(EarlyEnd::BeforeFirstByte),
+            _ => Err(EarlyEnd::InsideResponse),
+        }
+    }
+
+    /// Reads a head from `rest`, behind what came of it before. Returns the bytes of `rest` that
+    /// belonged to it, or `None` when its end is still to come.
+    fn handle_head(
+        &mut self,
+        rest: &[u8],
+        memo: &mut HeadMemo,
+    ) -> Result<Option<usize>, Violation> {
+        if self.partial.is_empty() && !self.to_head_request {
+            if let Some(head) = memo.recall(rest) {
+                self.begin_body(head);
+                return Ok(Some(head.bytes));
+            }
+        }
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let before = self.partial.len();
+        let parsed = if before == 0 {
+            Head::parse(rest, self.to_head_request)?
+        } else {
+            let room = MAX_HEAD_BYTES.saturating_sub(before).max(1);
+            self.partial
+                .extend_from_slice(&rest[..rest.len().min(room)]);
+            Head::parse(&self.partial, self.to_head_request)?
+        };
+        let Some(head) = parsed else {
+            if before == 0 {
+                self.partial.extend_from_slice(rest);
+            }
+            return Ok(None);
+        };
+        if before == 0 && !self.to_head_request {
+            memo.keep(rest, head);
+        }
+        self.partial = Vec::new();
+        self.begin_body(head);
+        Ok(Some(head.bytes - before))
+    }
+
+    /// Goes from a head to its body; an interim response (1xx) has none and a head follows.
+    fn begin_body(&mut self, head: Head) {
+        let interim = (100..200).contains(&head.status) && head.status != 101;
+        self.state = match head.framing {
+            _ if interim => State::Head,
+            Framing::Length(left) => State::Length { head, left },
+            Framing::Chunked => State::Chunked {
+                head,
+                machine: Chunked::START,
+            },
+            Framing::UntilClose => State::UntilClose { head },
+        };
+    }
+
+    fn finish(&mut self, head: Head) -> Response {
+        self.state = State::Idle;
+        Response {
+            status: head.status,
+            body_bytes: self.body_bytes,
+            keep_alive: head.keep_alive,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
