@@ -188,11 +188,12 @@ impl ResponseReader {
         rest: &[u8],
         memo: &mut HeadMemo,
     ) -> Result<Option<usize>, Violation> {
-        if self.partial.is_empty() && !self.to_head_request {
-            if let Some(head) = memo.recall(rest) {
-                self.begin_body(head);
-                return Ok(Some(head.bytes));
-            }
+        if self.partial.is_empty()
+            && !self.to_head_request
+            && let Some(head) = memo.recall(rest)
+        {
+            self.begin_body(head);
+            return Ok(Some(head.bytes));
         }
         if rest.is_empty() {
             return Ok(None);
