@@ -1,1 +1,22 @@
 //! Record to estimates and comparisons.
+//!
+//! The unit of replication is the trial: a fresh server in a round of its own. Everything here
+//! takes one value from each trial first and only then looks over the rounds; percentiles of
+//! different trials are never averaged or pooled (R23), and requests are never treated as if
+//! they were repetitions. This crate does not judge whether a trial can be believed.
+
+mod cell;
+mod compare;
+mod estimate;
+mod measure;
+mod usage;
+
+pub use cell::{Cell, CellKey, cells, reference};
+pub use compare::{
+    Comparison, Conclusion, ERROR_SHARE_APART, Metric, NOISE_FLOOR, Pair, compare_group,
+};
+pub use estimate::{
+    CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks, sign_test,
+};
+pub use measure::Measure;
+pub use usage::{cpu_seconds_in, engine_tree, memory_peak, origin_tree, server_tree, window_cores};

@@ -1,0 +1,140 @@
+//! Trials of one contender, one workload and one load, over the rounds.
+
+use std::collections::BTreeMap;
+
+use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
+
+use crate::estimate::{Estimate, estimate};
+use crate::measure::Measure;
+
+/// What names a cell. The load is named by its label, because a reference trial may be shorter.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CellKey {
+    /// Contender's name.
+    pub contender: String,
+    /// Workload's name.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+}
+
+/// Trials of one contender, one workload and one load.
+#[derive(Debug, Clone)]
+pub struct Cell<'record> {
+    /// What names it.
+    pub key: CellKey,
+    /// What the contender is to the campaign.
+    pub kind: ContenderKind,
+    /// Its trials by round; of two records of one trial the later one.
+    pub trials: Vec<&'record TrialRecord>,
+}
+
+impl<'record> Cell<'record> {
+    /// Trials whose window was measured.
+    pub fn measured(&self) -> impl Iterator<Item = &'record TrialRecord> + '_ {
+        self.trials
+            .iter()
+            .copied()
+            .filter(|trial| trial.end == TrialEnd::Measured && trial.result.is_some())
+    }
+
+    /// The value of `measure` over the rounds.
+    ///
+    /// # Errors
+    /// Says in words why there is none.
+    pub fn estimate(&self, measure: Measure) -> Result<Estimate, &'static str> {
+        let mut values = Vec::new();
+        let mut missing = "not measured";
+        for trial in &self.trials {
+            match measure.of(trial) {
+                Ok(value) => values.push(value),
+                Err(reason) => missing = reason,
+            }
+        }
+        estimate(&values).ok_or(missing)
+    }
+}
+
+/// The cells of a record: by workload, then load, then contender, each in the plan's order, the
+/// references last. What the plan does not name comes after what it names.
+pub fn cells(record: &Record) -> Vec<Cell<'_>> {
+    let latest: BTreeMap<&str, &TrialRecord> = record
+        .trials
+        .iter()
+        .map(|trial| (trial.id.as_str(), trial))
+        .collect();
+    let mut found: BTreeMap<CellKey, Cell<'_>> = BTreeMap::new();
+    for trial in latest.into_values() {
+        let key = CellKey {
+            contender: trial.contender.clone(),
+            workload: trial.workload.clone(),
+            load: trial.load.label(),
+        };
+        found
+            .entry(key.clone())
+            .or_insert_with(|| Cell {
+                key,
+                kind: trial.kind,
+                trials: Vec::new(),
+            })
+            .trials
+            .push(trial);
+    }
+    let mut cells: Vec<Cell<'_>> = found.into_values().collect();
+    for cell in &mut cells {
+        cell.trials.sort_by_key(|trial| (trial.round, trial.index));
+    }
+    let order = Order::of(record);
+    cells.sort_by_cached_key(|cell| order.of_cell(cell));
+    cells
+}
+
+/// The reference of `kind` for the same workload and load.
+pub fn reference<'cells, 'record>(
+    cells: &'cells [Cell<'record>],
+    kind: ContenderKind,
+    key: &CellKey,
+) -> Option<&'cells Cell<'record>> {
+    cells.iter().find(|cell| {
+        cell.kind == kind && cell.key.workload == key.workload && cell.key.load == key.load
+    })
+}
+
+/// Positions of names in the plan.
+struct Order {
+    contenders: Vec<String>,
+    workloads: Vec<String>,
+    loads: Vec<String>,
+}
+
+impl Order {
+    fn of(record: &Record) -> Self {
+        let plan = &record.plan;
+        Self {
+            contenders: plan.contenders.iter().map(|one| one.name.clone()).collect(),
+            workloads: plan.workloads.iter().map(|one| one.name.clone()).collect(),
+            loads: plan.loads.iter().map(bakeoff_plan::Load::label).collect(),
+        }
+    }
+
+    fn of_cell(&self, cell: &Cell<'_>) -> (usize, usize, u8, usize, CellKey) {
+        let place = |names: &[String], name: &str| {
+            names
+                .iter()
+                .position(|known| known == name)
+                .unwrap_or(names.len())
+        };
+        let kind = match cell.kind {
+            ContenderKind::Contender => 0,
+            ContenderKind::Origin => 1,
+            ContenderKind::Yardstick => 2,
+        };
+        (
+            place(&self.workloads, &cell.key.workload),
+            place(&self.loads, &cell.key.load),
+            kind,
+            place(&self.contenders, &cell.key.contender),
+            cell.key.clone(),
+        )
+    }
+}

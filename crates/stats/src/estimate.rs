@@ -1,0 +1,185 @@
+//! Few values to one number with its interval: the median, and order statistics around it.
+//!
+//! Nothing is assumed about the distribution of the values but that rounds are independent.
+//! Below six rounds no pair of order statistics holds the median with 95 %, so the range is
+//! given instead, and is called what it is.
+
+use serde::Serialize;
+
+/// Rounds from which the sample's smallest and largest value hold the median with at least 95 %:
+/// `1 - 2 * 0.5^6 = 0.969`, while `1 - 2 * 0.5^5 = 0.9375` (R18).
+pub const CONFIDENCE_ROUNDS: usize = 6;
+/// Chance that an interval misses the median which is accepted.
+const ALPHA: f64 = 0.05;
+
+/// A number with its interval and its count.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Median over rounds.
+    pub point: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Rounds that gave a value.
+    pub n: usize,
+    /// What `low` and `high` are.
+    pub interval: IntervalKind,
+}
+
+/// What the two ends of an interval are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IntervalKind {
+    /// Smallest and largest value; too few rounds for more.
+    Range,
+    /// Order statistics that hold the median with at least 95 %, whatever the distribution.
+    MedianConfidence95,
+}
+
+impl IntervalKind {
+    /// In words, for a caption.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Range => "smallest to largest round",
+            Self::MedianConfidence95 => "95 % interval of the median (order statistics)",
+        }
+    }
+}
+
+/// The median of `values` with its interval; `None` when there is none.
+pub fn estimate(values: &[f64]) -> Option<Estimate> {
+    let sorted = sorted(values);
+    let (first, last) = (*sorted.first()?, *sorted.last()?);
+    let point = middle(&sorted);
+    let (low, high, interval) = match median_ranks(sorted.len()) {
+        Some((low, high)) => (sorted[low], sorted[high], IntervalKind::MedianConfidence95),
+        None => (first, last, IntervalKind::Range),
+    };
+    Some(Estimate {
+        point,
+        low,
+        high,
+        n: sorted.len(),
+        interval,
+    })
+}
+
+/// The middle value, or the mean of the two middle ones; `None` when empty.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let sorted = sorted(values);
+    (!sorted.is_empty()).then(|| middle(&sorted))
+}
+
+/// Positions, from 0, of the two order statistics of `n` values that hold the median with at
+/// least 95 %, as near to each other as that allows; `None` below [`CONFIDENCE_ROUNDS`].
+///
+/// The number of values below the median is binomial(n, 1/2), so the k-th smallest and the
+/// k-th largest miss it with `2 * P(B <= k - 1)`.
+pub fn median_ranks(n: usize) -> Option<(usize, usize)> {
+    let mut best = None;
+    let mut below = 0.0;
+    for position in 0..n / 2 {
+        below += binomial_half(n, position);
+        if 2.0 * below > ALPHA {
+            break;
+        }
+        best = Some((position, n - 1 - position));
+    }
+    best
+}
+
+/// Two-sided sign test: the chance of a split at least as uneven as this one when each sign is a
+/// toss of a coin. Zeros belong to neither count. 1 when nothing was tossed.
+pub fn sign_test(positive: usize, negative: usize) -> f64 {
+    let n = positive + negative;
+    let fewer = positive.min(negative);
+    let tail: f64 = (0..=fewer).map(|count| binomial_half(n, count)).sum();
+    (2.0 * tail).min(1.0)
+}
+
+/// P(B = k) for B binomial(n, 1/2), by logarithms so that large n neither over- nor underflow.
+fn binomial_half(n: usize, k: usize) -> f64 {
+    let choose: f64 = (1..=k).map(|i| ((n - k + i) as f64 / i as f64).ln()).sum();
+    (choose - n as f64 * std::f64::consts::LN_2).exp()
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted: Vec<f64> = values
+        .iter()
+        .copied()
+        .filter(|value| value.is_finite())
+        .collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+fn middle(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        sorted[half]
+    } else {
+        (sorted[half - 1] + sorted[half]) / 2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_six_rounds_the_interval_is_the_range() {
+        let three = estimate(&[3.0, 1.0, 2.0]).unwrap();
+        assert_eq!(
+            (three.point, three.low, three.high, three.n),
+            (2.0, 1.0, 3.0, 3)
+        );
+        assert_eq!(three.interval, IntervalKind::Range);
+        let four = estimate(&[4.0, 1.0, 2.0, 3.0]).unwrap();
+        assert_eq!((four.point, four.interval), (2.5, IntervalKind::Range));
+        assert_eq!(estimate(&[]), None);
+        assert_eq!(estimate(&[f64::NAN]), None);
+    }
+
+    #[test]
+    fn ranks_are_those_of_the_binomial_table() {
+        // n = 5: 2 * 1/32 = 0.0625 > 0.05: no interval.
+        assert_eq!(median_ranks(5), None);
+        // n = 6: 2 * 1/64 = 0.03125; adding 6/64 gives 0.21875.
+        assert_eq!(median_ranks(6), Some((0, 5)));
+        // n = 8: 2 * (1 + 8)/256 = 0.0703 > 0.05, so the outermost pair.
+        assert_eq!(median_ranks(8), Some((0, 7)));
+        // n = 9: 2 * (1 + 9)/512 = 0.0391.
+        assert_eq!(median_ranks(9), Some((1, 7)));
+        // n = 10: 2 * (1 + 10)/1024 = 0.0215; with 45 more 0.109.
+        assert_eq!(median_ranks(10), Some((1, 8)));
+        // n = 12: 2 * (1 + 12 + 66)/4096 = 0.0386.
+        assert_eq!(median_ranks(12), Some((2, 9)));
+        // n = 20: 2 * 21700/1048576 = 0.0414 for k = 6, the classical table's 6th and 15th.
+        assert_eq!(median_ranks(20), Some((5, 14)));
+    }
+
+    #[test]
+    fn from_nine_rounds_the_interval_is_narrower_than_the_range() {
+        let nine: Vec<f64> = (1..=9).map(f64::from).collect();
+        let estimate = estimate(&nine).unwrap();
+        assert_eq!(
+            (estimate.point, estimate.low, estimate.high),
+            (5.0, 2.0, 8.0)
+        );
+        assert_eq!(estimate.interval, IntervalKind::MedianConfidence95);
+    }
+
+    #[test]
+    fn sign_test_is_arithmetic() {
+        let check = |positive, negative, expected: f64| {
+            assert!((sign_test(positive, negative) - expected).abs() < 1e-12);
+        };
+        check(6, 0, 2.0 / 64.0);
+        check(0, 6, 2.0 / 64.0);
+        check(5, 1, 14.0 / 64.0); // 2 * (1 + 6) / 64
+        check(3, 3, 1.0); // 2 * 42/64 is capped
+        check(0, 0, 1.0);
+        check(9, 1, 22.0 / 1024.0); // 2 * (1 + 10) / 1024
+    }
+}

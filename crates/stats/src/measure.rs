@@ -1,0 +1,155 @@
+//! One value out of one trial, for each thing that is compared over rounds.
+//!
+//! A value is missing for a reason, and the reason is said; it is never 0 in place of a hole.
+
+use bakeoff_record::{LoadResult, TrialEnd, TrialRecord};
+use serde::Serialize;
+
+use crate::usage::{cpu_seconds_in, memory_peak, server_tree};
+
+/// What is taken from a trial. Latencies are of `ok` responses only, from the intended send time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Smallest latency, ns.
+    LatencyMinNs,
+    /// Median latency, ns.
+    LatencyP50Ns,
+    /// Mean latency, ns.
+    LatencyMeanNs,
+    /// 90th percentile of latency, ns.
+    LatencyP90Ns,
+    /// 95th percentile of latency, ns.
+    LatencyP95Ns,
+    /// 99th percentile of latency, ns.
+    LatencyP99Ns,
+    /// Percentile 99.9 of latency, ns.
+    #[serde(rename = "latency_p99_9_ns")]
+    LatencyP999Ns,
+    /// Largest latency, ns.
+    LatencyMaxNs,
+    /// Right answers per second.
+    RatePerS,
+    /// Requests that ended in the window.
+    Requests,
+    /// Share of them that did not come out `ok`, 0 to 1.
+    ErrorShare,
+    /// CPU time of the server's tree for each request that ended, ns.
+    CpuNsPerRequest,
+    /// Mean number of processors that the server's tree kept busy.
+    CpuCores,
+    /// Largest resident memory of the server's tree, bytes.
+    MemoryPeakBytes,
+}
+
+impl Measure {
+    /// Every measure, in the order of tables.
+    pub const ALL: [Self; 14] = [
+        Self::LatencyMinNs,
+        Self::LatencyP50Ns,
+        Self::LatencyMeanNs,
+        Self::LatencyP90Ns,
+        Self::LatencyP95Ns,
+        Self::LatencyMaxNs,
+        Self::Requests,
+        Self::ErrorShare,
+        Self::LatencyP99Ns,
+        Self::LatencyP999Ns,
+        Self::RatePerS,
+        Self::CpuNsPerRequest,
+        Self::CpuCores,
+        Self::MemoryPeakBytes,
+    ];
+
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LatencyMinNs => "latency_min_ns",
+            Self::LatencyP50Ns => "latency_p50_ns",
+            Self::LatencyMeanNs => "latency_mean_ns",
+            Self::LatencyP90Ns => "latency_p90_ns",
+            Self::LatencyP95Ns => "latency_p95_ns",
+            Self::LatencyP99Ns => "latency_p99_ns",
+            Self::LatencyP999Ns => "latency_p99_9_ns",
+            Self::LatencyMaxNs => "latency_max_ns",
+            Self::RatePerS => "rate_per_s",
+            Self::Requests => "requests",
+            Self::ErrorShare => "error_share",
+            Self::CpuNsPerRequest => "cpu_ns_per_request",
+            Self::CpuCores => "cpu_cores",
+            Self::MemoryPeakBytes => "memory_peak_bytes",
+        }
+    }
+
+    /// Whether the value rests on how fast requests went, and is withheld from an invalid cell;
+    /// the others are counts that stay true whatever slowed the requests.
+    pub fn rests_on_timing(self) -> bool {
+        !matches!(
+            self,
+            Self::Requests | Self::ErrorShare | Self::MemoryPeakBytes
+        )
+    }
+
+    /// The value of one trial.
+    ///
+    /// # Errors
+    /// Says in words why there is none.
+    pub fn of(self, trial: &TrialRecord) -> Result<f64, &'static str> {
+        let result = match (&trial.end, &trial.result) {
+            (TrialEnd::Measured, Some(result)) => result,
+            _ => return Err("no window was measured"),
+        };
+        match self {
+            Self::RatePerS => rate(result),
+            Self::Requests => Ok(result.requests.completed as f64),
+            Self::ErrorShare => per_request(result, result.outcomes.errors() as f64),
+            Self::CpuNsPerRequest => per_request(result, cpu_s(trial, result)? * 1e9),
+            Self::CpuCores => Ok(cpu_s(trial, result)? / result.measured_s),
+            Self::MemoryPeakBytes => server_tree(&trial.usage)
+                .and_then(|tree| memory_peak(tree, result.measured_s))
+                .map(|bytes| bytes as f64)
+                .ok_or("the probe read no memory of the server"),
+            latency => latency.latency_of(result),
+        }
+    }
+
+    fn latency_of(self, result: &LoadResult) -> Result<f64, &'static str> {
+        let latency = &result.latency;
+        if latency.count() == 0 {
+            return Err("no ok response");
+        }
+        let value = match self {
+            Self::LatencyMinNs => latency.min().map(|ns| ns as f64),
+            Self::LatencyMeanNs => latency.mean(),
+            Self::LatencyMaxNs => latency.max().map(|ns| ns as f64),
+            Self::LatencyP50Ns => latency.supported_quantile(0.5).map(|ns| ns as f64),
+            Self::LatencyP90Ns => latency.supported_quantile(0.9).map(|ns| ns as f64),
+            Self::LatencyP95Ns => latency.supported_quantile(0.95).map(|ns| ns as f64),
+            Self::LatencyP99Ns => latency.supported_quantile(0.99).map(|ns| ns as f64),
+            Self::LatencyP999Ns => latency.supported_quantile(0.999).map(|ns| ns as f64),
+            _ => None,
+        };
+        value.ok_or("fewer than ten ok responses lie beyond this percentile")
+    }
+}
+
+fn rate(result: &LoadResult) -> Result<f64, &'static str> {
+    if result.measured_s > 0.0 {
+        Ok(result.requests.ok as f64 / result.measured_s)
+    } else {
+        Err("the window has no length")
+    }
+}
+
+fn per_request(result: &LoadResult, total: f64) -> Result<f64, &'static str> {
+    match result.requests.completed {
+        0 => Err("no request ended in the window"),
+        completed => Ok(total / completed as f64),
+    }
+}
+
+fn cpu_s(trial: &TrialRecord, result: &LoadResult) -> Result<f64, &'static str> {
+    server_tree(&trial.usage)
+        .and_then(|tree| cpu_seconds_in(&tree.ticks, 0.0, result.measured_s))
+        .ok_or("the probe did not read the server's CPU time over the whole window")
+}
