@@ -1,0 +1,321 @@
+//! What `bakeoff load` prints: one document of `bakeoff.load/1`, or the same for eyes.
+//!
+//! It draws one window of one load and judges nothing; the tool's own warnings are passed on.
+
+use std::fmt::Write as _;
+
+use bakeoff_plan::{Arrival, LoadModel};
+use bakeoff_record::{Histogram, LoadResult, Outcome};
+use serde_json::{Value, json};
+
+use crate::number::{bytes, count, digits, milliseconds, percent, plain, whole};
+
+/// Version of the document.
+pub const LOAD_SCHEMA: &str = "bakeoff.load/1";
+
+/// Quantiles of a latency distribution by their names in the document.
+const QUANTILES: [(&str, f64); 7] = [
+    ("p50", 0.5),
+    ("p75", 0.75),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99_9", 0.999),
+    ("p99_99", 0.9999),
+];
+
+/// The result as the document that scripts rely on. A quantile with fewer than ten requests
+/// beyond it is null.
+pub fn load_json(result: &LoadResult) -> Value {
+    json!({
+        "schema": LOAD_SCHEMA,
+        "url": result.url,
+        "load": load_of(result),
+        "measured_s": result.measured_s,
+        "requests": result.requests,
+        "outcomes": result.outcomes,
+        "status": result.status,
+        "rate_per_s": {
+            "ok": per_second(result.requests.ok, result.measured_s),
+            "completed": per_second(result.requests.completed, result.measured_s),
+        },
+        "latency_ns": distribution(&result.latency),
+        "service_ns": distribution(&result.service),
+        "first_byte_ns": distribution(&result.first_byte),
+        "error_latency_ns": distribution_or_null(&result.error_latency),
+        "connect_ns": distribution_or_null(&result.connect),
+        "handshake_ns": null,
+        "send_lag_ns": distribution_or_null(&result.send_lag),
+        "bytes": result.bytes,
+        "bodies_checked": result.bodies_checked,
+        "connections": result.connections,
+        "negotiated": result.negotiated,
+        "engine": engine_of(result),
+        "intervals": result.intervals.iter().map(|interval| json!({
+            "start_s": interval.start_s,
+            "length_s": interval.length_s,
+            "ok": interval.ok,
+            "errors": interval.errors,
+            "p50_ns": interval.latency.supported_quantile(0.5),
+            "p99_ns": interval.latency.supported_quantile(0.99),
+            "max_ns": interval.latency.max(),
+        })).collect::<Vec<_>>(),
+        "error_samples": result.error_samples,
+        "warnings": result.warnings,
+    })
+}
+
+/// The result for a terminal or a log, without colour.
+pub fn load_text(result: &LoadResult) -> String {
+    let mut text = String::new();
+    heading(&mut text, result);
+    requests(&mut text, result);
+    latencies(&mut text, result);
+    outcomes(&mut text, result);
+    transport(&mut text, result);
+    for warning in &result.warnings {
+        let (code, words) = (plain(&warning.code), plain(&warning.text));
+        let _ = writeln!(text, "warning      {code}: {words}");
+        let _ = writeln!(text, "             {}", plain(&warning.hint));
+    }
+    text
+}
+
+fn load_of(result: &LoadResult) -> Value {
+    let (model, rate, arrival, seed) = match &result.load.model {
+        LoadModel::Closed { .. } => ("closed", None, None, None),
+        LoadModel::Open {
+            rate_per_s,
+            arrival,
+            ..
+        } => ("open", Some(*rate_per_s), Some(arrival), Some(result.seed)),
+    };
+    json!({
+        "model": model,
+        "clients": result.load.clients(),
+        "streams": 1,
+        "threads": result.threads,
+        "rate_per_s": rate,
+        "arrival": arrival,
+        "seed": seed,
+    })
+}
+
+fn engine_of(result: &LoadResult) -> Value {
+    let engine = &result.engine;
+    json!({
+        "cpu_user_s": engine.cpu_user_s,
+        "cpu_system_s": engine.cpu_system_s,
+        "cpu_ns_per_request": engine_ns_per_request(result),
+        "rss_bytes_max": engine.rss_bytes_max,
+        "busy_share": engine.busy_share,
+    })
+}
+
+fn engine_ns_per_request(result: &LoadResult) -> Option<f64> {
+    let cpu_s = result.engine.cpu_user_s + result.engine.cpu_system_s;
+    (result.requests.completed > 0).then(|| cpu_s * 1e9 / result.requests.completed as f64)
+}
+
+fn per_second(requests: u64, measured_s: f64) -> Option<f64> {
+    (measured_s > 0.0).then(|| requests as f64 / measured_s)
+}
+
+fn distribution(histogram: &Histogram) -> Value {
+    let mut value = json!({
+        "count": histogram.count(),
+        "min": histogram.min(),
+        "mean": histogram.mean(),
+        "sd": histogram.sd(),
+    });
+    for (name, q) in QUANTILES {
+        value[name] = json!(histogram.supported_quantile(q));
+    }
+    value["max"] = json!(histogram.max());
+    value
+}
+
+fn distribution_or_null(histogram: &Histogram) -> Value {
+    if histogram.count() == 0 {
+        Value::Null
+    } else {
+        distribution(histogram)
+    }
+}
+
+fn heading(text: &mut String, result: &LoadResult) {
+    let clients = count_of(u64::from(result.load.clients()), "client");
+    let threads = count_of(u64::from(result.threads), "thread");
+    let how = match &result.load.model {
+        LoadModel::Closed { .. } => format!("closed loop, {clients}"),
+        LoadModel::Open {
+            rate_per_s,
+            arrival,
+            ..
+        } => {
+            let gaps = match arrival {
+                Arrival::Constant => "constant",
+                Arrival::Poisson => "Poisson",
+            };
+            format!(
+                "open loop, {} requests/s, {gaps} gaps, {clients}",
+                digits(*rate_per_s)
+            )
+        }
+    };
+    let seconds = digits(result.measured_s);
+    let _ = writeln!(
+        text,
+        "{}\n{how}, {threads}, {seconds} s measured\n",
+        plain(&result.url)
+    );
+}
+
+fn requests(text: &mut String, result: &LoadResult) {
+    let asked = &result.requests;
+    let planned = match asked.planned {
+        Some(planned) => format!("{} planned, ", count(planned)),
+        None => String::new(),
+    };
+    let _ = writeln!(
+        text,
+        "requests     {planned}{} started = {} completed + {} in flight at the end",
+        count(asked.started),
+        count(asked.completed),
+        count(asked.in_flight_at_end),
+    );
+    let rate = |requests| per_second(requests, result.measured_s).map_or("-".into(), whole);
+    let _ = writeln!(
+        text,
+        "rate         {} ok/s, {} completed/s\n",
+        rate(asked.ok),
+        rate(asked.completed),
+    );
+}
+
+fn latencies(text: &mut String, result: &LoadResult) {
+    let names = [
+        "min", "p50", "mean", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max",
+    ];
+    let _ = write!(text, "{:<13}", "ms");
+    for name in names {
+        let _ = write!(text, "{name:>9}");
+    }
+    text.push('\n');
+    let rows = [
+        ("latency", &result.latency),
+        ("service", &result.service),
+        ("first byte", &result.first_byte),
+        ("connect", &result.connect),
+        ("send lag", &result.send_lag),
+        ("errors", &result.error_latency),
+    ];
+    for (name, histogram) in rows {
+        if histogram.count() > 0 || name == "latency" {
+            latency_row(text, name, histogram);
+        }
+    }
+    if result.latency.count() == 0 {
+        text.push_str("             no response came out ok, so there is no latency\n");
+    } else if matches!(result.load.model, LoadModel::Closed { .. }) {
+        text.push_str("             closed loop: latency and service time are the same\n");
+    }
+    text.push('\n');
+}
+
+fn latency_row(text: &mut String, name: &str, histogram: &Histogram) {
+    let at = |q: f64| histogram.supported_quantile(q).map(|ns| ns as f64);
+    let exact = |ns: Option<u64>| ns.map(|ns| ns as f64);
+    let cells = [
+        exact(histogram.min()),
+        at(0.5),
+        histogram.mean(),
+        at(0.75),
+        at(0.9),
+        at(0.95),
+        at(0.99),
+        at(0.999),
+        at(0.9999),
+        exact(histogram.max()),
+    ];
+    let _ = write!(text, "{name:<13}");
+    for cell in cells {
+        let _ = write!(text, "{:>9}", cell.map_or("-".into(), milliseconds));
+    }
+    text.push('\n');
+}
+
+fn outcomes(text: &mut String, result: &LoadResult) {
+    let completed = result.outcomes.completed();
+    for (outcome, n) in result.outcomes.iter() {
+        if n == 0 && outcome != Outcome::Ok {
+            continue;
+        }
+        let share = if completed == 0 {
+            0.0
+        } else {
+            n as f64 / completed as f64
+        };
+        let sample = result.error_samples.get(outcome.name());
+        let sample = sample.map_or(String::new(), |words| format!("   {}", plain(words)));
+        let label = if outcome == Outcome::Ok {
+            "outcomes"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            text,
+            "{label:<13}{:<16}{:>14}{:>9} %{sample}",
+            outcome.name(),
+            count(n),
+            percent(share),
+        );
+    }
+    let statuses: Vec<String> = result
+        .status
+        .iter()
+        .map(|(status, n)| format!("{status}: {}", count(*n)))
+        .collect();
+    if !statuses.is_empty() {
+        let _ = writeln!(text, "status       {}", statuses.join(", "));
+    }
+}
+
+fn transport(text: &mut String, result: &LoadResult) {
+    let (moved, links, engine) = (&result.bytes, &result.connections, &result.engine);
+    let _ = writeln!(
+        text,
+        "bytes        {} read ({} of bodies), {} written",
+        bytes(moved.read as f64),
+        bytes(moved.body as f64),
+        bytes(moved.written as f64),
+    );
+    let _ = writeln!(
+        text,
+        "connections  {} opened, {} failed, {} closed by the server, {} requests on a used one",
+        count(links.opened),
+        count(links.failed),
+        count(links.closed_by_server),
+        count(links.reused),
+    );
+    let busy: Vec<String> = engine
+        .busy_share
+        .iter()
+        .map(|share| percent(*share))
+        .collect();
+    let each = engine_ns_per_request(result).map_or("-".into(), |ns| digits(ns / 1e3));
+    let _ = writeln!(
+        text,
+        "engine       {each} µs CPU a request, threads busy {} %, {} memory",
+        if busy.is_empty() {
+            "-".into()
+        } else {
+            busy.join(" ")
+        },
+        bytes(engine.rss_bytes_max as f64),
+    );
+}
+
+fn count_of(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}

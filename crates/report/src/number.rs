@@ -1,0 +1,133 @@
+//! Numbers and foreign text as a reader sees them: units, digits, thousands.
+//!
+//! Only for eyes: machine-readable formats carry the values themselves.
+
+/// Nanoseconds as milliseconds with about three digits: `0.043`, `1.25`, `37.1`, `1,204`.
+pub(crate) fn milliseconds(ns: f64) -> String {
+    digits(ns / 1e6)
+}
+
+/// A value with about three digits, never in powers of ten: `0.043`, `1.25`, `37.1`, `1,204`.
+pub(crate) fn digits(value: f64) -> String {
+    match value.abs() {
+        size if size >= 99.95 => whole(value),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.9995 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// A whole number with its thousands apart: `1,234,567`.
+pub(crate) fn whole(value: f64) -> String {
+    let rounded = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (index, digit) in rounded.chars().enumerate() {
+        if index > 0 && (rounded.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < 0.0 && rounded != "0" {
+        format!("-{text}")
+    } else {
+        text
+    }
+}
+
+/// A count with its thousands apart.
+pub(crate) fn count(value: u64) -> String {
+    whole(value as f64)
+}
+
+/// A share as a percentage without its sign: `0`, `<0.001`, `0.125`, `97.4`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        0.0 => "0".into(),
+        small if small < 0.001 => "<0.001".into(),
+        small if small < 1.0 => format!("{small:.3}"),
+        // 99.99 must not read as all.
+        large if large < 100.0 => format!("{:.2}", large.min(99.99)),
+        _ => "100".into(),
+    }
+}
+
+/// Bytes in the unit that leaves one to four digits: `512 B`, `4.5 KB`, `13.2 MB`.
+pub(crate) fn bytes(value: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
+    let mut value = value;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 {
+        format!("{value:.0} B")
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
+}
+
+/// Text from outside, fit for a terminal or a line of a file: control characters, which could
+/// move the cursor or begin an escape sequence, are shown as `\u{..}`.
+pub(crate) fn plain(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => safe.push(' '),
+            odd if odd.is_control() || is_direction_mark(odd) => {
+                safe.extend(odd.escape_unicode());
+            }
+            usual => safe.push(usual),
+        }
+    }
+    safe
+}
+
+/// Characters that turn the direction of text, and could make it read as something else.
+fn is_direction_mark(character: char) -> bool {
+    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_about_three_digits() {
+        let rows = [
+            (0.0427, "0.043"),
+            (0.9996, "1.00"),
+            (1.254, "1.25"),
+            (9.996, "10.0"),
+            (37.12, "37.1"),
+            (99.96, "100"),
+            (1204.4, "1,204"),
+            (1_234_567.0, "1,234,567"),
+        ];
+        for (value, text) in rows {
+            assert_eq!(digits(value), text);
+        }
+        assert_eq!(whole(-1234.0), "-1,234");
+    }
+
+    #[test]
+    fn shares_never_round_to_none_or_all() {
+        let rows = [
+            (0.0, "0"),
+            (1e-9, "<0.001"),
+            (0.974, "97.40"),
+            (0.999_99, "99.99"),
+            (1.0, "100"),
+        ];
+        for (share, text) in rows {
+            assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
+    fn escape_sequences_do_not_reach_a_terminal() {
+        assert_eq!(plain("a\u{1b}[31mb\nc"), "a\\u{1b}[31mb c");
+        assert_eq!(plain("x\u{202e}y"), "x\\u{202e}y");
+    }
+}
