@@ -1,1 +1,36 @@
 //! The built-in upstream and yardstick server.
+//!
+//! Both are one loop: HTTP/1.1 and HTTP/1.0 over TCP, one fixed answer that was encoded once, and
+//! counters. The origin stands behind proxies; the yardstick stands in a contender's place and
+//! shows the fastest answer that this machine can give. They differ in name only, so that what is
+//! measured of one holds for the other.
+//!
+//! ```text
+//! accept4 ─► recv ─► RequestReader ─► Behaviour ─► encoded answer ─► send ─► recv ...
+//!                    (bytes only)     (the seam)   (chosen, not built)
+//! ```
+//!
+//! What the server deliberately does not do: TLS, HTTP/2, files, routing, logs, time limits for
+//! idle connections, and a `Date` header (RFC 9110 asks for one where a clock is at hand; it would
+//! be the only part of an answer that changes).
+//!
+//! Counts are told on a listener of their own, see [`counts`], so that asking takes no part in
+//! what is counted.
+
+mod answer;
+mod behaviour;
+mod chunks;
+mod connection;
+mod control;
+mod counts;
+mod options;
+mod request;
+mod serve;
+mod worker;
+
+pub use behaviour::{Behaviour, Decision, Immediate};
+pub use control::{ControlError, counts};
+pub use counts::Counts;
+pub use options::{Name, OriginError, Reply, ServeOptions};
+pub use request::{MAX_HEAD_BYTES, Memo, Method, Refusal, Request, RequestReader, Step, Version};
+pub use serve::{serve, serve_with};

@@ -1,0 +1,240 @@
+//! One connection: reads into the thread's buffer, answers, and remembers only what is unfinished.
+//!
+//! An idle connection owns no buffer: bytes are kept with it only while a head is incomplete or
+//! the client does not take its answer. While an answer cannot be sent nothing more is read, so
+//! a client that pipelines without reading slows itself down and not the server.
+
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::{self, RecvFlags, SendFlags, Shutdown};
+
+use crate::answer::{After, Answers, Output};
+use crate::behaviour::{Behaviour, Decision};
+use crate::counts::Counters;
+use crate::request::{Memo, Method, Request, RequestReader, Step, Version};
+
+/// Bytes that a thread reads at once.
+pub(crate) const BUFFER_BYTES: usize = 64 * 1024;
+
+/// How long a refused client may go on sending before its connection is closed on it.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Reads in a row that a lingering connection may cost the others.
+const LINGER_READS_MAX: usize = 16;
+
+/// What all connections of a thread share.
+pub(crate) struct Shared<'a, B> {
+    pub(crate) answers: &'a Answers,
+    pub(crate) counters: &'a Counters,
+    pub(crate) behaviour: B,
+    pub(crate) memo: Memo,
+    pub(crate) buffer: Box<[u8]>,
+}
+
+/// What a connection waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Bytes from the client.
+    Readable,
+    /// Room for the rest of an answer.
+    Writable,
+    /// Nothing: it is to be closed.
+    Close,
+}
+
+/// One connection.
+pub(crate) struct Connection {
+    socket: OwnedFd,
+    reader: RequestReader,
+    /// Bytes read and not yet used: the start of a head, or what came behind a blocked answer.
+    kept: Vec<u8>,
+    /// An answer that the client has not taken yet.
+    output: Option<Output>,
+    /// Set once the connection has said its last word.
+    lingers_until: Option<Instant>,
+    /// What it waited for when it was last asked.
+    pub(crate) wait: Wait,
+}
+
+/// What became of an attempt to send.
+enum Sent {
+    All(After),
+    Blocked,
+    Failed,
+}
+
+impl Connection {
+    /// A connection just accepted.
+    pub(crate) fn new(socket: OwnedFd) -> Self {
+        Self {
+            socket,
+            reader: RequestReader::default(),
+            kept: Vec::new(),
+            output: None,
+            lingers_until: None,
+            wait: Wait::Readable,
+        }
+    }
+
+    /// The socket.
+    pub(crate) fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
+    /// When a connection that has said its last word must go.
+    pub(crate) fn lingers_until(&self) -> Option<Instant> {
+        self.lingers_until
+    }
+
+    /// Goes on with whatever the connection was doing.
+    #[inline]
+    pub(crate) fn proceed<B: Behaviour>(&mut self, shared: &mut Shared<'_, B>) -> Wait {
+        if self.lingers_until.is_some() {
+            return self.drain(shared);
+        }
+        match self.output {
+            Some(output) => self.send_rest(shared, output),
+            None => self.receive(shared),
+        }
+    }
+
+    #[inline]
+    fn receive<B: Behaviour>(&mut self, shared: &mut Shared<'_, B>) -> Wait {
+        let kept = self.kept.len();
+        shared.buffer[..kept].copy_from_slice(&self.kept);
+        match net::recv(&self.socket, &mut shared.buffer[kept..], RecvFlags::empty()) {
+            Ok((0, _)) => Wait::Close,
+            Ok((read, _)) => {
+                shared.counters.bytes_read.add(read as u64);
+                self.answer(shared, kept + read)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Wait::Readable,
+            Err(_) => Wait::Close,
+        }
+    }
+
+    /// Answers all requests in the first `length` bytes of the buffer and keeps what is left.
+    #[inline]
+    fn answer<B: Behaviour>(&mut self, shared: &mut Shared<'_, B>, length: usize) -> Wait {
+        let mut at = 0;
+        let mut wait = Wait::Readable;
+        while at < length {
+            let (taken, step) = self
+                .reader
+                .step(&mut shared.memo, &shared.buffer[at..length]);
+            at += taken;
+            let output = match step {
+                Step::More => break,
+                Step::Request(request) => self.decide(shared, &request),
+                Step::Continue => shared.answers.proceed(),
+                Step::Refused(refusal) => {
+                    shared.counters.bad_requests.add(1);
+                    at = length;
+                    shared.answers.refusal(refusal)
+                }
+            };
+            match self.send(shared, output) {
+                Sent::All(After::Read) => {}
+                Sent::All(After::Close) | Sent::Failed => return Wait::Close,
+                Sent::All(After::Linger) => return self.linger(),
+                Sent::Blocked => {
+                    wait = Wait::Writable;
+                    break;
+                }
+            }
+        }
+        self.keep(&shared.buffer[at..length]);
+        wait
+    }
+
+    #[inline]
+    fn decide<B: Behaviour>(&mut self, shared: &mut Shared<'_, B>, request: &Request) -> Output {
+        count(shared.counters, request);
+        match shared.behaviour.decide(request) {
+            Decision::Answer => shared.answers.reply(request),
+        }
+    }
+
+    #[inline]
+    fn send<B>(&mut self, shared: &Shared<'_, B>, mut output: Output) -> Sent {
+        let rest = shared.answers.rest(&output);
+        match net::send(&self.socket, rest, SendFlags::NOSIGNAL) {
+            Ok(written) => {
+                shared.counters.bytes_written.add(written as u64);
+                if output.advance(written) {
+                    self.output = None;
+                    return Sent::All(output.after());
+                }
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => return Sent::Failed,
+        }
+        self.output = Some(output);
+        Sent::Blocked
+    }
+
+    /// Sends more of a blocked answer, and then turns to what came behind it.
+    fn send_rest<B: Behaviour>(&mut self, shared: &mut Shared<'_, B>, output: Output) -> Wait {
+        match self.send(shared, output) {
+            Sent::Blocked => Wait::Writable,
+            Sent::All(After::Close) | Sent::Failed => Wait::Close,
+            Sent::All(After::Linger) => self.linger(),
+            Sent::All(After::Read) => {
+                let kept = std::mem::take(&mut self.kept);
+                shared.buffer[..kept.len()].copy_from_slice(&kept);
+                self.answer(shared, kept.len())
+            }
+        }
+    }
+
+    /// Says that no more will come and waits for the client to say the same.
+    fn linger(&mut self) -> Wait {
+        self.kept = Vec::new();
+        if net::shutdown(&self.socket, Shutdown::Write).is_err() {
+            return Wait::Close;
+        }
+        self.lingers_until = Some(Instant::now() + LINGER);
+        Wait::Readable
+    }
+
+    fn drain<B>(&mut self, shared: &mut Shared<'_, B>) -> Wait {
+        for _ in 0..LINGER_READS_MAX {
+            match net::recv(&self.socket, &mut shared.buffer[..], RecvFlags::empty()) {
+                Ok((0, _)) => return Wait::Close,
+                Ok((read, _)) => shared.counters.bytes_read.add(read as u64),
+                Err(Errno::AGAIN | Errno::INTR) => return Wait::Readable,
+                Err(_) => return Wait::Close,
+            }
+        }
+        Wait::Readable
+    }
+
+    #[inline]
+    fn keep(&mut self, rest: &[u8]) {
+        if !rest.is_empty() {
+            self.kept.clear();
+            self.kept.extend_from_slice(rest);
+        } else if self.kept.capacity() > 0 {
+            self.kept = Vec::new();
+        }
+    }
+}
+
+#[inline]
+fn count(counters: &Counters, request: &Request) {
+    counters.requests.add(1);
+    if request.version == Version::Http10 {
+        counters.http_1_0.add(1);
+    }
+    if !request.keep_alive {
+        counters.close.add(1);
+    }
+    match request.method {
+        Method::Get => {}
+        Method::Head => counters.head.add(1),
+        Method::Post => counters.post.add(1),
+        Method::Other => counters.other_methods.add(1),
+    }
+}

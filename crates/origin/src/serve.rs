@@ -1,0 +1,179 @@
+//! Starts the loops and the control listener, and ends them.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::net::sockopt::{set_socket_reuseaddr, set_socket_reuseport, set_tcp_nodelay};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with};
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::answer::Answers;
+use crate::behaviour::{Behaviour, Immediate};
+use crate::connection::{BUFFER_BYTES, Shared};
+use crate::control;
+use crate::counts::{Counters, Counts};
+use crate::options::{OriginError, ServeOptions};
+use crate::request::Memo;
+use crate::worker::Worker;
+
+/// Longest accept queue; the kernel lowers it to `net.core.somaxconn`.
+const BACKLOG: i32 = 4096;
+
+/// Answers requests until `stop` is set; see [`serve_with`].
+///
+/// # Errors
+/// When the options cannot be carried out, or the kernel's event queue fails.
+pub fn serve(
+    options: &ServeOptions,
+    announce: &mut dyn FnMut(SocketAddr, SocketAddr),
+    stop: &AtomicBool,
+) -> Result<Counts, OriginError> {
+    serve_with(options, Immediate, announce, stop)
+}
+
+/// Answers requests as `behaviour` decides until `stop` is set, and returns what was counted.
+///
+/// Blocks. `announce` is told the addresses of requests and of counts once both accept
+/// connections. `stop` is looked at every 50 ms; connections open at that time are closed.
+///
+/// # Errors
+/// When the options cannot be carried out, or the kernel's event queue fails.
+pub fn serve_with<B: Behaviour>(
+    options: &ServeOptions,
+    behaviour: B,
+    announce: &mut dyn FnMut(SocketAddr, SocketAddr),
+    stop: &AtomicBool,
+) -> Result<Counts, OriginError> {
+    if options.threads == 0 {
+        return Err(OriginError::NoThreads);
+    }
+    let answers = Answers::new(options.name.header(), &options.reply)?;
+    let (listeners, address) = request_listeners(options)?;
+    let (control, control_address) = control_listener(options)?;
+    let counters: Vec<Counters> = listeners.iter().map(|_| Counters::default()).collect();
+    announce(address, control_address);
+
+    let failed = AtomicBool::new(false);
+    let halt = Halt {
+        stop,
+        failed: &failed,
+    };
+    std::thread::scope(|scope| {
+        let mut loops = Vec::new();
+        for (index, (listener, counters)) in listeners.into_iter().zip(&counters).enumerate() {
+            let (answers, behaviour, failed) = (&answers, behaviour.clone(), &failed);
+            let cpu = pinned_to(&options.pin, index);
+            loops.push(scope.spawn(move || {
+                let buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
+                let shared = Shared {
+                    answers,
+                    counters,
+                    behaviour,
+                    memo: Memo::default(),
+                    buffer,
+                };
+                let result = pin(cpu)
+                    .and_then(|()| Worker::new(listener, shared))
+                    .and_then(|worker| worker.run(halt));
+                failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                result
+            }));
+        }
+        control::tell(&control, &counters, halt);
+        loops.into_iter().try_for_each(|one| match one.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })?;
+    Ok(control::total(&counters))
+}
+
+/// When to end: the caller said so, or one of the loops failed.
+#[derive(Clone, Copy)]
+pub(crate) struct Halt<'a> {
+    stop: &'a AtomicBool,
+    failed: &'a AtomicBool,
+}
+
+impl Halt<'_> {
+    /// Whether to end now.
+    #[inline]
+    pub(crate) fn asked(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+    }
+}
+
+/// One listener for each loop, all on one address.
+fn request_listeners(options: &ServeOptions) -> Result<(Vec<OwnedFd>, SocketAddr), OriginError> {
+    let wanted = options.listen;
+    let failed = |source| OriginError::Listen {
+        address: wanted,
+        purpose: "requests",
+        source,
+    };
+    // Listeners that share a port would also share it with another server of this user, and each
+    // would get a part of the requests: the first one is alone until it has the port.
+    let alone = listener(wanted, false).map_err(failed)?;
+    let address = local_address(&alone).map_err(failed)?;
+    if options.threads == 1 {
+        return Ok((vec![alone], address));
+    }
+    drop(alone);
+    let shared: io::Result<Vec<_>> = (0..options.threads)
+        .map(|_| listener(address, true))
+        .collect();
+    Ok((shared.map_err(failed)?, address))
+}
+
+fn listener(address: SocketAddr, share: bool) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    set_socket_reuseaddr(&socket, true)?;
+    set_socket_reuseport(&socket, share)?;
+    // Connections inherit it: an answer behind another one must not wait for an acknowledgement.
+    set_tcp_nodelay(&socket, true)?;
+    bind(&socket, &address)?;
+    listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+fn local_address(socket: &OwnedFd) -> io::Result<SocketAddr> {
+    Ok(SocketAddr::try_from(getsockname(socket)?)?)
+}
+
+fn control_listener(options: &ServeOptions) -> Result<(TcpListener, SocketAddr), OriginError> {
+    let address = options.control;
+    let open = || {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    };
+    open().map_err(|source| OriginError::Listen {
+        address,
+        purpose: "counts",
+        source,
+    })
+}
+
+fn pinned_to(pin: &[usize], index: usize) -> Option<usize> {
+    (!pin.is_empty()).then(|| pin[index % pin.len()])
+}
+
+fn pin(cpu: Option<usize>) -> Result<(), OriginError> {
+    let Some(cpu) = cpu else { return Ok(()) };
+    let failed = |source| OriginError::Pin { cpu, source };
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(failed(io::ErrorKind::InvalidInput.into()));
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|errno| failed(errno.into()))
+}

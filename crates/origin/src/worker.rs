@@ -1,0 +1,230 @@
+//! The event loop of one thread: accepts, and drives each connection when it can go on.
+//!
+//! A new connection is read at once, because a client that connects mostly has something to say:
+//! one that sends its request and wants the connection closed, as a proxy with HTTP/1.0 upstreams
+//! does, costs accept, recv, send and close, and never enters the epoll set.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
+use rustix::time::Timespec;
+
+use crate::behaviour::Behaviour;
+use crate::connection::{Connection, Shared, Wait};
+use crate::options::OriginError;
+use crate::serve::Halt;
+
+/// Longest sleep: how soon a stop, a paused listener and lingering connections are looked after.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Connections accepted in a row before those that wait are served.
+const ACCEPTS_MAX: usize = 64;
+
+/// Events taken from the kernel at once.
+const EVENTS_MAX: usize = 512;
+
+/// Marks the listener among the events; no file descriptor is that large.
+const LISTENER: u64 = u64::MAX;
+
+/// One thread's loop.
+pub(crate) struct Worker<'a, B> {
+    epoll: OwnedFd,
+    listener: OwnedFd,
+    shared: Shared<'a, B>,
+    /// Connections by file descriptor.
+    connections: Vec<Option<Connection>>,
+    /// Connections that have said their last word.
+    lingering: Vec<RawFd>,
+    /// When to accept again, after the system had no file or memory left for a connection.
+    paused_until: Option<Instant>,
+}
+
+impl<'a, B: Behaviour> Worker<'a, B> {
+    /// A loop that accepts from `listener`, which must not block.
+    ///
+    /// # Errors
+    /// When the kernel grants no epoll set.
+    pub(crate) fn new(listener: OwnedFd, shared: Shared<'a, B>) -> Result<Self, OriginError> {
+        let make = || -> rustix::io::Result<OwnedFd> {
+            let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+            epoll::add(
+                &epoll,
+                &listener,
+                EventData::new_u64(LISTENER),
+                EventFlags::IN,
+            )?;
+            Ok(epoll)
+        };
+        let epoll = make().map_err(|errno| system("create an epoll set", errno))?;
+        Ok(Self {
+            epoll,
+            listener,
+            shared,
+            connections: Vec::new(),
+            lingering: Vec::new(),
+            paused_until: None,
+        })
+    }
+
+    /// Serves until the server is to end.
+    ///
+    /// # Errors
+    /// When the kernel's event queue fails.
+    pub(crate) fn run(mut self, halt: Halt<'_>) -> Result<(), OriginError> {
+        let tick = Timespec {
+            tv_sec: 0,
+            tv_nsec: TICK.subsec_nanos().into(),
+        };
+        let idle = Event {
+            flags: EventFlags::empty(),
+            data: EventData::new_u64(0),
+        };
+        let mut events = [idle; EVENTS_MAX];
+        while !halt.asked() {
+            let ready = match epoll::wait(&self.epoll, &mut events[..], Some(&tick)) {
+                Ok(ready) => ready,
+                Err(Errno::INTR) => continue,
+                Err(errno) => return Err(system("wait for events", errno)),
+            };
+            for event in &events[..ready] {
+                match event.data.u64() {
+                    LISTENER => self.accept()?,
+                    descriptor => self.proceed(descriptor as usize),
+                }
+            }
+            if self.paused_until.is_some() || !self.lingering.is_empty() {
+                self.look_after(Instant::now())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self) -> Result<(), OriginError> {
+        for _ in 0..ACCEPTS_MAX {
+            match accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+                Ok(socket) => self.welcome(socket),
+                Err(Errno::AGAIN) => return Ok(()),
+                // The client was gone before its turn; the next one may not be.
+                Err(Errno::CONNABORTED | Errno::INTR | Errno::PROTO) => {}
+                Err(_) => {
+                    self.shared.counters.accept_errors.add(1);
+                    return self.pause();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a new connection as far as it will go, and keeps it if that is not its end.
+    fn welcome(&mut self, socket: OwnedFd) {
+        self.shared.counters.connections.add(1);
+        let mut connection = Connection::new(socket);
+        connection.wait = connection.proceed(&mut self.shared);
+        let descriptor = connection.socket().as_raw_fd();
+        let kept = connection.wait != Wait::Close && {
+            let data = EventData::new_u64(descriptor as u64);
+            epoll::add(
+                &self.epoll,
+                connection.socket(),
+                data,
+                interest(connection.wait),
+            )
+            .is_ok()
+        };
+        if !kept {
+            self.shared.counters.connections_closed.add(1);
+            return;
+        }
+        if connection.lingers_until().is_some() {
+            self.lingering.push(descriptor);
+        }
+        let slot = descriptor as usize;
+        if slot >= self.connections.len() {
+            self.connections.resize_with(slot + 1, || None);
+        }
+        self.connections[slot] = Some(connection);
+    }
+
+    /// Drives a connection that has an event. A stale event finds no connection, or one that
+    /// merely has nothing to do.
+    fn proceed(&mut self, slot: usize) {
+        let Some(Some(connection)) = self.connections.get_mut(slot) else {
+            return;
+        };
+        let (waited, lingered) = (connection.wait, connection.lingers_until().is_some());
+        connection.wait = connection.proceed(&mut self.shared);
+        if connection.wait == Wait::Close {
+            return self.close(slot);
+        }
+        if !lingered && connection.lingers_until().is_some() {
+            self.lingering.push(slot as RawFd);
+        }
+        if connection.wait != waited {
+            let data = EventData::new_u64(slot as u64);
+            let flags = interest(connection.wait);
+            if epoll::modify(&self.epoll, connection.socket(), data, flags).is_err() {
+                self.close(slot);
+            }
+        }
+    }
+
+    fn close(&mut self, slot: usize) {
+        // Dropping the socket takes it out of the epoll set: nobody else holds it.
+        self.connections[slot] = None;
+        self.shared.counters.connections_closed.add(1);
+    }
+
+    /// Stops accepting for a while: the listener would stay ready, and the loop would spin.
+    fn pause(&mut self) -> Result<(), OriginError> {
+        self.paused_until = Some(Instant::now() + TICK);
+        self.listen_for(EventFlags::empty())
+    }
+
+    fn look_after(&mut self, now: Instant) -> Result<(), OriginError> {
+        if self.paused_until.is_some_and(|until| until <= now) {
+            self.paused_until = None;
+            self.listen_for(EventFlags::IN)?;
+        }
+        for index in (0..self.lingering.len()).rev() {
+            let slot = self.lingering[index] as usize;
+            let until = self.connections[slot]
+                .as_ref()
+                .and_then(Connection::lingers_until);
+            if until.is_none_or(|until| until <= now) {
+                self.lingering.swap_remove(index);
+            }
+            if until.is_some_and(|until| until <= now) {
+                self.close(slot);
+            }
+        }
+        Ok(())
+    }
+
+    fn listen_for(&self, flags: EventFlags) -> Result<(), OriginError> {
+        epoll::modify(
+            &self.epoll,
+            &self.listener,
+            EventData::new_u64(LISTENER),
+            flags,
+        )
+        .map_err(|errno| system("pause or resume accepting", errno))
+    }
+}
+
+fn interest(wait: Wait) -> EventFlags {
+    match wait {
+        Wait::Writable => EventFlags::OUT,
+        Wait::Readable | Wait::Close => EventFlags::IN,
+    }
+}
+
+fn system(doing: &'static str, errno: Errno) -> OriginError {
+    OriginError::System {
+        doing,
+        source: io::Error::from(errno),
+    }
+}
