@@ -1,1 +1,17 @@
-//! Record to verdicts: can this be believed.
+//! Record to verdicts: can this be believed, and what was the bottleneck.
+//!
+//! Each check is a figure held against a limit that `docs/method.md` numbers (R1 to R41). A check
+//! that could not run counts against the trial, never for it. This crate estimates nothing and
+//! compares no contenders; a family of checks is a file in `checks/`.
+
+mod attribution;
+mod check;
+mod checks;
+mod judge;
+pub mod limits;
+mod subject;
+
+pub use attribution::{Bottleneck, Cause, bottleneck};
+pub use check::{Check, Level};
+pub use judge::{Judgement, Verdict, judge_cell, judge_trial};
+pub use subject::{Ceilings, Subject};

@@ -1,0 +1,23 @@
+//! The checks, one file for each family.
+
+use crate::check::Check;
+use crate::subject::Subject;
+
+mod consistency;
+mod correctness;
+mod environment;
+mod generator;
+pub(crate) mod rounds;
+
+pub(crate) use environment::{window_growth, worst_share};
+pub(crate) use generator::busiest;
+
+/// Every check of one measured trial, in the order in which they are shown.
+pub(crate) fn all(subject: &Subject<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    correctness::check(subject, &mut checks);
+    generator::check(subject, &mut checks);
+    consistency::check(subject, &mut checks);
+    environment::check(subject, &mut checks);
+    checks
+}

@@ -1,0 +1,128 @@
+//! Whether the answers were the right ones, and all of them came (family C).
+
+use bakeoff_record::Outcome;
+use bakeoff_stats::server_tree;
+
+use crate::check::{Check, Level};
+use crate::limits::FAILED_SHARE;
+use crate::subject::Subject;
+
+pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
+    checks.push(failed_share(subject));
+    checks.push(wrong_body(subject));
+    checks.push(bodies_compared(subject));
+    checks.push(answers(subject, "before"));
+    checks.push(answers(subject, "after"));
+    checks.push(server_alive(subject));
+}
+
+fn failed_share(subject: &Subject<'_>) -> Check {
+    let name = ("failed-share", "R17");
+    let outcomes = &subject.result.outcomes;
+    let (completed, errors) = (outcomes.completed(), outcomes.errors());
+    if completed == 0 {
+        return Check::plain(name, Level::Invalid, "no request ended in the window");
+    }
+    let share = errors as f64 / completed as f64;
+    let level = if share < FAILED_SHARE {
+        Level::Passed
+    } else {
+        Level::Suspect
+    };
+    let text = match outcomes
+        .iter()
+        .filter(|(kind, _)| *kind != Outcome::Ok)
+        .max_by_key(|o| o.1)
+    {
+        Some((kind, n)) if n > 0 => format!(
+            "{errors} of {completed} requests failed ({:.3} %), most as {} ({n}); latencies are \
+             of the {} that came out ok",
+            share * 100.0,
+            kind.name(),
+            outcomes.of(Outcome::Ok),
+        ),
+        _ => format!("none of {completed} requests failed"),
+    };
+    Check::new(name, level, (share, FAILED_SHARE), text)
+}
+
+fn wrong_body(subject: &Subject<'_>) -> Check {
+    let wrong = subject.result.outcomes.of(Outcome::WrongBody);
+    let level = if wrong == 0 {
+        Level::Passed
+    } else {
+        Level::Invalid
+    };
+    let text = match wrong {
+        0 => "no wrong body was seen".into(),
+        _ => format!("{wrong} responses had the right status and another body"),
+    };
+    Check::new(("wrong-body", "R15"), level, (wrong as f64, 0.0), text)
+}
+
+fn bodies_compared(subject: &Subject<'_>) -> Check {
+    let name = ("bodies-compared", "R15");
+    let (compared, ok) = (subject.result.bodies_checked, subject.result.requests.ok);
+    if compared > 0 || ok == 0 {
+        let text = format!("{compared} bodies were compared byte by byte, the rest by length");
+        return Check::plain(name, Level::Passed, text);
+    }
+    Check::not_run(name, "no body was compared byte by byte during the window")
+}
+
+fn answers(subject: &Subject<'_>, when: &'static str) -> Check {
+    let name = match when {
+        "before" => ("answer-before", "R15"),
+        _ => ("answer-after", "R15"),
+    };
+    let mut found = subject
+        .trial
+        .answers
+        .iter()
+        .filter(|answer| answer.when == when)
+        .peekable();
+    if found.peek().is_none() {
+        return Check::not_run(name, format!("no answer was compared {when} the window"));
+    }
+    match found.find(|answer| !answer.right) {
+        None => Check::plain(
+            name,
+            Level::Passed,
+            format!("the answer {when} the window is right"),
+        ),
+        Some(wrong) => {
+            let text = format!(
+                "the answer {when} the window is wrong: status {}, {} bytes",
+                wrong.status, wrong.body_bytes
+            );
+            Check::plain(name, Level::Invalid, text)
+        }
+    }
+}
+
+fn server_alive(subject: &Subject<'_>) -> Check {
+    let name = ("server-alive", "R38");
+    let Some(tree) = server_tree(&subject.trial.usage).filter(|tree| !tree.ticks.is_empty()) else {
+        return Check::not_run(name, "the probe did not watch the server's processes");
+    };
+    let window = 0.0..=subject.result.measured_s;
+    let gone = tree
+        .ticks
+        .iter()
+        .find(|tick| window.contains(&tick.at_s) && tick.processes == 0);
+    match gone {
+        None => Check::plain(
+            name,
+            Level::Passed,
+            "the server's processes lived to the end",
+        ),
+        Some(tick) => Check::plain(
+            name,
+            Level::Invalid,
+            format!(
+                "the server had no process left {:.1} s into the window",
+                tick.at_s
+            ),
+        ),
+    }
+}

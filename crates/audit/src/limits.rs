@@ -1,0 +1,32 @@
+//! Every limit that a check holds a figure against, with the requirement it comes from.
+
+/// R17: share of requests that may fail while the point still meets its goal.
+pub const FAILED_SHARE: f64 = 0.000_01;
+/// R13: busy share of an engine thread from which its delays may be in the numbers.
+pub const ENGINE_BUSY_SUSPECT: f64 = 0.5;
+/// R13: busy share of an engine thread from which the engine sets the pace.
+pub const ENGINE_BUSY_INVALID: f64 = 0.9;
+/// R33, R34: share of its processors from which a server's tree counts as saturated.
+pub const SERVER_SATURATED: f64 = 0.9;
+/// R10: share of the yardstick's rate above which a score only says "at least".
+pub const CEILING_SHARE: f64 = 0.8;
+/// R34: share of the origin's direct rate above which the origin is measured, not the proxy.
+pub const BACKEND_SHARE: f64 = 0.8;
+/// R7: share of the scheduled requests that must have been started.
+pub const STARTED_SHARE: f64 = 0.99;
+/// R9: p99 of the send lag that is always allowed, ns.
+pub const SEND_LAG_NS: f64 = 1e6;
+/// R9: p99 of the send lag as a share of the latency's p99.
+pub const SEND_LAG_SHARE: f64 = 0.05;
+/// R31: least deviation from Little's law that is held against a trial.
+pub const LITTLE_SHARE: f64 = 0.02;
+/// R32: share by which the origin's count may differ from the proxy's, besides what was in flight.
+pub const ORIGIN_SHARE: f64 = 0.01;
+/// R36: share of a processor taken by the hypervisor.
+pub const STEAL_SUSPECT: f64 = 0.05;
+/// R36: share of a processor taken by the hypervisor that leaves nothing to believe.
+pub const STEAL_INVALID: f64 = 0.10;
+/// R25: coefficient of variation of the rate over rounds.
+pub const RATE_VARIATION: f64 = 0.10;
+/// R34: share of a processor in deferred interrupts that says the network stack is full.
+pub const SOFTIRQ_SHARE: f64 = 0.9;

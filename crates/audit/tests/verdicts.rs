@@ -1,0 +1,324 @@
+//! A fault put into a sound trial must change the verdict, and only through its own check.
+
+#[allow(dead_code)]
+#[path = "../../report/tests/support/mod.rs"]
+mod support;
+
+use bakeoff_audit::{Ceilings, Judgement, Level, Verdict, bottleneck, judge_cell, judge_trial};
+use bakeoff_record::{Outcome, Record, TrialRecord, Warning};
+use bakeoff_stats::{Cell, cells};
+
+const SOUND: &str = "r1-nginx-optimized-synthetic-c10";
+const PROXIED: &str = "r1-nginx-optimized-proxy-c10";
+const CEILINGS: Ceilings = Ceilings {
+    yardstick: Some(92_000.0),
+    origin: Some(85_000.0),
+};
+
+/// Judges the trial named `id` after `fault` has been put into it.
+fn judge(id: &str, fault: impl FnOnce(&mut TrialRecord)) -> Judgement {
+    judge_beside(id, CEILINGS, fault)
+}
+
+fn judge_beside(id: &str, ceilings: Ceilings, fault: impl FnOnce(&mut TrialRecord)) -> Judgement {
+    let record = support::record();
+    let mut trial = find(&record, id).clone();
+    fault(&mut trial);
+    judge_trial(&record, &trial, ceilings)
+}
+
+fn find<'record>(record: &'record Record, id: &str) -> &'record TrialRecord {
+    let found = record.trials.iter().find(|trial| trial.id == id);
+    found.expect("the made-up record has this trial")
+}
+
+/// The verdict is `verdict` and comes from the check `code` alone.
+#[track_caller]
+fn blames(judgement: &Judgement, verdict: Verdict, code: &str) {
+    let bad: Vec<&str> = judgement
+        .checks
+        .iter()
+        .filter(|check| check.level >= Level::NotRun)
+        .map(|check| check.code)
+        .collect();
+    assert_eq!(
+        (judgement.verdict, bad.as_slice()),
+        (verdict, [code].as_slice())
+    );
+}
+
+fn cell<'cells, 'record>(
+    cells: &'cells [Cell<'record>],
+    contender: &str,
+    workload: &str,
+    load: &str,
+) -> &'cells Cell<'record> {
+    let key = (contender, workload, load);
+    let names = |cell: &&Cell<'_>| {
+        (
+            cell.key.contender.as_str(),
+            cell.key.workload.as_str(),
+            cell.key.load.as_str(),
+        ) == key
+    };
+    cells
+        .iter()
+        .find(names)
+        .expect("the made-up record has this cell")
+}
+
+fn judged(record: &Record, contender: &str, workload: &str, load: &str) -> Judgement {
+    let cells = cells(record);
+    let cell = cell(&cells, contender, workload, load);
+    judge_cell(record, cell, Ceilings::beside(&cells, &cell.key))
+}
+
+#[test]
+fn a_sound_trial_is_valid() {
+    for id in [SOUND, PROXIED] {
+        let judgement = judge(id, |_| {});
+        assert_eq!(judgement.verdict, Verdict::Valid, "{judgement:#?}");
+        assert!(
+            judgement
+                .checks
+                .iter()
+                .any(|check| check.code == "co-located")
+        );
+    }
+}
+
+#[test]
+fn wrong_answers_make_a_trial_invalid() {
+    let judgement = judge(SOUND, |trial| trial.answers[1].right = false);
+    blames(&judgement, Verdict::Invalid, "answer-after");
+    let judgement = judge(SOUND, |trial| {
+        let result = trial.result.as_mut().unwrap();
+        result.outcomes.add(Outcome::WrongBody);
+        result.requests.completed += 1;
+        result.requests.started += 1;
+    });
+    assert_eq!(judgement.verdict, Verdict::Invalid);
+    assert_eq!(judgement.checks[0].code, "wrong-body");
+}
+
+#[test]
+fn a_check_that_did_not_run_counts_as_suspect() {
+    let judgement = judge(SOUND, |trial| {
+        trial.answers.retain(|answer| answer.when == "before")
+    });
+    blames(&judgement, Verdict::Suspect, "answer-after");
+    let judgement = judge(SOUND, |trial| trial.usage.host.clear());
+    blames(&judgement, Verdict::Suspect, "steal");
+    let judgement = judge_beside(SOUND, Ceilings::default(), |_| {});
+    blames(&judgement, Verdict::Suspect, "generator-ceiling");
+}
+
+#[test]
+fn the_engine_is_judged_too() {
+    let busy = |share: f64| {
+        move |trial: &mut TrialRecord| {
+            trial.result.as_mut().unwrap().engine.busy_share = vec![0.1, share];
+            trial.usage.trees[0].ticks.iter_mut().for_each(|tick| {
+                tick.cpu_user_s *= 0.5;
+                tick.cpu_system_s *= 0.5;
+            });
+        }
+    };
+    assert_eq!(judge(SOUND, busy(0.49)).verdict, Verdict::Valid);
+    blames(&judge(SOUND, busy(0.6)), Verdict::Suspect, "engine-busy");
+    blames(&judge(SOUND, busy(0.95)), Verdict::Invalid, "engine-busy");
+    // Both saturated: the engine is in the latencies, but it alone did not set the pace.
+    let both = judge(SOUND, |trial| {
+        trial.result.as_mut().unwrap().engine.busy_share = vec![0.95]
+    });
+    blames(&both, Verdict::Suspect, "engine-busy");
+    let local = judge(SOUND, |trial| {
+        let result = trial.result.as_mut().unwrap();
+        result.outcomes.add(Outcome::Local);
+        result.requests.completed += 1;
+        result.requests.started += 1;
+    });
+    assert_eq!(local.checks[0].code, "local-errors");
+    assert_eq!(local.verdict, Verdict::Invalid);
+}
+
+#[test]
+fn a_score_near_the_ceiling_is_a_lower_bound() {
+    let near = Ceilings {
+        yardstick: Some(50_000.0),
+        ..CEILINGS
+    };
+    let judgement = judge_beside(SOUND, near, |_| {});
+    blames(&judgement, Verdict::Suspect, "generator-ceiling");
+    assert!(
+        judgement.checks[0].text.contains("generator-limited"),
+        "{:?}",
+        judgement.checks[0]
+    );
+    let near = Ceilings {
+        origin: Some(40_000.0),
+        ..CEILINGS
+    };
+    blames(
+        &judge_beside(PROXIED, near, |_| {}),
+        Verdict::Suspect,
+        "backend-bound",
+    );
+}
+
+#[test]
+fn laws_are_held_against_the_counts() {
+    let little = judge(SOUND, |trial| {
+        let result = trial.result.as_mut().unwrap();
+        result.load.model = bakeoff_plan::LoadModel::Closed { clients: 13 };
+    });
+    blames(&little, Verdict::Suspect, "little");
+    let cached = judge(PROXIED, |trial| trial.origin.as_mut().unwrap().requests = 3);
+    blames(&cached, Verdict::Suspect, "origin-asked");
+    assert!(cached.checks[0].text.contains("a cache answers"));
+    let counts = judge(SOUND, |trial| {
+        trial.result.as_mut().unwrap().requests.started += 1
+    });
+    blames(&counts, Verdict::Invalid, "counts-add-up");
+}
+
+#[test]
+fn the_machine_is_judged_too() {
+    let steal = |share: f64| {
+        move |trial: &mut TrialRecord| {
+            let ticks = trial.usage.host.iter_mut();
+            ticks
+                .flat_map(|tick| &mut tick.cpus)
+                .for_each(|cpu| cpu.steal = share);
+        }
+    };
+    blames(&judge(SOUND, steal(0.06)), Verdict::Suspect, "steal");
+    blames(&judge(SOUND, steal(0.2)), Verdict::Invalid, "steal");
+    let overflow = judge(SOUND, |trial| {
+        trial
+            .usage
+            .tcp
+            .iter_mut()
+            .filter(|t| t.at_s > 2.0)
+            .for_each(|t| t.listen_overflows = 9);
+    });
+    blames(&overflow, Verdict::Suspect, "listen-overflows");
+    let died = judge(SOUND, |trial| {
+        let ticks = trial.usage.trees[0].ticks.iter_mut();
+        ticks
+            .filter(|tick| tick.at_s > 3.0)
+            .for_each(|tick| tick.processes = 0);
+    });
+    blames(&died, Verdict::Invalid, "server-alive");
+}
+
+#[test]
+fn an_open_loop_must_keep_its_schedule() {
+    let record = support::record();
+    let trial = support::open_loop_trial();
+    assert_eq!(
+        judge_trial(&record, &trial, CEILINGS).verdict,
+        Verdict::Valid
+    );
+    let mut late = trial.clone();
+    let result = late.result.as_mut().unwrap();
+    result.requests.planned = Some(result.requests.started * 2);
+    blames(
+        &judge_trial(&record, &late, CEILINGS),
+        Verdict::Invalid,
+        "schedule-kept",
+    );
+    let mut lagging = trial;
+    lagging
+        .result
+        .as_mut()
+        .unwrap()
+        .send_lag
+        .record_n(1_000_000_000, 500);
+    blames(
+        &judge_trial(&record, &lagging, CEILINGS),
+        Verdict::Suspect,
+        "send-lag",
+    );
+}
+
+#[test]
+fn warnings_are_passed_on_and_decide_nothing() {
+    let judgement = judge(SOUND, |trial| {
+        trial.warnings = vec![Warning {
+            code: "odd".into(),
+            text: "something".into(),
+            hint: "do this".into(),
+        }];
+    });
+    assert_eq!(judgement.verdict, Verdict::Valid);
+    assert!(
+        judgement
+            .checks
+            .iter()
+            .any(|check| check.text == "odd: something (do this)")
+    );
+}
+
+#[test]
+fn a_cell_is_as_bad_as_its_worst_round() {
+    let mut record = support::record();
+    assert_eq!(
+        judged(&record, "nginx-optimized", "synthetic", "c10").verdict,
+        Verdict::Valid
+    );
+    let trial = record
+        .trials
+        .iter_mut()
+        .find(|trial| trial.id == SOUND)
+        .unwrap();
+    trial.answers[0].right = false;
+    let judgement = judged(&record, "nginx-optimized", "synthetic", "c10");
+    blames(&judgement, Verdict::Invalid, "answer-before");
+    assert!(judgement.checks[0].text.ends_with("(in 1 of 3 rounds)"));
+}
+
+#[test]
+fn a_cell_that_was_not_measured_says_how_it_ended() {
+    let record = support::record();
+    assert_eq!(
+        judged(&record, "caddy-default", "proxy", "c200").verdict,
+        Verdict::Skipped
+    );
+    let partly = judged(&record, "nginx-optimized", "proxy", "c10");
+    blames(&partly, Verdict::Suspect, "rounds-complete");
+}
+
+#[test]
+fn failures_are_suspect_and_say_of_what_kind() {
+    let record = support::record();
+    let judgement = judged(&record, "nginx-default", "synthetic", "c200");
+    assert_eq!(judgement.verdict, Verdict::Suspect);
+    let failed = judgement
+        .checks
+        .iter()
+        .find(|check| check.code == "failed-share")
+        .unwrap();
+    assert!(failed.text.contains("most as refused"), "{}", failed.text);
+}
+
+#[test]
+fn the_bottleneck_is_named_with_its_figures() {
+    let record = support::record();
+    let cells = cells(&record);
+    let named = |contender, workload, load| {
+        let cell = cell(&cells, contender, workload, load);
+        bottleneck(&record, cell, Ceilings::beside(&cells, &cell.key)).map(|one| one.name)
+    };
+    assert_eq!(
+        named("nginx-optimized", "synthetic", "c10"),
+        Some("cpu-bound")
+    );
+    assert_eq!(
+        named("nginx-default", "synthetic", "c200"),
+        Some("accept-queue")
+    );
+    assert_eq!(named("nginx-default", "proxy", "c10"), Some("unknown"));
+    assert_eq!(named("yardstick", "proxy", "c10"), Some("client-cpu"));
+    assert_eq!(named("caddy-default", "proxy", "c200"), None);
+}

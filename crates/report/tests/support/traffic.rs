@@ -1,0 +1,179 @@
+//! Made-up traffic that obeys Little's law.
+
+use std::collections::BTreeMap;
+
+use bakeoff_plan::Load;
+use bakeoff_record::{
+    Bytes, Connections, EngineUsage, Histogram, Interval, LoadResult, Negotiated, Outcome,
+    OutcomeCounts, Requests,
+};
+
+use super::MEASURED_S;
+
+/// What one cell's traffic looks like.
+pub(crate) struct Shape {
+    /// Right answers per second.
+    pub(crate) rate: f64,
+    /// Spread of latencies: sigma of their logarithm.
+    pub(crate) spread: f64,
+    /// Processors that the server keeps busy.
+    pub(crate) cores: f64,
+    /// Resident memory of the server at the start, bytes.
+    pub(crate) memory: f64,
+    /// Growth of that memory under load, as a share.
+    pub(crate) memory_growth: f64,
+    /// Clients of the closed loop.
+    pub(crate) clients: u32,
+    /// Share of requests refused.
+    pub(crate) refused_share: f64,
+    /// Share of requests reset.
+    pub(crate) reset_share: f64,
+    /// Busy share of the engine's thread.
+    pub(crate) engine_busy: f64,
+}
+
+/// Parts of the window.
+const INTERVALS: u64 = 10;
+/// Distinct latencies in each part.
+const STEPS: u64 = 400;
+
+/// The result of one window.
+pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
+    let intervals: Vec<Interval> = (0..INTERVALS)
+        .map(|part| interval(shape, part, seed))
+        .collect();
+    let mut latency = Histogram::new();
+    for part in &intervals {
+        latency.merge(&part.latency);
+    }
+    let ok = latency.count();
+    let (outcomes, error_latency) = outcomes(shape, ok);
+    let completed = outcomes.completed();
+    let in_flight_at_end = u64::from(shape.clients);
+    LoadResult {
+        load: load.clone(),
+        url: "http://127.0.0.1:8080/".into(),
+        threads: 1,
+        seed,
+        measured_s: MEASURED_S,
+        requests: Requests {
+            planned: None,
+            started: completed + in_flight_at_end,
+            completed,
+            ok,
+            in_flight_at_end,
+        },
+        status: BTreeMap::from([(200, ok)]),
+        service: latency.clone(),
+        first_byte: latency.clone(),
+        latency,
+        connect: connects(shape),
+        send_lag: Histogram::new(),
+        bytes: Bytes {
+            read: ok * 150,
+            written: completed * 70,
+            body: ok * 13,
+        },
+        connections: Connections {
+            opened: u64::from(shape.clients),
+            failed: outcomes.of(Outcome::Refused),
+            reused: ok,
+            ..Connections::default()
+        },
+        negotiated: Negotiated {
+            protocol: "h1".into(),
+            ..Negotiated::default()
+        },
+        engine: EngineUsage {
+            cpu_user_s: shape.engine_busy * MEASURED_S * 0.3,
+            cpu_system_s: shape.engine_busy * MEASURED_S * 0.7,
+            rss_bytes_max: 14_200_000,
+            busy_share: vec![shape.engine_busy],
+        },
+        intervals,
+        bodies_checked: 64,
+        warnings: Vec::new(),
+        error_samples: samples(&outcomes),
+        error_latency,
+        outcomes,
+    }
+}
+
+/// One part of the window: latencies of a log-normal distribution with a hump at the end, scaled
+/// so that all requests together fill the clients' time.
+fn interval(shape: &Shape, part: u64, seed: u64) -> Interval {
+    let length_s = MEASURED_S / INTERVALS as f64;
+    let wobble = 1.0 + 0.02 * ((part + seed % 7) as f64).sin();
+    let ok = (shape.rate * length_s * wobble) as u64;
+    let values: Vec<f64> = (0..STEPS)
+        .map(|step| relative_latency(step, shape.spread))
+        .collect();
+    let mean = values.iter().sum::<f64>() / STEPS as f64;
+    let busy_s = f64::from(shape.clients) * length_s * (1.0 - shape.reset_share);
+    let scale_ns = busy_s * 1e9 / (ok as f64 * mean);
+    let mut latency = Histogram::new();
+    for (step, value) in values.iter().enumerate() {
+        let extra = u64::from((step as u64) < ok % STEPS);
+        latency.record_n((value * scale_ns) as u64, ok / STEPS + extra);
+    }
+    let failing = (shape.refused_share + shape.reset_share).min(0.99);
+    let errors = (ok as f64 * failing / (1.0 - failing)) as u64;
+    Interval {
+        start_s: part as f64 * length_s,
+        length_s,
+        ok,
+        errors,
+        latency,
+    }
+}
+
+/// A latency relative to the median, at the `step`-th of equal shares.
+fn relative_latency(step: u64, spread: f64) -> f64 {
+    let q = (step as f64 + 0.5) / STEPS as f64;
+    // A logistic quantile is near enough to a normal one and needs no table.
+    let z = (q / (1.0 - q)).ln() * 0.55;
+    let hump = if q > 0.996 { 3.0 } else { 1.0 };
+    (spread * z).exp() * hump
+}
+
+fn outcomes(shape: &Shape, ok: u64) -> (OutcomeCounts, Histogram) {
+    let mut counts = OutcomeCounts::default();
+    let mut error_latency = Histogram::new();
+    let right = 1.0 - shape.refused_share - shape.reset_share;
+    let refused = (ok as f64 * shape.refused_share / right) as u64;
+    let reset = (ok as f64 * shape.reset_share / right) as u64;
+    for (outcome, n) in [
+        (Outcome::Ok, ok),
+        (Outcome::Refused, refused),
+        (Outcome::Reset, reset),
+    ] {
+        (0..n).for_each(|_| counts.add(outcome));
+    }
+    error_latency.record_n(40_000, refused);
+    error_latency.record_n(900_000, reset);
+    (counts, error_latency)
+}
+
+fn connects(shape: &Shape) -> Histogram {
+    let mut connect = Histogram::new();
+    connect.record_n(61_000, u64::from(shape.clients));
+    connect
+}
+
+fn samples(outcomes: &OutcomeCounts) -> BTreeMap<String, String> {
+    let words = [
+        (
+            Outcome::Refused,
+            "connect: connection refused (os error 111)",
+        ),
+        (
+            Outcome::Reset,
+            "recv: connection reset by peer (os error 104)",
+        ),
+    ];
+    let seen = words
+        .into_iter()
+        .filter(|(outcome, _)| outcomes.of(*outcome) > 0);
+    seen.map(|(outcome, text)| (outcome.name().into(), text.into()))
+        .collect()
+}
