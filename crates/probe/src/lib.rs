@@ -1,1 +1,23 @@
 //! Samples servers, load engine and host.
+//!
+//! One thread reads `/proc` and control groups on a fixed schedule while a trial runs, and puts
+//! everything on one time axis whose zero is the start of the measured window:
+//!
+//! ```text
+//! Probe::start ─► first reading (the base of all counters) ─► a reading each period ─┐
+//! Probe::stop  ◄─ Usage ◄─ last reading ◄────────────────────────────────────────────┘
+//! ```
+//!
+//! What a reading costs is part of what is measured, so what is dear is read less often: see
+//! [`Probe`] for what is read when. The probe judges nothing; that is the audit's work.
+
+mod file;
+mod host;
+mod machine;
+mod member;
+mod parse;
+mod probe;
+mod tree;
+
+pub use machine::{cpu_share_of_others, machine};
+pub use probe::{Probe, ProbeError, ProbeOptions, TreeSource};

@@ -1,0 +1,280 @@
+//! One tree of processes: who belongs to it, and what its members use together.
+//!
+//! With a control group of its own, members and CPU time are the kernel's, daemons and the
+//! shortest lives included. Without, members are a root's descendants, and once a member always
+//! one: a process whose parent ends goes on belonging here. What may be missed then is a process
+//! that starts and loses its parent between two readings.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use bakeoff_record::{Role, TreeTick, TreeUsage};
+
+use crate::file::{self, KeptFile};
+use crate::member::{self, Member};
+use crate::parse::{self, Cpu};
+use crate::probe::TreeSource;
+
+/// Readings between two of the context switches: they stand in a file for each thread.
+const SWITCHES_EVERY: u64 = 5;
+
+/// Readings between two counts of open files where the kernel has no number at hand.
+const FILES_EVERY: u64 = 10;
+
+/// Threads that are asked for switches or children at a reading: about 15 us each.
+const THREADS_MAX: usize = 256;
+
+/// A tree and its readings so far.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    source: TreeSource,
+    group: Option<Group>,
+    members: Vec<Member>,
+    /// Numbers that belong to other trees, which end the descent.
+    foreign: Vec<u32>,
+    /// Use of members that ended and whose parent does not belong to the tree.
+    ended: Cpu,
+    cpu: Cpu,
+    switches: Switches,
+    open_files: Option<u32>,
+    ticks: Vec<TreeTick>,
+    path: String,
+    found: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Group {
+    folder: PathBuf,
+    cpu: KeptFile,
+    base: Cpu,
+}
+
+/// Context switches of each thread at its last reading, and the sum since the first one.
+#[derive(Debug, Default)]
+struct Switches {
+    threads: HashMap<u32, (u64, u64)>,
+    voluntary: u64,
+    involuntary: u64,
+}
+
+/// What this reading includes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Depth {
+    /// Number of the reading, from 0.
+    pub(crate) index: u64,
+    /// Proportional memory is due.
+    pub(crate) pss: bool,
+    /// No other reading follows.
+    pub(crate) last: bool,
+}
+
+impl Tree {
+    /// A tree as it stands; `foreign` are the roots of the other trees.
+    pub(crate) fn new(source: TreeSource, foreign: Vec<u32>, buffer: &mut Vec<u8>) -> Self {
+        let group = source
+            .cgroup
+            .as_ref()
+            .and_then(|folder| Group::open(folder, buffer));
+        let mut tree = Self {
+            source,
+            group,
+            members: Vec::new(),
+            foreign,
+            ended: Cpu::default(),
+            cpu: Cpu::default(),
+            switches: Switches::default(),
+            open_files: None,
+            ticks: Vec::new(),
+            path: String::new(),
+            found: Vec::new(),
+        };
+        if tree.group.is_none() && tree.source.include_root {
+            tree.members
+                .extend(Member::open(tree.source.root, true, buffer));
+        }
+        tree
+    }
+
+    /// Takes a reading, `at_s` seconds after the probe's start.
+    pub(crate) fn read(&mut self, at_s: f64, depth: Depth, buffer: &mut Vec<u8>) {
+        self.drop_ended(buffer);
+        self.find_members(depth, buffer);
+        let tick = TreeTick {
+            at_s,
+            ..self.totals(depth, buffer)
+        };
+        self.ticks.push(tick);
+    }
+
+    /// The readings, with the axis moved so that `zero_s` becomes 0.
+    pub(crate) fn into_usage(mut self, zero_s: f64) -> TreeUsage {
+        for tick in &mut self.ticks {
+            tick.at_s -= zero_s;
+        }
+        let cpu_source = if self.group.is_some() {
+            "cgroup"
+        } else {
+            "process-clock"
+        };
+        TreeUsage {
+            role: self.source.role,
+            cpu_source: cpu_source.into(),
+            ticks: self.ticks,
+        }
+    }
+
+    /// Reads all members and lets parents take over those that are gone, children first.
+    fn drop_ended(&mut self, buffer: &mut Vec<u8>) {
+        let mut gone = Vec::new();
+        let mut index = 0;
+        while index < self.members.len() {
+            if self.members[index].read(buffer) {
+                index += 1;
+            } else {
+                gone.push(self.members.remove(index));
+            }
+        }
+        // Members stand in the order they were found in, so a child comes after its parent.
+        while let Some(child) = gone.pop() {
+            let parent = child.last.parent;
+            let heirs = gone.iter_mut().chain(&mut self.members);
+            match heirs.into_iter().find(|member| member.process == parent) {
+                Some(heir) => heir.inherit(&child),
+                None => self.ended = self.ended.plus(&child.used()),
+            }
+        }
+    }
+
+    fn find_members(&mut self, depth: Depth, buffer: &mut Vec<u8>) {
+        let first = depth.index == 0;
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        if let Some(group) = &self.group {
+            let text = file::read(group.folder.join("cgroup.procs"), buffer).unwrap_or_default();
+            found.extend(parse::processes(text));
+            self.adopt(&mut found, first, buffer);
+        } else if self.source.role != Role::Engine {
+            if !self.source.include_root {
+                root_children(self.source.root, buffer, &mut found);
+                self.adopt(&mut found, first, buffer);
+            }
+            // Members found on the way are asked for children of their own in turn.
+            let mut asked = 0;
+            while let Some(member) = self.members.get(asked) {
+                member.children(THREADS_MAX, &mut self.path, buffer, &mut found);
+                self.adopt(&mut found, first, buffer);
+                asked += 1;
+            }
+        }
+        self.found = found;
+    }
+
+    fn adopt(&mut self, found: &mut Vec<u32>, first: bool, buffer: &mut Vec<u8>) {
+        for process in found.drain(..) {
+            let known = self.members.iter().any(|member| member.process == process);
+            if !known && !self.foreign.contains(&process) {
+                self.members.extend(Member::open(process, first, buffer));
+            }
+        }
+    }
+
+    fn totals(&mut self, depth: Depth, buffer: &mut Vec<u8>) -> TreeTick {
+        let cpu = match &self.group {
+            Some(group) => group.used(buffer),
+            None => self
+                .members
+                .iter()
+                .fold(self.ended, |sum, one| sum.plus(&one.used())),
+        };
+        // A reading that fails, or steps of 10 ms, must not make used time shrink.
+        self.cpu = self.cpu.at_least(&cpu);
+        if depth.last || depth.index.is_multiple_of(SWITCHES_EVERY) {
+            self.switches
+                .read(&self.members, depth.index == 0, &mut self.path, buffer);
+        }
+        self.read_open_files(depth);
+        let living = || self.members.iter().filter(|member| !member.last.zombie);
+        let page = rustix::param::page_size() as u64;
+        TreeTick {
+            at_s: 0.0,
+            cpu_user_s: seconds(self.cpu.user_ns),
+            cpu_system_s: seconds(self.cpu.system_ns),
+            rss_bytes: living().map(|member| member.last.rss_pages * page).sum(),
+            pss_bytes: match depth.pss || depth.last {
+                true => living().map(|member| member.pss_bytes(buffer)).sum(),
+                false => None,
+            },
+            processes: living().count() as u32,
+            threads: living().map(|member| member.last.threads).sum(),
+            open_files: self.open_files,
+            switches_voluntary: self.switches.voluntary,
+            switches_involuntary: self.switches.involuntary,
+        }
+    }
+
+    fn read_open_files(&mut self, depth: Depth) {
+        let living = || self.members.iter().filter(|member| !member.last.zombie);
+        let told: Option<u32> = living().map(Member::open_files).sum();
+        self.open_files = match told {
+            Some(told) => Some(told),
+            None if depth.last || depth.index.is_multiple_of(FILES_EVERY) => {
+                living().map(Member::count_open_files).sum()
+            }
+            None => self.open_files,
+        };
+    }
+}
+
+impl Group {
+    fn open(folder: &Path, buffer: &mut Vec<u8>) -> Option<Self> {
+        let cpu = KeptFile::open(folder.join("cpu.stat")).ok()?;
+        let base = parse::cgroup_cpu(cpu.read(buffer)?)?;
+        Some(Self {
+            folder: folder.to_owned(),
+            cpu,
+            base,
+        })
+    }
+
+    fn used(&self, buffer: &mut Vec<u8>) -> Cpu {
+        let now = self.cpu.read(buffer).and_then(parse::cgroup_cpu);
+        now.unwrap_or_default().minus(&self.base)
+    }
+}
+
+impl Switches {
+    fn read(&mut self, members: &[Member], first: bool, path: &mut String, buffer: &mut Vec<u8>) {
+        let threads = members.iter().flat_map(|member| {
+            member::threads(member.process).map(|thread| (member.process, thread))
+        });
+        let mut seen = HashMap::with_capacity(self.threads.len());
+        for (process, thread) in threads.take(THREADS_MAX) {
+            path.clear();
+            let _ = write!(path, "/proc/{process}/task/{thread}/status");
+            let Some(now) = file::read(&path, buffer).and_then(parse::switches) else {
+                continue;
+            };
+            let before = self.threads.get(&thread).copied().unwrap_or_default();
+            if !first {
+                self.voluntary += now.0.saturating_sub(before.0);
+                self.involuntary += now.1.saturating_sub(before.1);
+            }
+            seen.insert(thread, now);
+        }
+        self.threads = seen;
+    }
+}
+
+/// Children of a root that is no member itself.
+fn root_children(root: u32, buffer: &mut Vec<u8>, found: &mut Vec<u32>) {
+    for thread in member::threads(root).take(THREADS_MAX) {
+        if let Some(text) = file::read(format!("/proc/{root}/task/{thread}/children"), buffer) {
+            found.extend(parse::processes(text));
+        }
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

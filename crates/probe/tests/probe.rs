@@ -1,0 +1,252 @@
+//! The probe on real processes, which all end by themselves after a bounded time.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use bakeoff_probe::{Probe, ProbeError, ProbeOptions, TreeSource, cpu_share_of_others};
+use bakeoff_record::{Role, TreeTick, Usage};
+
+/// Spins for `count` rounds of a shell's counting, and ends.
+const SPIN: &str = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
+
+fn shell(script: &str) -> Child {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null());
+    command.spawn().unwrap()
+}
+
+fn tree(role: Role, root: u32) -> TreeSource {
+    TreeSource {
+        role,
+        root,
+        include_root: true,
+        cgroup: None,
+    }
+}
+
+fn start(trees: Vec<TreeSource>) -> Probe {
+    let period = Duration::from_millis(10);
+    Probe::start(ProbeOptions {
+        zero: Instant::now(),
+        period,
+        trees,
+        pin: None,
+    })
+    .unwrap()
+}
+
+fn cpu_s(tick: &TreeTick) -> f64 {
+    tick.cpu_user_s + tick.cpu_system_s
+}
+
+/// Lets a child go past the `read` at the start of its script, and waits for its end.
+fn release(child: &mut Child) {
+    drop(child.stdin.take());
+    child.wait().unwrap();
+}
+
+/// What is counted never shrinks, and time goes on.
+fn check_ordered(usage: &Usage) {
+    for tree in &usage.trees {
+        for pair in tree.ticks.windows(2) {
+            assert!(pair[0].at_s < pair[1].at_s);
+            assert!(pair[0].cpu_user_s <= pair[1].cpu_user_s);
+            assert!(pair[0].cpu_system_s <= pair[1].cpu_system_s);
+            assert!(pair[0].switches_voluntary <= pair[1].switches_voluntary);
+        }
+    }
+}
+
+#[test]
+fn a_busy_process_is_seen_at_work() {
+    let mut child = shell(&format!("read x; {SPIN}; exec sleep 5"));
+    let probe = start(vec![tree(Role::Server, child.id())]);
+    drop(child.stdin.take());
+    std::thread::sleep(Duration::from_millis(300));
+    let usage = probe.stop();
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    check_ordered(&usage);
+    let ticks = &usage.trees[0].ticks;
+    let (first, last) = (&ticks[0], &ticks[ticks.len() - 1]);
+    assert_eq!(cpu_s(first), 0.0);
+    assert!(cpu_s(last) > 0.0);
+    assert_eq!((last.processes, last.threads), (1, 1));
+    assert!(last.rss_bytes > 0 && last.pss_bytes.is_some_and(|pss| pss > 0));
+    assert!(last.pss_bytes.unwrap() <= last.rss_bytes);
+    assert!(last.open_files.is_some_and(|files| files >= 2));
+    // Steps of a clock tick would make all differences whole multiples of 10 ms.
+    assert!(
+        ticks
+            .iter()
+            .any(|tick| (cpu_s(tick) * 100.0).fract() > 1e-6)
+    );
+    assert_eq!(usage.probe.ticks, ticks.len() as u64);
+    assert!(usage.probe.cpu_s > 0.0 && usage.probe.tick_s_max > 0.0);
+    assert!(!usage.host.is_empty() && usage.host[0].cpus.len() <= usage.host.len() * 1024);
+    assert!(!usage.tcp.is_empty());
+}
+
+#[test]
+fn work_of_children_that_ended_is_not_lost() {
+    // Each command is a child that lives much shorter than the time between two readings.
+    let script = "read x; for i in 1 2 3 4 5 6; do sh -c 'i=0; while [ $i -lt 200000 ]; \
+                  do i=$((i+1)); done'; done; read y; exec sleep 5";
+    let mut child = shell(script);
+    let period = Duration::from_secs(60);
+    let trees = vec![tree(Role::Server, child.id())];
+    let options = ProbeOptions {
+        zero: Instant::now(),
+        period,
+        trees,
+        pin: None,
+    };
+    let probe = Probe::start(options).unwrap();
+    drop(child.stdin.take());
+    // The last command of the script keeps the shell there when its children are done.
+    let started = Instant::now();
+    let name = format!("/proc/{}/comm", child.id());
+    while std::fs::read_to_string(&name).unwrap().trim() != "sleep" {
+        assert!(started.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let usage = probe.stop();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ticks = &usage.trees[0].ticks;
+    assert_eq!(
+        ticks.len(),
+        2,
+        "only the first and the last reading were due"
+    );
+    // The shell itself only waited: 1,200,000 rounds are not its own.
+    assert!(cpu_s(&ticks[1]) > 0.05, "{ticks:?}");
+}
+
+#[test]
+fn trees_do_not_take_what_belongs_to_others() {
+    let mut child = shell("sh -c 'read x' & sleep 5 & read y; kill $!; wait");
+    let probe = start(vec![
+        tree(Role::Server, child.id()),
+        tree(Role::Engine, std::process::id()),
+    ]);
+    std::thread::sleep(Duration::from_millis(150));
+    let usage = probe.stop();
+    release(&mut child);
+    let last = |index: usize| usage.trees[index].ticks.last().unwrap();
+    assert!(last(0).processes >= 2, "{:?}", last(0));
+    assert_eq!(
+        last(1).processes,
+        1,
+        "the engine is one process, whatever it started"
+    );
+    assert!(last(1).threads >= 2 && cpu_s(last(1)) > 0.0);
+    check_ordered(&usage);
+}
+
+#[test]
+fn a_control_group_tells_its_members_and_their_time() {
+    let mut child = shell("read x");
+    let folder = std::env::temp_dir().join(format!("bakeoff-probe-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    write("cgroup.procs", &format!("{}\n", child.id()));
+    write(
+        "cpu.stat",
+        "usage_usec 3000000\nuser_usec 1000000\nsystem_usec 2000000\n",
+    );
+    let source = TreeSource {
+        cgroup: Some(folder.clone()),
+        ..tree(Role::Server, child.id())
+    };
+    let probe = start(vec![source]);
+    write(
+        "cpu.stat",
+        "usage_usec 3750000\nuser_usec 1250000\nsystem_usec 2500000\n",
+    );
+    let usage = probe.stop();
+    release(&mut child);
+    std::fs::remove_dir_all(&folder).unwrap();
+
+    let tree = &usage.trees[0];
+    let last = tree.ticks.last().unwrap();
+    assert_eq!(tree.cpu_source, "cgroup");
+    assert_eq!(
+        (last.cpu_user_s, last.cpu_system_s, last.processes),
+        (0.25, 0.5, 1)
+    );
+}
+
+#[test]
+fn only_descendants_where_the_root_is_left_out() {
+    let mut child = shell("sleep 5 & read y; kill $!; wait");
+    let source = TreeSource {
+        include_root: false,
+        ..tree(Role::Server, child.id())
+    };
+    let probe = start(vec![source]);
+    std::thread::sleep(Duration::from_millis(150));
+    let usage = probe.stop();
+    release(&mut child);
+    assert_eq!(usage.trees[0].ticks.last().unwrap().processes, 1);
+}
+
+#[test]
+fn a_tree_that_ends_keeps_what_it_used() {
+    let mut child = shell(&format!("read x; {SPIN}"));
+    let probe = start(vec![tree(Role::Server, child.id())]);
+    release(&mut child);
+    std::thread::sleep(Duration::from_millis(50));
+    let usage = probe.stop();
+    check_ordered(&usage);
+    let last = usage.trees[0].ticks.last().unwrap();
+    assert!(cpu_s(last) > 0.0);
+    assert_eq!((last.processes, last.rss_bytes), (0, 0));
+}
+
+#[test]
+fn the_axis_starts_where_it_is_told() {
+    let probe = start(vec![tree(Role::Engine, std::process::id())]);
+    std::thread::sleep(Duration::from_millis(50));
+    probe.set_zero(Instant::now());
+    std::thread::sleep(Duration::from_millis(50));
+    let usage = probe.stop();
+    let ticks = &usage.trees[0].ticks;
+    assert!(ticks[0].at_s < 0.0 && ticks[ticks.len() - 1].at_s > 0.0);
+    assert!(usage.tcp[0].at_s < 0.0);
+    assert_eq!(
+        (usage.tcp[0].retransmits, usage.tcp[0].listen_drops),
+        (0, 0)
+    );
+}
+
+#[test]
+fn what_cannot_be_sampled_is_an_error() {
+    let mut child = shell("exit 0");
+    child.wait().unwrap();
+    let mut options = ProbeOptions {
+        zero: Instant::now(),
+        period: Duration::from_millis(10),
+        trees: vec![tree(Role::Server, child.id())],
+        pin: None,
+    };
+    let error = Probe::start(options.clone()).unwrap_err();
+    assert!(
+        error.to_string().contains(&child.id().to_string()),
+        "{error}"
+    );
+    (options.trees, options.pin) = (Vec::new(), Some(vec![1000]));
+    assert!(matches!(Probe::start(options), Err(ProbeError::Pin { .. })));
+}
+
+#[test]
+fn others_take_a_share() {
+    let share = cpu_share_of_others(Duration::from_millis(200)).unwrap();
+    assert!((0.0..=1.0).contains(&share));
+}
