@@ -8,6 +8,9 @@ use crate::check::{Check, Level};
 use crate::checks;
 use crate::subject::{Ceilings, Subject};
 
+/// Code of the only check of a trial that was not measured: how it ended.
+pub const TRIAL_ENDED: &str = "trial-ended";
+
 /// Whether the numbers can be believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -53,7 +56,7 @@ pub struct Judgement {
 pub fn judge_trial(record: &Record, trial: &TrialRecord, ceilings: Ceilings) -> Judgement {
     let ended = |verdict, text: &str| Judgement {
         verdict,
-        checks: vec![Check::plain(("trial-ended", "R40"), Level::Suspect, text)],
+        checks: vec![Check::plain((TRIAL_ENDED, "R40"), Level::Suspect, text)],
     };
     match &trial.end {
         TrialEnd::Measured => match Subject::new(record, trial, ceilings) {

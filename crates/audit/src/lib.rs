@@ -13,5 +13,5 @@ mod subject;
 
 pub use attribution::{Bottleneck, Cause, bottleneck};
 pub use check::{Check, Level};
-pub use judge::{Judgement, Verdict, judge_cell, judge_trial};
+pub use judge::{Judgement, TRIAL_ENDED, Verdict, judge_cell, judge_trial};
 pub use subject::{Ceilings, Subject};

@@ -1,6 +1,22 @@
 //! Estimates to terminal table, HTML, Markdown, CSV and JSON.
+//!
+//! [`view()`] draws one view model from a record; each format is a function from it to text. A
+//! format chooses and arranges, and computes nothing. Nothing here prints or writes a file.
 
+mod csv;
+mod html;
+mod json;
 mod load;
+mod markdown;
 mod number;
+mod table;
+mod text;
+pub mod view;
 
+pub use csv::csv;
+pub use html::html;
+pub use json::json;
 pub use load::{LOAD_SCHEMA, load_json, load_text};
+pub use markdown::markdown;
+pub use text::{TextOptions, text};
+pub use view::{Report, view};

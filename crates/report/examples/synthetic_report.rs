@@ -1,0 +1,44 @@
+//! Writes the report of a made-up campaign, for tests of the page and for looking at it:
+//! `cargo run -p bakeoff-report --example synthetic_report -- report.html [text|md|csv|json]`.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a program, unlike the pure library"
+)]
+
+#[allow(dead_code)]
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use bakeoff_report::{TextOptions, csv, html, json, markdown, text, view};
+
+fn main() -> std::io::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().unwrap_or_else(|| "report.html".into());
+    let rounds = std::env::var("ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(3);
+    let report = view(&support::record_of_rounds(rounds));
+    let drawn = match arguments.next().as_deref() {
+        Some("md") => markdown(&report),
+        Some("csv") => csv(&report),
+        Some("json") => json(&report),
+        Some("text") => text(
+            &report,
+            TextOptions {
+                width: 160,
+                colour: false,
+            },
+        ),
+        Some("narrow") => text(
+            &report,
+            TextOptions {
+                width: 90,
+                colour: true,
+            },
+        ),
+        _ => html(&report),
+    };
+    std::fs::write(path, drawn)
+}

@@ -1,0 +1,154 @@
+//! The report as Markdown, for an issue or a page of notes.
+
+use std::fmt::Write as _;
+
+use bakeoff_audit::Level;
+
+use crate::number::plain;
+use crate::table::{COLUMNS, errors_by_kind, groups, lost_trial};
+use crate::view::{Report, Tone};
+
+/// The report as Markdown.
+pub fn markdown(report: &Report) -> String {
+    let mut out = String::new();
+    heading(&mut out, report);
+    for group in groups(report) {
+        let _ = writeln!(out, "\n## {}\n", escaped(&group.title));
+        let titles = COLUMNS.iter().map(|column| match column.unit {
+            "" => column.title.to_owned(),
+            unit => format!("{} ({unit})", column.title),
+        });
+        row(&mut out, titles);
+        row(
+            &mut out,
+            COLUMNS
+                .iter()
+                .map(|c| if c.numeric { "--:" } else { "---" }.to_owned()),
+        );
+        for cell in group.cells {
+            row(
+                &mut out,
+                COLUMNS.iter().map(|column| escaped(&(column.text)(cell))),
+            );
+        }
+        let errors = group
+            .cells
+            .iter()
+            .filter_map(|cell| Some((cell, errors_by_kind(cell)?)));
+        for (index, (cell, kinds)) in errors.enumerate() {
+            let gap = if index == 0 { "\n" } else { "" };
+            let _ = writeln!(
+                out,
+                "{gap}- Errors of {}: {kinds}",
+                escaped(&cell.contender)
+            );
+        }
+    }
+    notes(&mut out, report);
+    lost_trials(&mut out, report);
+    out
+}
+
+fn heading(out: &mut String, report: &Report) {
+    let campaign = &report.campaign;
+    let machine = &campaign.machine;
+    let _ = writeln!(
+        out,
+        "# {} on {}\n",
+        escaped(&campaign.name),
+        escaped(&machine.host)
+    );
+    let _ = writeln!(
+        out,
+        "{} {} CPUs ({}), Linux {}, started {}.\n",
+        escaped(&campaign.description),
+        machine.cpus,
+        escaped(machine.cpu_model.as_deref().unwrap_or("model unknown")),
+        escaped(&machine.kernel),
+        escaped(&machine.started_at),
+    );
+    for sentence in report
+        .summary
+        .iter()
+        .filter(|sentence| sentence.note.is_none())
+    {
+        let mark = match sentence.tone {
+            Tone::Good | Tone::Note => "",
+            Tone::Warning => "**Careful:** ",
+            Tone::Bad => "**Not to be used:** ",
+        };
+        let _ = writeln!(out, "- {mark}{}", escaped(&sentence.text));
+    }
+    let _ = writeln!(
+        out,
+        "\nEach number is the median of {} rounds; low to high is the {}. Latencies are of ok \
+         responses only; requests are of one round, errors of all.",
+        campaign.rounds, campaign.interval.text
+    );
+}
+
+fn row(out: &mut String, fields: impl Iterator<Item = String>) {
+    let _ = writeln!(out, "| {} |", fields.collect::<Vec<_>>().join(" | "));
+}
+
+fn notes(out: &mut String, report: &Report) {
+    let bad: Vec<_> = report
+        .notes
+        .iter()
+        .filter(|note| note.level > Level::Note)
+        .collect();
+    if bad.is_empty() {
+        return;
+    }
+    out.push_str("\n## Notes\n\n");
+    for note in bad {
+        let _ = writeln!(out, "- [{}] {} ({})", note.number, note.code, note.rule);
+        for cell in &note.cells {
+            let _ = writeln!(
+                out,
+                "  - {}, {}, {}: {}",
+                escaped(&cell.contender),
+                escaped(&cell.workload),
+                escaped(&cell.load),
+                escaped(&cell.text)
+            );
+        }
+    }
+}
+
+fn lost_trials(out: &mut String, report: &Report) {
+    for (index, lost) in report.lost.iter().enumerate() {
+        if index == 0 {
+            out.push_str("\n## Trials without a result\n\n");
+        }
+        let _ = writeln!(out, "- {}", escaped(&lost_trial(lost)));
+    }
+}
+
+/// Text that neither ends a table's cell nor begins markup.
+fn escaped(text: &str) -> String {
+    let mut safe = String::new();
+    for character in plain(text).chars() {
+        match character {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '|' | '*' | '_' | '`' | '\\' => {
+                safe.push('\\');
+                safe.push(character);
+            }
+            usual => safe.push(usual),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_stays_text() {
+        assert_eq!(escaped("a|b<script>`*"), "a\\|b&lt;script&gt;\\`\\*");
+    }
+}

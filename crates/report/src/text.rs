@@ -1,0 +1,305 @@
+//! The report for a terminal or a log.
+//!
+//! Nothing from a server reaches the terminal unescaped. The width decides only how the tables
+//! are cut; the same numbers are shown at any width.
+
+use std::fmt::Write as _;
+
+use bakeoff_audit::{Level, Verdict};
+use comfy_table::{Attribute, Cell as Field, CellAlignment, Color, ContentArrangement, Table};
+
+use crate::number::plain;
+use crate::table::{COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trial, statuses};
+use crate::view::{Cell, Note, Report, Tone};
+
+/// Cells listed under a note before the rest is only counted.
+const CELLS_PER_NOTE: usize = 3;
+/// Width that one table needs; below it, latencies and the rest stand in tables of their own.
+const ONE_TABLE_WIDTH: usize = 150;
+
+/// How to draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns of the terminal; for a file, as wide as it should be.
+    pub width: usize,
+    /// Whether colours may be used.
+    pub colour: bool,
+}
+
+/// The report for a terminal or a log.
+pub fn text(report: &Report, options: TextOptions) -> String {
+    let mut out = String::new();
+    heading(&mut out, report, options);
+    for group in groups(report) {
+        main_table(&mut out, &group, options);
+        errors(&mut out, &group, options);
+        out.push('\n');
+    }
+    comparisons(&mut out, report, options);
+    notes(&mut out, report, options);
+    lost_trials(&mut out, report, options);
+    summary(&mut out, report, options);
+    out
+}
+
+fn heading(out: &mut String, report: &Report, options: TextOptions) {
+    let campaign = &report.campaign;
+    let machine = &campaign.machine;
+    title(
+        out,
+        &format!("{} on {}", plain(&campaign.name), plain(&machine.host)),
+        options,
+    );
+    let versions: Vec<String> = campaign
+        .contenders
+        .iter()
+        .filter(|one| !one.versions.is_empty())
+        .map(|one| format!("{} {}", plain(&one.name), plain(&one.versions.join(", "))))
+        .collect();
+    let lines = [
+        plain(&campaign.description),
+        format!(
+            "{} CPUs ({}), {}, Linux {}",
+            machine.cpus,
+            plain(machine.cpu_model.as_deref().unwrap_or("model unknown")),
+            plain(machine.os.as_deref().unwrap_or("system unknown")),
+            plain(&machine.kernel),
+        ),
+        versions.join("; "),
+        format!(
+            "Each number is the median of {} rounds; low to high is the {}. Latencies are of ok \
+             responses only, in ms; requests are of one round, errors of all.",
+            campaign.rounds, campaign.interval.text
+        ),
+    ];
+    for line in lines.iter().filter(|line| !line.is_empty()) {
+        wrapped(out, line, "", options);
+    }
+    out.push('\n');
+}
+
+fn main_table(out: &mut String, group: &Group<'_>, options: TextOptions) {
+    title(out, &group.title, options);
+    if options.width >= ONE_TABLE_WIDTH {
+        table(out, group, options, |_| true);
+    } else {
+        table(out, group, options, |column| column.half != Half::Rest);
+        table(out, group, options, |column| column.half != Half::Latency);
+    }
+}
+
+fn table(
+    out: &mut String,
+    group: &Group<'_>,
+    options: TextOptions,
+    wanted: impl Fn(&Column) -> bool,
+) {
+    let columns: Vec<&Column> = COLUMNS.iter().filter(|column| wanted(column)).collect();
+    let mut table = Table::new();
+    table
+        .load_preset("     ──            ")
+        .set_content_arrangement(ContentArrangement::Disabled);
+    if options.colour {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    let alignment = |column: &Column| match column.numeric {
+        true => CellAlignment::Right,
+        false => CellAlignment::Left,
+    };
+    table.set_header(columns.iter().map(|column| {
+        let unit = if column.unit.is_empty() {
+            String::new()
+        } else {
+            format!("\n{}", column.unit)
+        };
+        let field = Field::new(format!("{}{unit}", column.title));
+        styled(field.set_alignment(alignment(column)), options, |field| {
+            field.add_attribute(Attribute::Bold)
+        })
+    }));
+    for cell in group.cells {
+        table.add_row(columns.iter().map(|column| {
+            let text = (column.text)(cell);
+            let text = if text.is_empty() && column.numeric {
+                "-".into()
+            } else {
+                text
+            };
+            let field = Field::new(text).set_alignment(alignment(column));
+            styled(field, options, |field| tinted(field, column, cell))
+        }));
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if index + 1 == columns.len() { 0 } else { 2 }));
+    }
+    for line in table.to_string().lines() {
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
+
+fn tinted(field: Field, column: &Column, cell: &Cell) -> Field {
+    if column.title == "verdict" {
+        return match cell.verdict.verdict {
+            Verdict::Valid => field.fg(Color::Green),
+            Verdict::Suspect => field.fg(Color::Yellow),
+            _ => field.fg(Color::Red),
+        };
+    }
+    // References are set apart: they are not compared.
+    if cell.is_contender() {
+        field
+    } else {
+        field.add_attribute(Attribute::Dim)
+    }
+}
+
+fn styled(field: Field, options: TextOptions, style: impl Fn(Field) -> Field) -> Field {
+    if options.colour { style(field) } else { field }
+}
+
+fn errors(out: &mut String, group: &Group<'_>, options: TextOptions) {
+    for cell in group.cells {
+        if let Some(kinds) = errors_by_kind(cell) {
+            let status = statuses(cell).map_or(String::new(), |text| format!("; status {text}"));
+            let line = format!("errors of {}: {kinds}{status}", plain(&cell.contender));
+            wrapped(out, &line, "  ", options);
+        }
+        let gone = cell
+            .missing
+            .get("latency_p50_ns")
+            .filter(|_| cell.rounds_measured > 0);
+        if let Some(reason) = gone {
+            let line = format!(
+                "no latency of {}: {}",
+                plain(&cell.contender),
+                plain(reason)
+            );
+            wrapped(out, &line, "  ", options);
+        }
+    }
+}
+
+fn comparisons(out: &mut String, report: &Report, options: TextOptions) {
+    let shown: Vec<_> = report
+        .comparisons
+        .iter()
+        .filter(|one| matches!(one.conclusion, "higher" | "lower"))
+        .collect();
+    if shown.is_empty() {
+        return;
+    }
+    title(out, "Differences shown", options);
+    for one in shown {
+        let line = format!(
+            "{}, {}: {}",
+            plain(&one.workload),
+            one.load,
+            plain(&one.text)
+        );
+        wrapped(out, &line, "  ", options);
+    }
+    out.push('\n');
+}
+
+fn notes(out: &mut String, report: &Report, options: TextOptions) {
+    let bad: Vec<&Note> = report
+        .notes
+        .iter()
+        .filter(|note| note.level > Level::Note)
+        .collect();
+    if bad.is_empty() {
+        return;
+    }
+    title(out, "Notes", options);
+    for note in bad {
+        let _ = writeln!(out, "[{}] {} ({})", note.number, note.code, note.rule);
+        for cell in note.cells.iter().take(CELLS_PER_NOTE) {
+            let line = format!(
+                "{}, {}, {}: {}",
+                plain(&cell.contender),
+                plain(&cell.workload),
+                cell.load,
+                plain(&cell.text)
+            );
+            wrapped(out, &line, "    ", options);
+        }
+        if note.cells.len() > CELLS_PER_NOTE {
+            let _ = writeln!(out, "    and {} more", note.cells.len() - CELLS_PER_NOTE);
+        }
+    }
+    out.push('\n');
+}
+
+fn lost_trials(out: &mut String, report: &Report, options: TextOptions) {
+    if report.lost.is_empty() {
+        return;
+    }
+    title(out, "Trials without a result", options);
+    for lost in &report.lost {
+        wrapped(out, &lost_trial(lost), "  ", options);
+        if let Some(words) = &lost.words {
+            wrapped(
+                out,
+                &format!("the server said: {}", plain(words)),
+                "    ",
+                options,
+            );
+        }
+    }
+    out.push('\n');
+}
+
+fn summary(out: &mut String, report: &Report, options: TextOptions) {
+    title(out, "What to believe", options);
+    // What sums up a note is not repeated: the notes stand just above.
+    for sentence in report
+        .summary
+        .iter()
+        .filter(|sentence| sentence.note.is_none())
+    {
+        let mark = match sentence.tone {
+            Tone::Good => "+",
+            Tone::Note => "-",
+            Tone::Warning => "!",
+            Tone::Bad => "x",
+        };
+        wrapped(
+            out,
+            &format!("{mark} {}", plain(&sentence.text)),
+            "  ",
+            options,
+        );
+    }
+}
+
+fn title(out: &mut String, text: &str, options: TextOptions) {
+    let _ = if options.colour {
+        writeln!(out, "\u{1b}[1m{text}\u{1b}[0m")
+    } else {
+        writeln!(out, "{text}")
+    };
+}
+
+/// Writes words in lines no longer than the width, further lines indented by two more columns.
+fn wrapped(out: &mut String, text: &str, indent: &str, options: TextOptions) {
+    let width = options.width.max(40);
+    let mut column = 0;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let length = word.chars().count();
+        if column == 0 {
+            out.push_str(indent);
+            column = indent.len();
+        } else if column + 1 + length > width {
+            let _ = write!(out, "\n{indent}  ");
+            column = indent.len() + 2;
+        } else {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
+}

@@ -1,0 +1,107 @@
+//! The one view model that every format is drawn from.
+//!
+//! Formats choose and arrange; they compute nothing. Names of fields are what scripts rely on
+//! (`bakeoff.report/1`); fields may be added. A hole is null, and says why beside it.
+
+mod believe;
+mod campaign;
+mod cell;
+mod comparison;
+mod lost;
+mod series;
+mod trial;
+
+use bakeoff_audit::{Ceilings, Judgement, judge_cell, judge_trial};
+use bakeoff_record::Record;
+use bakeoff_stats::{Cell as Trials, cells};
+use serde::Serialize;
+
+pub use believe::{Note, Sentence, Tone};
+pub use campaign::{
+    Campaign, ContenderFacts, IntervalFacts, LoadFacts, TrialCounts, WorkloadFacts,
+};
+pub use cell::{Cell, Verdict};
+pub use comparison::Comparison;
+pub use lost::Lost;
+pub use series::{Curve, Processes, Throughput, Tree};
+pub use trial::{Server, Text, Trial};
+
+/// Version of the view model as a document.
+pub const REPORT_SCHEMA: &str = "bakeoff.report/1";
+
+/// Everything that a report shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// [`REPORT_SCHEMA`].
+    pub schema: &'static str,
+    /// What was run, and on what.
+    pub campaign: Campaign,
+    /// What to believe, in sentences, most important first.
+    pub summary: Vec<Sentence>,
+    /// What did not pass, each kind once with the cells that it concerns.
+    pub notes: Vec<Note>,
+    /// Contender x workload x load, by workload, then load, then contender; references last.
+    pub cells: Vec<Cell>,
+    /// Pairs of contenders at the same workload and load.
+    pub comparisons: Vec<Comparison>,
+    /// Trials without a result, those of one cell that ended alike together.
+    pub lost: Vec<Lost>,
+    /// Every trial, in the order of the cells and by round.
+    pub trials: Vec<Trial>,
+    /// Configuration texts, which trials name by position: most are the same from round to round.
+    pub texts: Vec<String>,
+}
+
+/// Draws the view model from a record.
+pub fn view(record: &Record) -> Report {
+    let groups = cells(record);
+    let mut texts = Vec::new();
+    let mut trials = Vec::new();
+    let mut shown = Vec::new();
+    for trials_of_cell in &groups {
+        let ceilings = Ceilings::beside(&groups, &trials_of_cell.key);
+        let judgement = judge_cell(record, trials_of_cell, ceilings);
+        shown.push(cell::draw(record, trials_of_cell, judgement, ceilings));
+        trials.extend(draw_trials(record, trials_of_cell, ceilings, &mut texts));
+    }
+    let notes = believe::notes(&mut shown);
+    let comparisons = comparison::draw(&groups, &shown);
+    let campaign = campaign::draw(record, &groups);
+    let summary = believe::summary(record, &shown, &comparisons, &notes);
+    let lost = lost::draw(&trials);
+    let cells = shown;
+    let schema = REPORT_SCHEMA;
+    Report {
+        schema,
+        campaign,
+        summary,
+        notes,
+        cells,
+        comparisons,
+        lost,
+        trials,
+        texts,
+    }
+}
+
+fn draw_trials(
+    record: &Record,
+    cell: &Trials<'_>,
+    ceilings: Ceilings,
+    texts: &mut Vec<String>,
+) -> Vec<Trial> {
+    let draw = |trial: &&bakeoff_record::TrialRecord| {
+        let judgement: Judgement = judge_trial(record, trial, ceilings);
+        trial::draw(trial, judgement, texts)
+    };
+    cell.trials.iter().map(draw).collect()
+}
+
+/// Rounds to five significant digits, so that series stay short in a document.
+fn short(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let scale = 10_f64.powi(4 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}

@@ -1,0 +1,282 @@
+//! What to believe: sentences for the top of a report, and notes for its foot.
+
+use std::collections::BTreeSet;
+
+use bakeoff_audit::{Check, Level, TRIAL_ENDED, Verdict};
+use bakeoff_record::Record;
+use bakeoff_stats::CONFIDENCE_ROUNDS;
+use serde::Serialize;
+
+use crate::view::cell::Cell;
+use crate::view::comparison::Comparison;
+
+/// Declared differences that are spelled out at the top; the rest are counted.
+const SPELLED_OUT: usize = 4;
+
+/// One sentence of the summary.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sentence {
+    /// How to take it.
+    pub tone: Tone,
+    /// The sentence.
+    pub text: String,
+    /// Number of the note that it sums up.
+    pub note: Option<usize>,
+}
+
+/// How to take a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tone {
+    /// Can be relied on.
+    Good,
+    /// Must be known.
+    Note,
+    /// Weakens the numbers.
+    Warning,
+    /// Takes numbers away.
+    Bad,
+}
+
+/// Something that did not pass, once for all cells that it concerns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Note {
+    /// From 1, as cells refer to it.
+    pub number: usize,
+    /// Code of the check.
+    pub code: &'static str,
+    /// Requirement that it comes from.
+    pub rule: &'static str,
+    /// How bad it is at its worst.
+    pub level: Level,
+    /// The cells, each with what was seen there.
+    pub cells: Vec<NotedCell>,
+}
+
+/// A cell that a note concerns.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NotedCell {
+    /// Contender's name.
+    pub contender: String,
+    /// Workload's name.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+    /// What was seen.
+    pub text: String,
+}
+
+/// Collects what did not pass, worst kinds first, and gives each cell the numbers of its notes.
+pub(super) fn notes(cells: &mut [Cell]) -> Vec<Note> {
+    let mut notes: Vec<Note> = Vec::new();
+    for cell in cells.iter() {
+        for check in cell.verdict.checks.iter().filter(|check| is_noted(check)) {
+            let noted = NotedCell {
+                contender: cell.contender.clone(),
+                workload: cell.workload.clone(),
+                load: cell.load.clone(),
+                text: check.text.clone(),
+            };
+            match notes.iter_mut().find(|note| note.code == check.code) {
+                Some(note) => {
+                    note.level = note.level.max(check.level);
+                    note.cells.push(noted);
+                }
+                None => notes.push(Note {
+                    number: 0,
+                    code: check.code,
+                    rule: check.rule,
+                    level: check.level,
+                    cells: vec![noted],
+                }),
+            }
+        }
+    }
+    notes.sort_by_key(|note| std::cmp::Reverse(note.level));
+    for (index, note) in notes.iter_mut().enumerate() {
+        note.number = index + 1;
+    }
+    for cell in cells {
+        let bad = cell
+            .verdict
+            .checks
+            .iter()
+            .filter(|check| check.level > Level::Note);
+        let codes: BTreeSet<&str> = bad.map(|check| check.code).collect();
+        let mine = notes.iter().filter(|note| codes.contains(note.code));
+        cell.notes = mine.map(|note| note.number).collect();
+    }
+    notes
+}
+
+/// Trials that ended otherwise than measured have a list of their own.
+fn is_noted(check: &Check) -> bool {
+    check.level > Level::Passed && check.code != TRIAL_ENDED
+}
+
+pub(super) fn summary(
+    record: &Record,
+    cells: &[Cell],
+    comparisons: &[Comparison],
+    notes: &[Note],
+) -> Vec<Sentence> {
+    let mut sentences = vec![verdicts(cells)];
+    sentences.extend(shares(notes));
+    sentences.extend(differences(record, comparisons));
+    sentences.extend(lower_bounds(cells));
+    sentences.extend(machine(notes));
+    sentences
+}
+
+fn verdicts(cells: &[Cell]) -> Sentence {
+    let contenders: Vec<&Cell> = cells.iter().filter(|cell| cell.is_contender()).collect();
+    let all = [
+        (Verdict::Valid, "valid"),
+        (Verdict::Suspect, "suspect (shown, not ranked)"),
+        (Verdict::Invalid, "invalid (numbers withheld)"),
+        (Verdict::Failed, "failed"),
+        (Verdict::Skipped, "skipped"),
+        (Verdict::Unsupported, "unsupported"),
+    ];
+    let of = |verdict| {
+        contenders
+            .iter()
+            .filter(|cell| cell.verdict.verdict == verdict)
+            .count()
+    };
+    let parts: Vec<String> = all
+        .iter()
+        .map(|(verdict, words)| (of(*verdict), words))
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, words)| format!("{n} {words}"))
+        .collect();
+    let valid = of(Verdict::Valid);
+    let tone = match valid {
+        all if all == contenders.len() && all > 0 => Tone::Good,
+        0 => Tone::Bad,
+        _ => Tone::Warning,
+    };
+    let text = format!(
+        "Of {} combinations of contender, workload and load: {}.",
+        contenders.len(),
+        if parts.is_empty() {
+            "none was measured".into()
+        } else {
+            parts.join(", ")
+        }
+    );
+    Sentence {
+        tone,
+        text,
+        note: None,
+    }
+}
+
+/// One sentence for each kind of finding that is worse than a note.
+fn shares(notes: &[Note]) -> Vec<Sentence> {
+    let worse = notes.iter().filter(|note| note.level > Level::Note);
+    worse
+        .map(|note| {
+            let tone = if note.level == Level::Invalid {
+                Tone::Bad
+            } else {
+                Tone::Warning
+            };
+            let first = &note.cells[0];
+            let more = match note.cells.len() - 1 {
+                0 => String::new(),
+                1 => " One more cell likewise.".into(),
+                more => format!(" {more} more cells likewise."),
+            };
+            let text = format!(
+                "{}: {}, {}, {}: {}.{more}",
+                note.code, first.contender, first.workload, first.load, first.text
+            );
+            Sentence {
+                tone,
+                text,
+                note: Some(note.number),
+            }
+        })
+        .collect()
+}
+
+fn differences(record: &Record, comparisons: &[Comparison]) -> Vec<Sentence> {
+    if comparisons.is_empty() {
+        return Vec::new();
+    }
+    if (record.plan.rounds as usize) < CONFIDENCE_ROUNDS {
+        let text = format!(
+            "With {} rounds no difference is declared; intervals are the smallest to the largest \
+             round. {CONFIDENCE_ROUNDS} rounds or more are needed.",
+            record.plan.rounds
+        );
+        return vec![Sentence {
+            tone: Tone::Note,
+            text,
+            note: None,
+        }];
+    }
+    let shown: Vec<&Comparison> = comparisons
+        .iter()
+        .filter(|one| matches!(one.conclusion, "higher" | "lower"))
+        .collect();
+    let spell = |one: &&Comparison| Sentence {
+        tone: Tone::Good,
+        text: format!("{}, {}: {}.", one.workload, one.load, one.text),
+        note: None,
+    };
+    let mut sentences: Vec<Sentence> = shown.iter().take(SPELLED_OUT).map(spell).collect();
+    let text = match shown.len() {
+        0 => "No difference between contenders is shown beyond chance and noise.".into(),
+        n if n > SPELLED_OUT => format!("{} more differences are shown.", n - SPELLED_OUT),
+        _ => return sentences,
+    };
+    sentences.push(Sentence {
+        tone: Tone::Note,
+        text,
+        note: None,
+    });
+    sentences
+}
+
+fn lower_bounds(cells: &[Cell]) -> Option<Sentence> {
+    let n = cells.iter().filter(|cell| cell.rate_is_lower_bound).count();
+    let text = match n {
+        0 => return None,
+        1 => "One rate is marked >=: what was limited there was not the server.".into(),
+        _ => format!("{n} rates are marked >=: what was limited there was not the server."),
+    };
+    Some(Sentence {
+        tone: Tone::Warning,
+        text,
+        note: None,
+    })
+}
+
+/// What the machine lays on every cell alike, said once.
+fn machine(notes: &[Note]) -> Vec<Sentence> {
+    let mut sentences: Vec<Sentence> = Vec::new();
+    for note in notes.iter().filter(|note| note.level == Level::Note) {
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        for cell in &note.cells {
+            if seen.insert(&cell.text) && sentences.len() < SPELLED_OUT {
+                let text = format!("{}.", upper_first(&cell.text));
+                sentences.push(Sentence {
+                    tone: Tone::Note,
+                    text,
+                    note: None,
+                });
+            }
+        }
+    }
+    sentences
+}
+
+fn upper_first(text: &str) -> String {
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => first.to_uppercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,232 @@
+//! What was run, and on what.
+
+use bakeoff_plan::{Arrival, Content, Load, LoadModel, Workload};
+use bakeoff_record::{ContenderKind, Machine, Record, TrialEnd};
+use bakeoff_stats::{CONFIDENCE_ROUNDS, Cell, IntervalKind};
+use serde::Serialize;
+
+use crate::number::{count, digits};
+
+/// What was run, and on what.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Campaign {
+    /// Name of the plan.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Rounds planned.
+    pub rounds: u32,
+    /// Seed of the order of trials.
+    pub seed: u64,
+    /// Pause between trials, seconds.
+    pub rest_s: f64,
+    /// What `low` and `high` of an estimate are in this campaign.
+    pub interval: IntervalFacts,
+    /// The machine.
+    pub machine: Machine,
+    /// Contenders in the plan's order, then the references that were measured.
+    pub contenders: Vec<ContenderFacts>,
+    /// Workloads in the plan's order.
+    pub workloads: Vec<WorkloadFacts>,
+    /// Loads in the plan's order.
+    pub loads: Vec<LoadFacts>,
+    /// Trials by how they ended.
+    pub trials: TrialCounts,
+}
+
+/// What `low` and `high` of an estimate are.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IntervalFacts {
+    /// Kind, as in every estimate.
+    pub kind: IntervalKind,
+    /// In words.
+    pub text: String,
+}
+
+/// A contender as it ran.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ContenderFacts {
+    /// Name.
+    pub name: String,
+    /// What it is to the campaign.
+    pub kind: ContenderKind,
+    /// Folder name of the server; `None` when no trial came so far.
+    pub server: Option<String>,
+    /// Version as the program told it; several when it changed during the campaign.
+    pub versions: Vec<String>,
+}
+
+/// What was asked.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkloadFacts {
+    /// Name.
+    pub name: String,
+    /// One sentence.
+    pub description: String,
+    /// Method and target.
+    pub request: String,
+    /// Request headers.
+    pub headers: Vec<(String, String)>,
+    /// Expected status.
+    pub expect_status: u16,
+    /// Length of the expected body, bytes.
+    pub body_bytes: usize,
+    /// Whether an upstream answers behind the server.
+    pub proxied: bool,
+}
+
+/// How hard it was asked.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoadFacts {
+    /// Label, as in cells.
+    pub label: String,
+    /// In words: `10 clients`.
+    pub title: String,
+    /// `closed` or `open`.
+    pub model: &'static str,
+    /// Connections.
+    pub clients: u32,
+    /// Requests per second of an open loop.
+    pub rate_per_s: Option<f64>,
+    /// Warm-up, seconds.
+    pub warmup_s: f64,
+    /// Measured time, seconds.
+    pub duration_s: f64,
+}
+
+/// Trials by how they ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct TrialCounts {
+    /// All in the record.
+    pub recorded: usize,
+    /// A window was measured.
+    pub measured: usize,
+    /// Something went wrong at a step.
+    pub failed: usize,
+    /// Not attempted.
+    pub skipped: usize,
+    /// The server cannot do the workload.
+    pub unsupported: usize,
+    /// Stopped by the user.
+    pub interrupted: usize,
+}
+
+pub(super) fn draw(record: &Record, cells: &[Cell<'_>]) -> Campaign {
+    let plan = &record.plan;
+    Campaign {
+        name: plan.name.clone(),
+        description: plan.description.clone(),
+        rounds: plan.rounds,
+        seed: plan.seed,
+        rest_s: plan.rest.as_secs_f64(),
+        interval: interval(plan.rounds),
+        machine: record.machine.clone(),
+        contenders: contenders(record, cells),
+        workloads: plan.workloads.iter().map(workload).collect(),
+        loads: plan.loads.iter().map(load).collect(),
+        trials: trials(cells),
+    }
+}
+
+fn interval(rounds: u32) -> IntervalFacts {
+    let kind = if rounds as usize >= CONFIDENCE_ROUNDS {
+        IntervalKind::MedianConfidence95
+    } else {
+        IntervalKind::Range
+    };
+    IntervalFacts {
+        kind,
+        text: kind.words().into(),
+    }
+}
+
+fn contenders(record: &Record, cells: &[Cell<'_>]) -> Vec<ContenderFacts> {
+    let mut facts: Vec<ContenderFacts> = Vec::new();
+    let blank = |name: &str, kind| ContenderFacts {
+        name: name.into(),
+        kind,
+        server: None,
+        versions: Vec::new(),
+    };
+    for contender in &record.plan.contenders {
+        facts.push(blank(&contender.name, ContenderKind::Contender));
+    }
+    for trial in cells.iter().flat_map(|cell| &cell.trials) {
+        let known = facts.iter().position(|one| one.name == trial.contender);
+        let index = known.unwrap_or_else(|| {
+            facts.push(blank(&trial.contender, trial.kind));
+            facts.len() - 1
+        });
+        let Some(server) = &trial.server else {
+            continue;
+        };
+        let one = &mut facts[index];
+        one.kind = trial.kind;
+        one.server = Some(server.server.clone());
+        if !one.versions.contains(&server.version) {
+            one.versions.push(server.version.clone());
+        }
+    }
+    facts.sort_by_key(|one| one.kind != ContenderKind::Contender);
+    facts
+}
+
+fn workload(workload: &Workload) -> WorkloadFacts {
+    WorkloadFacts {
+        name: workload.name.clone(),
+        description: workload.description.clone(),
+        request: format!("{} {}", workload.method, workload.path),
+        headers: workload.headers.clone(),
+        expect_status: workload.expect_status,
+        body_bytes: match &workload.expect_body {
+            Content::Text(text) => text.len(),
+            Content::Generated { bytes, .. } => *bytes,
+        },
+        proxied: workload.proxied,
+    }
+}
+
+fn load(load: &Load) -> LoadFacts {
+    let clients = load.clients();
+    let noun = if clients == 1 { "client" } else { "clients" };
+    let clients_text = format!("{} {noun}", count(u64::from(clients)));
+    let (model, title, rate_per_s) = match &load.model {
+        LoadModel::Closed { .. } => ("closed", clients_text, None),
+        LoadModel::Open {
+            rate_per_s,
+            arrival,
+            ..
+        } => {
+            let gaps = match arrival {
+                Arrival::Constant => "constant",
+                Arrival::Poisson => "Poisson",
+            };
+            let title = format!("{} requests/s, {gaps}, {clients_text}", digits(*rate_per_s));
+            ("open", title, Some(*rate_per_s))
+        }
+    };
+    LoadFacts {
+        label: load.label(),
+        title,
+        model,
+        clients,
+        rate_per_s,
+        warmup_s: load.warmup_s,
+        duration_s: load.duration_s,
+    }
+}
+
+fn trials(cells: &[Cell<'_>]) -> TrialCounts {
+    let mut counts = TrialCounts::default();
+    for trial in cells.iter().flat_map(|cell| &cell.trials) {
+        counts.recorded += 1;
+        match trial.end {
+            TrialEnd::Measured => counts.measured += 1,
+            TrialEnd::Failed { .. } => counts.failed += 1,
+            TrialEnd::Skipped { .. } => counts.skipped += 1,
+            TrialEnd::Unsupported { .. } => counts.unsupported += 1,
+            TrialEnd::Interrupted => counts.interrupted += 1,
+        }
+    }
+    counts
+}

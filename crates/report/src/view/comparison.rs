@@ -1,0 +1,128 @@
+//! Pairs of contenders at the same workload and load.
+
+use bakeoff_audit::Verdict;
+use bakeoff_stats::{
+    CONFIDENCE_ROUNDS, Cell as Trials, Comparison as Compared, Conclusion, Estimate, Metric,
+    NOISE_FLOOR, compare_group,
+};
+use serde::Serialize;
+
+use crate::number::digits;
+use crate::view::cell::Cell;
+
+/// Two contenders at the same workload and load, by one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Workload's name.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+    /// What is compared.
+    pub metric: Metric,
+    /// The contender divided by.
+    pub first: String,
+    /// The contender divided.
+    pub second: String,
+    /// Second over first: median over rounds of the ratio within a round; null where values of
+    /// both are missing or withheld.
+    pub ratio: Option<Estimate>,
+    /// Sign test's p-value with Holm's correction over the pairs of this workload and load.
+    pub p_value: Option<f64>,
+    /// `higher`, `lower`, `no-difference-shown`, `too-few-rounds`, `not-comparable`, or
+    /// `not-ranked` where one of the two is not valid.
+    pub conclusion: &'static str,
+    /// The same as a sentence.
+    pub text: String,
+}
+
+/// Compares the contenders of each workload and load; references are not compared.
+pub(super) fn draw(groups: &[Trials<'_>], cells: &[Cell]) -> Vec<Comparison> {
+    let mut comparisons = Vec::new();
+    let both: Vec<(&Trials<'_>, &Cell)> = groups
+        .iter()
+        .zip(cells)
+        .filter(|(_, cell)| cell.is_contender())
+        .collect();
+    let same = |left: &(&Trials<'_>, &Cell), right: &(&Trials<'_>, &Cell)| {
+        left.1.workload == right.1.workload && left.1.load == right.1.load
+    };
+    for group in both.chunk_by(same) {
+        let trials: Vec<&Trials<'_>> = group.iter().map(|(trials, _)| *trials).collect();
+        for compared in compare_group(&trials) {
+            let first = group[compared.pair.first].1;
+            let second = group[compared.pair.second].1;
+            comparisons.push(one(&compared, first, second));
+        }
+    }
+    comparisons
+}
+
+fn one(compared: &Compared, first: &Cell, second: &Cell) -> Comparison {
+    let verdicts = [first.verdict.verdict, second.verdict.verdict];
+    let withheld = verdicts.iter().any(|verdict| *verdict > Verdict::Suspect);
+    let ratio = compared.ratio.filter(|_| !withheld);
+    let (conclusion, why) = conclude(compared, ratio.is_some(), &verdicts);
+    let what = compared.metric.words();
+    let text = match ratio {
+        Some(ratio) => format!(
+            "{what} of {} over {}: {}x ({} to {}, {} rounds); {why}",
+            second.contender,
+            first.contender,
+            digits(ratio.point),
+            digits(ratio.low),
+            digits(ratio.high),
+            ratio.n,
+        ),
+        None => format!(
+            "{what} of {} over {}: {why}",
+            second.contender, first.contender
+        ),
+    };
+    Comparison {
+        workload: first.workload.clone(),
+        load: first.load.clone(),
+        metric: compared.metric,
+        first: first.contender.clone(),
+        second: second.contender.clone(),
+        ratio,
+        p_value: compared.p_value.filter(|_| ratio.is_some()),
+        conclusion,
+        text,
+    }
+}
+
+fn conclude(
+    compared: &Compared,
+    has_ratio: bool,
+    verdicts: &[Verdict; 2],
+) -> (&'static str, String) {
+    if !has_ratio {
+        let why = compared
+            .reason
+            .unwrap_or("numbers of an invalid cell are withheld");
+        return ("not-comparable", why.into());
+    }
+    match compared.conclusion {
+        Conclusion::TooFewRounds => (
+            "too-few-rounds",
+            format!("no difference shown: too few rounds ({CONFIDENCE_ROUNDS} are needed)"),
+        ),
+        _ if verdicts.iter().any(|verdict| *verdict != Verdict::Valid) => (
+            "not-ranked",
+            "not ranked, because not both are valid".into(),
+        ),
+        Conclusion::Higher => ("higher", "higher beyond chance and noise".into()),
+        Conclusion::Lower => ("lower", "lower beyond chance and noise".into()),
+        Conclusion::NoDifferenceShown => (
+            "no-difference-shown",
+            format!(
+                "no difference shown (beyond chance and {:.0} %)",
+                (NOISE_FLOOR - 1.0) * 100.0
+            ),
+        ),
+        Conclusion::NotComparable => (
+            "not-comparable",
+            compared.reason.unwrap_or("not comparable").into(),
+        ),
+    }
+}

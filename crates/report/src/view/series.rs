@@ -1,0 +1,123 @@
+//! Thinned series of one trial: what the charts need and no more.
+
+use bakeoff_record::{Histogram, LoadResult, Role, TreeUsage, TrialRecord};
+use serde::Serialize;
+
+use crate::view::short;
+
+/// Points of a series over time at the most.
+const TIME_POINTS: usize = 120;
+/// Points of a percentile curve for each power of ten of the share beyond.
+const CURVE_POINTS: u32 = 12;
+/// Powers of ten that a curve goes to: percentile 99.999.
+const CURVE_DECADES: u32 = 5;
+
+/// Processor and memory use of the process trees.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Processes {
+    /// Each tree that was watched.
+    pub trees: Vec<Tree>,
+}
+
+/// One process tree over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tree {
+    /// Who it is.
+    pub role: Role,
+    /// Ends of the parts, seconds from the start of the window.
+    pub at_s: Vec<f64>,
+    /// Mean number of processors busy in each part.
+    pub cores: Vec<f64>,
+    /// Largest resident memory in each part, bytes.
+    pub rss_bytes: Vec<u64>,
+}
+
+/// Requests over time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Throughput {
+    /// Middles of the parts, seconds from the start of the window.
+    pub at_s: Vec<f64>,
+    /// Right answers per second.
+    pub ok_per_s: Vec<f64>,
+    /// Other ends per second.
+    pub errors_per_s: Vec<f64>,
+}
+
+/// Latency by percentile.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Curve {
+    /// One over the share of responses beyond: 2 is the median, 100 the 99th percentile.
+    pub one_in: Vec<f64>,
+    /// Latency there, ns.
+    pub latency_ns: Vec<u64>,
+}
+
+pub(super) fn processes(trial: &TrialRecord) -> Processes {
+    Processes {
+        trees: trial.usage.trees.iter().map(tree).collect(),
+    }
+}
+
+fn tree(usage: &TreeUsage) -> Tree {
+    let ticks = &usage.ticks;
+    let stride = ticks.len().div_ceil(TIME_POINTS).max(1);
+    let mut tree = Tree {
+        role: usage.role,
+        at_s: Vec::new(),
+        cores: Vec::new(),
+        rss_bytes: Vec::new(),
+    };
+    let mut start = 0;
+    while start + 1 < ticks.len() {
+        let end = (start + stride).min(ticks.len() - 1);
+        let (first, last) = (&ticks[start], &ticks[end]);
+        let cpu_s = last.cpu_user_s + last.cpu_system_s - first.cpu_user_s - first.cpu_system_s;
+        let length_s = last.at_s - first.at_s;
+        if length_s > 0.0 {
+            let part = &ticks[start + 1..=end];
+            tree.at_s.push(short(last.at_s));
+            tree.cores.push(short((cpu_s / length_s).max(0.0)));
+            tree.rss_bytes
+                .push(part.iter().map(|tick| tick.rss_bytes).max().unwrap_or(0));
+        }
+        start = end;
+    }
+    tree
+}
+
+pub(super) fn throughput(result: &LoadResult) -> Throughput {
+    let intervals = &result.intervals;
+    let stride = intervals.len().div_ceil(TIME_POINTS).max(1);
+    let mut series = Throughput::default();
+    for part in intervals.chunks(stride) {
+        let length_s: f64 = part.iter().map(|one| one.length_s).sum();
+        if length_s > 0.0 {
+            let ok: u64 = part.iter().map(|one| one.ok).sum();
+            let errors: u64 = part.iter().map(|one| one.errors).sum();
+            series.at_s.push(short(part[0].start_s + length_s / 2.0));
+            series.ok_per_s.push(short(ok as f64 / length_s));
+            series.errors_per_s.push(short(errors as f64 / length_s));
+        }
+    }
+    series
+}
+
+/// The curve as far as ten responses lie beyond, and the largest at its end.
+pub(super) fn curve(latency: &Histogram) -> Curve {
+    let mut curve = Curve::default();
+    for step in 0..=CURVE_POINTS * CURVE_DECADES {
+        let one_in = 10_f64.powf(f64::from(step) / f64::from(CURVE_POINTS));
+        if let Some(ns) = latency.supported_quantile(1.0 - 1.0 / one_in) {
+            curve.one_in.push(short(one_in));
+            curve.latency_ns.push(ns);
+        }
+    }
+    let count = latency.count() as f64;
+    if let Some(max) = latency.max()
+        && curve.one_in.last().is_some_and(|last| *last < count)
+    {
+        curve.one_in.push(short(count));
+        curve.latency_ns.push(max);
+    }
+    curve
+}

@@ -1,0 +1,189 @@
+//! One trial: everything at hand for whoever wants to look closer.
+
+use std::collections::BTreeMap;
+
+use bakeoff_audit::{Check, Judgement, Level, Verdict};
+use bakeoff_record::{
+    AnswerCheck, Bytes, Connections, ContenderKind, EngineUsage, Negotiated, OriginCounts, Pinned,
+    Requests, ServerFacts, StepTime, StopFacts, TrialEnd, TrialRecord,
+};
+use bakeoff_stats::Measure;
+use serde::Serialize;
+
+use crate::view::series::{Curve, Processes, Throughput, curve, processes, throughput};
+use crate::view::short;
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Trial {
+    /// Unique in the campaign.
+    pub id: String,
+    /// Position in the campaign's order, from 0.
+    pub index: usize,
+    /// Round, from 1.
+    pub round: u32,
+    /// Contender's name.
+    pub contender: String,
+    /// What it is to the campaign.
+    pub kind: ContenderKind,
+    /// Workload's name.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How it ended.
+    pub end: TrialEnd,
+    /// Whether its numbers can be believed.
+    pub verdict: Verdict,
+    /// Checks that did not pass, worst first.
+    pub checks: Vec<Check>,
+    /// Codes of the checks that passed.
+    pub passed: Vec<&'static str>,
+    /// Its own value of each measure, withheld or not.
+    pub values: BTreeMap<&'static str, f64>,
+    /// The server as it ran.
+    pub server: Option<Server>,
+    /// Processors given to each role.
+    pub pinned: Pinned,
+    /// Length of the window, seconds.
+    pub measured_s: Option<f64>,
+    /// Requests by where they got to.
+    pub requests: Option<Requests>,
+    /// Requests by outcome, without those that did not occur.
+    pub outcomes: BTreeMap<&'static str, u64>,
+    /// Responses by status.
+    pub status: BTreeMap<u16, u64>,
+    /// First error of each kind in words.
+    pub error_samples: BTreeMap<String, String>,
+    /// Bytes through the sockets.
+    pub bytes: Option<Bytes>,
+    /// What became of connections.
+    pub connections: Option<Connections>,
+    /// What was agreed with the server.
+    pub negotiated: Option<Negotiated>,
+    /// What the engine itself used.
+    pub engine: Option<EngineUsage>,
+    /// What the upstream counted.
+    pub origin: Option<OriginCounts>,
+    /// Answers compared before and after.
+    pub answers: Vec<AnswerCheck>,
+    /// How long each step took.
+    pub steps: Vec<StepTime>,
+    /// Processor and memory use over time.
+    pub processes: Processes,
+    /// Requests over time.
+    pub throughput: Throughput,
+    /// Latency by percentile.
+    pub curve: Curve,
+}
+
+/// The server as it ran.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Server {
+    /// Folder name in `servers/`.
+    pub server: String,
+    /// Version.
+    pub version: String,
+    /// Program.
+    pub binary: String,
+    /// SHA-256 of the program, hex.
+    pub binary_sha256: String,
+    /// Command line.
+    pub command: Vec<String>,
+    /// Configuration files as used.
+    pub configs: Vec<Text>,
+    /// Address that it answered on.
+    pub address: String,
+    /// `Server` header as sent.
+    pub server_header: Option<String>,
+    /// How it was stopped.
+    pub stopped: Option<StopFacts>,
+}
+
+/// A text that is stored once for all trials.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Text {
+    /// Path below the record folder.
+    pub path: String,
+    /// Position in the report's `texts`.
+    pub text: usize,
+}
+
+pub(super) fn draw(trial: &TrialRecord, judgement: Judgement, texts: &mut Vec<String>) -> Trial {
+    let result = trial.result.as_ref();
+    let (passed, checks): (Vec<Check>, Vec<Check>) = judgement
+        .checks
+        .into_iter()
+        .partition(|check| check.level == Level::Passed);
+    let value = |measure: Measure| Some((measure.name(), short(measure.of(trial).ok()?)));
+    let outcomes = result.map(|result| result.outcomes.iter().filter(|(_, n)| *n > 0));
+    Trial {
+        id: trial.id.clone(),
+        index: trial.index,
+        round: trial.round,
+        contender: trial.contender.clone(),
+        kind: trial.kind,
+        workload: trial.workload.clone(),
+        load: trial.load.label(),
+        started_at: trial.started_at.clone(),
+        end: trial.end.clone(),
+        verdict: judgement.verdict,
+        checks,
+        passed: passed.into_iter().map(|check| check.code).collect(),
+        values: Measure::ALL.into_iter().filter_map(value).collect(),
+        server: trial.server.as_ref().map(|facts| server(facts, texts)),
+        pinned: trial.pinned.clone(),
+        measured_s: result.map(|result| result.measured_s),
+        requests: result.map(|result| result.requests.clone()),
+        outcomes: outcomes
+            .into_iter()
+            .flatten()
+            .map(|(kind, n)| (kind.name(), n))
+            .collect(),
+        status: result
+            .map(|result| result.status.clone())
+            .unwrap_or_default(),
+        error_samples: result
+            .map(|result| result.error_samples.clone())
+            .unwrap_or_default(),
+        bytes: result.map(|result| result.bytes.clone()),
+        connections: result.map(|result| result.connections.clone()),
+        negotiated: result.map(|result| result.negotiated.clone()),
+        engine: result.map(|result| result.engine.clone()),
+        origin: trial.origin.clone(),
+        answers: trial.answers.clone(),
+        steps: trial.steps.clone(),
+        processes: processes(trial),
+        throughput: result.map(throughput).unwrap_or_default(),
+        curve: result
+            .map(|result| curve(&result.latency))
+            .unwrap_or_default(),
+    }
+}
+
+fn server(facts: &ServerFacts, texts: &mut Vec<String>) -> Server {
+    let mut configs = Vec::new();
+    for config in &facts.configs {
+        let known = texts.iter().position(|text| *text == config.text);
+        let text = known.unwrap_or_else(|| {
+            texts.push(config.text.clone());
+            texts.len() - 1
+        });
+        configs.push(Text {
+            path: config.path.clone(),
+            text,
+        });
+    }
+    Server {
+        server: facts.server.clone(),
+        version: facts.version.clone(),
+        binary: facts.binary.clone(),
+        binary_sha256: facts.binary_sha256.clone(),
+        command: facts.command.clone(),
+        configs,
+        address: facts.address.clone(),
+        server_header: facts.server_header.clone(),
+        stopped: facts.stopped.clone(),
+    }
+}
