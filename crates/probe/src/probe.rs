@@ -192,6 +192,7 @@ struct Sampler {
     host: Host,
     tcp: Tcp,
     cost: ProbeCost,
+    read_at: Instant,
     pss_at: Option<Instant>,
     buffer: Vec<u8>,
 }
@@ -223,6 +224,7 @@ impl Sampler {
             host: Host::new(&mut buffer),
             tcp: Tcp::new(),
             cost: ProbeCost::default(),
+            read_at: Instant::now(),
             pss_at: None,
             buffer,
         })
@@ -277,8 +279,12 @@ impl Sampler {
         for tree in &mut self.trees {
             tree.read(at_s, depth, &mut self.buffer);
         }
-        self.host.read(at_s, &mut self.buffer);
+        // Shares of a moment would be those of a clock tick or two.
+        if !last || now - self.read_at >= self.period / 2 {
+            self.host.read(at_s, &mut self.buffer);
+        }
         self.tcp.read(at_s, &mut self.buffer);
+        self.read_at = now;
         self.cost.ticks += 1;
         self.cost.tick_s_max = self.cost.tick_s_max.max(now.elapsed().as_secs_f64());
     }
