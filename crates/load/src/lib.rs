@@ -1,1 +1,58 @@
 //! The load engine: sends requests and times them.
+//!
+//! ```text
+//! LoadSpec ─► run ─► a thread per core: Worker { Poll, [Connection], Pace, Tally }
+//!                      │ bytes ─► wire::h1 ─► response ─► Tally
+//!                      └ clock ─► Pace ─► when the next request begins
+//!                 ─► Tally of every thread, merged ─► LoadResult
+//! ```
+//!
+//! One event loop for each thread, on epoll; connections never cross threads; nothing is
+//! allocated, locked or logged for a request. The display reads [`Control`]'s counters, which the
+//! engine writes ten times a second, and never changes what the engine does.
+
+mod clock;
+mod connection;
+mod control;
+mod engine;
+mod limits;
+mod pace;
+mod poll;
+mod socket;
+mod spec;
+mod tally;
+mod target;
+mod usage;
+mod worker;
+
+pub use bakeoff_wire::h1::{Request, RequestError};
+pub use control::{Control, Live};
+pub use engine::run;
+pub use limits::{Shortage, check_budget};
+pub use spec::{BodyCheck, Expect, ExpectedStatus, LoadSpec};
+pub use target::{Target, TargetError};
+
+/// Why a load could not be carried out at all.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The kernel refused an epoll instance.
+    #[error("failed to create an epoll instance: {0}")]
+    Poll(#[source] std::io::Error),
+    /// A thread could not be started.
+    #[error("failed to start an engine thread: {0}")]
+    Thread(#[source] std::io::Error),
+    /// A thread of the engine panicked: a defect of bakeoff.
+    #[error("an engine thread panicked; this is a defect of bakeoff, please report it")]
+    Panicked,
+    /// The processors asked for cannot be used.
+    #[error("failed to pin the engine to processors {cpus:?}: {source}")]
+    Pin {
+        /// Processors asked for.
+        cpus: Vec<usize>,
+        /// The kernel's answer.
+        source: std::io::Error,
+    },
+    /// This machine's limits do not allow it.
+    #[error(transparent)]
+    Shortage(#[from] Shortage),
+}

@@ -1,0 +1,113 @@
+//! One connection of the engine and the request it carries.
+
+use std::os::fd::OwnedFd;
+
+use bakeoff_wire::h1::ResponseReader;
+
+/// A place for a connection: a client in a closed loop, one of a pool in an open loop.
+#[derive(Debug, Default)]
+pub(crate) struct Connection {
+    /// The socket; none while not connected.
+    pub(crate) socket: Option<OwnedFd>,
+    /// Raised with each new socket, so that an event of an old one is known as such.
+    pub(crate) generation: u32,
+    /// What the connection is doing.
+    pub(crate) phase: Phase,
+    /// Reads the response.
+    pub(crate) reader: ResponseReader,
+    /// Requests that this socket has carried.
+    pub(crate) carried: u32,
+    /// Bytes of the request written so far.
+    pub(crate) written: usize,
+    /// When the request was due; the time it was sent in a closed loop. Nanoseconds, as below.
+    pub(crate) intended: u64,
+    /// When its connection attempt or, after that, its sending began: what the timeout is of.
+    pub(crate) begun: u64,
+    /// When its first byte was written.
+    pub(crate) sent: u64,
+    /// When the first byte of the response was read; 0 before.
+    pub(crate) first_byte: u64,
+    /// Comparison of the body with the expected one.
+    pub(crate) body: BodyComparison,
+}
+
+/// What a connection is doing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// No socket and no request.
+    #[default]
+    Spare,
+    /// Connecting ahead of any request, in an open loop.
+    Preparing,
+    /// Connecting for a request.
+    Connecting,
+    /// Connected, no request.
+    Idle,
+    /// A request is being written or answered.
+    InFlight,
+}
+
+impl Phase {
+    /// Whether a request is begun and not ended.
+    pub(crate) fn has_request(self) -> bool {
+        matches!(self, Self::Connecting | Self::InFlight)
+    }
+}
+
+/// How far a body agrees with the expected one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct BodyComparison {
+    /// Whether this body is compared at all.
+    pub(crate) on: bool,
+    /// Bytes compared.
+    at: usize,
+    /// A byte differed.
+    differs: bool,
+}
+
+impl BodyComparison {
+    pub(crate) fn start(on: bool) -> Self {
+        Self {
+            on,
+            at: 0,
+            differs: false,
+        }
+    }
+
+    /// Compares the next bytes of a body.
+    #[inline]
+    pub(crate) fn compare(&mut self, expected: &[u8], bytes: &[u8]) {
+        if self.on && !self.differs {
+            self.differs = !expected
+                .get(self.at..)
+                .is_some_and(|rest| rest.starts_with(bytes));
+            self.at += bytes.len();
+        }
+    }
+
+    /// Whether the whole body is right, given its length.
+    #[inline]
+    pub(crate) fn is_right(&self, expected: &[u8], body_bytes: u64) -> bool {
+        !self.differs && body_bytes == expected.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_right_only_as_a_whole() {
+        let compare = |parts: &[&[u8]]| {
+            let mut body = BodyComparison::start(true);
+            parts.iter().for_each(|part| body.compare(b"hello", part));
+            body.is_right(b"hello", parts.iter().map(|part| part.len() as u64).sum())
+        };
+        assert!(compare(&[b"hel", b"lo"]));
+        assert!(!compare(&[b"hel"]));
+        assert!(!compare(&[b"hellO"]));
+        assert!(!compare(&[b"hello", b"!"]));
+        assert!(BodyComparison::start(false).is_right(b"hello", 5));
+        assert!(!BodyComparison::start(false).is_right(b"hello", 4));
+    }
+}

@@ -1,0 +1,231 @@
+//! Threads of the engine: started together, merged at the end.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bakeoff_plan::LoadModel;
+use bakeoff_record::{EngineUsage, Histogram, LoadResult, Negotiated, Outcome, Requests, Warning};
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::LoadError;
+use crate::clock::{instant, nanos, now};
+use crate::control::Control;
+use crate::limits::check_budget;
+use crate::pace::planned;
+use crate::spec::LoadSpec;
+use crate::tally::Counts;
+use crate::usage::rss_bytes_max;
+use crate::worker::{Share, Worker};
+
+/// Share of a core above which an engine thread is said to be saturated (R13).
+const SATURATED: f64 = 0.9;
+/// Send lag at the 99th percentile above which the schedule was not kept (R9).
+const LAG_NS_MAX: u64 = 1_000_000;
+
+/// Carries out a load and returns what was seen; blocks until it has ended.
+///
+/// Ends early when [`Control::stop`] is called; what was measured until then is returned.
+pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> {
+    check_budget(spec.load.clients())?;
+    let threads = spec.threads.clamp(1, spec.load.clients().max(1)) as usize;
+    let barrier = Barrier::new(threads);
+    let zero = AtomicU64::new(0);
+    let counts: Vec<Result<Counts, LoadError>> = std::thread::scope(|scope| {
+        let start = |thread| {
+            let share = Share { thread, threads };
+            let (barrier, zero) = (&barrier, &zero);
+            std::thread::Builder::new()
+                .name(format!("engine-{thread}"))
+                .spawn_scoped(scope, move || {
+                    one_thread(spec, control, share, barrier, zero)
+                })
+        };
+        let handles: Vec<_> = (0..threads).map(start).collect();
+        handles
+            .into_iter()
+            .map(|handle| match handle {
+                Ok(handle) => handle.join().unwrap_or(Err(LoadError::Panicked)),
+                Err(error) => Err(LoadError::Thread(error)),
+            })
+            .collect()
+    });
+    let mut merged = Counts::default();
+    let mut busy_share = Vec::new();
+    for counts in counts {
+        let counts = counts?;
+        let cpu_s = counts.cpu.user_s + counts.cpu.system_s;
+        busy_share.push(cpu_s / (counts.measured_ns as f64 / 1e9).max(1e-9));
+        merged.merge(counts);
+    }
+    Ok(result(spec, merged, busy_share))
+}
+
+fn one_thread(
+    spec: &LoadSpec,
+    control: &Control,
+    share: Share,
+    barrier: &Barrier,
+    zero: &AtomicU64,
+) -> Result<Counts, LoadError> {
+    // Every thread must reach the barrier, whatever fails before it.
+    let worker = prepare(spec, control, share);
+    if barrier.wait().is_leader() {
+        let start = now();
+        zero.store(start, Ordering::Release);
+        let window = start + nanos(Duration::from_secs_f64(spec.load.warmup_s));
+        let end = window + nanos(Duration::from_secs_f64(spec.load.duration_s));
+        control.set_window(instant(window), instant(end));
+    }
+    barrier.wait();
+    worker?
+        .run(zero.load(Ordering::Acquire))
+        .map_err(LoadError::Poll)
+}
+
+fn prepare<'a>(
+    spec: &'a LoadSpec,
+    control: &'a Control,
+    share: Share,
+) -> Result<Worker<'a>, LoadError> {
+    if !spec.pin.is_empty() {
+        let cpu = spec.pin[share.thread % spec.pin.len()];
+        let mut set = CpuSet::new();
+        set.set(cpu);
+        let pin = |errno: rustix::io::Errno| LoadError::Pin {
+            cpus: vec![cpu],
+            source: errno.into(),
+        };
+        sched_setaffinity(None, &set).map_err(pin)?;
+    }
+    // Timers of an ordinary thread fire up to 50 µs late; a schedule wants them on time.
+    rustix::thread::set_current_timer_slack(std::num::NonZero::new(1)).ok();
+    let mut worker = Worker::new(spec, control, share).map_err(LoadError::Poll)?;
+    worker.prepare().map_err(LoadError::Poll)?;
+    Ok(worker)
+}
+
+fn result(spec: &LoadSpec, counts: Counts, busy_share: Vec<f64>) -> LoadResult {
+    let mut latency = Histogram::new();
+    for interval in &counts.intervals {
+        latency.merge(&interval.latency);
+    }
+    let completed = counts.outcomes.completed();
+    let requests = Requests {
+        planned: planned_requests(spec, &counts),
+        started: completed + counts.in_flight_at_end,
+        completed,
+        ok: counts.outcomes.of(Outcome::Ok),
+        in_flight_at_end: counts.in_flight_at_end,
+    };
+    let warnings = warnings(spec, &requests, &counts, &busy_share);
+    LoadResult {
+        load: spec.load.clone(),
+        url: spec.target.url.clone(),
+        threads: busy_share.len() as u32,
+        seed: spec.seed,
+        measured_s: counts.measured_ns as f64 / 1e9,
+        requests,
+        outcomes: counts.outcomes,
+        status: counts.status,
+        latency,
+        service: counts.service,
+        first_byte: counts.first_byte,
+        error_latency: counts.error_latency,
+        connect: counts.connect,
+        send_lag: counts.send_lag,
+        bytes: counts.bytes,
+        connections: counts.connections,
+        negotiated: Negotiated {
+            protocol: "h1".to_owned(),
+            ..Negotiated::default()
+        },
+        engine: EngineUsage {
+            cpu_user_s: counts.cpu.user_s,
+            cpu_system_s: counts.cpu.system_s,
+            rss_bytes_max: rss_bytes_max(),
+            busy_share,
+        },
+        intervals: counts.intervals,
+        bodies_checked: counts.bodies_checked,
+        warnings,
+        error_samples: counts.error_samples,
+    }
+}
+
+/// Requests that the schedule held for the part of the window that was measured.
+fn planned_requests(spec: &LoadSpec, counts: &Counts) -> Option<u64> {
+    match spec.load.model {
+        LoadModel::Closed { .. } => None,
+        LoadModel::Open {
+            rate_per_s,
+            arrival,
+            ..
+        } => {
+            let start = (spec.load.warmup_s * 1e9) as u64;
+            let end = start + counts.measured_ns;
+            Some(planned(rate_per_s, arrival, spec.seed, start, end))
+        }
+    }
+}
+
+fn warnings(
+    spec: &LoadSpec,
+    requests: &Requests,
+    counts: &Counts,
+    busy_share: &[f64],
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |code: &str, text: String, hint: &str| {
+        warnings.push(Warning {
+            code: code.to_owned(),
+            text,
+            hint: hint.to_owned(),
+        });
+    };
+    let busiest = busy_share.iter().copied().fold(0.0, f64::max);
+    if busiest > SATURATED {
+        warn(
+            "generator-saturated",
+            format!(
+                "an engine thread was busy for {:.0} % of the time",
+                busiest * 100.0
+            ),
+            "give the engine more threads and cores, or ask for less; the server may do more",
+        );
+    }
+    let lag = counts.send_lag.quantile(0.99).unwrap_or(0);
+    if matches!(spec.load.model, LoadModel::Open { .. }) && lag > LAG_NS_MAX {
+        warn(
+            "schedule-behind",
+            format!(
+                "1 % of the requests were sent {:.1} ms late or more",
+                lag as f64 / 1e6
+            ),
+            "a slow server: more clients; a busy engine: more threads; the wait is in the latency",
+        );
+    }
+    if let Some(planned) = requests.planned
+        && (requests.started as f64) < planned as f64 * 0.99
+    {
+        warn(
+            "schedule-unsent",
+            format!(
+                "{} of {planned} planned requests were begun",
+                requests.started
+            ),
+            "the server did not take the rate with so many clients; its capacity is lower",
+        );
+    }
+    if counts.outcomes.of(Outcome::Local) > 0 {
+        warn(
+            "local-limit",
+            format!(
+                "{} requests met a limit of this side",
+                counts.outcomes.of(Outcome::Local)
+            ),
+            "see error_samples; usually open files or ephemeral ports: run `bakeoff doctor`",
+        );
+    }
+    warnings
+}

@@ -1,0 +1,78 @@
+//! Readiness of sockets by epoll, with nanosecond timeouts. The seam for another driver.
+//!
+//! Sockets are registered once, edge-triggered for both directions: no call changes an interest
+//! afterwards, and a socket that has been read is not looked at again by the kernel. The price
+//! is that a reader must read until a short read; see `worker`.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+
+/// Events taken from the kernel at once. More would let answers at the end of a batch wait while
+/// those before them are worked on.
+const BATCH: usize = 128;
+
+/// An epoll instance and the batch it returned last.
+pub(crate) struct Poll {
+    epoll: OwnedFd,
+    batch: Vec<Event>,
+}
+
+/// What happened to one socket.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ready {
+    /// The token it was registered with.
+    pub(crate) token: u64,
+    /// The peer closed its half, or the socket failed: read until the end.
+    pub(crate) ended: bool,
+}
+
+impl Poll {
+    pub(crate) fn new() -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        Ok(Self {
+            epoll,
+            batch: Vec::with_capacity(BATCH),
+        })
+    }
+
+    /// Registers `socket`; closing it ends the registration.
+    pub(crate) fn add(&self, socket: impl AsFd, token: u64) -> io::Result<()> {
+        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        Ok(epoll::add(
+            &self.epoll,
+            socket,
+            EventData::new_u64(token),
+            interest,
+        )?)
+    }
+
+    /// Waits at most `timeout_ns` and returns how many sockets are ready.
+    pub(crate) fn wait(&mut self, timeout_ns: u64) -> io::Result<usize> {
+        let timeout = Timespec {
+            tv_sec: (timeout_ns / 1_000_000_000) as i64,
+            tv_nsec: (timeout_ns % 1_000_000_000) as i64,
+        };
+        self.batch.clear();
+        let spare = rustix::buffer::spare_capacity(&mut self.batch);
+        match epoll::wait(&self.epoll, spare, Some(&timeout)) {
+            Ok(_) => Ok(self.batch.len()),
+            Err(rustix::io::Errno::INTR) => Ok(0),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// The socket at `index` of the batch returned last.
+    #[inline]
+    pub(crate) fn ready(&self, index: usize) -> Ready {
+        let event = self.batch[index];
+        let flags = event.flags;
+        let ended = flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR);
+        Ready {
+            token: event.data.u64(),
+            ended,
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! What one thread counts: outcomes, durations and bytes of the measured window.
+//!
+//! The window opens and closes by the time a request ended, not by when the loop looked: each
+//! request is put in the right part exactly. Before the window counts are kept and thrown away
+//! when it opens; after it nothing is counted.
+
+use std::collections::BTreeMap;
+
+use bakeoff_record::{Bytes, Connections, Histogram, Interval, Outcome, OutcomeCounts};
+
+use crate::usage::{CpuTime, thread_cpu};
+
+/// The four times of a request that ended, nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    pub(crate) intended: u64,
+    pub(crate) sent: u64,
+    pub(crate) first_byte: u64,
+    pub(crate) done: u64,
+}
+
+/// Start and end of the window and the length of its parts, nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) interval: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Before,
+    Open,
+    Closed,
+}
+
+/// What one thread counts.
+pub(crate) struct Tally {
+    window: Window,
+    stage: Stage,
+    /// When the next part begins, or the window opens or closes.
+    boundary: u64,
+    part_start: u64,
+    part: Histogram,
+    part_ok: u64,
+    part_errors: u64,
+    in_flight: u64,
+    cpu_at_start: CpuTime,
+    pub(crate) counts: Counts,
+}
+
+/// What remains of a tally, and what is merged over threads.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counts {
+    pub(crate) outcomes: OutcomeCounts,
+    pub(crate) status: BTreeMap<u16, u64>,
+    pub(crate) service: Histogram,
+    pub(crate) first_byte: Histogram,
+    pub(crate) error_latency: Histogram,
+    pub(crate) connect: Histogram,
+    pub(crate) send_lag: Histogram,
+    pub(crate) intervals: Vec<Interval>,
+    pub(crate) bytes: Bytes,
+    pub(crate) connections: Connections,
+    pub(crate) bodies_checked: u64,
+    pub(crate) in_flight_at_end: u64,
+    pub(crate) cpu: CpuTime,
+    pub(crate) measured_ns: u64,
+    pub(crate) error_samples: BTreeMap<String, String>,
+}
+
+impl Tally {
+    pub(crate) fn new(window: Window) -> Self {
+        Self {
+            window,
+            stage: Stage::Before,
+            boundary: window.start,
+            part_start: window.start,
+            part: Histogram::new(),
+            part_ok: 0,
+            part_errors: 0,
+            in_flight: 0,
+            cpu_at_start: CpuTime::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Sets the window, once it is known.
+    pub(crate) fn set_window(&mut self, window: Window) {
+        self.window = window;
+        self.boundary = window.start;
+        self.part_start = window.start;
+    }
+
+    /// A request began.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        self.in_flight += 1;
+    }
+
+    /// A whole response with the right status and body ended a request.
+    #[inline]
+    pub(crate) fn end_ok(&mut self, times: Times, status: u16, body_bytes: u64) {
+        self.advance(times.done);
+        self.in_flight -= 1;
+        if self.stage == Stage::Closed {
+            return;
+        }
+        self.counts.outcomes.add(Outcome::Ok);
+        *self.counts.status.entry(status).or_default() += 1;
+        self.counts.bytes.body += body_bytes;
+        self.part_ok += 1;
+        self.part.record(times.done.saturating_sub(times.intended));
+        self.counts
+            .service
+            .record(times.done.saturating_sub(times.sent));
+        self.counts
+            .first_byte
+            .record(times.first_byte.saturating_sub(times.sent));
+    }
+
+    /// Anything else ended a request. `status` is that of a whole response.
+    pub(crate) fn end_error(
+        &mut self,
+        outcome: Outcome,
+        intended: u64,
+        done: u64,
+        status: Option<u16>,
+        words: impl FnOnce() -> String,
+    ) {
+        self.advance(done);
+        self.in_flight -= 1;
+        if self.stage == Stage::Closed {
+            return;
+        }
+        self.counts.outcomes.add(outcome);
+        if let Some(status) = status {
+            *self.counts.status.entry(status).or_default() += 1;
+        }
+        self.part_errors += 1;
+        self.counts
+            .error_latency
+            .record(done.saturating_sub(intended));
+        let samples = &mut self.counts.error_samples;
+        if !samples.contains_key(outcome.name()) {
+            samples.insert(outcome.name().to_owned(), words());
+        }
+    }
+
+    /// A request was sent `lag_ns` after it was due.
+    #[inline]
+    pub(crate) fn sent_late(&mut self, lag_ns: u64) {
+        if self.stage != Stage::Closed {
+            self.counts.send_lag.record(lag_ns);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn read(&mut self, bytes: usize) {
+        if self.stage != Stage::Closed {
+            self.counts.bytes.read += bytes as u64;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn wrote(&mut self, bytes: usize) {
+        if self.stage != Stage::Closed {
+            self.counts.bytes.written += bytes as u64;
+        }
+    }
+
+    /// Requests that ended in the window so far, or in the warm-up before it opened.
+    pub(crate) fn outcomes(&self) -> &OutcomeCounts {
+        &self.counts.outcomes
+    }
+
+    /// When the window's next boundary is.
+    pub(crate) fn boundary(&self) -> u64 {
+        self.boundary
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.stage == Stage::Closed
+    }
+
+    /// Passes every boundary up to `now`.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: u64) {
+        while now >= self.boundary {
+            self.pass_boundary();
+        }
+    }
+
+    fn pass_boundary(&mut self) {
+        match self.stage {
+            Stage::Before => self.open(),
+            Stage::Open => {
+                self.finish_part(self.boundary);
+                if self.boundary >= self.window.end {
+                    self.close(self.window.end);
+                }
+            }
+            Stage::Closed => self.boundary = u64::MAX,
+        }
+        if self.stage == Stage::Open {
+            let next = self.part_start.saturating_add(self.window.interval);
+            self.boundary = next.min(self.window.end);
+        }
+    }
+
+    /// Throws away the warm-up's counts, except those of connections.
+    fn open(&mut self) {
+        let counts = std::mem::take(&mut self.counts);
+        self.counts.connections = counts.connections;
+        self.counts.connect = counts.connect;
+        self.part.clear();
+        self.part_ok = 0;
+        self.part_errors = 0;
+        self.part_start = self.window.start;
+        self.stage = Stage::Open;
+        self.cpu_at_start = thread_cpu();
+    }
+
+    fn finish_part(&mut self, end: u64) {
+        self.counts.intervals.push(Interval {
+            start_s: (self.part_start - self.window.start) as f64 / 1e9,
+            length_s: (end - self.part_start) as f64 / 1e9,
+            ok: self.part_ok,
+            errors: self.part_errors,
+            latency: self.part.clone(),
+        });
+        self.part.clear();
+        self.part_ok = 0;
+        self.part_errors = 0;
+        self.part_start = end;
+    }
+
+    fn close(&mut self, at: u64) {
+        self.stage = Stage::Closed;
+        self.boundary = u64::MAX;
+        self.counts.in_flight_at_end = self.in_flight;
+        self.counts.measured_ns = at - self.window.start;
+        self.counts.cpu = thread_cpu().since(self.cpu_at_start);
+    }
+
+    /// Closes the window early: the count was reached, or somebody asked to stop.
+    pub(crate) fn close_now(&mut self, now: u64) {
+        self.advance(now);
+        if self.stage == Stage::Before {
+            self.window.start = self.window.start.min(now);
+            self.open();
+        }
+        if self.stage == Stage::Open {
+            if now > self.part_start {
+                self.finish_part(now);
+            }
+            self.close(now);
+        }
+    }
+}
+
+impl Counts {
+    /// Adds what another thread counted in the same window.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.outcomes.merge(&other.outcomes);
+        for (status, n) in other.status {
+            *self.status.entry(status).or_default() += n;
+        }
+        self.service.merge(&other.service);
+        self.first_byte.merge(&other.first_byte);
+        self.error_latency.merge(&other.error_latency);
+        self.connect.merge(&other.connect);
+        self.send_lag.merge(&other.send_lag);
+        self.merge_intervals(other.intervals);
+        self.bytes.read += other.bytes.read;
+        self.bytes.written += other.bytes.written;
+        self.bytes.body += other.bytes.body;
+        self.merge_connections(&other.connections);
+        self.bodies_checked += other.bodies_checked;
+        self.in_flight_at_end += other.in_flight_at_end;
+        self.cpu.user_s += other.cpu.user_s;
+        self.cpu.system_s += other.cpu.system_s;
+        self.measured_ns = self.measured_ns.max(other.measured_ns);
+        for (kind, words) in other.error_samples {
+            self.error_samples.entry(kind).or_insert(words);
+        }
+    }
+
+    fn merge_intervals(&mut self, others: Vec<Interval>) {
+        for (index, other) in others.into_iter().enumerate() {
+            match self.intervals.get_mut(index) {
+                Some(mine) => {
+                    mine.ok += other.ok;
+                    mine.errors += other.errors;
+                    mine.length_s = mine.length_s.max(other.length_s);
+                    mine.latency.merge(&other.latency);
+                }
+                None => self.intervals.push(other),
+            }
+        }
+    }
+
+    fn merge_connections(&mut self, other: &Connections) {
+        let mine = &mut self.connections;
+        mine.opened += other.opened;
+        mine.failed += other.failed;
+        mine.closed_by_server += other.closed_by_server;
+        mine.reused += other.reused;
+        mine.handshakes_full += other.handshakes_full;
+        mine.handshakes_resumed += other.handshakes_resumed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn tally() -> Tally {
+        Tally::new(Window {
+            start: 100 * MS,
+            end: 350 * MS,
+            interval: 100 * MS,
+        })
+    }
+
+    fn times(intended: u64, done: u64) -> Times {
+        Times {
+            intended: intended * MS,
+            sent: intended * MS,
+            first_byte: done * MS,
+            done: done * MS,
+        }
+    }
+
+    #[test]
+    fn each_request_falls_in_the_part_in_which_it_ended() {
+        let mut tally = tally();
+        for (intended, done) in [(0, 99), (90, 100), (100, 199), (199, 200), (349, 350)] {
+            tally.begin();
+            tally.end_ok(times(intended, done), 200, 13);
+        }
+        assert!(tally.is_closed());
+        let counts = &tally.counts;
+        let parts: Vec<_> = counts
+            .intervals
+            .iter()
+            .map(|part| (part.start_s, part.ok))
+            .collect();
+        assert_eq!(parts, [(0.0, 2), (0.1, 1), (0.2, 0)]);
+        assert_eq!(counts.intervals[2].length_s, 0.05);
+        assert_eq!(counts.outcomes.completed(), 3);
+        assert_eq!(
+            counts.in_flight_at_end, 1,
+            "what ended at the end was in flight at the end"
+        );
+        assert_eq!(counts.measured_ns, 250 * MS);
+    }
+
+    #[test]
+    fn started_is_completed_and_in_flight() {
+        let mut tally = tally();
+        for _ in 0..5 {
+            tally.begin();
+        }
+        tally.end_ok(times(120, 130), 200, 0);
+        tally.end_error(Outcome::Reset, 120 * MS, 140 * MS, None, || {
+            "reset".to_owned()
+        });
+        tally.close_now(200 * MS);
+        assert_eq!(
+            tally.counts.outcomes.completed() + tally.counts.in_flight_at_end,
+            5
+        );
+        assert_eq!(tally.counts.error_samples["reset"], "reset");
+        assert_eq!(tally.counts.measured_ns, 100 * MS);
+    }
+
+    #[test]
+    fn errors_enter_no_latency() {
+        let mut tally = tally();
+        tally.begin();
+        tally.end_error(Outcome::Refused, 120 * MS, 121 * MS, None, String::new);
+        tally.close_now(300 * MS);
+        assert_eq!(tally.counts.service.count(), 0);
+        assert!(
+            tally
+                .counts
+                .intervals
+                .iter()
+                .all(|part| part.latency.count() == 0)
+        );
+        assert_eq!(tally.counts.error_latency.count(), 1);
+    }
+}

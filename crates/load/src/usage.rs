@@ -1,0 +1,48 @@
+//! CPU time of the calling thread and peak memory of the process, as the kernel counts them.
+
+use std::mem::MaybeUninit;
+
+/// CPU time of one thread, seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct CpuTime {
+    pub(crate) user_s: f64,
+    pub(crate) system_s: f64,
+}
+
+impl CpuTime {
+    /// What was used since `earlier`.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self {
+            user_s: self.user_s - earlier.user_s,
+            system_s: self.system_s - earlier.system_s,
+        }
+    }
+}
+
+/// CPU time of the calling thread so far; `getrusage(RUSAGE_THREAD)` counts in microseconds.
+pub(crate) fn thread_cpu() -> CpuTime {
+    let usage = usage(libc::RUSAGE_THREAD);
+    CpuTime {
+        user_s: seconds(usage.ru_utime),
+        system_s: seconds(usage.ru_stime),
+    }
+}
+
+/// Peak resident memory of this process, bytes.
+pub(crate) fn rss_bytes_max() -> u64 {
+    usage(libc::RUSAGE_SELF).ru_maxrss.unsigned_abs() * 1024
+}
+
+fn usage(who: libc::c_int) -> libc::rusage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to writable memory of the right type, and all-zero bytes are a
+    // valid `rusage`, so reading it is sound even if the call should fail.
+    unsafe {
+        libc::getrusage(who, usage.as_mut_ptr());
+        usage.assume_init()
+    }
+}
+
+fn seconds(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
+}

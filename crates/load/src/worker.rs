@@ -1,0 +1,352 @@
+//! The loop of one engine thread: waits, reads, records, begins what is next.
+//!
+//! Sockets are edge-triggered, so a ready socket is read until a short read, or until its end if
+//! the kernel said that there is one. One clock reading serves the response just read and the
+//! request sent right after it.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use bakeoff_plan::LoadModel;
+use bakeoff_record::Outcome;
+use bakeoff_wire::h1::HeadMemo;
+
+use crate::clock::{nanos, now};
+use crate::connection::{Connection, Phase};
+use crate::control::Control;
+use crate::pace::{OpenPace, Pace};
+use crate::poll::Poll;
+use crate::spec::{BodyCheck, LoadSpec};
+use crate::tally::{Counts, Tally, Window};
+
+mod exchange;
+mod sockets;
+
+/// How often live counters are written and a request to stop is seen.
+const TICK_NS: u64 = 100_000_000;
+/// Longest time that an open loop waits for its connections before the schedule begins.
+const PREPARE_NS_MAX: u64 = 5_000_000_000;
+/// Longest time after the window in which answers may still arrive, uncounted.
+const DRAIN_NS_MAX: u64 = 250_000_000;
+/// What one read takes at most. Large bodies are dropped unread, so more would seldom be used.
+const READ_BYTES: usize = 64 * 1024;
+
+/// One engine thread.
+pub(crate) struct Worker<'a> {
+    spec: &'a LoadSpec,
+    control: &'a Control,
+    poll: Poll,
+    connections: Vec<Connection>,
+    pace: Pace,
+    tally: Tally,
+    memo: HeadMemo,
+    buffer: Box<[u8]>,
+    /// When connections that rest, or have not started yet, go on.
+    wakes: BinaryHeap<Reverse<(u64, u32)>>,
+    /// No request can time out before this.
+    next_sweep: u64,
+    next_tick: u64,
+    timeout_ns: u64,
+    /// Requests this thread may still begin.
+    quota: u64,
+    /// Requests until the next body is compared.
+    until_check: u32,
+    next_address: usize,
+    /// Ended requests and connections already told to the display.
+    told: (u64, u64, u64),
+    /// Whether requests may begin: from the start of the load to the end of the window.
+    running: bool,
+}
+
+/// Which thread of how many this is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share {
+    pub(crate) thread: usize,
+    pub(crate) threads: usize,
+}
+
+impl Share {
+    /// This thread's part of `whole`: parts differ by one at most.
+    pub(crate) fn of(self, whole: u64) -> u64 {
+        let (thread, threads) = (self.thread as u64, self.threads as u64);
+        whole / threads + u64::from(thread < whole % threads)
+    }
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(
+        spec: &'a LoadSpec,
+        control: &'a Control,
+        share: Share,
+    ) -> std::io::Result<Self> {
+        let pace = match spec.load.model {
+            LoadModel::Closed { .. } => Pace::Closed,
+            LoadModel::Open {
+                rate_per_s,
+                arrival,
+                ..
+            } => Pace::Open(OpenPace::new(
+                rate_per_s,
+                arrival,
+                spec.seed,
+                share.thread,
+                share.threads,
+            )),
+        };
+        let clients = share.of(u64::from(spec.load.clients()));
+        let window = Window {
+            start: u64::MAX,
+            end: u64::MAX,
+            interval: nanos(spec.interval),
+        };
+        Ok(Self {
+            spec,
+            control,
+            poll: Poll::new()?,
+            connections: (0..clients).map(|_| Connection::default()).collect(),
+            pace,
+            tally: Tally::new(window),
+            memo: HeadMemo::default(),
+            buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            wakes: BinaryHeap::new(),
+            next_sweep: u64::MAX,
+            next_tick: 0,
+            timeout_ns: (spec.load.timeout_s * 1e9) as u64,
+            quota: spec
+                .requests
+                .map_or(u64::MAX, |requests| share.of(requests)),
+            until_check: 0,
+            next_address: share.thread,
+            told: (0, 0, 0),
+            running: false,
+        })
+    }
+
+    /// Connects ahead of the schedule, in an open loop; a closed loop connects as it begins.
+    pub(crate) fn prepare(&mut self) -> std::io::Result<()> {
+        if matches!(self.pace, Pace::Closed) {
+            return Ok(());
+        }
+        let start = now();
+        self.spread_wakes(start);
+        let deadline = start + PREPARE_NS_MAX.min(self.timeout_ns);
+        while now() < deadline && !self.control.is_stopping() {
+            let waits = self
+                .connections
+                .iter()
+                .any(|each| each.phase == Phase::Preparing);
+            if !waits && self.wakes.is_empty() {
+                break;
+            }
+            self.turn(deadline)?;
+        }
+        self.wakes.clear();
+        self.spare_the_unconnected();
+        Ok(())
+    }
+
+    /// Carries out the load from `zero`, and returns what was counted in the window.
+    pub(crate) fn run(mut self, zero: u64) -> std::io::Result<Counts> {
+        let start = zero + (self.spec.load.warmup_s * 1e9) as u64;
+        let end = start + (self.spec.load.duration_s * 1e9) as u64;
+        self.tally.set_window(Window {
+            start,
+            end,
+            interval: nanos(self.spec.interval),
+        });
+        self.running = true;
+        match &mut self.pace {
+            Pace::Closed => self.spread_wakes(zero),
+            Pace::Open(pace) => pace.begin_at(zero, end),
+        }
+        loop {
+            self.turn(end)?;
+            let now = now();
+            self.tally.advance(now);
+            if self.control.is_stopping() || self.has_ended_all() {
+                self.tally.close_now(now);
+            }
+            if self.tally.is_closed() {
+                break;
+            }
+        }
+        self.drain()?;
+        Ok(self.tally.counts)
+    }
+
+    /// Begins nothing more and lets answers arrive, so that the server sees few broken requests.
+    fn drain(&mut self) -> std::io::Result<()> {
+        self.running = false;
+        self.wakes.clear();
+        let deadline = now() + DRAIN_NS_MAX;
+        while self.connections.iter().any(|each| each.phase.has_request()) && now() < deadline {
+            self.turn(deadline)?;
+        }
+        Ok(())
+    }
+
+    /// One turn of the loop: waits until something is ready or due, at most until `deadline`.
+    fn turn(&mut self, deadline: u64) -> std::io::Result<()> {
+        let wake = self.next_wake(deadline);
+        let ready = self.poll.wait(wake.saturating_sub(now()))?;
+        for index in 0..ready {
+            let event = self.poll.ready(index);
+            self.handle_ready(event);
+        }
+        let now = now();
+        self.handle_wakes(now);
+        if now >= self.next_sweep {
+            self.sweep_timeouts(now);
+        }
+        self.begin_due(now);
+        if now >= self.next_tick {
+            self.next_tick = now + TICK_NS;
+            self.tell_display();
+        }
+        Ok(())
+    }
+
+    /// When the loop must look again, even if no socket is ready.
+    fn next_wake(&mut self, deadline: u64) -> u64 {
+        let mut wake = deadline.min(self.next_tick).min(self.next_sweep);
+        wake = wake.min(self.tally.boundary());
+        if let Some(Reverse((at, _))) = self.wakes.peek() {
+            wake = wake.min(*at);
+        }
+        if let Pace::Open(pace) = &mut self.pace
+            && self.running
+            && pace.has_free()
+            && let Some(due) = pace.next_due()
+        {
+            wake = wake.min(due);
+        }
+        wake
+    }
+
+    /// Lets every connection start in turn, a ramp gap apart.
+    fn spread_wakes(&mut self, from: u64) {
+        let gap = nanos(self.spec.ramp_gap) * u64::from(self.spec.threads.max(1));
+        for slot in 0..self.connections.len() as u64 {
+            self.wakes.push(Reverse((from + slot * gap, slot as u32)));
+        }
+    }
+
+    fn handle_wakes(&mut self, now: u64) {
+        while let Some(Reverse((at, slot))) = self.wakes.peek().copied() {
+            if at > now {
+                return;
+            }
+            self.wakes.pop();
+            match &mut self.pace {
+                Pace::Closed => self.begin_next(slot, now),
+                Pace::Open(pace) if self.running => pace.put_spare(slot),
+                Pace::Open(_) => self.connect(slot, Phase::Preparing, now),
+            }
+        }
+    }
+
+    /// Begins what the schedule says is due, as long as connections are free.
+    #[inline]
+    fn begin_due(&mut self, now: u64) {
+        if !self.running {
+            return;
+        }
+        while self.quota > 0
+            && let Pace::Open(pace) = &mut self.pace
+            && let Some((due, slot)) = pace.take(now)
+        {
+            self.begin(slot, due, now);
+        }
+    }
+
+    /// In a closed loop: the client's next request begins now.
+    fn begin_next(&mut self, slot: u32, now: u64) {
+        if self.running && !self.tally.is_closed() && self.quota > 0 {
+            self.begin(slot, now, now);
+        }
+    }
+
+    /// Ends requests older than the timeout, and finds out when the next one could be.
+    fn sweep_timeouts(&mut self, now: u64) {
+        let mut next = u64::MAX;
+        for slot in 0..self.connections.len() {
+            let connection = &self.connections[slot];
+            let waits = connection.phase.has_request() || connection.phase == Phase::Preparing;
+            if !waits {
+                continue;
+            }
+            let deadline = connection.begun.saturating_add(self.timeout_ns);
+            if deadline > now {
+                next = next.min(deadline);
+                continue;
+            }
+            let connecting = connection.phase != Phase::InFlight;
+            let outcome = if connecting {
+                Outcome::ConnectTimeout
+            } else {
+                Outcome::Timeout
+            };
+            let seconds = self.spec.load.timeout_s;
+            let what = if connecting {
+                "connection"
+            } else {
+                "whole response"
+            };
+            self.fail(slot as u32, outcome, now, || {
+                format!("no {what} within {seconds} s")
+            });
+        }
+        self.next_sweep = next;
+    }
+
+    fn has_ended_all(&self) -> bool {
+        self.quota == 0 && !self.connections.iter().any(|each| each.phase.has_request())
+    }
+
+    /// Whether the next body is to be compared byte by byte.
+    fn take_check(&mut self) -> bool {
+        if self.spec.expect.body.is_none() {
+            return false;
+        }
+        match self.spec.expect.check {
+            BodyCheck::All => true,
+            BodyCheck::OneIn(_) if self.until_check > 0 => {
+                self.until_check -= 1;
+                false
+            }
+            BodyCheck::OneIn(each) => {
+                self.until_check = each.saturating_sub(1);
+                true
+            }
+        }
+    }
+
+    fn spare_the_unconnected(&mut self) {
+        let Pace::Open(pace) = &mut self.pace else {
+            return;
+        };
+        for (slot, connection) in self.connections.iter_mut().enumerate() {
+            if matches!(connection.phase, Phase::Spare | Phase::Preparing) {
+                connection.phase = Phase::Spare;
+                connection.socket = None;
+                pace.remove_spare(slot as u32);
+                pace.put_spare(slot as u32);
+            }
+        }
+    }
+
+    fn tell_display(&mut self) {
+        let outcomes = self.tally.outcomes();
+        let ok = outcomes.of(Outcome::Ok);
+        let now = (ok, outcomes.errors(), self.tally.counts.connections.opened);
+        // Counts start again when the window opens; what the display sums up does not.
+        let since = |now: u64, told: u64| if now >= told { now - told } else { now };
+        let live = self.control.live();
+        live.add(
+            since(now.0, self.told.0),
+            since(now.1, self.told.1),
+            since(now.2, self.told.2),
+        );
+        self.told = now;
+    }
+}

@@ -1,0 +1,319 @@
+//! A request and its response on one connection.
+
+use bakeoff_record::Outcome;
+use bakeoff_wire::h1::{EarlyEnd, Response};
+use rustix::io::Errno;
+
+use super::Worker;
+use crate::clock::now;
+use crate::connection::{BodyComparison, Phase};
+use crate::pace::Pace;
+use crate::poll::Ready;
+use crate::socket;
+use crate::tally::Times;
+
+/// Most bytes dropped by one call, so that a body of gigabytes lets the others have their turn.
+const DROP_BYTES_MAX: u64 = 8 << 20;
+
+/// What reading a socket came to.
+enum Read {
+    /// A whole response; bytes beyond it were read too.
+    Whole { response: Response, beyond: bool },
+    /// Nothing more for now.
+    Drained,
+    /// The request failed.
+    Failed(Outcome, String),
+}
+
+impl Worker<'_> {
+    /// Begins a request that is due at `intended`.
+    pub(super) fn begin(&mut self, slot: u32, intended: u64, now: u64) {
+        self.tally.begin();
+        self.quota -= 1;
+        let check = self.take_check();
+        let connection = &mut self.connections[slot as usize];
+        connection.intended = intended;
+        connection.body = BodyComparison::start(check);
+        if connection.socket.is_some() {
+            self.send(slot, now);
+        } else {
+            self.connect(slot, Phase::Connecting, now);
+        }
+    }
+
+    /// Writes the request on an open connection.
+    pub(super) fn send(&mut self, slot: u32, now: u64) {
+        let connection = &mut self.connections[slot as usize];
+        connection.phase = Phase::InFlight;
+        connection.begun = now;
+        connection.sent = now;
+        connection.first_byte = 0;
+        connection.written = 0;
+        connection.reader.expect(self.spec.to_head_request);
+        match &self.pace {
+            // A client of a closed loop means to send when it can: set-up is told apart.
+            Pace::Closed => connection.intended = now,
+            Pace::Open(_) => self
+                .tally
+                .sent_late(now.saturating_sub(connection.intended)),
+        }
+        if connection.carried > 0 {
+            self.tally.counts.connections.reused += 1;
+        }
+        connection.carried += 1;
+        self.next_sweep = self
+            .next_sweep
+            .min(connection.begun.saturating_add(self.timeout_ns));
+        self.write_on(slot);
+    }
+
+    /// Writes as much of the request as the socket takes.
+    fn write_on(&mut self, slot: u32) {
+        let connection = &mut self.connections[slot as usize];
+        let Some(socket) = &connection.socket else {
+            return;
+        };
+        let request = &self.spec.request;
+        while connection.written < request.len() {
+            match socket::write(socket, &request[connection.written..]) {
+                Ok(written) => {
+                    connection.written += written;
+                    self.tally.wrote(written);
+                }
+                Err(Errno::AGAIN) => return,
+                // The answer may have come before the peer closed: reading tells.
+                Err(_) if connection.written > 0 => return,
+                Err(errno) => {
+                    return self.fail(slot, Outcome::Reset, now(), || format!("write: {errno}"));
+                }
+            }
+        }
+    }
+
+    /// A socket is ready.
+    #[inline]
+    pub(super) fn handle_ready(&mut self, ready: Ready) {
+        let slot = ready.token as u32;
+        let generation = (ready.token >> 32) as u32;
+        let Some(connection) = self.connections.get(slot as usize) else {
+            return;
+        };
+        if connection.generation != generation || connection.socket.is_none() {
+            return;
+        }
+        match connection.phase {
+            Phase::InFlight => self.handle_in_flight(slot, ready.ended),
+            Phase::Preparing | Phase::Connecting => self.handle_connected(slot),
+            Phase::Idle => self.handle_idle(slot),
+            Phase::Spare => {}
+        }
+    }
+
+    fn handle_in_flight(&mut self, slot: u32, ended: bool) {
+        if self.connections[slot as usize].written < self.spec.request.len() {
+            self.write_on(slot);
+        }
+        let (read, now) = self.read(slot, ended);
+        match read {
+            Read::Drained => {}
+            Read::Whole { response, beyond } => self.complete(slot, response, beyond, ended, now),
+            Read::Failed(outcome, words) => {
+                if outcome != Outcome::Protocol {
+                    self.tally.counts.connections.closed_by_server += 1;
+                }
+                self.fail(slot, outcome, now, || words);
+            }
+        }
+    }
+
+    /// Reads until the response is whole or the socket is empty. Returns the time of the last
+    /// read too.
+    #[inline]
+    fn read(&mut self, slot: u32, ended: bool) -> (Read, u64) {
+        let connection = &mut self.connections[slot as usize];
+        let Some(socket) = &connection.socket else {
+            return (Read::Drained, now());
+        };
+        let expected = self.spec.expect.body.as_deref().unwrap_or_default();
+        let comparison = &mut connection.body;
+        loop {
+            let droppable = if comparison.on {
+                0
+            } else {
+                connection.reader.droppable()
+            };
+            if droppable > 0 {
+                let most = droppable.min(DROP_BYTES_MAX) as usize;
+                match socket::drop_unread(socket, most) {
+                    Ok(dropped) if dropped > 0 => {
+                        self.tally.read(dropped);
+                        if let Some(response) = connection.reader.handle_dropped(dropped as u64) {
+                            return (
+                                Read::Whole {
+                                    response,
+                                    beyond: false,
+                                },
+                                now(),
+                            );
+                        }
+                        if dropped < most && !ended {
+                            return (Read::Drained, now());
+                        }
+                        continue;
+                    }
+                    Err(Errno::AGAIN) => return (Read::Drained, now()),
+                    // The end or an error: the ordinary read below tells which.
+                    _ => {}
+                }
+            }
+            let read = match socket::read(socket, &mut self.buffer) {
+                Ok(read) => read,
+                Err(Errno::AGAIN) => return (Read::Drained, now()),
+                Err(Errno::INTR) => continue,
+                Err(errno) => return (failed_read(errno), now()),
+            };
+            let now = now();
+            if read == 0 {
+                let end = connection.reader.handle_end();
+                return (end.map_or_else(early_end, whole), now);
+            }
+            self.tally.read(read);
+            if connection.first_byte == 0 {
+                connection.first_byte = now;
+            }
+            let bytes = &self.buffer[..read];
+            let mut compare = |part: &[u8]| comparison.compare(expected, part);
+            match connection
+                .reader
+                .handle(bytes, &mut self.memo, &mut compare)
+            {
+                Err(violation) => {
+                    return (Read::Failed(Outcome::Protocol, violation.to_string()), now);
+                }
+                Ok(progress) => {
+                    if let Some(response) = progress.response {
+                        let beyond = progress.consumed < read;
+                        return (Read::Whole { response, beyond }, now);
+                    }
+                }
+            }
+            if read < self.buffer.len() && !ended {
+                return (Read::Drained, now);
+            }
+        }
+    }
+
+    /// A whole response ended the request.
+    #[inline]
+    fn complete(&mut self, slot: u32, response: Response, beyond: bool, ended: bool, now: u64) {
+        let connection = &mut self.connections[slot as usize];
+        let expect = &self.spec.expect;
+        let body_is_right = expect
+            .body
+            .as_deref()
+            .is_none_or(|expected| connection.body.is_right(expected, response.body_bytes));
+        self.tally.counts.bodies_checked += u64::from(connection.body.on);
+        let intended = connection.intended;
+        if !expect.status.accepts(response.status) {
+            let status = response.status;
+            let words = || format!("status {status}");
+            self.tally
+                .end_error(Outcome::Status, intended, now, Some(status), words);
+        } else if beyond {
+            let words = || "bytes after the end of the response".to_owned();
+            self.tally.end_error(
+                Outcome::TooLong,
+                intended,
+                now,
+                Some(response.status),
+                words,
+            );
+        } else if !body_is_right {
+            let bytes = response.body_bytes;
+            let words = || format!("a body of {bytes} bytes is not the expected one");
+            self.tally.end_error(
+                Outcome::WrongBody,
+                intended,
+                now,
+                Some(response.status),
+                words,
+            );
+        } else {
+            self.end_ok(slot, response, now);
+        }
+        self.after_response(slot, response.keep_alive && !beyond, ended, now);
+    }
+
+    #[inline]
+    fn end_ok(&mut self, slot: u32, response: Response, now: u64) {
+        let connection = &self.connections[slot as usize];
+        let times = Times {
+            intended: connection.intended,
+            sent: connection.sent,
+            first_byte: connection.first_byte,
+            done: now,
+        };
+        self.tally
+            .end_ok(times, response.status, response.body_bytes);
+    }
+
+    /// Keeps or closes the connection, and begins what is next.
+    #[inline]
+    fn after_response(&mut self, slot: u32, keep_alive: bool, ended: bool, now: u64) {
+        let connection = &mut self.connections[slot as usize];
+        let carried = connection.carried;
+        let used_up = self
+            .spec
+            .requests_per_connection
+            .is_some_and(|most| carried >= most);
+        if ended || !keep_alive {
+            self.tally.counts.connections.closed_by_server += u64::from(!used_up);
+            self.close(slot);
+        } else if used_up {
+            self.close(slot);
+        } else {
+            connection.phase = Phase::Idle;
+        }
+        let is_open = self.connections[slot as usize].socket.is_some();
+        match &mut self.pace {
+            Pace::Closed => self.begin_next(slot, now),
+            Pace::Open(pace) => {
+                if is_open {
+                    pace.put_idle(slot);
+                } else {
+                    pace.put_spare(slot);
+                }
+                self.begin_due(now);
+            }
+        }
+    }
+}
+
+fn whole(response: Response) -> Read {
+    Read::Whole {
+        response,
+        beyond: false,
+    }
+}
+
+fn early_end(end: EarlyEnd) -> Read {
+    match end {
+        EarlyEnd::BeforeFirstByte => Read::Failed(
+            Outcome::ClosedEarly,
+            "the server closed the connection before answering".to_owned(),
+        ),
+        EarlyEnd::InsideResponse => Read::Failed(
+            Outcome::Truncated,
+            "the server closed the connection inside its answer".to_owned(),
+        ),
+    }
+}
+
+fn failed_read(errno: Errno) -> Read {
+    let outcome = match errno {
+        Errno::CONNRESET | Errno::PIPE | Errno::CONNREFUSED => Outcome::Reset,
+        Errno::TIMEDOUT => Outcome::Timeout,
+        _ => Outcome::Local,
+    };
+    Read::Failed(outcome, format!("read: {errno}"))
+}

@@ -1,0 +1,350 @@
+//! The engine against servers that behave and misbehave on purpose: each way to fail has one
+//! outcome, and the counts add up whatever happens.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bakeoff_load::{BodyCheck, Control, Expect, ExpectedStatus, LoadSpec, Target, run};
+use bakeoff_plan::{Arrival, Load, LoadModel};
+use bakeoff_record::{LoadResult, Outcome};
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// Serves each connection on a thread of its own with `serve`, for the life of the test.
+fn server(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let serve = Arc::new(serve);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let serve = serve.clone();
+            std::thread::spawn(move || serve(stream));
+        }
+    });
+    address
+}
+
+/// Reads one request's head; `false` at the end of the connection.
+fn read_request(stream: &mut TcpStream) -> bool {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut byte) {
+            Ok(1) => head.push(byte[0]),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Answers every request of a connection with `answer`.
+fn always(answer: &'static [u8]) -> SocketAddr {
+    server(
+        move |mut stream| {
+            while read_request(&mut stream) && stream.write_all(answer).is_ok() {}
+        },
+    )
+}
+
+/// Answers the first request of a connection with `answer` and closes it.
+fn once(answer: &'static [u8]) -> SocketAddr {
+    server(move |mut stream| {
+        read_request(&mut stream);
+        let _ = stream.write_all(answer);
+    })
+}
+
+fn spec(address: SocketAddr) -> LoadSpec {
+    let target = Target::at(address, "/");
+    let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    LoadSpec {
+        target,
+        request: request.into_bytes().into(),
+        to_head_request: false,
+        load: Load {
+            model: LoadModel::Closed { clients: 3 },
+            warmup_s: 0.0,
+            duration_s: 20.0,
+            timeout_s: 0.2,
+        },
+        requests: Some(30),
+        requests_per_connection: None,
+        threads: 1,
+        pin: Vec::new(),
+        seed: 1,
+        expect: Expect {
+            status: ExpectedStatus::Success,
+            body: Some(b"hello".as_slice().into()),
+            check: BodyCheck::All,
+        },
+        ramp_gap: Duration::from_micros(50),
+        retry_pause: Duration::from_millis(1),
+        interval: Duration::from_millis(100),
+    }
+}
+
+fn load(spec: &LoadSpec) -> LoadResult {
+    let result = run(spec, &Control::default()).expect("the load can be carried out");
+    let requests = &result.requests;
+    assert_eq!(
+        requests.started,
+        requests.completed + requests.in_flight_at_end
+    );
+    assert_eq!(requests.completed, result.outcomes.completed());
+    assert_eq!(
+        result.latency.count(),
+        requests.ok,
+        "latencies are of ok responses only"
+    );
+    assert_eq!(result.service.count(), requests.ok);
+    let parts = result.intervals.iter();
+    assert_eq!(
+        parts.map(|part| part.ok + part.errors).sum::<u64>(),
+        requests.completed
+    );
+    result
+}
+
+/// Thirty requests against `address` all come out as `outcome`.
+fn check(address: SocketAddr, outcome: Outcome) -> LoadResult {
+    let result = load(&spec(address));
+    assert_eq!(result.outcomes.of(outcome), 30, "{:?}", result.outcomes);
+    result
+}
+
+#[test]
+fn a_good_server_gives_ok() {
+    let result = check(always(HELLO), Outcome::Ok);
+    assert_eq!(result.connections.opened, 3);
+    assert_eq!(result.connections.reused, 27);
+    assert_eq!(result.bytes.body, 150);
+    assert_eq!(result.bytes.read, 30 * HELLO.len() as u64);
+    assert_eq!(result.bodies_checked, 30);
+    assert_eq!(result.status[&200], 30);
+}
+
+#[test]
+fn a_port_without_listener_refuses() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    drop(listener);
+    let result = check(address, Outcome::Refused);
+    assert_eq!(result.latency.count(), 0);
+    assert_eq!(result.error_latency.count(), 30);
+    assert_eq!(result.connections.failed, 30);
+}
+
+#[test]
+fn a_stalling_server_times_out() {
+    let address = server(|mut stream| {
+        read_request(&mut stream);
+        std::thread::sleep(Duration::from_secs(5));
+    });
+    let mut spec = spec(address);
+    spec.requests = Some(6);
+    let result = load(&spec);
+    assert_eq!(result.outcomes.of(Outcome::Timeout), 6);
+    assert!(
+        result
+            .error_latency
+            .min()
+            .is_some_and(|ns| ns >= 200_000_000)
+    );
+}
+
+#[test]
+fn closing_before_inside_and_after_a_response_are_told_apart() {
+    check(once(b""), Outcome::ClosedEarly);
+    check(once(b"HTTP/1.1 200 OK\r\nContent-Le"), Outcome::Truncated);
+    check(
+        once(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell"),
+        Outcome::Truncated,
+    );
+    let result = check(once(b"HTTP/1.1 200 OK\r\n\r\nhello"), Outcome::Ok);
+    assert_eq!(result.connections.opened, 30);
+    assert_eq!(result.connections.closed_by_server, 30);
+}
+
+#[test]
+fn a_reset_is_a_reset() {
+    let address = server(|stream| {
+        // Closing with the request unread makes the kernel reset the connection.
+        std::thread::sleep(Duration::from_millis(20));
+        drop(stream);
+    });
+    check(address, Outcome::Reset);
+}
+
+#[test]
+fn garbage_breaks_the_protocol() {
+    let result = check(always(b"SSH-2.0-OpenSSH_9.2\r\n"), Outcome::Protocol);
+    assert!(result.error_samples["protocol"].contains("RFC 9112"));
+}
+
+#[test]
+fn bodies_shorter_longer_or_other_than_expected_are_not_ok() {
+    check(
+        always(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell"),
+        Outcome::WrongBody,
+    );
+    check(
+        always(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhellO"),
+        Outcome::WrongBody,
+    );
+    check(
+        always(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello!"),
+        Outcome::TooLong,
+    );
+}
+
+#[test]
+fn an_unexpected_status_is_counted_by_status() {
+    let result = check(
+        always(b"HTTP/1.1 503 Busy\r\nContent-Length: 5\r\n\r\nhello"),
+        Outcome::Status,
+    );
+    assert_eq!(result.status[&503], 30);
+    assert_eq!(
+        result.connections.opened, 3,
+        "a whole response keeps its connection"
+    );
+}
+
+#[test]
+fn connection_close_in_mid_run_is_no_error() {
+    let served = Arc::new(AtomicU64::new(0));
+    let address = server(move |mut stream| {
+        while read_request(&mut stream) {
+            let last = served.fetch_add(1, Ordering::Relaxed) % 5 == 4;
+            let close = if last { "Connection: close\r\n" } else { "" };
+            let answer = format!("HTTP/1.1 200 OK\r\n{close}Content-Length: 5\r\n\r\nhello");
+            if stream.write_all(answer.as_bytes()).is_err() || last {
+                return;
+            }
+        }
+    });
+    let result = check(address, Outcome::Ok);
+    assert_eq!(result.connections.closed_by_server, 6);
+}
+
+#[test]
+fn connections_are_closed_after_their_share_of_requests() {
+    let mut spec = spec(always(HELLO));
+    spec.requests_per_connection = Some(1);
+    let result = load(&spec);
+    assert_eq!(result.outcomes.of(Outcome::Ok), 30);
+    assert_eq!(result.connections.opened, 30);
+    assert_eq!(result.connections.closed_by_server, 0);
+    assert_eq!(result.connections.reused, 0);
+}
+
+#[test]
+fn an_open_loop_sends_what_was_planned() {
+    let mut spec = spec(always(HELLO));
+    spec.load.model = LoadModel::Open {
+        rate_per_s: 500.0,
+        arrival: Arrival::Poisson,
+        clients: 8,
+    };
+    spec.load.duration_s = 1.0;
+    spec.load.warmup_s = 0.2;
+    spec.requests = None;
+    let result = load(&spec);
+    let planned = result.requests.planned.expect("an open loop has a plan");
+    // What is in flight at either edge of the window belongs to the neighbour.
+    assert!(
+        result.requests.started.abs_diff(planned) <= 8,
+        "{:?}",
+        result.requests
+    );
+    assert_eq!(result.outcomes.errors(), 0);
+    assert!(result.send_lag.count() >= planned - 8);
+}
+
+#[test]
+fn a_frozen_server_is_in_the_latency_of_an_open_loop_and_not_in_the_service_time() {
+    let address = server(|mut stream| {
+        let mut served = 0;
+        while read_request(&mut stream) {
+            served += 1;
+            if served == 200 {
+                std::thread::sleep(Duration::from_millis(500));
+            }
+            if stream.write_all(HELLO).is_err() {
+                return;
+            }
+        }
+    });
+    let mut spec = spec(address);
+    spec.load.model = LoadModel::Open {
+        rate_per_s: 1000.0,
+        arrival: Arrival::Constant,
+        clients: 1,
+    };
+    spec.load.duration_s = 1.0;
+    spec.load.timeout_s = 5.0;
+    spec.requests = None;
+    let result = load(&spec);
+    assert_eq!(result.outcomes.errors(), 0, "{:?}", result.outcomes);
+    // One request met the freeze; hundreds were due in it and waited for the connection.
+    let latency = result.latency.quantile(0.9).expect("there were answers");
+    let service = result.service.quantile(0.9).expect("there were answers");
+    assert!(latency > 300_000_000, "latency p90 is {latency} ns");
+    assert!(service < latency / 10, "service p90 is {service} ns");
+    assert!(result.latency.max() >= result.service.max());
+}
+
+#[test]
+fn threads_share_clients_and_merge_their_counts() {
+    let mut spec = spec(always(HELLO));
+    spec.threads = 2;
+    spec.load.model = LoadModel::Closed { clients: 5 };
+    spec.requests = Some(101);
+    let result = load(&spec);
+    assert_eq!(result.outcomes.of(Outcome::Ok), 101);
+    assert_eq!(result.connections.opened, 5);
+    assert_eq!(result.engine.busy_share.len(), 2);
+}
+
+#[test]
+fn a_load_can_be_stopped() {
+    let mut spec = spec(always(HELLO));
+    spec.requests = None;
+    let control = Arc::new(Control::default());
+    let stopping = control.clone();
+    std::thread::spawn(move || {
+        while stopping.live().ok() == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        stopping.stop();
+    });
+    let result = run(&spec, &control).expect("the load can be carried out");
+    assert!(result.measured_s < 20.0);
+    assert!(result.requests.ok > 0);
+}
+
+#[test]
+fn a_large_body_is_dropped_unread_and_still_counted() {
+    const BODY: usize = 3_000_000;
+    let address = server(|mut stream| {
+        let mut answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {BODY}\r\n\r\n").into_bytes();
+        answer.resize(answer.len() + BODY, b'x');
+        while read_request(&mut stream) && stream.write_all(&answer).is_ok() {}
+    });
+    let mut spec = spec(address);
+    spec.load.timeout_s = 10.0;
+    spec.expect.body = Some(vec![b'x'; BODY].into());
+    spec.expect.check = BodyCheck::OneIn(10);
+    let result = load(&spec);
+    assert_eq!(
+        result.outcomes.of(Outcome::Ok),
+        30,
+        "{:?}",
+        result.error_samples
+    );
+    assert_eq!(result.bytes.body, 30 * BODY as u64);
+    assert_eq!(result.bodies_checked, 3);
+}
