@@ -1,9 +1,24 @@
 //! The record folder on disk: `plan.toml`, `machine.json`, `trials.jsonl`, `logs/`.
+//!
+//! A trial is one line, appended and synced when it ends, so an end by force loses at most the
+//! trial that was running. A line that such an end has torn is left out when reading and cut off
+//! before the next append.
 
-use bakeoff_plan::Plan;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
-use crate::machine::Machine;
-use crate::trial::TrialRecord;
+use bakeoff_plan::{Builtin, Plan, PlanError};
+
+use crate::machine::{MACHINE_SCHEMA, Machine};
+use crate::trial::{TRIAL_SCHEMA, TrialRecord};
+
+/// The resolved plan.
+const PLAN_FILE: &str = "plan.toml";
+/// The machine.
+const MACHINE_FILE: &str = "machine.json";
+/// One trial a line.
+const TRIALS_FILE: &str = "trials.jsonl";
 
 /// A record folder as read back.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +27,251 @@ pub struct Record {
     pub plan: Plan,
     /// The machine.
     pub machine: Machine,
-    /// Trials in the order in which they ended; of two with the same id the later one counts.
+    /// Trials in the order in which they ended; of two with the same id only the later one.
     pub trials: Vec<TrialRecord>,
 }
+
+/// Why a record folder cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// A file or folder could not be read or written.
+    #[error("failed to {action} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's cause.
+        source: io::Error,
+    },
+    /// A trial could not be written; those before it are kept.
+    #[error(
+        "failed to append a trial to {}: {source}; the trials before it are kept: make room, then \
+         run `bakeoff run --resume {}`",
+        path.display(),
+        path.parent().unwrap_or(path).display()
+    )]
+    Append {
+        /// `trials.jsonl`.
+        path: PathBuf,
+        /// The system's cause.
+        source: io::Error,
+    },
+    /// There is a record already.
+    #[error("{} holds a record already; choose another --out, or continue it with --resume",
+            .0.display())]
+    Exists(PathBuf),
+    /// There is no record.
+    #[error("{} holds no record: it has no {PLAN_FILE}; name a folder that `bakeoff run` made",
+            .0.display())]
+    Missing(PathBuf),
+    /// The stored plan cannot be read.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A file is of another version of the format.
+    #[error("{} is of format {found}, but this bakeoff reads {expected}; use a newer bakeoff",
+            path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: String,
+        /// The version that is read.
+        expected: &'static str,
+    },
+    /// A file does not hold what it should.
+    #[error("{} line {line} is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// What was found.
+        reason: String,
+    },
+}
+
+/// A record folder that trials are appended to.
+#[derive(Debug)]
+pub struct RecordFolder {
+    path: PathBuf,
+    trials: File,
+}
+
+impl RecordFolder {
+    /// Makes a folder with a plan and a machine in it and no trial.
+    ///
+    /// # Errors
+    /// When the folder holds a record already, or cannot be written.
+    pub fn create(path: &Path, plan: &Plan, machine: &Machine) -> Result<Self, FolderError> {
+        if path.join(PLAN_FILE).exists() {
+            return Err(FolderError::Exists(path.to_owned()));
+        }
+        fs::create_dir_all(path).map_err(failed("create", path))?;
+        let plan_file = path.join(PLAN_FILE);
+        write_synced(&plan_file, plan.to_toml().as_bytes()).map_err(failed("write", &plan_file))?;
+        let machine_file = path.join(MACHINE_FILE);
+        let text = serde_json::to_string_pretty(machine).map_err(io::Error::other);
+        text.and_then(|text| write_synced(&machine_file, text.as_bytes()))
+            .map_err(failed("write", &machine_file))?;
+        Self::open(path)
+    }
+
+    /// Opens a folder to append to it, without the torn end that a trial may have left.
+    ///
+    /// # Errors
+    /// When it holds no record or cannot be written.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        if !path.join(PLAN_FILE).exists() {
+            return Err(FolderError::Missing(path.to_owned()));
+        }
+        let file = path.join(TRIALS_FILE);
+        let mut options = OpenOptions::new();
+        let open = options
+            .create(true)
+            .read(true)
+            .write(true)
+            .truncate(false)
+            .open(&file);
+        let mut trials = open.map_err(failed("open", &file))?;
+        cut_torn_line(&mut trials).map_err(failed("mend", &file))?;
+        Ok(Self {
+            path: path.to_owned(),
+            trials,
+        })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Folder for what belongs to one trial.
+    pub fn logs_of(&self, trial_id: &str) -> PathBuf {
+        self.path.join("logs").join(trial_id)
+    }
+
+    /// Appends a trial and waits until the disk has it. Whole or not at all: what a full disk
+    /// has taken of the line is cut off again.
+    ///
+    /// # Errors
+    /// When it cannot be written; what was there before is untouched.
+    pub fn append(&mut self, trial: &TrialRecord) -> Result<(), FolderError> {
+        let failed = |source| FolderError::Append {
+            path: self.path.join(TRIALS_FILE),
+            source,
+        };
+        let mut line = serde_json::to_vec(trial).map_err(|error| failed(error.into()))?;
+        line.push(b'\n');
+        let end = self.trials.seek(SeekFrom::End(0)).map_err(failed)?;
+        let written = self
+            .trials
+            .write_all(&line)
+            .and_then(|()| self.trials.sync_data());
+        if written.is_err() {
+            // Should this fail too, the next open cuts the torn line.
+            let _ = self.trials.set_len(end);
+        }
+        written.map_err(failed)
+    }
+}
+
+impl Record {
+    /// Reads a record folder.
+    ///
+    /// # Errors
+    /// When a file is missing, damaged or of a later version. A torn last line is left out.
+    pub fn read(path: &Path) -> Result<Self, FolderError> {
+        let plan_file = path.join(PLAN_FILE);
+        if !plan_file.exists() {
+            return Err(FolderError::Missing(path.to_owned()));
+        }
+        let text = read_text(&plan_file)?;
+        let base = fs::canonicalize(path).map_err(failed("find", path))?;
+        let plan = bakeoff_plan::parse(&text, &plan_file.display().to_string(), &base, &Builtin)?;
+        let machine_file = path.join(MACHINE_FILE);
+        let machine = read_versioned(&machine_file, 1, &read_text(&machine_file)?, MACHINE_SCHEMA)?;
+        let trials_file = path.join(TRIALS_FILE);
+        let text = read_text(&trials_file)?;
+        let mut trials: Vec<TrialRecord> = Vec::new();
+        for (index, line) in text.split_inclusive('\n').enumerate() {
+            if !line.ends_with('\n') {
+                break;
+            }
+            let trial: TrialRecord = read_versioned(&trials_file, index + 1, line, TRIAL_SCHEMA)?;
+            trials.retain(|earlier| earlier.id != trial.id);
+            trials.push(trial);
+        }
+        Ok(Self {
+            plan,
+            machine,
+            trials,
+        })
+    }
+}
+
+/// Reads a JSON value after its `schema` was found to be the one that is read.
+fn read_versioned<T: serde::de::DeserializeOwned>(
+    path: &Path,
+    line: usize,
+    text: &str,
+    expected: &'static str,
+) -> Result<T, FolderError> {
+    #[derive(serde::Deserialize)]
+    struct Versioned {
+        schema: String,
+    }
+    let damaged = |error: serde_json::Error| FolderError::Damaged {
+        path: path.to_owned(),
+        line,
+        reason: error.to_string(),
+    };
+    let found = serde_json::from_str::<Versioned>(text)
+        .map_err(damaged)?
+        .schema;
+    if found != expected {
+        return Err(FolderError::Version {
+            path: path.to_owned(),
+            found,
+            expected,
+        });
+    }
+    serde_json::from_str(text).map_err(damaged)
+}
+
+fn read_text(path: &Path) -> Result<String, FolderError> {
+    fs::read_to_string(path).map_err(failed("read", path))
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Cuts what follows the last line break.
+fn cut_torn_line(file: &mut File) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    let whole = bytes
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    if whole < bytes.len() {
+        file.set_len(whole as u64)?;
+    }
+    Ok(())
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+    let path = path.to_owned();
+    move |source| FolderError::File {
+        action,
+        path,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests;

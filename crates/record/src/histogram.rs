@@ -139,8 +139,10 @@ impl Histogram {
         if self.count < 2 {
             return None;
         }
-        let squares: f64 =
-            self.buckets().map(|(middle, n)| (middle as f64 - mean).powi(2) * n as f64).sum();
+        let squares: f64 = self
+            .buckets()
+            .map(|(middle, n)| (middle as f64 - mean).powi(2) * n as f64)
+            .sum();
         Some((squares / (self.count - 1) as f64).sqrt())
     }
 
@@ -165,12 +167,19 @@ impl Histogram {
     /// a tail of a handful says nothing about the next run.
     pub fn supported_quantile(&self, q: f64) -> Option<u64> {
         let beyond = (1.0 - q) * self.count as f64;
-        if q > 0.5 && beyond < 10.0 - 1e-6 { None } else { self.quantile(q) }
+        if q > 0.5 && beyond < 10.0 - 1e-6 {
+            None
+        } else {
+            self.quantile(q)
+        }
     }
 
     /// Durations at or below `value_ns`, counted by bucket middle.
     pub fn count_at_or_below(&self, value_ns: u64) -> u64 {
-        self.buckets().take_while(|(middle, _)| *middle <= value_ns).map(|(_, n)| n).sum()
+        self.buckets()
+            .take_while(|(middle, _)| *middle <= value_ns)
+            .map(|(_, n)| n)
+            .sum()
     }
 
     /// Non-empty buckets as (middle in ns, count), ascending, without those over range.
@@ -228,7 +237,9 @@ impl Serialize for Histogram {
             hdr.record_n(middle, n).map_err(Error::custom)?;
         }
         let mut bytes = Vec::new();
-        V2Serializer::new().serialize(&hdr, &mut bytes).map_err(Error::custom)?;
+        V2Serializer::new()
+            .serialize(&hdr, &mut bytes)
+            .map_err(Error::custom)?;
         Stored {
             count: self.count,
             sum_ns: self.sum.to_string(),
@@ -246,8 +257,9 @@ impl<'de> Deserialize<'de> for Histogram {
         use serde::de::Error;
         let stored = Stored::deserialize(deserializer)?;
         let bytes = BASE64.decode(&stored.hdr).map_err(Error::custom)?;
-        let hdr: hdrhistogram::Histogram<u64> =
-            HdrReader::new().deserialize(&mut bytes.as_slice()).map_err(Error::custom)?;
+        let hdr: hdrhistogram::Histogram<u64> = HdrReader::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(Error::custom)?;
         let mut histogram = Self::new();
         for step in hdr.iter_recorded() {
             let lowest = hdr.lowest_equivalent(step.value_iterated_to());
@@ -275,7 +287,11 @@ mod tests {
     #[test]
     fn every_value_falls_in_a_bucket_whose_middle_is_near() {
         for bits in 0..MAX_BITS {
-            for value in [1_u64 << bits, (1 << bits) + (1 << bits) / 3, (2 << bits) - 1] {
+            for value in [
+                1_u64 << bits,
+                (1 << bits) + (1 << bits) / 3,
+                (2 << bits) - 1,
+            ] {
                 let middle = bucket_middle(bucket_of(value));
                 let off = middle.abs_diff(value) as f64 / value as f64;
                 assert!(off <= 0.004, "{value} is counted as {middle}");

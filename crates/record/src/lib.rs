@@ -11,7 +11,7 @@ mod outcome;
 mod trial;
 mod usage;
 
-pub use folder::Record;
+pub use folder::{FolderError, Record, RecordFolder};
 pub use histogram::Histogram;
 pub use load::*;
 pub use machine::{MACHINE_SCHEMA, Machine};

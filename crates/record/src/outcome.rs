@@ -112,7 +112,9 @@ impl OutcomeCounts {
 
     /// Every outcome with its count, in the order of tables.
     pub fn iter(&self) -> impl Iterator<Item = (Outcome, u64)> + '_ {
-        Outcome::ALL.into_iter().map(|outcome| (outcome, self.of(outcome)))
+        Outcome::ALL
+            .into_iter()
+            .map(|outcome| (outcome, self.of(outcome)))
     }
 }
 
@@ -145,6 +147,9 @@ mod tests {
         let mut counts = OutcomeCounts::default();
         counts.add(Outcome::Reset);
         let text = serde_json::to_string(&counts).unwrap();
-        assert_eq!(serde_json::from_str::<OutcomeCounts>(&text).unwrap(), counts);
+        assert_eq!(
+            serde_json::from_str::<OutcomeCounts>(&text).unwrap(),
+            counts
+        );
     }
 }

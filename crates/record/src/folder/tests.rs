@@ -1,0 +1,109 @@
+use bakeoff_plan::builtin_plan;
+
+use super::*;
+use crate::trial::{ContenderKind, TrialEnd};
+
+fn plan() -> Plan {
+    let text = builtin_plan("smoke").expect("a ready plan");
+    bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).expect("it is right")
+}
+
+fn machine() -> Machine {
+    Machine {
+        schema: MACHINE_SCHEMA.to_owned(),
+        ..Machine::default()
+    }
+}
+
+fn trial(id: &str) -> TrialRecord {
+    TrialRecord {
+        schema: TRIAL_SCHEMA.to_owned(),
+        id: id.to_owned(),
+        index: 0,
+        round: 1,
+        contender: "nginx-default".to_owned(),
+        kind: ContenderKind::Contender,
+        workload: "synthetic".to_owned(),
+        load: plan().loads[0].clone(),
+        started_at: "2026-11-21T00:00:00Z".to_owned(),
+        end: TrialEnd::Interrupted,
+        server: None,
+        pinned: crate::Pinned::default(),
+        result: None,
+        usage: crate::Usage::default(),
+        origin: None,
+        answers: Vec::new(),
+        steps: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+fn ids(record: &Record) -> Vec<&str> {
+    record
+        .trials
+        .iter()
+        .map(|trial| trial.id.as_str())
+        .collect()
+}
+
+#[test]
+fn what_is_appended_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    open.append(&trial("a")).unwrap();
+    open.append(&trial("b")).unwrap();
+    open.append(&trial("a")).unwrap();
+    let record = Record::read(folder.path()).unwrap();
+    assert_eq!(ids(&record), ["b", "a"], "the later of two counts");
+    assert_eq!(record.plan, plan());
+    assert_eq!(record.machine, machine());
+}
+
+#[test]
+fn a_torn_line_is_left_out_and_cut_before_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    open.append(&trial("a")).unwrap();
+    let file = folder.path().join(TRIALS_FILE);
+    let mut torn = fs::read(&file).unwrap();
+    torn.extend_from_slice(b"{\"schema\":\"bakeoff.tr");
+    fs::write(&file, torn).unwrap();
+    assert_eq!(ids(&Record::read(folder.path()).unwrap()), ["a"]);
+    let mut again = RecordFolder::open(folder.path()).unwrap();
+    again.append(&trial("b")).unwrap();
+    assert_eq!(ids(&Record::read(folder.path()).unwrap()), ["a", "b"]);
+}
+
+#[test]
+fn a_later_version_and_damage_are_told_with_file_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    open.append(&trial("a")).unwrap();
+    let file = folder.path().join(TRIALS_FILE);
+    fs::write(&file, "{\"schema\":\"bakeoff.trial/9\",\"new\":1}\n").unwrap();
+    let error = Record::read(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("bakeoff.trial/9") && error.contains("trials.jsonl"),
+        "{error}"
+    );
+    fs::write(&file, "nonsense\n").unwrap();
+    let error = Record::read(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("trials.jsonl line 1 is damaged"), "{error}");
+}
+
+#[test]
+fn a_record_is_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    let again = RecordFolder::create(folder.path(), &plan(), &machine());
+    assert!(matches!(again, Err(FolderError::Exists(_))));
+    let empty = tempfile::tempdir().unwrap();
+    assert!(matches!(
+        Record::read(empty.path()),
+        Err(FolderError::Missing(_))
+    ));
+    assert!(matches!(
+        RecordFolder::open(empty.path()),
+        Err(FolderError::Missing(_))
+    ));
+}
