@@ -174,6 +174,20 @@ pub(crate) fn threads(process: u32) -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
+/// All processes of the machine, each with its parent.
+pub(crate) fn processes_and_parents(buffer: &mut Vec<u8>) -> Vec<(u32, u32)> {
+    let entries = std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok);
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let with_parent = processes.filter_map(|process| {
+        let text = file::read(format!("/proc/{process}/stat"), buffer)?;
+        Some((process, parse::process_stat(text)?.parent))
+    });
+    with_parent.collect()
+}
+
 /// CPU time of a process since its start, nanoseconds.
 fn clock_ns(process: u32) -> Option<u64> {
     let mut clock = 0;
@@ -193,4 +207,34 @@ fn clock_ns(process: u32) -> Option<u64> {
     seconds
         .checked_mul(1_000_000_000)?
         .checked_add(u64::try_from(time.tv_nsec).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_processes_are_found_with_their_parents() {
+        let own = (std::process::id(), std::os::unix::process::parent_id());
+        assert!(processes_and_parents(&mut Vec::new()).contains(&own));
+    }
+
+    #[test]
+    fn a_child_that_ended_counts_once_whether_or_not_it_was_waited_for() {
+        let mut buffer = Vec::new();
+        let open = |buffer: &mut Vec<u8>| Member::open(std::process::id(), true, buffer).unwrap();
+        let cpu = |user_ns, system_ns| Cpu { user_ns, system_ns };
+        let (mut parent, mut child) = (open(&mut buffer), open(&mut buffer));
+        (parent.own, parent.base.reaped) = (Cpu::default(), Cpu::default());
+        parent.last.reaped = Cpu::default();
+        // The child had used 30 ms before the first reading and was last seen 50 ms later.
+        (child.base.own, child.own) = (cpu(20_000_000, 10_000_000), cpu(40_000_000, 10_000_000));
+        child.base.reaped = Cpu::default();
+        child.last.reaped = Cpu::default();
+        parent.inherit(&child);
+        assert_eq!(parent.used(), cpu(40_000_000, 10_000_000), "not waited for");
+        // In the end it had used 90 ms in all, and another child 100 ms that nobody saw.
+        parent.last.reaped = cpu(160_000_000, 30_000_000);
+        assert_eq!(parent.used(), cpu(140_000_000, 20_000_000), "waited for");
+    }
 }

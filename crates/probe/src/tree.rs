@@ -22,6 +22,9 @@ const SWITCHES_EVERY: u64 = 5;
 /// Readings between two counts of open files where the kernel has no number at hand.
 const FILES_EVERY: u64 = 10;
 
+/// Readings between two looks at all processes of the machine, where children are not listed.
+const SCAN_EVERY: u64 = 10;
+
 /// Threads that are asked for switches or children at a reading: about 15 us each.
 const THREADS_MAX: usize = 256;
 
@@ -160,14 +163,32 @@ impl Tree {
                 self.adopt(&mut found, first, buffer);
             }
             // Members found on the way are asked for children of their own in turn.
+            let parents = self.parents(depth, buffer);
             let mut asked = 0;
             while let Some(member) = self.members.get(asked) {
+                let process = member.process;
+                found.extend(
+                    parents
+                        .iter()
+                        .filter(|one| one.1 == process)
+                        .map(|one| one.0),
+                );
                 member.children(THREADS_MAX, &mut self.path, buffer, &mut found);
                 self.adopt(&mut found, first, buffer);
                 asked += 1;
             }
         }
         self.found = found;
+    }
+
+    /// All processes with their parents, where the kernel keeps no lists of children; dear, so
+    /// not at each reading.
+    fn parents(&self, depth: Depth, buffer: &mut Vec<u8>) -> Vec<(u32, u32)> {
+        let due = depth.last || depth.index.is_multiple_of(SCAN_EVERY);
+        if !due || Path::new("/proc/thread-self/children").exists() {
+            return Vec::new();
+        }
+        member::processes_and_parents(buffer)
     }
 
     fn adopt(&mut self, found: &mut Vec<u32>, first: bool, buffer: &mut Vec<u8>) {

@@ -37,7 +37,7 @@ pub enum Role {
 pub struct TreeUsage {
     /// Who it is.
     pub role: Role,
-    /// Where CPU time was read: `cgroup` or `schedstat`.
+    /// Where CPU time was read: `cgroup`, or `process-clock` for the CPU clock of each process.
     pub cpu_source: String,
     /// Readings in order.
     pub ticks: Vec<TreeTick>,
