@@ -1,1 +1,46 @@
 //! Starts, checks and stops servers.
+//!
+//! A [`Stage`] prepares a contender ([`Prepared`]): it finds the program, renders the
+//! configuration from the server's folder or takes the user's own file, and makes the files that
+//! are served. A started server ([`Running`]) was seen to answer as this contender.
+//!
+//! ```text
+//! bakeoff ── pipes ── keeper (subreaper) ── server ── workers, daemons, ...
+//!                                           └────── a cgroup of its own ──┘
+//! ```
+//!
+//! Nothing that was started survives: every server has a [`keeper`], which ends it when bakeoff
+//! ends in whatever way.
+//!
+//! This crate deliberately does not measure, sample or schedule, and adding a server needs no
+//! change in it: a server is a folder in `servers/`.
+
+pub mod keeper;
+
+mod bounded;
+mod cgroup;
+mod error;
+mod fetch;
+#[cfg(test)]
+mod golden;
+mod kept;
+mod listeners;
+mod log;
+mod prepared;
+mod program;
+mod ready;
+mod running;
+mod server;
+mod servers;
+mod stage;
+mod template;
+mod tree;
+
+pub use cgroup::{CgroupKind, cgroup_kind};
+pub use error::{Cause, StageError};
+pub use prepared::Prepared;
+pub use program::{Program, find as find_program};
+pub use running::{Running, Tree};
+pub use server::Server;
+pub use servers::{Listed, Servers};
+pub use stage::{Helper, Stage, StageOptions, Surroundings};

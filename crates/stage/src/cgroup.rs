@@ -1,0 +1,232 @@
+//! A group of one's own for each started process tree, where the machine has one to give.
+//!
+//! A group counts the CPU time of a whole tree exactly, daemonised processes too, and kills it in
+//! one step. Only version 2 does both: a group under version 1 would add nothing to what the
+//! keeper can do, so none is made there. No controller is ever switched on.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::{Pid, Signal};
+
+use crate::tree;
+
+/// What this machine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CgroupKind {
+    /// Version 2 as the main mount, and this process may make groups in it.
+    V2,
+    /// Version 2 beside version 1, without controllers; CPU time and killing work all the same.
+    V2BesideV1,
+    /// Version 1 only: no group is made.
+    V1,
+    /// None, or none that this process may use.
+    None,
+}
+
+impl CgroupKind {
+    /// The name used in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V2 => "v2",
+            Self::V2BesideV1 => "v2-beside-v1",
+            Self::V1 => "v1",
+            Self::None => "none",
+        }
+    }
+}
+
+/// The place where groups are made.
+#[derive(Debug)]
+pub(crate) struct Cgroups {
+    kind: CgroupKind,
+    base: Option<PathBuf>,
+}
+
+/// Tells what kind of groups this machine gives to this process.
+pub fn cgroup_kind() -> CgroupKind {
+    Cgroups::detect().kind
+}
+
+/// Numbers groups over all stages of this process.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+impl Cgroups {
+    pub(crate) fn detect() -> Self {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let found = Found::read(&mounts, &own);
+        let base = found.base.filter(|base| may_group_in(base));
+        let kind = match (&base, found.version_1) {
+            (Some(_), false) => CgroupKind::V2,
+            (Some(_), true) => CgroupKind::V2BesideV1,
+            (None, true) => CgroupKind::V1,
+            (None, false) => CgroupKind::None,
+        };
+        Self { kind, base }
+    }
+
+    pub(crate) fn kind(&self) -> CgroupKind {
+        self.kind
+    }
+
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.base.as_deref()
+    }
+
+    /// Makes a new group, or tells that there is none to be had.
+    pub(crate) fn make(&self) -> Option<PathBuf> {
+        let base = self.base.as_ref()?;
+        make_in(base)
+    }
+
+    /// Removes the groups of bakeoffs that have ended, and what still runs in them.
+    pub(crate) fn remove_left_over(&self) {
+        let Some(entries) = self
+            .base
+            .as_ref()
+            .and_then(|base| std::fs::read_dir(base).ok())
+        else {
+            return;
+        };
+        for entry in entries.flatten() {
+            let owner = entry.file_name().to_str().and_then(owner);
+            if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
+                remove(&entry.path());
+            }
+        }
+    }
+}
+
+/// Kills what is in a group and removes it; a group that is gone already is fine.
+pub(crate) fn remove(group: &Path) {
+    for _ in 0..100 {
+        let text = std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+        // Zero stands for a process of another PID namespace: such a group is not ours to end.
+        if text.lines().any(|line| line == "0") {
+            return;
+        }
+        if std::fs::remove_dir(group).is_ok() || !group.exists() {
+            return;
+        }
+        let _ = std::fs::write(group.join("cgroup.kill"), "1");
+        // Kernels before 5.14 have no `cgroup.kill`.
+        for pid in tree::members(group) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// The process that made the group of this name.
+fn owner(name: &str) -> Option<i32> {
+    let (owner, number) = name.strip_prefix("bakeoff-")?.split_once('-')?;
+    number.parse::<u32>().ok()?;
+    owner.parse().ok()
+}
+
+fn make_in(base: &Path) -> Option<PathBuf> {
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let group = base.join(format!("bakeoff-{}-{number}", rustix::process::getpid()));
+    std::fs::create_dir(&group).ok()?;
+    Some(group)
+}
+
+/// Making a group is not enough: moving a process into it takes the right to write here as well.
+fn may_group_in(base: &Path) -> bool {
+    let writable = std::fs::OpenOptions::new()
+        .write(true)
+        .open(base.join("cgroup.procs"))
+        .is_ok();
+    let Some(group) = writable.then(|| make_in(base)).flatten() else {
+        return false;
+    };
+    let usable = group.join("cgroup.procs").exists() && group.join("cpu.stat").exists();
+    let _ = std::fs::remove_dir(group);
+    usable
+}
+
+/// What the kernel's own files say.
+#[derive(Debug, PartialEq)]
+struct Found {
+    version_1: bool,
+    base: Option<PathBuf>,
+}
+
+impl Found {
+    fn read(mounts: &str, own: &str) -> Self {
+        let mut version_1 = false;
+        let mut mount = None;
+        for line in mounts.lines() {
+            let Some((front, back)) = line.split_once(" - ") else {
+                continue;
+            };
+            match back.split(' ').next() {
+                Some("cgroup") => version_1 = true,
+                Some("cgroup2") => mount = front.split(' ').nth(4).map(PathBuf::from),
+                _ => {}
+            }
+        }
+        let path = own.lines().find_map(|line| line.strip_prefix("0::/"));
+        let base = mount.zip(path).map(|(mount, path)| {
+            if path.is_empty() {
+                mount
+            } else {
+                mount.join(path)
+            }
+        });
+        Self { version_1, base }
+    }
+}
+
+/// Every process of a tree: those in its group, or else those below its keeper.
+pub(crate) fn pids_of(group: Option<&Path>, keeper: Pid) -> Vec<Pid> {
+    let mut pids = group.map(tree::members).unwrap_or_default();
+    for pid in tree::descendants(keeper) {
+        if !pids.contains(&pid) {
+            pids.push(pid);
+        }
+    }
+    pids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_version_2_wherever_it_is_mounted() {
+        let v1 = "30 24 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n";
+        let beside = "31 24 0:27 / /sys/fs/cgroup/unified rw shared:9 - cgroup2 cgroup2 rw\n";
+        let main = "25 24 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
+        let check = |mounts: &str, own: &str, version_1: bool, base: Option<&str>| {
+            let expected = Found {
+                version_1,
+                base: base.map(PathBuf::from),
+            };
+            assert_eq!(Found::read(mounts, own), expected, "{mounts}{own}");
+        };
+        check(
+            main,
+            "0::/user.slice/run-7.scope\n",
+            false,
+            Some("/sys/fs/cgroup/user.slice/run-7.scope"),
+        );
+        check(
+            &format!("{v1}{beside}"),
+            "2:cpu:/\n0::/\n",
+            true,
+            Some("/sys/fs/cgroup/unified"),
+        );
+        check(v1, "2:cpu:/\n", true, None);
+        check("", "", false, None);
+    }
+
+    #[test]
+    fn only_names_of_our_making_have_an_owner() {
+        assert_eq!(owner("bakeoff-71-3"), Some(71));
+        assert_eq!(owner("bakeoff-71"), None);
+        assert_eq!(owner("bakeoff-71-three"), None);
+        assert_eq!(owner("system.slice"), None);
+    }
+}

@@ -1,0 +1,248 @@
+//! What can go wrong on the stage, by cause; each carries the step at which it did.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bakeoff_record::{Step, TrialEnd};
+
+/// A server could not be prepared, started, checked or stopped.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause}")]
+pub struct StageError {
+    /// Where in the trial.
+    pub step: Step,
+    /// What.
+    pub cause: Box<Cause>,
+    /// The server's own words, if it had any.
+    pub words: Option<String>,
+}
+
+/// Why a server is not on the stage. Each reads well after "failed to ...: ".
+#[derive(Debug, thiserror::Error)]
+pub enum Cause {
+    /// No folder of this name.
+    #[error("no server `{name}` is known; known are {known}")]
+    UnknownServer {
+        /// As asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A `server.toml` that cannot be used.
+    #[error("cannot use {file}: {cause}")]
+    Description {
+        /// The file.
+        file: String,
+        /// What is wrong in it.
+        cause: String,
+    },
+    /// The program is on no search path.
+    #[error("{server} is not installed: no `{program}` was found; to get it: {install}")]
+    NotInstalled {
+        /// Title of the server.
+        server: String,
+        /// Name of the program.
+        program: String,
+        /// Ways to get it.
+        install: String,
+    },
+    /// Programs were found, all of another version.
+    #[error("version {wanted} of {server} is not installed; found {found}")]
+    WrongVersion {
+        /// Title of the server.
+        server: String,
+        /// As the plan asks.
+        wanted: String,
+        /// Versions and where they are.
+        found: String,
+    },
+    /// A program did not tell its version.
+    #[error("`{binary}` does not tell its version: {cause}")]
+    NoVersion {
+        /// The program.
+        binary: PathBuf,
+        /// What happened instead.
+        cause: String,
+    },
+    /// The server has no such variant.
+    #[error("{server} has no variant `{variant}`; it has {known}")]
+    UnknownVariant {
+        /// Title of the server.
+        server: String,
+        /// As asked for.
+        variant: String,
+        /// What there is.
+        known: String,
+    },
+    /// The server's folder says that this cannot be done.
+    #[error("{reason}")]
+    Unsupported {
+        /// The folder's words.
+        reason: String,
+    },
+    /// The variant has no template for the workload.
+    #[error(
+        "variant `{variant}` of {server} has no configuration for workload `{workload}`; give the \
+         contender a configuration file of its own"
+    )]
+    NoTemplate {
+        /// Title of the server.
+        server: String,
+        /// The variant.
+        variant: String,
+        /// The workload.
+        workload: String,
+    },
+    /// A reference was handed to the part that stages programs.
+    #[error("prepare `{name}` as a program: it is built in and started as a helper")]
+    BuiltIn {
+        /// The contender.
+        name: String,
+    },
+    /// A proxied workload without an upstream.
+    #[error("workload `{workload}` is proxied, and no origin was given")]
+    NoOrigin {
+        /// The workload.
+        workload: String,
+    },
+    /// An overlay for a variable that the server does not have.
+    #[error("`{name}` is no variable of {server}; it has {known}")]
+    UnknownVariable {
+        /// The overlay.
+        name: String,
+        /// Title of the server.
+        server: String,
+        /// What there is.
+        known: String,
+    },
+    /// A template that cannot be rendered.
+    #[error("render {file}: {cause}")]
+    Template {
+        /// The template.
+        file: String,
+        /// What is wrong in it.
+        cause: String,
+    },
+    /// A file or folder could not be made or read.
+    #[error("use {path}: {cause}")]
+    File {
+        /// The path.
+        path: PathBuf,
+        /// The system's words.
+        cause: std::io::Error,
+    },
+    /// The server's own check refused the configuration.
+    #[error("{server} rejects its configuration {config} ({status})")]
+    ConfigRejected {
+        /// Title of the server.
+        server: String,
+        /// The file.
+        config: PathBuf,
+        /// How the check ended.
+        status: String,
+    },
+    /// The keeper could not start or was lost.
+    #[error("keep the server under control: {cause}")]
+    Keeper {
+        /// What happened.
+        cause: String,
+    },
+    /// The server ended before it answered.
+    #[error("the server ended before it answered: {status}")]
+    Died {
+        /// How it ended.
+        status: String,
+    },
+    /// The port belongs to another process.
+    #[error("port {port} is taken by {owner}; end it or configure another port")]
+    PortTaken {
+        /// The port.
+        port: u16,
+        /// Who has it.
+        owner: String,
+    },
+    /// No listening socket appeared.
+    #[error("the server did not listen within {within:?}{aside}")]
+    NeverListened {
+        /// How long was waited.
+        within: Duration,
+        /// What was seen instead; empty or a clause.
+        aside: String,
+    },
+    /// It listens and answers, and the answer is not the expected one.
+    #[error(
+        "the server did not answer as expected within {within:?}: expected {expected}; got {got}"
+    )]
+    WrongAnswer {
+        /// How long was waited.
+        within: Duration,
+        /// Status, length and beginning of the body.
+        expected: String,
+        /// The same of the last answer.
+        got: String,
+    },
+    /// One request outside the window failed.
+    #[error("fetch {url}: {cause}")]
+    Fetch {
+        /// Where.
+        url: String,
+        /// The system's words.
+        cause: std::io::Error,
+    },
+    /// Something was left after the stop.
+    #[error("stop the server wholly: {left}")]
+    Survived {
+        /// What is left.
+        left: String,
+    },
+}
+
+impl StageError {
+    pub(crate) fn new(step: Step, cause: Cause) -> Self {
+        Self {
+            step,
+            cause: Box::new(cause),
+            words: None,
+        }
+    }
+
+    pub(crate) fn with_words(mut self, words: impl Into<String>) -> Self {
+        let words = words.into();
+        self.words = (!words.trim().is_empty()).then_some(words);
+        self
+    }
+
+    /// A file that could not be read or written at a step.
+    pub fn file(step: Step, path: impl Into<PathBuf>, cause: std::io::Error) -> Self {
+        Self::new(
+            step,
+            Cause::File {
+                path: path.into(),
+                cause,
+            },
+        )
+    }
+
+    /// How a trial ends that met this error: what the server cannot do is `unsupported`, what is
+    /// not installed is `skipped`, everything else has failed.
+    pub fn trial_end(&self) -> TrialEnd {
+        match &*self.cause {
+            Cause::Unsupported { reason } => TrialEnd::Unsupported {
+                reason: reason.clone(),
+            },
+            Cause::NotInstalled {
+                server,
+                program,
+                install,
+            } => TrialEnd::Skipped {
+                reason: format!("{server} is not installed: no `{program}` was found"),
+                mend: install.clone(),
+            },
+            cause => TrialEnd::Failed {
+                step: self.step,
+                cause: cause.to_string(),
+                words: self.words.clone(),
+            },
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Which sockets listen on this machine, and to whom they belong, from `/proc`.
+
+use std::collections::HashSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use rustix::process::Pid;
+
+use crate::tree;
+
+/// One listening TCP socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Listener {
+    pub(crate) address: SocketAddr,
+    pub(crate) inode: u64,
+}
+
+impl Listener {
+    /// Where a client on this machine reaches it; `None` when only other machines can.
+    pub(crate) fn reached_at(&self) -> Option<SocketAddr> {
+        let ip = match self.address.ip() {
+            ip if ip.is_loopback() => ip,
+            // A wildcard of version 6 takes version 4 too, unless it was told not to.
+            ip if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            _ => return None,
+        };
+        Some(SocketAddr::new(ip, self.address.port()))
+    }
+}
+
+/// Every listening TCP socket of this network namespace.
+pub(crate) fn listeners() -> Vec<Listener> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
+    let texts = tables.map(|table| std::fs::read_to_string(table).unwrap_or_default());
+    texts
+        .iter()
+        .flat_map(|text| text.lines().filter_map(parse))
+        .collect()
+}
+
+/// The listening sockets that `pids` hold.
+pub(crate) fn held_by(pids: &[Pid]) -> Vec<Listener> {
+    let inodes: HashSet<u64> = pids.iter().flat_map(|&pid| sockets(pid)).collect();
+    listeners()
+        .into_iter()
+        .filter(|listener| inodes.contains(&listener.inode))
+        .collect()
+}
+
+/// Who listens on `port`, for an error message: the process, or that it cannot be seen. `None`
+/// when nobody listens.
+pub(crate) fn owner_words(port: u16) -> Option<String> {
+    let on_port = |listener: &Listener| listener.address.port() == port;
+    let listener = listeners().into_iter().find(on_port)?;
+    let owner = tree::all()
+        .into_iter()
+        .find(|&pid| sockets(pid).contains(&listener.inode));
+    Some(match owner {
+        Some(pid) => format!("process {pid} ({})", tree::name(pid)),
+        None => "a process of another user".to_owned(),
+    })
+}
+
+fn sockets(pid: Pid) -> Vec<u64> {
+    let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return Vec::new();
+    };
+    let targets = entries
+        .flatten()
+        .filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    targets
+        .filter_map(|target| inode(target.to_str()?))
+        .collect()
+}
+
+fn inode(target: &str) -> Option<u64> {
+    target
+        .strip_prefix("socket:[")?
+        .strip_suffix(']')?
+        .parse()
+        .ok()
+}
+
+/// A line of `/proc/net/tcp` or `tcp6`, if it is a listening socket's.
+fn parse(line: &str) -> Option<Listener> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    // 0A is TCP_LISTEN.
+    if *fields.get(3)? != "0A" {
+        return None;
+    }
+    let (ip, port) = fields.get(1)?.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    // Each group of eight digits is a number in the byte order of the machine.
+    let words: Option<Vec<[u8; 4]>> = (0..ip.len() / 8)
+        .map(|at| u32::from_str_radix(ip.get(at * 8..at * 8 + 8)?, 16).ok())
+        .map(|word| word.map(u32::to_ne_bytes))
+        .collect();
+    let bytes = words?.concat();
+    let ip = match bytes.len() {
+        4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?)),
+        _ => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?)),
+    };
+    Some(Listener {
+        address: SocketAddr::new(ip, port),
+        inode: fields.get(9)?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_listening_socket_is_found_with_its_owner() {
+        let me = rustix::process::getpid();
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(socket) = TcpListener::bind(address) else {
+                assert!(address.starts_with('['), "version 4 must be there");
+                continue;
+            };
+            let address = socket.local_addr().unwrap();
+            assert!(
+                held_by(&[me])
+                    .iter()
+                    .any(|listener| listener.address == address)
+            );
+            assert!(
+                owner_words(address.port())
+                    .unwrap()
+                    .contains(&format!("process {me} "))
+            );
+            drop(socket);
+            assert!(
+                !held_by(&[me])
+                    .iter()
+                    .any(|listener| listener.address == address)
+            );
+        }
+    }
+}

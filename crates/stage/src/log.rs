@@ -1,0 +1,50 @@
+//! The end of a server's own output, for messages.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+/// A message shows the end of a log, not all of it.
+const TAIL_BYTES: u64 = 4096;
+const TAIL_LINES: usize = 20;
+
+/// Length of a log now; 0 when there is none.
+pub(crate) fn length(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| metadata.len())
+}
+
+/// The last lines written after the first `from` bytes.
+pub(crate) fn tail(path: &Path, from: u64) -> String {
+    let start = length(path).saturating_sub(TAIL_BYTES).max(from);
+    let text = read(path, start);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}
+
+/// At most the next 64 KB after the first `from` bytes.
+pub(crate) fn read(path: &Path, from: u64) -> String {
+    let mut bytes = Vec::new();
+    if let Ok(mut file) = File::open(path) {
+        let _ = file.seek(SeekFrom::Start(from));
+        let _ = file.take(64 * 1024).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_the_last_lines_after_a_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        assert_eq!(tail(&path, 0), "");
+        let lines: Vec<String> = (0..30).map(|number| format!("line {number}")).collect();
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        assert!(tail(&path, 0).starts_with("line 10\n"));
+        assert!(tail(&path, 0).ends_with("\nline 29"));
+        let from = length(&path) - 7;
+        assert_eq!(tail(&path, from), "line 29");
+    }
+}

@@ -1,0 +1,199 @@
+//! Waits until a server answers as the contender that it is meant to be.
+//!
+//! Answering is not enough: the socket must belong to the server's own processes, the `Server`
+//! header must be the program's, and status and body must be the workload's.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bakeoff_record::Step;
+use regex_lite::Regex;
+
+use crate::error::{Cause, StageError};
+use crate::fetch::{Answer, Expectation};
+use crate::kept::Kept;
+use crate::{listeners, log};
+
+/// Between two looks. A look costs a walk over `/proc` and one request.
+const LOOK_AGAIN: Duration = Duration::from_millis(15);
+/// One request while waiting; a server that accepts and is silent must not use up the time.
+const ASK_LIMIT: Duration = Duration::from_secs(2);
+
+/// What is waited for.
+pub(crate) struct Awaited<'a> {
+    pub(crate) expectation: &'a Expectation,
+    pub(crate) identity: Option<&'a Regex>,
+    /// The port that it was told to use; `None` lets any of its sockets do.
+    pub(crate) port: Option<u16>,
+    pub(crate) log: &'a Path,
+    /// Length of the log before it was started.
+    pub(crate) log_from: u64,
+    pub(crate) within: Duration,
+}
+
+/// A right answer and where it came from.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) address: SocketAddr,
+    pub(crate) server_header: Option<String>,
+    /// Length of the log before this start.
+    pub(crate) log_from: u64,
+}
+
+pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, StageError> {
+    let end = Instant::now() + awaited.within;
+    let mut last = None;
+    loop {
+        if let Some(status) = kept.died() {
+            return Err(ended(awaited, status));
+        }
+        for address in addresses(kept, awaited.port) {
+            let left = end
+                .saturating_duration_since(Instant::now())
+                .max(LOOK_AGAIN);
+            match awaited.expectation.ask(address, left.min(ASK_LIMIT)) {
+                Ok(answer) if awaited.fits(&answer) => {
+                    let server_header = answer.header("Server").map(str::to_owned);
+                    return Ok(Ready {
+                        address,
+                        server_header,
+                        log_from: awaited.log_from,
+                    });
+                }
+                Ok(answer) => last = Some(awaited.words(&answer)),
+                Err(cause) => last = Some(format!("no answer from {address}: {cause}")),
+            }
+        }
+        if Instant::now() >= end {
+            return Err(gave_up(awaited, last));
+        }
+        kept.hear(LOOK_AGAIN);
+    }
+}
+
+impl Awaited<'_> {
+    fn fits(&self, answer: &Answer) -> bool {
+        self.is_itself(answer) && self.expectation.is_met_by(answer)
+    }
+
+    fn is_itself(&self, answer: &Answer) -> bool {
+        // A proxy may leave `Server` to its upstream and name itself in `Via`.
+        let named = |(name, value): &(String, String), identity: &Regex| {
+            let tells = ["Server", "Via"]
+                .iter()
+                .any(|header| name.eq_ignore_ascii_case(header));
+            tells && identity.is_match(value)
+        };
+        let headers = &answer.headers;
+        self.identity
+            .is_none_or(|identity| headers.iter().any(|header| named(header, identity)))
+    }
+
+    fn words(&self, answer: &Answer) -> String {
+        let words = answer.words();
+        match answer.header("Server") {
+            _ if self.is_itself(answer) => words,
+            Some(name) => format!("{words} from `{name}`"),
+            None => format!("{words} from a server that does not say its name"),
+        }
+    }
+
+    fn expected_words(&self) -> String {
+        let words = self.expectation.words();
+        match self.identity {
+            Some(identity) => format!("{words} from a server named like `{identity}`"),
+            None => words,
+        }
+    }
+
+    fn error(&self, cause: Cause) -> StageError {
+        StageError::new(Step::Start, cause).with_words(log::tail(self.log, self.log_from))
+    }
+}
+
+/// Where the server's own listening sockets are reached, each once.
+fn addresses(kept: &Kept, port: Option<u16>) -> BTreeSet<SocketAddr> {
+    let held = listeners::held_by(&kept.pids());
+    let reached = held.iter().filter_map(listeners::Listener::reached_at);
+    reached
+        .filter(|address| port.is_none_or(|port| address.port() == port))
+        .collect()
+}
+
+/// The server ended: because its port is taken, or for a reason of its own.
+fn ended(awaited: &Awaited<'_>, status: String) -> StageError {
+    let words = log::read(awaited.log, awaited.log_from);
+    let taken = words
+        .lines()
+        .find(|line| line.to_lowercase().contains("address already in use"));
+    let owner = taken.and_then(|line| {
+        let mut ports = ports_in(line).into_iter().chain(awaited.port);
+        ports.find_map(|port| Some((port, listeners::owner_words(port)?)))
+    });
+    awaited.error(match (taken, owner) {
+        (Some(_), Some((port, owner))) => Cause::PortTaken { port, owner },
+        (Some(line), None) if !ports_in(line).is_empty() || awaited.port.is_some() => {
+            let port = ports_in(line)
+                .first()
+                .copied()
+                .or(awaited.port)
+                .unwrap_or_default();
+            Cause::PortTaken {
+                port,
+                owner: "a process that has ended since".to_owned(),
+            }
+        }
+        _ => Cause::Died { status },
+    })
+}
+
+fn gave_up(awaited: &Awaited<'_>, last: Option<String>) -> StageError {
+    let within = awaited.within;
+    if let Some(got) = last {
+        let expected = awaited.expected_words();
+        return awaited.error(Cause::WrongAnswer {
+            within,
+            expected,
+            got,
+        });
+    }
+    let owner = awaited
+        .port
+        .and_then(|port| Some((port, listeners::owner_words(port)?)));
+    let aside = match owner {
+        Some((port, owner)) => format!("; port {port} is held by {owner}"),
+        None => String::new(),
+    };
+    awaited.error(Cause::NeverListened { within, aside })
+}
+
+/// Numbers after a colon that can be ports.
+fn ports_in(line: &str) -> Vec<u16> {
+    let pieces = line.split(':').skip(1);
+    let digits = pieces.map(|piece| {
+        let end = piece
+            .find(|letter: char| !letter.is_ascii_digit())
+            .unwrap_or(piece.len());
+        &piece[..end]
+    });
+    digits
+        .filter_map(|digits| digits.parse().ok())
+        .filter(|&port| port > 0)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_read_from_the_words_of_servers() {
+        let nginx = "nginx: [emerg] bind() to 127.0.0.1:8080 failed (98: Address already in use)";
+        assert_eq!(ports_in(nginx), [8080]);
+        let caddy = "\"listening on :8443: listen tcp :8443: bind: address already in use\"}";
+        assert_eq!(ports_in(caddy), [8443, 8443]);
+        assert!(ports_in("no port here: really").is_empty());
+    }
+}

@@ -1,0 +1,163 @@
+//! A server on the stage: it was seen to answer, and it can be asked, watched and stopped.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bakeoff_plan::Workload;
+use bakeoff_record::{AnswerCheck, ServerFacts, Step, StopFacts};
+
+use crate::error::{Cause, StageError};
+use crate::fetch::Expectation;
+use crate::kept::{Gone, Kept};
+use crate::listeners;
+use crate::log;
+
+/// One request outside the window may take this long.
+const FETCH_LIMIT: Duration = Duration::from_secs(10);
+
+/// A running server. Dropping it ends all of its processes by force.
+#[derive(Debug)]
+pub struct Running {
+    pub(crate) kept: Kept,
+    pub(crate) address: SocketAddr,
+    pub(crate) facts: ServerFacts,
+    pub(crate) log: PathBuf,
+    /// Length of the log before the start.
+    pub(crate) log_from: u64,
+    pub(crate) stop_signal: String,
+    pub(crate) stop_grace: Duration,
+    /// Removed when the server is gone.
+    pub(crate) _folder: Option<TrialFolder>,
+}
+
+/// The processes of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree {
+    /// The keeper, which is not a part of the server; every process of the server is below it.
+    pub keeper_pid: u32,
+    /// The program as it was started.
+    pub main_pid: u32,
+    /// The cgroup (version 2) that holds the server and nothing else.
+    pub cgroup: Option<PathBuf>,
+}
+
+/// A folder that goes with its owner.
+#[derive(Debug)]
+pub(crate) struct TrialFolder(pub(crate) PathBuf);
+
+impl Drop for TrialFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Running {
+    /// Where it answers; always on this machine.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its processes.
+    pub fn tree(&self) -> Tree {
+        let number = |pid: rustix::process::Pid| pid.as_raw_pid().unsigned_abs();
+        Tree {
+            keeper_pid: number(self.kept.keeper_pid()),
+            main_pid: number(self.kept.main_pid()),
+            cgroup: self.kept.group().map(Path::to_owned),
+        }
+    }
+
+    /// The numbers of its processes now, without the keeper.
+    pub fn pids(&self) -> Vec<u32> {
+        self.kept
+            .pids()
+            .into_iter()
+            .map(|pid| pid.as_raw_pid().unsigned_abs())
+            .collect()
+    }
+
+    /// What the record keeps of it; `stopped` is for the caller to fill.
+    pub fn facts(&self) -> ServerFacts {
+        self.facts.clone()
+    }
+
+    /// The file with its output.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// The end of its output, for an error message.
+    pub fn log_tail(&self) -> String {
+        log::tail(&self.log, self.log_from)
+    }
+
+    /// What follows `beginning` on the first line of its output that begins so; a helper tells
+    /// this way where else it can be reached.
+    pub fn said(&self, beginning: &str) -> Option<String> {
+        let text = log::read(&self.log, self.log_from);
+        let mut lines = text.lines();
+        lines
+            .find_map(|line| line.strip_prefix(beginning))
+            .map(|rest| rest.trim().to_owned())
+    }
+
+    /// Asks once as `workload` does and compares; `when` is `before` or `after`.
+    ///
+    /// # Errors
+    /// When no whole answer came. A wrong answer is no error: it has `right: false`.
+    pub fn fetch(&self, workload: &Workload, when: &str) -> Result<AnswerCheck, StageError> {
+        let expectation = Expectation::of(workload);
+        let answer = expectation
+            .ask(self.address, FETCH_LIMIT)
+            .map_err(|cause| {
+                let url = format!("http://{}{}", self.address, workload.path);
+                let step = if when == "after" {
+                    Step::CheckAgain
+                } else {
+                    Step::Start
+                };
+                StageError::new(step, Cause::Fetch { url, cause }).with_words(self.log_tail())
+            })?;
+        let right = expectation.is_met_by(&answer);
+        Ok(answer.into_check(when, right))
+    }
+
+    /// How it ended by itself, if it has. Does not wait.
+    pub fn died(&mut self) -> Option<String> {
+        self.kept.died()
+    }
+
+    /// Stops it, gracefully and then by force, and sees to it that nothing is left.
+    ///
+    /// # Errors
+    /// When a process or a listening socket is left; everything was tried by then.
+    pub fn stop(mut self) -> Result<StopFacts, StageError> {
+        let began = Instant::now();
+        let before = self.kept.pids();
+        let sockets = listeners::held_by(&before);
+        let gone = self.kept.stop(&self.stop_signal, self.stop_grace);
+        let took_s = began.elapsed().as_secs_f64();
+        let mut left: Vec<String> = self
+            .kept
+            .pids()
+            .iter()
+            .map(|pid| format!("process {pid} still runs"))
+            .collect();
+        let after = listeners::listeners();
+        let open = sockets.iter().filter(|socket| after.contains(socket));
+        left.extend(open.map(|socket| format!("{} is still listened on", socket.address)));
+        if !left.is_empty() {
+            let cause = Cause::Survived {
+                left: left.join(", "),
+            };
+            return Err(StageError::new(Step::Stop, cause).with_words(self.log_tail()));
+        }
+        let status = self.kept.status().map(str::to_owned);
+        Ok(StopFacts {
+            graceful: gone == Gone::Gracefully,
+            took_s,
+            status,
+        })
+    }
+}

@@ -1,0 +1,282 @@
+//! A server's folder: `server.toml` and its configuration templates.
+//!
+//! It knows what a folder says, and not whether the program is there.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use bakeoff_plan::{Contender, Workload};
+use bakeoff_record::Step;
+use regex_lite::Regex;
+use serde::Deserialize;
+
+use crate::error::{Cause, StageError};
+use crate::keeper::signal_named;
+
+/// A program that can be a contender, as its folder describes it.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Name of the folder.
+    pub name: String,
+    pub(crate) description: Description,
+    pub(crate) version_pattern: Regex,
+    pub(crate) identity: Option<Regex>,
+    files: Files,
+}
+
+/// Where the rest of a folder is read.
+#[derive(Debug, Clone)]
+pub(crate) enum Files {
+    /// In the binary: name below `servers/` and text.
+    Embedded(&'static [(&'static str, &'static str)]),
+    /// On disk.
+    Folder(PathBuf),
+}
+
+/// `server.toml`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Description {
+    pub(crate) title: String,
+    /// Names that the program goes by, the usual one first.
+    pub(crate) programs: Vec<String>,
+    /// Searched after `PATH`.
+    #[serde(default)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Ways to get it, for people.
+    #[serde(default)]
+    pub(crate) install: Vec<String>,
+    /// Pattern of the `Server` header, or of `Via` where a proxy names itself there; absent when
+    /// the server sends neither.
+    pub(crate) identity: Option<String>,
+    /// File name of the rendered configuration.
+    pub(crate) config: String,
+    pub(crate) version: Version,
+    pub(crate) check: Option<CommandLine>,
+    pub(crate) start: CommandLine,
+    #[serde(default)]
+    pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) stop: Stop,
+    #[serde(default)]
+    pub(crate) variables: BTreeMap<String, String>,
+    /// Variant, then workload, then file.
+    #[serde(default)]
+    pub(crate) templates: BTreeMap<String, BTreeMap<String, String>>,
+    #[serde(default)]
+    pub(crate) unsupported: Vec<Unsupported>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Version {
+    pub(crate) command: Vec<String>,
+    /// Its first group is the version.
+    pub(crate) pattern: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CommandLine {
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Stop {
+    /// Signal that asks the server to end, without `SIG`.
+    pub(crate) signal: String,
+    /// Time until force follows.
+    pub(crate) grace_ms: u64,
+}
+
+/// What the server cannot do; an absent key stands for all.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Unsupported {
+    variant: Option<String>,
+    workload: Option<String>,
+    reason: String,
+}
+
+/// A configuration template and where it comes from.
+#[derive(Debug)]
+pub(crate) struct Template {
+    pub(crate) file: String,
+    pub(crate) text: String,
+}
+
+/// Variables that bakeoff sets by itself; an overlay may not.
+const OWN_VARIABLES: [&str; 10] = [
+    "port", "root", "origin", "run", "log", "workers", "cpus", "is_root", "binary", "config",
+];
+
+impl Server {
+    /// Reads a folder whose `server.toml` holds `text`.
+    pub(crate) fn parse(name: &str, text: &str, files: Files) -> Result<Self, StageError> {
+        let file = match &files {
+            Files::Embedded(_) => format!("servers/{name}/server.toml"),
+            Files::Folder(folder) => folder.join("server.toml").display().to_string(),
+        };
+        let fail = |cause: String| {
+            StageError::new(
+                Step::Prepare,
+                Cause::Description {
+                    file: file.clone(),
+                    cause,
+                },
+            )
+        };
+        let description: Description =
+            toml::from_str(text).map_err(|cause| fail(cause.to_string()))?;
+        description.check().map_err(&fail)?;
+        let pattern = |key: &str, pattern: &str| {
+            Regex::new(pattern).map_err(|cause| fail(format!("`{key}` is no pattern: {cause}")))
+        };
+        let version_pattern = pattern("version.pattern", &description.version.pattern)?;
+        let identity = description.identity.as_deref();
+        let identity = identity
+            .map(|identity| pattern("identity", identity))
+            .transpose()?;
+        Ok(Self {
+            name: name.to_owned(),
+            description,
+            version_pattern,
+            identity,
+            files,
+        })
+    }
+
+    /// The server's name as people write it.
+    pub fn title(&self) -> &str {
+        &self.description.title
+    }
+
+    /// Variants that have configuration templates.
+    pub fn variants(&self) -> impl Iterator<Item = &str> {
+        self.description.templates.keys().map(String::as_str)
+    }
+
+    /// Ways to get the program, for people.
+    pub fn install(&self) -> &[String] {
+        &self.description.install
+    }
+
+    /// The template for a workload, or why there is none.
+    pub(crate) fn template(
+        &self,
+        variant: &str,
+        workload: &Workload,
+    ) -> Result<Template, StageError> {
+        let fail = |cause| Err(StageError::new(Step::Prepare, cause));
+        let workload = &workload.name;
+        let matches = |entry: &&Unsupported| {
+            entry.variant.as_ref().is_none_or(|named| named == variant)
+                && entry
+                    .workload
+                    .as_ref()
+                    .is_none_or(|named| named == workload)
+        };
+        if let Some(entry) = self.description.unsupported.iter().find(matches) {
+            return fail(Cause::Unsupported {
+                reason: entry.reason.clone(),
+            });
+        }
+        let Some(templates) = self.description.templates.get(variant) else {
+            return fail(Cause::UnknownVariant {
+                server: self.title().to_owned(),
+                variant: variant.to_owned(),
+                known: list(self.variants()),
+            });
+        };
+        let Some(file) = templates.get(workload) else {
+            return fail(Cause::NoTemplate {
+                server: self.title().to_owned(),
+                variant: variant.to_owned(),
+                workload: workload.clone(),
+            });
+        };
+        Ok(Template {
+            file: file.clone(),
+            text: self.read(file)?,
+        })
+    }
+
+    /// The variables' defaults with a contender's overlays over them.
+    pub(crate) fn variables(
+        &self,
+        contender: &Contender,
+        any_allowed: bool,
+    ) -> Result<BTreeMap<String, String>, StageError> {
+        let mut variables = self.description.variables.clone();
+        for (name, value) in &contender.overlays {
+            let known = any_allowed || variables.contains_key(name);
+            if !known || OWN_VARIABLES.contains(&name.as_str()) {
+                let cause = Cause::UnknownVariable {
+                    name: name.clone(),
+                    server: self.title().to_owned(),
+                    known: list(self.description.variables.keys().map(String::as_str)),
+                };
+                return Err(StageError::new(Step::Prepare, cause));
+            }
+            variables.insert(name.clone(), value.clone());
+        }
+        Ok(variables)
+    }
+
+    fn read(&self, file: &str) -> Result<String, StageError> {
+        match &self.files {
+            Files::Folder(folder) => {
+                let path = folder.join(file);
+                std::fs::read_to_string(&path)
+                    .map_err(|cause| StageError::file(Step::Prepare, path, cause))
+            }
+            Files::Embedded(table) => {
+                let wanted = format!("{}/{file}", self.name);
+                let found = table.iter().find(|(name, _)| *name == wanted);
+                found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
+                    let cause = std::io::Error::from(std::io::ErrorKind::NotFound);
+                    StageError::file(Step::Prepare, format!("servers/{wanted}"), cause)
+                })
+            }
+        }
+    }
+}
+
+impl Description {
+    fn check(&self) -> Result<(), String> {
+        if self.programs.is_empty() {
+            return Err("`programs` names no program".to_owned());
+        }
+        if signal_named(&self.stop.signal).is_none() {
+            let signal = &self.stop.signal;
+            return Err(format!(
+                "`stop.signal` is `{signal}`; expected TERM, QUIT, INT or HUP"
+            ));
+        }
+        let commands = [
+            Some(&self.version.command),
+            Some(&self.start.command),
+            self.check.as_ref().map(|check| &check.command),
+        ];
+        if commands.into_iter().flatten().any(Vec::is_empty) {
+            return Err("a `command` is empty; expected a program and its arguments".to_owned());
+        }
+        let own = self
+            .variables
+            .keys()
+            .find(|name| OWN_VARIABLES.contains(&name.as_str()));
+        own.map_or(Ok(()), |name| {
+            Err(format!("variable `{name}` is set by bakeoff itself"))
+        })
+    }
+}
+
+/// Names for a sentence.
+pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
+}

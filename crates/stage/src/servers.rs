@@ -1,0 +1,134 @@
+//! Every server that can be staged: the user's own folders first, then the embedded ones.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use bakeoff_record::Step;
+
+use crate::error::{Cause, StageError};
+use crate::program::{self, Program};
+use crate::server::{Files, Server, list};
+
+/// `servers/` as it was when this was built: name below it and text.
+static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/servers.rs"));
+
+/// Where servers are looked up.
+#[derive(Debug, Clone)]
+pub struct Servers {
+    user_folder: Option<PathBuf>,
+}
+
+/// One server and what is installed of it.
+#[derive(Debug)]
+pub struct Listed {
+    /// Name of the folder.
+    pub name: String,
+    /// The server's name as people write it; the folder's name when the folder cannot be used.
+    pub title: String,
+    /// Program and version; or why there is none, with the way to get it.
+    pub program: Result<Program, StageError>,
+}
+
+impl Servers {
+    /// Servers of `user_folder`, which may be absent, before the embedded ones.
+    pub fn new(user_folder: Option<PathBuf>) -> Self {
+        Self { user_folder }
+    }
+
+    /// The server in the folder `name`.
+    ///
+    /// # Errors
+    /// When there is no such folder or its `server.toml` cannot be used.
+    pub fn find(&self, name: &str) -> Result<Server, StageError> {
+        if let Some(folder) = self.user_folder.as_ref().map(|folder| folder.join(name))
+            && is_plain(name)
+            && folder.join("server.toml").is_file()
+        {
+            let path = folder.join("server.toml");
+            let text = std::fs::read_to_string(&path)
+                .map_err(|cause| StageError::file(Step::Prepare, path, cause))?;
+            return Server::parse(name, &text, Files::Folder(folder));
+        }
+        let wanted = format!("{name}/server.toml");
+        match EMBEDDED.iter().find(|(file, _)| *file == wanted) {
+            Some((_, text)) => Server::parse(name, text, Files::Embedded(EMBEDDED)),
+            None => {
+                let known = list(self.names().iter().map(String::as_str));
+                let cause = Cause::UnknownServer {
+                    name: name.to_owned(),
+                    known,
+                };
+                Err(StageError::new(Step::Prepare, cause))
+            }
+        }
+    }
+
+    /// Every server by name, with the program that was found of it.
+    pub fn list(&self) -> Vec<Listed> {
+        let listed = |name: String| match self.find(&name) {
+            Ok(server) => {
+                let title = server.title().to_owned();
+                Listed {
+                    name,
+                    title,
+                    program: program::find(&server, None, None),
+                }
+            }
+            Err(error) => Listed {
+                title: name.clone(),
+                name,
+                program: Err(error),
+            },
+        };
+        self.names().into_iter().map(listed).collect()
+    }
+
+    fn names(&self) -> BTreeSet<String> {
+        let embedded = EMBEDDED
+            .iter()
+            .filter_map(|(file, _)| file.strip_suffix("/server.toml"));
+        let mut names: BTreeSet<String> = embedded.map(str::to_owned).collect();
+        let entries = self
+            .user_folder
+            .as_ref()
+            .and_then(|folder| std::fs::read_dir(folder).ok());
+        for entry in entries.into_iter().flatten().flatten() {
+            if entry.path().join("server.toml").is_file() {
+                names.extend(entry.file_name().to_str().map(str::to_owned));
+            }
+        }
+        names
+    }
+}
+
+/// A name that cannot lead out of the folder.
+fn is_plain(name: &str) -> bool {
+    Path::new(name).file_name().is_some_and(|file| file == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn embedded_servers_are_found_and_their_templates_too() {
+        let servers = Servers::new(None);
+        for name in servers.names() {
+            let server = servers.find(&name).unwrap();
+            for (variant, templates) in &server.description.templates {
+                for file in templates.values() {
+                    let wanted = format!("{name}/{file}");
+                    let there = EMBEDDED.iter().any(|(file, _)| *file == wanted);
+                    assert!(there, "{wanted} of variant {variant}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_server_is_told_with_the_known_ones() {
+        let error = Servers::new(None).find("ngnix").unwrap_err();
+        assert!(error.to_string().contains("`ngnix`"), "{error}");
+        assert!(error.to_string().contains("`caddy`, `nginx`"), "{error}");
+    }
+}

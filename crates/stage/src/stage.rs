@@ -1,0 +1,239 @@
+//! The stage: where contenders are prepared and helpers are started.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use bakeoff_plan::{Contender, Workload};
+use bakeoff_record::{ServerFacts, Step};
+
+use crate::cgroup::{CgroupKind, Cgroups};
+use crate::error::{Cause, StageError};
+use crate::kept::{Kept, Order};
+use crate::log;
+use crate::prepared::Prepared;
+use crate::program::Digests;
+use crate::running::Running;
+use crate::servers::Servers;
+
+/// What a helper says when it is ready, before its address.
+const READY_WORDS: &str = "listening on ";
+
+/// What a stage needs to know.
+#[derive(Debug, Clone)]
+pub struct StageOptions {
+    /// Folder for what lives as long as a trial: rendered configurations, served files, caches.
+    pub run_folder: PathBuf,
+    /// Command line of the keeper without its arguments, such as `bakeoff keeper`.
+    pub keeper: Vec<String>,
+    /// Where servers are looked up.
+    pub servers: Servers,
+}
+
+/// Starts servers and helpers, each under a keeper of its own.
+#[derive(Debug)]
+pub struct Stage {
+    options: StageOptions,
+    pub(crate) shared: Arc<Shared>,
+    prepared: AtomicU32,
+}
+
+/// What everything on the stage uses.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) keeper: Vec<String>,
+    pub(crate) cgroups: Cgroups,
+    pub(crate) digests: Digests,
+}
+
+/// What a server is given besides its configuration.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The upstream of proxied workloads.
+    pub origin: Option<SocketAddr>,
+    /// Processors that it may use; empty for all.
+    pub cpus: Vec<usize>,
+    /// Folder for its output, its configuration as used and its command line. Its last two parts
+    /// (`logs/<trial>`) are how the record names files in it.
+    pub log_folder: PathBuf,
+}
+
+/// A process of bakeoff's own beside the servers: an origin, a yardstick.
+#[derive(Debug, Clone)]
+pub struct Helper {
+    /// `origin` or `yardstick`.
+    pub name: String,
+    /// Command line. It must write a line `listening on ADDRESS` when it is ready.
+    pub command: Vec<String>,
+    /// Processors that it may use; empty for all.
+    pub cpus: Vec<usize>,
+    /// File for its output.
+    pub log: PathBuf,
+    /// How long it may take to be ready.
+    pub within: Duration,
+}
+
+impl Stage {
+    /// Makes the run folder and removes cgroups that bakeoffs of before have left.
+    ///
+    /// # Errors
+    /// When the run folder cannot be made.
+    pub fn new(options: StageOptions) -> Result<Self, StageError> {
+        make_folder(&options.run_folder)?;
+        let run_folder = options
+            .run_folder
+            .canonicalize()
+            .map_err(|cause| StageError::file(Step::Prepare, &options.run_folder, cause))?;
+        let cgroups = Cgroups::detect();
+        cgroups.remove_left_over();
+        let keeper = options.keeper.clone();
+        let shared = Shared {
+            keeper,
+            cgroups,
+            digests: Digests::default(),
+        };
+        Ok(Self {
+            options: StageOptions {
+                run_folder,
+                ..options
+            },
+            shared: Arc::new(shared),
+            prepared: AtomicU32::new(0),
+        })
+    }
+
+    /// What kind of cgroups this machine gives.
+    pub fn cgroup_kind(&self) -> CgroupKind {
+        self.shared.cgroups.kind()
+    }
+
+    /// Where groups are made, if anywhere.
+    pub fn group_folder(&self) -> Option<&Path> {
+        self.shared.cgroups.folder()
+    }
+
+    /// Where servers are looked up.
+    pub fn servers(&self) -> &Servers {
+        &self.options.servers
+    }
+
+    /// Finds the contender's program, renders its configuration and makes the files it serves.
+    ///
+    /// # Errors
+    /// When the program is missing or of another version, when the server cannot do the workload,
+    /// or when a file cannot be written.
+    pub fn prepare(
+        &self,
+        contender: &Contender,
+        workload: &Workload,
+        surroundings: &Surroundings,
+    ) -> Result<Prepared, StageError> {
+        let number = self.prepared.fetch_add(1, Ordering::Relaxed);
+        let pid = std::process::id();
+        let folder = self
+            .options
+            .run_folder
+            .join(format!("trial-{pid}-{number}"));
+        let shared = Arc::clone(&self.shared);
+        Prepared::new(
+            self.servers(),
+            shared,
+            folder,
+            contender,
+            workload,
+            surroundings,
+        )
+    }
+
+    /// Starts a process of bakeoff's own and waits until it says where it listens.
+    ///
+    /// # Errors
+    /// When it cannot be started, ends, or says nothing in time.
+    pub fn start_helper(&self, helper: &Helper) -> Result<Running, StageError> {
+        let log_folder = helper.log.parent().unwrap_or(Path::new("/"));
+        make_folder(log_folder)?;
+        let log_from = log::length(&helper.log);
+        let order = Order {
+            keeper: &self.shared.keeper,
+            command: &helper.command,
+            environment: &[],
+            folder: &self.options.run_folder,
+            log: &helper.log,
+            cpus: &helper.cpus,
+        };
+        let kept = Kept::start(&order, &self.shared.cgroups);
+        let mut kept = kept.map_err(|error| StageError {
+            step: Step::Origin,
+            ..error
+        })?;
+        let address = await_words(&mut kept, helper, log_from)?;
+        let binary = helper.command.first().cloned().unwrap_or_default();
+        let facts = ServerFacts {
+            server: helper.name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            binary_sha256: self
+                .shared
+                .digests
+                .of(Path::new(&binary))
+                .unwrap_or_default(),
+            binary,
+            command: helper.command.clone(),
+            configs: Vec::new(),
+            address: address.to_string(),
+            server_header: None,
+            stopped: None,
+        };
+        Ok(Running {
+            kept,
+            address,
+            facts,
+            log: helper.log.clone(),
+            log_from,
+            stop_signal: "TERM".to_owned(),
+            stop_grace: Duration::from_secs(2),
+            _folder: None,
+        })
+    }
+}
+
+/// Makes a folder that a server can enter under any user: nginx's workers give up root.
+pub(crate) fn make_folder(path: &Path) -> Result<(), StageError> {
+    let fail = |cause| StageError::file(Step::Prepare, path, cause);
+    if path.is_dir() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(path).map_err(fail)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).map_err(fail)
+}
+
+fn await_words(kept: &mut Kept, helper: &Helper, log_from: u64) -> Result<SocketAddr, StageError> {
+    let fail = |cause| {
+        Err(StageError::new(Step::Origin, cause).with_words(log::tail(&helper.log, log_from)))
+    };
+    let end = Instant::now() + helper.within;
+    loop {
+        let died = kept.died();
+        let text = log::read(&helper.log, log_from);
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        let address = whole
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(READY_WORDS));
+        if let Some(status) = died {
+            return fail(Cause::Died { status });
+        }
+        match address.map(str::parse) {
+            Some(Ok(address)) => return Ok(address),
+            Some(Err(_)) | None if Instant::now() >= end => {
+                let aside = format!("; no line `{READY_WORDS}ADDRESS` was seen");
+                return fail(Cause::NeverListened {
+                    within: helper.within,
+                    aside,
+                });
+            }
+            Some(Err(_)) | None => kept.hear(Duration::from_millis(5)),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Configuration files and command lines from templates.
+//!
+//! A variable that is not set is an error, never empty text: a server that starts with half a
+//! configuration would be measured as something that it is not.
+
+use std::collections::BTreeMap;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, UndefinedBehavior, Value};
+
+/// Values by name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Variables(BTreeMap<String, Value>);
+
+impl Variables {
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.0.insert(name.to_owned(), value.into());
+    }
+}
+
+/// Renders one template. `configuration` is what `says` looks into, when the template asks what
+/// the user's file says by itself.
+pub(crate) fn render(
+    template: &str,
+    variables: &Variables,
+    configuration: &str,
+) -> Result<String, String> {
+    let mut environment = environment()?;
+    let configuration = configuration.to_owned();
+    environment.add_function("says", move |word: String| says(&configuration, &word));
+    environment
+        .render_str(template, &variables.0)
+        .map_err(|cause| words(&cause))
+}
+
+/// Whether a template uses the variable `name`.
+pub(crate) fn uses(template: &str, name: &str) -> bool {
+    let Ok(environment) = environment() else {
+        return false;
+    };
+    let parsed = environment.template_from_str(template);
+    parsed.is_ok_and(|parsed| parsed.undeclared_variables(false).contains(name))
+}
+
+/// Whether a user's file is meant as a template at all. Braces of one kind alone are common in
+/// configurations; two opening ones are not.
+pub(crate) fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
+}
+
+fn environment() -> Result<Environment<'static>, String> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_keep_trailing_newline(true);
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    // `{#` begins a comment elsewhere: in a server's file it is a block whose first line is one.
+    let syntax = SyntaxConfig::builder()
+        .comment_delimiters("{##", "##}")
+        .build();
+    environment.set_syntax(syntax.map_err(|cause| cause.to_string())?);
+    Ok(environment)
+}
+
+fn words(cause: &minijinja::Error) -> String {
+    let detail = cause
+        .detail()
+        .map(|detail| format!(": {detail}"))
+        .unwrap_or_default();
+    let line = cause
+        .line()
+        .map(|line| format!("line {line}: "))
+        .unwrap_or_default();
+    format!("{line}{}{detail}", cause.kind())
+}
+
+/// Whether a statement of `configuration` begins with `word`; comments count for nothing.
+fn says(configuration: &str, word: &str) -> bool {
+    let lines = configuration
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default());
+    lines
+        .flat_map(|line| line.split([';', '{', '}']))
+        .any(|statement| statement.split_whitespace().next() == Some(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(template: &str, configuration: &str, expected: Result<&str, &str>) {
+        let mut variables = Variables::default();
+        variables.set("port", 8080);
+        variables.set("cpus", vec![1_usize, 3]);
+        let rendered = render(template, &variables, configuration);
+        match (rendered, expected) {
+            (Ok(text), Ok(expected)) => assert_eq!(text, expected),
+            (Err(cause), Err(part)) => assert!(cause.contains(part), "{cause}"),
+            (rendered, _) => panic!("{template}: {rendered:?}"),
+        }
+    }
+
+    #[test]
+    fn renders_values_and_refuses_missing_ones() {
+        check("listen {{ port }};\n", "", Ok("listen 8080;\n"));
+        check("{{ cpus | length }}", "", Ok("2"));
+        check("a\nb {{ origin }}\n", "", Err("line 2: undefined value"));
+        check(
+            "location / {# a comment\n}\n",
+            "",
+            Ok("location / {# a comment\n}\n"),
+        );
+    }
+
+    #[test]
+    fn says_looks_at_statements() {
+        let ask = "{% if says(\"pid\") %}yes{% else %}no{% endif %}";
+        check(ask, "daemon off; pid x;", Ok("yes"));
+        check(ask, "events {}\n\tpid\t/run/x.pid;\n", Ok("yes"));
+        check(ask, "# pid x;\npidfile y;\n", Ok("no"));
+    }
+
+    #[test]
+    fn knows_which_variables_a_template_uses() {
+        assert!(uses("listen {{ port }};", "port"));
+        assert!(!uses("listen 8080;", "port"));
+        assert!(is_template("{% if x %}{% endif %}"));
+        assert!(!is_template("respond \"{http.request.host}\" {$HOME}"));
+    }
+}

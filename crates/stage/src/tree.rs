@@ -1,0 +1,130 @@
+//! Process trees as `/proc` shows them.
+//!
+//! A walk over `/proc` is a snapshot and may miss a process that was just made: whoever kills
+//! walks again until nothing is left.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rustix::process::{Pid, RawPid};
+
+/// Processes whose parent is `parent`.
+pub(crate) fn children(parent: Pid) -> Vec<Pid> {
+    let processes = processes();
+    let children = processes
+        .iter()
+        .filter(|process| process.parent == parent.as_raw_pid());
+    children
+        .filter_map(|process| Pid::from_raw(process.pid))
+        .collect()
+}
+
+/// Every process below `root`, without `root` itself, parents first.
+pub(crate) fn descendants(root: Pid) -> Vec<Pid> {
+    let mut by_parent: HashMap<RawPid, Vec<RawPid>> = HashMap::new();
+    for process in processes() {
+        by_parent
+            .entry(process.parent)
+            .or_default()
+            .push(process.pid);
+    }
+    let mut found = vec![root.as_raw_pid()];
+    let mut next = 0;
+    while let Some(parent) = found.get(next) {
+        // Taking them out ends the walk even if a reused number makes a circle.
+        found.extend(by_parent.remove(parent).unwrap_or_default());
+        next += 1;
+    }
+    found
+        .into_iter()
+        .skip(1)
+        .filter_map(Pid::from_raw)
+        .collect()
+}
+
+/// Processes in the session that `leader` made, without `leader` itself.
+pub(crate) fn session(leader: Pid) -> Vec<Pid> {
+    let processes = processes();
+    let members = processes
+        .iter()
+        .filter(|process| process.session == leader.as_raw_pid());
+    members
+        .filter_map(|process| Pid::from_raw(process.pid))
+        .filter(|&pid| pid != leader)
+        .collect()
+}
+
+/// Processes in a cgroup; empty when the group is gone.
+pub(crate) fn members(group: &Path) -> Vec<Pid> {
+    let text = std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| Pid::from_raw(line.parse().ok()?))
+        .collect()
+}
+
+/// The name of a process, as the kernel keeps it; empty when it is gone.
+pub(crate) fn name(pid: Pid) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
+}
+
+/// Every process there is, by number.
+pub(crate) fn all() -> Vec<Pid> {
+    processes()
+        .into_iter()
+        .filter_map(|process| Pid::from_raw(process.pid))
+        .collect()
+}
+
+struct Process {
+    pid: RawPid,
+    parent: RawPid,
+    session: RawPid,
+}
+
+fn processes() -> Vec<Process> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let numbers = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter_map(read).collect()
+}
+
+/// Zombies are left out: they are ended and only wait to be collected.
+fn read(pid: RawPid) -> Option<Process> {
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    // The name stands in parentheses and may hold anything, parentheses too.
+    let (_, rest) = text.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let session = fields.nth(1)?.parse().ok()?;
+    (state != "Z" && state != "X").then_some(Process {
+        pid,
+        parent,
+        session,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_is_a_descendant_until_it_has_ended() {
+        let me = rustix::process::getpid();
+        let mut child = std::process::Command::new("sleep")
+            .arg("30")
+            .spawn()
+            .unwrap();
+        let pid = Pid::from_child(&child);
+        assert!(descendants(me).contains(&pid));
+        assert!(children(me).contains(&pid));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!descendants(me).contains(&pid));
+    }
+}

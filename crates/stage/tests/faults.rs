@@ -1,0 +1,292 @@
+//! What goes wrong before a server answers: each fault has its own cause and shows the server's
+//! words.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
+mod support;
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use bakeoff_plan::{ConfigSource, ServerChoice};
+use bakeoff_record::{Step, TrialEnd};
+use bakeoff_stage::{Cause, StageError};
+use support::{PATIENCE, Theatre, contender, hello};
+
+/// Long enough for a script to start, short enough to wait for what never comes.
+const SHORT: Duration = Duration::from_millis(700);
+
+#[track_caller]
+fn fails(theatre: &Theatre, body: &str, within: Duration) -> StageError {
+    let error = theatre.start(&theatre.script(body), within).unwrap_err();
+    assert_eq!(error.step, Step::Start);
+    error
+}
+
+#[test]
+fn a_server_that_dies_at_once_is_quoted() {
+    let theatre = Theatre::new();
+    let error = fails(
+        &theatre,
+        "sys.exit('no such thing as a free lunch')",
+        PATIENCE,
+    );
+    assert!(matches!(*error.cause, Cause::Died { .. }), "{error}");
+    assert!(error.to_string().contains("exit code 1"), "{error}");
+    assert_eq!(
+        error.words.as_deref(),
+        Some("no such thing as a free lunch")
+    );
+}
+
+#[test]
+fn a_server_that_never_listens_is_given_up() {
+    let theatre = Theatre::new();
+    let error = fails(&theatre, "print('thinking')\ntime.sleep(600)", SHORT);
+    assert!(
+        matches!(*error.cause, Cause::NeverListened { .. }),
+        "{error}"
+    );
+    assert_eq!(error.words.as_deref(), Some("thinking"));
+}
+
+#[test]
+fn a_server_that_accepts_and_is_silent_is_given_up() {
+    let theatre = Theatre::new();
+    let body = "
+listener = socket.socket()
+listener.bind(('127.0.0.1', {{ port }}))
+listener.listen(64)
+time.sleep(600)";
+    let error = fails(&theatre, body, SHORT);
+    assert!(
+        error.to_string().contains("no answer from 127.0.0.1:"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_wrong_body_shows_both_bodies() {
+    let theatre = Theatre::new();
+    let error = fails(&theatre, "serve({{ port }}, b'howdy')", SHORT);
+    assert!(matches!(*error.cause, Cause::WrongAnswer { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("5 bytes \"hello\""), "{text}");
+    assert!(text.contains("5 bytes \"howdy\""), "{text}");
+}
+
+#[test]
+fn another_server_is_not_taken_for_the_contender() {
+    let theatre = Theatre::new();
+    let error = fails(&theatre, "serve({{ port }}, b'hello', 'impostor')", SHORT);
+    assert!(error.to_string().contains("from `impostor`"), "{error}");
+}
+
+#[test]
+fn a_right_answer_from_a_foreign_process_does_not_count() {
+    let theatre = Theatre::new();
+    // The listener is this test's own and lies in no tree of the stage.
+    let foreign = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = foreign.local_addr().unwrap().port();
+    let own = theatre.own_file(&format!("serve({port})"));
+    let error = theatre.start(&own, PATIENCE).unwrap_err();
+    let owner = format!("process {} (", std::process::id());
+    match &*error.cause {
+        Cause::PortTaken {
+            port: told,
+            owner: named,
+        } => {
+            assert_eq!(*told, port);
+            assert!(named.starts_with(&owner), "{named}");
+        }
+        _ => {
+            // Python does not name the port, so the stage cannot tell whose it is.
+            assert!(error.words.unwrap().contains("Address already in use"));
+        }
+    }
+}
+
+#[test]
+fn a_taken_port_is_told_with_its_owner() {
+    let theatre = Theatre::new();
+    let foreign = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = foreign.local_addr().unwrap().port();
+    let words = format!("bind() to 127.0.0.1:{port} failed (98: Address already in use)");
+    let own = theatre.own_file(&format!("sys.exit('{words}')"));
+    let error = theatre.start(&own, PATIENCE).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains(&format!(
+            "port {port} is taken by process {}",
+            std::process::id()
+        )),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_chosen_port_that_was_taken_meanwhile_is_chosen_again() {
+    let theatre = Theatre::new();
+    let body = "
+marker = '{{ run }}/tried'
+if not os.path.exists(marker):
+    open(marker, 'w').close()
+    sys.exit('bind 127.0.0.1:{{ port }}: address already in use')
+serve({{ port }})";
+    let running = theatre.start(&theatre.script(body), PATIENCE).unwrap();
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_port_of_the_users_own_is_found() {
+    let theatre = Theatre::new();
+    let probe = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = probe.local_addr().unwrap().port();
+    drop(probe);
+    let own = theatre.own_file(&format!("serve({port})"));
+    let running = theatre.start(&own, PATIENCE).unwrap();
+    assert_eq!(running.address().port(), port);
+    assert!(
+        running.facts().command.last().unwrap().ends_with("own.py"),
+        "read where it is"
+    );
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_rejected_configuration_is_quoted() {
+    let theatre = Theatre::new();
+    let prepared = theatre
+        .prepare(&theatre.script("serve({{ port }}"))
+        .unwrap();
+    let error = prepared.check_config().unwrap_err();
+    assert_eq!(error.step, Step::CheckConfig);
+    assert!(
+        error.words.as_ref().unwrap().contains("SyntaxError"),
+        "{error:?}"
+    );
+    theatre
+        .prepare(&theatre.script("serve({{ port }})"))
+        .unwrap()
+        .check_config()
+        .unwrap();
+}
+
+#[test]
+fn a_template_that_asks_for_what_is_not_there_names_its_line() {
+    let theatre = Theatre::new();
+    let error = theatre
+        .prepare(&theatre.own_file("serve({{ prot }})"))
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("own.py: line "), "{text}");
+}
+
+#[test]
+fn overlays_must_name_variables() {
+    let theatre = Theatre::new();
+    let mut script = theatre.script("serve({{ port }}) {{ extra }}");
+    script.overlays = vec![("extra".to_owned(), "# more".to_owned())];
+    theatre.prepare(&script).unwrap();
+    script.overlays = vec![("exrta".to_owned(), String::new())];
+    let text = theatre.prepare(&script).unwrap_err().to_string();
+    assert!(
+        text.contains("`exrta`") && text.contains("`extra`"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_missing_is_told_with_the_way_to_get_it() {
+    let theatre = Theatre::new();
+    let mut script = theatre.script("serve({{ port }})");
+    if let ServerChoice::Program { version, .. } = &mut script.server {
+        *version = Some("99.1".to_owned());
+    }
+    let error = theatre.prepare(&script).unwrap_err();
+    assert!(
+        matches!(*error.cause, Cause::WrongVersion { .. }),
+        "{error}"
+    );
+
+    let toml = theatre.folder.path().join("servers/script/server.toml");
+    let text = std::fs::read_to_string(&toml).unwrap();
+    std::fs::write(
+        &toml,
+        text.replace("\"python3\"]\nid", "\"no-such-program\"]\nid"),
+    )
+    .unwrap();
+    let error = theatre
+        .prepare(&contender(
+            "script",
+            ConfigSource::Variant("default".to_owned()),
+        ))
+        .unwrap_err();
+    let end = error.trial_end();
+    let TrialEnd::Skipped { reason, mend } = end else {
+        panic!("{end:?}")
+    };
+    assert!(
+        reason.contains("no `no-such-program` was found"),
+        "{reason}"
+    );
+    assert_eq!(mend, "apt-get install python3");
+}
+
+#[test]
+fn what_a_server_cannot_do_is_unsupported() {
+    let theatre = Theatre::new();
+    theatre.script("");
+    let variant = |name: &str| contender("script", ConfigSource::Variant(name.to_owned()));
+    let end = theatre.prepare(&variant("lazy")).unwrap_err().trial_end();
+    assert_eq!(
+        end,
+        TrialEnd::Unsupported {
+            reason: "a script is never lazy".to_owned()
+        }
+    );
+    let error = theatre.prepare(&variant("fast")).unwrap_err();
+    assert!(error.to_string().contains("it has `default`"), "{error}");
+    let mut other = hello();
+    other.name = "other".to_owned();
+    let prepared = theatre
+        .stage
+        .prepare(&variant("default"), &other, &theatre.surroundings());
+    assert!(matches!(
+        *prepared.unwrap_err().cause,
+        Cause::NoTemplate { .. }
+    ));
+    let mut proxied = hello();
+    proxied.proxied = true;
+    let prepared = theatre
+        .stage
+        .prepare(&variant("default"), &proxied, &theatre.surroundings());
+    assert!(matches!(
+        *prepared.unwrap_err().cause,
+        Cause::NoOrigin { .. }
+    ));
+}
+
+#[test]
+fn a_wrong_description_names_the_file_and_the_key() {
+    let theatre = Theatre::new();
+    let script = theatre.script("");
+    let toml = theatre.folder.path().join("servers/script/server.toml");
+    let text = std::fs::read_to_string(&toml).unwrap();
+    for (from, to, expected) in [
+        ("title", "titel", "unknown field `titel`"),
+        ("\"TERM\"", "\"TREM\"", "`stop.signal` is `TREM`"),
+        (
+            "'Python ([0-9.]+)'",
+            "'Python ('",
+            "`version.pattern` is no pattern",
+        ),
+    ] {
+        std::fs::write(&toml, text.replace(from, to)).unwrap();
+        let told = theatre.prepare(&script).unwrap_err().to_string();
+        assert!(
+            told.contains("script/server.toml") && told.contains(expected),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,293 @@
+//! From start to stop with scripts as servers: none of their processes may survive, whatever
+//! they do.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+
+mod support;
+
+use std::time::Duration;
+
+use bakeoff_stage::{Cause, CgroupKind, Helper};
+use rustix::process::Signal;
+use support::{PATIENCE, Theatre, contender, hello, kill, runs, wait_until};
+
+/// Makes itself a daemon twice over and leaves a second one beside it.
+const DAEMON: &str = "
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+if os.fork() == 0:
+    os.setsid()
+    while True: time.sleep(60)
+signal.signal(signal.SIGTERM, signal.SIG_IGN) if 'stubborn' in sys.argv else None
+serve({{ port }})
+";
+
+#[test]
+fn a_server_answers_and_stops_when_asked() {
+    let theatre = Theatre::new();
+    let script = theatre.script("print('good morning')\nserve({{ port }})");
+    let mut running = theatre.start(&script, PATIENCE).unwrap();
+    assert!(running.address().ip().is_loopback());
+    assert_eq!(running.died(), None);
+    let answer = running.fetch(&hello(), "after").unwrap();
+    assert!(answer.right);
+    assert_eq!((answer.status, answer.body_bytes), (200, 5));
+    assert_eq!(
+        answer.body_sha256,
+        "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+    );
+    let mut other = hello();
+    other.expect_body = bakeoff_plan::Content::Text("goodbye".to_owned());
+    assert!(!running.fetch(&other, "after").unwrap().right);
+    let facts = running.facts();
+    assert_eq!(facts.server_header.as_deref(), Some("script"));
+    assert_eq!(facts.binary_sha256.len(), 64);
+    assert_eq!(facts.configs[0].path, "logs/trial/main.py");
+    assert!(
+        facts.configs[0]
+            .text
+            .contains(&format!("serve({})", running.address().port()))
+    );
+    let (pids, log) = (running.pids(), running.log().to_owned());
+    assert!(pids.contains(&running.tree().main_pid));
+    let stopped = running.stop().unwrap();
+    assert!(stopped.graceful);
+    assert_eq!(stopped.status.as_deref(), Some("killed by signal 15"));
+    assert!(!pids.into_iter().any(runs));
+    assert_eq!(std::fs::read_to_string(log).unwrap(), "good morning\n");
+    assert_eq!(
+        std::fs::read_dir(theatre.folder.path().join("run"))
+            .unwrap()
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn daemons_are_held_and_ended() {
+    let theatre = Theatre::new();
+    let mut running = theatre.start(&theatre.script(DAEMON), PATIENCE).unwrap();
+    let pids = running.pids();
+    assert!(pids.len() >= 2, "{pids:?}");
+    assert!(
+        !runs(running.tree().main_pid),
+        "it has left the stage to its daemons"
+    );
+    assert_eq!(running.died(), None, "becoming a daemon is no death");
+    running.stop().unwrap();
+    assert!(!pids.into_iter().any(runs));
+}
+
+#[test]
+fn a_daemon_that_ends_by_itself_has_died() {
+    let theatre = Theatre::new();
+    let mut running = theatre.start(&theatre.script(DAEMON), PATIENCE).unwrap();
+    for pid in running.pids() {
+        kill(pid, Signal::KILL);
+    }
+    wait_until("the death is known", || running.died().is_some());
+}
+
+#[test]
+fn a_server_that_ignores_the_signal_is_killed() {
+    let theatre = Theatre::new();
+    let body = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nserve({{ port }})";
+    let running = theatre.start(&theatre.script(body), PATIENCE).unwrap();
+    let pids = running.pids();
+    let stopped = running.stop().unwrap();
+    assert!(!stopped.graceful);
+    assert_eq!(stopped.status.as_deref(), Some("killed by signal 9"));
+    assert!(!pids.into_iter().any(runs));
+}
+
+#[test]
+fn a_frozen_server_is_stopped_all_the_same() {
+    let theatre = Theatre::new();
+    let running = theatre
+        .start(&theatre.script("serve({{ port }})"), PATIENCE)
+        .unwrap();
+    kill(running.tree().main_pid, Signal::STOP);
+    assert!(running.stop().unwrap().graceful);
+}
+
+#[test]
+fn dropping_ends_everything() {
+    let theatre = Theatre::new();
+    let running = theatre.start(&theatre.script(DAEMON), PATIENCE).unwrap();
+    let (pids, tree) = (running.pids(), running.tree());
+    drop(running);
+    assert!(!pids.into_iter().any(runs));
+    assert!(!runs(tree.keeper_pid));
+    assert!(tree.cgroup.is_none_or(|group| !group.exists()));
+}
+
+#[test]
+fn a_death_in_mid_trial_is_told_with_its_status() {
+    let theatre = Theatre::new();
+    let mut running = theatre
+        .start(&theatre.script("serve({{ port }})"), PATIENCE)
+        .unwrap();
+    kill(running.tree().main_pid, Signal::KILL);
+    let mut died = None;
+    wait_until("the death is known", || {
+        died = running.died();
+        died.is_some()
+    });
+    assert_eq!(died.as_deref(), Some("killed by signal 9"));
+    assert!(running.fetch(&hello(), "after").is_err());
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_killed_keeper_takes_the_server_along() {
+    let theatre = Theatre::new();
+    let body = "
+if os.fork() == 0:
+    while True: time.sleep(60)
+serve({{ port }})";
+    let mut running = theatre.start(&theatre.script(body), PATIENCE).unwrap();
+    let (pids, tree) = (running.pids(), running.tree());
+    assert_eq!(pids.len(), 2);
+    kill(tree.keeper_pid, Signal::KILL);
+    wait_until("the server itself has ended", || !runs(tree.main_pid));
+    wait_until("the death is known", || running.died().is_some());
+    running.stop().unwrap();
+    assert!(!pids.into_iter().any(runs));
+}
+
+#[test]
+fn the_tree_is_alone_in_its_group_and_on_its_processor() {
+    let theatre = Theatre::new();
+    let script = theatre.script(DAEMON);
+    let mut surroundings = theatre.surroundings();
+    surroundings.cpus = vec![0];
+    let prepared = theatre
+        .stage
+        .prepare(&script, &hello(), &surroundings)
+        .unwrap();
+    let running = prepared.start(PATIENCE).unwrap();
+    let tree = running.tree();
+    for pid in running.pids() {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        assert!(status.contains("Cpus_allowed_list:\t0\n"), "{status}");
+    }
+    match theatre.stage.cgroup_kind() {
+        CgroupKind::V2 | CgroupKind::V2BesideV1 => {
+            let group = tree.cgroup.expect("a group was to be had");
+            let members = std::fs::read_to_string(group.join("cgroup.procs")).unwrap();
+            let mut members: Vec<u32> = members.lines().map(|pid| pid.parse().unwrap()).collect();
+            let mut pids = running.pids();
+            members.sort_unstable();
+            pids.sort_unstable();
+            assert_eq!(members, pids);
+            assert!(!members.contains(&tree.keeper_pid));
+            running.stop().unwrap();
+            assert!(!group.exists());
+        }
+        CgroupKind::V1 | CgroupKind::None => assert_eq!(tree.cgroup, None),
+    }
+}
+
+#[test]
+fn a_helper_is_ready_when_it_says_so() {
+    let theatre = Theatre::new();
+    let helper = |script: &str, within| Helper {
+        name: "origin".to_owned(),
+        command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+        cpus: Vec::new(),
+        log: theatre.folder.path().join("helper.log"),
+        within,
+    };
+    let good = helper(
+        "echo warming up; echo listening on 127.0.0.1:9; exec sleep 600",
+        PATIENCE,
+    );
+    let running = theatre.stage.start_helper(&good).unwrap();
+    assert_eq!(running.address().to_string(), "127.0.0.1:9");
+    assert_eq!(running.facts().server, "origin");
+    assert_eq!(running.said("warming ").as_deref(), Some("up"));
+    assert_eq!(running.said("cooling "), None);
+    let main = running.tree().main_pid;
+    running.stop().unwrap();
+    assert!(!runs(main));
+
+    let silent = helper("exec sleep 600", Duration::from_millis(100));
+    let error = theatre.stage.start_helper(&silent).unwrap_err();
+    assert!(
+        matches!(*error.cause, Cause::NeverListened { .. }),
+        "{error}"
+    );
+
+    let dead = helper("echo no room >&2; exit 7", PATIENCE);
+    let error = theatre.stage.start_helper(&dead).unwrap_err();
+    assert!(error.to_string().contains("exit code 7"), "{error}");
+    assert!(error.words.unwrap().contains("no room"));
+}
+
+#[test]
+fn a_reference_is_not_prepared_as_a_program() {
+    let theatre = Theatre::new();
+    let mut yardstick = contender(
+        "script",
+        bakeoff_plan::ConfigSource::Variant("x".to_owned()),
+    );
+    yardstick.server = bakeoff_plan::ServerChoice::Yardstick;
+    let error = theatre.prepare(&yardstick).unwrap_err();
+    assert!(matches!(*error.cause, Cause::BuiltIn { .. }), "{error}");
+}
+
+/// Where `hold_two_servers` tells what it holds.
+const HELD: &str = "BAKEOFF_TEST_HELD";
+
+/// No test but a stage of its own in another process, for the test below.
+#[test]
+#[ignore = "is started by `nothing_survives_a_kill_of_the_program_itself`"]
+fn hold_two_servers() {
+    let Some(file) = std::env::var_os(HELD) else {
+        return;
+    };
+    let theatre = Theatre::new();
+    let script = theatre.script(DAEMON);
+    let first = theatre.start(&script, PATIENCE).unwrap();
+    let second = theatre.start(&script, PATIENCE).unwrap();
+    let mut text = String::new();
+    for running in [&first, &second] {
+        let tree = running.tree();
+        for pid in running.pids().into_iter().chain([tree.keeper_pid]) {
+            text += &format!("/proc/{pid}\n");
+        }
+        text += &tree
+            .cgroup
+            .map(|group| format!("{}\n", group.display()))
+            .unwrap_or_default();
+    }
+    std::fs::write(file, text + "end\n").unwrap();
+    std::thread::sleep(10 * PATIENCE);
+}
+
+#[test]
+fn nothing_survives_a_kill_of_the_program_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("held");
+    let mut program = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "hold_two_servers", "--ignored"])
+        .env(HELD, &file)
+        .env("TMPDIR", folder.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let held = || std::fs::read_to_string(&file).unwrap_or_default();
+    wait_until("both servers are held", || held().ends_with("end\n"));
+    let held = held();
+    let paths: Vec<&str> = held.lines().filter(|line| line.starts_with('/')).collect();
+    assert!(paths.len() >= 6, "{held}");
+    let there = |path: &&&str| match path.strip_prefix("/proc/") {
+        Some(pid) => runs(pid.parse().unwrap()),
+        None => std::path::Path::new(path).exists(),
+    };
+    assert!(paths.iter().all(|path| there(&path)), "{held}");
+    program.kill().unwrap();
+    program.wait().unwrap();
+    wait_until("all is gone", || !paths.iter().any(|path| there(&path)));
+}

@@ -1,0 +1,254 @@
+//! The configurations of the hot-dog experiment with the real programs. A program that is not
+//! installed is said and passed over, but not where `CI=true`: there it fails.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+#![allow(
+    clippy::print_stdout,
+    reason = "the output says which program was tested"
+)]
+
+mod support;
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+
+use bakeoff_plan::{ConfigSource, Workload};
+use bakeoff_stage::{Cause, Running, Surroundings, find_program};
+use rustix::process::Signal;
+use support::{PATIENCE, Theatre, contender, kill, runs, served, wait_until, workload};
+
+/// 31 bytes, as the upstream of the experiment answered.
+const ORIGIN_BODY: &str = "thirty-one bytes from upstream\n";
+
+fn is_installed(theatre: &Theatre, name: &str) -> bool {
+    let server = theatre.stage.servers().find(name).unwrap();
+    match find_program(&server, None, None) {
+        Ok(program) => {
+            println!("{name} {} at {}", program.version, program.path.display());
+            true
+        }
+        Err(error) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
+            println!("PASSED OVER: {error}");
+            false
+        }
+    }
+}
+
+/// Answers on a thread until the test ends.
+fn origin() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request);
+            let length = ORIGIN_BODY.len();
+            let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/plain";
+            let _ = write!(
+                stream,
+                "{head}\r\nContent-Length: {length}\r\n\r\n{ORIGIN_BODY}"
+            );
+        }
+    });
+    address
+}
+
+fn hot_dog_workloads() -> [Workload; 4] {
+    let file = |name: &str, path: &str, bytes: usize| {
+        let body = "0123456789abcdef\n".repeat(bytes / 17 + 1)[..bytes].to_owned();
+        let mut workload = workload(name, &format!("/{path}"), &body);
+        workload.files = vec![served(path, &body), served("deeper/still.txt", "here")];
+        workload
+    };
+    let mut proxy = workload("proxy", "/", ORIGIN_BODY);
+    proxy.proxied = true;
+    [
+        workload("synthetic", "/", "Hello, world!"),
+        file("html-small", "index.html", 4500),
+        file("html-large", "jquery-3.6.1.js", 289_812),
+        proxy,
+    ]
+}
+
+fn all_four(server: &str, variant: &str) {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, server) {
+        return;
+    }
+    let contender = contender(server, ConfigSource::Variant(variant.to_owned()));
+    let surroundings = Surroundings {
+        origin: Some(origin()),
+        ..theatre.surroundings()
+    };
+    for workload in hot_dog_workloads() {
+        let prepared = theatre
+            .stage
+            .prepare(&contender, &workload, &surroundings)
+            .unwrap();
+        prepared.check_config().unwrap();
+        let mut running = prepared.start(PATIENCE).unwrap();
+        let answer = running.fetch(&workload, "before").unwrap();
+        assert!(answer.right, "{server} {variant} {}", workload.name);
+        assert_eq!(running.died(), None);
+        let pids = running.pids();
+        let stopped = running.stop().unwrap();
+        assert!(stopped.graceful, "{stopped:?}");
+        assert_eq!(stopped.status.as_deref(), Some("exit code 0"));
+        assert!(!pids.into_iter().any(runs));
+    }
+}
+
+#[test]
+fn nginx_default_serves_all_four() {
+    all_four("nginx", "default");
+}
+
+#[test]
+fn nginx_optimized_serves_all_four() {
+    all_four("nginx", "optimized");
+}
+
+#[test]
+fn caddy_default_serves_all_four() {
+    all_four("caddy", "default");
+}
+
+#[test]
+fn nginx_default_has_one_worker_and_optimized_more_and_both_can_be_extended() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "nginx") {
+        return;
+    }
+    let [synthetic, ..] = hot_dog_workloads();
+    let processes = |variant: &str| {
+        let contender = contender("nginx", ConfigSource::Variant(variant.to_owned()));
+        let prepared = theatre
+            .stage
+            .prepare(&contender, &synthetic, &theatre.surroundings());
+        let running = prepared.unwrap().start(PATIENCE).unwrap();
+        let processes = running.pids().len();
+        running.stop().unwrap();
+        processes
+    };
+    assert_eq!(processes("default"), 2, "a master and one worker");
+    let online = std::thread::available_parallelism().unwrap().get();
+    assert!(
+        processes("optimized") > online,
+        "a master and a worker for each processor"
+    );
+
+    let mut extended = contender("nginx", ConfigSource::Variant("default".to_owned()));
+    extended.overlays = vec![("events".to_owned(), "worker_connections 64;".to_owned())];
+    let prepared = theatre
+        .stage
+        .prepare(&extended, &synthetic, &theatre.surroundings())
+        .unwrap();
+    prepared.check_config().unwrap();
+    assert!(
+        std::fs::read_to_string(prepared.config())
+            .unwrap()
+            .contains("worker_connections 64;")
+    );
+}
+
+fn own_nginx(theatre: &Theatre, text: &str) -> Option<Running> {
+    let path: PathBuf = theatre.folder.path().join("own.conf");
+    std::fs::write(&path, text).unwrap();
+    let contender = contender("nginx", ConfigSource::File(path));
+    let [synthetic, ..] = hot_dog_workloads();
+    let prepared = theatre
+        .stage
+        .prepare(&contender, &synthetic, &theatre.surroundings())
+        .unwrap();
+    prepared.check_config().unwrap();
+    Some(prepared.start(PATIENCE).unwrap())
+}
+
+#[test]
+fn nginx_with_a_file_of_the_users_own_even_as_a_daemon() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "nginx") {
+        return;
+    }
+    let probe = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = probe.local_addr().unwrap().port();
+    drop(probe);
+    let server = format!(
+        "events {{}}\nhttp {{ access_log off; include more.conf; server {{\n\
+         listen 127.0.0.1:{port}; return 200 \"Hello, world!\"; }} }}\n"
+    );
+    std::fs::write(
+        theatre.folder.path().join("more.conf"),
+        "server_tokens off;\n",
+    )
+    .unwrap();
+    for first in ["", "daemon on;\n"] {
+        let mut running = own_nginx(&theatre, &format!("{first}{server}")).unwrap();
+        assert_eq!(running.address().port(), port);
+        assert_eq!(running.facts().server_header.as_deref(), Some("nginx"));
+        assert_eq!(running.died(), None);
+        let pids = running.pids();
+        assert!(pids.len() >= 2);
+        assert!(running.stop().unwrap().graceful);
+        assert!(!pids.into_iter().any(runs));
+    }
+}
+
+#[test]
+fn nginx_workers_do_not_survive_their_master() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "nginx") {
+        return;
+    }
+    let [synthetic, ..] = hot_dog_workloads();
+    let contender = contender("nginx", ConfigSource::Variant("default".to_owned()));
+    let prepared = theatre
+        .stage
+        .prepare(&contender, &synthetic, &theatre.surroundings())
+        .unwrap();
+    let mut running = prepared.start(PATIENCE).unwrap();
+    let pids = running.pids();
+    kill(running.tree().main_pid, Signal::KILL);
+    wait_until("the death is known", || running.died().is_some());
+    drop(running);
+    assert!(!pids.into_iter().any(runs));
+}
+
+#[test]
+fn rejected_configurations_show_the_servers_own_words() {
+    let theatre = Theatre::new();
+    let [synthetic, ..] = hot_dog_workloads();
+    for (server, text, expected) in [
+        (
+            "nginx",
+            "events {}\nhttp { sendfiel on; }\n",
+            "unknown directive \"sendfiel\"",
+        ),
+        (
+            "caddy",
+            ":{{ port }} {\n\tresopnd \"x\"\n}\n",
+            "unrecognized directive: resopnd",
+        ),
+    ] {
+        if !is_installed(&theatre, server) {
+            continue;
+        }
+        let path = theatre.folder.path().join("own.conf");
+        std::fs::write(&path, text).unwrap();
+        let contender = contender(server, ConfigSource::File(path));
+        let prepared = theatre
+            .stage
+            .prepare(&contender, &synthetic, &theatre.surroundings());
+        let error = prepared.unwrap().check_config().unwrap_err();
+        assert!(
+            matches!(*error.cause, Cause::ConfigRejected { .. }),
+            "{error}"
+        );
+        assert!(
+            error.words.as_ref().unwrap().contains(expected),
+            "{error:?}"
+        );
+    }
+}

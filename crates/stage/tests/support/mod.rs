@@ -1,0 +1,194 @@
+//! What the tests with real processes share: a stage in a folder of its own, and servers that are
+//! scripts, each a folder as a user would add it.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use bakeoff_plan::{ConfigSource, Contender, Content, ServedFile, ServerChoice, Workload};
+use bakeoff_stage::{
+    Prepared, Running, Servers, Stage, StageError, StageOptions, Surroundings, keeper,
+};
+
+/// Longer than any machine needs; a test that waits this long has failed.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server of a few lines that answers every request with `hello`.
+pub(crate) const SERVE: &str = r#"
+import os, signal, socket, sys, time
+
+def serve(port, body=b"hello", name="script"):
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(64)
+    while True:
+        connection, _ = listener.accept()
+        connection.recv(65536)
+        head = "HTTP/1.1 200 OK\r\nServer: %s\r\nContent-Length: %d\r\n\r\n" % (name, len(body))
+        connection.sendall(head.encode() + body)
+        connection.close()
+"#;
+
+pub(crate) struct Theatre {
+    pub(crate) stage: Stage,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+impl Theatre {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let servers = Servers::new(Some(folder.path().join("servers")));
+        let keeper = vec![keeper_program().display().to_string()];
+        let run_folder = folder.path().join("run");
+        let stage = Stage::new(StageOptions {
+            run_folder,
+            keeper,
+            servers,
+        })
+        .unwrap();
+        Self { stage, folder }
+    }
+
+    /// Adds a server named `script` whose configuration is a Python program.
+    pub(crate) fn script(&self, body: &str) -> Contender {
+        let server = self.folder.path().join("servers/script");
+        std::fs::create_dir_all(&server).unwrap();
+        std::fs::write(server.join("server.toml"), SCRIPT_SERVER).unwrap();
+        std::fs::write(server.join("main.py"), format!("{SERVE}\n{body}\n")).unwrap();
+        contender("script", ConfigSource::Variant("default".to_owned()))
+    }
+
+    /// A contender whose configuration is the user's own file.
+    pub(crate) fn own_file(&self, body: &str) -> Contender {
+        self.script("");
+        let path = self.folder.path().join("own.py");
+        std::fs::write(&path, format!("{SERVE}\n{body}\n")).unwrap();
+        contender("script", ConfigSource::File(path))
+    }
+
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        let log_folder = self.folder.path().join("logs/trial");
+        Surroundings {
+            origin: None,
+            cpus: Vec::new(),
+            log_folder,
+        }
+    }
+
+    pub(crate) fn prepare(&self, contender: &Contender) -> Result<Prepared, StageError> {
+        self.stage
+            .prepare(contender, &hello(), &self.surroundings())
+    }
+
+    pub(crate) fn start(
+        &self,
+        contender: &Contender,
+        within: Duration,
+    ) -> Result<Running, StageError> {
+        self.prepare(contender)?.start(within)
+    }
+}
+
+const SCRIPT_SERVER: &str = r#"
+title = "Script"
+programs = ["python3"]
+identity = "^script$"
+config = "main.py"
+install = ["apt-get install python3"]
+[version]
+command = ["{{ binary }}", "--version"]
+pattern = 'Python ([0-9.]+)'
+[check]
+command = ["{{ binary }}", "-m", "py_compile", "{{ config }}"]
+[start]
+command = ["{{ binary }}", "-u", "{{ config }}"]
+[stop]
+signal = "TERM"
+grace_ms = 1000
+[variables]
+extra = ""
+[templates.default]
+hello = "main.py"
+[[unsupported]]
+variant = "lazy"
+reason = "a script is never lazy"
+"#;
+
+pub(crate) fn contender(server: &str, config: ConfigSource) -> Contender {
+    let server = ServerChoice::Program {
+        server: server.to_owned(),
+        version: None,
+        binary: None,
+        config,
+    };
+    Contender {
+        name: "contender".to_owned(),
+        server,
+        overlays: Vec::new(),
+    }
+}
+
+pub(crate) fn workload(name: &str, path: &str, body: &str) -> Workload {
+    Workload {
+        name: name.to_owned(),
+        description: String::new(),
+        method: "GET".to_owned(),
+        path: path.to_owned(),
+        headers: vec![("X-Hotdogs".to_owned(), "aplenty".to_owned())],
+        expect_status: 200,
+        expect_body: Content::Text(body.to_owned()),
+        files: Vec::new(),
+        proxied: false,
+    }
+}
+
+pub(crate) fn hello() -> Workload {
+    workload("hello", "/", "hello")
+}
+
+pub(crate) fn served(path: &str, body: &str) -> ServedFile {
+    ServedFile {
+        path: path.to_owned(),
+        content: Content::Text(body.to_owned()),
+    }
+}
+
+/// The example that is nothing but the keeper. `cargo test` builds it beside the tests.
+pub(crate) fn keeper_program() -> PathBuf {
+    // Naming the function here makes a renamed keeper a compile error and not a missing file.
+    let _: fn(std::vec::IntoIter<String>) -> i32 = keeper::main;
+    let tests = std::env::current_exe().unwrap();
+    let path = tests
+        .parent()
+        .unwrap()
+        .parent()
+        .unwrap()
+        .join("examples/keeper");
+    assert!(
+        path.exists(),
+        "build it first: cargo build -p bakeoff-stage --examples"
+    );
+    path
+}
+
+/// Whether a process is there and not merely waiting to be collected.
+pub(crate) fn runs(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+pub(crate) fn kill(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
