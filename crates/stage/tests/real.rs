@@ -45,7 +45,7 @@ fn origin() -> SocketAddr {
             let mut request = [0; 4096];
             let _ = stream.read(&mut request);
             let length = ORIGIN_BODY.len();
-            let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/plain";
+            let head = "HTTP/1.1 200 OK\r\nServer: upstream\r\nConnection: close";
             let _ = write!(
                 stream,
                 "{head}\r\nContent-Length: {length}\r\n\r\n{ORIGIN_BODY}"
