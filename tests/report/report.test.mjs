@@ -1,0 +1,130 @@
+// The report as a reader meets it: opened from a file, in a browser without a network.
+// Run with REPORT=path/to/report.html, made by the example `synthetic_report`.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { launch, open, reportAddress } from "./browser.mjs";
+
+const HOSTILE = "<script>alert(1)</script>";
+
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+});
+
+const LATENCY = 'figure[data-chart="Latency"]';
+
+/** Bars and lines of a colour in a chart. */
+async function shapesOf(page, chart, contender) {
+  const colour = await page.$eval(
+    `.legend [data-series="${contender}"] .swatch`,
+    (swatch) => getComputedStyle(swatch).backgroundColor,
+  );
+  return page.$$eval(
+    `${chart} svg path`,
+    (paths, wanted) =>
+      paths.filter((path) => [getComputedStyle(path).fill, getComputedStyle(path).stroke].includes(wanted)).length,
+    colour,
+  );
+}
+
+test("the report loads from a file without errors, and asks for nothing else", async () => {
+  const { context, page, seen } = await open(browser);
+  await page.click('[aria-label="Load"] button:nth-of-type(2)');
+  await page.click(".trials > details > summary");
+  await page.waitForTimeout(200);
+  assert.deepEqual(seen.requests, [reportAddress()]);
+  assert.deepEqual(seen.errors, []);
+  assert.deepEqual(seen.console, []);
+  const policy = await page.getAttribute('meta[http-equiv="Content-Security-Policy"]', "content");
+  assert.match(policy, /default-src 'none'/);
+  assert.doesNotMatch(policy.match(/script-src[^;]*/)[0], /unsafe/);
+  await context.close();
+});
+
+test("the policy stops a script that got into the page, and its request", async () => {
+  const { context, page, seen } = await open(browser);
+  await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.intruder = true";
+    document.body.append(script);
+    const image = document.createElement("img");
+    image.src = "http://127.0.0.1:9/pixel.png";
+    document.body.append(image);
+  });
+  await page.waitForTimeout(100);
+  assert.equal(await page.evaluate(() => window.intruder), undefined);
+  assert.ok(seen.console.some((line) => line.includes("Content Security Policy")));
+  await context.close();
+});
+
+test("a click in the legend hides that series in every chart, another shows it", async () => {
+  const { context, page } = await open(browser);
+  const button = page.locator('.legend [data-series="caddy-default"]');
+  const before = await shapesOf(page, LATENCY, "caddy-default");
+  assert.ok(before >= 7, `a bar for each statistic, not ${before}`);
+  await button.click();
+  assert.equal(await button.getAttribute("aria-pressed"), "false");
+  assert.equal(await shapesOf(page, LATENCY, "caddy-default"), 0);
+  for (const series of await page.$$eval("figure.chart", (all) => all.map((one) => one.dataset.series))) {
+    assert.doesNotMatch(series, /caddy-default/);
+    assert.match(series, /nginx-default/);
+  }
+  await button.click();
+  assert.equal(await shapesOf(page, LATENCY, "caddy-default"), before);
+  await context.close();
+});
+
+test("a hostile Server header stays text", async () => {
+  const { context, page, seen } = await open(browser);
+  const trial = page.locator('.trials > details[data-trial^="r1-caddy-default"]');
+  await trial.locator("> summary").click();
+  const header = trial.locator(".server-header");
+  assert.equal(await header.textContent(), HOSTILE);
+  assert.equal(await header.locator("*").count(), 0);
+  assert.deepEqual(seen.dialogs, []);
+  assert.equal(await page.locator("body script").count(), 2, "the record and the page's own");
+  await context.close();
+});
+
+test("dark follows the system, and the button changes it", async () => {
+  const ground = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await open(browser, { colorScheme: "light" });
+  const dark = await open(browser, { colorScheme: "dark" });
+  const [inLight, inDark] = [await ground(light.page), await ground(dark.page)];
+  assert.notEqual(inLight, inDark);
+  await light.page.click("#theme");
+  assert.equal(await ground(light.page), inDark);
+  await light.page.click("#theme");
+  assert.equal(await ground(light.page), inLight);
+  await light.context.close();
+  await dark.context.close();
+});
+
+test("tables have a row for each contender and reference, and say what is missing", async () => {
+  const { context, page } = await open(browser);
+  const rows = (selector) =>
+    page.$$eval(`${selector} tbody tr`, (all) => all.map((row) => row.dataset.contender));
+  const contenders = ["nginx-default", "nginx-optimized", "caddy-default"];
+  assert.deepEqual(await rows("#table"), [...contenders, "yardstick"]);
+  await page.click('[aria-label="Workload"] button:nth-of-type(2)');
+  assert.deepEqual(await rows("#table"), [...contenders, "origin", "yardstick"]);
+  assert.equal(await page.locator("#all-tables table").count(), 4);
+  await page.click('[aria-label="Load"] button:nth-of-type(2)');
+  const skipped = page.locator('#table tr[data-contender="caddy-default"]');
+  assert.equal(await skipped.locator(".verdict").getAttribute("data-verdict"), "skipped");
+  assert.match(await page.locator("#page").textContent(), /ulimit -n 65536/);
+  await context.close();
+});
+
+test("errors are shown by kind, and with a narrow screen nothing overflows the page", async () => {
+  const { context, page } = await open(browser, { viewport: { width: 390, height: 844 } });
+  await page.click('[aria-label="Load"] button:nth-of-type(2)');
+  assert.match(await page.locator("#table .remarks").textContent(), /330,\d{3} refused \(31\.00 %\)/);
+  const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  assert.ok(inner <= outer, `the page is ${inner} wide in a window of ${outer}`);
+  await context.close();
+});

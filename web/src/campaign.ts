@@ -1,0 +1,89 @@
+// The machine, what was asked, and what did not pass: the foot of the page.
+
+import { element, facts, section } from "./dom.ts";
+import { bytes, whole } from "./format.ts";
+import type { Report } from "./model.ts";
+import { named } from "./tables.ts";
+
+/** Notes behind the verdicts, by number. */
+export function notes(report: Report): HTMLElement | null {
+  const bad = report.notes.filter((note) => note.level !== "note" && note.level !== "passed");
+  if (bad.length === 0) return null;
+  const list = element("ol", { class: "notes" });
+  for (const note of bad) {
+    const cells = element("ul");
+    for (const cell of note.cells) {
+      const where = `${cell.contender}, ${cell.workload}, ${cell.load}: `;
+      cells.append(element("li", {}, element("b", {}, where), cell.text));
+    }
+    const title = element("b", { "data-level": note.level }, `[${note.number}] ${note.code}`);
+    list.append(element("li", { id: `note-${note.number}` }, title, ` ${note.rule}, ${note.level}`, cells));
+  }
+  return section("Notes", list);
+}
+
+/** Trials that have no result, with reason and mend. */
+export function lost(report: Report): HTMLElement | null {
+  if (report.lost.length === 0) return null;
+  const list = element("ul", { class: "notes" });
+  for (const one of report.lost) {
+    const where = `${one.contender}, ${one.workload}, ${one.load}, round ${one.rounds.join(", ")}: `;
+    const verdict = element("span", { class: "verdict", "data-verdict": one.verdict }, one.verdict);
+    const line = element("li", {}, element("b", {}, where), verdict, ` ${one.text}`);
+    if (one.words) line.append(element("pre", {}, one.words));
+    list.append(line);
+  }
+  return section("Trials without a result", list);
+}
+
+/** Pairs of contenders, round by round. */
+export function comparisons(report: Report): HTMLElement | null {
+  if (report.comparisons.length === 0) return null;
+  const list = element("ul", { class: "notes" });
+  for (const one of report.comparisons) {
+    const where = element("b", {}, `${one.workload}, ${one.load}: `);
+    list.append(element("li", { "data-conclusion": one.conclusion }, where, one.text));
+  }
+  const shown = report.comparisons.filter((one) => ["higher", "lower"].includes(one.conclusion)).length;
+  const label = `${whole(report.comparisons.length)} pairs compared, ${whole(shown)} differences shown`;
+  return section("Comparisons", element("details", {}, element("summary", {}, label), list));
+}
+
+/** The machine and the plan. */
+export function surroundings(report: Report): HTMLElement {
+  const { campaign } = report;
+  const machine = Object.entries(campaign.machine)
+    .filter(([name, value]) => value !== null && name !== "schema")
+    .map(([name, value]): [string, string] => [name.replaceAll("_", " "), words(name, value)]);
+  const contenders = element("ul", { class: "plain" });
+  for (const one of campaign.contenders) {
+    const version = one.server === null ? "not started" : `${one.server} ${one.versions.join(", ")}`;
+    contenders.append(element("li", {}, named(one.name, one.kind), ` ${version}`));
+  }
+  const workloads = campaign.workloads.map((one): [string, string] => [
+    one.name,
+    `${one.description} ${one.request}, expects ${one.expect_status} and ${bytes(one.body_bytes)}${one.proxied ? ", through an upstream" : ""}`,
+  ]);
+  const plan: [string, string][] = [
+    ["rounds", whole(campaign.rounds)],
+    ["seed", String(campaign.seed)],
+    ["rest", `${campaign.rest_s} s`],
+    ["trials", Object.entries(campaign.trials).map(([name, n]) => `${n} ${name}`).join(", ")],
+    ["loads", campaign.loads.map((one) => `${one.title} (${one.warmup_s} s warm-up, ${one.duration_s} s measured)`).join("; ")],
+  ];
+  return section(
+    "Machine and plan",
+    element(
+      "div",
+      { class: "columns" },
+      element("div", {}, element("h4", {}, "Machine"), facts(machine)),
+      element("div", {}, element("h4", {}, "Contenders"), contenders, element("h4", {}, "Workloads"), facts(workloads), element("h4", {}, "Plan"), facts(plan)),
+    ),
+  );
+}
+
+function words(name: string, value: unknown): string {
+  if (name === "memory_bytes" && typeof value === "number") return bytes(value);
+  if (name === "command" && Array.isArray(value)) return value.join(" ");
+  return Array.isArray(value) ? value.join(" to ") : String(value);
+}

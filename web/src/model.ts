@@ -1,0 +1,182 @@
+// The view model as the report writes it (`bakeoff.report/1`), as far as the page uses it.
+
+export interface Report {
+  schema: string;
+  campaign: Campaign;
+  summary: Sentence[];
+  notes: Note[];
+  cells: Cell[];
+  comparisons: Comparison[];
+  lost: Lost[];
+  trials: Trial[];
+  texts: string[];
+}
+
+export type Kind = "contender" | "yardstick" | "origin";
+export type VerdictName = "valid" | "suspect" | "invalid" | "unsupported" | "skipped" | "failed";
+export type Level = "passed" | "note" | "not-run" | "suspect" | "invalid";
+export type Tone = "good" | "note" | "warning" | "bad";
+
+export interface Campaign {
+  name: string;
+  description: string;
+  rounds: number;
+  seed: number;
+  rest_s: number;
+  interval: { kind: string; text: string };
+  machine: Record<string, unknown> & { host: string; kernel: string; cpus: number; started_at: string };
+  contenders: { name: string; kind: Kind; server: string | null; versions: string[] }[];
+  workloads: Workload[];
+  loads: Load[];
+  trials: Record<string, number>;
+}
+
+export interface Workload {
+  name: string;
+  description: string;
+  request: string;
+  headers: [string, string][];
+  expect_status: number;
+  body_bytes: number;
+  proxied: boolean;
+}
+
+export interface Load {
+  label: string;
+  title: string;
+  model: "closed" | "open";
+  clients: number;
+  rate_per_s: number | null;
+  warmup_s: number;
+  duration_s: number;
+}
+
+export interface Sentence {
+  tone: Tone;
+  text: string;
+  note: number | null;
+}
+
+export interface CellName {
+  contender: string;
+  workload: string;
+  load: string;
+}
+
+export interface Note {
+  number: number;
+  code: string;
+  rule: string;
+  level: Level;
+  cells: (CellName & { text: string })[];
+}
+
+export interface Estimate {
+  point: number;
+  low: number;
+  high: number;
+  n: number;
+  interval: string;
+}
+
+export interface Check {
+  code: string;
+  rule: string;
+  level: Level;
+  value: number | null;
+  limit: number | null;
+  text: string;
+}
+
+export interface Cell extends CellName {
+  kind: Kind;
+  rounds: number;
+  rounds_measured: number;
+  estimates: Record<string, Estimate | null>;
+  missing: Record<string, string>;
+  rate_is_lower_bound: boolean;
+  completed: number;
+  errors: number;
+  error_share: number | null;
+  outcomes: Record<string, number>;
+  status: Record<string, number>;
+  error_samples: Record<string, string>;
+  verdict: { verdict: VerdictName; checks: Check[] };
+  notes: number[];
+  bottleneck: { name: string; text: string; also: { name: string; text: string }[] } | null;
+}
+
+export interface Comparison {
+  workload: string;
+  load: string;
+  metric: string;
+  first: string;
+  second: string;
+  ratio: Estimate | null;
+  p_value: number | null;
+  conclusion: string;
+  text: string;
+}
+
+export interface Lost extends CellName {
+  rounds: number[];
+  verdict: VerdictName;
+  text: string;
+  words: string | null;
+}
+
+export interface Tree {
+  role: "server" | "origin" | "engine";
+  at_s: number[];
+  cores: number[];
+  rss_bytes: number[];
+}
+
+export interface Trial extends CellName {
+  id: string;
+  index: number;
+  round: number;
+  kind: Kind;
+  started_at: string;
+  end: { kind: string } & Record<string, unknown>;
+  verdict: VerdictName;
+  checks: Check[];
+  passed: string[];
+  values: Record<string, number>;
+  server: Server | null;
+  pinned: { server: number[]; engine: number[]; origin: number[] };
+  measured_s: number | null;
+  requests: Record<string, number | null> | null;
+  outcomes: Record<string, number>;
+  status: Record<string, number>;
+  error_samples: Record<string, string>;
+  bytes: Record<string, number> | null;
+  connections: Record<string, number> | null;
+  negotiated: Record<string, string | null> | null;
+  engine: { cpu_user_s: number; cpu_system_s: number; rss_bytes_max: number; busy_share: number[] } | null;
+  origin: Record<string, number> | null;
+  answers: { when: string; status: number; body_bytes: number; right: boolean; headers: [string, string][] }[];
+  steps: { step: string; took_s: number }[];
+  processes: { trees: Tree[] };
+  throughput: { at_s: number[]; ok_per_s: number[]; errors_per_s: number[] };
+  curve: { one_in: number[]; latency_ns: number[] };
+}
+
+export interface Server {
+  server: string;
+  version: string;
+  binary: string;
+  binary_sha256: string;
+  command: string[];
+  configs: { path: string; text: number }[];
+  address: string;
+  server_header: string | null;
+  stopped: { graceful: boolean; took_s: number; status: string | null } | null;
+}
+
+/** Reads the record out of the page; null when the page carries none. */
+export function readReport(): Report | null {
+  const text = document.getElementById("record")?.textContent ?? "null";
+  const report = JSON.parse(text) as Report | null;
+  return report?.schema === "bakeoff.report/1" ? report : null;
+}
