@@ -13,6 +13,18 @@ impl Random {
         Self(seed)
     }
 
+    /// A generator that depends on `seed` and `label`, so that parts of one plan do not share
+    /// their numbers, and taking one part out of a plan leaves the others as they were.
+    pub fn labelled(seed: u64, label: &str) -> Self {
+        // FNV-1a, then one step of the generator so that similar labels give unrelated numbers.
+        let hash = label
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+            });
+        Self(seed ^ Self(hash).bits())
+    }
+
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -31,6 +43,13 @@ impl Random {
     /// A number above 0 and up to 1.
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Shuffles `items`: each order equally likely (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
     }
 }
 
@@ -52,5 +71,21 @@ mod tests {
         assert!((0..1000).all(|_| random.below(3) < 3));
         assert!((0..1000).all(|_| (0.0..=1.0).contains(&random.unit())));
         assert_eq!(random.below(0), 0);
+    }
+    #[test]
+    fn labels_part_the_numbers() {
+        let first = |seed, label| Random::labelled(seed, label).bits();
+        assert_eq!(first(1, "a"), first(1, "a"));
+        assert_ne!(first(1, "a"), first(1, "b"));
+        assert_ne!(first(1, "a"), first(2, "a"));
+    }
+
+    #[test]
+    fn a_shuffle_keeps_all_items() {
+        let mut items: Vec<u32> = (0..50).collect();
+        Random::new(7).shuffle(&mut items);
+        assert!(!items.is_sorted());
+        items.sort_unstable();
+        assert!(items.into_iter().eq(0..50));
     }
 }
