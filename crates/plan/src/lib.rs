@@ -1,11 +1,43 @@
 //! What to run: contenders, workloads and loads become trials in an order.
 //!
+//! ```text
+//! plan.toml ──► file ──► check ──► resolve ──► Plan ──► order ──► [Trial]
+//!                          workloads ──┘         │ with(Overrides)
+//!                                                └──► write ──► plan.toml, nothing left open
+//! ```
+//!
 //! A pure crate: it reads no file and no clock; text goes in and ready values come out.
 
 mod model;
+
+mod check;
+mod duration;
+mod error;
+mod file;
+mod nearest;
+mod resolve;
+mod rules;
+mod source;
+mod workload;
+
+mod overrides;
+mod write;
+
+pub mod content;
+mod library;
+mod order;
 mod random;
 mod schedule;
 
+pub use duration::{DurationError, format_duration, parse_duration};
+pub use error::{Place, PlanError};
+pub use file::{plan_schema, workload_schema};
+pub use library::{Builtin, builtin_plan, builtin_plans, builtin_workloads};
 pub use model::*;
+pub use nearest::nearest;
+pub use order::{TRIAL_OVERHEAD, expected_duration, trials};
+pub use overrides::Overrides;
 pub use random::Random;
+pub use resolve::{Library, RESERVED, parse};
 pub use schedule::Schedule;
+pub use workload::parse_workload;

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What to run: contenders times workloads times loads, several rounds of it.
@@ -153,7 +154,7 @@ pub enum Content {
 }
 
 /// What generated content looks like; matters where a server compresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContentKind {
     /// Markup with words.
@@ -198,7 +199,7 @@ pub enum LoadModel {
 }
 
 /// Gaps between the requests of an open loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrival {
     /// All gaps equal.
@@ -219,10 +220,18 @@ impl Load {
     pub fn label(&self) -> String {
         match &self.model {
             LoadModel::Closed { clients } => format!("c{clients}"),
-            LoadModel::Open { rate_per_s, clients, arrival: Arrival::Constant } => {
+            LoadModel::Open {
+                rate_per_s,
+                clients,
+                arrival: Arrival::Constant,
+            } => {
                 format!("r{rate_per_s}-c{clients}")
             }
-            LoadModel::Open { rate_per_s, clients, arrival: Arrival::Poisson } => {
+            LoadModel::Open {
+                rate_per_s,
+                clients,
+                arrival: Arrival::Poisson,
+            } => {
                 format!("r{rate_per_s}p-c{clients}")
             }
         }

@@ -1,0 +1,43 @@
+//! Lists the files of `plans/` and `workloads/` as constants for `library.rs`.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a build script reads the files that it lists"
+)]
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?)
+        .join("../..")
+        .canonicalize()?;
+    let mut code = String::new();
+    for (constant, folder) in [("PLANS", "plans"), ("WORKLOADS", "workloads")] {
+        let folder = root.join(folder);
+        // A folder stands for what is in it: added and removed files count too.
+        println!("cargo::rerun-if-changed={}", folder.display());
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(&folder)? {
+            paths.push(entry?.path());
+        }
+        paths.retain(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        });
+        paths.sort();
+        writeln!(code, "static {constant}: &[(&str, &str)] = &[")?;
+        for path in paths {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let path = path
+                .to_str()
+                .ok_or("the path of the source tree is not UTF-8")?;
+            writeln!(code, "    ({name:?}, include_str!({path:?})),")?;
+        }
+        writeln!(code, "];")?;
+    }
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("builtin.rs"), code)?;
+    Ok(())
+}

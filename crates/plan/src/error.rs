@@ -1,0 +1,177 @@
+//! Why a plan or workload is refused: where, what was expected, what to do about it.
+//!
+//! Every message opens with its place, so an editor can jump there. The place is boxed to keep
+//! an error small beside what is returned when all is well.
+
+use std::fmt;
+
+/// Where in which text something is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file, or the flag that overrides it, such as `--clients`.
+    pub source: String,
+    /// Line and column, both from 1, the column in characters; `None` for a flag.
+    pub position: Option<(usize, usize)>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.position {
+            Some((line, column)) => write!(out, "{}:{line}:{column}", self.source),
+            None => out.write_str(&self.source),
+        }
+    }
+}
+
+/// Why a plan or workload is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The text is not TOML.
+    #[error("{place}: not TOML: {problem}")]
+    Syntax {
+        /// Where reading stopped.
+        place: Box<Place>,
+        /// What the reader stumbled over.
+        problem: String,
+    },
+    /// A value that its key cannot take, in the words of the key's own reader.
+    #[error("{place}: {problem}")]
+    Unreadable {
+        /// Where the value stands.
+        place: Box<Place>,
+        /// What is wrong and what to write.
+        problem: String,
+    },
+    /// A key that nothing reads.
+    #[error(
+        "{place}: unknown key `{key}`{}; {}",
+        in_table(.table),
+        meant(.nearest.as_deref(), .known)
+    )]
+    UnknownKey {
+        /// Where the key stands.
+        place: Box<Place>,
+        /// The key.
+        key: String,
+        /// The table that it stands in; empty at the top.
+        table: String,
+        /// The key that was probably meant.
+        nearest: Option<String>,
+        /// Every key that may stand there.
+        known: Vec<String>,
+    },
+    /// A key that must be there and is not.
+    #[error("{place}: `{key}` is missing{}: write {mend}", in_table(.table))]
+    MissingKey {
+        /// The table that lacks it.
+        place: Box<Place>,
+        /// The key.
+        key: String,
+        /// The table's name; empty at the top.
+        table: String,
+        /// What to write, such as `name = "quick"`.
+        mend: String,
+    },
+    /// A value of another type than its key takes.
+    #[error("{place}: `{key}` must be {expected}, not {found}{}", write_it(.mend))]
+    WrongType {
+        /// Where the value stands.
+        place: Box<Place>,
+        /// The key.
+        key: String,
+        /// What it takes.
+        expected: String,
+        /// What stands there.
+        found: String,
+        /// What to write; empty where no example helps.
+        mend: String,
+    },
+    /// A value of the right type that cannot be.
+    #[error("{place}: {problem}; {mend}")]
+    BadValue {
+        /// Where the value stands.
+        place: Box<Place>,
+        /// What is wrong with it.
+        problem: String,
+        /// What to write instead.
+        mend: String,
+    },
+    /// A name that nothing has: a workload, a contender, a choice.
+    #[error("{place}: no {what} is called `{name}`; {}", meant(.nearest.as_deref(), .known))]
+    UnknownName {
+        /// Where the name stands.
+        place: Box<Place>,
+        /// What kind of thing was looked for, such as `workload`.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The name that was probably meant.
+        nearest: Option<String>,
+        /// Every name known.
+        known: Vec<String>,
+    },
+    /// Two things of one name, where results could not be told apart.
+    #[error("{place}: {what} `{name}` appears twice; {mend}")]
+    Duplicate {
+        /// Where the second one stands.
+        place: Box<Place>,
+        /// What kind of thing it is.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// How to tell them apart.
+        mend: String,
+    },
+    /// Keys that contradict each other.
+    #[error("{place}: {problem}; {mend}")]
+    Conflict {
+        /// Where the key stands that should go.
+        place: Box<Place>,
+        /// Which keys, and why.
+        problem: String,
+        /// What to do.
+        mend: String,
+    },
+}
+
+impl PlanError {
+    /// Where it is wrong.
+    pub fn place(&self) -> &Place {
+        match self {
+            Self::Syntax { place, .. }
+            | Self::Unreadable { place, .. }
+            | Self::UnknownKey { place, .. }
+            | Self::MissingKey { place, .. }
+            | Self::WrongType { place, .. }
+            | Self::BadValue { place, .. }
+            | Self::UnknownName { place, .. }
+            | Self::Duplicate { place, .. }
+            | Self::Conflict { place, .. } => place,
+        }
+    }
+}
+
+fn in_table(table: &str) -> String {
+    if table.is_empty() {
+        String::new()
+    } else {
+        format!(" in `{table}`")
+    }
+}
+
+fn write_it(mend: &str) -> String {
+    if mend.is_empty() {
+        String::new()
+    } else {
+        format!(": write it as {mend}")
+    }
+}
+
+/// What was probably meant, or else everything that could have been.
+pub(crate) fn meant(nearest: Option<&str>, known: &[String]) -> String {
+    match nearest {
+        Some(name) => format!("did you mean `{name}`?"),
+        None if known.is_empty() => "none is known here".to_owned(),
+        None => format!("known are {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,464 @@
+//! Plans and workloads as they are written in TOML, and the JSON Schemas that editors take.
+//!
+//! The types say what may be written and nothing more: names are not looked up and keys are
+//! not weighed against each other here; `resolve` does that. Ranges and examples stand in the
+//! schema attributes once, and both editors and [`crate::check`] take them from there.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::duration::{format_duration, parse_duration};
+use crate::model::{Arrival, ContentKind, Cpus};
+
+/// The JSON Schema of a plan file, as indented text.
+pub fn plan_schema() -> String {
+    format!("{:#}\n", plan_schema_value())
+}
+
+/// The JSON Schema of a workload file, as indented text.
+pub fn workload_schema() -> String {
+    format!("{:#}\n", workload_schema_value())
+}
+
+/// The same as a value, made once.
+pub(crate) fn plan_schema_value() -> &'static serde_json::Value {
+    static SCHEMA: OnceLock<serde_json::Value> = OnceLock::new();
+    SCHEMA.get_or_init(|| schemars::schema_for!(PlanFile).to_value())
+}
+
+/// The same as a value, made once.
+pub(crate) fn workload_schema_value() -> &'static serde_json::Value {
+    static SCHEMA: OnceLock<serde_json::Value> = OnceLock::new();
+    SCHEMA.get_or_init(|| schemars::schema_for!(WorkloadFile).to_value())
+}
+
+/// A plan: what is compared, what is asked, how hard, how often.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "bakeoff plan")]
+pub(crate) struct PlanFile {
+    /// Name shown in titles and used for the default result folder.
+    #[schemars(extend("examples" = ["quick"]))]
+    pub(crate) name: String,
+    /// One or two sentences for the reader of a report.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["Two servers on small files."]))]
+    pub(crate) description: String,
+    /// How often each trial is repeated with a fresh server.
+    #[serde(default = "default_rounds")]
+    #[schemars(range(min = 1, max = 1000), extend("examples" = [3]))]
+    pub(crate) rounds: u32,
+    /// Seed of the order of trials and of every open-loop schedule.
+    #[serde(default = "default_seed")]
+    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_i64), extend("examples" = [1]))]
+    pub(crate) seed: u64,
+    /// Pause between the end of one trial and the start of the next.
+    #[serde(default = "default_rest")]
+    pub(crate) rest: DurationText,
+    /// Names of workloads: of files in `workloads/` or of `[[workload]]` tables in this plan.
+    /// Without it, every `[[workload]]` of this plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1), extend("examples" = [["synthetic"]]))]
+    pub(crate) workloads: Option<Vec<String>>,
+    /// Processors given to each role.
+    #[serde(default)]
+    pub(crate) pinning: PinningTable,
+    /// The built-in servers measured beside the contenders.
+    #[serde(default)]
+    pub(crate) references: ReferencesTable,
+    /// What is compared.
+    #[schemars(length(min = 1))]
+    pub(crate) contender: Vec<ContenderTable>,
+    /// How hard it is asked.
+    #[schemars(length(min = 1))]
+    pub(crate) load: Vec<LoadTable>,
+    /// Workloads of this plan's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) workload: Vec<WorkloadFile>,
+}
+
+/// Processors given to each role.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PinningTable {
+    /// The server under test.
+    #[serde(default)]
+    pub(crate) server: CpusText,
+    /// The load engine.
+    #[serde(default)]
+    pub(crate) engine: CpusText,
+    /// The upstream behind a proxy.
+    #[serde(default)]
+    pub(crate) origin: CpusText,
+}
+
+/// The built-in servers measured beside the contenders.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReferencesTable {
+    /// The null server, for every workload: the fastest answer that this machine can give.
+    #[serde(default = "yes")]
+    #[schemars(extend("examples" = [true]))]
+    pub(crate) yardstick: bool,
+    /// The upstream asked directly, for every workload that is proxied.
+    #[serde(default = "yes")]
+    #[schemars(extend("examples" = [true]))]
+    pub(crate) origin: bool,
+    /// Measured time of a reference trial; without it, the load's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) duration: Option<DurationText>,
+}
+
+/// What is compared: a server, a version or build of it, and one configuration.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ContenderTable {
+    /// Unique in the plan.
+    #[schemars(extend("examples" = ["nginx-default"]))]
+    pub(crate) name: String,
+    /// Folder in `servers/` that says how this program is run.
+    #[schemars(extend("examples" = ["nginx"]))]
+    pub(crate) server: String,
+    /// Version that must be found, by dotted part: `1.22` accepts `1.22.1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["1.22"]))]
+    pub(crate) version: Option<String>,
+    /// Program to run instead of the one on the search path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["/opt/nginx/sbin/nginx"]))]
+    pub(crate) binary: Option<String>,
+    /// A variant of the server's templates, or a file of your own: what has a slash or a dot
+    /// in it is a file, relative to the plan's folder.
+    #[serde(default = "default_config")]
+    #[schemars(extend("examples" = ["default"]))]
+    pub(crate) config: String,
+    /// Values for the template's variables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) overlay: BTreeMap<String, String>,
+}
+
+/// How hard a server is asked: a closed loop of clients, or with `rate` an open loop.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LoadTable {
+    /// Connections; a list makes one load of each. An open loop spreads its requests over them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) clients: Option<ClientsText>,
+    /// Requests per second over all connections, sent whatever comes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.001, "maximum" = 10_000_000, "examples" = [500]))]
+    pub(crate) rate: Option<f64>,
+    /// Gaps between the requests of an open loop; without it, poisson.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["poisson"]))]
+    pub(crate) arrival: Option<Arrival>,
+    /// Measured time.
+    #[serde(default = "default_duration")]
+    pub(crate) duration: DurationText,
+    /// Time before measuring, under the same load.
+    #[serde(default = "default_warmup")]
+    pub(crate) warmup: DurationText,
+    /// A request older than this has failed.
+    #[serde(default = "default_timeout")]
+    pub(crate) timeout: DurationText,
+}
+
+/// What is asked of a server, and what a right answer is.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "bakeoff workload")]
+pub(crate) struct WorkloadFile {
+    /// Unique in the plan; in `workloads/`, the name of the file.
+    #[schemars(extend("examples" = ["html-small"]))]
+    pub(crate) name: String,
+    /// One sentence for the reader of a report.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["A small page from disk."]))]
+    pub(crate) description: String,
+    /// Request method.
+    #[serde(default = "default_method")]
+    #[schemars(extend("examples" = ["GET"]))]
+    pub(crate) method: String,
+    /// Request target.
+    #[serde(default = "default_path")]
+    #[schemars(extend("examples" = ["/index.html"]))]
+    pub(crate) path: String,
+    /// Request headers besides `Host`, each as `Name: value`.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["Accept: text/html"]]))]
+    pub(crate) headers: Vec<String>,
+    /// Whether the answer comes from the built-in upstream behind the server.
+    #[serde(default)]
+    #[schemars(extend("examples" = [true]))]
+    pub(crate) proxied: bool,
+    /// What a right answer is.
+    pub(crate) expect: ExpectTable,
+    /// Files that the server serves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) file: Vec<ServedFileTable>,
+}
+
+/// What a right answer is. Exactly one of `text`, `generated` and `file` says its body.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectTable {
+    /// Status.
+    #[serde(default = "default_status")]
+    #[schemars(range(min = 200, max = 599), extend("examples" = [200]))]
+    pub(crate) status: u16,
+    /// This body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["Hello, world!"]))]
+    pub(crate) text: Option<String>,
+    /// A generated body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) generated: Option<GeneratedTable>,
+    /// The content of this `[[file]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["index.html"]))]
+    pub(crate) file: Option<String>,
+}
+
+/// A file that the server serves. Exactly one of `text` and `generated` says what is in it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ServedFileTable {
+    /// Path below the document root, without a leading slash.
+    #[schemars(extend("examples" = ["index.html"]))]
+    pub(crate) path: String,
+    /// This content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["Hello, world!"]))]
+    pub(crate) text: Option<String>,
+    /// Generated content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) generated: Option<GeneratedTable>,
+}
+
+/// Content that bakeoff makes, the same on every machine.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GeneratedTable {
+    /// What it looks like; matters where a server compresses.
+    #[schemars(extend("examples" = ["html"]))]
+    pub(crate) kind: ContentKind,
+    /// Length in bytes.
+    #[schemars(range(min = 0, max = 67_108_864), extend("examples" = [4608]))]
+    pub(crate) bytes: u32,
+}
+
+/// A duration such as `5s`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DurationText(pub(crate) Duration);
+
+impl Serialize for DurationText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format_duration(self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for DurationText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        parse_duration(&text).map(Self).map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for DurationText {
+    fn schema_name() -> Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": r"^\s*([0-9]+(\.[0-9]+)?(h|m|s|ms|us|ns)\s*)+$",
+            "examples": ["5s"],
+        })
+    }
+}
+
+/// A number of clients, or a list of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ClientsText {
+    /// One load.
+    One(u32),
+    /// One load of each.
+    Each(Vec<u32>),
+}
+
+impl Serialize for ClientsText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::One(clients) => serializer.serialize_u32(*clients),
+            Self::Each(list) => list.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ClientsText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Expected;
+        impl<'de> Visitor<'de> for Expected {
+            type Value = ClientsText;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a number of clients or a list of them, such as [10, 200]")
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<ClientsText, E> {
+                u32::try_from(number)
+                    .map(ClientsText::One)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ClientsText, A::Error> {
+                let mut list = Vec::new();
+                while let Some(clients) = seq.next_element()? {
+                    list.push(clients);
+                }
+                Ok(ClientsText::Each(list))
+            }
+        }
+        deserializer.deserialize_any(Expected)
+    }
+}
+
+impl JsonSchema for ClientsText {
+    fn schema_name() -> Cow<'static, str> {
+        "Clients".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let number = json_schema!({ "type": "integer", "minimum": 1, "maximum": 10_000 });
+        json_schema!({
+            "anyOf": [number, { "type": "array", "items": number, "minItems": 1 }],
+            "examples": [[10, 200]],
+        })
+    }
+}
+
+/// `auto`, `any` or a list of processors.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CpusText(pub(crate) Cpus);
+
+impl Serialize for CpusText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Cpus::Auto => serializer.serialize_str("auto"),
+            Cpus::Any => serializer.serialize_str("any"),
+            Cpus::List(list) => list.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for CpusText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Expected;
+        impl<'de> Visitor<'de> for Expected {
+            type Value = Cpus;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("\"auto\", \"any\" or a list of processors, such as [0, 1]")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                match text {
+                    "auto" => Ok(Cpus::Auto),
+                    "any" => Ok(Cpus::Any),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut list = Vec::new();
+                while let Some(cpu) = seq.next_element()? {
+                    list.push(cpu);
+                }
+                Ok(Cpus::List(list))
+            }
+        }
+        deserializer.deserialize_any(Expected).map(Self)
+    }
+}
+
+impl JsonSchema for CpusText {
+    fn schema_name() -> Cow<'static, str> {
+        "Cpus".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "type": "string", "enum": ["auto", "any"] },
+                {
+                    "type": "array",
+                    "items": { "type": "integer", "minimum": 0, "maximum": 8191 },
+                    "minItems": 1,
+                },
+            ],
+            "examples": ["auto"],
+        })
+    }
+}
+
+impl Default for ReferencesTable {
+    fn default() -> Self {
+        Self {
+            yardstick: true,
+            origin: true,
+            duration: None,
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn default_rounds() -> u32 {
+    3
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+fn default_rest() -> DurationText {
+    DurationText(Duration::from_millis(200))
+}
+
+fn default_config() -> String {
+    "default".to_owned()
+}
+
+fn default_duration() -> DurationText {
+    DurationText(Duration::from_secs(10))
+}
+
+fn default_warmup() -> DurationText {
+    DurationText(Duration::from_secs(1))
+}
+
+fn default_timeout() -> DurationText {
+    DurationText(Duration::from_secs(10))
+}
+
+fn default_method() -> String {
+    "GET".to_owned()
+}
+
+fn default_path() -> String {
+    "/".to_owned()
+}
+
+fn default_status() -> u16 {
+    200
+}

@@ -1,0 +1,126 @@
+//! The plans and workloads that bakeoff brings along, put into the program when it is built.
+//!
+//! A file added to `plans/` or `workloads/` is in the next build without a line of Rust.
+
+use crate::resolve::Library;
+
+// `PLANS` and `WORKLOADS`: names with texts, sorted by name. Written by `build.rs`.
+include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
+
+/// The workloads in the program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Builtin;
+
+impl Library for Builtin {
+    fn workload(&self, name: &str) -> Option<String> {
+        find(WORKLOADS, name).map(str::to_owned)
+    }
+
+    fn workload_names(&self) -> Vec<String> {
+        WORKLOADS
+            .iter()
+            .map(|(name, _)| (*name).to_owned())
+            .collect()
+    }
+}
+
+/// The text of a plan in the program.
+pub fn builtin_plan(name: &str) -> Option<&'static str> {
+    find(PLANS, name)
+}
+
+/// Names and texts of all plans in the program, sorted by name.
+pub fn builtin_plans() -> impl ExactSizeIterator<Item = (&'static str, &'static str)> {
+    PLANS.iter().copied()
+}
+
+/// Names and texts of all workloads in the program, sorted by name.
+pub fn builtin_workloads() -> impl ExactSizeIterator<Item = (&'static str, &'static str)> {
+    WORKLOADS.iter().copied()
+}
+
+fn find(entries: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
+    entries
+        .iter()
+        .find(|(entry, _)| *entry == name)
+        .map(|(_, text)| *text)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::{Content, ContentKind, Plan, Workload, parse, parse_workload};
+
+    /// A plan of the program, as other modules' tests use it.
+    pub(crate) fn builtin(name: &str) -> Plan {
+        let text = builtin_plan(name).unwrap();
+        parse(
+            text,
+            &format!("plans/{name}.toml"),
+            Path::new("/plans"),
+            &Builtin,
+        )
+        .unwrap()
+    }
+
+    fn workload(name: &str) -> Workload {
+        parse_workload(&Builtin.workload(name).unwrap(), name).unwrap()
+    }
+
+    #[test]
+    fn every_file_reads_and_is_called_as_it_calls_itself() {
+        for (name, _) in builtin_plans() {
+            assert_eq!(builtin(name).name, name);
+        }
+        for (name, _) in builtin_workloads() {
+            let workload = workload(name);
+            assert_eq!(workload.name, name);
+            assert!(!workload.description.is_empty(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_experiment_has_its_sizes_and_header() {
+        assert_eq!(workload("synthetic").expected_body(), b"Hello, world!");
+        assert_eq!(workload("html-small").expected_body().len(), 4_608);
+        assert_eq!(workload("html-large").expected_body().len(), 289_812);
+        assert_eq!(workload("proxy").expected_body().len(), 31);
+        for name in ["synthetic", "html-small", "html-large", "proxy"] {
+            let workload = workload(name);
+            assert_eq!(
+                workload.headers,
+                [("X-Hotdogs".to_owned(), "aplenty".to_owned())]
+            );
+            assert_eq!(workload.proxied, name == "proxy");
+            assert_eq!(workload.expect_status, 200);
+        }
+        let large = &workload("html-large").files[0];
+        assert_eq!(large.path, "jquery-3.6.1.js");
+        let script = Content::Generated {
+            kind: ContentKind::Script,
+            bytes: 289_812,
+        };
+        assert_eq!(large.content, script);
+    }
+
+    #[test]
+    fn hotdog_is_the_whole_experiment() {
+        let plan = builtin("hotdog");
+        let clients: Vec<u32> = plan.loads.iter().map(crate::Load::clients).collect();
+        assert_eq!(clients, [10, 200, 500, 1_000, 10_000]);
+        assert!(plan.loads.iter().all(|load| load.duration_s == 30.0));
+        assert_eq!(plan.workloads.len(), 4);
+        let names: Vec<&str> = plan.contenders.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["nginx-default", "nginx-optimized", "caddy-default"]);
+        assert_eq!(
+            names,
+            builtin("quick")
+                .contenders
+                .iter()
+                .map(|it| &it.name)
+                .collect::<Vec<_>>()
+        );
+    }
+}

@@ -1,0 +1,376 @@
+//! What flags change in a plan before it runs.
+
+use std::time::Duration;
+
+use crate::error::{Place, PlanError};
+use crate::model::{Arrival, Load, LoadModel, Plan};
+use crate::nearest::nearest;
+use crate::order;
+use crate::rules;
+
+/// Changes to a plan; a default one changes nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// Only these contenders, in the plan's order; empty for all.
+    pub contenders: Vec<String>,
+    /// Only these workloads, in the plan's order; empty for all.
+    pub workloads: Vec<String>,
+    /// These numbers of clients instead of the plan's.
+    pub clients: Option<Vec<u32>>,
+    /// Requests per second for every load, which makes each an open loop.
+    pub rate: Option<f64>,
+    /// Gaps between the requests of every open loop.
+    pub arrival: Option<Arrival>,
+    /// Measured time of every load; references are shortened to it, never lengthened.
+    pub duration: Option<Duration>,
+    /// Time before measuring of every load.
+    pub warmup: Option<Duration>,
+    /// Rounds.
+    pub rounds: Option<u32>,
+    /// Seed.
+    pub seed: Option<u64>,
+}
+
+impl Plan {
+    /// The plan with `overrides` applied.
+    ///
+    /// # Errors
+    /// A name that the plan does not have, a number out of its range, or loads that cannot be
+    /// told apart afterwards. The place of an error is the flag of the override's name.
+    pub fn with(mut self, overrides: &Overrides) -> Result<Self, PlanError> {
+        self.contenders = chosen(self.contenders, &overrides.contenders, "contender", |it| {
+            &it.name
+        })?;
+        self.workloads = chosen(self.workloads, &overrides.workloads, "workload", |it| {
+            &it.name
+        })?;
+        if let Some(rounds) = overrides.rounds {
+            rules::rounds(rounds).map_err(|fault| fault.at(flag("rounds")))?;
+            self.rounds = rounds;
+        }
+        if let Some(seed) = overrides.seed {
+            rules::seed(seed).map_err(|fault| fault.at(flag("seed")))?;
+            self.seed = seed;
+        }
+        self.times(overrides)?;
+        self.rates(overrides)?;
+        self.clients(overrides)?;
+        order::check_ids(&self).map_err(|fault| fault.at(flag("clients")))?;
+        Ok(self)
+    }
+
+    fn times(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
+        if let Some(duration) = overrides.duration {
+            rules::length("duration", duration).map_err(|fault| fault.at(flag("duration")))?;
+            for load in &mut self.loads {
+                load.duration_s = duration.as_secs_f64();
+            }
+            self.references.duration = self.references.duration.map(|own| own.min(duration));
+        }
+        if let Some(warmup) = overrides.warmup {
+            rules::pause("warmup", warmup).map_err(|fault| fault.at(flag("warmup")))?;
+            for load in &mut self.loads {
+                load.warmup_s = warmup.as_secs_f64();
+            }
+        }
+        Ok(())
+    }
+
+    fn rates(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
+        if let Some(rate_per_s) = overrides.rate {
+            rules::rate(rate_per_s).map_err(|fault| fault.at(flag("rate")))?;
+            for load in &mut self.loads {
+                let arrival = match load.model {
+                    LoadModel::Open { arrival, .. } => arrival,
+                    LoadModel::Closed { .. } => Arrival::Poisson,
+                };
+                let clients = load.clients();
+                load.model = LoadModel::Open {
+                    rate_per_s,
+                    arrival,
+                    clients,
+                };
+            }
+        }
+        let Some(chosen) = overrides.arrival else {
+            return Ok(());
+        };
+        let mut open = false;
+        for load in &mut self.loads {
+            if let LoadModel::Open { arrival, .. } = &mut load.model {
+                *arrival = chosen;
+                open = true;
+            }
+        }
+        if open {
+            return Ok(());
+        }
+        Err(PlanError::Conflict {
+            place: flag("arrival"),
+            problem: "no load of this plan has a rate, so there are no gaps to choose".to_owned(),
+            mend: "add `--rate 500`".to_owned(),
+        })
+    }
+
+    /// Gives each load each number of clients; loads that were told apart by clients only
+    /// become one.
+    fn clients(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
+        let mut loads: Vec<Load> = Vec::new();
+        match &overrides.clients {
+            None => loads.append(&mut self.loads),
+            Some(list) => {
+                if list.is_empty() {
+                    let fault = rules::Fault::new("the list is empty", "write `--clients 10,200`");
+                    return Err(fault.at(flag("clients")));
+                }
+                for clients in list {
+                    rules::clients(*clients).map_err(|fault| fault.at(flag("clients")))?;
+                    loads.extend(self.loads.iter().map(|load| with_clients(load, *clients)));
+                }
+            }
+        }
+        self.loads = Vec::new();
+        for load in loads {
+            if self.loads.contains(&load) {
+                continue;
+            }
+            if self.loads.iter().any(|other| other.label() == load.label()) {
+                return Err(PlanError::Duplicate {
+                    place: flag(if overrides.clients.is_some() {
+                        "clients"
+                    } else {
+                        "rate"
+                    }),
+                    what: "load",
+                    name: load.label(),
+                    mend: "the plan's loads differ in their times: give one time to all with \
+                           `--duration` and `--warmup`"
+                        .to_owned(),
+                });
+            }
+            self.loads.push(load);
+        }
+        Ok(())
+    }
+}
+
+fn with_clients(load: &Load, clients: u32) -> Load {
+    let model = match load.model {
+        LoadModel::Closed { .. } => LoadModel::Closed { clients },
+        LoadModel::Open {
+            rate_per_s,
+            arrival,
+            ..
+        } => LoadModel::Open {
+            rate_per_s,
+            arrival,
+            clients,
+        },
+    };
+    Load {
+        model,
+        ..load.clone()
+    }
+}
+
+fn chosen<T>(
+    all: Vec<T>,
+    names: &[String],
+    what: &'static str,
+    name_of: impl Fn(&T) -> &String,
+) -> Result<Vec<T>, PlanError> {
+    let known: Vec<String> = all.iter().map(|it| name_of(it).clone()).collect();
+    if let Some(name) = names.iter().find(|name| !known.contains(name)) {
+        return Err(PlanError::UnknownName {
+            place: flag(what),
+            what,
+            name: name.clone(),
+            nearest: nearest(name, &known).map(str::to_owned),
+            known,
+        });
+    }
+    Ok(all
+        .into_iter()
+        .filter(|it| names.is_empty() || names.contains(name_of(it)))
+        .collect())
+}
+
+fn flag(name: &str) -> Box<Place> {
+    Box::new(Place {
+        source: format!("--{name}"),
+        position: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::library::tests::builtin;
+
+    fn labels(plan: &Plan) -> Vec<String> {
+        plan.loads.iter().map(Load::label).collect()
+    }
+
+    #[track_caller]
+    fn refused(plan: &str, overrides: &Overrides, expected: &str) {
+        let error = builtin(plan).with(overrides).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn nothing_changes_nothing() {
+        let plan = builtin("quick");
+        assert_eq!(plan.clone().with(&Overrides::default()).unwrap(), plan);
+    }
+
+    #[test]
+    fn flags_take_the_place_of_the_plans_values() {
+        let plan = builtin("hotdog")
+            .with(&Overrides {
+                contenders: vec!["caddy-default".to_owned()],
+                workloads: vec!["proxy".to_owned(), "synthetic".to_owned()],
+                clients: Some(vec![10, 50]),
+                duration: Some(Duration::from_secs(3)),
+                warmup: Some(Duration::from_millis(100)),
+                rounds: Some(1),
+                seed: Some(9),
+                ..Overrides::default()
+            })
+            .unwrap();
+        assert_eq!(labels(&plan), ["c10", "c50"]);
+        assert_eq!(plan.contenders.len(), 1);
+        let names: Vec<&str> = plan.workloads.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["synthetic", "proxy"], "in the plan's order");
+        assert_eq!((plan.rounds, plan.seed), (1, 9));
+        assert_eq!(
+            (plan.loads[0].duration_s, plan.loads[1].warmup_s),
+            (3.0, 0.1)
+        );
+        assert_eq!(plan.references.duration, Some(Duration::from_secs(3)));
+    }
+
+    #[test]
+    fn a_rate_opens_the_loop() {
+        let rate = Overrides {
+            rate: Some(500.0),
+            ..Overrides::default()
+        };
+        let plan = builtin("quick").with(&rate).unwrap();
+        assert_eq!(labels(&plan), ["r500p-c10", "r500p-c200"]);
+        let constant = Overrides {
+            arrival: Some(Arrival::Constant),
+            ..rate
+        };
+        let plan = builtin("quick").with(&constant).unwrap();
+        assert_eq!(labels(&plan), ["r500-c10", "r500-c200"]);
+    }
+
+    #[test]
+    fn a_changed_plan_is_written_and_read_too() {
+        let overrides = Overrides {
+            rate: Some(0.1),
+            duration: Some(Duration::from_nanos(1_234_567_891)),
+            ..Overrides::default()
+        };
+        let plan = builtin("quick").with(&overrides).unwrap();
+        let nothing = crate::resolve::tests::Nothing;
+        let again = crate::parse(&plan.to_toml(), "p", std::path::Path::new("/x"), &nothing);
+        assert_eq!(again, Ok(plan));
+    }
+
+    #[test]
+    fn refusals_name_the_flag() {
+        let none = Overrides::default;
+        let name = |name: &str| vec![name.to_owned()];
+        refused(
+            "quick",
+            &Overrides {
+                contenders: name("nginx-defalt"),
+                ..none()
+            },
+            "--contender: no contender is called `nginx-defalt`; did you mean `nginx-default`?",
+        );
+        refused(
+            "smoke",
+            &Overrides {
+                workloads: name("zzz"),
+                ..none()
+            },
+            "--workload: no workload is called `zzz`; known are synthetic, proxy",
+        );
+        refused(
+            "quick",
+            &Overrides {
+                clients: Some(vec![10, 20_000]),
+                ..none()
+            },
+            "--clients: `clients` is 20000; write a number from 1 to 10000",
+        );
+        refused(
+            "quick",
+            &Overrides {
+                clients: Some(vec![]),
+                ..none()
+            },
+            "--clients: the list is empty; write `--clients 10,200`",
+        );
+        refused(
+            "quick",
+            &Overrides {
+                rate: Some(-1.0),
+                ..none()
+            },
+            "--rate: `rate` is -1; write a number from 0.001 to 10000000",
+        );
+        assert!(
+            builtin("quick")
+                .with(&Overrides {
+                    rate: Some(f64::NAN),
+                    ..none()
+                })
+                .is_err()
+        );
+        refused(
+            "quick",
+            &Overrides {
+                rounds: Some(0),
+                ..none()
+            },
+            "--rounds: `rounds` is 0; write a number from 1 to 1000",
+        );
+        refused(
+            "quick",
+            &Overrides {
+                duration: Some(Duration::ZERO),
+                ..none()
+            },
+            "--duration: `duration` is 0; write a time above 0, such as `2s`",
+        );
+        refused(
+            "quick",
+            &Overrides {
+                arrival: Some(Arrival::Poisson),
+                ..none()
+            },
+            "--arrival: no load of this plan has a rate, so there are no gaps to choose; \
+             add `--rate 500`",
+        );
+    }
+
+    #[test]
+    fn loads_that_differ_in_more_than_clients_are_not_merged_in_silence() {
+        let mut plan = builtin("quick");
+        plan.loads[1].duration_s = 9.0;
+        let clients = Overrides {
+            clients: Some(vec![50]),
+            ..Overrides::default()
+        };
+        let error = plan.clone().with(&clients).unwrap_err();
+        assert!(matches!(error, PlanError::Duplicate { .. }), "{error}");
+        let one_time = Overrides {
+            duration: Some(Duration::from_secs(1)),
+            ..clients
+        };
+        assert_eq!(labels(&plan.with(&one_time).unwrap()), ["c50"]);
+    }
+}

@@ -1,0 +1,485 @@
+//! A plan's TOML becomes a [`Plan`]: names looked up, lists opened, keys weighed against each
+//! other.
+//!
+//! It reads no file: workloads come as text from a [`Library`], and whether a server or a
+//! configuration exists is the stage's to say.
+
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+
+use crate::check::check;
+use crate::error::PlanError;
+use crate::file::{ClientsText, ContenderTable, LoadTable, PlanFile, plan_schema_value};
+use crate::model::{
+    Arrival, ConfigSource, Contender, Load, LoadModel, Pinning, Plan, References, ServerChoice,
+    Workload,
+};
+use crate::nearest::nearest;
+use crate::order;
+use crate::rules::{self, Fault};
+use crate::source::Source;
+use crate::workload::{parse_workload, resolve_workload};
+
+/// Connections of an open loop that does not say how many.
+const OPEN_CLIENTS: u32 = 50;
+/// Servers built into bakeoff: references, not contenders.
+pub const RESERVED: [&str; 2] = ["yardstick", "origin"];
+
+/// Where a plan's workloads come from.
+pub trait Library {
+    /// The TOML of the workload called `name`.
+    fn workload(&self, name: &str) -> Option<String>;
+
+    /// Names of all workloads, for suggestions.
+    fn workload_names(&self) -> Vec<String>;
+
+    /// What messages call the file of the workload `name`.
+    fn workload_file(&self, name: &str) -> String {
+        format!("workloads/{name}.toml")
+    }
+}
+
+/// Reads a plan. `origin_name` is what messages call the text; `base` is the absolute folder
+/// that paths in it are relative to.
+///
+/// # Errors
+/// The text is not TOML, not a plan, or names a workload that `library` does not have.
+pub fn parse(
+    text: &str,
+    origin_name: &str,
+    base: &Path,
+    library: &dyn Library,
+) -> Result<Plan, PlanError> {
+    let source = Source::read(text, origin_name)?;
+    check(&source, plan_schema_value())?;
+    let file: PlanFile = source.deserialize()?;
+
+    rules::name(&file.name).map_err(|fault| fault.at(source.place("name")))?;
+    rules::rounds(file.rounds).map_err(|fault| fault.at(source.place("rounds")))?;
+    rules::seed(file.seed).map_err(|fault| fault.at(source.place("seed")))?;
+    rules::pause("rest", file.rest.0).map_err(|fault| fault.at(source.place("rest")))?;
+    let plan = Plan {
+        name: file.name.clone(),
+        description: file.description.clone(),
+        rounds: file.rounds,
+        seed: file.seed,
+        rest: file.rest.0,
+        pinning: Pinning {
+            server: file.pinning.server.0.clone(),
+            engine: file.pinning.engine.0.clone(),
+            origin: file.pinning.origin.0.clone(),
+        },
+        references: references(&source, &file)?,
+        contenders: contenders(&source, &file.contender, base)?,
+        workloads: workloads(&source, &file, library)?,
+        loads: loads(&source, &file.load)?,
+    };
+    order::check_ids(&plan).map_err(|fault| fault.at(source.place("")))?;
+    Ok(plan)
+}
+
+fn references(source: &Source<'_>, file: &PlanFile) -> Result<References, PlanError> {
+    let table = &file.references;
+    if let Some(duration) = table.duration {
+        rules::length("duration", duration.0)
+            .map_err(|fault| fault.at(source.place("references.duration")))?;
+    }
+    Ok(References {
+        yardstick: table.yardstick,
+        origin: table.origin,
+        duration: table.duration.map(|duration| duration.0),
+    })
+}
+
+fn contenders(
+    source: &Source<'_>,
+    tables: &[ContenderTable],
+    base: &Path,
+) -> Result<Vec<Contender>, PlanError> {
+    let mut contenders: Vec<Contender> = Vec::new();
+    for (index, table) in tables.iter().enumerate() {
+        let at = |key: &str| source.place(&format!("contender.{index}.{key}"));
+        contender_name(&table.name).map_err(|fault| fault.at(at("name")))?;
+        if contenders.iter().any(|other| other.name == table.name) {
+            return Err(PlanError::Duplicate {
+                place: at("name"),
+                what: "contender",
+                name: table.name.clone(),
+                mend: "give each contender a name of its own".to_owned(),
+            });
+        }
+        server(&table.server).map_err(|fault| fault.at(at("server")))?;
+        for (key, text) in [("version", &table.version), ("binary", &table.binary)] {
+            if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+                return Err(empty(key).at(at(key)));
+            }
+        }
+        if let Some(name) = table.overlay.keys().find(|name| !is_variable(name)) {
+            let problem = format!("`{}` cannot be a template variable", name.escape_debug());
+            let mend = "use letters, digits and `_`, and begin with a letter";
+            return Err(Fault::new(problem, mend).at(at("overlay")));
+        }
+        let config = config(&table.config, base).map_err(|fault| fault.at(at("config")))?;
+        let binary = table
+            .binary
+            .as_ref()
+            .map(|binary| program(binary, base))
+            .transpose();
+        contenders.push(Contender {
+            name: table.name.clone(),
+            server: ServerChoice::Program {
+                server: table.server.clone(),
+                version: table.version.clone(),
+                binary: binary.map_err(|fault| fault.at(at("binary")))?,
+                config,
+            },
+            overlays: table.overlay.clone().into_iter().collect(),
+        });
+    }
+    Ok(contenders)
+}
+
+fn contender_name(name: &str) -> Result<(), Fault> {
+    rules::name(name)?;
+    if RESERVED.contains(&name) {
+        let problem = format!("`{name}` is the name of a built-in reference");
+        return Err(Fault::new(problem, "give the contender another name"));
+    }
+    Ok(())
+}
+
+fn server(name: &str) -> Result<(), Fault> {
+    if RESERVED.contains(&name) {
+        return Err(Fault::new(
+            format!("`{name}` is built in and no contender"),
+            format!(
+                "it is measured beside the contenders: write `{name} = true` in `[references]`"
+            ),
+        ));
+    }
+    rules::name(name)
+}
+
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn config(text: &str, base: &Path) -> Result<ConfigSource, Fault> {
+    if text.trim().is_empty() {
+        return Err(empty("config"));
+    }
+    if text.contains(['/', '.']) {
+        return Ok(ConfigSource::File(absolute(text, base)?));
+    }
+    rules::name(text)?;
+    Ok(ConfigSource::Variant(text.to_owned()))
+}
+
+/// A program's path; a bare name stays one, for the search path.
+fn program(text: &str, base: &Path) -> Result<PathBuf, Fault> {
+    if text.contains('/') {
+        absolute(text, base)
+    } else {
+        Ok(PathBuf::from(text))
+    }
+}
+
+fn absolute(text: &str, base: &Path) -> Result<PathBuf, Fault> {
+    let path: PathBuf = base
+        .join(text)
+        .components()
+        .filter(|part| *part != Component::CurDir)
+        .collect();
+    // The resolved plan is TOML, and TOML is UTF-8.
+    if path.to_str().is_none_or(|path| path.contains('\0')) {
+        let problem = format!(
+            "`{}` lies in a folder whose name is not text",
+            text.escape_debug()
+        );
+        return Err(Fault::new(
+            problem,
+            "move the plan to a folder with a plain name",
+        ));
+    }
+    Ok(path)
+}
+
+fn empty(key: &str) -> Fault {
+    Fault::new(format!("`{key}` is empty"), "fill it or take it out")
+}
+
+fn workloads(
+    source: &Source<'_>,
+    file: &PlanFile,
+    library: &dyn Library,
+) -> Result<Vec<Workload>, PlanError> {
+    let mut own: Vec<Workload> = Vec::new();
+    for (index, table) in file.workload.iter().enumerate() {
+        let workload = resolve_workload(source, &format!("workload.{index}."), table)?;
+        if own.iter().any(|other| other.name == workload.name) {
+            let place = source.place(&format!("workload.{index}.name"));
+            return Err(twice(place, workload.name));
+        }
+        own.push(workload);
+    }
+    let Some(names) = &file.workloads else {
+        if own.is_empty() {
+            return Err(Fault::new(
+                "nothing says what is asked",
+                "write names of workloads, such as `workloads = [\"synthetic\"]`",
+            )
+            .at(source.place("")));
+        }
+        return Ok(own);
+    };
+    let mut chosen: Vec<Workload> = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let place = || source.place(&format!("workloads.{index}"));
+        if chosen.iter().any(|other| other.name == *name) {
+            return Err(twice(place(), name.clone()));
+        }
+        chosen.push(match own.iter().find(|workload| workload.name == *name) {
+            Some(workload) => workload.clone(),
+            None => from_library(name, library)?.ok_or_else(|| {
+                let mut known: Vec<String> = own.iter().map(|own| own.name.clone()).collect();
+                known.extend(library.workload_names());
+                PlanError::UnknownName {
+                    place: place(),
+                    what: "workload",
+                    name: name.clone(),
+                    nearest: nearest(name, &known).map(str::to_owned),
+                    known,
+                }
+            })?,
+        });
+    }
+    if let Some(index) = own.iter().position(|own| !names.contains(&own.name)) {
+        let problem = format!("workload `{}` is not among `workloads`", own[index].name);
+        return Err(
+            Fault::new(problem, "add its name there or take the table out")
+                .at(source.place(&format!("workload.{index}.name"))),
+        );
+    }
+    Ok(chosen)
+}
+
+fn twice(place: Box<crate::Place>, name: String) -> PlanError {
+    let mend = "name each workload once".to_owned();
+    PlanError::Duplicate {
+        place,
+        what: "workload",
+        name,
+        mend,
+    }
+}
+
+fn from_library(name: &str, library: &dyn Library) -> Result<Option<Workload>, PlanError> {
+    let Some(text) = library.workload(name) else {
+        return Ok(None);
+    };
+    let file = library.workload_file(name);
+    let workload = parse_workload(&text, &file)?;
+    if workload.name != name {
+        let place = Source::read(&text, &file)?.place("name");
+        let problem = format!("workload `{name}` calls itself `{}`", workload.name);
+        return Err(Fault::new(problem, format!("write `name = \"{name}\"`")).at(place));
+    }
+    Ok(Some(workload))
+}
+
+fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Load>, PlanError> {
+    let mut loads: Vec<Load> = Vec::new();
+    let mut labels = HashSet::new();
+    for (index, table) in tables.iter().enumerate() {
+        let at = |key: &str| source.place(&format!("load.{index}.{key}"));
+        rules::length("duration", table.duration.0).map_err(|fault| fault.at(at("duration")))?;
+        rules::pause("warmup", table.warmup.0).map_err(|fault| fault.at(at("warmup")))?;
+        rules::length("timeout", table.timeout.0).map_err(|fault| fault.at(at("timeout")))?;
+        for model in models(source, index, table)? {
+            let load = Load {
+                model,
+                warmup_s: table.warmup.0.as_secs_f64(),
+                duration_s: table.duration.0.as_secs_f64(),
+                timeout_s: table.timeout.0.as_secs_f64(),
+            };
+            if !labels.insert(load.label()) {
+                return Err(PlanError::Duplicate {
+                    place: at("clients"),
+                    what: "load",
+                    name: load.label(),
+                    mend: "two loads must differ in clients, rate or arrival".to_owned(),
+                });
+            }
+            loads.push(load);
+        }
+    }
+    Ok(loads)
+}
+
+fn models(
+    source: &Source<'_>,
+    index: usize,
+    table: &LoadTable,
+) -> Result<Vec<LoadModel>, PlanError> {
+    let at = |key: &str| source.place(&format!("load.{index}.{key}"));
+    if table.arrival.is_some() && table.rate.is_none() {
+        return Err(PlanError::Conflict {
+            place: at("arrival"),
+            problem: "`arrival` without `rate`: a closed loop has no gaps to choose".to_owned(),
+            mend: "add a rate, such as `rate = 500`, or take `arrival` out".to_owned(),
+        });
+    }
+    let counts = match (&table.clients, table.rate) {
+        (Some(ClientsText::One(clients)), _) => vec![*clients],
+        (Some(ClientsText::Each(list)), _) => list.clone(),
+        (None, Some(_)) => vec![OPEN_CLIENTS],
+        (None, None) => {
+            let mend =
+                "write `clients = [10, 200]` for a closed loop or `rate = 500` for an open one";
+            return Err(Fault::new("this load has neither `clients` nor `rate`", mend).at(at("")));
+        }
+    };
+    let model = |clients| match table.rate {
+        None => LoadModel::Closed { clients },
+        Some(rate_per_s) => {
+            let arrival = table.arrival.unwrap_or(Arrival::Poisson);
+            LoadModel::Open {
+                rate_per_s,
+                arrival,
+                clients,
+            }
+        }
+    };
+    Ok(counts.into_iter().map(model).collect())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A library without workloads.
+    pub(crate) struct Nothing;
+
+    impl Library for Nothing {
+        fn workload(&self, _: &str) -> Option<String> {
+            None
+        }
+
+        fn workload_names(&self) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    fn read(text: &str) -> Result<Plan, PlanError> {
+        parse(text, "p.toml", Path::new("/base/./plans"), &crate::Builtin)
+    }
+
+    const LITTLE: &str = r#"
+        name = "little"
+        workloads = ["synthetic"]
+        [[contender]]
+        name = "a"
+        server = "nginx"
+        [[load]]
+        clients = 10
+    "#;
+
+    #[test]
+    fn what_is_left_out_has_a_documented_value() {
+        let plan = read(LITTLE).unwrap();
+        assert_eq!((plan.rounds, plan.seed), (3, 1));
+        assert_eq!(plan.references.duration, None);
+        assert!(plan.references.yardstick && plan.references.origin);
+        assert_eq!(plan.pinning, Pinning::default());
+        let load = Load {
+            model: LoadModel::Closed { clients: 10 },
+            warmup_s: 1.0,
+            duration_s: 10.0,
+            timeout_s: 10.0,
+        };
+        assert_eq!(plan.loads, [load]);
+        let ServerChoice::Program {
+            version,
+            binary,
+            config,
+            ..
+        } = &plan.contenders[0].server
+        else {
+            panic!("a program");
+        };
+        assert_eq!((version, binary), (&None, &None));
+        assert_eq!(*config, ConfigSource::Variant("default".to_owned()));
+    }
+
+    #[test]
+    fn a_slash_or_a_dot_makes_a_file_beside_the_plan() {
+        let config_of = |text: &str| {
+            let text = LITTLE.replace("\"nginx\"", &format!("\"nginx\"\nconfig = \"{text}\""));
+            let plan = read(&text).unwrap();
+            match &plan.contenders[0].server {
+                ServerChoice::Program { config, .. } => config.clone(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let file = |path: &str| ConfigSource::File(PathBuf::from(path));
+        assert_eq!(
+            config_of("tuned"),
+            ConfigSource::Variant("tuned".to_owned())
+        );
+        assert_eq!(config_of("./nginx.conf"), file("/base/plans/nginx.conf"));
+        assert_eq!(config_of("nginx.conf"), file("/base/plans/nginx.conf"));
+        assert_eq!(config_of("../x/y"), file("/base/plans/../x/y"));
+        assert_eq!(config_of("/etc/nginx"), file("/etc/nginx"));
+    }
+
+    #[test]
+    fn loads_open_into_one_each() {
+        let text = LITTLE.replace(
+            "clients = 10",
+            "clients = [1, 2]\n[[load]]\nrate = 500\n\
+             [[load]]\nrate = 500\narrival = \"constant\"\nclients = [7, 8]",
+        );
+        let labels: Vec<String> = read(&text).unwrap().loads.iter().map(Load::label).collect();
+        assert_eq!(labels, ["c1", "c2", "r500p-c50", "r500-c7", "r500-c8"]);
+    }
+
+    #[test]
+    fn a_plans_own_workload_comes_before_the_librarys() {
+        let own = "[[workload]]\nname = \"synthetic\"\n[workload.expect]\ntext = \"mine\"\n";
+        let plan = read(&format!("{LITTLE}\n{own}")).unwrap();
+        assert_eq!(plan.workloads[0].expected_body(), b"mine");
+        let without = LITTLE.replace("workloads = [\"synthetic\"]", "");
+        let plan = read(&format!("{without}\n{own}")).unwrap();
+        assert_eq!(plan.workloads.len(), 1);
+    }
+
+    #[test]
+    fn a_fault_in_a_librarys_file_names_that_file() {
+        struct Broken(&'static str);
+        impl Library for Broken {
+            fn workload(&self, _: &str) -> Option<String> {
+                Some(self.0.to_owned())
+            }
+
+            fn workload_names(&self) -> Vec<String> {
+                Vec::new()
+            }
+        }
+        let message = |text| {
+            parse(LITTLE, "p.toml", Path::new("/"), &Broken(text))
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            message("name = \"synthetic\"\n[expect]\nstatsu = 200\n"),
+            "workloads/synthetic.toml:3:1: unknown key `statsu` in `expect`; \
+             did you mean `status`?"
+        );
+        assert_eq!(
+            message("name = \"other\"\n[expect]\ntext = \"\"\n"),
+            "workloads/synthetic.toml:1:8: workload `synthetic` calls itself `other`; \
+             write `name = \"synthetic\"`"
+        );
+    }
+}

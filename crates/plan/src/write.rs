@@ -1,0 +1,110 @@
+//! A [`Plan`] as TOML with nothing left to defaults: what a record folder keeps.
+//!
+//! Keys that mean "none" by their absence stay absent: a contender's `version` and `binary`,
+//! and the references' `duration`.
+
+use std::time::Duration;
+
+use crate::file::{
+    ClientsText, ContenderTable, CpusText, DurationText, LoadTable, PinningTable, PlanFile,
+    ReferencesTable,
+};
+use crate::model::{ConfigSource, Contender, Load, LoadModel, Plan, ServerChoice};
+use crate::workload::workload_table;
+
+impl Plan {
+    /// The plan as TOML that [`parse`](crate::parse) makes the same plan of, without any
+    /// library: workloads stand in it, paths are absolute.
+    pub fn to_toml(&self) -> String {
+        let file = PlanFile {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            rounds: self.rounds,
+            seed: self.seed,
+            rest: DurationText(self.rest),
+            workloads: Some(
+                self.workloads
+                    .iter()
+                    .map(|workload| workload.name.clone())
+                    .collect(),
+            ),
+            pinning: PinningTable {
+                server: CpusText(self.pinning.server.clone()),
+                engine: CpusText(self.pinning.engine.clone()),
+                origin: CpusText(self.pinning.origin.clone()),
+            },
+            references: ReferencesTable {
+                yardstick: self.references.yardstick,
+                origin: self.references.origin,
+                duration: self.references.duration.map(DurationText),
+            },
+            contender: self.contenders.iter().map(contender_table).collect(),
+            load: self.loads.iter().map(load_table).collect(),
+            workload: self.workloads.iter().map(workload_table).collect(),
+        };
+        toml::to_string_pretty(&file).expect("a plan's types are all TOML's")
+    }
+}
+
+fn contender_table(contender: &Contender) -> ContenderTable {
+    let overlay = contender.overlays.iter().cloned().collect();
+    let name = contender.name.clone();
+    match &contender.server {
+        ServerChoice::Program {
+            server,
+            version,
+            binary,
+            config,
+        } => ContenderTable {
+            name,
+            server: server.clone(),
+            version: version.clone(),
+            binary: binary
+                .as_ref()
+                .map(|path| path.to_string_lossy().into_owned()),
+            config: match config {
+                ConfigSource::Variant(variant) => variant.clone(),
+                ConfigSource::File(path) => path.to_string_lossy().into_owned(),
+            },
+            overlay,
+        },
+        // Only trials hold these, and trials are not written; a reader refuses them by name.
+        built_in @ (ServerChoice::Yardstick | ServerChoice::Origin) => ContenderTable {
+            name,
+            server: if *built_in == ServerChoice::Yardstick {
+                "yardstick"
+            } else {
+                "origin"
+            }
+            .into(),
+            version: None,
+            binary: None,
+            config: "default".to_owned(),
+            overlay,
+        },
+    }
+}
+
+fn load_table(load: &Load) -> LoadTable {
+    let (rate, arrival) = match load.model {
+        LoadModel::Closed { .. } => (None, None),
+        LoadModel::Open {
+            rate_per_s,
+            arrival,
+            ..
+        } => (Some(rate_per_s), Some(arrival)),
+    };
+    LoadTable {
+        clients: Some(ClientsText::One(load.clients())),
+        rate,
+        arrival,
+        duration: seconds(load.duration_s),
+        warmup: seconds(load.warmup_s),
+        timeout: seconds(load.timeout_s),
+    }
+}
+
+/// Up to a day, seconds as `f64` keep every nanosecond, so rounding gives back what was read.
+fn seconds(seconds: f64) -> DurationText {
+    DurationText(Duration::from_nanos((seconds * 1e9).round() as u64))
+}

@@ -1,0 +1,464 @@
+//! What a person reads who wrote a wrong plan: one row for each thing that can be wrong.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+
+use std::path::Path;
+
+use bakeoff_plan::{Builtin, parse, parse_workload};
+
+const PLAN: &str = r#"name = "quick"
+rounds = 3
+workloads = ["synthetic"]
+
+[[contender]]
+name = "nginx-default"
+server = "nginx"
+
+[[load]]
+clients = [10, 200]
+duration = "2s"
+"#;
+
+const WORKLOAD: &str = r#"name = "page"
+path = "/index.html"
+headers = ["Accept: text/html"]
+
+[expect]
+status = 200
+file = "index.html"
+
+[[file]]
+path = "index.html"
+generated = { kind = "html", bytes = 4608 }
+"#;
+
+/// `PLAN` with `old` replaced by `new` is refused in the words `expected`.
+#[track_caller]
+fn plan(old: &str, new: &str, expected: &str) {
+    assert!(PLAN.contains(old), "{old}");
+    let text = PLAN.replacen(old, new, 1);
+    let error = parse(&text, "p.toml", Path::new("/plans"), &Builtin).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+#[track_caller]
+fn workload(old: &str, new: &str, expected: &str) {
+    assert!(WORKLOAD.contains(old), "{old}");
+    let error = parse_workload(&WORKLOAD.replacen(old, new, 1), "w.toml").unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn both_are_right_before_they_are_broken() {
+    parse(PLAN, "p.toml", Path::new("/plans"), &Builtin).unwrap();
+    parse_workload(WORKLOAD, "w.toml").unwrap();
+}
+
+#[test]
+fn syntax() {
+    plan(
+        "rounds = 3",
+        "rounds = ",
+        "p.toml:2:10: not TOML: string values must be quoted, expected literal string",
+    );
+    plan(
+        "[[load]]",
+        "[[load]",
+        "p.toml:9:8: not TOML: unclosed array table, expected `]`",
+    );
+    plan(
+        "rounds = 3",
+        "rounds = 3\nrounds = 4",
+        "p.toml:3:1: not TOML: duplicate key",
+    );
+}
+
+#[test]
+fn unknown_keys() {
+    plan(
+        "rounds =",
+        "round =",
+        "p.toml:2:1: unknown key `round`; did you mean `rounds`?",
+    );
+    plan(
+        "duration =",
+        "duraton =",
+        "p.toml:11:1: unknown key `duraton` in `load`; did you mean `duration`?",
+    );
+    plan(
+        "rounds = 3",
+        "colour = 3",
+        "p.toml:2:1: unknown key `colour`; known are contender, description, load, name, \
+         pinning, references, rest, rounds, seed, workload, workloads",
+    );
+    plan(
+        "clients =",
+        "clientele =",
+        "p.toml:10:1: unknown key `clientele` in `load`; did you mean `clients`?",
+    );
+    plan(
+        "name = \"quick\"",
+        "nmae = \"quick\"",
+        "p.toml:1:1: unknown key `nmae`; did you mean `name`?",
+    );
+}
+
+#[test]
+fn missing_keys() {
+    plan(
+        "name = \"quick\"",
+        "",
+        "p.toml:1:1: `name` is missing: write `name = \"quick\"`",
+    );
+    plan(
+        "server = \"nginx\"",
+        "",
+        "p.toml:5:1: `server` is missing in `contender`: write `server = \"nginx\"`",
+    );
+    plan(
+        "[[load]]\nclients = [10, 200]\nduration = \"2s\"",
+        "",
+        "p.toml:1:1: `load` is missing: write a `[[load]]` table",
+    );
+    plan(
+        "workloads = [\"synthetic\"]",
+        "",
+        "p.toml:1:1: nothing says what is asked; write names of workloads, such as \
+         `workloads = [\"synthetic\"]`",
+    );
+    plan(
+        "clients = [10, 200]",
+        "",
+        "p.toml:9:1: this load has neither `clients` nor `rate`; write `clients = [10, \
+         200]` for a closed loop or `rate = 500` for an open one",
+    );
+}
+
+#[test]
+fn wrong_types() {
+    plan(
+        "rounds = 3",
+        "rounds = \"3\"",
+        "p.toml:2:10: `rounds` must be a whole number, not text: write it as `rounds = 3`",
+    );
+    plan(
+        "name = \"quick\"",
+        "name = 5",
+        "p.toml:1:8: `name` must be text in quotes, not a whole number: write it as `name = \
+         \"quick\"`",
+    );
+    plan(
+        "[[contender]]",
+        "[contender]",
+        "p.toml:5:1: `contender` must be a list, not a table: write it as `[[contender]]`",
+    );
+    plan(
+        "[10, 200]",
+        "\"10\"",
+        "p.toml:10:11: `clients` must be a whole number or a list, not text: write it as \
+         `clients = [10, 200]`",
+    );
+    plan(
+        "[10, 200]",
+        "[10, 2.5]",
+        "p.toml:10:16: `clients` must be a whole number, not a number with a fraction",
+    );
+    plan(
+        "\"2s\"",
+        "2",
+        "p.toml:11:12: `duration` must be text in quotes, not a whole number: write it as \
+         `duration = \"5s\"`",
+    );
+    plan(
+        "server = \"nginx\"",
+        "server = \"nginx\"\nversion = 1.22",
+        "p.toml:8:11: `version` must be text in quotes, not a number with a fraction: write \
+         it as `version = \"1.22\"`",
+    );
+    plan(
+        "server = \"nginx\"",
+        "server = \"nginx\"\noverlay.workers = 2",
+        "p.toml:8:19: `workers` must be text in quotes, not a whole number: write it as \
+         `workers = \"2\"`",
+    );
+    plan(
+        "rounds = 3",
+        "rounds = 3\npinning.server = 1",
+        "p.toml:3:18: `server` must be text in quotes or a list, not a whole number: write \
+         it as `server = \"auto\"`",
+    );
+    plan(
+        "rounds = 3",
+        "rounds = 2026-01-01",
+        "p.toml:2:10: `rounds` must be a whole number, not a date: write it as `rounds = 3`",
+    );
+}
+
+#[test]
+fn wrong_values() {
+    plan(
+        "rounds = 3",
+        "rounds = 0",
+        "p.toml:2:10: `rounds` is 0; write a number from 1 to 1000, such as `rounds = 3`",
+    );
+    plan(
+        "rounds = 3",
+        "rounds = -1",
+        "p.toml:2:10: `rounds` is -1; write a number from 1 to 1000, such as `rounds = 3`",
+    );
+    plan(
+        "rounds = 3",
+        "seed = 99999999999999999999",
+        "p.toml:2:8: `seed` is 99999999999999999999; write a number from 0 to \
+         9223372036854775807, such as `seed = 1`",
+    );
+    plan(
+        "[10, 200]",
+        "[]",
+        "p.toml:10:11: `clients` is empty; write at least one, such as `clients = [10, \
+         200]`",
+    );
+    plan(
+        "[10, 200]",
+        "[10, 0]",
+        "p.toml:10:16: `clients` is 0; write a number from 1 to 10000",
+    );
+    plan(
+        "[10, 200]",
+        "10001",
+        "p.toml:10:11: `clients` is 10001; write a number from 1 to 10000, such as `clients \
+         = [10, 200]`",
+    );
+    plan(
+        "clients = [10, 200]",
+        "rate = 0",
+        "p.toml:10:8: `rate` is 0; write a number from 0.001 to 10000000, such as `rate = \
+         500`",
+    );
+    plan(
+        "clients = [10, 200]",
+        "rate = -3.5",
+        "p.toml:10:8: `rate` is -3.5; write a number from 0.001 to 10000000, such as `rate \
+         = 500`",
+    );
+    plan(
+        "clients = [10, 200]",
+        "rate = nan",
+        "p.toml:10:8: `rate` is nan; write a number from 0.001 to 10000000, such as `rate = \
+         500`",
+    );
+    plan(
+        "clients = [10, 200]",
+        "rate = 1\narrival = \"posson\"",
+        "p.toml:11:11: `arrival` cannot be `posson`; did you mean `poisson`?",
+    );
+    plan(
+        "\"2s\"",
+        "\"2 sec\"",
+        "p.toml:11:12: `2 sec` is not a duration: write a number and a unit, such as 5s, \
+         200ms or 1m30s",
+    );
+    plan(
+        "\"2s\"",
+        "\"0s\"",
+        "p.toml:11:12: `duration` is 0; write a time above 0, such as `2s`",
+    );
+    plan(
+        "\"2s\"",
+        "\"25h\"",
+        "p.toml:11:12: `duration` is longer than a day; write at most `24h`",
+    );
+    plan(
+        "rounds = 3",
+        "pinning.server = \"all\"",
+        "p.toml:2:18: `server` cannot be `all`; known are auto, any",
+    );
+    plan(
+        "[\"synthetic\"]",
+        "[]",
+        "p.toml:3:13: `workloads` is empty; write at least one, such as `workloads = \
+         [\"synthetic\"]`",
+    );
+    plan(
+        "\"nginx-default\"",
+        "\"nginx default\"",
+        "p.toml:6:8: `nginx default` cannot be a name; use up to 64 letters, digits, `.`, \
+         `_`, `-`; begin with a letter or digit",
+    );
+    plan(
+        "\"nginx-default\"",
+        "\"../x\"",
+        "p.toml:6:8: `../x` cannot be a name; use up to 64 letters, digits, `.`, `_`, `-`; \
+         begin with a letter or digit",
+    );
+    plan(
+        "server = \"nginx\"",
+        "server = \"nginx\"\nconfig = \"\"",
+        "p.toml:8:10: `config` is empty; fill it or take it out",
+    );
+    plan(
+        "server = \"nginx\"",
+        "server = \"nginx\"\noverlay.\"a-b\" = \"2\"",
+        "p.toml:8:1: `a-b` cannot be a template variable; use letters, digits and `_`, and \
+         begin with a letter",
+    );
+}
+
+#[test]
+fn names() {
+    plan(
+        "\"synthetic\"",
+        "\"sinthetic\"",
+        "p.toml:3:14: no workload is called `sinthetic`; did you mean `synthetic`?",
+    );
+    plan(
+        "\"synthetic\"",
+        "\"zzz\"",
+        "p.toml:3:14: no workload is called `zzz`; known are html-large, html-small, proxy, \
+         synthetic",
+    );
+    plan(
+        "\"synthetic\"",
+        "\"synthetic\", \"synthetic\"",
+        "p.toml:3:27: workload `synthetic` appears twice; name each workload once",
+    );
+    plan(
+        "\"nginx-default\"",
+        "\"origin\"",
+        "p.toml:6:8: `origin` is the name of a built-in reference; give the contender \
+         another name",
+    );
+    plan(
+        "\"nginx\"",
+        "\"yardstick\"",
+        "p.toml:7:10: `yardstick` is built in and no contender; it is measured beside the \
+         contenders: write `yardstick = true` in `[references]`",
+    );
+    let twice = "[[contender]]\nname = \"nginx-default\"\nserver = \"caddy\"\n[[contender]]";
+    plan(
+        "[[contender]]",
+        twice,
+        "p.toml:9:8: contender `nginx-default` appears twice; give each contender a name of \
+         its own",
+    );
+    plan(
+        "[10, 200]",
+        "[10, 200, 10]",
+        "p.toml:10:11: load `c10` appears twice; two loads must differ in clients, rate or \
+         arrival",
+    );
+}
+
+#[test]
+fn contradictions() {
+    plan(
+        "clients = [10, 200]",
+        "clients = 10\narrival = \"constant\"",
+        "p.toml:11:11: `arrival` without `rate`: a closed loop has no gaps to choose; add a \
+         rate, such as `rate = 500`, or take `arrival` out",
+    );
+    let own = "[[workload]]\nname = \"own\"\nexpect.text = \"x\"\n[[load]]";
+    plan(
+        "[[load]]",
+        own,
+        "p.toml:10:8: workload `own` is not among `workloads`; add its name there or take \
+         the table out",
+    );
+    let all: Vec<u32> = (1..=10_000).collect();
+    let loads = format!("clients = {all:?}\n[[load]]\nrate = 1\nclients = {all:?}");
+    plan(
+        "clients = [10, 200]",
+        &loads,
+        "p.toml:1:1: the plan has more than 100000 trials; take out rounds, loads, \
+         workloads or contenders",
+    );
+}
+
+#[test]
+fn workloads() {
+    workload(
+        "path = \"/index.html\"",
+        "path = \"index.html\"",
+        "w.toml:2:8: `index.html` is not a request target; begin with a slash, and write \
+         blanks and other signs as %20 and so on",
+    );
+    workload(
+        "path = \"/index.html\"",
+        "method = \"get\"",
+        "w.toml:2:10: `get` is not a request method; write it in capitals, such as `method \
+         = \"GET\"`",
+    );
+    workload(
+        "Accept: text/html",
+        "Accept text/html",
+        "w.toml:3:12: `Accept text/html` is not a header; write it as `Name: value`, such \
+         as `Accept: text/html`",
+    );
+    workload(
+        "Accept: text/html",
+        "A: b\\r\\nB: c",
+        "w.toml:3:12: `A: b\\r\\nB: c` is not a header; write it as `Name: value`, such as \
+         `Accept: text/html`",
+    );
+    workload(
+        "Accept: text/html",
+        "Host: x",
+        "w.toml:3:12: `Host` is written by the load engine itself; take this header out",
+    );
+    workload(
+        "status = 200",
+        "status = 99",
+        "w.toml:6:10: `status` is 99; write a number from 200 to 599, such as `status = \
+         200`",
+    );
+    workload(
+        "file = \"index.html\"",
+        "file = \"index.htm\"",
+        "w.toml:7:8: no `[[file]]` is called `index.htm`; did you mean `index.html`?",
+    );
+    workload(
+        "file = \"index.html\"",
+        "",
+        "w.toml:5:1: nothing says what the content is; write one of `text`, `generated`, \
+         `file`, such as `text = \"Hello, world!\"`",
+    );
+    workload(
+        "file = \"index.html\"",
+        "file = \"index.html\"\ntext = \"\"",
+        "w.toml:7:8: `file` stands beside another body; keep one of `text`, `generated` and \
+         `file`",
+    );
+    workload(
+        "\"html\"",
+        "\"htlm\"",
+        "w.toml:11:22: `kind` cannot be `htlm`; did you mean `html`?",
+    );
+    workload(
+        "4608",
+        "-1",
+        "w.toml:11:38: `bytes` is -1; write a number from 0 to 67108864, such as `bytes = \
+         4608`",
+    );
+    workload(
+        "path = \"index.html\"",
+        "path = \"../index.html\"",
+        "w.toml:10:8: `../index.html` is not a path below the document root; write it \
+         without a leading slash, `..` or blanks, such as `index.html`",
+    );
+    workload(
+        "generated",
+        "text = \"\"\ngenerated",
+        "w.toml:12:13: `text` and `generated` contradict each other; keep one of them",
+    );
+    workload(
+        "[expect]",
+        "[expects]",
+        "w.toml:5:2: unknown key `expects`; did you mean `expect`?",
+    );
+    workload(
+        "[[file]]",
+        "[[file]]\npath = \"index.html\"\ntext = \"\"\n[[file]]",
+        "w.toml:13:8: file `index.html` appears twice; give each `[[file]]` a path of its \
+         own",
+    );
+}

@@ -1,0 +1,244 @@
+//! What holds of every plan: it is written and read back the same, and no text panics.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bakeoff_plan::{
+    Arrival, Builtin, ConfigSource, Contender, Content, ContentKind, Cpus, Library, Load,
+    LoadModel, Pinning, Plan, References, ServedFile, ServerChoice, Workload, builtin_plan, parse,
+    trials,
+};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+
+struct Nothing;
+
+impl Library for Nothing {
+    fn workload(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn workload_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+fn duration(least_ns: u64) -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        (1..=86_400_u64).prop_map(Duration::from_secs),
+        (least_ns..=86_400_000_000_000).prop_map(Duration::from_nanos),
+    ]
+}
+
+fn seconds(least_ns: u64) -> impl Strategy<Value = f64> {
+    duration(least_ns).prop_map(|duration| duration.as_secs_f64())
+}
+
+fn cpus() -> impl Strategy<Value = Cpus> {
+    let list = vec(0..64_usize, 1..4).prop_map(Cpus::List);
+    prop_oneof![Just(Cpus::Auto), Just(Cpus::Any), list]
+}
+
+fn content() -> impl Strategy<Value = Content> {
+    let kind = prop_oneof![
+        Just(ContentKind::Html),
+        Just(ContentKind::Script),
+        Just(ContentKind::Random)
+    ];
+    let generated =
+        (kind, 0..67_108_864_usize).prop_map(|(kind, bytes)| Content::Generated { kind, bytes });
+    prop_oneof![any::<String>().prop_map(Content::Text), generated]
+}
+
+fn contender(index: usize) -> impl Strategy<Value = Contender> {
+    let config = prop_oneof![
+        "[a-z]{1,8}".prop_map(ConfigSource::Variant),
+        "/[a-zä \"']{1,8}/[a-z.]{1,5}x".prop_map(|path| ConfigSource::File(PathBuf::from(path))),
+    ];
+    let binary = option::of("(/[a-z ]{1,5}/)?[a-z]{1,8}".prop_map(PathBuf::from));
+    let version = option::of("[0-9]{1,2}(\\.[0-9]{1,3}){0,2}");
+    let overlays = btree_map("[a-z][a-z_0-9]{0,8}", any::<String>(), 0..4);
+    (
+        "[A-Za-z0-9._-]{0,9}",
+        "[a-z]{1,9}x",
+        version,
+        binary,
+        config,
+        overlays,
+    )
+        .prop_map(
+            move |(name, server, version, binary, config, overlays)| Contender {
+                name: format!("c{index}{name}"),
+                server: ServerChoice::Program {
+                    server,
+                    version,
+                    binary,
+                    config,
+                },
+                overlays: overlays.into_iter().collect(),
+            },
+        )
+}
+
+fn workload(index: usize) -> impl Strategy<Value = Workload> {
+    let header = ("[A-Za-z-]{1,12}x", "([!-~ä]([ -~ä]{0,9}[!-~ä])?)?");
+    let files = vec(("[a-z]{1,8}\\.html", content()), 0..3);
+    let head = (
+        "[a-z0-9._-]{0,9}",
+        any::<String>(),
+        "[A-Z]{1,9}",
+        "/[!-\"$-~]{0,20}",
+    );
+    (
+        head,
+        vec(header, 0..4),
+        200..600_u16,
+        content(),
+        files,
+        any::<bool>(),
+    )
+        .prop_map(
+            move |(
+                (name, description, method, path),
+                headers,
+                expect_status,
+                body,
+                files,
+                proxied,
+            )| {
+                let numbered = files.into_iter().enumerate();
+                let file = |(at, (path, content))| ServedFile {
+                    path: format!("{at}/{path}"),
+                    content,
+                };
+                Workload {
+                    // The letter after the dash keeps one trial's name from being another's.
+                    name: format!("w{index}{name}"),
+                    description,
+                    method,
+                    path,
+                    headers,
+                    expect_status,
+                    expect_body: body,
+                    files: numbered.map(file).collect(),
+                    proxied,
+                }
+            },
+        )
+}
+
+fn load(index: u32) -> impl Strategy<Value = Load> {
+    // Clients differ from load to load, so labels do.
+    let clients = (1..1000_u32).prop_map(move |clients| clients * 4 + index);
+    let arrival = prop_oneof![Just(Arrival::Constant), Just(Arrival::Poisson)];
+    let rate = prop_oneof![0.001..1e7, (1..1_000_000_u32).prop_map(f64::from)];
+    let model = (clients, option::of((rate, arrival))).prop_map(|(clients, open)| match open {
+        None => LoadModel::Closed { clients },
+        Some((rate_per_s, arrival)) => LoadModel::Open {
+            rate_per_s,
+            arrival,
+            clients,
+        },
+    });
+    (model, seconds(0), seconds(1), seconds(1)).prop_map(
+        |(model, warmup_s, duration_s, timeout_s)| Load {
+            model,
+            warmup_s,
+            duration_s,
+            timeout_s,
+        },
+    )
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let head = (
+        "[A-Za-z0-9][A-Za-z0-9._-]{0,9}",
+        any::<String>(),
+        1..50_u32,
+        0..=i64::MAX as u64,
+    );
+    let pinning = (cpus(), cpus(), cpus()).prop_map(|(server, engine, origin)| Pinning {
+        server,
+        engine,
+        origin,
+    });
+    let references = (any::<bool>(), any::<bool>(), option::of(duration(1))).prop_map(
+        |(yardstick, origin, duration)| References {
+            yardstick,
+            origin,
+            duration,
+        },
+    );
+    let contenders = (1..4_usize).prop_flat_map(|n| (0..n).map(contender).collect::<Vec<_>>());
+    let workloads = (1..4_usize).prop_flat_map(|n| (0..n).map(workload).collect::<Vec<_>>());
+    let loads = (1..4_u32).prop_flat_map(|n| (0..n).map(load).collect::<Vec<_>>());
+    (
+        head,
+        duration(0),
+        pinning,
+        references,
+        contenders,
+        workloads,
+        loads,
+    )
+        .prop_map(
+            |(head, rest, pinning, references, contenders, workloads, loads)| {
+                let (name, description, rounds, seed) = head;
+                Plan {
+                    name,
+                    description,
+                    rounds,
+                    seed,
+                    rest,
+                    pinning,
+                    references,
+                    contenders,
+                    workloads,
+                    loads,
+                }
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn a_plan_written_and_read_is_the_same(plan in plan()) {
+        let text = plan.to_toml();
+        let again = parse(&text, "plan.toml", Path::new("/elsewhere"), &Nothing);
+        prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(plan), "{}", text);
+    }
+
+    #[test]
+    fn trials_are_numbered_and_named_apart(plan in plan()) {
+        let trials = trials(&plan);
+        let names: std::collections::HashSet<&str> =
+            trials.iter().map(|trial| trial.id.as_str()).collect();
+        prop_assert_eq!(names.len(), trials.len());
+        prop_assert!(trials.iter().enumerate().all(|(index, trial)| trial.index == index));
+        prop_assert!(names.iter().all(|name| name.len() < 255 && !name.contains('/')));
+    }
+
+    #[test]
+    fn no_text_panics(text: String) {
+        let _ = parse(&text, "plan.toml", Path::new("/"), &Builtin);
+    }
+
+    #[test]
+    fn no_damaged_plan_panics(
+        at in any::<prop::sample::Index>(),
+        length in 0..12_usize,
+        patch in "[a-z0-9\\[\\]\"=.,{}\n -]{0,12}",
+    ) {
+        let plan = builtin_plan("quick").unwrap();
+        let start = at.index(plan.len());
+        let end = (start + length).min(plan.len());
+        let text = format!("{}{patch}{}", &plan[..start], &plan[end..]);
+        match parse(&text, "plan.toml", Path::new("/"), &Builtin) {
+            Ok(plan) => drop(trials(&plan)),
+            Err(error) => prop_assert!(error.to_string().contains(".toml:")),
+        }
+    }
+}
