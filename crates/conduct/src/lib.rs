@@ -1,1 +1,37 @@
 //! The order of things: stage, warm up, measure, probe, record.
+//!
+//! ```text
+//! Plan ─► trials in order ─► each: prepare ─► origin ─► check ─► start ─► warm up ─► measure
+//!                                   ─► check again ─► stop ─► TrialRecord ─► RecordFolder
+//!              └─ Event ─► whoever watches; watching changes nothing
+//! ```
+//!
+//! A trial that fails is recorded with its step and cause, and the campaign goes on; a request to
+//! stop ends the running trial cleanly and keeps those before it. It judges nothing: what a
+//! number is worth is found out from the record alone.
+
+mod campaign;
+mod contestant;
+mod event;
+mod measure;
+mod preflight;
+mod roles;
+mod skip;
+mod trial;
+
+pub use campaign::{CampaignEnd, Options, carry_out};
+pub use contestant::{Contestant, start_for_debugging};
+pub use event::Event;
+pub use preflight::{Finding, preflight};
+pub use roles::{Roles, RolesError};
+
+/// Why a campaign had to end.
+#[derive(Debug, thiserror::Error)]
+pub enum ConductError {
+    /// A trial could not be recorded; going on would lose more.
+    #[error(transparent)]
+    Record(#[from] bakeoff_record::FolderError),
+    /// The processors asked for are not there.
+    #[error(transparent)]
+    Roles(#[from] RolesError),
+}

@@ -1,0 +1,157 @@
+//! What answers in a trial: a program on the stage, or a built-in server in its place.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bakeoff_plan::{Contender, ServerChoice, Workload};
+use bakeoff_record::{OriginCounts, Step};
+use bakeoff_stage::{Helper, Running, Stage, StageError, Surroundings};
+
+/// Time that a server has from its start to its first right answer.
+const START_WITHIN: Duration = Duration::from_secs(20);
+/// Time that a built-in server has.
+const HELPER_WITHIN: Duration = Duration::from_secs(10);
+/// What a built-in server says before the address of its counts.
+const COUNTS_WORDS: &str = "counts on http://";
+
+/// Where a trial's servers run and write.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) stage: &'a Stage,
+    /// This program, which the built-in servers are a part of.
+    pub(crate) bakeoff: &'a Path,
+    /// Folder of the trial's logs.
+    pub(crate) logs: &'a Path,
+    pub(crate) server_cpus: &'a [usize],
+    pub(crate) origin_cpus: &'a [usize],
+}
+
+/// What answers in a trial, and the upstream behind it.
+#[derive(Debug)]
+pub struct Contestant {
+    /// What is measured.
+    pub server: Running,
+    /// The upstream of a proxied workload.
+    pub origin: Option<Running>,
+    /// Where the upstream tells its counts; also of an origin that is asked directly.
+    control: Option<SocketAddr>,
+}
+
+impl Contestant {
+    /// Starts what a trial needs; `step` is told each step before it begins.
+    pub(crate) fn start(
+        place: Place<'_>,
+        contender: &Contender,
+        workload: &Workload,
+        step: &mut dyn FnMut(Step),
+    ) -> Result<Self, StageError> {
+        let built_in = match &contender.server {
+            ServerChoice::Program { .. } => None,
+            ServerChoice::Yardstick => Some("yardstick"),
+            ServerChoice::Origin => Some("origin"),
+        };
+        if let Some(name) = built_in {
+            step(Step::Start);
+            let server = start_helper(place, name, place.server_cpus, workload)?;
+            let control = control_of(&server);
+            return Ok(Self {
+                server,
+                origin: None,
+                control,
+            });
+        }
+        step(Step::Prepare);
+        let origin = if workload.proxied {
+            step(Step::Origin);
+            Some(start_helper(place, "origin", place.origin_cpus, workload)?)
+        } else {
+            None
+        };
+        let surroundings = Surroundings {
+            origin: origin.as_ref().map(Running::address),
+            cpus: place.server_cpus.to_vec(),
+            log_folder: place.logs.to_owned(),
+        };
+        let prepared = place.stage.prepare(contender, workload, &surroundings)?;
+        step(Step::CheckConfig);
+        prepared.check_config()?;
+        step(Step::Start);
+        let server = prepared.start(START_WITHIN)?;
+        let control = origin.as_ref().and_then(control_of);
+        Ok(Self {
+            server,
+            origin,
+            control,
+        })
+    }
+
+    /// What the upstream has counted since its start; `None` where there is no upstream or it
+    /// does not tell.
+    pub(crate) fn origin_counts(&self) -> Option<OriginCounts> {
+        let counts = bakeoff_origin::counts(self.control?).ok()?;
+        Some(OriginCounts {
+            requests: counts.requests,
+            connections: counts.connections,
+            http_1_0: counts.http_1_0,
+            bytes_read: counts.bytes_read,
+            bytes_written: counts.bytes_written,
+        })
+    }
+}
+
+/// Starts a contender as a trial would, for `bakeoff debug`.
+///
+/// # Errors
+/// Those of the trial.
+pub fn start_for_debugging(
+    stage: &Stage,
+    bakeoff: &Path,
+    logs: &Path,
+    contender: &Contender,
+    workload: &Workload,
+) -> Result<Contestant, StageError> {
+    let place = Place {
+        stage,
+        bakeoff,
+        logs,
+        server_cpus: &[],
+        origin_cpus: &[],
+    };
+    Contestant::start(place, contender, workload, &mut |_| {})
+}
+
+fn control_of(helper: &Running) -> Option<SocketAddr> {
+    let said = helper.said(COUNTS_WORDS)?;
+    said.split('/').next()?.parse().ok()
+}
+
+/// Starts a built-in server that gives the workload's right answer.
+fn start_helper(
+    place: Place<'_>,
+    name: &str,
+    cpus: &[usize],
+    workload: &Workload,
+) -> Result<Running, StageError> {
+    let body = place.logs.join(format!("{name}-body"));
+    write_body(&body, workload)?;
+    let mut command: Vec<String> = vec![place.bakeoff.display().to_string(), name.to_owned()];
+    command.extend(["--status".to_owned(), workload.expect_status.to_string()]);
+    command.extend(["--body".to_owned(), body.display().to_string()]);
+    command.extend(["--threads".to_owned(), cpus.len().max(1).to_string()]);
+    let helper = Helper {
+        name: name.to_owned(),
+        command,
+        cpus: cpus.to_vec(),
+        log: place.logs.join(format!("{name}.log")),
+        within: HELPER_WITHIN,
+    };
+    place.stage.start_helper(&helper)
+}
+
+fn write_body(path: &PathBuf, workload: &Workload) -> Result<(), StageError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, workload.expected_body()))
+        .map_err(|cause| StageError::file(Step::Prepare, path, cause))
+}

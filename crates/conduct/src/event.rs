@@ -1,0 +1,43 @@
+//! What a campaign tells while it runs: the only thing that a display sees of it.
+
+use std::time::Duration;
+
+use bakeoff_record::{Step, TrialRecord};
+
+/// Something happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The campaign began.
+    Began {
+        /// Trials of the plan.
+        trials: usize,
+        /// Trials recorded before, which are not run again.
+        recorded: usize,
+        /// Expected time of what is missing.
+        expected: Duration,
+    },
+    /// A trial began.
+    Trial {
+        /// Number of the trial, from 1.
+        number: usize,
+        /// Trials of the plan.
+        trials: usize,
+        /// The trial's id.
+        id: &'a str,
+        /// Expected time of this trial and those after it.
+        left: Duration,
+    },
+    /// A step of the running trial began.
+    Step(Step),
+    /// Load is on; about ten times a second.
+    Live {
+        /// Requests that ended as `ok` since the last such event.
+        ok: u64,
+        /// Requests that ended otherwise since then.
+        errors: u64,
+        /// Time since then.
+        since: Duration,
+    },
+    /// A trial ended and is recorded.
+    Ended(&'a TrialRecord),
+}

@@ -1,0 +1,312 @@
+//! The load on a contestant, watched: the engine on threads of its own, the probe on another,
+//! and here who looks whether the server still lives and whether somebody wants to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bakeoff_load::{
+    BodyCheck, Control, Expect, ExpectedStatus, LoadError, LoadSpec, Request, Target, run,
+};
+use bakeoff_plan::Trial;
+use bakeoff_probe::{Probe, ProbeOptions, TreeSource};
+use bakeoff_record::{LoadResult, OriginCounts, Role, Step, TrialEnd, Usage, Warning};
+use bakeoff_stage::Running;
+
+use crate::contestant::Contestant;
+use crate::event::Event;
+use crate::roles::Roles;
+
+/// Time between two readings of the probe.
+const PROBE_PERIOD: Duration = Duration::from_millis(100);
+/// How often the watch looks.
+const WATCH_PERIOD: Duration = Duration::from_millis(20);
+/// How often live counters are told.
+const LIVE_PERIOD: Duration = Duration::from_millis(100);
+/// One body in so many is compared byte by byte.
+const CHECK_ONE_IN: u32 = 64;
+
+/// What came of the load.
+pub(crate) struct Measured {
+    /// What the engine saw; kept of a trial that failed in its window, too.
+    pub(crate) result: Option<LoadResult>,
+    pub(crate) usage: Usage,
+    pub(crate) origin: Option<OriginCounts>,
+    pub(crate) warnings: Vec<Warning>,
+    /// How the trial ends, unless it goes on to its next step.
+    pub(crate) end: Option<TrialEnd>,
+}
+
+/// Puts the trial's load on the contestant.
+pub(crate) fn measure(
+    trial: &Trial,
+    seed: u64,
+    roles: &Roles,
+    contestant: &mut Contestant,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Event<'_>),
+) -> Measured {
+    let mut warnings = Vec::new();
+    let spec = match spec_of(trial, seed, roles, contestant) {
+        Ok(spec) => spec,
+        Err(cause) => return Measured::failed(Step::Measure, cause),
+    };
+    let probe = match Probe::start(probe_options(contestant, roles)) {
+        Ok(probe) => Some(probe),
+        Err(error) => {
+            warnings.push(Warning {
+                code: "no-probe".to_owned(),
+                text: format!("resources were not sampled: failed to {error}"),
+                hint: "see `bakeoff doctor`".to_owned(),
+            });
+            None
+        }
+    };
+    let control = Arc::new(Control::default());
+    let engine = {
+        let control = control.clone();
+        let engine = move || run(&spec, &control);
+        std::thread::Builder::new()
+            .name("engine".to_owned())
+            .spawn(engine)
+    };
+    let engine = match engine {
+        Ok(engine) => engine,
+        Err(error) => return Measured::failed(Step::Measure, format!("start a thread: {error}")),
+    };
+    let mut watch = Watch::new(&control, trial.workload.proxied);
+    while !engine.is_finished() {
+        std::thread::sleep(WATCH_PERIOD);
+        watch.look(contestant, stop, tell);
+    }
+    if let (Some(probe), Some((start, _))) = (&probe, control.window()) {
+        probe.set_zero(start);
+    }
+    let usage = probe.map(Probe::stop).unwrap_or_default();
+    let result = engine.join().unwrap_or(Err(LoadError::Panicked));
+    watch.finish(result, usage, warnings, stop)
+}
+
+impl Measured {
+    fn failed(step: Step, cause: String) -> Self {
+        Self {
+            result: None,
+            usage: Usage::default(),
+            origin: None,
+            warnings: Vec::new(),
+            end: Some(TrialEnd::Failed {
+                step,
+                cause,
+                words: None,
+            }),
+        }
+    }
+}
+
+/// Looks at a load from outside while it is on.
+struct Watch<'a> {
+    control: &'a Control,
+    proxied: bool,
+    step: Option<Step>,
+    told: (u64, u64),
+    told_at: Instant,
+    counts_at_start: Option<OriginCounts>,
+    counts_at_end: Option<OriginCounts>,
+    /// How the server ended by itself, and its last words.
+    died: Option<(Step, String, String)>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(control: &'a Control, proxied: bool) -> Self {
+        Self {
+            control,
+            proxied,
+            step: None,
+            told: (0, 0),
+            told_at: Instant::now(),
+            counts_at_start: None,
+            counts_at_end: None,
+            died: None,
+        }
+    }
+
+    fn look(
+        &mut self,
+        contestant: &mut Contestant,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(Event<'_>),
+    ) {
+        if stop.load(Ordering::Relaxed) {
+            self.control.stop();
+        }
+        self.look_at_phase(contestant, tell);
+        if self.died.is_none()
+            && let Some(status) = contestant.server.died()
+        {
+            let step = self.step.unwrap_or(Step::WarmUp);
+            self.died = Some((step, status, contestant.server.log_tail()));
+            self.control.stop();
+        }
+        let since = self.told_at.elapsed();
+        if since >= LIVE_PERIOD {
+            let now = (self.control.live().ok(), self.control.live().errors());
+            let (ok, errors) = (now.0 - self.told.0, now.1 - self.told.1);
+            tell(Event::Live { ok, errors, since });
+            self.told = now;
+            self.told_at = Instant::now();
+        }
+    }
+
+    /// Follows the window: warm-up, measuring, over.
+    fn look_at_phase(&mut self, contestant: &Contestant, tell: &mut dyn FnMut(Event<'_>)) {
+        let Some((start, end)) = self.control.window() else {
+            return;
+        };
+        let now = Instant::now();
+        if self.step.is_none() {
+            self.step = Some(Step::WarmUp);
+            tell(Event::Step(Step::WarmUp));
+        }
+        if now >= start && self.step == Some(Step::WarmUp) {
+            self.step = Some(Step::Measure);
+            self.counts_at_start = self.counts(contestant);
+            tell(Event::Step(Step::Measure));
+        }
+        if now >= end && self.counts_at_end.is_none() {
+            self.counts_at_end = self.counts(contestant);
+        }
+    }
+
+    fn counts(&self, contestant: &Contestant) -> Option<OriginCounts> {
+        if self.proxied {
+            contestant.origin_counts()
+        } else {
+            None
+        }
+    }
+
+    fn finish(
+        self,
+        result: Result<LoadResult, LoadError>,
+        usage: Usage,
+        warnings: Vec<Warning>,
+        stop: &AtomicBool,
+    ) -> Measured {
+        let origin = self
+            .counts_at_start
+            .zip(self.counts_at_end)
+            .map(|(start, end)| OriginCounts {
+                requests: end.requests - start.requests,
+                connections: end.connections - start.connections,
+                http_1_0: end.http_1_0 - start.http_1_0,
+                bytes_read: end.bytes_read - start.bytes_read,
+                bytes_written: end.bytes_written - start.bytes_written,
+            });
+        let (result, failure) = match result {
+            Ok(result) => (Some(result), None),
+            Err(error) => {
+                let cause = format!("the load engine failed: {error}");
+                (
+                    None,
+                    Some(TrialEnd::Failed {
+                        step: Step::Measure,
+                        cause,
+                        words: None,
+                    }),
+                )
+            }
+        };
+        let died = self.died.map(|(step, status, words)| TrialEnd::Failed {
+            step,
+            cause: format!("the server died under load: {status}"),
+            words: (!words.trim().is_empty()).then_some(words),
+        });
+        let stopped = stop
+            .load(Ordering::Relaxed)
+            .then_some(TrialEnd::Interrupted);
+        // A window that the user cut short is no measurement; one that the server's death cut
+        // short shows how it died.
+        let result = if stopped.is_some() && died.is_none() {
+            None
+        } else {
+            result
+        };
+        Measured {
+            result,
+            usage,
+            origin,
+            warnings,
+            end: died.or(failure).or(stopped),
+        }
+    }
+}
+
+fn spec_of(
+    trial: &Trial,
+    seed: u64,
+    roles: &Roles,
+    contestant: &Contestant,
+) -> Result<LoadSpec, String> {
+    let workload = &trial.workload;
+    let target = Target::at(contestant.server.address(), &workload.path);
+    let request = Request {
+        method: &workload.method,
+        target: &workload.path,
+        host: &target.host,
+        headers: &workload.headers,
+        body: b"",
+        keep_alive: true,
+    };
+    let request = request.encode().map_err(|error| error.to_string())?;
+    Ok(LoadSpec {
+        to_head_request: workload.method == "HEAD",
+        target,
+        request: request.into(),
+        load: trial.load.clone(),
+        requests: None,
+        requests_per_connection: None,
+        threads: roles.engine_threads,
+        pin: roles.pinned.engine.clone(),
+        seed,
+        expect: Expect {
+            status: ExpectedStatus::Exactly(workload.expect_status),
+            body: Some(workload.expected_body().into()),
+            check: BodyCheck::OneIn(CHECK_ONE_IN),
+        },
+        ramp_gap: LoadSpec::RAMP_GAP,
+        retry_pause: LoadSpec::RETRY_PAUSE,
+        interval: LoadSpec::interval_for(Duration::from_secs_f64(trial.load.duration_s)),
+    })
+}
+
+fn probe_options(contestant: &Contestant, roles: &Roles) -> ProbeOptions {
+    let source = |role, running: &Running| {
+        let tree = running.tree();
+        TreeSource {
+            role,
+            root: tree.keeper_pid,
+            include_root: false,
+            cgroup: tree.cgroup,
+        }
+    };
+    let mut trees = vec![source(Role::Server, &contestant.server)];
+    trees.extend(
+        contestant
+            .origin
+            .as_ref()
+            .map(|origin| source(Role::Origin, origin)),
+    );
+    trees.push(TreeSource {
+        role: Role::Engine,
+        root: std::process::id(),
+        include_root: true,
+        cgroup: None,
+    });
+    let pin = (!roles.pinned.engine.is_empty()).then(|| roles.pinned.engine.clone());
+    ProbeOptions {
+        zero: Instant::now(),
+        period: PROBE_PERIOD,
+        trees,
+        pin,
+    }
+}

@@ -1,0 +1,50 @@
+//! Looks before the first trial: is each program there, does it accept its configuration?
+//!
+//! Nothing is started and nothing is recorded; a campaign of an hour should not find a typing
+//! error in its last configuration at the end.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use bakeoff_plan::{Plan, ServerChoice};
+use bakeoff_record::TrialEnd;
+use bakeoff_stage::{Stage, Surroundings};
+
+/// A contender that cannot do a workload, or a configuration that its server rejects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Contender's name.
+    pub contender: String,
+    /// Workload's name.
+    pub workload: String,
+    /// How its trials would end.
+    pub end: TrialEnd,
+}
+
+/// Prepares every contender for every workload and has its configuration checked.
+pub fn preflight(plan: &Plan, stage: &Stage, folder: &Path) -> Vec<Finding> {
+    // Any address will do: checking a configuration connects to nothing.
+    let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
+    let mut findings = Vec::new();
+    for contender in &plan.contenders {
+        if !matches!(contender.server, ServerChoice::Program { .. }) {
+            continue;
+        }
+        for workload in &plan.workloads {
+            let surroundings = Surroundings {
+                origin: workload.proxied.then_some(nowhere),
+                cpus: Vec::new(),
+                log_folder: folder.join(format!("{}-{}", contender.name, workload.name)),
+            };
+            let prepared = stage.prepare(contender, workload, &surroundings);
+            if let Err(error) = prepared.and_then(|prepared| prepared.check_config()) {
+                findings.push(Finding {
+                    contender: contender.name.clone(),
+                    workload: workload.name.clone(),
+                    end: error.trial_end(),
+                });
+            }
+        }
+    }
+    findings
+}

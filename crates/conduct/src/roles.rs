@@ -1,0 +1,148 @@
+//! Processors for each role: who runs where, and whether roles share.
+
+use bakeoff_plan::{Cpus, Pinning};
+use bakeoff_record::Pinned;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Most processors that are looked for.
+const CPUS_MAX: usize = 1024;
+
+/// Processors given to each role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roles {
+    /// Processors; empty where a role is not pinned.
+    pub pinned: Pinned,
+    /// Threads of the load engine.
+    pub engine_threads: u32,
+}
+
+/// The processors asked for are not there.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the plan pins {role} to processor {cpu}, but this process may use {allowed:?}; \
+     change [pinning] in the plan"
+)]
+pub struct RolesError {
+    role: &'static str,
+    cpu: usize,
+    allowed: Vec<usize>,
+}
+
+impl Roles {
+    /// Divides this machine as the plan asks.
+    ///
+    /// # Errors
+    /// When the plan names a processor that this process may not use.
+    pub fn divide(pinning: &Pinning) -> Result<Self, RolesError> {
+        let all = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+        let allowed: Vec<usize> = (0..CPUS_MAX).filter(|cpu| all.is_set(*cpu)).collect();
+        Self::divide_among(pinning, &allowed)
+    }
+
+    /// Moves the calling thread, and those that it starts from now on, to the engine's
+    /// processors: whatever bakeoff does besides must not take time from the server.
+    pub(crate) fn move_this_thread(&self) {
+        if self.pinned.engine.is_empty() {
+            return;
+        }
+        let mut set = CpuSet::new();
+        self.pinned.engine.iter().for_each(|cpu| set.set(*cpu));
+        // The processors were found in this thread's own set, and staying put is no harm.
+        let _ = sched_setaffinity(None, &set);
+    }
+
+    fn divide_among(pinning: &Pinning, allowed: &[usize]) -> Result<Self, RolesError> {
+        let auto = automatic(allowed);
+        let choose = |role, cpus: &Cpus, auto: &[usize]| match cpus {
+            Cpus::Any => Ok(Vec::new()),
+            Cpus::Auto => Ok(auto.to_vec()),
+            Cpus::List(list) => match list.iter().find(|cpu| !allowed.contains(cpu)) {
+                Some(cpu) => Err(RolesError {
+                    role,
+                    cpu: *cpu,
+                    allowed: allowed.to_vec(),
+                }),
+                None => Ok(list.clone()),
+            },
+        };
+        let pinned = Pinned {
+            server: choose("the server", &pinning.server, &auto.server)?,
+            engine: choose("the engine", &pinning.engine, &auto.engine)?,
+            origin: choose("the origin", &pinning.origin, &auto.origin)?,
+        };
+        let half = allowed.len().div_ceil(2).max(1);
+        let threads = if pinned.engine.is_empty() {
+            half
+        } else {
+            pinned.engine.len()
+        };
+        Ok(Self {
+            engine_threads: u32::try_from(threads).unwrap_or(1),
+            pinned,
+        })
+    }
+}
+
+/// Half for the engine, half for server and origin. From four processors on the origin has one
+/// of its own; the server's processors are the same in every workload, so that they compare.
+fn automatic(allowed: &[usize]) -> Pinned {
+    let half = allowed.len() / 2;
+    if half == 0 {
+        let all = allowed.to_vec();
+        return Pinned {
+            server: all.clone(),
+            engine: all.clone(),
+            origin: all,
+        };
+    }
+    let (lower, upper) = allowed.split_at(half);
+    let (server, origin) = match lower {
+        [server @ .., origin] if !server.is_empty() => (server.to_vec(), vec![*origin]),
+        shared => (shared.to_vec(), shared.to_vec()),
+    };
+    Pinned {
+        server,
+        engine: upper.to_vec(),
+        origin,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(allowed: &[usize], server: &[usize], origin: &[usize], engine: &[usize]) {
+        let roles = Roles::divide_among(&Pinning::default(), allowed).unwrap();
+        assert_eq!(roles.pinned.server, server);
+        assert_eq!(roles.pinned.origin, origin);
+        assert_eq!(roles.pinned.engine, engine);
+        assert_eq!(roles.engine_threads as usize, engine.len().max(1));
+    }
+
+    #[test]
+    fn a_machine_is_divided_in_halves() {
+        check(&[3], &[3], &[3], &[3]);
+        check(&[0, 1], &[0], &[0], &[1]);
+        check(&[0, 1, 2], &[0], &[0], &[1, 2]);
+        check(&[0, 1, 2, 3], &[0], &[1], &[2, 3]);
+        check(&[0, 1, 2, 3, 4, 5], &[0, 1], &[2], &[3, 4, 5]);
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_named() {
+        let pinning = Pinning {
+            server: Cpus::List(vec![7]),
+            ..Pinning::default()
+        };
+        let error = Roles::divide_among(&pinning, &[0, 1])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("the server to processor 7"), "{error}");
+        let any = Pinning {
+            engine: Cpus::Any,
+            ..Pinning::default()
+        };
+        let roles = Roles::divide_among(&any, &[0, 1]).unwrap();
+        assert_eq!((roles.pinned.engine.len(), roles.engine_threads), (0, 1));
+    }
+}

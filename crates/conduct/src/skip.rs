@@ -1,0 +1,54 @@
+//! Trials that this machine's limits forbid: said before, not attempted and misreported (R12).
+
+use bakeoff_load::check_budget;
+use bakeoff_plan::Trial;
+use bakeoff_record::TrialEnd;
+use rustix::process::{Resource, getrlimit};
+
+/// Files that a server needs besides its connections.
+const OTHER_FILES: u64 = 64;
+
+/// Why the trial is not attempted, if it is not.
+pub(crate) fn forbidden(trial: &Trial) -> Option<TrialEnd> {
+    let clients = trial.load.clients();
+    if let Err(shortage) = check_budget(clients) {
+        let text = shortage.to_string();
+        let (reason, mend) = text.split_once("; ").unwrap_or((&text, "raise the limit"));
+        return Some(TrialEnd::Skipped {
+            reason: reason.to_owned(),
+            mend: mend.to_owned(),
+        });
+    }
+    let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    server_needs_too_many(u64::from(clients), trial.workload.proxied, limit)
+}
+
+/// A server holds a file for each client, and a proxy another one towards the origin.
+fn server_needs_too_many(clients: u64, proxied: bool, limit: u64) -> Option<TrialEnd> {
+    let each = if proxied { 2 } else { 1 };
+    let needed = clients * each + OTHER_FILES;
+    (needed > limit).then(|| TrialEnd::Skipped {
+        reason: format!(
+            "{clients} clients{} need {needed} open files in the server, but a process here may \
+             open {limit}",
+            if proxied { " through a proxy" } else { "" }
+        ),
+        mend: format!("raise the hard limit, as root: ulimit -Hn {needed}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_needs_twice_the_files() {
+        assert_eq!(server_needs_too_many(10_000, false, 20_000), None);
+        let Some(TrialEnd::Skipped { reason, mend }) = server_needs_too_many(10_000, true, 20_000)
+        else {
+            panic!("20,064 files are more than 20,000");
+        };
+        assert!(reason.contains("need 20064 open files"), "{reason}");
+        assert!(mend.contains("ulimit -Hn 20064"), "{mend}");
+    }
+}

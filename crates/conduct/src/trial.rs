@@ -1,0 +1,239 @@
+//! One trial from its first step to its record.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use bakeoff_plan::{ServerChoice, Trial};
+use bakeoff_record::{
+    ContenderKind, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, Usage,
+};
+use bakeoff_stage::{Stage, StageError};
+
+use crate::contestant::{Contestant, Place};
+use crate::event::Event;
+use crate::measure::{Measured, measure};
+use crate::roles::Roles;
+use crate::skip::forbidden;
+
+/// What every trial of a campaign shares.
+pub(crate) struct Setting<'a> {
+    pub(crate) stage: &'a Stage,
+    pub(crate) bakeoff: &'a Path,
+    pub(crate) roles: &'a Roles,
+    pub(crate) seed: u64,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// Carries out one trial. Whatever goes wrong is in the record.
+pub(crate) fn carry_out(
+    setting: &Setting<'_>,
+    trial: &Trial,
+    logs: &Path,
+    tell: &mut dyn FnMut(Event<'_>),
+) -> TrialRecord {
+    let mut record = blank(trial, setting.roles);
+    if let Some(end) = forbidden(trial) {
+        record.end = end;
+        return record;
+    }
+    let mut clock = StepClock::start();
+    let place = Place {
+        stage: setting.stage,
+        bakeoff: setting.bakeoff,
+        logs,
+        server_cpus: &setting.roles.pinned.server,
+        origin_cpus: &setting.roles.pinned.origin,
+    };
+    let started = Contestant::start(place, &trial.contender, &trial.workload, &mut |step| {
+        clock.begin(step);
+        tell(Event::Step(step));
+    });
+    match started {
+        Ok(contestant) => on_stage(setting, trial, contestant, &mut clock, &mut record, tell),
+        Err(error) => record.end = error.trial_end(),
+    }
+    // A stop that came before the window is the user's wish, not the server's failure.
+    let measured = matches!(record.end, TrialEnd::Measured);
+    if setting.stop.load(Ordering::Relaxed) && !measured {
+        record.end = TrialEnd::Interrupted;
+    }
+    record.steps = clock.finish();
+    record
+}
+
+/// From the first right answer to the last process gone.
+fn on_stage(
+    setting: &Setting<'_>,
+    trial: &Trial,
+    mut contestant: Contestant,
+    clock: &mut StepClock,
+    record: &mut TrialRecord,
+    tell: &mut dyn FnMut(Event<'_>),
+) {
+    record.server = Some(contestant.server.facts());
+    let end = check_answer(trial, &contestant, record, "before").or_else(|| {
+        let mut follow = |event: Event<'_>| {
+            if let Event::Step(step) = event {
+                clock.begin(step);
+            }
+            tell(event);
+        };
+        let seed = setting.seed.wrapping_add(u64::from(trial.round));
+        let measured = measure(
+            trial,
+            seed,
+            setting.roles,
+            &mut contestant,
+            setting.stop,
+            &mut follow,
+        );
+        let Measured {
+            result,
+            usage,
+            origin,
+            warnings,
+            end,
+        } = measured;
+        record.result = result;
+        record.usage = usage;
+        record.origin = origin;
+        record.warnings = warnings;
+        end
+    });
+    let end = end.or_else(|| {
+        clock.begin(Step::CheckAgain);
+        tell(Event::Step(Step::CheckAgain));
+        check_answer(trial, &contestant, record, "after")
+    });
+    clock.begin(Step::Stop);
+    tell(Event::Step(Step::Stop));
+    let stopped = stop(contestant);
+    record.end = match (end, stopped) {
+        (Some(end), stopped) => {
+            keep_stop(record, stopped.ok());
+            end
+        }
+        (None, Ok(facts)) => {
+            keep_stop(record, Some(facts));
+            TrialEnd::Measured
+        }
+        (None, Err(error)) => error.trial_end(),
+    };
+}
+
+/// Fetches one answer and compares it. A wrong one before the window ends the trial; one after
+/// it is in the record, for the judge.
+fn check_answer(
+    trial: &Trial,
+    contestant: &Contestant,
+    record: &mut TrialRecord,
+    when: &str,
+) -> Option<TrialEnd> {
+    match contestant.server.fetch(&trial.workload, when) {
+        Ok(answer) => {
+            let server = answer
+                .headers
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case("server"));
+            let header = server.map(|(_, value)| value.clone());
+            if let Some(facts) = record.server.as_mut() {
+                facts.server_header = facts.server_header.take().or(header);
+            }
+            let wrong = when == "before" && !answer.right;
+            let cause = format!(
+                "the answer is wrong: status {} and {} bytes, expected status {} and {} bytes",
+                answer.status,
+                answer.body_bytes,
+                trial.workload.expect_status,
+                trial.workload.expected_body().len()
+            );
+            record.answers.push(answer);
+            wrong.then_some(TrialEnd::Failed {
+                step: Step::Start,
+                cause,
+                words: None,
+            })
+        }
+        Err(error) => Some(error.trial_end()),
+    }
+}
+
+/// Stops the server, then the origin behind it.
+fn stop(contestant: Contestant) -> Result<StopFacts, StageError> {
+    let Contestant { server, origin, .. } = contestant;
+    let stopped = server.stop();
+    let origin = origin.map(bakeoff_stage::Running::stop).transpose();
+    let stopped = stopped?;
+    origin?;
+    Ok(stopped)
+}
+
+fn keep_stop(record: &mut TrialRecord, facts: Option<StopFacts>) {
+    if let Some(server) = record.server.as_mut() {
+        server.stopped = facts;
+    }
+}
+
+/// A record with nothing measured yet.
+fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
+    TrialRecord {
+        schema: TRIAL_SCHEMA.to_owned(),
+        id: trial.id.clone(),
+        index: trial.index,
+        round: trial.round,
+        contender: trial.contender.name.clone(),
+        kind: match trial.contender.server {
+            ServerChoice::Program { .. } => ContenderKind::Contender,
+            ServerChoice::Yardstick => ContenderKind::Yardstick,
+            ServerChoice::Origin => ContenderKind::Origin,
+        },
+        workload: trial.workload.name.clone(),
+        load: trial.load.clone(),
+        started_at: jiff::Timestamp::now().to_string(),
+        end: TrialEnd::Interrupted,
+        server: None,
+        pinned: roles.pinned.clone(),
+        result: None,
+        usage: Usage::default(),
+        origin: None,
+        answers: Vec::new(),
+        steps: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// Times the steps of a trial.
+struct StepClock {
+    running: Option<(Step, Instant)>,
+    ended: Vec<StepTime>,
+}
+
+impl StepClock {
+    fn start() -> Self {
+        Self {
+            running: None,
+            ended: Vec::new(),
+        }
+    }
+
+    /// Ends the running step and begins another.
+    fn begin(&mut self, step: Step) {
+        self.end();
+        self.running = Some((step, Instant::now()));
+    }
+
+    fn end(&mut self) {
+        if let Some((step, since)) = self.running.take() {
+            self.ended.push(StepTime {
+                step,
+                took_s: since.elapsed().as_secs_f64(),
+            });
+        }
+    }
+
+    fn finish(mut self) -> Vec<StepTime> {
+        self.end();
+        self.ended
+    }
+}
