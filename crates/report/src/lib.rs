@@ -13,6 +13,7 @@ mod table;
 mod text;
 pub mod view;
 
+pub use bakeoff_audit::Verdict;
 pub use csv::csv;
 pub use html::html;
 pub use json::json;

@@ -1,0 +1,61 @@
+//! One module for each command.
+
+use clap::CommandFactory;
+
+use crate::flags::{Command, Flags, SchemaOf};
+use crate::{exit, output};
+
+mod debug;
+mod doctor;
+mod list;
+mod load;
+mod plan;
+mod report;
+mod run;
+mod serve;
+
+/// Carries out a command and returns its exit code.
+pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
+    match flags.command {
+        Command::Run(flags) => run::carry_out(&flags),
+        Command::Load(flags) => load::carry_out(&flags),
+        Command::Report(flags) => report::carry_out(&flags),
+        Command::Plan(flags) => plan::carry_out(&flags),
+        Command::List(flags) => list::carry_out(&flags),
+        Command::Doctor => doctor::carry_out(),
+        Command::Debug(flags) => debug::carry_out(&flags),
+        Command::Origin(flags) => serve::carry_out(&flags, bakeoff_origin::Name::Origin),
+        Command::Yardstick(flags) => serve::carry_out(&flags, bakeoff_origin::Name::Yardstick),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Flags::command(), "bakeoff", &mut text);
+            print(&text)
+        }
+        Command::Man => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(Flags::command()).render(&mut text)?;
+            print(&text)
+        }
+        Command::Schema { of: SchemaOf::Plan } => print(bakeoff_plan::plan_schema().as_bytes()),
+        Command::Schema {
+            of: SchemaOf::Workload,
+        } => print(bakeoff_plan::workload_schema().as_bytes()),
+    }
+}
+
+fn print(text: &[u8]) -> anyhow::Result<u8> {
+    output::result(&String::from_utf8_lossy(text))?;
+    Ok(exit::DONE)
+}
+
+/// A stage's error with the server's own words below it. What the server rejects or what is not
+/// installed is the user's to mend.
+fn stage_error(error: bakeoff_stage::StageError) -> anyhow::Error {
+    let words = error.words.as_deref().unwrap_or("").trim_end();
+    let below = if words.is_empty() {
+        String::new()
+    } else {
+        format!("\n{words}")
+    };
+    exit::usage(format!("failed to {error}{below}"))
+}

@@ -1,0 +1,89 @@
+//! `bakeoff debug`: a contender as a trial would start it, kept up until Ctrl-C.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use bakeoff_conduct::start_for_debugging;
+use bakeoff_plan::nearest;
+use bakeoff_stage::{Stage, StageOptions};
+
+use crate::flags::DebugFlags;
+use crate::interrupt::Interrupt;
+use crate::library::Folder;
+use crate::run_folder::RunFolder;
+use crate::{exit, output};
+
+pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
+    let library = Folder::new(flags.library.clone())?;
+    let plan = library.plan_named(&flags.plan)?;
+    let contenders = plan.contenders.iter().map(|each| each.name.as_str());
+    let contender = find(
+        contenders.clone(),
+        &flags.contender,
+        "contender",
+        &plan.name,
+    )?;
+    let workloads = plan.workloads.iter().map(|each| each.name.as_str());
+    let workload = find(workloads.clone(), &flags.workload, "workload", &plan.name)?;
+    let (contender, workload) = (&plan.contenders[contender], &plan.workloads[workload]);
+
+    let interrupt = Interrupt::listen()?;
+    let scratch = RunFolder::make()?;
+    let bakeoff = std::env::current_exe().context("failed to find bakeoff's own program")?;
+    let stage = Stage::new(StageOptions {
+        run_folder: scratch.path().to_owned(),
+        keeper: vec![bakeoff.display().to_string(), "keeper".to_owned()],
+        servers: library.servers(),
+    })?;
+    let logs = scratch.path().join("logs").join("debug");
+    let mut up = start_for_debugging(&stage, &bakeoff, &logs, contender, workload)
+        .map_err(super::stage_error)?;
+    let facts = up.server.facts();
+    let mut text = format!(
+        "url      http://{}{}\ncommand  {}\nlog      {}\n",
+        facts.address,
+        workload.path,
+        facts.command.join(" "),
+        up.server.log().display()
+    );
+    for config in &facts.configs {
+        text.push_str(&format!("\n{}\n{}\n", config.path, config.text));
+    }
+    output::result(&text)?;
+    output::note("up until Ctrl-C");
+    while !interrupt.came() {
+        if let Some(status) = up.server.died() {
+            let words = up.server.log_tail();
+            return Err(anyhow::anyhow!("the server died: {status}\n{words}"));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    up.server.stop()?;
+    if let Some(origin) = up.origin {
+        origin.stop()?;
+    }
+    Ok(exit::DONE)
+}
+
+/// Position of `wanted` among `names`, or an error that suggests the nearest.
+fn find<'n>(
+    names: impl Iterator<Item = &'n str> + Clone,
+    wanted: &str,
+    noun: &str,
+    plan: &str,
+) -> anyhow::Result<usize> {
+    names
+        .clone()
+        .position(|name| name == wanted)
+        .ok_or_else(|| {
+            let near = nearest(wanted, names.clone());
+            let hint = near
+                .map(|name| format!("; did you mean {name}?"))
+                .unwrap_or_default();
+            let known: Vec<&str> = names.collect();
+            let known = known.join(", ");
+            exit::usage(format!(
+                "plan {plan} has no {noun} {wanted}{hint}; it has {known}"
+            ))
+        })
+}

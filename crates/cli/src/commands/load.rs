@@ -1,0 +1,192 @@
+//! `bakeoff load URL`: the load engine alone.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use bakeoff_load::{
+    BodyCheck, Control, Expect, ExpectedStatus, LoadError, LoadSpec, Request, Target,
+};
+use bakeoff_plan::{Load, LoadModel};
+use bakeoff_record::LoadResult;
+
+use crate::flags::LoadFlags;
+use crate::interrupt::Interrupt;
+use crate::{exit, output};
+
+/// Longest run of a load that ends by count.
+const COUNT_DURATION_MAX: Duration = Duration::from_secs(600);
+/// One body in so many is compared byte by byte.
+const CHECK_ONE_IN: u32 = 64;
+
+pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
+    let spec = spec(flags)?;
+    let control = Arc::new(Control::default());
+    let interrupt = Interrupt::listen()?;
+    let stopped = control.clone();
+    interrupt.then(move || stopped.stop());
+    let progress = Progress::start(&spec, &control, std::io::stderr().is_terminal());
+    let result = bakeoff_load::run(&spec, &control);
+    progress.finish();
+    let result = result.map_err(|error| match error {
+        LoadError::Shortage(shortage) => exit::usage(shortage),
+        other => anyhow::Error::new(other),
+    })?;
+    if flags.json {
+        let text = serde_json::to_string_pretty(&bakeoff_report::load_json(&result))?;
+        output::result(&text)?;
+    } else {
+        output::result(&bakeoff_report::load_text(&result))?;
+    }
+    Ok(exit_code(flags, &result, interrupt.came()))
+}
+
+fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
+    if interrupted {
+        exit::INTERRUPTED
+    } else if flags.strict && (!result.warnings.is_empty() || result.outcomes.errors() > 0) {
+        exit::NOT_VALID
+    } else {
+        exit::DONE
+    }
+}
+
+/// Turns flags into what the engine is to do.
+fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
+    let target = Target::resolve(&flags.url, flags.connect_to.as_deref()).map_err(exit::usage)?;
+    let body = read_optional(flags.body.as_deref())?.unwrap_or_default();
+    let request = Request {
+        method: &flags.method,
+        target: &target.path,
+        host: &target.host,
+        headers: &flags.headers,
+        body: &body,
+        keep_alive: !flags.no_keepalive,
+    };
+    let request = request.encode().map_err(exit::usage)?;
+    let duration = match (flags.duration, flags.requests) {
+        (Some(duration), _) => duration,
+        (None, Some(_)) => COUNT_DURATION_MAX,
+        (None, None) => Duration::from_secs(10),
+    };
+    if duration.is_zero() || flags.timeout.is_zero() {
+        return Err(exit::usage(
+            "--duration and --timeout must be longer than 0s",
+        ));
+    }
+    let per_connection = flags
+        .no_keepalive
+        .then_some(1)
+        .or(flags.requests_per_connection);
+    Ok(LoadSpec {
+        to_head_request: flags.method.eq_ignore_ascii_case("HEAD"),
+        target,
+        request: request.into(),
+        load: Load {
+            model: model(flags)?,
+            warmup_s: flags.warmup.as_secs_f64(),
+            duration_s: duration.as_secs_f64(),
+            timeout_s: flags.timeout.as_secs_f64(),
+        },
+        requests: flags.requests,
+        requests_per_connection: per_connection,
+        threads: threads(flags),
+        pin: flags.pin.clone().unwrap_or_default(),
+        seed: flags.seed,
+        expect: Expect {
+            status: flags
+                .expect_status
+                .map_or(ExpectedStatus::Success, ExpectedStatus::Exactly),
+            body: read_optional(flags.expect_body.as_deref())?.map(Into::into),
+            check: if flags.check_every_body {
+                BodyCheck::All
+            } else {
+                BodyCheck::OneIn(CHECK_ONE_IN)
+            },
+        },
+        ramp_gap: flags.ramp_gap.unwrap_or(LoadSpec::RAMP_GAP),
+        retry_pause: flags.retry_pause.unwrap_or(LoadSpec::RETRY_PAUSE),
+        interval: LoadSpec::interval_for(duration),
+    })
+}
+
+fn model(flags: &LoadFlags) -> anyhow::Result<LoadModel> {
+    let clients = flags.clients;
+    let Some(rate_per_s) = flags.rate else {
+        return Ok(LoadModel::Closed { clients });
+    };
+    if !(rate_per_s.is_finite() && rate_per_s > 0.0 && rate_per_s <= 1e8) {
+        return Err(exit::usage(format!(
+            "--rate {rate_per_s} must be above 0 and at most 100,000,000 requests per second"
+        )));
+    }
+    let arrival = flags.arrival.ready();
+    Ok(LoadModel::Open {
+        rate_per_s,
+        arrival,
+        clients,
+    })
+}
+
+/// One thread for each processor named, else for half of those there are.
+fn threads(flags: &LoadFlags) -> u32 {
+    let pinned = flags.pin.as_ref().map(|cpus| cpus.len() as u32);
+    let half = || std::thread::available_parallelism().map_or(1, |n| (n.get() as u32 / 2).max(1));
+    flags.threads.or(pinned).unwrap_or_else(half)
+}
+
+fn read_optional(path: Option<&Path>) -> anyhow::Result<Option<Vec<u8>>> {
+    let Some(path) = path else { return Ok(None) };
+    let bytes = std::fs::read(path)
+        .map_err(|error| exit::usage(format!("failed to read {}: {error}", path.display())));
+    bytes
+        .map(Some)
+        .context("reading a file named on the command line")
+}
+
+/// A line of live counters on a terminal; nothing elsewhere.
+struct Progress(
+    Option<indicatif::ProgressBar>,
+    Option<std::thread::JoinHandle<()>>,
+);
+
+impl Progress {
+    fn start(spec: &LoadSpec, control: &Arc<Control>, terminal: bool) -> Self {
+        if !terminal {
+            return Self(None, None);
+        }
+        let bar = indicatif::ProgressBar::new_spinner();
+        let total = Duration::from_secs_f64(spec.load.warmup_s + spec.load.duration_s);
+        let (shown, control) = (bar.clone(), control.clone());
+        let thread = std::thread::spawn(move || {
+            let (mut ok_before, period) = (0, Duration::from_millis(250));
+            while !shown.is_finished() {
+                let (live, passed) = (control.live(), shown.elapsed());
+                let rate = (live.ok() - ok_before) as f64 / period.as_secs_f64();
+                ok_before = live.ok();
+                shown.set_message(format!(
+                    "{:.0} s of {:.0} s  {rate:.0} ok/s  {} errors",
+                    passed.as_secs_f64(),
+                    total.as_secs_f64(),
+                    live.errors()
+                ));
+                shown.tick();
+                std::thread::park_timeout(period);
+            }
+        });
+        Self(Some(bar), Some(thread))
+    }
+
+    fn finish(self) {
+        if let Some(bar) = self.0 {
+            bar.finish_and_clear();
+        }
+        if let Some(thread) = self.1 {
+            thread.thread().unpark();
+            // The thread only draws; that it failed would change no number.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `bakeoff plan`: what a plan would run, in which order and for how long.
+
+use bakeoff_plan::{Plan, expected_duration, trials};
+
+use crate::display::spoken;
+use crate::flags::PlanFlags;
+use crate::library::Folder;
+use crate::{exit, output};
+
+pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
+    let plan = Folder::new(flags.library.clone())?.plan(flags)?;
+    output::result(&listing(&plan))?;
+    Ok(exit::DONE)
+}
+
+fn listing(plan: &Plan) -> String {
+    let trials = trials(plan);
+    let mut text = format!("{}: {}\n", plan.name, plan.description.trim());
+    text.push_str(&format!(
+        "{} contenders, {} workloads, {} loads, {} rounds: {} trials, about {}\n",
+        plan.contenders.len(),
+        plan.workloads.len(),
+        plan.loads.len(),
+        plan.rounds,
+        trials.len(),
+        spoken(expected_duration(plan))
+    ));
+    let mut round = 0;
+    for trial in &trials {
+        if trial.round != round {
+            round = trial.round;
+            text.push_str(&format!("round {round}\n"));
+        }
+        let seconds = trial.load.warmup_s + trial.load.duration_s;
+        text.push_str(&format!(
+            "  {:4}  {:6.1} s  {}\n",
+            trial.index + 1,
+            seconds,
+            trial.id
+        ));
+    }
+    text
+}

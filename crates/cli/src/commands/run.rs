@@ -1,0 +1,147 @@
+//! `bakeoff run`: a plan carried out, recorded and reported.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use bakeoff_conduct::{CampaignEnd, Finding, Options, carry_out as conduct, preflight};
+use bakeoff_plan::Plan;
+use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialEnd};
+use bakeoff_report::Report;
+use bakeoff_stage::{Stage, StageOptions};
+
+use super::report;
+use crate::display::Display;
+use crate::flags::{Format, RunFlags};
+use crate::interrupt::Interrupt;
+use crate::library::Folder;
+use crate::run_folder::RunFolder;
+use crate::{exit, output};
+
+/// The page in the record folder.
+const PAGE_FILE: &str = "report.html";
+
+pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
+    let library = Folder::new(flags.plan.library.clone())?;
+    let earlier = flags
+        .resume
+        .as_deref()
+        .map(Record::read)
+        .transpose()
+        .map_err(exit::usage)?;
+    let plan = match &earlier {
+        Some(record) => record.plan.clone(),
+        None => library.plan(&flags.plan)?,
+    };
+    let interrupt = Interrupt::listen()?;
+    let scratch = RunFolder::make()?;
+    let bakeoff = std::env::current_exe().context("failed to find bakeoff's own program")?;
+    let stage = Stage::new(StageOptions {
+        run_folder: scratch.path().to_owned(),
+        keeper: vec![bakeoff.display().to_string(), "keeper".to_owned()],
+        servers: library.servers(),
+    })?;
+    refuse_what_cannot_run(
+        &plan,
+        &preflight(&plan, &stage, &scratch.path().join("check")),
+    )?;
+
+    let path = flags
+        .resume
+        .clone()
+        .or(flags.out.clone())
+        .unwrap_or_else(|| default_folder(&plan));
+    let mut folder = match &flags.resume {
+        Some(path) => RecordFolder::open(path)?,
+        None => RecordFolder::create(&path, &plan, &machine()).map_err(exit::usage)?,
+    };
+    let options = Options {
+        bakeoff,
+        stop: interrupt.flag(),
+        earlier: earlier.map(|record| record.trials).unwrap_or_default(),
+    };
+    let mut display = Display::new();
+    display.note(&format!("record: {}", path.display()));
+    let end = conduct(&plan, &mut folder, &stage, &options, &mut |event| {
+        display.show(&event)
+    });
+    display.finish();
+    let end = end?;
+    let report = write_report(&path)?;
+    print(&report, flags.format)?;
+    output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
+    if end == CampaignEnd::Interrupted {
+        let resume = format!("bakeoff run --resume {}", path.display());
+        output::note(&format!(
+            "interrupted; what was measured is kept, `{resume}` goes on"
+        ));
+        return Ok(exit::INTERRUPTED);
+    }
+    Ok(report::exit_code(&report, flags.strict))
+}
+
+/// Draws the record and writes its page.
+fn write_report(path: &Path) -> anyhow::Result<Report> {
+    let report = bakeoff_report::view(&Record::read(path)?);
+    let page = path.join(PAGE_FILE);
+    std::fs::write(&page, bakeoff_report::html(&report))
+        .with_context(|| format!("failed to write {}", page.display()))?;
+    Ok(report)
+}
+
+fn print(report: &Report, format: Format) -> anyhow::Result<()> {
+    Ok(output::result(&report::draw(report, format))?)
+}
+
+/// A rejected configuration ends the campaign before it begins; what is not installed or not
+/// possible is told and becomes a skipped trial.
+fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyhow::Result<()> {
+    let mut rejected = String::new();
+    for finding in findings {
+        let who = format!("{}, workload {}", finding.contender, finding.workload);
+        match &finding.end {
+            TrialEnd::Failed { cause, words, .. } => {
+                let words = words
+                    .as_deref()
+                    .unwrap_or("")
+                    .trim_end()
+                    .replace('\n', "\n    ");
+                rejected.push_str(&format!("\n  {who}: failed to {cause}\n    {words}"));
+            }
+            TrialEnd::Skipped { reason, mend } => {
+                output::note(&format!("skipped: {who}: {reason}; {mend}"));
+            }
+            TrialEnd::Unsupported { reason } => {
+                output::note(&format!("unsupported: {who}: {reason}"));
+            }
+            TrialEnd::Measured | TrialEnd::Interrupted => {}
+        }
+    }
+    if !rejected.is_empty() {
+        return Err(exit::usage(format!(
+            "some contenders cannot be started:{rejected}"
+        )));
+    }
+    let pairs = plan.contenders.len() * plan.workloads.len();
+    if !findings.is_empty() && findings.len() == pairs {
+        return Err(exit::usage(
+            "no contender of the plan can be measured here; see above",
+        ));
+    }
+    Ok(())
+}
+
+fn machine() -> Machine {
+    Machine {
+        schema: MACHINE_SCHEMA.to_owned(),
+        bakeoff: env!("CARGO_PKG_VERSION").to_owned(),
+        command: std::env::args().collect(),
+        started_at: jiff::Timestamp::now().to_string(),
+        ..bakeoff_probe::machine()
+    }
+}
+
+/// `bakeoff-results/PLAN-TIME`, in UTC.
+fn default_folder(plan: &Plan) -> PathBuf {
+    let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    Path::new("bakeoff-results").join(format!("{}-{time}", plan.name))
+}

@@ -1,0 +1,170 @@
+//! What a person sees while a campaign runs: one moving line on a terminal, a plain line for each
+//! trial elsewhere. It hears events and changes nothing.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use bakeoff_conduct::Event;
+use bakeoff_record::{Step, TrialEnd, TrialRecord};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::output;
+
+pub(crate) struct Display {
+    bar: Option<ProgressBar>,
+    trial: String,
+    step: &'static str,
+    left: Duration,
+}
+
+impl Display {
+    pub(crate) fn new() -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let bar = terminal.then(|| {
+            let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}");
+            let bar = ProgressBar::new(0);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        Self {
+            bar,
+            trial: String::new(),
+            step: "",
+            left: Duration::ZERO,
+        }
+    }
+
+    pub(crate) fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::note(text)),
+            None => output::note(text),
+        }
+    }
+
+    pub(crate) fn show(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Began {
+                trials,
+                recorded,
+                expected,
+            } => {
+                let known = if *recorded > 0 {
+                    format!(", {recorded} of them recorded before")
+                } else {
+                    String::new()
+                };
+                self.note(&format!(
+                    "{trials} trials{known}, about {}",
+                    spoken(*expected)
+                ));
+                if let Some(bar) = &self.bar {
+                    bar.set_length(*trials as u64);
+                    bar.set_position(*recorded as u64);
+                }
+            }
+            Event::Trial {
+                number, id, left, ..
+            } => {
+                if let Some(bar) = &self.bar {
+                    bar.set_position(*number as u64 - 1);
+                }
+                self.trial = (*id).to_owned();
+                self.left = *left;
+                self.draw("");
+            }
+            Event::Step(step) => {
+                self.step = step_name(*step);
+                self.draw("");
+            }
+            Event::Live { ok, errors, since } => {
+                let rate = *ok as f64 / since.as_secs_f64();
+                self.left = self.left.saturating_sub(*since);
+                self.draw(&format!("{rate:.0} ok/s, {errors} errors"));
+            }
+            Event::Ended(record) => self.ended(record),
+        }
+    }
+
+    pub(crate) fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn draw(&self, live: &str) {
+        if let Some(bar) = &self.bar {
+            let left = spoken(self.left);
+            bar.set_message(format!(
+                "{}: {} {live} ({left} left)",
+                self.trial, self.step
+            ));
+        }
+    }
+
+    fn ended(&self, record: &TrialRecord) {
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+        let line = ended_line(record);
+        let quiet = matches!(record.end, TrialEnd::Measured) && self.bar.is_some();
+        if !quiet {
+            self.note(&line);
+        }
+    }
+}
+
+/// One line about a trial that ended.
+fn ended_line(record: &TrialRecord) -> String {
+    let id = &record.id;
+    match &record.end {
+        TrialEnd::Measured => {
+            let Some(result) = &record.result else {
+                return format!("{id}: measured");
+            };
+            let rate = result.requests.ok as f64 / result.measured_s;
+            let errors = result.outcomes.errors();
+            format!("{id}: {rate:.0} ok/s, {errors} errors")
+        }
+        TrialEnd::Failed { step, cause, .. } => {
+            format!("{id}: failed at {}: {cause}", step_name(*step))
+        }
+        TrialEnd::Skipped { reason, mend } => format!("{id}: skipped: {reason}; {mend}"),
+        TrialEnd::Unsupported { reason } => format!("{id}: unsupported: {reason}"),
+        TrialEnd::Interrupted => format!("{id}: interrupted"),
+    }
+}
+
+fn step_name(step: Step) -> &'static str {
+    match step {
+        Step::Prepare => "prepare",
+        Step::Origin => "start the origin",
+        Step::CheckConfig => "check the configuration",
+        Step::Start => "start",
+        Step::WarmUp => "warm up",
+        Step::Measure => "measure",
+        Step::CheckAgain => "check again",
+        Step::Stop => "stop",
+    }
+}
+
+/// A length of time as people say it.
+pub(crate) fn spoken(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, m, _) => format!("{h} h {m} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_in_two_units() {
+        assert_eq!(spoken(Duration::from_millis(5400)), "5 s");
+        assert_eq!(spoken(Duration::from_secs(305)), "5 min 5 s");
+        assert_eq!(spoken(Duration::from_secs(7380)), "2 h 3 min");
+    }
+}

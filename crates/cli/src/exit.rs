@@ -1,0 +1,40 @@
+//! Exit codes, as scripts may rely on them.
+
+use std::fmt;
+
+/// Done.
+pub(crate) const DONE: u8 = 0;
+/// The tool failed.
+pub(crate) const FAILED: u8 = 1;
+/// Wrong usage or plan.
+pub(crate) const USAGE: u8 = 2;
+/// Measured, but not a valid measurement.
+pub(crate) const NOT_VALID: u8 = 4;
+/// Interrupted; what was measured is kept.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Marks an error as the user's to mend: exit code 2 instead of 1.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// An error that says `text` and ends with exit code 2.
+pub(crate) fn usage(text: impl fmt::Display) -> anyhow::Error {
+    anyhow::Error::new(Usage(text.to_string()))
+}
+
+/// The exit code for an error.
+pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
+    if error.chain().any(|cause| cause.is::<Usage>()) {
+        USAGE
+    } else {
+        FAILED
+    }
+}

@@ -1,0 +1,118 @@
+//! Flags of the commands that work on plans and records.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::duration;
+use super::load::ArrivalFlag;
+
+/// A plan and what is changed of it.
+#[derive(Debug, Args)]
+pub(crate) struct PlanFlags {
+    /// A plan file, or the name of a ready plan
+    #[arg(default_value = "quick", value_name = "PLAN")]
+    pub(crate) plan: String,
+    /// Only this contender; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) contender: Vec<String>,
+    /// Only this workload; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workload: Vec<String>,
+    /// Closed loops with so many clients, such as 10,200
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    pub(crate) clients: Option<Vec<u32>>,
+    /// An open loop of so many requests per second
+    #[arg(long, value_name = "R")]
+    pub(crate) rate: Option<f64>,
+    /// Gaps between the requests of an open loop
+    #[arg(long, value_enum, requires = "rate")]
+    pub(crate) arrival: Option<ArrivalFlag>,
+    /// Measured time of each trial
+    #[arg(long, value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Time under load before measuring
+    #[arg(long, value_parser = duration)]
+    pub(crate) warmup: Option<Duration>,
+    /// How often each trial is repeated with a fresh server
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u32>,
+    /// Seed of the order of trials and of schedules
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Folder with servers/, workloads/ and plans/ of your own, searched before the built-in ones
+    #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
+    pub(crate) library: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunFlags {
+    #[command(flatten)]
+    pub(crate) plan: PlanFlags,
+    /// Record folder; it must not hold a record yet [default: bakeoff-results/PLAN-TIME]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub(crate) out: Option<PathBuf>,
+    /// Carry out what is missing in this record folder, by the plan stored there
+    #[arg(long, value_name = "DIR",
+          conflicts_with_all = ["contender", "workload", "clients", "rate", "arrival",
+                                "duration", "warmup", "rounds", "seed"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// What is printed at the end
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Exit with 4 unless every cell is valid, not only when none can be shown
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportFlags {
+    /// Record folder
+    pub(crate) record: PathBuf,
+    /// What is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// File to write instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListFlags {
+    /// Folder with servers/, workloads/ and plans/ of your own
+    #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
+    pub(crate) library: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DebugFlags {
+    /// Contender of the plan
+    pub(crate) contender: String,
+    /// Workload of the plan
+    pub(crate) workload: String,
+    /// The plan that names them
+    #[arg(long, default_value = "quick", value_name = "PLAN")]
+    pub(crate) plan: String,
+    /// Folder with servers/, workloads/ and plans/ of your own
+    #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
+    pub(crate) library: Option<PathBuf>,
+}
+
+/// Formats that a record can be shown in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Tables for a terminal
+    Text,
+    /// The page, one offline file
+    Html,
+    /// Markdown tables
+    Md,
+    /// One line a cell
+    Csv,
+    /// One document of schema bakeoff.report/1
+    Json,
+}

@@ -1,0 +1,149 @@
+//! Where plans, workloads and servers are found: the user's own folder first, then what is built
+//! in.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use bakeoff_plan::{
+    Arrival, Builtin, Library, Overrides, Plan, builtin_plan, builtin_plans, builtin_workloads,
+    nearest, parse,
+};
+use bakeoff_stage::Servers;
+
+use crate::exit;
+use crate::flags::{ArrivalFlag, PlanFlags};
+
+/// The user's own folder, if there is one, before what is built in.
+#[derive(Debug, Clone)]
+pub(crate) struct Folder(Option<PathBuf>);
+
+impl Folder {
+    pub(crate) fn new(path: Option<PathBuf>) -> anyhow::Result<Self> {
+        match &path {
+            Some(path) if !path.is_dir() => Err(exit::usage(format!(
+                "--library {} is no folder",
+                path.display()
+            ))),
+            _ => Ok(Self(path)),
+        }
+    }
+
+    pub(crate) fn servers(&self) -> Servers {
+        Servers::new(self.0.as_ref().map(|folder| folder.join("servers")))
+    }
+
+    /// Names of all plans.
+    pub(crate) fn plan_names(&self) -> Vec<String> {
+        self.names("plans", builtin_plans().map(|(name, _)| name.to_owned()))
+    }
+
+    fn names(&self, kind: &str, built_in: impl Iterator<Item = String>) -> Vec<String> {
+        let mut names: Vec<String> = built_in.collect();
+        let entries = self
+            .0
+            .as_ref()
+            .and_then(|folder| folder.join(kind).read_dir().ok());
+        for entry in entries.into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|ending| ending == "toml") {
+                names.extend(
+                    path.file_stem()
+                        .map(|stem| stem.to_string_lossy().into_owned()),
+                );
+            }
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    fn own_file(&self, kind: &str, name: &str) -> Option<PathBuf> {
+        if name.contains('/') {
+            return None;
+        }
+        let path = self.0.as_ref()?.join(kind).join(format!("{name}.toml"));
+        path.is_file().then_some(path)
+    }
+
+    /// Text, name for messages and base folder of a plan: a file, or a name.
+    fn plan_text(&self, plan: &str) -> anyhow::Result<(String, String, PathBuf)> {
+        let here = std::env::current_dir().context("failed to find the current folder")?;
+        let is_file = plan.contains('/') || plan.ends_with(".toml");
+        let own = if is_file {
+            Some(here.join(plan))
+        } else {
+            self.own_file("plans", plan)
+        };
+        if let Some(path) = own {
+            let read = std::fs::read_to_string(&path);
+            let text = read.map_err(|error| {
+                exit::usage(format!("failed to read plan {}: {error}", path.display()))
+            })?;
+            let base = path.parent().map(Path::to_owned).unwrap_or(here);
+            return Ok((text, plan.to_owned(), base));
+        }
+        match builtin_plan(plan) {
+            Some(text) => Ok((text.to_owned(), format!("plans/{plan}.toml"), here)),
+            None => {
+                let names = self.plan_names();
+                let near = nearest(plan, names.iter().map(String::as_str));
+                let hint = near
+                    .map(|name| format!("; did you mean {name}?"))
+                    .unwrap_or_default();
+                Err(exit::usage(format!(
+                    "there is no plan {plan}{hint}; known: {}; a file needs its path, as in \
+                     ./{plan}.toml",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// The plan that flags ask for.
+    pub(crate) fn plan(&self, flags: &PlanFlags) -> anyhow::Result<Plan> {
+        let plan = self.plan_named(&flags.plan)?;
+        let overrides = Overrides {
+            contenders: flags.contender.clone(),
+            workloads: flags.workload.clone(),
+            clients: flags.clients.clone(),
+            rate: flags.rate,
+            arrival: flags.arrival.map(ArrivalFlag::ready),
+            duration: flags.duration,
+            warmup: flags.warmup,
+            rounds: flags.rounds,
+            seed: flags.seed,
+        };
+        plan.with(&overrides).map_err(exit::usage)
+    }
+
+    /// A plan as it stands.
+    pub(crate) fn plan_named(&self, plan: &str) -> anyhow::Result<Plan> {
+        let (text, name, base) = self.plan_text(plan)?;
+        parse(&text, &name, &base, self).map_err(exit::usage)
+    }
+}
+
+impl Library for Folder {
+    fn workload(&self, name: &str) -> Option<String> {
+        match self.own_file("workloads", name) {
+            Some(path) => std::fs::read_to_string(path).ok(),
+            None => Builtin.workload(name),
+        }
+    }
+
+    fn workload_names(&self) -> Vec<String> {
+        self.names(
+            "workloads",
+            builtin_workloads().map(|(name, _)| name.to_owned()),
+        )
+    }
+}
+
+impl ArrivalFlag {
+    pub(crate) fn ready(self) -> Arrival {
+        match self {
+            Self::Constant => Arrival::Constant,
+            Self::Poisson => Arrival::Poisson,
+        }
+    }
+}
