@@ -13,12 +13,9 @@ const SLOT: &str = "<script type=\"application/json\" id=\"record\">null</script
 
 fn main() -> std::io::Result<()> {
     let variable = |name| PathBuf::from(std::env::var_os(name).unwrap_or_default());
-    let dist = variable("CARGO_MANIFEST_DIR").join("../../web/dist");
-    let page = dist.join("index.html");
-    // A missing path would rerun the script each time, so the nearest existing one is watched.
-    let watched = [page.clone(), dist.clone(), dist.join("..")];
-    let watched = watched.iter().find(|path| path.exists()).unwrap_or(&dist);
-    println!("cargo::rerun-if-changed={}", watched.display());
+    let page = variable("CARGO_MANIFEST_DIR").join("../../web/dist/index.html");
+    // While there is no page this runs at every build, so that a page is taken up when it comes.
+    println!("cargo::rerun-if-changed={}", page.display());
     let text = std::fs::read_to_string(&page).unwrap_or_default();
     let slots = text.matches(SLOT).count();
     if !text.is_empty() && slots != 1 {

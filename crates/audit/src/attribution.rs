@@ -167,7 +167,7 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
     let cores = window_cores(subject.trial, server_tree(usage))?;
     let allowed = subject.server_cpus() as f64;
     if cores > SERVER_SATURATED * allowed {
-        let text = format!("the server used {cores:.2} of {allowed:.0} processors");
+        let text = format!("the server used {cores:.2} of {}", processors(subject));
         return cause("cpu-bound", text);
     }
     let pinned = &subject.trial.pinned;
@@ -176,15 +176,18 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
         && cores + origin > SERVER_SATURATED * allowed
     {
         let text = format!(
-            "the server used {cores:.2} and the upstream beside it {origin:.2} of {allowed:.0} \
-             processors"
+            "the server used {cores:.2} and the upstream beside it {origin:.2} of {}",
+            processors(subject)
         );
         return cause("cpu-shared-with-origin", text);
     }
     // Whole-tree figures cannot tell one busy thread from several half-busy ones, so only a use
     // of nearly exactly one processor of several is named.
     if allowed >= 2.0 && (SERVER_SATURATED..1.1).contains(&cores) {
-        let text = format!("the server used {cores:.2} of {allowed:.0} processors: one worker?");
+        let text = format!(
+            "the server used {cores:.2} of {}: one worker?",
+            processors(subject)
+        );
         return cause("single-core", text);
     }
     None
@@ -201,16 +204,20 @@ fn nothing_found(subject: &Subject<'_>) -> Cause {
     let cores = window_cores(subject.trial, server_tree(&subject.trial.usage));
     let text = match cores {
         Some(cores) => {
-            format!(
-                "the server used {cores:.2} of {} processors",
-                subject.server_cpus()
-            )
+            format!("the server used {cores:.2} of {}", processors(subject))
         }
         None => "the server's CPU time is not known".into(),
     };
     Cause {
         name: "unknown",
         text,
+    }
+}
+
+fn processors(subject: &Subject<'_>) -> String {
+    match subject.server_cpus() {
+        1 => "its one processor".into(),
+        cpus => format!("its {cpus} processors"),
     }
 }
 

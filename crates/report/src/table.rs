@@ -70,7 +70,7 @@ pub(crate) const COLUMNS: [Column; 15] = [
     column("memory", "peak", true, Half::Rest, |cell| {
         value(cell, Measure::MemoryPeakBytes, bytes)
     }),
-    column("verdict", "", false, Half::Both, verdict),
+    column("verdict", "", false, Half::Latency, verdict),
 ];
 
 const fn column(

@@ -15,7 +15,9 @@ use crate::view::{Cell, Note, Report, Tone};
 /// Cells listed under a note before the rest is only counted.
 const CELLS_PER_NOTE: usize = 3;
 /// Width that one table needs; below it, latencies and the rest stand in tables of their own.
-const ONE_TABLE_WIDTH: usize = 150;
+const ONE_TABLE_WIDTH: usize = 140;
+/// Width from which columns stand three spaces apart instead of two.
+const ROOMY_WIDTH: usize = 160;
 
 /// How to draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +86,7 @@ fn main_table(out: &mut String, group: &Group<'_>, options: TextOptions) {
         table(out, group, options, |_| true);
     } else {
         table(out, group, options, |column| column.half != Half::Rest);
+        out.push('\n');
         table(out, group, options, |column| column.half != Half::Latency);
     }
 }
@@ -131,8 +134,10 @@ fn table(
             styled(field, options, |field| tinted(field, column, cell))
         }));
     }
+    // The table itself adds one space between columns.
+    let gap = if options.width >= ROOMY_WIDTH { 2 } else { 1 };
     for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if index + 1 == columns.len() { 0 } else { 2 }));
+        column.set_padding((0, if index + 1 == columns.len() { 0 } else { gap }));
     }
     for line in table.to_string().lines() {
         let _ = writeln!(out, "{}", line.trim_end());

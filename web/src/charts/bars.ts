@@ -2,7 +2,7 @@
 
 import { duration } from "../format.ts";
 import { colours } from "../theme.ts";
-import { axis, type Draw, tooltip } from "./chart.ts";
+import { axis, type Draw, opacity, paleWord, tooltip } from "./chart.ts";
 
 const STATISTICS: [string, string][] = [
   ["min", "latency_min_ns"],
@@ -29,7 +29,7 @@ export const latencyBars: Draw = (selection, theme) => {
   const scale = logarithmic ? { type: "log", min: floor } : { type: "value", min: 0 };
   return {
     series: cells.map((cell) => cell.contender),
-    subtitle: `ok responses, median over rounds${logarithmic ? "; logarithmic axis" : ""}`,
+    subtitle: `ok responses, median over rounds${logarithmic ? "; logarithmic axis" : ""}${paleWord(cells)}`,
     option: {
       tooltip: tooltip(theme, (params: { axisValueLabel: string; seriesName: string; value: number }[]) =>
         [params[0]?.axisValueLabel, ...params.map((one) => `${one.seriesName}: ${duration(one.value)}`)].join("\n"),
@@ -41,7 +41,7 @@ export const latencyBars: Draw = (selection, theme) => {
         name: cell.contender,
         barMaxWidth: 26,
         barGap: "8%",
-        itemStyle: { color: colour.get(cell.contender), borderRadius: [2, 2, 0, 0] },
+        itemStyle: { color: colour.get(cell.contender), opacity: opacity(cell), borderRadius: [2, 2, 0, 0] },
         data: STATISTICS.map(([, measure]) => value(cell, measure)),
       })),
     },

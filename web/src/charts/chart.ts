@@ -7,10 +7,14 @@ import { init, use } from "echarts/core";
 import type { EChartsCoreOption, EChartsType } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
 import { element } from "../dom.ts";
+import type { Cell } from "../model.ts";
 import type { Selection } from "../selection.ts";
 import { onTheme, type Theme, theme } from "../theme.ts";
 
 use([BarChart, LineChart, AriaComponent, GridComponent, MarkLineComponent, TooltipComponent, SVGRenderer]);
+
+/** Room around a drawing whose horizontal axis has a name. */
+export const NAMED_GRID = { left: 8, right: 20, top: 18, bottom: 26, containLabel: true };
 
 /** What a chart draws at the moment. */
 export interface Drawing {
@@ -67,10 +71,20 @@ export function tooltip(theme: Theme, formatter: (params: never) => string): obj
     confine: true,
     backgroundColor: theme.surface,
     borderColor: theme.line,
-    textStyle: { color: theme.text, fontSize: 12 },
+    textStyle: { color: theme.text, fontSize: 12, fontFamily: "system-ui, sans-serif" },
     axisPointer: { type: "shadow", shadowStyle: { opacity: 0.12 } },
     formatter,
   };
+}
+
+/** Bars of what is shown but not ranked are pale. */
+export function opacity(cell: Cell): number {
+  return cell.verdict.verdict === "valid" ? 1 : 0.55;
+}
+
+/** The word that explains pale bars, where there are some. */
+export function paleWord(cells: Cell[]): string {
+  return cells.some((cell) => opacity(cell) < 1) ? "; pale: suspect, not ranked" : "";
 }
 
 /** Lines and labels of an axis. */

@@ -3,9 +3,13 @@
 import { compact, percent, whole } from "../format.ts";
 import type { Cell } from "../model.ts";
 import { colours, type Theme } from "../theme.ts";
-import { axis, type Draw, type Drawing, tooltip } from "./chart.ts";
+import { axis, type Draw, type Drawing, opacity, paleWord, tooltip } from "./chart.ts";
 
 type Bar = { name: string; value: number };
+
+/** Width of a letter of a contender's name, and of the longest name shown whole, pixels. */
+const LABEL_LETTER = 7.2;
+const LABEL_MOST = 132;
 
 /** Right answers per second. */
 export const rateBars: Draw = (selection, theme) => {
@@ -21,8 +25,9 @@ export const rateBars: Draw = (selection, theme) => {
     short: (cell) => `${cell.rate_is_lower_bound ? "≥ " : ""}${compact(cell.estimates["rate_per_s"]?.point ?? 0)}`,
     long: label,
     most: undefined,
+    pale: true,
   });
-  return { ...drawing, subtitle: "ok responses per second" };
+  return { ...drawing, subtitle: `ok responses per second${paleWord(cells)}` };
 };
 
 /** Requests that ended in one round. */
@@ -33,6 +38,7 @@ export const requestBars: Draw = (selection, theme) => {
     short: (cell) => compact(cell.estimates["requests"]?.point ?? 0),
     long: (cell) => `${whole(cell.estimates["requests"]?.point ?? 0)} requests in a round`,
     most: undefined,
+    pale: false,
   });
   return { ...drawing, subtitle: "ended in a round, in whatever way" };
 };
@@ -46,6 +52,7 @@ export const errorBars: Draw = (selection, theme) => {
     short: (cell) => `${percent(cell.error_share ?? 0)} %`,
     long: (cell) => `${whole(cell.errors)} of ${whole(cell.completed)} requests`,
     most: largest,
+    pale: false,
   });
   return { ...drawing, subtitle: "of all requests that ended" };
 };
@@ -55,6 +62,8 @@ interface Texts {
   short: (cell: Cell) => string;
   long: (cell: Cell) => string;
   most: number | undefined;
+  /** Whether the value rests on timing, so that a suspect cell's bar is pale. */
+  pale: boolean;
 }
 
 function bars(report: Parameters<typeof colours>[0], cells: Cell[], theme: Theme, texts: Texts): Drawing {
@@ -62,8 +71,13 @@ function bars(report: Parameters<typeof colours>[0], cells: Cell[], theme: Theme
   const find = (name: string) => cells.find((cell) => cell.contender === name);
   const data = cells.map((cell) => ({
     value: texts.value(cell),
-    itemStyle: { color: colour.get(cell.contender), borderRadius: [0, 2, 2, 0] },
+    itemStyle: {
+      color: colour.get(cell.contender),
+      opacity: texts.pale ? opacity(cell) : 1,
+      borderRadius: [0, 2, 2, 0],
+    },
   }));
+  const names = Math.min(LABEL_MOST, Math.max(0, ...cells.map((cell) => cell.contender.length)) * LABEL_LETTER);
   const text = (name: string, write: (cell: Cell) => string) => {
     const cell = find(name);
     return cell ? write(cell) : "";
@@ -75,14 +89,14 @@ function bars(report: Parameters<typeof colours>[0], cells: Cell[], theme: Theme
       tooltip: tooltip(theme, (params: Bar[]) =>
         params.map((one) => `${one.name}: ${text(one.name, texts.long)}`).join("\n"),
       ),
-      grid: { left: 4, right: 64, top: 4, bottom: 4, containLabel: true },
+      grid: { left: names + 8, right: 64, top: 4, bottom: 4, containLabel: false },
       xAxis: { type: "value", min: 0, show: false, ...(texts.most === undefined ? {} : { max: texts.most }) },
       yAxis: axis(theme, {
         type: "category",
         inverse: true,
         data: cells.map((cell) => cell.contender),
         splitLine: { show: false },
-        axisLabel: { fontSize: 12, color: theme.text, width: 120, overflow: "truncate" },
+        axisLabel: { fontSize: 12, color: theme.text, width: names, overflow: "truncate", hideOverlap: false, interval: 0 },
       }),
       series: [
         {

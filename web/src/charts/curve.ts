@@ -2,7 +2,7 @@
 
 import { duration } from "../format.ts";
 import { colours, dash } from "../theme.ts";
-import { axis, type Draw, tooltip } from "./chart.ts";
+import { axis, type Draw, NAMED_GRID, tooltip } from "./chart.ts";
 
 /** One over the share beyond, as the percentile that people say. */
 function percentileName(oneIn: number): string {
@@ -26,6 +26,7 @@ export const percentileCurve: Draw = (selection, theme) => {
     series: drawn.map(({ cell }) => cell.contender),
     subtitle: "ok responses of one round; each curve ends with its largest",
     option: {
+      grid: NAMED_GRID,
       tooltip: tooltip(theme, (params: { seriesName: string; value: [number, number] }[]) => {
         const at = params[0] ? percentileName(params[0].value[0]) : "";
         return [at, ...params.map((one) => `${one.seriesName}: ${duration(one.value[1])}`)].join("\n");

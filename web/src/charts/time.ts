@@ -4,7 +4,7 @@ import { bytes, compact, digits, whole } from "../format.ts";
 import type { Cell, Trial } from "../model.ts";
 import type { Selection } from "../selection.ts";
 import { colours, dash, type Theme } from "../theme.ts";
-import { axis, type Draw, type Drawing, tooltip } from "./chart.ts";
+import { axis, type Draw, type Drawing, NAMED_GRID, tooltip } from "./chart.ts";
 
 type Points = [number, number][];
 
@@ -65,19 +65,20 @@ function lines(selection: Selection, theme: Theme, shape: Shape): Drawing {
     series: drawn.map(({ cell }) => cell.contender),
     subtitle: shape.subtitle,
     option: {
+      grid: NAMED_GRID,
       tooltip: tooltip(theme, (params: { seriesName: string; value: [number, number] }[]) => {
         const at = params[0] ? `${digits(params[0].value[0])} s` : "";
         return [at, ...params.map((one) => `${one.seriesName}: ${shape.long(one.value[1])}`)].join("\n");
       }),
       xAxis: axis(theme, {
         type: "value",
-        min: "dataMin",
+        min: Math.min(0, ...drawn.map(({ points }) => points[0]?.[0] ?? 0)),
         max: Math.max(0, ...drawn.map((one) => one.measured_s)),
         name: "seconds of the measured window",
         nameLocation: "middle",
         nameGap: 24,
         splitLine: { show: false },
-        axisLabel: { formatter: (at: number) => String(Number(at.toFixed(1))), showMinLabel: false },
+        axisLabel: { formatter: (at: number) => String(Number(at.toFixed(1))), showMinLabel: !beforeWindow },
       }),
       yAxis: axis(theme, { type: "value", min: 0, splitNumber: 4, axisLabel: { formatter: shape.short } }),
       series: drawn.map(({ cell, points }, index) => ({

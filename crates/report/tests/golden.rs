@@ -1,0 +1,166 @@
+//! Every format, drawn from one made-up campaign and compared with a file.
+//!
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report`, then read the difference.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test reads its files; the library does not"
+)]
+
+#[allow(dead_code)]
+mod support;
+
+use std::path::Path;
+
+use bakeoff_report::{
+    Report, TextOptions, csv, html, json, load_json, load_text, markdown, text, view,
+};
+use serde_json::{Value, json};
+
+/// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
+#[track_caller]
+fn check(name: &str, actual: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, actual).expect("the golden folder can be written");
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).expect("there is a golden file of this name");
+    let lines = expected.lines().zip(actual.lines()).enumerate();
+    for (index, (expected, actual)) in lines {
+        assert_eq!(actual, expected, "{name}, line {}", index + 1);
+    }
+    assert_eq!(
+        actual.lines().count(),
+        expected.lines().count(),
+        "lines of {name}"
+    );
+}
+
+fn report() -> Report {
+    view(&support::record())
+}
+
+fn text_of(width: usize, colour: bool) -> String {
+    text(&report(), TextOptions { width, colour })
+}
+
+#[test]
+fn text_for_a_wide_terminal() {
+    check("wide.txt", &text_of(160, false));
+}
+
+#[test]
+fn text_for_a_narrow_terminal_cuts_the_table_in_two() {
+    let narrow = text_of(80, false);
+    check("narrow.txt", &narrow);
+    let tables = narrow
+        .lines()
+        .filter(|line| line.chars().any(|c| c.is_ascii_digit()));
+    let widest = tables.map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "a line is {widest:?} wide");
+}
+
+#[test]
+fn colour_changes_no_word() {
+    let mut plain = String::new();
+    let mut in_escape = false;
+    for character in text_of(160, true).chars() {
+        match character {
+            '\u{1b}' => in_escape = true,
+            'm' if in_escape => in_escape = false,
+            _ if in_escape => {}
+            usual => plain.push(usual),
+        }
+    }
+    let trimmed: Vec<&str> = plain.lines().map(str::trim_end).collect();
+    let expected = text_of(160, false);
+    assert_eq!(trimmed, expected.lines().collect::<Vec<_>>());
+}
+
+#[test]
+fn markdown_for_an_issue() {
+    check("report.md", &markdown(&report()));
+}
+
+#[test]
+fn csv_for_a_spreadsheet() {
+    check("report.csv", &csv(&report()));
+}
+
+/// The document without most of its bulk: one workload and load, one trial, short series.
+#[test]
+fn json_for_scripts() {
+    let mut value: Value = serde_json::from_str(&json(&report())).expect("the report is JSON");
+    assert_eq!(value["schema"], "bakeoff.report/1");
+    for (list, kept) in [("cells", 1), ("comparisons", 2), ("trials", 1)] {
+        let items = value[list].as_array_mut().expect("a list");
+        assert!(items.len() > kept, "{list}");
+        items.truncate(kept);
+    }
+    shorten(&mut value["trials"]);
+    let pretty = serde_json::to_string_pretty(&value).expect("a value is JSON");
+    check("report.json", &pretty);
+}
+
+/// Leaves three numbers of each list of numbers.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::Array(items) if items.iter().all(Value::is_number) => items.truncate(3),
+        Value::Array(items) => items.iter_mut().for_each(shorten),
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        _ => {}
+    }
+}
+
+#[test]
+fn html_holds_the_record_and_nothing_that_runs_from_it() {
+    let page = html(&report());
+    assert!(page.contains("default-src 'none'"));
+    assert!(!page.contains(support::HOSTILE));
+    assert!(page.contains("nginx-optimized"));
+    let loads = ["src=\"http", "href=\"http", "@import", "url(http"];
+    assert!(
+        loads.iter().all(|one| !page.contains(one)),
+        "the page would load something"
+    );
+}
+
+#[test]
+fn a_load_for_scripts_and_for_eyes() {
+    let record = support::record();
+    let failing = record
+        .trials
+        .iter()
+        .find(|trial| trial.id == "r1-nginx-default-synthetic-c200");
+    let result = failing
+        .and_then(|trial| trial.result.clone())
+        .expect("it was measured");
+    check("load.txt", &load_text(&result));
+    let mut value = load_json(&result);
+    value["intervals"]
+        .as_array_mut()
+        .expect("a list")
+        .truncate(2);
+    check(
+        "load.json",
+        &serde_json::to_string_pretty(&value).expect("a value is JSON"),
+    );
+}
+
+#[test]
+fn a_thin_tail_has_no_percentile() {
+    let mut result = support::open_loop_trial().result.expect("it was measured");
+    result.latency.clear();
+    (1..=500).for_each(|ms| result.latency.record(ms * 1_000_000));
+    let value = load_json(&result);
+    // 25 of 500 lie beyond p95, 5 beyond p99.
+    assert!(value["latency_ns"]["p95"].is_u64());
+    assert_eq!(value["latency_ns"]["p99"], Value::Null);
+    assert_eq!(value["load"]["model"], "open");
+    assert_eq!(value["load"]["rate_per_s"], json!(500.0));
+    assert_eq!(value["connect_ns"]["count"], 50);
+    assert_eq!(value["handshake_ns"], Value::Null);
+}

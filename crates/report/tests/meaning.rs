@@ -1,0 +1,175 @@
+//! What the view model says of campaigns that differ in one thing.
+
+#[allow(dead_code)]
+mod support;
+
+use bakeoff_record::{Histogram, OutcomeCounts, Record};
+use bakeoff_report::view::{Cell, Comparison, Report, view};
+use bakeoff_stats::{IntervalKind, Measure};
+
+fn cell<'report>(
+    report: &'report Report,
+    contender: &str,
+    workload: &str,
+    load: &str,
+) -> &'report Cell {
+    let key = (contender, workload, load);
+    let same = |cell: &&Cell| {
+        (
+            cell.contender.as_str(),
+            cell.workload.as_str(),
+            cell.load.as_str(),
+        ) == key
+    };
+    report
+        .cells
+        .iter()
+        .find(same)
+        .expect("the campaign has this cell")
+}
+
+fn comparison<'report>(report: &'report Report, first: &str, second: &str) -> &'report Comparison {
+    let same = |one: &&Comparison| {
+        (one.workload.as_str(), one.load.as_str()) == ("synthetic", "c10")
+            && (one.first.as_str(), one.second.as_str()) == (first, second)
+            && one.metric == bakeoff_stats::Metric::RatePerS
+    };
+    report
+        .comparisons
+        .iter()
+        .find(same)
+        .expect("the campaign has this pair")
+}
+
+/// The campaign with something done to the trials of one contender at `synthetic`, `c10`.
+fn with(rounds: u32, contender: &str, change: impl Fn(&mut bakeoff_record::LoadResult)) -> Record {
+    let mut record = support::record_of_rounds(rounds);
+    let place = format!("-{contender}-synthetic-c10");
+    for trial in record
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.id.ends_with(&place))
+    {
+        change(trial.result.as_mut().expect("these trials are measured"));
+    }
+    record
+}
+
+#[test]
+fn three_rounds_have_a_range_and_no_winner() {
+    let report = view(&support::record());
+    let rate = cell(&report, "nginx-default", "synthetic", "c10").estimate(Measure::RatePerS);
+    assert_eq!(
+        rate.map(|rate| (rate.interval, rate.n)),
+        Some((IntervalKind::Range, 3))
+    );
+    // Caddy's rate is less than half in every round, and still nothing is declared.
+    let pair = comparison(&report, "nginx-default", "caddy-default");
+    assert!(pair.ratio.is_some_and(|ratio| ratio.high < 0.5));
+    assert_eq!(pair.conclusion, "too-few-rounds");
+}
+
+#[test]
+fn ten_rounds_have_an_interval_and_show_a_large_difference_only() {
+    let report = view(&support::record_of_rounds(10));
+    let rate = cell(&report, "nginx-default", "synthetic", "c10").estimate(Measure::RatePerS);
+    assert_eq!(
+        rate.map(|rate| rate.interval),
+        Some(IntervalKind::MedianConfidence95)
+    );
+    assert_eq!(
+        comparison(&report, "nginx-default", "caddy-default").conclusion,
+        "lower"
+    );
+    let alike = comparison(&report, "nginx-default", "nginx-optimized");
+    assert_eq!(alike.conclusion, "no-difference-shown");
+}
+
+#[test]
+fn a_suspect_cell_is_shown_and_not_ranked() {
+    let record = with(10, "caddy-default", |result| result.bodies_checked = 0);
+    let report = view(&record);
+    assert!(
+        cell(&report, "caddy-default", "synthetic", "c10")
+            .estimate(Measure::RatePerS)
+            .is_some()
+    );
+    let pair = comparison(&report, "nginx-default", "caddy-default");
+    assert_eq!(
+        (pair.conclusion, pair.ratio.is_some()),
+        ("not-ranked", true)
+    );
+}
+
+#[test]
+fn numbers_of_an_invalid_cell_are_withheld_and_say_why() {
+    let record = with(3, "caddy-default", |result| result.requests.started += 1);
+    let report = view(&record);
+    let cell = cell(&report, "caddy-default", "synthetic", "c10");
+    assert!(cell.estimate(Measure::LatencyP50Ns).is_none());
+    assert!(cell.missing["latency_p50_ns"].starts_with("withheld: counts contradict"));
+    assert!(
+        cell.estimate(Measure::Requests).is_some(),
+        "a count stays true"
+    );
+    let pair = comparison(&report, "nginx-default", "caddy-default");
+    assert_eq!((pair.conclusion, pair.ratio), ("not-comparable", None));
+}
+
+#[test]
+fn without_an_ok_response_there_is_no_latency_but_a_reason() {
+    let record = with(3, "nginx-default", |result| {
+        let failed = result.requests.completed;
+        result.requests.ok = 0;
+        result.latency = Histogram::new();
+        result.outcomes = OutcomeCounts::default();
+        (0..failed).for_each(|_| result.outcomes.add(bakeoff_record::Outcome::Refused));
+        result.error_latency.record_n(1_085_000, failed);
+    });
+    let report = view(&record);
+    let cell = cell(&report, "nginx-default", "synthetic", "c10");
+    assert_eq!(cell.error_share, Some(1.0));
+    assert_eq!(cell.missing["latency_p50_ns"], "no ok response");
+    assert_eq!(
+        cell.estimate(Measure::RatePerS).map(|rate| rate.point),
+        Some(0.0)
+    );
+    let pair = comparison(&report, "nginx-default", "nginx-optimized");
+    assert_eq!(pair.conclusion, "not-comparable");
+}
+
+#[test]
+fn cells_come_in_the_order_of_the_plan_and_references_last() {
+    let report = view(&support::record());
+    let names: Vec<&str> = report
+        .cells
+        .iter()
+        .filter(|cell| (cell.workload.as_str(), cell.load.as_str()) == ("proxy", "c200"))
+        .map(|cell| cell.contender.as_str())
+        .collect();
+    let expected = [
+        "nginx-default",
+        "nginx-optimized",
+        "caddy-default",
+        "origin",
+        "yardstick",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn of_two_records_of_one_trial_the_later_counts() {
+    let mut record = support::record();
+    let mut again = record.trials[0].clone();
+    again.result.as_mut().expect("it was measured").requests.ok = 5;
+    record.trials.push(again);
+    let report = view(&record);
+    assert_eq!(report.trials.len(), record.trials.len() - 1);
+    assert_eq!(
+        report.trials[0]
+            .requests
+            .as_ref()
+            .map(|requests| requests.ok),
+        Some(5)
+    );
+}
