@@ -314,6 +314,11 @@ mod tests {
             },
             "--clients: the list is empty; write `--clients 10,200`",
         );
+    }
+
+    #[test]
+    fn numbers_out_of_range_name_the_flag_too() {
+        let none = Overrides::default;
         refused(
             "quick",
             &Overrides {

@@ -229,6 +229,10 @@ fn wrong_values() {
         "p.toml:10:11: `clients` is 10001; write a number from 1 to 10000, such as `clients \
          = [10, 200]`",
     );
+}
+
+#[test]
+fn wrong_rates_and_times() {
     plan(
         "clients = [10, 200]",
         "rate = 0",
@@ -268,6 +272,10 @@ fn wrong_values() {
         "\"25h\"",
         "p.toml:11:12: `duration` is longer than a day; write at most `24h`",
     );
+}
+
+#[test]
+fn wrong_lists_and_texts() {
     plan(
         "rounds = 3",
         "pinning.server = \"all\"",
@@ -405,6 +413,10 @@ fn workloads() {
         "Host: x",
         "w.toml:3:12: `Host` is written by the load engine itself; take this header out",
     );
+}
+
+#[test]
+fn workload_bodies() {
     workload(
         "status = 200",
         "status = 99",
