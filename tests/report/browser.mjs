@@ -24,7 +24,8 @@ const ARGUMENTS = [
 function program() {
   const places = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser"];
   const found = places.find((place) => place && existsSync(place));
-  if (!found) throw new Error("no Chromium found: install it (apt-get install chromium) or set CHROMIUM");
+  if (!found)
+    throw new Error("no Chromium found: install it (apt-get install chromium) or set CHROMIUM");
   return found;
 }
 

@@ -26,7 +26,9 @@ async function shapesOf(page, chart, contender) {
   return page.$$eval(
     `${chart} svg path`,
     (paths, wanted) =>
-      paths.filter((path) => [getComputedStyle(path).fill, getComputedStyle(path).stroke].includes(wanted)).length,
+      paths.filter((path) =>
+        [getComputedStyle(path).fill, getComputedStyle(path).stroke].includes(wanted),
+      ).length,
     colour,
   );
 }
@@ -69,7 +71,9 @@ test("a click in the legend hides that series in every chart, another shows it",
   await button.click();
   assert.equal(await button.getAttribute("aria-pressed"), "false");
   assert.equal(await shapesOf(page, LATENCY, "caddy-default"), 0);
-  for (const series of await page.$$eval("figure.chart", (all) => all.map((one) => one.dataset.series))) {
+  for (const series of await page.$$eval("figure.chart", (all) =>
+    all.map((one) => one.dataset.series),
+  )) {
     assert.doesNotMatch(series, /caddy-default/);
     assert.match(series, /nginx-default/);
   }
@@ -123,8 +127,14 @@ test("tables have a row for each contender and reference, and say what is missin
 test("errors are shown by kind, and with a narrow screen nothing overflows the page", async () => {
   const { context, page } = await open(browser, { viewport: { width: 390, height: 844 } });
   await page.click('[aria-label="Load"] button:nth-of-type(2)');
-  assert.match(await page.locator("#table .remarks").textContent(), /330,\d{3} refused \(31\.00 %\)/);
-  const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  assert.match(
+    await page.locator("#table .remarks").textContent(),
+    /330,\d{3} refused \(31\.00 %\)/,
+  );
+  const [inner, outer] = await page.evaluate(() => [
+    document.documentElement.scrollWidth,
+    window.innerWidth,
+  ]);
   assert.ok(inner <= outer, `the page is ${inner} wide in a window of ${outer}`);
   await context.close();
 });

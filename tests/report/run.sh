@@ -5,4 +5,4 @@ cd "$(dirname "$0")/../.."
 page=$(mktemp -d)/report.html
 trap 'rm -rf "$(dirname "$page")"' EXIT
 ${CARGO:-cargo} run --quiet --locked -p bakeoff-report --example synthetic_report -- "$page"
-BAKEOFF_REPORT="$page" node --test tests/report/
+REPORT="$page" node --test tests/report/

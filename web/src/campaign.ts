@@ -17,7 +17,9 @@ export function notes(report: Report): HTMLElement | null {
       cells.append(element("li", {}, element("b", {}, where), cell.text));
     }
     const title = element("b", { "data-level": note.level }, `[${note.number}] ${note.code}`);
-    list.append(element("li", { id: `note-${note.number}` }, title, ` ${note.rule}, ${note.level}`, cells));
+    list.append(
+      element("li", { id: `note-${note.number}` }, title, ` ${note.rule}, ${note.level}`, cells),
+    );
   }
   return section("Notes", list);
 }
@@ -27,7 +29,8 @@ export function lost(report: Report): HTMLElement | null {
   if (report.lost.length === 0) return null;
   const list = element("ul", { class: "notes" });
   for (const one of report.lost) {
-    const where = `${one.contender}, ${one.workload}, ${one.load}, round ${one.rounds.join(", ")}: `;
+    const cell = `${one.contender}, ${one.workload}, ${one.load}`;
+    const where = `${cell}, round ${one.rounds.join(", ")}: `;
     const verdict = element("span", { class: "verdict", "data-verdict": one.verdict }, one.verdict);
     const line = element("li", {}, element("b", {}, where), verdict, ` ${one.text}`);
     if (one.words) line.append(element("pre", {}, one.words));
@@ -44,8 +47,11 @@ export function comparisons(report: Report): HTMLElement | null {
     const where = element("b", {}, `${one.workload}, ${one.load}: `);
     list.append(element("li", { "data-conclusion": one.conclusion }, where, one.text));
   }
-  const shown = report.comparisons.filter((one) => ["higher", "lower"].includes(one.conclusion)).length;
-  const label = `${whole(report.comparisons.length)} pairs compared, ${whole(shown)} differences shown`;
+  const shown = report.comparisons.filter((one) =>
+    ["higher", "lower"].includes(one.conclusion),
+  ).length;
+  const compared = whole(report.comparisons.length);
+  const label = `${compared} pairs compared, ${whole(shown)} differences shown`;
   return section("Comparisons", element("details", {}, element("summary", {}, label), list));
 }
 
@@ -57,19 +63,33 @@ export function surroundings(report: Report): HTMLElement {
     .map(([name, value]): [string, string] => [name.replaceAll("_", " "), words(name, value)]);
   const contenders = element("ul", { class: "plain" });
   for (const one of campaign.contenders) {
-    const version = one.server === null ? "not started" : `${one.server} ${one.versions.join(", ")}`;
+    const version =
+      one.server === null ? "not started" : `${one.server} ${one.versions.join(", ")}`;
     contenders.append(element("li", {}, named(one.name, one.kind), ` ${version}`));
   }
   const workloads = campaign.workloads.map((one): [string, string] => [
     one.name,
-    `${one.description} ${one.request}, expects ${one.expect_status} and ${bytes(one.body_bytes)}${one.proxied ? ", through an upstream" : ""}`,
+    [
+      `${one.description} ${one.request}, expects ${one.expect_status}`,
+      ` and ${bytes(one.body_bytes)}${one.proxied ? ", through an upstream" : ""}`,
+    ].join(""),
   ]);
   const plan: [string, string][] = [
     ["rounds", whole(campaign.rounds)],
     ["seed", String(campaign.seed)],
     ["rest", `${campaign.rest_s} s`],
-    ["trials", Object.entries(campaign.trials).map(([name, n]) => `${n} ${name}`).join(", ")],
-    ["loads", campaign.loads.map((one) => `${one.title} (${one.warmup_s} s warm-up, ${one.duration_s} s measured)`).join("; ")],
+    [
+      "trials",
+      Object.entries(campaign.trials)
+        .map(([name, n]) => `${n} ${name}`)
+        .join(", "),
+    ],
+    [
+      "loads",
+      campaign.loads
+        .map((one) => `${one.title} (${one.warmup_s} s warm-up, ${one.duration_s} s measured)`)
+        .join("; "),
+    ],
   ];
   return section(
     "Machine and plan",
@@ -77,7 +97,16 @@ export function surroundings(report: Report): HTMLElement {
       "div",
       { class: "columns" },
       element("div", {}, element("h4", {}, "Machine"), facts(machine)),
-      element("div", {}, element("h4", {}, "Contenders"), contenders, element("h4", {}, "Workloads"), facts(workloads), element("h4", {}, "Plan"), facts(plan)),
+      element(
+        "div",
+        {},
+        element("h4", {}, "Contenders"),
+        contenders,
+        element("h4", {}, "Workloads"),
+        facts(workloads),
+        element("h4", {}, "Plan"),
+        facts(plan),
+      ),
     ),
   );
 }

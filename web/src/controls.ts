@@ -10,11 +10,19 @@ export function tabs(selection: Selection): HTMLElement {
   const draw = () => {
     const titles = new Map(selection.report.campaign.loads.map((load) => [load.label, load.title]));
     box.replaceChildren(
-      group("Workload", selection.workloads(), selection.workload, (name) => name, (workload) =>
-        selection.choose({ workload }),
+      group(
+        "Workload",
+        selection.workloads(),
+        selection.workload,
+        (name) => name,
+        (workload) => selection.choose({ workload }),
       ),
-      group("Load", selection.loads(), selection.load, (label) => titles.get(label) ?? label, (load) =>
-        selection.choose({ load }),
+      group(
+        "Load",
+        selection.loads(),
+        selection.load,
+        (label) => titles.get(label) ?? label,
+        (load) => selection.choose({ load }),
       ),
       roundChoice(selection),
     );
@@ -39,7 +47,9 @@ function group(
     button.addEventListener("click", () => {
       choose(value);
       // The tabs were drawn anew: focus goes back to where it was.
-      const again = document.querySelector(`.tab-group[aria-label="${label}"] [aria-pressed="true"]`);
+      const again = document.querySelector(
+        `.tab-group[aria-label="${label}"] [aria-pressed="true"]`,
+      );
       if (again instanceof HTMLElement) again.focus({ preventScroll: true });
     });
     box.append(button);
@@ -60,7 +70,12 @@ function roundChoice(selection: Selection): HTMLElement | string {
   select.addEventListener("change", () => {
     selection.choose({ round: select.value === "" ? null : Number(select.value) });
   });
-  return element("label", { class: "round" }, element("span", { class: "label" }, "Curves of"), select);
+  return element(
+    "label",
+    { class: "round" },
+    element("span", { class: "label" }, "Curves of"),
+    select,
+  );
 }
 
 /** Every contender as a button; a click hides it in all charts, another shows it again. */

@@ -20,12 +20,20 @@ function header(report: Report): HTMLElement {
   const { campaign: run } = report;
   const button = element("button", { type: "button", id: "theme", class: "theme" }, "Light / dark");
   button.addEventListener("click", toggleTheme);
-  const machine = `${run.machine.host}, ${run.machine.cpus} CPUs, Linux ${run.machine.kernel}, ${run.machine.started_at}`;
+  const { host, cpus, kernel, started_at } = run.machine;
+  const started = started_at.replace(/\.\d+/, "");
+  const machine = `${host}, ${cpus} CPUs, Linux ${kernel}, ${started}`;
   const title = element("h1", {}, element("span", { class: "brand" }, "bakeoff"), ` ${run.name}`);
   return element(
     "header",
     {},
-    element("div", {}, title, element("p", {}, run.description), element("p", { class: "muted" }, machine)),
+    element(
+      "div",
+      {},
+      title,
+      element("p", {}, run.description),
+      element("p", { class: "muted" }, machine),
+    ),
     button,
   );
 }
@@ -46,7 +54,12 @@ function tables(selection: Selection): HTMLElement {
 
 function results(selection: Selection): HTMLElement {
   const { campaign: run } = selection.report;
-  const caption = `Each number is the median of ${run.rounds} rounds with a fresh server each; low to high is the ${run.interval.text}. Latencies are of ok responses only. Requests are of one round, errors of all.`;
+  const rounds = run.rounds === 1 ? "of one round" : `the median of ${run.rounds} rounds`;
+  const caption = [
+    `Each number is ${rounds}, with a fresh server each; `,
+    `low to high is the ${run.interval.text}. Latencies are of ok responses only. `,
+    "Requests are of one round, errors of all.",
+  ].join("");
   const bar = element("div", { class: "bar" }, tabs(selection), legend(selection));
   const charts = element(
     "div",
@@ -64,7 +77,13 @@ function results(selection: Selection): HTMLElement {
     chart(selection, "CPU over time", "half", processorsOverTime),
     chart(selection, "Memory over time", "half", memoryOverTime),
   );
-  const box = section("Results", bar, tables(selection), element("p", { class: "muted" }, caption), charts);
+  const box = section(
+    "Results",
+    bar,
+    tables(selection),
+    element("p", { class: "muted" }, caption),
+    charts,
+  );
   box.id = "results";
   return box;
 }
@@ -76,7 +95,10 @@ function allTables(report: Report): HTMLElement {
   for (const key of keys) {
     const cells = report.cells.filter((cell) => `${cell.workload}\n${cell.load}` === key);
     const load = report.campaign.loads.find((one) => one.label === cells[0]?.load);
-    box.append(mainTable(cells, `${cells[0]?.workload ?? ""}, ${load?.title ?? cells[0]?.load ?? ""}`), remarks(cells));
+    box.append(
+      mainTable(cells, `${cells[0]?.workload ?? ""}, ${load?.title ?? cells[0]?.load ?? ""}`),
+      remarks(cells),
+    );
   }
   return box;
 }
@@ -101,7 +123,11 @@ function start(report: Report): void {
     campaign.comparisons(report),
     campaign.notes(report),
     campaign.lost(report),
-    section("Trials", element("p", { class: "muted" }, "Of the workload and load chosen above."), trialList(selection)),
+    section(
+      "Trials",
+      element("p", { class: "muted" }, "Of the workload and load chosen above."),
+      trialList(selection),
+    ),
     section("Tables", allTables(report)),
     campaign.surroundings(report),
   ];
@@ -115,5 +141,7 @@ const report = readReport();
 if (report) {
   start(report);
 } else {
-  document.getElementById("page")?.append(element("p", {}, "This page carries no record that it can read."));
+  document
+    .getElementById("page")
+    ?.append(element("p", {}, "This page carries no record that it can read."));
 }

@@ -24,7 +24,12 @@ export interface Campaign {
   seed: number;
   rest_s: number;
   interval: { kind: string; text: string };
-  machine: Record<string, unknown> & { host: string; kernel: string; cpus: number; started_at: string };
+  machine: Record<string, unknown> & {
+    host: string;
+    kernel: string;
+    cpus: number;
+    started_at: string;
+  };
   contenders: { name: string; kind: Kind; server: string | null; versions: string[] }[];
   workloads: Workload[];
   loads: Load[];
@@ -153,9 +158,20 @@ export interface Trial extends CellName {
   bytes: Record<string, number> | null;
   connections: Record<string, number> | null;
   negotiated: Record<string, string | null> | null;
-  engine: { cpu_user_s: number; cpu_system_s: number; rss_bytes_max: number; busy_share: number[] } | null;
+  engine: {
+    cpu_user_s: number;
+    cpu_system_s: number;
+    rss_bytes_max: number;
+    busy_share: number[];
+  } | null;
   origin: Record<string, number> | null;
-  answers: { when: string; status: number; body_bytes: number; right: boolean; headers: [string, string][] }[];
+  answers: {
+    when: string;
+    status: number;
+    body_bytes: number;
+    right: boolean;
+    headers: [string, string][];
+  }[];
   steps: { step: string; took_s: number }[];
   processes: { trees: Tree[] };
   throughput: { at_s: number[]; ok_per_s: number[]; errors_per_s: number[] };

@@ -11,7 +11,11 @@ export function summary(report: Report): HTMLElement {
   const list = element("ul", { class: "summary" });
   const folded = element("ul", { class: "summary" });
   for (const sentence of report.summary) {
-    const mark = element("span", { class: "mark", role: "img", "aria-label": WORDS[sentence.tone] });
+    const mark = element("span", {
+      class: "mark",
+      role: "img",
+      "aria-label": WORDS[sentence.tone],
+    });
     mark.append(MARKS[sentence.tone]);
     const number = sentence.note === null ? "" : `[${sentence.note}] `;
     const line = element("li", { "data-tone": sentence.tone }, mark, `${number}${sentence.text}`);

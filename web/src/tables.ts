@@ -13,7 +13,12 @@ interface Column {
   text: (cell: Cell) => string;
 }
 
-function measured(title: string, unit: string, measure: string, show: (value: number) => string): Column {
+function measured(
+  title: string,
+  unit: string,
+  measure: string,
+  show: (value: number) => string,
+): Column {
   const text = (cell: Cell) => {
     const estimate = cell.estimates[measure];
     return estimate ? show(estimate.point) : "";
@@ -66,7 +71,11 @@ export function verdict(cell: Cell): HTMLElement {
 
 /** A contender's name beside its colour. */
 export function named(name: string, kind: string): HTMLElement {
-  const swatch = element("span", { class: "swatch", "data-contender": name, "aria-hidden": "true" });
+  const swatch = element("span", {
+    class: "swatch",
+    "data-contender": name,
+    "aria-hidden": "true",
+  });
   const aside = kind === "contender" ? null : element("small", {}, " reference");
   return element("span", { class: "named" }, swatch, name, aside);
 }
@@ -83,7 +92,11 @@ export function mainTable(cells: Cell[], caption: string): HTMLElement {
   for (const cell of cells) body.append(row(cell));
   const table = element("table", { class: "main" }, element("caption", {}, caption));
   table.append(element("thead", {}, head), body);
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, table);
+  return element(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    table,
+  );
 }
 
 function row(cell: Cell): HTMLElement {
@@ -118,7 +131,8 @@ export function remarks(cells: Cell[]): HTMLElement {
     if (cell.bottleneck && cell.kind === "contender") {
       words.push(`bottleneck: ${cell.bottleneck.name} (${cell.bottleneck.text}).`);
     }
-    if (words.length > 0) list.append(element("li", {}, named(cell.contender, cell.kind), " ", ...words));
+    if (words.length > 0)
+      list.append(element("li", {}, named(cell.contender, cell.kind), " ", ...words));
   }
   return list;
 }
@@ -126,14 +140,19 @@ export function remarks(cells: Cell[]): HTMLElement {
 /** Requests per second of every cell: contenders down, workloads and loads across. */
 export function overview(selection: Selection): HTMLElement {
   const report = selection.report;
-  const keys = [...new Map(report.cells.map((cell) => [`${cell.workload}\n${cell.load}`, cell])).values()];
+  const keys = [
+    ...new Map(report.cells.map((cell) => [`${cell.workload}\n${cell.load}`, cell])).values(),
+  ];
   const top = element("tr", {}, element("th", { scope: "col", rowspan: "2" }, "requests/s"));
   for (const workload of new Set(keys.map((key) => key.workload))) {
     const span = keys.filter((key) => key.workload === workload).length;
-    top.append(element("th", { scope: "colgroup", colspan: String(span), class: "group" }, workload));
+    top.append(
+      element("th", { scope: "colgroup", colspan: String(span), class: "group" }, workload),
+    );
   }
   const head = element("tr");
-  for (const key of keys) head.append(element("th", { scope: "col", class: "number" }, jump(selection, key)));
+  for (const key of keys)
+    head.append(element("th", { scope: "col", class: "number" }, jump(selection, key)));
   const body = element("tbody");
   for (const contender of report.campaign.contenders) {
     const line = element("tr", { "data-kind": contender.kind });
@@ -142,7 +161,11 @@ export function overview(selection: Selection): HTMLElement {
     body.append(line);
   }
   const table = element("table", { class: "overview" }, element("thead", {}, top, head), body);
-  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Overview" }, table);
+  return element(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Overview" },
+    table,
+  );
 }
 
 function rateField(report: Report, contender: string, key: Cell): HTMLElement {
@@ -151,7 +174,12 @@ function rateField(report: Report, contender: string, key: Cell): HTMLElement {
   );
   if (!cell) return element("td", { class: "number" });
   const name = cell.verdict.verdict;
-  const dot = element("span", { class: "dot", "data-verdict": name, role: "img", "aria-label": name });
+  const dot = element("span", {
+    class: "dot",
+    "data-verdict": name,
+    role: "img",
+    "aria-label": name,
+  });
   dot.title = name;
   const text = rate(cell);
   return element("td", { class: "number" }, text === "" ? `${name} ` : `${text} `, dot);

@@ -11,12 +11,42 @@ export interface Theme {
   surface: string;
 }
 
-const LIGHT: Theme = { dark: false, text: "#1c2024", muted: "#666d75", line: "#dfe3e8", surface: "#ffffff" };
-const DARK: Theme = { dark: true, text: "#e7eaee", muted: "#98a1ab", line: "#2f363d", surface: "#181c20" };
+const LIGHT: Theme = {
+  dark: false,
+  text: "#1c2024",
+  muted: "#666d75",
+  line: "#dfe3e8",
+  surface: "#ffffff",
+};
+const DARK: Theme = {
+  dark: true,
+  text: "#e7eaee",
+  muted: "#98a1ab",
+  line: "#2f363d",
+  surface: "#181c20",
+};
 
 // After Okabe and Ito, darkened or lightened until each has a contrast of 3 to its ground.
-const ON_LIGHT = ["#0b6bb3", "#d17a00", "#00835f", "#b0488b", "#c2410c", "#2b93c9", "#7355a8", "#7a6a00"];
-const ON_DARK = ["#5aaee8", "#f0a93b", "#2fbf93", "#e08cc0", "#f07f4f", "#8fd0f5", "#ae96e0", "#d6c442"];
+const ON_LIGHT = [
+  "#0b6bb3",
+  "#d17a00",
+  "#00835f",
+  "#b0488b",
+  "#c2410c",
+  "#2b93c9",
+  "#7355a8",
+  "#7a6a00",
+];
+const ON_DARK = [
+  "#5aaee8",
+  "#f0a93b",
+  "#2fbf93",
+  "#e08cc0",
+  "#f07f4f",
+  "#8fd0f5",
+  "#ae96e0",
+  "#d6c442",
+];
 const REFERENCE_ON_LIGHT: Record<string, string> = { yardstick: "#8a9199", origin: "#5b636b" };
 const REFERENCE_ON_DARK: Record<string, string> = { yardstick: "#7d868f", origin: "#aab2ba" };
 const DASHES: ("solid" | "dashed" | "dotted")[] = ["solid", "dashed", "dotted"];

@@ -22,7 +22,12 @@ export function trialList(selection: Selection): HTMLElement {
 function trialEntry(report: Report, trial: Trial): HTMLElement {
   const rate = trial.values["rate_per_s"];
   const words = rate === undefined ? "" : `${whole(rate)} req/s`;
-  const title = element("summary", {}, named(trial.contender, trial.kind), ` round ${trial.round} `);
+  const title = element(
+    "summary",
+    {},
+    named(trial.contender, trial.kind),
+    ` round ${trial.round} `,
+  );
   title.append(element("span", { class: "verdict", "data-verdict": trial.verdict }, trial.verdict));
   title.append(element("span", { class: "muted" }, ` ${words}`));
   const entry = element("details", { "data-trial": trial.id }, title);
@@ -34,8 +39,18 @@ function trialEntry(report: Report, trial: Trial): HTMLElement {
 
 function details(report: Report, trial: Trial): HTMLElement[] {
   return [
-    element("div", { class: "columns" }, block("How it went", course(trial)), block("Server", server(trial))),
-    element("div", { class: "columns" }, block("Requests", requests(trial)), block("Checks", checks(trial.checks, trial.passed))),
+    element(
+      "div",
+      { class: "columns" },
+      block("How it went", course(trial)),
+      block("Server", server(trial)),
+    ),
+    element(
+      "div",
+      { class: "columns" },
+      block("Requests", requests(trial)),
+      block("Checks", checks(trial.checks, trial.passed)),
+    ),
     ...configs(report, trial),
   ];
 }
@@ -51,8 +66,10 @@ function course(trial: Trial): HTMLElement {
   const pinned = Object.entries(trial.pinned)
     .filter(([, cpus]) => cpus.length > 0)
     .map(([role, cpus]) => `${role} on ${cpus.join(", ")}`);
-  const answers = trial.answers.map(
-    (one) => `${one.when}: status ${one.status}, ${whole(one.body_bytes)} bytes, ${one.right ? "right" : "wrong"}`,
+  const answers = trial.answers.map((one) =>
+    [one.when, one.right ? "right" : "wrong", one.status, `${whole(one.body_bytes)} bytes`].join(
+      " ",
+    ),
   );
   return facts([
     ["Trial", element("code", {}, trial.id)],
@@ -69,7 +86,10 @@ function server(trial: Trial): HTMLElement {
   const one = trial.server;
   if (!one) return element("p", { class: "muted" }, "The trial ended before the server was known.");
   const stopped = one.stopped
-    ? `${one.stopped.graceful ? "when asked" : "killed"}, ${digits(one.stopped.took_s)} s${one.stopped.status ? `, ${one.stopped.status}` : ""}`
+    ? [
+        `${one.stopped.graceful ? "when asked" : "killed"}, ${digits(one.stopped.took_s)} s`,
+        one.stopped.status ?? "",
+      ].join(" ")
     : "";
   return facts([
     ["Program", `${one.server} ${one.version}`],
@@ -77,7 +97,12 @@ function server(trial: Trial): HTMLElement {
     ["SHA-256", element("code", { class: "wrap" }, one.binary_sha256)],
     ["Command", element("code", { class: "wrap" }, one.command.join(" "))],
     ["Address", element("code", {}, one.address)],
-    ["Server header", one.server_header === null ? "" : element("code", { class: "server-header" }, one.server_header)],
+    [
+      "Server header",
+      one.server_header === null
+        ? ""
+        : element("code", { class: "server-header" }, one.server_header),
+    ],
     ["Stopped", stopped],
   ]);
 }
@@ -102,10 +127,25 @@ function requests(trial: Trial): HTMLElement {
     ["Status", counts(trial.status)],
     ["Latency", latency.join(", ")],
     ["Connections", counts(trial.connections)],
-    ["Bytes", Object.entries(trial.bytes ?? {}).map(([name, n]) => `${name} ${bytes(n)}`).join(", ")],
-    ["Agreed", Object.values(trial.negotiated ?? {}).filter((one) => one !== null).join(", ")],
+    [
+      "Bytes",
+      Object.entries(trial.bytes ?? {})
+        .map(([name, n]) => `${name} ${bytes(n)}`)
+        .join(", "),
+    ],
+    [
+      "Agreed",
+      Object.values(trial.negotiated ?? {})
+        .filter((one) => one !== null)
+        .join(", "),
+    ],
     ["Upstream", counts(trial.origin)],
-    ["Engine", engine ? `threads busy ${engine.busy_share.map((share) => `${percent(share)} %`).join(", ")}; ${bytes(engine.rss_bytes_max)}` : ""],
+    [
+      "Engine",
+      engine
+        ? `busy ${engine.busy_share.map(percent).join(", ")} %; ${bytes(engine.rss_bytes_max)}`
+        : "",
+    ],
   ]);
 }
 
@@ -115,13 +155,19 @@ function checks(found: Check[], passed: string[]): HTMLElement {
     const label = element("b", { "data-level": check.level }, `${check.code} (${check.rule})`);
     list.append(element("li", {}, label, ` ${check.text}`));
   }
-  if (passed.length > 0) list.append(element("li", { class: "muted" }, `passed: ${passed.join(", ")}`));
+  if (passed.length > 0)
+    list.append(element("li", { class: "muted" }, `passed: ${passed.join(", ")}`));
   return list;
 }
 
 function configs(report: Report, trial: Trial): HTMLElement[] {
   return (trial.server?.configs ?? []).map((config) => {
     const text: Child = report.texts[config.text] ?? "";
-    return element("details", {}, element("summary", {}, element("code", {}, config.path)), element("pre", {}, text));
+    return element(
+      "details",
+      {},
+      element("summary", {}, element("code", {}, config.path)),
+      element("pre", {}, text),
+    );
   });
 }

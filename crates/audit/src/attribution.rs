@@ -14,6 +14,7 @@ use crate::limits::{
     STARTED_SHARE, STEAL_SUSPECT,
 };
 use crate::subject::{Ceilings, Subject};
+use crate::words::count;
 
 /// What held the rate down.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -130,7 +131,10 @@ fn steal(subject: &Subject<'_>) -> Option<Cause> {
 
 fn accept_queue(subject: &Subject<'_>) -> Option<Cause> {
     let overflows = window_growth(subject, |tick| tick.listen_overflows).filter(|n| *n > 0)?;
-    cause("accept-queue", format!("{overflows} listen overflows"))
+    cause(
+        "accept-queue",
+        format!("{} listen overflows", count(overflows)),
+    )
 }
 
 fn backend(subject: &Subject<'_>) -> Option<Cause> {

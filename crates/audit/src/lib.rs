@@ -10,6 +10,7 @@ mod checks;
 mod judge;
 pub mod limits;
 mod subject;
+mod words;
 
 pub use attribution::{Bottleneck, Cause, bottleneck};
 pub use check::{Check, Level};

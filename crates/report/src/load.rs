@@ -8,7 +8,7 @@ use bakeoff_plan::{Arrival, LoadModel};
 use bakeoff_record::{Histogram, LoadResult, Outcome};
 use serde_json::{Value, json};
 
-use crate::number::{bytes, count, digits, milliseconds, percent, plain, whole};
+use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
 
 /// Version of the document.
 pub const LOAD_SCHEMA: &str = "bakeoff.load/1";
@@ -144,8 +144,8 @@ fn distribution_or_null(histogram: &Histogram) -> Value {
 }
 
 fn heading(text: &mut String, result: &LoadResult) {
-    let clients = count_of(u64::from(result.load.clients()), "client");
-    let threads = count_of(u64::from(result.threads), "thread");
+    let clients = counted(u64::from(result.load.clients()), "client");
+    let threads = counted(u64::from(result.threads), "thread");
     let how = match &result.load.model {
         LoadModel::Closed { .. } => format!("closed loop, {clients}"),
         LoadModel::Open {
@@ -314,8 +314,4 @@ fn transport(text: &mut String, result: &LoadResult) {
         },
         bytes(engine.rss_bytes_max as f64),
     );
-}
-
-fn count_of(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
 }

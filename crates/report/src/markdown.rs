@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use bakeoff_audit::Level;
 
 use crate::number::plain;
-use crate::table::{COLUMNS, errors_by_kind, groups, lost_trial};
+use crate::table::{COLUMNS, errors_by_kind, groups, lost_trial, median_of};
 use crate::view::{Report, Tone};
 
 /// The report as Markdown.
@@ -81,9 +81,10 @@ fn heading(out: &mut String, report: &Report) {
     }
     let _ = writeln!(
         out,
-        "\nEach number is the median of {} rounds; low to high is the {}. Latencies are of ok \
+        "\nEach number is {}; low to high is the {}. Latencies are of ok \
          responses only; requests are of one round, errors of all.",
-        campaign.rounds, campaign.interval.text
+        median_of(campaign.rounds),
+        campaign.interval.text
     );
 }
 

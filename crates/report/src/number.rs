@@ -39,6 +39,15 @@ pub(crate) fn count(value: u64) -> String {
     whole(value as f64)
 }
 
+/// A count with its noun: `1 round`, `3 rounds`.
+pub(crate) fn counted(value: u64, noun: &str) -> String {
+    format!(
+        "{} {noun}{}",
+        count(value),
+        if value == 1 { "" } else { "s" }
+    )
+}
+
 /// A share as a percentage without its sign: `0`, `<0.001`, `0.125`, `97.4`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;

@@ -145,6 +145,14 @@ pub(crate) fn statuses(cell: &Cell) -> Option<String> {
     Some(cell.status.iter().map(words).collect::<Vec<_>>().join(", "))
 }
 
+/// What a number of the table is over rounds.
+pub(crate) fn median_of(rounds: u32) -> String {
+    match rounds {
+        1 => "of one round".into(),
+        rounds => format!("the median of {rounds} rounds"),
+    }
+}
+
 /// A line about trials without a result.
 pub(crate) fn lost_trial(lost: &Lost) -> String {
     let rounds: Vec<String> = lost.rounds.iter().map(ToString::to_string).collect();

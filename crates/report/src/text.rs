@@ -9,7 +9,9 @@ use bakeoff_audit::{Level, Verdict};
 use comfy_table::{Attribute, Cell as Field, CellAlignment, Color, ContentArrangement, Table};
 
 use crate::number::plain;
-use crate::table::{COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trial, statuses};
+use crate::table::{
+    COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trial, median_of, statuses,
+};
 use crate::view::{Cell, Note, Report, Tone};
 
 /// Cells listed under a note before the rest is only counted.
@@ -69,9 +71,10 @@ fn heading(out: &mut String, report: &Report, options: TextOptions) {
         ),
         versions.join("; "),
         format!(
-            "Each number is the median of {} rounds; low to high is the {}. Latencies are of ok \
+            "Each number is {}; low to high is the {}. Latencies are of ok \
              responses only, in ms; requests are of one round, errors of all.",
-            campaign.rounds, campaign.interval.text
+            median_of(campaign.rounds),
+            campaign.interval.text
         ),
     ];
     for line in lines.iter().filter(|line| !line.is_empty()) {

@@ -20,7 +20,8 @@ const LINEAR_UP_TO = 12;
 export const latencyBars: Draw = (selection, theme) => {
   const colour = colours(selection.report);
   const cells = selection.shown().filter((cell) => cell.estimates["latency_p50_ns"]);
-  const value = (cell: (typeof cells)[number], measure: string) => cell.estimates[measure]?.point ?? null;
+  const value = (cell: (typeof cells)[number], measure: string) =>
+    cell.estimates[measure]?.point ?? null;
   const all = cells.flatMap((cell) => STATISTICS.map(([, measure]) => value(cell, measure) ?? 0));
   const positive = all.filter((ns) => ns > 0);
   const logarithmic = Math.max(...positive) / Math.min(...positive) > LINEAR_UP_TO;
@@ -29,19 +30,41 @@ export const latencyBars: Draw = (selection, theme) => {
   const scale = logarithmic ? { type: "log", min: floor } : { type: "value", min: 0 };
   return {
     series: cells.map((cell) => cell.contender),
-    subtitle: `ok responses, median over rounds${logarithmic ? "; logarithmic axis" : ""}${paleWord(cells)}`,
+    subtitle: [
+      "ok responses, median over rounds",
+      logarithmic ? "; logarithmic axis" : "",
+      paleWord(cells),
+    ].join(""),
     option: {
-      tooltip: tooltip(theme, (params: { axisValueLabel: string; seriesName: string; value: number }[]) =>
-        [params[0]?.axisValueLabel, ...params.map((one) => `${one.seriesName}: ${duration(one.value)}`)].join("\n"),
+      tooltip: tooltip(
+        theme,
+        (params: { axisValueLabel: string; seriesName: string; value: number }[]) =>
+          [
+            params[0]?.axisValueLabel,
+            ...params.map((one) => `${one.seriesName}: ${duration(one.value)}`),
+          ].join("\n"),
       ),
-      xAxis: axis(theme, { type: "category", data: STATISTICS.map(([name]) => name), splitLine: { show: false } }),
-      yAxis: axis(theme, { ...scale, axisLabel: { formatter: (ns: number) => duration(ns).replace(".00 ", " ").replace(".0 ", " ") } }),
+      xAxis: axis(theme, {
+        type: "category",
+        data: STATISTICS.map(([name]) => name),
+        splitLine: { show: false },
+      }),
+      yAxis: axis(theme, {
+        ...scale,
+        axisLabel: {
+          formatter: (ns: number) => duration(ns).replace(".00 ", " ").replace(".0 ", " "),
+        },
+      }),
       series: cells.map((cell) => ({
         type: "bar",
         name: cell.contender,
         barMaxWidth: 26,
         barGap: "8%",
-        itemStyle: { color: colour.get(cell.contender), opacity: opacity(cell), borderRadius: [2, 2, 0, 0] },
+        itemStyle: {
+          color: colour.get(cell.contender),
+          opacity: opacity(cell),
+          borderRadius: [2, 2, 0, 0],
+        },
         data: STATISTICS.map(([, measure]) => value(cell, measure)),
       })),
     },

@@ -2,7 +2,12 @@
 // the selection and the theme. Tooltips are drawn as text, never as markup.
 
 import { BarChart, LineChart } from "echarts/charts";
-import { AriaComponent, GridComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
+import {
+  AriaComponent,
+  GridComponent,
+  MarkLineComponent,
+  TooltipComponent,
+} from "echarts/components";
 import { init, use } from "echarts/core";
 import type { EChartsCoreOption, EChartsType } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
@@ -11,7 +16,15 @@ import type { Cell } from "../model.ts";
 import type { Selection } from "../selection.ts";
 import { onTheme, type Theme, theme } from "../theme.ts";
 
-use([BarChart, LineChart, AriaComponent, GridComponent, MarkLineComponent, TooltipComponent, SVGRenderer]);
+use([
+  BarChart,
+  LineChart,
+  AriaComponent,
+  GridComponent,
+  MarkLineComponent,
+  TooltipComponent,
+  SVGRenderer,
+]);
 
 /** Room around a drawing whose horizontal axis has a name. */
 export const NAMED_GRID = { left: 8, right: 20, top: 18, bottom: 26, containLabel: true };
@@ -28,7 +41,12 @@ export interface Drawing {
 export type Draw = (selection: Selection, theme: Theme) => Drawing;
 
 /** A framed chart that follows the selection, the theme and its own width. */
-export function chart(selection: Selection, title: string, classes: string, draw: Draw): HTMLElement {
+export function chart(
+  selection: Selection,
+  title: string,
+  classes: string,
+  draw: Draw,
+): HTMLElement {
   const subtitle = element("p", { class: "subtitle" });
   const canvas = element("div", { class: "canvas", role: "img" });
   const empty = element("p", { class: "empty" }, "Nothing to draw: no measured value.");
@@ -44,7 +62,10 @@ export function chart(selection: Selection, title: string, classes: string, draw
     frame.dataset["series"] = series.join("\n");
     frame.classList.toggle("is-empty", series.length === 0);
     const shown = series.length === 0 ? "nothing" : series.join(", ");
-    canvas.setAttribute("aria-label", `${title}, ${selection.workload}, ${selection.load}: ${shown}`);
+    canvas.setAttribute(
+      "aria-label",
+      `${title}, ${selection.workload}, ${selection.load}: ${shown}`,
+    );
   };
   selection.watch(redraw);
   onTheme(redraw);

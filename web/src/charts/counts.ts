@@ -18,11 +18,13 @@ export const rateBars: Draw = (selection, theme) => {
     const rate = cell.estimates["rate_per_s"];
     if (!rate) return "";
     const bound = cell.rate_is_lower_bound ? "≥ " : "";
-    return `${bound}${whole(rate.point)} (${whole(rate.low)} to ${whole(rate.high)}, ${rate.n} rounds)`;
+    const range = `${whole(rate.low)} to ${whole(rate.high)}`;
+    return `${bound}${whole(rate.point)} (${range}, ${rate.n} rounds)`;
   };
   const drawing = bars(selection.report, cells, theme, {
     value: (cell) => cell.estimates["rate_per_s"]?.point ?? 0,
-    short: (cell) => `${cell.rate_is_lower_bound ? "≥ " : ""}${compact(cell.estimates["rate_per_s"]?.point ?? 0)}`,
+    short: (cell) =>
+      (cell.rate_is_lower_bound ? "≥ " : "") + compact(cell.estimates["rate_per_s"]?.point ?? 0),
     long: label,
     most: undefined,
     pale: true,
@@ -66,7 +68,12 @@ interface Texts {
   pale: boolean;
 }
 
-function bars(report: Parameters<typeof colours>[0], cells: Cell[], theme: Theme, texts: Texts): Drawing {
+function bars(
+  report: Parameters<typeof colours>[0],
+  cells: Cell[],
+  theme: Theme,
+  texts: Texts,
+): Drawing {
   const colour = colours(report);
   const find = (name: string) => cells.find((cell) => cell.contender === name);
   const data = cells.map((cell) => ({
@@ -77,7 +84,10 @@ function bars(report: Parameters<typeof colours>[0], cells: Cell[], theme: Theme
       borderRadius: [0, 2, 2, 0],
     },
   }));
-  const names = Math.min(LABEL_MOST, Math.max(0, ...cells.map((cell) => cell.contender.length)) * LABEL_LETTER);
+  const names = Math.min(
+    LABEL_MOST,
+    Math.max(0, ...cells.map((cell) => cell.contender.length)) * LABEL_LETTER,
+  );
   const text = (name: string, write: (cell: Cell) => string) => {
     const cell = find(name);
     return cell ? write(cell) : "";
@@ -90,13 +100,25 @@ function bars(report: Parameters<typeof colours>[0], cells: Cell[], theme: Theme
         params.map((one) => `${one.name}: ${text(one.name, texts.long)}`).join("\n"),
       ),
       grid: { left: names + 8, right: 64, top: 4, bottom: 4, containLabel: false },
-      xAxis: { type: "value", min: 0, show: false, ...(texts.most === undefined ? {} : { max: texts.most }) },
+      xAxis: {
+        type: "value",
+        min: 0,
+        show: false,
+        ...(texts.most === undefined ? {} : { max: texts.most }),
+      },
       yAxis: axis(theme, {
         type: "category",
         inverse: true,
         data: cells.map((cell) => cell.contender),
         splitLine: { show: false },
-        axisLabel: { fontSize: 12, color: theme.text, width: names, overflow: "truncate", hideOverlap: false, interval: 0 },
+        axisLabel: {
+          fontSize: 12,
+          color: theme.text,
+          width: names,
+          overflow: "truncate",
+          hideOverlap: false,
+          interval: 0,
+        },
       }),
       series: [
         {

@@ -29,7 +29,9 @@ export const percentileCurve: Draw = (selection, theme) => {
       grid: NAMED_GRID,
       tooltip: tooltip(theme, (params: { seriesName: string; value: [number, number] }[]) => {
         const at = params[0] ? percentileName(params[0].value[0]) : "";
-        return [at, ...params.map((one) => `${one.seriesName}: ${duration(one.value[1])}`)].join("\n");
+        return [at, ...params.map((one) => `${one.seriesName}: ${duration(one.value[1])}`)].join(
+          "\n",
+        );
       }),
       xAxis: axis(theme, {
         type: "log",
@@ -40,7 +42,13 @@ export const percentileCurve: Draw = (selection, theme) => {
         splitLine: { show: true, lineStyle: { color: theme.line } },
         axisLabel: { formatter: percentileName },
       }),
-      yAxis: axis(theme, { type: "log", min: floor, axisLabel: { formatter: (ns: number) => duration(ns).replace(".00 ", " ").replace(".0 ", " ") } }),
+      yAxis: axis(theme, {
+        type: "log",
+        min: floor,
+        axisLabel: {
+          formatter: (ns: number) => duration(ns).replace(".00 ", " ").replace(".0 ", " "),
+        },
+      }),
       series: drawn.map(({ cell, curve }) => ({
         type: "line",
         name: cell.contender,

@@ -68,7 +68,9 @@ function lines(selection: Selection, theme: Theme, shape: Shape): Drawing {
       grid: NAMED_GRID,
       tooltip: tooltip(theme, (params: { seriesName: string; value: [number, number] }[]) => {
         const at = params[0] ? `${digits(params[0].value[0])} s` : "";
-        return [at, ...params.map((one) => `${one.seriesName}: ${shape.long(one.value[1])}`)].join("\n");
+        return [at, ...params.map((one) => `${one.seriesName}: ${shape.long(one.value[1])}`)].join(
+          "\n",
+        );
       }),
       xAxis: axis(theme, {
         type: "value",
@@ -78,9 +80,17 @@ function lines(selection: Selection, theme: Theme, shape: Shape): Drawing {
         nameLocation: "middle",
         nameGap: 24,
         splitLine: { show: false },
-        axisLabel: { formatter: (at: number) => String(Number(at.toFixed(1))), showMinLabel: !beforeWindow },
+        axisLabel: {
+          formatter: (at: number) => String(Number(at.toFixed(1))),
+          showMinLabel: !beforeWindow,
+        },
       }),
-      yAxis: axis(theme, { type: "value", min: 0, splitNumber: 4, axisLabel: { formatter: shape.short } }),
+      yAxis: axis(theme, {
+        type: "value",
+        min: 0,
+        splitNumber: 4,
+        axisLabel: { formatter: shape.short },
+      }),
       series: drawn.map(({ cell, points }, index) => ({
         type: "line",
         name: cell.contender,

@@ -6,6 +6,7 @@ use bakeoff_record::Histogram;
 use crate::check::{Check, Level};
 use crate::limits::{LITTLE_SHARE, ORIGIN_SHARE};
 use crate::subject::Subject;
+use crate::words::count;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(counts(subject));
@@ -88,7 +89,8 @@ fn origin_asked(subject: &Subject<'_>) -> Check {
     let completed = subject.result.requests.completed as f64;
     let asked = origin.requests as f64;
     let edge = f64::from(subject.result.load.clients());
-    let (asked_n, completed_n) = (origin.requests, subject.result.requests.completed);
+    let asked_n = count(origin.requests);
+    let completed_n = count(subject.result.requests.completed);
     let share = if completed > 0.0 {
         asked / completed
     } else {

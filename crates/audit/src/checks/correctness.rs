@@ -6,6 +6,7 @@ use bakeoff_stats::server_tree;
 use crate::check::{Check, Level};
 use crate::limits::FAILED_SHARE;
 use crate::subject::Subject;
+use crate::words::count;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(failed_share(subject));
@@ -35,13 +36,16 @@ fn failed_share(subject: &Subject<'_>) -> Check {
         .max_by_key(|o| o.1)
     {
         Some((kind, n)) if n > 0 => format!(
-            "{errors} of {completed} requests failed ({:.3} %), most as {} ({n}); latencies are \
-             of the {} that came out ok",
+            "{} of {} requests failed ({:.3} %), most as {} ({}); latencies are of the {} that \
+             came out ok",
+            count(errors),
+            count(completed),
             share * 100.0,
             kind.name(),
-            outcomes.of(Outcome::Ok),
+            count(n),
+            count(outcomes.of(Outcome::Ok)),
         ),
-        _ => format!("none of {completed} requests failed"),
+        _ => format!("none of {} requests failed", count(completed)),
     };
     Check::new(name, level, (share, FAILED_SHARE), text)
 }

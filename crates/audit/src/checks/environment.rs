@@ -5,6 +5,7 @@ use bakeoff_record::{CpuShares, TcpTick};
 use crate::check::{Check, Level};
 use crate::limits::{BACKEND_SHARE, STEAL_INVALID, STEAL_SUSPECT};
 use crate::subject::Subject;
+use crate::words::{count, rate};
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(steal(subject));
@@ -57,8 +58,9 @@ fn listen_overflows(subject: &Subject<'_>) -> Check {
     let text = match overflows {
         0 => "no accept queue overflowed".into(),
         _ => format!(
-            "accept queues overflowed {overflows} times: connections waited a second or more \
-             for a SYN to be sent again"
+            "accept queues overflowed {} times: connections waited a second or more for a SYN \
+             to be sent again",
+            count(overflows)
         ),
     };
     Check::new(name, level, (overflows as f64, 0.0), text)
@@ -84,8 +86,9 @@ fn backend(subject: &Subject<'_>) -> Check {
         Level::Passed
     };
     let text = format!(
-        "{:.0} % of the {direct:.0} requests/s that the upstream gives directly{}",
+        "{:.0} % of the {} requests/s that the upstream gives directly{}",
         share * 100.0,
+        rate(direct),
         if level == Level::Passed {
             ""
         } else {

@@ -10,6 +10,7 @@ use crate::limits::{
     SERVER_SATURATED, STARTED_SHARE,
 };
 use crate::subject::Subject;
+use crate::words::{count, rate};
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(local(subject));
@@ -98,19 +99,23 @@ fn ceiling(subject: &Subject<'_>) -> Check {
                     engine can be here is unknown";
         return Check::not_run(name, text);
     };
-    let rate = subject.rate();
-    let share = rate / ceiling;
+    let share = subject.rate() / ceiling;
     let (level, text) = if share > CEILING_SHARE {
         let text = format!(
-            ">= {rate:.0} requests/s, generator-limited: {:.0} % of the yardstick's {ceiling:.0}",
-            share * 100.0
+            ">= {} requests/s, generator-limited: {:.0} % of the yardstick's {}",
+            rate(subject.rate()),
+            share * 100.0,
+            rate(ceiling)
         );
         (Level::Suspect, text)
     } else {
         let percent = share * 100.0;
         (
             Level::Passed,
-            format!("{percent:.0} % of the yardstick's {ceiling:.0} requests/s"),
+            format!(
+                "{percent:.0} % of the yardstick's {} requests/s",
+                rate(ceiling)
+            ),
         )
     };
     Check::new(name, level, (share, CEILING_SHARE), text)
@@ -132,8 +137,9 @@ fn started(subject: &Subject<'_>) -> Check {
         Level::Invalid
     };
     let text = format!(
-        "{} of {planned} planned requests were started ({:.2} %)",
-        requests.started,
+        "{} of {} planned requests were started ({:.2} %)",
+        count(requests.started),
+        count(planned),
         share * 100.0
     );
     Check::new(name, level, (share, STARTED_SHARE), text)

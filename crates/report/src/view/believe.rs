@@ -7,6 +7,7 @@ use bakeoff_record::Record;
 use bakeoff_stats::CONFIDENCE_ROUNDS;
 use serde::Serialize;
 
+use crate::number::counted;
 use crate::view::cell::Cell;
 use crate::view::comparison::Comparison;
 
@@ -207,9 +208,9 @@ fn differences(record: &Record, comparisons: &[Comparison]) -> Vec<Sentence> {
     }
     if (record.plan.rounds as usize) < CONFIDENCE_ROUNDS {
         let text = format!(
-            "With {} rounds no difference is declared; intervals are the smallest to the largest \
-             round. {CONFIDENCE_ROUNDS} rounds or more are needed.",
-            record.plan.rounds
+            "With {} no difference is declared: {CONFIDENCE_ROUNDS} or more are needed. Until then \
+             intervals are the smallest to the largest round.",
+            counted(u64::from(record.plan.rounds), "round")
         );
         return vec![Sentence {
             tone: Tone::Note,

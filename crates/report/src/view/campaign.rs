@@ -5,7 +5,7 @@ use bakeoff_record::{ContenderKind, Machine, Record, TrialEnd};
 use bakeoff_stats::{CONFIDENCE_ROUNDS, Cell, IntervalKind};
 use serde::Serialize;
 
-use crate::number::{count, digits};
+use crate::number::{counted, digits};
 
 /// What was run, and on what.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -188,8 +188,7 @@ fn workload(workload: &Workload) -> WorkloadFacts {
 
 fn load(load: &Load) -> LoadFacts {
     let clients = load.clients();
-    let noun = if clients == 1 { "client" } else { "clients" };
-    let clients_text = format!("{} {noun}", count(u64::from(clients)));
+    let clients_text = counted(u64::from(clients), "client");
     let (model, title, rate_per_s) = match &load.model {
         LoadModel::Closed { .. } => ("closed", clients_text, None),
         LoadModel::Open {

@@ -1,12 +1,15 @@
 //! Thinned series of one trial: what the charts need and no more.
 
-use bakeoff_record::{Histogram, LoadResult, Role, TreeUsage, TrialRecord};
+use bakeoff_record::{Histogram, LoadResult, Role, TreeTick, TreeUsage, TrialRecord};
 use serde::Serialize;
 
 use crate::view::short;
 
 /// Points of a series over time at the most.
 const TIME_POINTS: usize = 120;
+/// A part shorter than this share of the usual is left out: the reading at the window's end comes
+/// right after a regular one, and a rate over a few milliseconds is noise.
+const LEAST_PART: f64 = 0.5;
 /// Points of a percentile curve for each power of ten of the share beyond.
 const CURVE_POINTS: u32 = 12;
 /// Powers of ten that a curve goes to: percentile 99.999.
@@ -67,13 +70,14 @@ fn tree(usage: &TreeUsage) -> Tree {
         cores: Vec::new(),
         rss_bytes: Vec::new(),
     };
+    let length_s_least = stride as f64 * period_s(ticks) * LEAST_PART;
     let mut start = 0;
     while start + 1 < ticks.len() {
         let end = (start + stride).min(ticks.len() - 1);
         let (first, last) = (&ticks[start], &ticks[end]);
         let cpu_s = last.cpu_user_s + last.cpu_system_s - first.cpu_user_s - first.cpu_system_s;
         let length_s = last.at_s - first.at_s;
-        if length_s > 0.0 {
+        if length_s > length_s_least {
             let part = &ticks[start + 1..=end];
             tree.at_s.push(short(last.at_s));
             tree.cores.push(short((cpu_s / length_s).max(0.0)));
@@ -83,6 +87,16 @@ fn tree(usage: &TreeUsage) -> Tree {
         start = end;
     }
     tree
+}
+
+/// Mean time between readings, seconds.
+fn period_s(ticks: &[TreeTick]) -> f64 {
+    match (ticks.first(), ticks.last()) {
+        (Some(first), Some(last)) if ticks.len() > 1 => {
+            (last.at_s - first.at_s) / (ticks.len() - 1) as f64
+        }
+        _ => 0.0,
+    }
 }
 
 pub(super) fn throughput(result: &LoadResult) -> Throughput {
