@@ -173,3 +173,19 @@ fn of_two_records_of_one_trial_the_later_counts() {
         Some(5)
     );
 }
+
+#[test]
+fn a_record_without_trials_can_be_drawn_in_every_format() {
+    let mut record = support::record();
+    record.trials.clear();
+    let report = view(&record);
+    let options = bakeoff_report::TextOptions {
+        width: 80,
+        colour: false,
+    };
+    assert!(bakeoff_report::text(&report, options).contains("none was measured"));
+    assert!(bakeoff_report::markdown(&report).contains("none was measured"));
+    assert!(bakeoff_report::html(&report).contains("none was measured"));
+    assert_eq!(bakeoff_report::csv(&report).lines().count(), 1);
+    assert!(bakeoff_report::json(&report).contains("\"cells\":[]"));
+}

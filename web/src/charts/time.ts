@@ -10,6 +10,8 @@ type Points = [number, number][];
 
 interface Shape {
   subtitle: string;
+  /** The measure that the line shows over time: withheld with it from an invalid cell. */
+  restsOn: string | null;
   points: (trial: Trial) => Points;
   short: (value: number) => string;
   long: (value: number) => string;
@@ -20,6 +22,7 @@ export const throughputOverTime: Draw = (selection, theme) =>
   lines(selection, theme, {
     subtitle: "ok responses per second",
     points: (trial) => pairs(trial.throughput.at_s, trial.throughput.ok_per_s),
+    restsOn: "rate_per_s",
     short: compact,
     long: (value) => `${whole(value)} req/s`,
   });
@@ -29,6 +32,7 @@ export const processorsOverTime: Draw = (selection, theme) =>
   lines(selection, theme, {
     subtitle: "processors kept busy by the server and its children",
     points: (trial) => ofServer(trial, "cores"),
+    restsOn: null,
     short: (value) => String(Number(value.toFixed(2))),
     long: (value) => `${digits(value)} processors`,
   });
@@ -38,6 +42,7 @@ export const memoryOverTime: Draw = (selection, theme) =>
   lines(selection, theme, {
     subtitle: "resident memory of the server and its children",
     points: (trial) => ofServer(trial, "rss_bytes"),
+    restsOn: null,
     short: (value) => bytes(value).replace(".0 ", " "),
     long: bytes,
   });
@@ -55,6 +60,7 @@ function lines(selection: Selection, theme: Theme, shape: Shape): Drawing {
   const colour = colours(selection.report);
   const drawn: { cell: Cell; points: Points; measured_s: number }[] = [];
   for (const cell of selection.shown()) {
+    if (shape.restsOn !== null && !cell.estimates[shape.restsOn]) continue;
     const trial = selection.trial(cell);
     const points = trial ? shape.points(trial) : [];
     if (trial && points.length > 1) drawn.push({ cell, points, measured_s: trial.measured_s ?? 0 });
