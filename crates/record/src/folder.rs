@@ -135,10 +135,9 @@ impl RecordFolder {
             .open(&file);
         let mut trials = open.map_err(failed("open", &file))?;
         cut_torn_line(&mut trials).map_err(failed("mend", &file))?;
-        Ok(Self {
-            path: path.to_owned(),
-            trials,
-        })
+        // Servers get paths below it on their command lines, and run in folders of their own.
+        let path = std::path::absolute(path).map_err(failed("find", path))?;
+        Ok(Self { path, trials })
     }
 
     /// The folder.
