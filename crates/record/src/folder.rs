@@ -108,12 +108,19 @@ impl RecordFolder {
             return Err(FolderError::Exists(path.to_owned()));
         }
         fs::create_dir_all(path).map_err(failed("create", path))?;
-        let plan_file = path.join(PLAN_FILE);
-        write_synced(&plan_file, plan.to_toml().as_bytes()).map_err(failed("write", &plan_file))?;
         let machine_file = path.join(MACHINE_FILE);
         let text = serde_json::to_string_pretty(machine).map_err(io::Error::other);
         text.and_then(|text| write_synced(&machine_file, text.as_bytes()))
             .map_err(failed("write", &machine_file))?;
+        let trials_file = path.join(TRIALS_FILE);
+        write_synced(&trials_file, b"").map_err(failed("write", &trials_file))?;
+        // The plan is what makes a folder a record, so it comes last and whole: where a disk was
+        // full or an end by force came before, the same command can be given again.
+        let plan_file = path.join(PLAN_FILE);
+        let unfinished = path.join(format!("{PLAN_FILE}.unfinished"));
+        write_synced(&unfinished, plan.to_toml().as_bytes())
+            .and_then(|()| fs::rename(&unfinished, &plan_file))
+            .map_err(failed("write", &plan_file))?;
         Self::open(path)
     }
 
