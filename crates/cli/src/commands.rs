@@ -1,5 +1,6 @@
 //! One module for each command.
 
+use bakeoff_record::FolderError;
 use clap::CommandFactory;
 
 use crate::flags::{Command, Flags, SchemaOf};
@@ -46,6 +47,15 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
 fn print(text: &[u8]) -> anyhow::Result<u8> {
     output::result(&String::from_utf8_lossy(text))?;
     Ok(exit::DONE)
+}
+
+/// A record that is not there, or not as it should be, is the user's to mend; a disk that cannot
+/// be written or read is not.
+fn folder_error(error: FolderError) -> anyhow::Error {
+    match error {
+        FolderError::File { .. } | FolderError::Append { .. } => error.into(),
+        other => exit::usage(other),
+    }
 }
 
 /// A stage's error with the server's own words below it. What the server rejects or what is not

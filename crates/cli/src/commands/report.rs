@@ -13,7 +13,7 @@ use crate::{exit, output};
 const WIDTH: usize = 120;
 
 pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
-    let record = Record::read(&flags.record).map_err(exit::usage)?;
+    let record = Record::read(&flags.record).map_err(super::folder_error)?;
     let text = draw(&bakeoff_report::view(&record), flags.format);
     match &flags.output {
         Some(path) => std::fs::write(path, text)

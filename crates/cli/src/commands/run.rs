@@ -9,7 +9,7 @@ use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialEnd};
 use bakeoff_report::Report;
 use bakeoff_stage::{Stage, StageOptions};
 
-use super::report;
+use super::{folder_error, report};
 use crate::display::Display;
 use crate::flags::{Format, RunFlags};
 use crate::interrupt::Interrupt;
@@ -27,7 +27,7 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         .as_deref()
         .map(Record::read)
         .transpose()
-        .map_err(exit::usage)?;
+        .map_err(folder_error)?;
     let plan = match &earlier {
         Some(record) => record.plan.clone(),
         None => library.plan(&flags.plan)?,
@@ -51,8 +51,8 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         .or(flags.out.clone())
         .unwrap_or_else(|| default_folder(&plan));
     let mut folder = match &flags.resume {
-        Some(path) => RecordFolder::open(path)?,
-        None => RecordFolder::create(&path, &plan, &machine()).map_err(exit::usage)?,
+        Some(path) => RecordFolder::open(path).map_err(folder_error)?,
+        None => RecordFolder::create(&path, &plan, &machine()).map_err(folder_error)?,
     };
     let options = Options {
         bakeoff,
