@@ -80,7 +80,7 @@ pub fn carry_out(
             left: expected(&missing[position..], plan.rest),
         });
         let logs = folder.logs_of(&trial.id);
-        let record = trial::carry_out(&setting, trial, &logs, tell);
+        let record = trial::carry_out(&setting, trial, &logs, tell)?;
         folder.append(&record)?;
         tell(Event::Ended(&record));
         if position + 1 < missing.len() && !matches!(record.end, TrialEnd::Skipped { .. }) {

@@ -31,6 +31,13 @@ pub enum ConductError {
     /// A trial could not be recorded; going on would lose more.
     #[error(transparent)]
     Record(#[from] bakeoff_record::FolderError),
+    /// A trial's files could not be written; as a failure of its server it would never be run
+    /// again.
+    #[error(
+        "failed to {0}; the trials before it are kept: make room, then continue the record with \
+         --resume"
+    )]
+    FullDisk(bakeoff_stage::StageError),
     /// The processors asked for are not there.
     #[error(transparent)]
     Roles(#[from] RolesError),

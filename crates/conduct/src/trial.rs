@@ -10,6 +10,7 @@ use bakeoff_record::{
 };
 use bakeoff_stage::{Stage, StageError};
 
+use crate::ConductError;
 use crate::contestant::{Contestant, Place};
 use crate::event::Event;
 use crate::measure::{Measured, measure};
@@ -26,16 +27,19 @@ pub(crate) struct Setting<'a> {
 }
 
 /// Carries out one trial. Whatever goes wrong is in the record.
+///
+/// # Errors
+/// When there is no room for the trial's files: then no trial can be carried out.
 pub(crate) fn carry_out(
     setting: &Setting<'_>,
     trial: &Trial,
     logs: &Path,
     tell: &mut dyn FnMut(Event<'_>),
-) -> TrialRecord {
+) -> Result<TrialRecord, ConductError> {
     let mut record = blank(trial, setting.roles);
     if let Some(end) = forbidden(trial) {
         record.end = end;
-        return record;
+        return Ok(record);
     }
     let mut clock = StepClock::start();
     let place = Place {
@@ -51,6 +55,7 @@ pub(crate) fn carry_out(
     });
     match started {
         Ok(contestant) => on_stage(setting, trial, contestant, &mut clock, &mut record, tell),
+        Err(error) if error.is_full_disk() => return Err(ConductError::FullDisk(error)),
         Err(error) => record.end = error.trial_end(),
     }
     // A stop that came before the window is the user's wish, not the server's failure.
@@ -59,7 +64,7 @@ pub(crate) fn carry_out(
         record.end = TrialEnd::Interrupted;
     }
     record.steps = clock.finish();
-    record
+    Ok(record)
 }
 
 /// From the first right answer to the last process gone.

@@ -223,6 +223,13 @@ impl StageError {
         )
     }
 
+    /// Whether a disk was full: no fault of the server, and the next one would meet it too.
+    pub fn is_full_disk(&self) -> bool {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(&*self.cause, Cause::File { cause, .. }
+            if matches!(cause.kind(), StorageFull | QuotaExceeded))
+    }
+
     /// How a trial ends that met this error: what the server cannot do is `unsupported`, what is
     /// not installed is `skipped`, everything else has failed.
     pub fn trial_end(&self) -> TrialEnd {
