@@ -48,7 +48,7 @@ fn remove_left_over(parent: &Path) {
         let name = entry.file_name();
         let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
         let pid = pid.and_then(|pid| pid.parse::<u32>().ok());
-        // One of this process's own number is of a bakeoff before it: in a container numbers repeat.
+        // In a container numbers repeat: one of this process's own is of a bakeoff before it.
         let is_gone =
             |pid| pid == std::process::id() || !Path::new(&format!("/proc/{pid}")).exists();
         if pid.is_some_and(is_gone) {
