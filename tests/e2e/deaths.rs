@@ -1,0 +1,345 @@
+//! The end of bakeoff in mid-trial: by force, by request, by a full disk. No server survives it,
+//! what was measured is kept, and `--resume` runs what is missing.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use crate::support::files::{measured, plan, trials};
+use crate::support::scene::{Finished, Running, Scene};
+use crate::support::servers::{are_installed, script_server};
+use crate::support::{alone, in_ci};
+
+/// Starts two rounds of one contender behind which the origin stands, and waits until the second
+/// has begun.
+fn in_second_round<'s>(scene: &'s Scene, server: &str) -> Running<'s> {
+    let load = "duration = \"1500ms\"";
+    let text = plan(&[("it", server, "default")], "proxy", load);
+    scene.write("own.toml", &text.replace("rounds = 1", "rounds = 2"));
+    let mut running = scene.start(&["run", "./own.toml", "--out", "record"]);
+    let record = scene.path("record");
+    running.wait_until("the first round has ended", |_| trials(&record).len() == 1);
+    running.wait_until("the second server runs", |it| {
+        let below = it.below();
+        let is = |name: &str| below.iter().any(|process| process.name == name);
+        is(server) && below.iter().filter(|it| it.name == "bakeoff").count() >= 3
+    });
+    // Into the warm-up or the window, wherever the machine is by then.
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    running
+}
+
+/// The record can be read, and completed with what is missing.
+#[track_caller]
+fn assert_resumable(scene: &Scene) {
+    let record = scene.path("record");
+    assert_eq!(measured(&record), ["r1-it-proxy-c3"]);
+    let report = scene.json(&["report", "record", "--format", "json"]);
+    assert_eq!(report["campaign"]["trials"]["measured"], 1);
+    let resumed = scene.run(&["run", "--resume", "record"]).expect(0);
+    resumed.says("2 trials, 1 of them recorded before");
+    assert_eq!(measured(&record), ["r1-it-proxy-c3", "r2-it-proxy-c3"]);
+    let report = scene.json(&["report", "record", "--format", "json"]);
+    assert_eq!(report["campaign"]["trials"]["measured"], 2);
+    assert_eq!(report["campaign"]["trials"]["recorded"], 2);
+    assert!(record.join("report.html").is_file());
+    let left = std::fs::read_dir(scene.path("tmp")).unwrap().count();
+    assert_eq!(left, 0, "run folders of the dead are removed too");
+}
+
+#[track_caller]
+fn check_death(server: &str, signal: Signal, ended: impl Fn(Finished)) {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &[server]) {
+        return;
+    }
+    let running = in_second_round(&scene, server);
+    running.signal(signal);
+    ended(running.finish());
+    scene.assert_empty();
+    assert_resumable(&scene);
+}
+
+#[test]
+fn nothing_of_nginx_survives_kill_9() {
+    check_death("nginx", Signal::KILL, |it| {
+        it.expect_signal(Signal::KILL);
+    });
+}
+
+#[test]
+fn nothing_of_caddy_survives_kill_9() {
+    check_death("caddy", Signal::KILL, |it| {
+        it.expect_signal(Signal::KILL);
+    });
+}
+
+#[test]
+fn nothing_survives_an_abort() {
+    check_death("nginx", Signal::ABORT, |it| {
+        it.expect_signal(Signal::ABORT);
+    });
+}
+
+#[test]
+fn a_record_without_a_whole_trial_can_be_resumed() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let text = plan(
+        &[("it", "nginx", "default")],
+        "synthetic",
+        "duration = \"1s\"",
+    );
+    scene.write("own.toml", &text);
+    let mut running = scene.start(&["run", "./own.toml", "--out", "record"]);
+    running.wait_until("the server runs", |it| {
+        it.below().iter().any(|process| process.name == "nginx")
+            && scene.path("record/trials.jsonl").exists()
+    });
+    running.signal(Signal::KILL);
+    running.finish().expect_signal(Signal::KILL);
+    scene.assert_empty();
+    scene.run(&["report", "record"]).expect(0);
+    scene.run(&["run", "--resume", "record"]).expect(0);
+    assert_eq!(measured(&scene.path("record")), ["r1-it-synthetic-c3"]);
+}
+
+#[test]
+fn a_line_that_a_death_has_torn_is_left_out_and_run_again() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let contenders = [("it", "nginx", "default")];
+    let text = plan(&contenders, "proxy", "duration = \"200ms\"");
+    scene.write("own.toml", &text.replace("rounds = 1", "rounds = 2"));
+    scene
+        .run(&["run", "./own.toml", "--out", "record"])
+        .expect(0);
+    let path = scene.path("record/trials.jsonl");
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 2000]).unwrap();
+    assert_resumable(&scene);
+}
+
+#[track_caller]
+fn assert_interrupted(finished: Finished) {
+    let hint = "`bakeoff run --resume record` goes on";
+    let finished = finished.expect(130).says(hint);
+    assert!(finished.stderr.contains("interrupted"), "{finished:#?}");
+}
+
+#[test]
+fn a_request_to_terminate_ends_the_trial_and_keeps_the_record() {
+    check_death("caddy", Signal::TERM, assert_interrupted);
+}
+
+#[test]
+fn ctrl_c_at_a_terminal_ends_the_trial_and_keeps_the_record() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let running = in_second_round(&scene, "nginx");
+    running.signal_group(Signal::INT);
+    assert_interrupted(running.finish());
+    scene.assert_empty();
+    assert!(scene.path("record/report.html").is_file());
+    assert_resumable(&scene);
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let deaf = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nserve()";
+    // The server may take an hour to stop; the first Ctrl-C waits for that.
+    if !script_server(&scene, 3_600_000, &[("deaf", deaf)]) {
+        return;
+    }
+    let text = plan(
+        &[("it", "script", "deaf")],
+        "synthetic",
+        "duration = \"60s\"",
+    );
+    scene.write("own.toml", &text);
+    let run = [
+        "run",
+        "./own.toml",
+        "--library",
+        "library",
+        "--out",
+        "record",
+    ];
+    let mut running = scene.start(&run);
+    running.wait_until("the server runs", |it| {
+        let below = it.below();
+        below
+            .iter()
+            .any(|process| process.name.starts_with("python"))
+    });
+    std::thread::sleep(std::time::Duration::from_millis(800));
+    running.signal_group(Signal::INT);
+    std::thread::sleep(std::time::Duration::from_millis(800));
+    let waits = running
+        .below()
+        .iter()
+        .any(|it| it.name.starts_with("python"));
+    assert!(waits, "the first Ctrl-C lets the server stop by itself");
+    running.signal_group(Signal::INT);
+    running.finish().expect(130);
+    scene.assert_empty();
+    scene.run(&["report", "record"]).expect(0);
+}
+
+/// A small disk of its own at a folder; gone when dropped.
+struct Disk(PathBuf);
+
+impl Disk {
+    /// `None` when this user may not mount anything.
+    fn mount(path: PathBuf, bytes: u32) -> Option<Self> {
+        std::fs::create_dir_all(&path).unwrap();
+        let size = format!("size={bytes},mode=0755");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "bakeoff-test"])
+            .arg(&path)
+            .output();
+        if mount.is_ok_and(|output| output.status.success()) {
+            return Some(Self(path));
+        }
+        assert!(!in_ci(), "a test needs to mount a tmpfs: run it as root");
+        eprintln!("PASSED OVER: no tmpfs can be mounted here; run it as root");
+        None
+    }
+
+    /// Takes all room that is left with a file, and returns its path.
+    fn fill(&self) -> PathBuf {
+        let path = self.0.join("filler");
+        let mut file = std::fs::File::create(&path).unwrap();
+        let mut size = 64 * 1024;
+        while size > 0 {
+            if file.write_all(&vec![b'x'; size]).is_err() {
+                size /= 2;
+            }
+        }
+        path
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_campaign_and_keeps_what_was_measured() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let Some(disk) = Disk::mount(scene.path("record"), 16 << 20) else {
+        return;
+    };
+    let running = in_second_round(&scene, "nginx");
+    let filler = disk.fill();
+    let finished = running.finish().expect(1);
+    let file = scene.path("record/trials.jsonl").display().to_string();
+    let finished = finished.says(&file).says("No space left on device");
+    finished.says("make room");
+    scene.assert_empty();
+    scene.run(&["report", "record"]).expect(0);
+    std::fs::remove_file(filler).unwrap();
+    assert_resumable(&scene);
+}
+
+#[test]
+fn a_disk_that_is_full_from_the_first_names_the_file() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let Some(disk) = Disk::mount(scene.path("disk"), 16 << 20) else {
+        return;
+    };
+    let filler = disk.fill();
+    let run = [
+        "run",
+        "smoke",
+        "--contender",
+        "nginx-default",
+        "--out",
+        "disk/record",
+    ];
+    let finished = scene.run(&run).expect(1);
+    finished.says("disk/record").says("No space left on device");
+    std::fs::remove_file(filler).unwrap();
+    scene.run(&run).expect(0);
+    assert_eq!(measured(&scene.path("disk/record")).len(), 5);
+}
+
+#[test]
+fn no_room_for_a_trials_files_is_not_the_servers_failure() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let Some(disk) = Disk::mount(scene.path("record"), 16 << 20) else {
+        return;
+    };
+    let contenders = [("it", "nginx", "default")];
+    let text = plan(&contenders, "proxy", "duration = \"200ms\"");
+    let text = text.replace("rounds = 1", "rounds = 2");
+    scene.write("own.toml", &text.replace("rest = \"0s\"", "rest = \"2s\""));
+    let record = scene.path("record");
+    let mut running = scene.start(&["run", "./own.toml", "--out", "record"]);
+    running.wait_until("the first round has ended", |_| trials(&record).len() == 1);
+    let filler = disk.fill();
+    let finished = running.finish().expect(1).says("make room");
+    finished
+        .says("record/logs/")
+        .says("No space left on device");
+    assert_eq!(trials(&record).len(), 1, "no failure is recorded");
+    std::fs::remove_file(filler).unwrap();
+    assert_resumable(&scene);
+}
+
+#[test]
+fn a_record_of_a_newer_bakeoff_is_told_and_left_alone() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let only = ["--contender", "nginx-default", "--workload", "synthetic"];
+    let run = [&["run", "smoke", "--out", "record"][..], &only].concat();
+    scene.run(&run).expect(0);
+    for (name, schema) in [
+        ("machine.json", "bakeoff.machine/"),
+        ("trials.jsonl", "bakeoff.trial/"),
+    ] {
+        let path = scene.path("record").join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (now, newer) = (format!("{schema}1"), format!("{schema}2"));
+        assert!(text.contains(&now), "{text}");
+        let newer_text = text.replace(&now, &newer);
+        std::fs::write(&path, &newer_text).unwrap();
+        for arguments in [&["report", "record"][..], &["run", "--resume", "record"]] {
+            let told = scene.run(arguments).expect(2);
+            told.says(name).says(&newer).says("newer bakeoff");
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), newer_text);
+        std::fs::write(&path, text).unwrap();
+    }
+    scene.run(&["report", "record"]).expect(0);
+}

@@ -1,0 +1,239 @@
+//! `bakeoff load` against addresses that refuse, stall, lie and close, and with wrong flags.
+
+use std::io::{Read as _, Write as _};
+use std::net::SocketAddr;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::files::assert_accounted;
+use crate::support::scene::Scene;
+use crate::support::scripted::{always, nobody, once, server, stalling};
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// Twelve requests to `address`, with `hello` as the expected body.
+#[track_caller]
+fn twelve(address: SocketAddr, more: &[&str]) -> Value {
+    let scene = Scene::new();
+    let body = scene.write("expected", "hello").display().to_string();
+    let url = format!("http://{address}/");
+    let mut arguments = vec!["load", &url, "-n", "12", "-c", "3", "--json"];
+    arguments.extend(["--timeout", "500ms", "--expect-body", &body]);
+    arguments.push("--check-every-body");
+    arguments.extend(more);
+    let load = scene.json(&arguments);
+    assert_accounted(&load);
+    assert_eq!(load["requests"]["completed"], 12, "{load:#}");
+    load
+}
+
+/// All twelve come out as `outcome`; without `--strict` that is a result and no failure.
+#[track_caller]
+fn check(address: SocketAddr, outcome: &str) -> Value {
+    let load = twelve(address, &[]);
+    assert_eq!(load["outcomes"][outcome], 12, "{:#}", load["outcomes"]);
+    if outcome != "ok" {
+        assert_eq!(load["requests"]["ok"], 0);
+        assert_eq!(load["latency_ns"]["count"].as_u64().unwrap_or(0), 0);
+    }
+    load
+}
+
+#[test]
+fn a_right_server_gives_ok() {
+    let load = check(always(HELLO), "ok");
+    assert_eq!(load["status"]["200"], 12);
+    assert_eq!(load["bytes"]["body"], 60);
+    assert_eq!(load["bodies_checked"], 12);
+}
+
+#[test]
+fn a_port_without_listener_refuses() {
+    let load = check(nobody(), "refused");
+    assert_eq!(load["connections"]["opened"], 0);
+    assert_eq!(load["connections"]["failed"], 12);
+}
+
+#[test]
+fn a_stalling_server_times_out() {
+    check(stalling(), "timeout");
+}
+
+#[test]
+fn closing_early_and_inside_a_body_are_told_apart() {
+    check(once(b""), "closed_early");
+    check(once(b"HTTP/1.1 200 OK\r\nContent-Le"), "truncated");
+    check(
+        once(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"),
+        "truncated",
+    );
+}
+
+#[test]
+fn garbage_breaks_the_protocol() {
+    let load = check(always(b"SSH-2.0-OpenSSH_9.2\r\n"), "protocol");
+    assert!(load["error_samples"]["protocol"].is_string(), "{load:#}");
+}
+
+#[test]
+fn bodies_longer_than_announced_or_other_than_expected_are_not_ok() {
+    check(
+        always(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, and more"),
+        "too_long",
+    );
+    check(
+        always(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHELLO"),
+        "wrong_body",
+    );
+    check(
+        always(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell"),
+        "wrong_body",
+    );
+    check(
+        always(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"),
+        "status",
+    );
+}
+
+#[test]
+fn an_error_answer_can_be_what_is_expected() {
+    let gone = always(b"HTTP/1.1 410 Gone\r\nContent-Length: 5\r\n\r\nhello");
+    let load = twelve(gone, &["--expect-status", "410"]);
+    assert_eq!(load["requests"]["ok"], 12);
+    assert_eq!(load["status"]["410"], 12);
+}
+
+#[test]
+fn strict_turns_errors_into_exit_code_4() {
+    let scene = Scene::new();
+    let url = format!("http://{}/", nobody());
+    scene.run(&["load", &url, "-n", "5"]).expect(0);
+    let strict = scene.run(&["load", &url, "-n", "5", "--strict"]).expect(4);
+    assert!(strict.stdout.contains("refused"), "{strict:#?}");
+}
+
+#[test]
+fn wrong_flags_are_told_with_exit_code_2() {
+    let scene = Scene::new();
+    let url = "http://127.0.0.1:9/";
+    for (arguments, words) in [
+        (vec!["load"], "<URL>"),
+        (vec!["load", url, "--clients", "0"], "--clients"),
+        (vec!["load", url, "--rate", "0"], "--rate"),
+        (vec!["load", url, "--rate", "many"], "--rate"),
+        (vec!["load", url, "--duration", "0s"], "--duration"),
+        (vec!["load", url, "--duration", "soon"], "--duration"),
+        (vec!["load", url, "--requests", "0"], "--requests"),
+        (vec!["load", url, "--arrival", "poisson"], "--rate"),
+        (vec!["load", url, "-H", "no colon"], "no colon"),
+        (vec!["load", url, "--method", "G T"], "G T"),
+        (vec!["load", url, "--body", "absent"], "absent"),
+        (vec!["load", url, "--cleints", "5"], "--clients"),
+        (vec!["load", "127.0.0.1"], "http://"),
+        (vec!["load", "http://127.0.0.1:99999/"], "99999"),
+    ] {
+        let finished = scene.run(&arguments).expect(2).says(words);
+        assert!(finished.stdout.is_empty(), "{finished:#?}");
+    }
+}
+
+#[test]
+fn https_says_that_it_is_missing() {
+    let scene = Scene::new();
+    let load = ["load", "https://127.0.0.1:9/", "-n", "1"];
+    scene.run(&load).expect(2).says("https is not built yet");
+}
+
+#[test]
+fn a_count_ends_the_load_when_that_many_requests_have_ended() {
+    let scene = Scene::new();
+    let url = format!("http://{}/", always(HELLO));
+    for count in ["1", "7", "1000"] {
+        let load = scene.json(&["load", &url, "-n", count, "-c", "4", "--json"]);
+        assert_accounted(&load);
+        assert_eq!(load["requests"]["completed"].to_string(), count);
+        assert_eq!(load["requests"]["in_flight_at_end"], 0);
+    }
+}
+
+#[test]
+fn headers_and_bodies_are_sent_as_given() {
+    let scene = Scene::new();
+    let (sender, requests) = std::sync::mpsc::channel();
+    let address = server(move |mut stream| {
+        let (mut request, mut chunk) = (Vec::new(), [0; 4096]);
+        while !request.ends_with(b"sausage") {
+            let length = stream.read(&mut chunk).unwrap();
+            request.extend_from_slice(&chunk[..length]);
+        }
+        stream.write_all(HELLO).unwrap();
+        let _ = sender.send(String::from_utf8(request).unwrap());
+    });
+    let url = format!("http://{address}/buns?with=mustard");
+    let body = scene.write("body", "sausage").display().to_string();
+    let mut arguments = vec!["load", &url, "-n", "1", "-c", "1", "--method", "POST"];
+    arguments.extend(["-H", "X-Hotdogs: aplenty", "--body", &body]);
+    scene.run(&arguments).expect(0);
+    let request = requests.recv().unwrap();
+    assert!(
+        request.starts_with("POST /buns?with=mustard HTTP/1.1\r\n"),
+        "{request}"
+    );
+    for line in ["X-Hotdogs: aplenty\r\n", "Content-Length: 7\r\n"] {
+        let (wanted, found) = (line.to_lowercase(), request.to_lowercase());
+        assert!(found.contains(&wanted), "no {line:?} in {request}");
+    }
+}
+
+#[test]
+fn ctrl_c_prints_what_was_measured_and_ends_with_130() {
+    for model in [["-c", "2"], ["-r", "100"]] {
+        let scene = Scene::new();
+        let (sender, reached) = std::sync::mpsc::channel();
+        let address = server(move |mut stream| {
+            let mut request = [0; 4096];
+            while stream.read(&mut request).is_ok_and(|length| length > 0) {
+                let _ = stream.write_all(HELLO);
+                let _ = sender.send(());
+            }
+        });
+        let url = format!("http://{address}/");
+        let mut arguments = vec!["load", &url, "-d", "60s", "--json"];
+        arguments.extend(model);
+        let running = scene.start(&arguments);
+        for _ in 0..20 {
+            reached.recv().unwrap();
+        }
+        running.signal_group(Signal::INT);
+        let load = running.finish().expect(130).json();
+        assert_accounted(&load);
+        assert!(load["requests"]["ok"].as_u64() >= Some(10), "{load:#}");
+        assert!(load["measured_s"].as_f64() < Some(59.0), "{load:#}");
+    }
+}
+
+#[test]
+fn an_output_that_closes_early_is_no_panic() {
+    let scene = Scene::new();
+    let url = format!("http://{}/", always(HELLO));
+    for format in [None, Some("--json")] {
+        let mut arguments = vec!["load", url.as_str(), "-n", "20"];
+        arguments.extend(format);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = scene.command(&arguments);
+        let output = command.stdout(writer).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{:?} {errors}", output.status);
+        assert!(!errors.contains("panicked"), "{errors}");
+    }
+}
+
+#[test]
+fn more_clients_than_files_are_refused_before_anything_is_sent() {
+    let scene = Scene::new();
+    let url = format!("http://{}/", nobody());
+    let load = ["load", &url, "-c", "1000000", "-n", "1"];
+    scene.run(&load).expect(2).says("ulimit");
+}

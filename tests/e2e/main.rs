@@ -1,0 +1,18 @@
+//! The binary from end to end: real servers, servers that misbehave on purpose, full disks and
+//! deaths by force.
+//!
+//! Every test works in a scene of its own (`support/scene.rs`), which at its end looks for
+//! processes that bakeoff left behind. Tests wait for conditions, never for a time, and judge no
+//! speed. What needs much of the machine, or its clock, runs one at a time (`support::alone`).
+//! A program that is missing is said and passed over, but not where `CI=true`: there it fails.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+#![allow(clippy::print_stderr, reason = "the output says what was passed over")]
+
+mod commands;
+mod deaths;
+mod faults;
+mod load;
+mod run;
+mod support;
+mod truth;

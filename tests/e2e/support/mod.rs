@@ -1,0 +1,34 @@
+//! What the tests share: scenes, processes, servers that answer rightly and wrongly, records.
+
+pub(crate) mod files;
+pub(crate) mod processes;
+pub(crate) mod scene;
+pub(crate) mod scripted;
+pub(crate) mod servers;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Longer than any machine needs for a step; a test that waits this long has failed.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Held by tests that need much of the machine or its clock, so that they run one at a time.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a test must not be passed over.
+pub(crate) fn in_ci() -> bool {
+    std::env::var("CI").as_deref() == Ok("true")
+}
+
+/// Waits until `holds`, at most [`PATIENCE`].
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

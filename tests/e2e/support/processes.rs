@@ -1,0 +1,94 @@
+//! Processes as `/proc` tells of them. Only looks, and ends what a test itself has started.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustix::process::{Pid, Signal};
+
+/// A process that cannot be mistaken for a later one with the same number.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    /// Ticks from the start of the machine to that of the process.
+    started: u64,
+    /// Short name of the program.
+    pub(crate) name: String,
+}
+
+struct Stat {
+    process: Process,
+    parent: u32,
+    ended: bool,
+}
+
+/// Everything below `root`, without it.
+pub(crate) fn below(root: u32) -> Vec<Process> {
+    let mut children: BTreeMap<u32, Vec<Process>> = BTreeMap::new();
+    for stat in all() {
+        children.entry(stat.parent).or_default().push(stat.process);
+    }
+    let mut found = Vec::new();
+    let mut parents = vec![root];
+    while let Some(parent) = parents.pop() {
+        let below = children.remove(&parent).unwrap_or_default();
+        parents.extend(below.iter().map(|process| process.pid));
+        found.extend(below);
+    }
+    found
+}
+
+/// Everything whose command line or environment holds `marker`.
+pub(crate) fn bearing(marker: &str) -> BTreeSet<Process> {
+    let bears = |pid: u32| {
+        ["cmdline", "environ"].iter().any(|file| {
+            let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).contains(marker)
+        })
+    };
+    let alive = all().into_iter().filter(|stat| !stat.ended);
+    alive
+        .map(|stat| stat.process)
+        .filter(|process| bears(process.pid))
+        .collect()
+}
+
+/// Whether it runs still, and does not merely wait to be collected.
+pub(crate) fn is_alive(process: &Process) -> bool {
+    stat(process.pid).is_some_and(|stat| !stat.ended && stat.process.started == process.started)
+}
+
+/// Sends a signal to a process that this test has started, or that bakeoff has for it.
+pub(crate) fn signal(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // It may have ended a moment ago.
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Sends a signal to a process group, as a terminal does at Ctrl-C.
+pub(crate) fn signal_group(pid: u32, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).unwrap();
+    let _ = rustix::process::kill_process_group(pid, signal);
+}
+
+fn all() -> Vec<Stat> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(stat).collect()
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name is in parentheses and may hold anything.
+    let (head, rest) = text.rsplit_once(") ")?;
+    let name = head.split_once('(')?.1.to_owned();
+    let fields: Vec<&str> = rest.split(' ').collect();
+    Some(Stat {
+        process: Process {
+            pid,
+            started: fields.get(19)?.parse().ok()?,
+            name,
+        },
+        parent: fields.get(1)?.parse().ok()?,
+        ended: matches!(*fields.first()?, "Z" | "X"),
+    })
+}

@@ -1,0 +1,67 @@
+//! Servers for `bakeoff load` that do one wrong thing each, on threads of the test.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+/// Calls `serve` with every connection, on a thread of its own, until the test program ends.
+pub(crate) fn server(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let serve = serve.clone();
+            std::thread::spawn(move || serve(stream));
+        }
+    });
+    address
+}
+
+/// Answers every request with these bytes and keeps the connection.
+pub(crate) fn always(bytes: &'static [u8]) -> SocketAddr {
+    server(move |mut stream| {
+        while read_request(&mut stream) {
+            if stream.write_all(bytes).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+/// Answers the first request of a connection with these bytes and closes it.
+pub(crate) fn once(bytes: &'static [u8]) -> SocketAddr {
+    server(move |mut stream| {
+        if read_request(&mut stream) {
+            let _ = stream.write_all(bytes);
+        }
+    })
+}
+
+/// Reads requests and never answers.
+pub(crate) fn stalling() -> SocketAddr {
+    server(|mut stream| {
+        while read_request(&mut stream) {}
+        std::thread::sleep(Duration::from_secs(1));
+    })
+}
+
+/// A port that nobody listens on.
+pub(crate) fn nobody() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+/// The end of a request's head, or nothing more to come.
+fn read_request(stream: &mut TcpStream) -> bool {
+    let mut head = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        match stream.read(&mut chunk) {
+            Ok(0) | Err(_) => return false,
+            Ok(length) => head.extend_from_slice(&chunk[..length]),
+        }
+        if head.ends_with(b"\r\n\r\n") {
+            return true;
+        }
+    }
+}
