@@ -38,6 +38,15 @@ caddy() {
     chmod +x "$programs/caddy"
 }
 
+# Some minutes of compiling, and one more opinion: nothing asks for it by itself.
+oha() {
+    if command -v oha >/dev/null || [ -x "$programs/oha" ]; then return 0; fi
+    say "installing oha"
+    cargo install --quiet --locked --root "$PWD/.bench/oha" oha
+    mkdir -p "$programs"
+    cp "$PWD/.bench/oha/bin/oha" "$programs/oha"
+}
+
 node_modules() {
     if [ web/node_modules/.package-lock.json -nt web/package-lock.json ]; then return 0; fi
     say "installing the page's modules"
@@ -50,6 +59,12 @@ for program in "$@"; do
         nginx) apt nginx nginx-light ;;
         chromium) apt chromium chromium ;;
         valgrind) apt valgrind valgrind ;;
+        wrk) apt wrk wrk ;;
+        h2load) apt h2load nghttp2-client ;;
+        ab) apt ab apache2-utils ;;
+        cc) apt cc gcc ;;
+        openssl) apt openssl openssl ;;
+        oha) oha ;;
         caddy) caddy ;;
         node-modules) node_modules ;;
         *) say "programs.sh does not know $program"; exit 2 ;;
