@@ -1,0 +1,67 @@
+#!/bin/sh
+# Instructions that the load engine spends on one more request in user space: a number that no
+# other load on the machine moves much, held below the budget in perf/budget.txt.
+#
+#   perf/callgrind.sh [path of bakeoff]
+#
+# Two runs that differ only in their count of requests, under callgrind, against the yardstick
+# outside of it: the difference leaves out start, connections and report. The kernel's share,
+# the larger one, is not in it: `make perf` measures that.
+set -eu
+cd "$(dirname "$0")/.."
+bakeoff=${1:-target/release/bakeoff}
+few=20000
+many=40000
+clients=50
+folder=$(mktemp -d)
+server=
+trap 'if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; fi; rm -rf "$folder"' EXIT
+trap 'exit 130' INT TERM
+
+say() { printf '%s\n' "$*"; }
+
+"$bakeoff" yardstick --threads 1 >"$folder/yardstick" 2>&1 &
+server=$!
+tries=0
+until [ -n "$(sed -n "s/^listening on //p" "$folder/yardstick" 2>/dev/null)" ]; do
+    tries=$((tries + 1))
+    if [ "$tries" -gt 100 ]; then
+        say "the yardstick did not start:"
+        cat "$folder/yardstick"
+        exit 1
+    fi
+    sleep 0.05
+done
+url=http://$(sed -n 's/^listening on //p' "$folder/yardstick")/
+
+# instructions COUNT: the total of a run of COUNT requests.
+instructions() {
+    if ! timeout 120 valgrind --tool=callgrind --callgrind-out-file="$folder/out" \
+        "$bakeoff" load "$url" --requests "$1" --clients "$clients" --threads 1 --json \
+        >"$folder/report" 2>"$folder/valgrind"; then
+        say "failed under callgrind:" >&2
+        tail -n 20 "$folder/valgrind" >&2
+        exit 1
+    fi
+    if ! grep -q "\"ok\": $1\b" "$folder/report"; then
+        say "expected $1 requests, all of them ok; the report tells another story:" >&2
+        cat "$folder/report" >&2
+        exit 1
+    fi
+    sed -n 's/^totals: \([0-9]*\).*/\1/p' "$folder/out"
+}
+
+low=$(instructions "$few")
+high=$(instructions "$many")
+each=$(((high - low) / (many - few)))
+budget=$(sed -n 's/^\([0-9][0-9]*\).*/\1/p' perf/budget.txt)
+say "instructions per request: $each (budget $budget)"
+if [ "$each" -gt "$budget" ]; then
+    say "more than perf/budget.txt allows: find out what they are spent on with"
+    say "  valgrind --tool=callgrind $bakeoff load URL --requests $many, then callgrind_annotate"
+    exit 1
+fi
+if [ "$each" -le 0 ]; then
+    say "that cannot be: the two runs did not differ in their requests"
+    exit 1
+fi
