@@ -62,3 +62,31 @@ fuzz:
 clean:
 	$(CARGO) clean
 	rm -rf web/dist web/node_modules .bench
+
+# perf: the tool measured by itself, beside its peers, on two cores; docs/performance.md tells how.
+#   make perf                                       all points and the truth tests, an hour or so
+#   make perf PERF='--points open,truth --rounds 3' parts of it; --help lists what there is
+#   make perf PERF_PEERS=oha                        with oha, compiled if it is not here
+# instructions: what the engine spends on a request in user space, held below a budget.
+PERF ?=
+PERF_PEERS ?=
+PERF_FOLDER := .bench/perf
+PERF_TOOLS := $(addprefix $(PERF_FOLDER)/,delay floor launch spin)
+
+.PHONY: instructions perf perf-tools
+
+perf: build perf-tools
+	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx openssl wrk h2load ab $(PERF_PEERS)
+	PATH="$(PROGRAMS):$$PATH" python3 -B perf/run.py $(PERF)
+
+perf-tools: $(PERF_TOOLS)
+
+.SECONDEXPANSION:
+$(PERF_FOLDER)/%: perf/$$*/$$*.c perf/canned.h
+	@tests/programs.sh cc
+	@mkdir -p $(@D)
+	cc -O2 -std=gnu17 -Wall -Wextra -Werror -o $@ $<
+
+instructions: build
+	@tests/programs.sh valgrind
+	perf/callgrind.sh

@@ -1,0 +1,155 @@
+"""The points at which clients are compared, and the bars that bakeoff is held to at each.
+
+A bar is a claim about the median over rounds of a figure that is formed within each round, so
+that a machine which drifts between rounds drifts away from no one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from harness.clients import Load
+from harness.servers import Nginx, Server, Stage, yardstick
+
+Metric = Literal["cpu_us", "requests_per_s", "rss_bytes", "rss_per_client", "p50_us", "p99_us",
+                 "unsent"]  # fmt: skip
+Form = Literal["ratio", "difference", "value"]
+
+CLOSED = ("bakeoff", "floor", "wrk", "h2load", "ab", "oha", "k6")
+SECURE = ("bakeoff", "wrk", "h2load", "ab", "oha", "k6")
+OPEN = ("bakeoff", "bakeoff --spin", "spin", "oha", "k6")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """`metric` of `contender`, as a ratio to, or a difference from, the lowest of `peers`."""
+
+    metric: Metric
+    form: Form
+    limit: float
+    peers: tuple[str, ...] = ()
+    contender: str = "bakeoff"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One load on one server, and who is compared there."""
+
+    name: str
+    what: str
+    server: Callable[[Stage], Server]
+    path: str
+    clients: int
+    contenders: tuple[str, ...] = CLOSED
+    tls: bool = False
+    keep_alive: bool = True
+    rate: int | None = None
+    bars: tuple[Bar, ...] = field(default_factory=tuple)
+
+    def load(self, port: int, seconds: float) -> Load:
+        return Load(port, self.path, self.clients, seconds, self.tls, self.keep_alive, self.rate)
+
+
+def plain(stage: Stage) -> Server:
+    return Nginx(stage)
+
+
+def secure(stage: Stage) -> Server:
+    return Nginx(stage, tls=True)
+
+
+def cheaper_than(limit: float, *peers: str) -> Bar:
+    return Bar("cpu_us", "ratio", limit, peers)
+
+
+def synthetic(clients: int, of_wrk: float, *more: Bar) -> Point:
+    return Point(
+        name=f"synthetic-{clients}",
+        what=f"nginx `return 200`, 13 bytes, {clients:,} clients",
+        server=plain,
+        path="/synthetic",
+        clients=clients,
+        bars=(cheaper_than(of_wrk, "wrk"), cheaper_than(1.06, "floor"), *more),
+    )
+
+
+def near_reference(contender: str) -> tuple[Bar, ...]:
+    return (
+        Bar("p50_us", "difference", 15, ("spin",), contender),
+        Bar("p99_us", "difference", 60, ("spin",), contender),
+        Bar("unsent", "value", 0, (), contender),
+    )
+
+
+POINTS = (
+    synthetic(10, 0.75),
+    synthetic(200, 0.90),
+    synthetic(1_000, 0.95),
+    synthetic(
+        10_000,
+        0.85,
+        Bar("rss_bytes", "ratio", 1.0, ("wrk",)),
+        Bar("rss_per_client", "value", 4_096),
+    ),
+    Point(
+        name="html-small",
+        what="nginx, a file of 4,608 bytes, 200 clients",
+        server=plain,
+        path="/small.html",
+        clients=200,
+        bars=(cheaper_than(0.85, "wrk"),),
+    ),
+    Point(
+        name="html-large",
+        what="nginx, a file of 289,812 bytes, 50 clients",
+        server=plain,
+        path="/large.html",
+        clients=50,
+        bars=(cheaper_than(0.45, "wrk"), cheaper_than(0.60, "h2load")),
+    ),
+    Point(
+        name="tls",
+        what="nginx `return 200` over TLS 1.3, 200 clients, connections kept",
+        server=secure,
+        path="/synthetic",
+        clients=200,
+        contenders=SECURE,
+        tls=True,
+        bars=(cheaper_than(0.90, "wrk"),),
+    ),
+    Point(
+        name="tls-new",
+        what="nginx `return 200` over TLS 1.3, 50 clients, a new connection for each request",
+        server=secure,
+        path="/synthetic",
+        clients=50,
+        contenders=SECURE,
+        tls=True,
+        keep_alive=False,
+        bars=(cheaper_than(0.70, "wrk", "h2load"),),
+    ),
+    Point(
+        name="open",
+        what="nginx `return 200`, 10,000 requests/s over 200 connections",
+        server=plain,
+        path="/synthetic",
+        clients=200,
+        contenders=OPEN,
+        rate=10_000,
+        bars=(
+            *near_reference("bakeoff"),
+            *near_reference("bakeoff --spin"),
+            cheaper_than(1.0, "oha"),
+        ),
+    ),
+    Point(
+        name="yardstick",
+        what="bakeoff's own null server, 200 clients",
+        server=yardstick,
+        path="/",
+        clients=200,
+        contenders=CLOSED,
+    ),
+)

@@ -1,0 +1,259 @@
+"""The servers that clients are measured against: nginx, the yardstick, and known delays.
+
+Each is pinned to the server's core, listens on a port of the system's choice on 127.0.0.1, and
+is started afresh for each round. Configurations are as plain as the question allows: one
+worker, no access log, connections kept for as long as the client likes.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+import urllib.request
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.children import Children, children_of, cpu_s_of
+
+HOST = "127.0.0.1"
+SMALL_BYTES = 4_608
+LARGE_BYTES = 289_812
+NGINX_FALLBACKS = ("/usr/sbin/nginx", "/usr/local/sbin/nginx")
+
+NGINX_CONFIGURATION = """\
+daemon off;
+worker_processes 1;
+{user}pid {folder}/nginx.pid;
+error_log {folder}/error.log warn;
+worker_rlimit_nofile {files};
+events {{
+    worker_connections {connections};
+}}
+http {{
+    access_log off;
+    default_type text/html;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_timeout 3600s;
+    keepalive_requests 1000000000;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    server {{
+        listen 127.0.0.1:{port} backlog=16384{tls};
+        root {folder}/html;
+{tls_settings}        location = /synthetic {{
+            default_type text/plain;
+            return 200 "Hello, world!";
+        }}
+        location = /status {{
+            stub_status;
+        }}
+    }}
+}}
+"""
+
+# One cipher suite and one group, so that all clients pay for the same handshake. No session is
+# kept: clients differ in whether they resume, and a handshake shall be a whole one here.
+TLS_SETTINGS = """\
+        ssl_certificate {folder}/certificate.pem;
+        ssl_certificate_key {folder}/key.pem;
+        ssl_protocols TLSv1.3;
+        ssl_conf_command Ciphersuites TLS_AES_256_GCM_SHA384;
+        ssl_ecdh_curve X25519;
+        ssl_session_cache off;
+        ssl_session_tickets off;
+"""
+
+
+class ServerFailed(Exception):
+    """A server could not be started; the text says which and why."""
+
+
+class Server(ABC):
+    """A server that is up."""
+
+    port: int
+    _child: subprocess.Popen[str]
+
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._child.poll() is None
+
+    @abstractmethod
+    def processes(self) -> list[int]:
+        """The processes whose time is the server's."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Ends it."""
+
+    def cpu_s(self) -> float:
+        """User and system time so far, in seconds."""
+        return cpu_s_of(self.processes())
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What starting a server takes."""
+
+    children: Children
+    tools: Path
+    bakeoff: Path
+    folder: Path
+    core: int
+
+
+class Nginx(Server):
+    """nginx with one worker and the sites of the points."""
+
+    def __init__(self, stage: Stage, tls: bool = False) -> None:
+        self._children = stage.children
+        self._tls = tls
+        self._folder = stage.folder / f"nginx-{time.monotonic_ns()}"
+        self._folder.mkdir()
+        write_site(self._folder)
+        if tls:
+            write_certificate(self._folder)
+        self.port = free_port()
+        configuration = self._folder / "nginx.conf"
+        configuration.write_text(self._configuration())
+        command = [nginx_program(), "-p", str(self._folder), "-c", str(configuration)]
+        self._child = stage.children.start(command, stage.core, self._folder / "output.log")
+        log = self._folder / "error.log"
+        await_answer(self._child, lambda: self._asked("/synthetic") != "", "nginx", log)
+
+    def _configuration(self) -> str:
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        if files == resource.RLIM_INFINITY:
+            files = 65_536
+        return NGINX_CONFIGURATION.format(
+            folder=self._folder,
+            port=self.port,
+            files=files,
+            connections=min(files, 16_384),
+            # As root its worker would lose the right to read a folder of root's own.
+            user="user root;\n" if os.getuid() == 0 else "",
+            tls=" ssl" if self._tls else "",
+            tls_settings=TLS_SETTINGS.format(folder=self._folder) if self._tls else "",
+        )
+
+    def _asked(self, path: str) -> str:
+        context = ssl._create_unverified_context() if self._tls else None
+        scheme = "https" if self._tls else "http"
+        url = f"{scheme}://{HOST}:{self.port}{path}"
+        # Proxies of the environment have no business on the loopback.
+        handlers = [urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)]
+        with urllib.request.build_opener(*handlers).open(url, timeout=5) as answer:
+            return str(answer.read().decode())
+
+    def worker(self) -> int:
+        """The one worker's process."""
+        workers = children_of(self._child.pid)
+        if len(workers) != 1:
+            raise ServerFailed(f"expected one nginx worker, found {workers}")
+        return workers[0]
+
+    def requests(self) -> int:
+        """Requests that nginx has counted so far, this question among them."""
+        return int(self._asked("/status").splitlines()[2].split()[2])
+
+    def processes(self) -> list[int]:
+        return [self._child.pid, *children_of(self._child.pid)]
+
+    def stop(self) -> None:
+        self._children.stop(self._child)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class Printing(Server):
+    """A server of this project that prints the address it took."""
+
+    def __init__(self, stage: Stage, command: list[str], log_name: str) -> None:
+        self._children = stage.children
+        log = stage.folder / f"{log_name}-{time.monotonic_ns()}.log"
+        self._child = stage.children.start(command, stage.core, log)
+        await_answer(self._child, lambda: "listening " in log.read_text(), log_name, log)
+        first = next(line for line in log.read_text().splitlines() if "listening " in line)
+        self.port = int(first.rsplit(":", 1)[-1].split()[-1])
+
+    def processes(self) -> list[int]:
+        return [self._child.pid]
+
+    def stop(self) -> None:
+        self._children.stop(self._child)
+
+
+def yardstick(stage: Stage) -> Server:
+    """bakeoff's own null server."""
+    command = [str(stage.bakeoff), "yardstick", "--threads", "1", "--pin", str(stage.core)]
+    return Printing(stage, command, "yardstick")
+
+
+def known_delays(stage: Stage) -> Server:
+    """5 ms for 99 requests of 100 and 50 ms for one, met by a server that never sleeps."""
+    command = [str(stage.tools / "delay"), "0", "5000", "50000", "100", "spin"]
+    return Printing(stage, command, "delay")
+
+
+def nginx_program() -> str:
+    """Where nginx is; the system's folder is often not on a user's PATH."""
+    found = shutil.which("nginx")
+    candidates = [found] if found else [path for path in NGINX_FALLBACKS if Path(path).exists()]
+    if not candidates:
+        raise ServerFailed("nginx is not here: install it, or run `make perf`")
+    return candidates[0]
+
+
+def write_site(folder: Path) -> None:
+    """The files of the html points, of exactly the published sizes."""
+    html = folder / "html"
+    html.mkdir()
+    line = b"<p>The quick brown fox jumps over the lazy dog, and is timed while it does.</p>\n"
+    for name, size in (("small.html", SMALL_BYTES), ("large.html", LARGE_BYTES)):
+        (html / name).write_bytes((line * (size // len(line) + 1))[:size])
+
+
+def write_certificate(folder: Path) -> None:
+    """A self-signed ECDSA P-256 certificate for the loopback."""
+    command = [
+        *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+        *("-nodes", "-days", "2", "-subj", "/CN=localhost"),
+        *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"),
+        *("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")),
+    ]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    if made.returncode != 0:
+        raise ServerFailed(f"openssl made no certificate: {made.stderr.strip()}")
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def await_answer(
+    child: subprocess.Popen[str], answers: Callable[[], bool], name: str, log: Path
+) -> None:
+    """Waits until a server answers; raises with its own words when it does not."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end and child.poll() is None:
+        try:
+            if answers():
+                return
+        except (OSError, ValueError):
+            pass
+        time.sleep(0.02)
+    words = log.read_text()[-2000:] if log.exists() else ""
+    raise ServerFailed(f"{name} did not answer within 10 s: {words}")
