@@ -208,6 +208,25 @@ pub enum Arrival {
     Poisson,
 }
 
+/// How the rate of an open loop changes over the load, warm-up included.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum RateShape {
+    /// Not at all.
+    #[default]
+    Level,
+    /// Linearly from the load's rate to another.
+    Ramp {
+        /// Rate at the end, requests per second.
+        to_per_s: f64,
+    },
+    /// In steps of equal length: first the load's rate, then these.
+    Steps {
+        /// Rates after the first, requests per second.
+        then_per_s: Vec<f64>,
+    },
+}
+
 impl Load {
     /// Connections that this load holds open.
     pub fn clients(&self) -> u32 {
