@@ -24,7 +24,7 @@ $(PAGE): $(PAGE_SOURCES)
 	cd web && npm run --silent build
 	@touch $@
 
-test: check test-rust test-page fuzz
+test: check test-rust test-page fuzz instructions
 
 check: $(PAGE)
 	$(CARGO) fmt --all --check

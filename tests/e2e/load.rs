@@ -139,10 +139,26 @@ fn wrong_flags_are_told_with_exit_code_2() {
 }
 
 #[test]
-fn https_says_that_it_is_missing() {
+fn tls_is_set_up_from_names_and_files_or_says_what_is_wrong() {
     let scene = Scene::new();
-    let load = ["load", "https://127.0.0.1:9/", "-n", "1"];
-    scene.run(&load).expect(2).says("https is not built yet");
+    let url = "https://127.0.0.1:9/";
+    let ciphers = ["load", url, "-k", "--ciphers", "RC4"];
+    scene
+        .run(&ciphers)
+        .expect(2)
+        .says("there is no cipher suite RC4");
+    scene
+        .run(&["load", url, "--cacert", "/nowhere.pem"])
+        .expect(2)
+        .says("/nowhere.pem");
+    scene
+        .run(&["load", url, "--tls-version", "1.1"])
+        .expect(2)
+        .says("1.1");
+    scene
+        .run(&["load", "ftp://127.0.0.1:9/"])
+        .expect(2)
+        .says("http:// or https://");
 }
 
 #[test]

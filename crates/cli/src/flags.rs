@@ -6,7 +6,7 @@ mod load;
 mod run;
 mod serve;
 
-pub(crate) use load::{ArrivalFlag, LoadFlags};
+pub(crate) use load::{ArrivalFlag, LoadFlags, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag};
 pub(crate) use run::{DebugFlags, Format, ListFlags, PlanFlags, ReportFlags, RunFlags};
 pub(crate) use serve::ServeFlags;
 
@@ -30,7 +30,7 @@ pub(crate) enum Command {
     /// Carry out a plan: start each server, check it, load it, record it, report it
     Run(RunFlags),
     /// Load one URL: what wrk, h2load, vegeta and oha are used for
-    Load(LoadFlags),
+    Load(Box<LoadFlags>),
     /// Print tables and write the report again from a stored record
     Report(ReportFlags),
     /// Print the trials of a plan, their order and the time they will take; run nothing

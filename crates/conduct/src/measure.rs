@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bakeoff_load::{
-    BodyCheck, Control, Expect, ExpectedStatus, LoadError, LoadSpec, Request, Target, run,
+    BodyCheck, Control, Exchange, ExpectedStatus, LoadError, LoadSpec, Opening, Request, Target,
+    run,
 };
-use bakeoff_plan::Trial;
+use bakeoff_plan::{RateShape, Trial};
 use bakeoff_probe::{Probe, ProbeOptions, TreeSource};
 use bakeoff_record::{LoadResult, OriginCounts, Role, Step, TrialEnd, Usage, Warning};
 use bakeoff_stage::Running;
@@ -258,23 +259,31 @@ fn spec_of(
         keep_alive: true,
     };
     let request = request.encode().map_err(|error| error.to_string())?;
-    Ok(LoadSpec {
-        to_head_request: workload.method == "HEAD",
-        target,
+    let exchange = Exchange {
+        name: workload.path.clone(),
         request: request.into(),
+        to_head_request: workload.method == "HEAD",
+        status: ExpectedStatus::Exactly(workload.expect_status),
+        body: Some(workload.expected_body().into()),
+        weight: 1,
+    };
+    Ok(LoadSpec {
+        target,
+        tls: None,
+        exchanges: vec![exchange],
         load: trial.load.clone(),
-        requests: None,
+        shape: RateShape::Level,
+        count: None,
         requests_per_connection: None,
         threads: roles.engine_threads,
         pin: roles.pinned.engine.clone(),
         seed,
-        expect: Expect {
-            status: ExpectedStatus::Exactly(workload.expect_status),
-            body: Some(workload.expected_body().into()),
-            check: BodyCheck::OneIn(CHECK_ONE_IN),
-        },
-        ramp_gap: LoadSpec::RAMP_GAP,
-        retry_pause: LoadSpec::RETRY_PAUSE,
+        check: BodyCheck::OneIn(CHECK_ONE_IN),
+        sources: Vec::new(),
+        proxy_protocol: None,
+        deadline: None,
+        spin: false,
+        opening: Opening::default(),
         interval: LoadSpec::interval_for(Duration::from_secs_f64(trial.load.duration_s)),
     })
 }

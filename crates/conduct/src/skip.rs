@@ -1,6 +1,6 @@
 //! Trials that this machine's limits forbid: said before, not attempted and misreported (R12).
 
-use bakeoff_load::check_budget;
+use bakeoff_load::check_clients;
 use bakeoff_plan::Trial;
 use bakeoff_record::TrialEnd;
 use rustix::process::{Resource, getrlimit};
@@ -11,7 +11,7 @@ const OTHER_FILES: u64 = 64;
 /// Why the trial is not attempted, if it is not.
 pub(crate) fn forbidden(trial: &Trial) -> Option<TrialEnd> {
     let clients = trial.load.clients();
-    if let Err(shortage) = check_budget(clients) {
+    if let Err(shortage) = check_clients(clients, 1) {
         let text = shortage.to_string();
         let (reason, mend) = text.split_once("; ").unwrap_or((&text, "raise the limit"));
         return Some(TrialEnd::Skipped {

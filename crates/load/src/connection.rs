@@ -4,24 +4,34 @@ use std::os::fd::OwnedFd;
 
 use bakeoff_wire::h1::ResponseReader;
 
+use crate::tls::Tls;
+
 /// A place for a connection: a client in a closed loop, one of a pool in an open loop.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Connection {
     /// The socket; none while not connected.
     pub(crate) socket: Option<OwnedFd>,
+    /// TLS on the socket, from the start of its handshake.
+    pub(crate) tls: Option<Box<Tls>>,
     /// Raised with each new socket, so that an event of an old one is known as such.
     pub(crate) generation: u32,
     /// What the connection is doing.
     pub(crate) phase: Phase,
+    /// Whether a request has begun on it and not ended.
+    pub(crate) has_request: bool,
     /// Reads the response.
     pub(crate) reader: ResponseReader,
     /// Requests that this socket has carried.
     pub(crate) carried: u32,
-    /// Bytes of the request written so far.
+    /// Which exchange the request is of.
+    pub(crate) exchange: u32,
+    /// Bytes of the request written so far, where it is written as it is.
     pub(crate) written: usize,
+    /// Bytes that were made for this connection and that the socket would not take.
+    pub(crate) unsent: Vec<u8>,
     /// When the request was due; the time it was sent in a closed loop. Nanoseconds, as below.
     pub(crate) intended: u64,
-    /// When its connection attempt or, after that, its sending began: what the timeout is of.
+    /// When its connection attempt, its handshake or its sending began: what the timeout is of.
     pub(crate) begun: u64,
     /// When its first byte was written.
     pub(crate) sent: u64,
@@ -34,23 +44,23 @@ pub(crate) struct Connection {
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// No socket and no request.
+    /// No socket.
     #[default]
     Spare,
-    /// Connecting ahead of any request, in an open loop.
-    Preparing,
-    /// Connecting for a request.
+    /// Connecting, for a request or ahead of one.
     Connecting,
-    /// Connected, no request.
+    /// Connected, and agreeing on TLS.
+    Handshaking,
+    /// Ready, no request.
     Idle,
     /// A request is being written or answered.
     InFlight,
 }
 
 impl Phase {
-    /// Whether a request is begun and not ended.
-    pub(crate) fn has_request(self) -> bool {
-        matches!(self, Self::Connecting | Self::InFlight)
+    /// Whether the other side is waited for.
+    pub(crate) fn waits(self) -> bool {
+        matches!(self, Self::Connecting | Self::Handshaking | Self::InFlight)
     }
 }
 

@@ -5,18 +5,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{EngineUsage, Histogram, LoadResult, Negotiated, Outcome, Requests, Warning};
+use bakeoff_record::{
+    EngineUsage, Histogram, LoadResult, Negotiated, Outcome, Requests, UrlResult, Warning,
+};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::LoadError;
 use crate::clock::{instant, nanos, now};
 use crate::control::Control;
 use crate::limits::check_budget;
-use crate::pace::planned;
 use crate::spec::LoadSpec;
 use crate::tally::Counts;
+use crate::tls::{Agreed, TlsClient};
 use crate::usage::rss_bytes_max;
-use crate::worker::{Share, Worker};
+use crate::worker::{Share, Worker, schedule};
 
 /// Share of a core above which an engine thread is said to be saturated (R13).
 const SATURATED: f64 = 0.9;
@@ -27,18 +29,24 @@ const LAG_NS_MAX: u64 = 1_000_000;
 ///
 /// Ends early when [`Control::stop`] is called; what was measured until then is returned.
 pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> {
-    check_budget(spec.load.clients())?;
+    check_budget(spec)?;
+    let host = spec.target.host_name();
+    let tls = spec
+        .tls
+        .as_ref()
+        .map(|settings| settings.ready(host))
+        .transpose()?;
     let threads = spec.threads.clamp(1, spec.load.clients().max(1)) as usize;
     let barrier = Barrier::new(threads);
     let zero = AtomicU64::new(0);
     let counts: Vec<Result<Counts, LoadError>> = std::thread::scope(|scope| {
         let start = |thread| {
             let share = Share { thread, threads };
-            let (barrier, zero) = (&barrier, &zero);
+            let (barrier, zero, tls) = (&barrier, &zero, tls.clone());
             std::thread::Builder::new()
                 .name(format!("engine-{thread}"))
                 .spawn_scoped(scope, move || {
-                    one_thread(spec, control, share, barrier, zero)
+                    one_thread(spec, control, tls, share, barrier, zero)
                 })
         };
         let handles: Vec<_> = (0..threads).map(start).collect();
@@ -54,8 +62,8 @@ pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> 
     let mut busy_share = Vec::new();
     for counts in counts {
         let counts = counts?;
-        let cpu_s = counts.cpu.user_s + counts.cpu.system_s;
-        busy_share.push(cpu_s / (counts.measured_ns as f64 / 1e9).max(1e-9));
+        let waited = counts.waited_ns as f64 / (counts.measured_ns as f64).max(1.0);
+        busy_share.push((1.0 - waited).clamp(0.0, 1.0));
         merged.merge(counts);
     }
     Ok(result(spec, merged, busy_share))
@@ -64,12 +72,13 @@ pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> 
 fn one_thread(
     spec: &LoadSpec,
     control: &Control,
+    tls: Option<TlsClient>,
     share: Share,
     barrier: &Barrier,
     zero: &AtomicU64,
 ) -> Result<Counts, LoadError> {
     // Every thread must reach the barrier, whatever fails before it.
-    let worker = prepare(spec, control, share);
+    let worker = prepare(spec, control, tls, share);
     if barrier.wait().is_leader() {
         let start = now();
         zero.store(start, Ordering::Release);
@@ -86,6 +95,7 @@ fn one_thread(
 fn prepare<'a>(
     spec: &'a LoadSpec,
     control: &'a Control,
+    tls: Option<TlsClient>,
     share: Share,
 ) -> Result<Worker<'a>, LoadError> {
     if !spec.pin.is_empty() {
@@ -100,7 +110,7 @@ fn prepare<'a>(
     }
     // Timers of an ordinary thread fire up to 50 µs late; a schedule wants them on time.
     rustix::thread::set_current_timer_slack(std::num::NonZero::new(1)).ok();
-    let mut worker = Worker::new(spec, control, share).map_err(LoadError::Poll)?;
+    let mut worker = Worker::new(spec, control, tls, share).map_err(LoadError::Poll)?;
     worker.prepare().map_err(LoadError::Poll)?;
     Ok(worker)
 }
@@ -117,10 +127,12 @@ fn result(spec: &LoadSpec, counts: Counts, busy_share: Vec<f64>) -> LoadResult {
         completed,
         ok: counts.outcomes.of(Outcome::Ok),
         in_flight_at_end: counts.in_flight_at_end,
+        shed: counts.shed,
     };
     let warnings = warnings(spec, &requests, &counts, &busy_share);
     LoadResult {
         load: spec.load.clone(),
+        shape: spec.shape.clone(),
         url: spec.target.url.clone(),
         threads: busy_share.len() as u32,
         seed: spec.seed,
@@ -131,15 +143,14 @@ fn result(spec: &LoadSpec, counts: Counts, busy_share: Vec<f64>) -> LoadResult {
         latency,
         service: counts.service,
         first_byte: counts.first_byte,
-        error_latency: counts.error_latency,
+        error_latencies: counts.error_latencies,
+        at_least: counts.at_least,
         connect: counts.connect,
+        handshake: counts.handshake,
         send_lag: counts.send_lag,
         bytes: counts.bytes,
         connections: counts.connections,
-        negotiated: Negotiated {
-            protocol: "h1".to_owned(),
-            ..Negotiated::default()
-        },
+        negotiated: negotiated(counts.agreed),
         engine: EngineUsage {
             cpu_user_s: counts.cpu.user_s,
             cpu_system_s: counts.cpu.system_s,
@@ -148,25 +159,43 @@ fn result(spec: &LoadSpec, counts: Counts, busy_share: Vec<f64>) -> LoadResult {
         },
         intervals: counts.intervals,
         bodies_checked: counts.bodies_checked,
+        urls: urls(spec, counts.urls),
         warnings,
         error_samples: counts.error_samples,
     }
 }
 
+fn negotiated(agreed: Option<Agreed>) -> Negotiated {
+    let agreed = agreed.unwrap_or_default();
+    Negotiated {
+        protocol: "h1".to_owned(),
+        tls_version: agreed.version,
+        cipher: agreed.cipher,
+        group: agreed.group,
+        alpn: agreed.alpn,
+    }
+}
+
+/// Gives what was counted for each exchange the exchange's name.
+fn urls(spec: &LoadSpec, counted: Vec<UrlResult>) -> Vec<UrlResult> {
+    let names = spec.exchanges.iter().map(|exchange| exchange.name.clone());
+    names
+        .zip(counted)
+        .map(|(url, result)| UrlResult { url, ..result })
+        .collect()
+}
+
 /// Requests that the schedule held for the part of the window that was measured.
 fn planned_requests(spec: &LoadSpec, counts: &Counts) -> Option<u64> {
-    match spec.load.model {
-        LoadModel::Closed { .. } => None,
-        LoadModel::Open {
-            rate_per_s,
-            arrival,
-            ..
-        } => {
-            let start = (spec.load.warmup_s * 1e9) as u64;
-            let end = start + counts.measured_ns;
-            Some(planned(rate_per_s, arrival, spec.seed, start, end))
-        }
+    if matches!(spec.load.model, LoadModel::Closed { .. }) {
+        return None;
     }
+    let start = (spec.load.warmup_s * 1e9) as u64;
+    let end = start + counts.measured_ns;
+    let due = schedule(spec)
+        .skip_while(|at| *at < start)
+        .take_while(|at| *at < end);
+    Some(due.count() as u64)
 }
 
 fn warnings(

@@ -11,6 +11,7 @@
 //! allocated, locked or logged for a request. The display reads [`Control`]'s counters, which the
 //! engine writes ten times a second, and never changes what the engine does.
 
+mod choice;
 mod clock;
 mod connection;
 mod control;
@@ -22,15 +23,18 @@ mod socket;
 mod spec;
 mod tally;
 mod target;
+mod tls;
 mod usage;
 mod worker;
 
 pub use bakeoff_wire::h1::{Request, RequestError};
+pub use bakeoff_wire::proxy_protocol::ProxyVersion;
 pub use control::{Control, Live};
 pub use engine::run;
-pub use limits::{Shortage, check_budget};
-pub use spec::{BodyCheck, Expect, ExpectedStatus, LoadSpec};
-pub use target::{Target, TargetError};
+pub use limits::{Shortage, check_budget, check_clients};
+pub use spec::{BodyCheck, Exchange, ExpectedStatus, LoadSpec, Opening};
+pub use target::{ConnectTo, Endpoint, Target, TargetError};
+pub use tls::{TlsSettings, TlsSetupError, TlsVersions, Trust};
 
 /// Why a load could not be carried out at all.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +56,9 @@ pub enum LoadError {
         /// The kernel's answer.
         source: std::io::Error,
     },
+    /// TLS cannot be set up as asked.
+    #[error(transparent)]
+    Tls(#[from] TlsSetupError),
     /// This machine's limits do not allow it.
     #[error(transparent)]
     Shortage(#[from] Shortage),

@@ -3,6 +3,9 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::spec::LoadSpec;
+use crate::target::Endpoint;
+
 /// Files that the process needs besides the engine's sockets.
 const OTHER_FILES: u64 = 64;
 
@@ -25,7 +28,8 @@ pub enum Shortage {
     /// Too few ephemeral ports towards one address.
     #[error(
         "{clients} clients need as many ephemeral ports, but this machine has {ports}; \
-         widen them with `sysctl net.ipv4.ip_local_port_range='1024 65535'`"
+         widen them with `sysctl net.ipv4.ip_local_port_range='1024 65535'`, or name more \
+         addresses to come from"
     )]
     Ports {
         /// Connections asked for.
@@ -35,9 +39,22 @@ pub enum Shortage {
     },
 }
 
-/// Whether this process can hold `clients` connections to one address; raises its soft limit of
-/// open files as far as it may.
-pub fn check_budget(clients: u32) -> Result<(), Shortage> {
+/// Whether this process can hold the connections of `spec`; raises its soft limit of open files
+/// as far as it may.
+pub fn check_budget(spec: &LoadSpec) -> Result<(), Shortage> {
+    let to_socket_files = spec.target.endpoints.iter().all(|endpoint| match endpoint {
+        Endpoint::Tcp(_) => false,
+        Endpoint::Unix(_) => true,
+    });
+    // A port may be used once towards each address, from each source.
+    let tuples = spec.target.endpoints.len().max(1) * spec.sources.len().max(1);
+    let tuples = if to_socket_files { usize::MAX } else { tuples };
+    check_clients(spec.load.clients(), tuples)
+}
+
+/// Whether this process can hold `clients` connections, where each ephemeral port can be used
+/// `tuples` times.
+pub fn check_clients(clients: u32, tuples: usize) -> Result<(), Shortage> {
     let needed = u64::from(clients) + OTHER_FILES;
     let limit = getrlimit(Resource::Nofile);
     let hard = limit.maximum.unwrap_or(u64::MAX);
@@ -55,7 +72,9 @@ pub fn check_budget(clients: u32) -> Result<(), Shortage> {
         }
     }
     match ephemeral_ports() {
-        Some(ports) if ports < clients => Err(Shortage::Ports { clients, ports }),
+        Some(ports) if u64::from(ports).saturating_mul(tuples as u64) < u64::from(clients) => {
+            Err(Shortage::Ports { clients, ports })
+        }
         _ => Ok(()),
     }
 }
@@ -76,8 +95,8 @@ mod tests {
 
     #[test]
     fn a_shortage_names_need_limit_and_mend() {
-        assert_eq!(check_budget(10), Ok(()));
-        let shortage = check_budget(u32::MAX).unwrap_err().to_string();
+        assert_eq!(check_clients(10, 1), Ok(()));
+        let shortage = check_clients(u32::MAX, 1).unwrap_err().to_string();
         assert!(shortage.contains("4294967295 clients need"), "{shortage}");
         assert!(
             shortage.contains("ulimit") || shortage.contains("sysctl"),

@@ -5,7 +5,7 @@
 //! is that a reader must read until a short read; see `worker`.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -60,8 +60,30 @@ impl Poll {
         match epoll::wait(&self.epoll, spare, Some(&timeout)) {
             Ok(_) => Ok(self.batch.len()),
             Err(rustix::io::Errno::INTR) => Ok(0),
+            Err(rustix::io::Errno::NOSYS) => self.wait_coarsely(timeout_ns),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// `wait` where there are no timeouts in nanoseconds (kernels before 5.11, valgrind): rounds
+    /// up to a millisecond, so that sends on a schedule are late by up to one and say so.
+    #[cold]
+    fn wait_coarsely(&mut self, timeout_ns: u64) -> io::Result<usize> {
+        let timeout_ms = i32::try_from(timeout_ns.div_ceil(1_000_000)).unwrap_or(i32::MAX);
+        let (epoll, room) = (self.epoll.as_raw_fd(), self.batch.capacity());
+        // SAFETY: `Event` is laid out as the kernel's `epoll_event`, the pointer is good for
+        // `room` of them, and the kernel has written as many as it returns.
+        unsafe {
+            let events = self.batch.as_mut_ptr().cast::<libc::epoll_event>();
+            let count = libc::epoll_wait(epoll, events, room as i32, timeout_ms);
+            self.batch.set_len(usize::try_from(count).unwrap_or(0));
+            if count < 0 {
+                let error = io::Error::last_os_error();
+                let interrupted = error.kind() == io::ErrorKind::Interrupted;
+                return if interrupted { Ok(0) } else { Err(error) };
+            }
+        }
+        Ok(self.batch.len())
     }
 
     /// The socket at `index` of the batch returned last.

@@ -1,28 +1,70 @@
-//! Sockets as the engine uses them: non-blocking TCP without delay, and a receive that drops.
+//! Sockets as the engine uses them: non-blocking, without delay, and a receive that drops.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, ipproto, recv, send,
-    socket_with, sockopt,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect,
+    getsockname, ipproto, recv, send, socket_with, sockopt,
 };
 
-/// Starts a connection. It may be refused at once, or later by [`connection_result`].
-pub(crate) fn start_connect(address: &SocketAddr) -> Result<OwnedFd, Errno> {
-    let family = if address.is_ipv4() {
-        AddressFamily::INET
-    } else {
-        AddressFamily::INET6
-    };
+use crate::target::Endpoint;
+
+/// Let the kernel choose the port when connecting, not when binding: then it only has to be free
+/// towards this destination (ip(7)). Linux 4.2.
+const IP_BIND_ADDRESS_NO_PORT: libc::c_int = 24;
+
+/// Starts a connection from `source`. It may be refused at once, or later by
+/// [`connection_result`].
+pub(crate) fn start_connect(endpoint: &Endpoint, source: Option<IpAddr>) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-    sockopt::set_tcp_nodelay(&socket, true)?;
-    match connect(&socket, address) {
+    let (socket, connected) = match endpoint {
+        Endpoint::Tcp(address) => {
+            let family = if address.is_ipv4() {
+                AddressFamily::INET
+            } else {
+                AddressFamily::INET6
+            };
+            let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+            sockopt::set_tcp_nodelay(&socket, true)?;
+            if let Some(source) = source {
+                bind_address_no_port(&socket)?;
+                bind(&socket, &SocketAddr::new(source, 0))?;
+            }
+            let connected = connect(&socket, address);
+            (socket, connected)
+        }
+        Endpoint::Unix(path) => {
+            let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+            let connected = connect(&socket, &SocketAddrUnix::new(path)?);
+            (socket, connected)
+        }
+    };
+    match connected {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
         Err(errno) => Err(errno),
+    }
+}
+
+fn bind_address_no_port(socket: &OwnedFd) -> Result<(), Errno> {
+    let on: libc::c_int = 1;
+    let length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the pointer is to an integer that lives through the call, and the length is its.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IP,
+            IP_BIND_ADDRESS_NO_PORT,
+            (&raw const on).cast(),
+            length,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(last_errno())
     }
 }
 
@@ -32,6 +74,11 @@ pub(crate) fn connection_result(socket: &OwnedFd) -> Result<(), Errno> {
         Ok(Ok(())) => Ok(()),
         Ok(Err(errno)) | Err(errno) => Err(errno),
     }
+}
+
+/// The address that a connection comes from.
+pub(crate) fn local_address(socket: &OwnedFd) -> Option<SocketAddr> {
+    SocketAddr::try_from(getsockname(socket).ok()?).ok()
 }
 
 /// Writes what the socket takes at once.
@@ -62,10 +109,15 @@ pub(crate) fn drop_unread(socket: &OwnedFd, most: usize) -> Result<usize, Errno>
         )
     };
     if dropped >= 0 {
-        return Ok(dropped as usize);
+        Ok(dropped as usize)
+    } else {
+        Err(last_errno())
     }
+}
+
+fn last_errno() -> Errno {
     let code = io::Error::last_os_error()
         .raw_os_error()
         .unwrap_or(libc::EIO);
-    Err(Errno::from_raw_os_error(code))
+    Errno::from_raw_os_error(code)
 }

@@ -1,51 +1,75 @@
 //! What one run of the engine is to do, as ready values.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bakeoff_plan::Load;
+use bakeoff_plan::{Load, RateShape};
+use bakeoff_wire::proxy_protocol::ProxyVersion;
 
-use crate::Target;
+use crate::{Target, TlsSettings};
 
 /// What one run of the engine is to do.
 #[derive(Debug, Clone)]
 pub struct LoadSpec {
     /// Where requests go.
     pub target: Target,
-    /// The request, encoded.
-    pub request: Arc<[u8]>,
-    /// Whether the request's method is `HEAD`, whose answer has no body.
-    pub to_head_request: bool,
+    /// TLS; `None` speaks in the clear.
+    pub tls: Option<TlsSettings>,
+    /// Requests and their right answers; at least one. Each is chosen as often as its weight
+    /// says, by chance from the seed.
+    pub exchanges: Vec<Exchange>,
     /// Model, warm-up, duration and timeout.
     pub load: Load,
+    /// How the rate of an open loop changes over warm-up and duration.
+    pub shape: RateShape,
     /// End when so many requests have ended, or after the duration, whichever comes first.
-    pub requests: Option<u64>,
+    pub count: Option<u64>,
     /// Close a connection after so many requests.
     pub requests_per_connection: Option<u32>,
     /// Threads of the engine; each owns its share of the connections.
     pub threads: u32,
     /// Processors that the threads are pinned to in turn; none when empty.
     pub pin: Vec<usize>,
-    /// Seed of the open loop's schedule.
+    /// Seed of the open loop's schedule and of the choice among exchanges.
     pub seed: u64,
-    /// What a right answer is.
-    pub expect: Expect,
+    /// Which bodies are compared byte by byte; the length is compared always.
+    pub check: BodyCheck,
+    /// Addresses that connections come from, in turn; empty lets the kernel choose.
+    pub sources: Vec<IpAddr>,
+    /// Tell the server by the PROXY protocol whom a connection is for.
+    pub proxy_protocol: Option<ProxyVersion>,
+    /// In an open loop: do not send a request any more that has waited so long.
+    pub deadline: Option<Duration>,
+    /// Never sleep: the most exact schedule, for a whole processor for each thread.
+    pub spin: bool,
+    /// How connections are opened.
+    pub opening: Opening,
+    /// Length of the parts that the window is cut into.
+    pub interval: Duration,
+}
+
+/// How connections are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening {
     /// Gap between the starts of two connections at the beginning. Ten thousand in one
     /// millisecond overflow every accept queue and measure the kernel's SYN timer.
     pub ramp_gap: Duration,
     /// Rest of a client after its connection failed, before the next attempt. Without it a
     /// closed loop turns a refusal into as many requests as the processor can make.
     pub retry_pause: Duration,
-    /// Length of the parts that the window is cut into.
-    pub interval: Duration,
+}
+
+impl Default for Opening {
+    fn default() -> Self {
+        Self {
+            ramp_gap: Duration::from_micros(50),
+            retry_pause: Duration::from_millis(10),
+        }
+    }
 }
 
 impl LoadSpec {
-    /// Gap between the starts of two connections, unless another is asked for.
-    pub const RAMP_GAP: Duration = Duration::from_micros(50);
-    /// Rest after a failed connection, unless another is asked for.
-    pub const RETRY_PAUSE: Duration = Duration::from_millis(10);
-
     /// Parts of a window of this length: tenths of a second below ten seconds, else seconds.
     pub fn interval_for(duration: Duration) -> Duration {
         let long = duration >= Duration::from_secs(10);
@@ -57,15 +81,21 @@ impl LoadSpec {
     }
 }
 
-/// What a right answer is.
+/// A request and what a right answer to it is.
 #[derive(Debug, Clone)]
-pub struct Expect {
-    /// Status.
+pub struct Exchange {
+    /// What results call it: its URL or path.
+    pub name: String,
+    /// The request, encoded.
+    pub request: Arc<[u8]>,
+    /// Whether the request's method is `HEAD`, whose answer has no body.
+    pub to_head_request: bool,
+    /// Status of a right answer.
     pub status: ExpectedStatus,
-    /// Body; `None` accepts any.
+    /// Body of a right answer; `None` accepts any.
     pub body: Option<Arc<[u8]>>,
-    /// Which bodies are compared byte by byte; the length is compared always.
-    pub check: BodyCheck,
+    /// How often it is sent, relative to the others; at least 1.
+    pub weight: u32,
 }
 
 /// Which status comes out as `ok`.

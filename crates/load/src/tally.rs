@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_record::{Bytes, Connections, Histogram, Interval, Outcome, OutcomeCounts};
+use bakeoff_record::{Bytes, Connections, Histogram, Interval, Outcome, OutcomeCounts, UrlResult};
+
+use crate::tls::Agreed;
 
 use crate::usage::{CpuTime, thread_cpu};
 
@@ -45,6 +47,7 @@ pub(crate) struct Tally {
     part_ok: u64,
     part_errors: u64,
     in_flight: u64,
+    closed_at: u64,
     cpu_at_start: CpuTime,
     pub(crate) counts: Counts,
 }
@@ -56,7 +59,14 @@ pub(crate) struct Counts {
     pub(crate) status: BTreeMap<u16, u64>,
     pub(crate) service: Histogram,
     pub(crate) first_byte: Histogram,
-    pub(crate) error_latency: Histogram,
+    pub(crate) error_latencies: BTreeMap<Outcome, Histogram>,
+    /// Ages of what had no end: timed out, in flight or unsent at the end of the window.
+    pub(crate) at_least: Histogram,
+    pub(crate) shed: u64,
+    pub(crate) handshake: Histogram,
+    pub(crate) agreed: Option<Agreed>,
+    /// For each exchange, where there are several.
+    pub(crate) urls: Vec<UrlResult>,
     pub(crate) connect: Histogram,
     pub(crate) send_lag: Histogram,
     pub(crate) intervals: Vec<Interval>,
@@ -66,11 +76,18 @@ pub(crate) struct Counts {
     pub(crate) in_flight_at_end: u64,
     pub(crate) cpu: CpuTime,
     pub(crate) measured_ns: u64,
+    /// Time in which the thread had nothing to do; not merged, as it is of one thread.
+    pub(crate) waited_ns: u64,
     pub(crate) error_samples: BTreeMap<String, String>,
 }
 
 impl Tally {
-    pub(crate) fn new(window: Window) -> Self {
+    pub(crate) fn new(window: Window, exchanges: usize) -> Self {
+        let urls = if exchanges > 1 {
+            vec![UrlResult::default(); exchanges]
+        } else {
+            Vec::new()
+        };
         Self {
             window,
             stage: Stage::Before,
@@ -80,8 +97,12 @@ impl Tally {
             part_ok: 0,
             part_errors: 0,
             in_flight: 0,
+            closed_at: window.end,
             cpu_at_start: CpuTime::default(),
-            counts: Counts::default(),
+            counts: Counts {
+                urls,
+                ..Counts::default()
+            },
         }
     }
 
@@ -90,6 +111,7 @@ impl Tally {
         self.window = window;
         self.boundary = window.start;
         self.part_start = window.start;
+        self.closed_at = window.end;
     }
 
     /// A request began.
@@ -100,11 +122,11 @@ impl Tally {
 
     /// A whole response with the right status and body ended a request.
     #[inline]
-    pub(crate) fn end_ok(&mut self, times: Times, status: u16, body_bytes: u64) {
+    pub(crate) fn end_ok(&mut self, exchange: u32, times: Times, status: u16, body_bytes: u64) {
         self.advance(times.done);
         self.in_flight -= 1;
         if self.stage == Stage::Closed {
-            return;
+            return self.still_in_flight(times.intended);
         }
         self.counts.outcomes.add(Outcome::Ok);
         *self.counts.status.entry(status).or_default() += 1;
@@ -117,11 +139,17 @@ impl Tally {
         self.counts
             .first_byte
             .record(times.first_byte.saturating_sub(times.sent));
+        if let Some(url) = self.counts.urls.get_mut(exchange as usize) {
+            url.outcomes.add(Outcome::Ok);
+            url.latency
+                .record(times.done.saturating_sub(times.intended));
+        }
     }
 
     /// Anything else ended a request. `status` is that of a whole response.
     pub(crate) fn end_error(
         &mut self,
+        exchange: u32,
         outcome: Outcome,
         intended: u64,
         done: u64,
@@ -131,20 +159,62 @@ impl Tally {
         self.advance(done);
         self.in_flight -= 1;
         if self.stage == Stage::Closed {
-            return;
+            return self.still_in_flight(intended);
         }
         self.counts.outcomes.add(outcome);
+        if let Some(url) = self.counts.urls.get_mut(exchange as usize) {
+            url.outcomes.add(outcome);
+        }
         if let Some(status) = status {
             *self.counts.status.entry(status).or_default() += 1;
         }
         self.part_errors += 1;
+        let age = done.saturating_sub(intended);
         self.counts
-            .error_latency
-            .record(done.saturating_sub(intended));
+            .error_latencies
+            .entry(outcome)
+            .or_default()
+            .record(age);
+        if matches!(outcome, Outcome::Timeout | Outcome::ConnectTimeout) {
+            self.counts.at_least.record(age);
+        }
         let samples = &mut self.counts.error_samples;
         if !samples.contains_key(outcome.name()) {
             samples.insert(outcome.name().to_owned(), words());
         }
+    }
+
+    /// A request had not ended when the window closed.
+    pub(crate) fn still_in_flight(&mut self, intended: u64) {
+        self.counts
+            .at_least
+            .record(self.closed_at.saturating_sub(intended));
+    }
+
+    /// A request was due in the window and was not sent.
+    pub(crate) fn never_sent(&mut self, intended: u64) {
+        if intended >= self.window.start {
+            self.counts
+                .at_least
+                .record(self.closed_at.saturating_sub(intended));
+        }
+    }
+
+    /// A TLS handshake ended well; `agreed` is asked for the first one only.
+    pub(crate) fn handshake(
+        &mut self,
+        took_ns: u64,
+        resumed: bool,
+        agreed: impl FnOnce() -> Agreed,
+    ) {
+        if self.stage == Stage::Closed {
+            return;
+        }
+        self.counts.handshake.record(took_ns);
+        self.counts.agreed.get_or_insert_with(agreed);
+        let connections = &mut self.counts.connections;
+        connections.handshakes_full += u64::from(!resumed);
+        connections.handshakes_resumed += u64::from(resumed);
     }
 
     /// A request was sent `lag_ns` after it was due.
@@ -177,6 +247,19 @@ impl Tally {
     /// When the window's next boundary is.
     pub(crate) fn boundary(&self) -> u64 {
         self.boundary
+    }
+
+    /// The thread had nothing to do for so long.
+    #[inline]
+    pub(crate) fn waited(&mut self, ns: u64) {
+        if self.stage == Stage::Open {
+            self.counts.waited_ns += ns;
+        }
+    }
+
+    /// When the window closed; before that, when it is to.
+    pub(crate) fn closed_at(&self) -> u64 {
+        self.closed_at
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -213,6 +296,9 @@ impl Tally {
         let counts = std::mem::take(&mut self.counts);
         self.counts.connections = counts.connections;
         self.counts.connect = counts.connect;
+        self.counts.handshake = counts.handshake;
+        self.counts.agreed = counts.agreed;
+        self.counts.urls = vec![UrlResult::default(); counts.urls.len()];
         self.part.clear();
         self.part_ok = 0;
         self.part_errors = 0;
@@ -237,6 +323,7 @@ impl Tally {
 
     fn close(&mut self, at: u64) {
         self.stage = Stage::Closed;
+        self.closed_at = at;
         self.boundary = u64::MAX;
         self.counts.in_flight_at_end = self.in_flight;
         self.counts.measured_ns = at - self.window.start;
@@ -268,7 +355,17 @@ impl Counts {
         }
         self.service.merge(&other.service);
         self.first_byte.merge(&other.first_byte);
-        self.error_latency.merge(&other.error_latency);
+        for (outcome, ages) in other.error_latencies {
+            self.error_latencies
+                .entry(outcome)
+                .or_default()
+                .merge(&ages);
+        }
+        self.at_least.merge(&other.at_least);
+        self.shed += other.shed;
+        self.handshake.merge(&other.handshake);
+        self.agreed = self.agreed.take().or(other.agreed);
+        self.merge_urls(other.urls);
         self.connect.merge(&other.connect);
         self.send_lag.merge(&other.send_lag);
         self.merge_intervals(other.intervals);
@@ -283,6 +380,17 @@ impl Counts {
         self.measured_ns = self.measured_ns.max(other.measured_ns);
         for (kind, words) in other.error_samples {
             self.error_samples.entry(kind).or_insert(words);
+        }
+    }
+
+    fn merge_urls(&mut self, others: Vec<UrlResult>) {
+        if self.urls.is_empty() {
+            self.urls = others;
+            return;
+        }
+        for (mine, other) in self.urls.iter_mut().zip(others) {
+            mine.outcomes.merge(&other.outcomes);
+            mine.latency.merge(&other.latency);
         }
     }
 
@@ -318,11 +426,12 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn tally() -> Tally {
-        Tally::new(Window {
+        let window = Window {
             start: 100 * MS,
             end: 350 * MS,
             interval: 100 * MS,
-        })
+        };
+        Tally::new(window, 1)
     }
 
     fn times(intended: u64, done: u64) -> Times {
@@ -339,7 +448,7 @@ mod tests {
         let mut tally = tally();
         for (intended, done) in [(0, 99), (90, 100), (100, 199), (199, 200), (349, 350)] {
             tally.begin();
-            tally.end_ok(times(intended, done), 200, 13);
+            tally.end_ok(0, times(intended, done), 200, 13);
         }
         assert!(tally.is_closed());
         let counts = &tally.counts;
@@ -364,8 +473,8 @@ mod tests {
         for _ in 0..5 {
             tally.begin();
         }
-        tally.end_ok(times(120, 130), 200, 0);
-        tally.end_error(Outcome::Reset, 120 * MS, 140 * MS, None, || {
+        tally.end_ok(0, times(120, 130), 200, 0);
+        tally.end_error(0, Outcome::Reset, 120 * MS, 140 * MS, None, || {
             "reset".to_owned()
         });
         tally.close_now(200 * MS);
@@ -381,7 +490,7 @@ mod tests {
     fn errors_enter_no_latency() {
         let mut tally = tally();
         tally.begin();
-        tally.end_error(Outcome::Refused, 120 * MS, 121 * MS, None, String::new);
+        tally.end_error(0, Outcome::Refused, 120 * MS, 121 * MS, None, String::new);
         tally.close_now(300 * MS);
         assert_eq!(tally.counts.service.count(), 0);
         assert!(
@@ -391,6 +500,6 @@ mod tests {
                 .iter()
                 .all(|part| part.latency.count() == 0)
         );
-        assert_eq!(tally.counts.error_latency.count(), 1);
+        assert_eq!(tally.counts.error_latencies[&Outcome::Refused].count(), 1);
     }
 }

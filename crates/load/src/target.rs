@@ -1,25 +1,49 @@
 //! Where requests go: a URL cut into what a request and a socket need.
 
+use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
 
 /// A URL that the engine can load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The URL as given.
     pub url: String,
-    /// Value of `Host`: the host, with its port where that is not 80.
+    /// Whether the URL asks for TLS.
+    pub secure: bool,
+    /// Value of `Host`: the host, with its port where that is not the scheme's own.
     pub host: String,
     /// Path and query, at least `/`.
     pub path: String,
-    /// Addresses to connect to; never empty. Connections are spread over them in turn.
-    pub addresses: Vec<SocketAddr>,
+    /// Where to connect; never empty. Connections are spread over them in turn.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// Where a connection goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoint {
+    /// An address and port.
+    Tcp(SocketAddr),
+    /// A socket in the file system.
+    Unix(PathBuf),
+}
+
+/// What takes the place of a URL's host when connecting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectTo<'a> {
+    /// The URL's own host and port.
+    Url,
+    /// `HOST:PORT`.
+    Host(&'a str),
+    /// A unix socket.
+    Unix(&'a Path),
 }
 
 /// Why a URL cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// It has no scheme, or one that is not spoken.
-    #[error("URL {0:?} must start with http:// (https is not built yet)")]
+    #[error("URL {0:?} must start with http:// or https://")]
     Scheme(String),
     /// It has no host, or the host or port is malformed.
     #[error("URL {0:?} must name a host, as in http://127.0.0.1:8080/")]
@@ -38,58 +62,96 @@ pub enum TargetError {
 }
 
 impl Target {
-    /// Reads `url` and resolves its host, or `connect_to` (`HOST:PORT`) in its place.
-    pub fn resolve(url: &str, connect_to: Option<&str>) -> Result<Self, TargetError> {
-        let (authority, path) = split(url)?;
-        let address = connect_to.map_or_else(|| with_port(authority), str::to_owned);
-        let resolve = |source| TargetError::Resolve {
-            host: address.clone(),
-            source,
+    /// Reads `url` and finds out where to connect.
+    pub fn resolve(url: &str, connect_to: ConnectTo<'_>) -> Result<Self, TargetError> {
+        let (secure, authority, path) = split(url)?;
+        let default_port = if secure { 443 } else { 80 };
+        let endpoints = match connect_to {
+            ConnectTo::Unix(socket) => vec![Endpoint::Unix(socket.to_owned())],
+            ConnectTo::Host(host) => addresses(host.to_owned())?,
+            ConnectTo::Url => addresses(with_port(authority, default_port))?,
         };
-        let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(resolve)?.collect();
-        // One family only: a dual-stack name would put half the load on an address that the
-        // server may not listen on.
-        let family = addresses.first().map(SocketAddr::is_ipv4);
-        let addresses: Vec<SocketAddr> = addresses
-            .into_iter()
-            .filter(|each| Some(each.is_ipv4()) == family)
-            .collect();
-        if addresses.is_empty() {
-            return Err(TargetError::NoAddress(address));
-        }
+        let host = authority
+            .strip_suffix(&format!(":{default_port}"))
+            .unwrap_or(authority);
         Ok(Self {
             url: url.to_owned(),
-            host: authority.to_owned(),
+            secure,
+            host: host.to_owned(),
             path,
-            addresses,
+            endpoints,
         })
     }
 
-    /// A target at a known address.
+    /// A target in the clear at a known address.
     pub fn at(address: SocketAddr, path: &str) -> Self {
         Self {
             url: format!("http://{address}{path}"),
+            secure: false,
             host: address.to_string(),
             path: path.to_owned(),
-            addresses: vec![address],
+            endpoints: vec![Endpoint::Tcp(address)],
+        }
+    }
+
+    /// The host without its port.
+    pub fn host_name(&self) -> &str {
+        let after_brackets = self.host.rfind(']').map_or(0, |at| at + 1);
+        let colon = self.host[after_brackets..].find(':');
+        &self.host[..colon.map_or(self.host.len(), |at| after_brackets + at)]
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(out),
+            Self::Unix(path) => path.display().fmt(out),
         }
     }
 }
 
-/// Cuts a URL into authority and path with query; the fragment stays with the client.
-fn split(url: &str) -> Result<(&str, String), TargetError> {
-    let scheme_end = url
-        .find("://")
-        .ok_or_else(|| TargetError::Scheme(url.to_owned()))?;
-    if !url[..scheme_end].eq_ignore_ascii_case("http") {
-        return Err(TargetError::Scheme(url.to_owned()));
+/// Addresses of `host`, of one family only: a dual-stack name would put half the load on an
+/// address that the server may not listen on.
+fn addresses(host: String) -> Result<Vec<Endpoint>, TargetError> {
+    let found = host.to_socket_addrs();
+    let found: Vec<SocketAddr> = found
+        .map_err(|source| TargetError::Resolve {
+            host: host.clone(),
+            source,
+        })?
+        .collect();
+    let family = found.first().map(SocketAddr::is_ipv4);
+    let same = found
+        .into_iter()
+        .filter(|each| Some(each.is_ipv4()) == family);
+    let endpoints: Vec<Endpoint> = same.map(Endpoint::Tcp).collect();
+    if endpoints.is_empty() {
+        Err(TargetError::NoAddress(host))
+    } else {
+        Ok(endpoints)
     }
+}
+
+/// Cuts a URL into TLS or not, authority, and path with query; the fragment stays with the
+/// client.
+fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
+    let scheme = || TargetError::Scheme(url.to_owned());
+    let scheme_end = url.find("://").ok_or_else(scheme)?;
+    let secure = match url[..scheme_end].to_ascii_lowercase().as_str() {
+        "http" => false,
+        "https" => true,
+        _ => return Err(scheme()),
+    };
     let rest = &url[scheme_end + 3..];
     let rest = rest.split('#').next().unwrap_or_default();
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
-    let host = authority.strip_suffix(":80").unwrap_or(authority);
-    let malformed = host.is_empty() || host.contains('@') || host.contains(char::is_whitespace);
+    let bare = authority.trim_start_matches(':');
+    let malformed = bare.is_empty()
+        || authority.starts_with(':')
+        || authority.contains('@')
+        || authority.contains(char::is_whitespace);
     if malformed {
         return Err(TargetError::Host(url.to_owned()));
     }
@@ -98,16 +160,16 @@ fn split(url: &str) -> Result<(&str, String), TargetError> {
     } else {
         format!("/{path}")
     };
-    Ok((host, path))
+    Ok((secure, authority, path))
 }
 
-/// Host and port, 80 where none is named. An IPv6 address stands in brackets.
-fn with_port(authority: &str) -> String {
+/// Host and port, `default` where none is named. An IPv6 address stands in brackets.
+fn with_port(authority: &str, default: u16) -> String {
     let after_brackets = authority.rfind(']').map_or(0, |at| at + 1);
     if authority[after_brackets..].contains(':') {
         authority.to_owned()
     } else {
-        format!("{authority}:80")
+        format!("{authority}:{default}")
     }
 }
 
@@ -116,13 +178,13 @@ mod tests {
     use super::*;
 
     fn check(url: &str, host: &str, path: &str, address: &str) {
-        let target = Target::resolve(url, None).unwrap();
+        let target = Target::resolve(url, ConnectTo::Url).unwrap();
         assert_eq!(
             (target.host.as_str(), target.path.as_str()),
             (host, path),
             "{url}"
         );
-        assert_eq!(target.addresses, [address.parse().unwrap()]);
+        assert_eq!(target.endpoints, [Endpoint::Tcp(address.parse().unwrap())]);
     }
 
     #[test]
@@ -137,13 +199,33 @@ mod tests {
         check("http://127.0.0.1:80?q", "127.0.0.1", "/?q", "127.0.0.1:80");
         check("http://[::1]:8080/x", "[::1]:8080", "/x", "[::1]:8080");
         check("http://[::1]/", "[::1]", "/", "[::1]:80");
+        check("https://127.0.0.1/", "127.0.0.1", "/", "127.0.0.1:443");
+        check("https://127.0.0.1:80/", "127.0.0.1:80", "/", "127.0.0.1:80");
     }
 
     #[test]
-    fn connect_to_changes_the_address_and_not_the_host() {
-        let target = Target::resolve("http://example.test/", Some("127.0.0.1:9")).unwrap();
+    fn the_name_for_tls_has_no_port() {
+        let name = |url| {
+            let target = Target::resolve(url, ConnectTo::Host("127.0.0.1:9")).unwrap();
+            target.host_name().to_owned()
+        };
+        assert_eq!(name("https://example.test:8443/"), "example.test");
+        assert_eq!(name("https://example.test/"), "example.test");
+        assert_eq!(name("https://[::1]:8443/"), "[::1]");
+    }
+
+    #[test]
+    fn connecting_elsewhere_changes_the_address_and_not_the_host() {
+        let to = ConnectTo::Host("127.0.0.1:9");
+        let target = Target::resolve("http://example.test/", to).unwrap();
         assert_eq!(target.host, "example.test");
-        assert_eq!(target.addresses, ["127.0.0.1:9".parse().unwrap()]);
+        assert_eq!(
+            target.endpoints,
+            [Endpoint::Tcp("127.0.0.1:9".parse().unwrap())]
+        );
+        let to = ConnectTo::Unix(Path::new("/run/x.sock"));
+        let target = Target::resolve("http://example.test/", to).unwrap();
+        assert_eq!(target.endpoints, [Endpoint::Unix("/run/x.sock".into())]);
     }
 
     #[test]
@@ -151,12 +233,12 @@ mod tests {
         for url in [
             "127.0.0.1:80",
             "ftp://a/",
-            "https://a/",
             "http://",
             "http:///x",
             "http://a b/",
+            "http://:80",
         ] {
-            assert!(Target::resolve(url, None).is_err(), "{url}");
+            assert!(Target::resolve(url, ConnectTo::Url).is_err(), "{url}");
         }
     }
 }

@@ -7,10 +7,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use bakeoff_plan::LoadModel;
+use bakeoff_plan::{Arrival, LoadModel, Schedule};
 use bakeoff_record::Outcome;
 use bakeoff_wire::h1::HeadMemo;
 
+use crate::choice::Choice;
 use crate::clock::{nanos, now};
 use crate::connection::{Connection, Phase};
 use crate::control::Control;
@@ -18,8 +19,10 @@ use crate::pace::{OpenPace, Pace};
 use crate::poll::Poll;
 use crate::spec::{BodyCheck, LoadSpec};
 use crate::tally::{Counts, Tally, Window};
+use crate::tls::TlsClient;
 
 mod exchange;
+mod secure;
 mod sockets;
 
 /// How often live counters are written and a request to stop is seen.
@@ -35,23 +38,29 @@ const READ_BYTES: usize = 64 * 1024;
 pub(crate) struct Worker<'a> {
     spec: &'a LoadSpec,
     control: &'a Control,
+    tls: Option<TlsClient>,
     poll: Poll,
     connections: Vec<Connection>,
     pace: Pace,
+    choice: Choice,
     tally: Tally,
     memo: HeadMemo,
     buffer: Box<[u8]>,
+    /// Bytes made for the connection that is worked on, until they are written.
+    made: Vec<u8>,
     /// When connections that rest, or have not started yet, go on.
     wakes: BinaryHeap<Reverse<(u64, u32)>>,
     /// No request can time out before this.
     next_sweep: u64,
     next_tick: u64,
+    /// When the last turn of the loop ended.
+    turned: u64,
     timeout_ns: u64,
     /// Requests this thread may still begin.
     quota: u64,
     /// Requests until the next body is compared.
     until_check: u32,
-    next_address: usize,
+    next_connection: usize,
     /// Ended requests and connections already told to the display.
     told: (u64, u64, u64),
     /// Whether requests may begin: from the start of the load to the end of the window.
@@ -77,21 +86,16 @@ impl<'a> Worker<'a> {
     pub(crate) fn new(
         spec: &'a LoadSpec,
         control: &'a Control,
+        tls: Option<TlsClient>,
         share: Share,
     ) -> std::io::Result<Self> {
-        let pace = match spec.load.model {
+        let pace = match &spec.load.model {
             LoadModel::Closed { .. } => Pace::Closed,
-            LoadModel::Open {
-                rate_per_s,
-                arrival,
-                ..
-            } => Pace::Open(OpenPace::new(
-                rate_per_s,
-                arrival,
-                spec.seed,
-                share.thread,
-                share.threads,
-            )),
+            LoadModel::Open { .. } => {
+                let deadline = spec.deadline.map_or(u64::MAX, nanos);
+                let mine = schedule(spec).skip(share.thread).step_by(share.threads);
+                Pace::Open(OpenPace::new(Box::new(mine), deadline))
+            }
         };
         let clients = share.of(u64::from(spec.load.clients()));
         let window = Window {
@@ -102,21 +106,23 @@ impl<'a> Worker<'a> {
         Ok(Self {
             spec,
             control,
+            tls,
             poll: Poll::new()?,
             connections: (0..clients).map(|_| Connection::default()).collect(),
             pace,
-            tally: Tally::new(window),
+            choice: Choice::new(&spec.exchanges, spec.seed, share.thread),
+            tally: Tally::new(window, spec.exchanges.len()),
             memo: HeadMemo::default(),
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
+            made: Vec::new(),
             wakes: BinaryHeap::new(),
             next_sweep: u64::MAX,
             next_tick: 0,
+            turned: now(),
             timeout_ns: (spec.load.timeout_s * 1e9) as u64,
-            quota: spec
-                .requests
-                .map_or(u64::MAX, |requests| share.of(requests)),
+            quota: spec.count.map_or(u64::MAX, |count| share.of(count)),
             until_check: 0,
-            next_address: share.thread,
+            next_connection: share.thread,
             told: (0, 0, 0),
             running: false,
         })
@@ -128,13 +134,11 @@ impl<'a> Worker<'a> {
             return Ok(());
         }
         let start = now();
+        self.turned = start;
         self.spread_wakes(start);
         let deadline = start + PREPARE_NS_MAX.min(self.timeout_ns);
         while now() < deadline && !self.control.is_stopping() {
-            let waits = self
-                .connections
-                .iter()
-                .any(|each| each.phase == Phase::Preparing);
+            let waits = self.connections.iter().any(|each| each.phase.waits());
             if !waits && self.wakes.is_empty() {
                 break;
             }
@@ -155,6 +159,7 @@ impl<'a> Worker<'a> {
             interval: nanos(self.spec.interval),
         });
         self.running = true;
+        self.turned = now();
         match &mut self.pace {
             Pace::Closed => self.spread_wakes(zero),
             Pace::Open(pace) => pace.begin_at(zero, end),
@@ -170,8 +175,25 @@ impl<'a> Worker<'a> {
                 break;
             }
         }
+        self.count_unsent();
         self.drain()?;
+        for connection in self.connections.iter().filter(|each| each.has_request) {
+            self.tally.still_in_flight(connection.intended);
+        }
         Ok(self.tally.counts)
+    }
+
+    /// What was due in the window and never sent has waited until its end, at least.
+    fn count_unsent(&mut self) {
+        let Pace::Open(pace) = &mut self.pace else {
+            return;
+        };
+        let end = self.tally.closed_at();
+        while let Some(due) = pace.next_due().filter(|due| *due < end) {
+            self.tally.never_sent(due);
+            pace.skip();
+        }
+        self.tally.counts.shed = pace.shed();
     }
 
     /// Begins nothing more and lets answers arrive, so that the server sees few broken requests.
@@ -179,7 +201,7 @@ impl<'a> Worker<'a> {
         self.running = false;
         self.wakes.clear();
         let deadline = now() + DRAIN_NS_MAX;
-        while self.connections.iter().any(|each| each.phase.has_request()) && now() < deadline {
+        while self.connections.iter().any(|each| each.has_request) && now() < deadline {
             self.turn(deadline)?;
         }
         Ok(())
@@ -187,8 +209,14 @@ impl<'a> Worker<'a> {
 
     /// One turn of the loop: waits until something is ready or due, at most until `deadline`.
     fn turn(&mut self, deadline: u64) -> std::io::Result<()> {
-        let wake = self.next_wake(deadline);
-        let ready = self.poll.wait(wake.saturating_sub(now()))?;
+        let wake = if self.spec.spin {
+            0
+        } else {
+            self.next_wake(deadline)
+        };
+        let before = self.turned;
+        let ready = self.poll.wait(wake.saturating_sub(before))?;
+        self.tally.waited(now().saturating_sub(before));
         for index in 0..ready {
             let event = self.poll.ready(index);
             self.handle_ready(event);
@@ -203,6 +231,7 @@ impl<'a> Worker<'a> {
             self.next_tick = now + TICK_NS;
             self.tell_display();
         }
+        self.turned = now;
         Ok(())
     }
 
@@ -225,7 +254,7 @@ impl<'a> Worker<'a> {
 
     /// Lets every connection start in turn, a ramp gap apart.
     fn spread_wakes(&mut self, from: u64) {
-        let gap = nanos(self.spec.ramp_gap) * u64::from(self.spec.threads.max(1));
+        let gap = nanos(self.spec.opening.ramp_gap) * u64::from(self.spec.threads.max(1));
         for slot in 0..self.connections.len() as u64 {
             self.wakes.push(Reverse((from + slot * gap, slot as u32)));
         }
@@ -240,7 +269,7 @@ impl<'a> Worker<'a> {
             match &mut self.pace {
                 Pace::Closed => self.begin_next(slot, now),
                 Pace::Open(pace) if self.running => pace.put_spare(slot),
-                Pace::Open(_) => self.connect(slot, Phase::Preparing, now),
+                Pace::Open(_) => self.connect(slot, now),
             }
         }
     }
@@ -271,8 +300,7 @@ impl<'a> Worker<'a> {
         let mut next = u64::MAX;
         for slot in 0..self.connections.len() {
             let connection = &self.connections[slot];
-            let waits = connection.phase.has_request() || connection.phase == Phase::Preparing;
-            if !waits {
+            if !connection.phase.waits() {
                 continue;
             }
             let deadline = connection.begun.saturating_add(self.timeout_ns);
@@ -280,35 +308,28 @@ impl<'a> Worker<'a> {
                 next = next.min(deadline);
                 continue;
             }
-            let connecting = connection.phase != Phase::InFlight;
-            let outcome = if connecting {
-                Outcome::ConnectTimeout
-            } else {
-                Outcome::Timeout
+            let (outcome, what) = match connection.phase {
+                Phase::InFlight => (Outcome::Timeout, "whole response"),
+                Phase::Handshaking => (Outcome::ConnectTimeout, "TLS handshake"),
+                _ => (Outcome::ConnectTimeout, "connection"),
             };
             let seconds = self.spec.load.timeout_s;
-            let what = if connecting {
-                "connection"
-            } else {
-                "whole response"
-            };
-            self.fail(slot as u32, outcome, now, || {
-                format!("no {what} within {seconds} s")
-            });
+            let words = || format!("no {what} within {seconds} s");
+            self.fail(slot as u32, outcome, now, words);
         }
         self.next_sweep = next;
     }
 
     fn has_ended_all(&self) -> bool {
-        self.quota == 0 && !self.connections.iter().any(|each| each.phase.has_request())
+        self.quota == 0 && !self.connections.iter().any(|each| each.has_request)
     }
 
     /// Whether the next body is to be compared byte by byte.
-    fn take_check(&mut self) -> bool {
-        if self.spec.expect.body.is_none() {
+    fn take_check(&mut self, exchange: u32) -> bool {
+        if self.spec.exchanges[exchange as usize].body.is_none() {
             return false;
         }
-        match self.spec.expect.check {
+        match self.spec.check {
             BodyCheck::All => true,
             BodyCheck::OneIn(_) if self.until_check > 0 => {
                 self.until_check -= 1;
@@ -326,9 +347,10 @@ impl<'a> Worker<'a> {
             return;
         };
         for (slot, connection) in self.connections.iter_mut().enumerate() {
-            if matches!(connection.phase, Phase::Spare | Phase::Preparing) {
+            if connection.phase != Phase::Idle {
                 connection.phase = Phase::Spare;
                 connection.socket = None;
+                connection.tls = None;
                 pace.remove_spare(slot as u32);
                 pace.put_spare(slot as u32);
             }
@@ -348,5 +370,18 @@ impl<'a> Worker<'a> {
             since(now.2, self.told.2),
         );
         self.told = now;
+    }
+}
+
+/// The due times of the whole load, for all threads together.
+pub(crate) fn schedule(spec: &LoadSpec) -> Schedule {
+    let length_s = spec.load.warmup_s + spec.load.duration_s;
+    match &spec.load.model {
+        LoadModel::Closed { .. } => Schedule::new(1.0, Arrival::Constant, spec.seed),
+        LoadModel::Open {
+            rate_per_s,
+            arrival,
+            ..
+        } => Schedule::shaped(*rate_per_s, &spec.shape, length_s, *arrival, spec.seed),
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bakeoff_load::{BodyCheck, Control, Expect, ExpectedStatus, LoadSpec, Target, run};
-use bakeoff_plan::{Arrival, Load, LoadModel};
+use bakeoff_load::{BodyCheck, Control, Exchange, ExpectedStatus, LoadSpec, Opening, Target, run};
+use bakeoff_plan::{Arrival, Load, LoadModel, RateShape};
 use bakeoff_record::{LoadResult, Outcome};
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -60,28 +60,39 @@ fn once(answer: &'static [u8]) -> SocketAddr {
 fn spec(address: SocketAddr) -> LoadSpec {
     let target = Target::at(address, "/");
     let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    LoadSpec {
-        target,
+    let exchange = Exchange {
+        name: "/".to_owned(),
         request: request.into_bytes().into(),
         to_head_request: false,
+        status: ExpectedStatus::Success,
+        body: Some(b"hello".as_slice().into()),
+        weight: 1,
+    };
+    LoadSpec {
+        target,
+        tls: None,
+        exchanges: vec![exchange],
         load: Load {
             model: LoadModel::Closed { clients: 3 },
             warmup_s: 0.0,
             duration_s: 20.0,
             timeout_s: 0.2,
         },
-        requests: Some(30),
+        shape: RateShape::Level,
+        count: Some(30),
         requests_per_connection: None,
         threads: 1,
         pin: Vec::new(),
         seed: 1,
-        expect: Expect {
-            status: ExpectedStatus::Success,
-            body: Some(b"hello".as_slice().into()),
-            check: BodyCheck::All,
+        check: BodyCheck::All,
+        sources: Vec::new(),
+        proxy_protocol: None,
+        deadline: None,
+        spin: false,
+        opening: Opening {
+            ramp_gap: Duration::from_micros(50),
+            retry_pause: Duration::from_millis(1),
         },
-        ramp_gap: Duration::from_micros(50),
-        retry_pause: Duration::from_millis(1),
         interval: Duration::from_millis(100),
     }
 }
@@ -133,7 +144,7 @@ fn a_port_without_listener_refuses() {
     drop(listener);
     let result = check(address, Outcome::Refused);
     assert_eq!(result.latency.count(), 0);
-    assert_eq!(result.error_latency.count(), 30);
+    assert_eq!(result.error_latency().count(), 30);
     assert_eq!(result.connections.failed, 30);
 }
 
@@ -144,12 +155,12 @@ fn a_stalling_server_times_out() {
         std::thread::sleep(Duration::from_secs(5));
     });
     let mut spec = spec(address);
-    spec.requests = Some(6);
+    spec.count = Some(6);
     let result = load(&spec);
     assert_eq!(result.outcomes.of(Outcome::Timeout), 6);
     assert!(
         result
-            .error_latency
+            .error_latency()
             .min()
             .is_some_and(|ns| ns >= 200_000_000)
     );
@@ -251,7 +262,7 @@ fn an_open_loop_sends_what_was_planned() {
     };
     spec.load.duration_s = 1.0;
     spec.load.warmup_s = 0.2;
-    spec.requests = None;
+    spec.count = None;
     let result = load(&spec);
     let planned = result.requests.planned.expect("an open loop has a plan");
     // What is in flight at either edge of the window belongs to the neighbour.
@@ -286,7 +297,7 @@ fn a_frozen_server_is_in_the_latency_of_an_open_loop_and_not_in_the_service_time
     };
     spec.load.duration_s = 1.0;
     spec.load.timeout_s = 5.0;
-    spec.requests = None;
+    spec.count = None;
     let result = load(&spec);
     assert_eq!(result.outcomes.errors(), 0, "{:?}", result.outcomes);
     // One request met the freeze; hundreds were due in it and waited for the connection.
@@ -302,7 +313,7 @@ fn threads_share_clients_and_merge_their_counts() {
     let mut spec = spec(always(HELLO));
     spec.threads = 2;
     spec.load.model = LoadModel::Closed { clients: 5 };
-    spec.requests = Some(101);
+    spec.count = Some(101);
     let result = load(&spec);
     assert_eq!(result.outcomes.of(Outcome::Ok), 101);
     assert_eq!(result.connections.opened, 5);
@@ -312,7 +323,7 @@ fn threads_share_clients_and_merge_their_counts() {
 #[test]
 fn a_load_can_be_stopped() {
     let mut spec = spec(always(HELLO));
-    spec.requests = None;
+    spec.count = None;
     let control = Arc::new(Control::default());
     let stopping = control.clone();
     std::thread::spawn(move || {
@@ -336,8 +347,8 @@ fn a_large_body_is_dropped_unread_and_still_counted() {
     });
     let mut spec = spec(address);
     spec.load.timeout_s = 10.0;
-    spec.expect.body = Some(vec![b'x'; BODY].into());
-    spec.expect.check = BodyCheck::OneIn(10);
+    spec.exchanges[0].body = Some(vec![b'x'; BODY].into());
+    spec.check = BodyCheck::OneIn(10);
     let result = load(&spec);
     assert_eq!(
         result.outcomes.of(Outcome::Ok),

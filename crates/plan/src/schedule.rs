@@ -36,7 +36,13 @@ impl Schedule {
         seed: u64,
     ) -> Self {
         let profile = Profile::new(rate_per_s, shape, length_s);
-        Self { profile, arrival, random: Random::new(seed), expected: 0.0, index: 0 }
+        Self {
+            profile,
+            arrival,
+            random: Random::new(seed),
+            expected: 0.0,
+            index: 0,
+        }
     }
 }
 
@@ -75,7 +81,10 @@ struct Part {
 
 impl Profile {
     fn new(rate_per_s: f64, shape: &RateShape, length_s: f64) -> Self {
-        let mut profile = Self { parts: Vec::new(), at: 0 };
+        let mut profile = Self {
+            parts: Vec::new(),
+            at: 0,
+        };
         match shape {
             RateShape::Level => profile.push(f64::INFINITY, rate_per_s, rate_per_s),
             RateShape::Ramp { to_per_s } => {
@@ -100,7 +109,13 @@ impl Profile {
         let (start_s, before) = self.parts.last().map_or((0.0, 0.0), |last| {
             (last.start_s + last.length_s, last.before + last.expected())
         });
-        self.parts.push(Part { start_s, length_s, from_per_s, to_per_s, before });
+        self.parts.push(Part {
+            start_s,
+            length_s,
+            from_per_s,
+            to_per_s,
+            before,
+        });
     }
 
     /// When `expected` requests are expected to have come, seconds.
@@ -126,7 +141,9 @@ impl Part {
             return requests / self.from_per_s;
         }
         // from x + slope/2 x^2 = requests, in the form that keeps digits for a small slope.
-        let root = (self.from_per_s.powi(2) + 2.0 * slope * requests).max(0.0).sqrt();
+        let root = (self.from_per_s.powi(2) + 2.0 * slope * requests)
+            .max(0.0)
+            .sqrt();
         2.0 * requests / (self.from_per_s + root)
     }
 }
@@ -137,7 +154,9 @@ mod tests {
 
     #[test]
     fn constant_gaps_do_not_drift() {
-        let due: Vec<u64> = Schedule::new(3.0, Arrival::Constant, 1).take(3_000_001).collect();
+        let due: Vec<u64> = Schedule::new(3.0, Arrival::Constant, 1)
+            .take(3_000_001)
+            .collect();
         assert_eq!(due[0], 0);
         assert_eq!(due[3], 1_000_000_000);
         assert_eq!(due[3_000_000], 1_000_000_000_000_000);
@@ -145,17 +164,29 @@ mod tests {
 
     #[test]
     fn poisson_gaps_have_the_rate_and_the_spread_of_an_exponential() {
-        let due: Vec<u64> = Schedule::new(1000.0, Arrival::Poisson, 42).take(100_000).collect();
-        let gaps: Vec<f64> = due.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        let due: Vec<u64> = Schedule::new(1000.0, Arrival::Poisson, 42)
+            .take(100_000)
+            .collect();
+        let gaps: Vec<f64> = due
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]) as f64)
+            .collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         assert!((mean / 1e6 - 1.0).abs() < 0.02, "mean gap {mean} ns");
-        assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "an exponential's sd is its mean");
+        assert!(
+            (variance.sqrt() / mean - 1.0).abs() < 0.02,
+            "an exponential's sd is its mean"
+        );
     }
 
     #[test]
     fn the_same_seed_gives_the_same_schedule() {
-        let due = |seed| Schedule::new(500.0, Arrival::Poisson, seed).take(50).collect::<Vec<_>>();
+        let due = |seed| {
+            Schedule::new(500.0, Arrival::Poisson, seed)
+                .take(50)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(due(9), due(9));
         assert_ne!(due(9), due(10));
     }
@@ -189,7 +220,9 @@ mod tests {
 
     #[test]
     fn steps_divide_the_time_evenly() {
-        let steps = RateShape::Steps { then_per_s: vec![200.0, 50.0] };
+        let steps = RateShape::Steps {
+            then_per_s: vec![200.0, 50.0],
+        };
         let counts = in_each_second(100.0, &steps, 6.0, 7);
         for (count, expected) in counts.iter().zip([100, 100, 200, 200, 50, 50, 50]) {
             assert!(count.abs_diff(expected) <= 1, "{counts:?}");

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_plan::Load;
+use bakeoff_plan::{Load, RateShape};
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
-use crate::outcome::OutcomeCounts;
+use crate::outcome::{Outcome, OutcomeCounts};
 
 /// What the load engine saw in one measured window.
 ///
@@ -18,6 +18,8 @@ use crate::outcome::OutcomeCounts;
 pub struct LoadResult {
     /// The load as asked for.
     pub load: Load,
+    /// How the rate of an open loop changed.
+    pub shape: RateShape,
     /// Protocol and target as asked for.
     pub url: String,
     /// Threads of the engine.
@@ -38,10 +40,15 @@ pub struct LoadResult {
     pub service: Histogram,
     /// From the actual send time to the first byte of an `ok` response.
     pub first_byte: Histogram,
-    /// From the intended send time to the end of requests that did not come out `ok`.
-    pub error_latency: Histogram,
+    /// From the intended send time to the end of requests that did not come out `ok`, by outcome.
+    pub error_latencies: BTreeMap<Outcome, Histogram>,
+    /// Ages of requests that had no end: timed out, in flight or not sent when the window closed.
+    /// Their latencies are at least these.
+    pub at_least: Histogram,
     /// From the start of a connection attempt to its success; warm-up connections included.
     pub connect: Histogram,
+    /// From a connection's success to the end of its TLS handshake; warm-up included.
+    pub handshake: Histogram,
     /// From the intended to the actual send time, of every request sent; open loop only.
     pub send_lag: Histogram,
     /// Bytes through the sockets.
@@ -56,6 +63,8 @@ pub struct LoadResult {
     pub intervals: Vec<Interval>,
     /// Up to a few response bodies checked byte by byte; the rest by length.
     pub bodies_checked: u64,
+    /// For each URL, where several were asked for; else empty.
+    pub urls: Vec<UrlResult>,
     /// What weakens the numbers.
     pub warnings: Vec<Warning>,
     /// First error of each kind in words, for the reader.
@@ -76,6 +85,39 @@ pub struct Requests {
     pub ok: u64,
     /// Begun and not ended when the window closed.
     pub in_flight_at_end: u64,
+    /// Not begun because they had waited past their deadline, warm-up included; open loop only.
+    pub shed: u64,
+}
+
+/// What came of one URL of several.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UrlResult {
+    /// The URL or path.
+    pub url: String,
+    /// Requests that ended, by how.
+    pub outcomes: OutcomeCounts,
+    /// From the intended send time to the end of an `ok` response.
+    pub latency: Histogram,
+}
+
+impl LoadResult {
+    /// From the intended send time to the end of every request that did not come out `ok`.
+    pub fn error_latency(&self) -> Histogram {
+        let mut all = Histogram::new();
+        self.error_latencies
+            .values()
+            .for_each(|ages| all.merge(ages));
+        all
+    }
+
+    /// Latencies of `ok` responses together with the ages of what had no end: the distribution
+    /// that a user met. A quantile of it is a lower bound where ages are among what it counts.
+    pub fn latency_with_unended(&self) -> Histogram {
+        let mut all = self.latency.clone();
+        all.merge(&self.at_least);
+        all
+    }
 }
 
 /// Bytes through the sockets in the window.
@@ -134,7 +176,8 @@ pub struct EngineUsage {
     pub cpu_system_s: f64,
     /// Peak resident memory of the process, bytes.
     pub rss_bytes_max: u64,
-    /// CPU time over wall time, for each thread.
+    /// For each thread, share of the window in which it did not wait for sockets or timers: at
+    /// work, or kept from it by others. Near 1 it set the pace.
     pub busy_share: Vec<f64>,
 }
 

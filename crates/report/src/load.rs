@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use bakeoff_plan::{Arrival, LoadModel};
-use bakeoff_record::{Histogram, LoadResult, Outcome};
+use bakeoff_record::{Histogram, LoadResult, Outcome, UrlResult};
 use serde_json::{Value, json};
 
 use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
@@ -42,12 +42,15 @@ pub fn load_json(result: &LoadResult) -> Value {
         "latency_ns": distribution(&result.latency),
         "service_ns": distribution(&result.service),
         "first_byte_ns": distribution(&result.first_byte),
-        "error_latency_ns": distribution_or_null(&result.error_latency),
+        "error_latency_ns": distribution_or_null(&result.error_latency()),
+        "error_latencies_ns": by_outcome(result),
+        "latency_with_unended_ns": with_unended(result),
         "connect_ns": distribution_or_null(&result.connect),
-        "handshake_ns": null,
+        "handshake_ns": distribution_or_null(&result.handshake),
         "send_lag_ns": distribution_or_null(&result.send_lag),
         "bytes": result.bytes,
         "bodies_checked": result.bodies_checked,
+        "urls": result.urls.iter().map(url_of).collect::<Vec<_>>(),
         "connections": result.connections,
         "negotiated": result.negotiated,
         "engine": engine_of(result),
@@ -81,6 +84,37 @@ pub fn load_text(result: &LoadResult) -> String {
     text
 }
 
+/// Time until requests that did not come out `ok` ended, for each outcome that there was.
+fn by_outcome(result: &LoadResult) -> Value {
+    let each = result.error_latencies.iter();
+    each.map(|(outcome, ages)| (outcome.name().to_owned(), distribution(ages)))
+        .collect()
+}
+
+/// Latencies together with the ages of what had no end. A quantile is null where such an age is
+/// at or below it: there it is only a lower bound.
+fn with_unended(result: &LoadResult) -> Value {
+    let all = result.latency_with_unended();
+    let mut document = distribution(&all);
+    let youngest = result.at_least.min();
+    for (name, q) in QUANTILES {
+        let value = all.quantile(q);
+        if youngest.zip(value).is_some_and(|(age, value)| age <= value) {
+            document[name] = Value::Null;
+        }
+    }
+    document["at_least"] = json!(result.at_least.count());
+    document
+}
+
+fn url_of(url: &UrlResult) -> Value {
+    json!({
+        "url": url.url,
+        "outcomes": url.outcomes,
+        "latency_ns": distribution(&url.latency),
+    })
+}
+
 fn load_of(result: &LoadResult) -> Value {
     let (model, rate, arrival, seed) = match &result.load.model {
         LoadModel::Closed { .. } => ("closed", None, None, None),
@@ -97,6 +131,7 @@ fn load_of(result: &LoadResult) -> Value {
         "threads": result.threads,
         "rate_per_s": rate,
         "arrival": arrival,
+        "shape": result.shape,
         "seed": seed,
     })
 }
@@ -202,13 +237,15 @@ fn latencies(text: &mut String, result: &LoadResult) {
         let _ = write!(text, "{name:>9}");
     }
     text.push('\n');
+    let errors = result.error_latency();
     let rows = [
         ("latency", &result.latency),
         ("service", &result.service),
         ("first byte", &result.first_byte),
         ("connect", &result.connect),
         ("send lag", &result.send_lag),
-        ("errors", &result.error_latency),
+        ("handshake", &result.handshake),
+        ("errors", &errors),
     ];
     for (name, histogram) in rows {
         if histogram.count() > 0 || name == "latency" {

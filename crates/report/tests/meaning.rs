@@ -124,7 +124,10 @@ fn without_an_ok_response_there_is_no_latency_but_a_reason() {
         result.latency = Histogram::new();
         result.outcomes = OutcomeCounts::default();
         (0..failed).for_each(|_| result.outcomes.add(bakeoff_record::Outcome::Refused));
-        result.error_latency.record_n(1_085_000, failed);
+        let refused = result
+            .error_latencies
+            .entry(bakeoff_record::Outcome::Refused);
+        refused.or_default().record_n(1_085_000, failed);
     });
     let report = view(&record);
     let cell = cell(&report, "nginx-default", "synthetic", "c10");

@@ -42,18 +42,25 @@ fn encode_v1(source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
         _ => return b"PROXY UNKNOWN\r\n".to_vec(),
     };
     let (from, to) = (source.ip(), destination.ip());
-    format!("PROXY {family} {from} {to} {} {}\r\n", source.port(), destination.port()).into_bytes()
+    format!(
+        "PROXY {family} {from} {to} {} {}\r\n",
+        source.port(),
+        destination.port()
+    )
+    .into_bytes()
 }
 
 fn encode_v2(source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
     let mut header = SIGNATURE.to_vec();
     let (family, addresses) = match (source, destination) {
-        (SocketAddr::V4(from), SocketAddr::V4(to)) => {
-            (TCP_OVER_IPV4, [from.ip().octets(), to.ip().octets()].concat())
-        }
-        (SocketAddr::V6(from), SocketAddr::V6(to)) => {
-            (TCP_OVER_IPV6, [from.ip().octets(), to.ip().octets()].concat())
-        }
+        (SocketAddr::V4(from), SocketAddr::V4(to)) => (
+            TCP_OVER_IPV4,
+            [from.ip().octets(), to.ip().octets()].concat(),
+        ),
+        (SocketAddr::V6(from), SocketAddr::V6(to)) => (
+            TCP_OVER_IPV6,
+            [from.ip().octets(), to.ip().octets()].concat(),
+        ),
         _ => {
             // Version 2, command LOCAL, unspecified family, nothing follows.
             header.extend_from_slice(&[0x20, 0, 0, 0]);
@@ -95,10 +102,17 @@ mod tests {
             "192.0.2.1:258".parse().unwrap(),
             "192.0.2.2:443".parse().unwrap(),
         );
-        assert_eq!(&header[..12], b"\x0d\x0a\x0d\x0a\x00\x0d\x0a\x51\x55\x49\x54\x0a");
+        assert_eq!(
+            &header[..12],
+            b"\x0d\x0a\x0d\x0a\x00\x0d\x0a\x51\x55\x49\x54\x0a"
+        );
         assert_eq!(header[12..16], [0x21, 0x11, 0, 12]);
         assert_eq!(header[16..], [192, 0, 2, 1, 192, 0, 2, 2, 1, 2, 1, 187]);
-        let v6 = encode(ProxyVersion::V2, "[::1]:1".parse().unwrap(), "[::2]:2".parse().unwrap());
+        let v6 = encode(
+            ProxyVersion::V2,
+            "[::1]:1".parse().unwrap(),
+            "[::2]:2".parse().unwrap(),
+        );
         assert_eq!(v6[12..16], [0x21, 0x21, 0, 36]);
         assert_eq!(v6.len(), 16 + 36);
     }

@@ -48,7 +48,7 @@ fn counts(subject: &Subject<'_>) -> Check {
 fn little(subject: &Subject<'_>, clients: f64) -> Check {
     let name = ("little", "R31");
     let result = subject.result;
-    let total_s = seconds(&result.latency) + seconds(&result.error_latency);
+    let total_s = seconds(&result.latency) + seconds(&result.error_latency());
     if total_s <= 0.0 || result.measured_s <= 0.0 {
         return Check::not_run(name, "no request ended, so there is no time to add up");
     }

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bakeoff_load::{
-    BodyCheck, Control, Expect, ExpectedStatus, LoadError, LoadSpec, Request, Target,
+    BodyCheck, ConnectTo, Control, Exchange, ExpectedStatus, LoadError, LoadSpec, Opening,
+    ProxyVersion, Request, Target, TlsSettings, TlsVersions, Trust,
 };
-use bakeoff_plan::{Load, LoadModel};
+use bakeoff_plan::{Load, LoadModel, RateShape};
 use bakeoff_record::LoadResult;
 
-use crate::flags::LoadFlags;
+use crate::flags::{LoadFlags, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag};
 use crate::interrupt::Interrupt;
 use crate::{exit, output};
 
@@ -32,6 +33,7 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     progress.finish();
     let result = result.map_err(|error| match error {
         LoadError::Shortage(shortage) => exit::usage(shortage),
+        LoadError::Tls(setup) => exit::usage(setup),
         other => anyhow::Error::new(other),
     })?;
     if flags.json {
@@ -55,17 +57,9 @@ fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
 
 /// Turns flags into what the engine is to do.
 fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
-    let target = Target::resolve(&flags.url, flags.connect_to.as_deref()).map_err(exit::usage)?;
-    let body = read_optional(flags.body.as_deref())?.unwrap_or_default();
-    let request = Request {
-        method: &flags.method,
-        target: &target.path,
-        host: &target.host,
-        headers: &flags.headers,
-        body: &body,
-        keep_alive: !flags.no_keepalive,
-    };
-    let request = request.encode().map_err(exit::usage)?;
+    let targets = targets(flags)?;
+    let exchanges = exchanges(flags, &targets)?;
+    let target = targets.into_iter().next().context("a URL is required")?;
     let duration = match (flags.duration, flags.requests) {
         (Some(duration), _) => duration,
         (None, Some(_)) => COUNT_DURATION_MAX,
@@ -76,58 +70,139 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
             "--duration and --timeout must be longer than 0s",
         ));
     }
-    let per_connection = flags
-        .no_keepalive
-        .then_some(1)
-        .or(flags.requests_per_connection);
+    let usual = Opening::default();
     Ok(LoadSpec {
-        to_head_request: flags.method.eq_ignore_ascii_case("HEAD"),
+        tls: target.secure.then(|| tls(&flags.tls)),
         target,
-        request: request.into(),
+        exchanges,
         load: Load {
-            model: model(flags)?,
+            model: model(flags),
             warmup_s: flags.warmup.as_secs_f64(),
             duration_s: duration.as_secs_f64(),
             timeout_s: flags.timeout.as_secs_f64(),
         },
-        requests: flags.requests,
-        requests_per_connection: per_connection,
+        shape: flags
+            .rate
+            .as_ref()
+            .map_or(RateShape::Level, |rate| rate.shape.clone()),
+        count: flags.requests,
+        requests_per_connection: flags
+            .no_keepalive
+            .then_some(1)
+            .or(flags.requests_per_connection),
         threads: threads(flags),
         pin: flags.pin.clone().unwrap_or_default(),
         seed: flags.seed,
-        expect: Expect {
-            status: flags
-                .expect_status
-                .map_or(ExpectedStatus::Success, ExpectedStatus::Exactly),
-            body: read_optional(flags.expect_body.as_deref())?.map(Into::into),
-            check: if flags.check_every_body {
-                BodyCheck::All
-            } else {
-                BodyCheck::OneIn(CHECK_ONE_IN)
-            },
+        check: if flags.check_every_body {
+            BodyCheck::All
+        } else {
+            BodyCheck::OneIn(CHECK_ONE_IN)
         },
-        ramp_gap: flags.ramp_gap.unwrap_or(LoadSpec::RAMP_GAP),
-        retry_pause: flags.retry_pause.unwrap_or(LoadSpec::RETRY_PAUSE),
+        sources: flags.source.clone(),
+        proxy_protocol: flags.proxy_protocol.map(|version| match version {
+            ProxyVersionFlag::V1 => ProxyVersion::V1,
+            ProxyVersionFlag::V2 => ProxyVersion::V2,
+        }),
+        deadline: flags.deadline,
+        spin: flags.spin,
+        opening: Opening {
+            ramp_gap: flags.ramp_gap.unwrap_or(usual.ramp_gap),
+            retry_pause: flags.retry_pause.unwrap_or(usual.retry_pause),
+        },
         interval: LoadSpec::interval_for(duration),
     })
 }
 
-fn model(flags: &LoadFlags) -> anyhow::Result<LoadModel> {
-    let clients = flags.clients;
-    let Some(rate_per_s) = flags.rate else {
-        return Ok(LoadModel::Closed { clients });
+/// Reads the URLs, which must be of one server.
+fn targets(flags: &LoadFlags) -> anyhow::Result<Vec<Target>> {
+    let to = match (&flags.connect_to, &flags.unix_socket) {
+        (Some(host), _) => ConnectTo::Host(host),
+        (None, Some(path)) => ConnectTo::Unix(path),
+        (None, None) => ConnectTo::Url,
     };
-    if !(rate_per_s.is_finite() && rate_per_s > 0.0 && rate_per_s <= 1e8) {
-        return Err(exit::usage(format!(
-            "--rate {rate_per_s} must be above 0 and at most 100,000,000 requests per second"
-        )));
+    let targets: Vec<Target> = flags
+        .urls
+        .iter()
+        .map(|url| Target::resolve(url, to).map_err(exit::usage))
+        .collect::<Result<_, _>>()?;
+    let first = &targets[0];
+    let other = targets
+        .iter()
+        .find(|each| each.host != first.host || each.secure != first.secure);
+    match other {
+        Some(other) => Err(exit::usage(format!(
+            "{} and {} are of two servers; one load asks one server",
+            first.url, other.url
+        ))),
+        None => Ok(targets),
     }
+}
+
+fn exchanges(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Vec<Exchange>> {
+    let body = read_optional(flags.body.as_deref())?.unwrap_or_default();
+    let expected: Option<Arc<[u8]>> = read_optional(flags.expect_body.as_deref())?.map(Into::into);
+    if flags
+        .weights
+        .as_ref()
+        .is_some_and(|weights| weights.len() != targets.len())
+    {
+        return Err(exit::usage("--weights needs one number for each URL"));
+    }
+    let one = |(index, target): (usize, &Target)| {
+        let request = Request {
+            method: &flags.method,
+            target: &target.path,
+            host: &target.host,
+            headers: &flags.headers,
+            body: &body,
+            keep_alive: !flags.no_keepalive,
+        };
+        Ok(Exchange {
+            name: target.url.clone(),
+            request: request.encode().map_err(exit::usage)?.into(),
+            to_head_request: flags.method.eq_ignore_ascii_case("HEAD"),
+            status: flags
+                .expect_status
+                .map_or(ExpectedStatus::Success, ExpectedStatus::Exactly),
+            body: expected.clone(),
+            weight: flags.weights.as_ref().map_or(1, |weights| weights[index]),
+        })
+    };
+    targets.iter().enumerate().map(one).collect()
+}
+
+fn tls(flags: &TlsFlags) -> TlsSettings {
+    TlsSettings {
+        server_name: flags.server_name.clone(),
+        trust: match &flags.cacert {
+            _ if flags.insecure => Trust::Anything,
+            Some(path) => Trust::File(path.clone()),
+            None => Trust::System,
+        },
+        versions: match flags.tls_version {
+            None => TlsVersions::Both,
+            Some(TlsVersionFlag::V12) => TlsVersions::Only12,
+            Some(TlsVersionFlag::V13) => TlsVersions::Only13,
+        },
+        ciphers: flags.ciphers.clone(),
+        groups: flags.groups.clone(),
+        resumption: flags.resumption == Switch::On,
+        client_certificate: flags.cert.clone().zip(flags.key.clone()),
+        ..TlsSettings::default()
+    }
+}
+
+fn model(flags: &LoadFlags) -> LoadModel {
+    let clients = flags.clients;
     let arrival = flags.arrival.ready();
-    Ok(LoadModel::Open {
-        rate_per_s,
-        arrival,
-        clients,
-    })
+    match &flags.rate {
+        None => LoadModel::Closed { clients },
+        Some(rate) => LoadModel::Open {
+            rate_per_s: rate.from_per_s,
+            arrival,
+            clients,
+        },
+    }
 }
 
 /// One thread for each processor named, else for half of those there are.

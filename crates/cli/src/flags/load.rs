@@ -3,18 +3,24 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bakeoff_plan::RateShape;
 use clap::{Args, ValueEnum};
 
 use super::{cpus, duration, header};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    bakeoff load http://127.0.0.1:8080/ -c 200 -d 10s        as fast as 200 clients can\n  \
-    bakeoff load http://127.0.0.1:8080/ -r 500 -d 30s        500 requests/s, whatever comes back\n  \
+    bakeoff load http://127.0.0.1:8080/ -c 200 -d 10s       as fast as 200 clients can\n  \
+    bakeoff load http://127.0.0.1:8080/ -r 500 -d 30s       500 requests/s, whatever\n  \
     bakeoff load http://127.0.0.1:8080/ -n 1000 --json       1,000 requests, for a script")]
 pub(crate) struct LoadFlags {
-    /// Where requests go
-    pub(crate) url: String,
+    /// Where requests go; several of one server are asked in turn by chance, see --weights
+    #[arg(required = true, value_name = "URL")]
+    pub(crate) urls: Vec<String>,
+    /// How often each URL is asked, relative to the others, such as 9,1
+    #[arg(long, value_name = "N,...", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) weights: Option<Vec<u32>>,
     /// Connections held open
     #[arg(short, long, default_value_t = 10, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -28,15 +34,22 @@ pub(crate) struct LoadFlags {
     /// End when so many requests have ended
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
-    /// Open loop: so many requests per second, whatever comes back
-    #[arg(short, long, value_name = "R")]
-    pub(crate) rate: Option<f64>,
+    /// Open loop: so many requests per second, whatever comes back; 100..1000 rises evenly over
+    /// warm-up and duration, 100,200,400 rises in steps
+    #[arg(short, long, value_name = "R", value_parser = rate)]
+    pub(crate) rate: Option<Rate>,
     /// Gaps between the requests of an open loop
     #[arg(long, value_enum, default_value_t = ArrivalFlag::Constant, requires = "rate")]
     pub(crate) arrival: ArrivalFlag,
     /// Seed of a Poisson schedule
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
+    /// Open loop: leave out a request that has waited so long for a free connection
+    #[arg(long, value_parser = duration, requires = "rate", value_name = "TIME")]
+    pub(crate) deadline: Option<Duration>,
+    /// Open loop: never sleep, for the most exact schedule; takes a whole processor a thread
+    #[arg(long)]
+    pub(crate) spin: bool,
     /// Time under load before measuring
     #[arg(long, default_value = "0s", value_parser = duration, conflicts_with = "requests")]
     pub(crate) warmup: Duration,
@@ -60,8 +73,19 @@ pub(crate) struct LoadFlags {
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) requests_per_connection: Option<u32>,
     /// Connect here instead of to the URL's host
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "unix_socket")]
     pub(crate) connect_to: Option<String>,
+    /// Connect to this socket in the file system instead of to the URL's host
+    #[arg(long, value_name = "FILE")]
+    pub(crate) unix_socket: Option<PathBuf>,
+    /// Address that connections come from; several are used in turn
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) source: Vec<std::net::IpAddr>,
+    /// Tell the server by the PROXY protocol whom each connection is for
+    #[arg(long, value_enum, value_name = "VERSION")]
+    pub(crate) proxy_protocol: Option<ProxyVersionFlag>,
+    #[command(flatten)]
+    pub(crate) tls: TlsFlags,
     /// Processors that the engine's threads are pinned to, such as 1 or 2-3
     #[arg(long, value_name = "CPUS", value_parser = cpus)]
     pub(crate) pin: Option<std::vec::Vec<usize>>,
@@ -88,6 +112,106 @@ pub(crate) struct LoadFlags {
     pub(crate) strict: bool,
 }
 
+/// Flags of TLS.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "TLS")]
+pub(crate) struct TlsFlags {
+    /// Verify neither the server's certificate nor its name nor its signature
+    #[arg(short = 'k', long, conflicts_with = "cacert")]
+    pub(crate) insecure: bool,
+    /// PEM file with the authorities that are trusted, instead of the system's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cacert: Option<PathBuf>,
+    /// Only this version of TLS
+    #[arg(long, value_enum, value_name = "VERSION")]
+    pub(crate) tls_version: Option<TlsVersionFlag>,
+    /// Only these cipher suites, such as TLS13_AES_128_GCM_SHA256
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) ciphers: Vec<String>,
+    /// Only these key exchange groups [default: X25519,secp256r1,secp384r1]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) groups: Vec<String>,
+    /// Name asked for and verified, instead of the URL's host
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server_name: Option<String>,
+    /// Whether a new connection may resume an earlier one's session
+    #[arg(long, value_enum, default_value_t = Switch::Off)]
+    pub(crate) resumption: Switch,
+    /// PEM file with the certificate shown to the server
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub(crate) cert: Option<PathBuf>,
+    /// PEM file with the key of --cert
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
+}
+
+/// A version of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TlsVersionFlag {
+    #[value(name = "1.2")]
+    V12,
+    #[value(name = "1.3")]
+    V13,
+}
+
+/// A version of the PROXY protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProxyVersionFlag {
+    V1,
+    V2,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+/// The rate of an open loop.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rate {
+    pub(crate) from_per_s: f64,
+    pub(crate) shape: RateShape,
+}
+
+/// Reads a rate such as `500`, `100..1000` or `100,200,400`.
+fn rate(text: &str) -> Result<Rate, String> {
+    let wrong = || {
+        format!(
+            "`{text}` is no rate: write 500, or 100..1000 for a ramp, or 100,200 for steps, each \
+             above 0 and at most 100,000,000 requests per second"
+        )
+    };
+    let number = |text: &str| {
+        let number = text.trim().parse::<f64>().map_err(|_| wrong())?;
+        if number > 0.0 && number <= 1e8 {
+            Ok(number)
+        } else {
+            Err(wrong())
+        }
+    };
+    if let Some((from, to)) = text.split_once("..") {
+        let shape = RateShape::Ramp {
+            to_per_s: number(to)?,
+        };
+        return Ok(Rate {
+            from_per_s: number(from)?,
+            shape,
+        });
+    }
+    let mut rates = text.split(',').map(number);
+    let from_per_s = rates.next().unwrap_or_else(|| Err(wrong()))?;
+    let then_per_s = rates.collect::<Result<Vec<_>, _>>()?;
+    let level = then_per_s.is_empty();
+    let shape = if level {
+        RateShape::Level
+    } else {
+        RateShape::Steps { then_per_s }
+    };
+    Ok(Rate { from_per_s, shape })
+}
+
 /// Gaps between requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalFlag {
@@ -95,4 +219,39 @@ pub(crate) enum ArrivalFlag {
     Constant,
     /// Exponential gaps, as of many independent users
     Poisson,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_level_ramps_or_steps() {
+        let level = Rate {
+            from_per_s: 500.0,
+            shape: RateShape::Level,
+        };
+        assert_eq!(rate("500"), Ok(level));
+        let ramp = RateShape::Ramp { to_per_s: 1000.5 };
+        assert_eq!(
+            rate("100..1000.5"),
+            Ok(Rate {
+                from_per_s: 100.0,
+                shape: ramp
+            })
+        );
+        let steps = RateShape::Steps {
+            then_per_s: vec![2.0, 3.0],
+        };
+        assert_eq!(
+            rate("1,2,3"),
+            Ok(Rate {
+                from_per_s: 1.0,
+                shape: steps
+            })
+        );
+        for text in ["", "0", "-1", "x", "1..", "1,,2", "inf", "nan", "1e9"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
 }

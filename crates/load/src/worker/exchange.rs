@@ -16,7 +16,7 @@ use crate::tally::Times;
 const DROP_BYTES_MAX: u64 = 8 << 20;
 
 /// What reading a socket came to.
-enum Read {
+pub(super) enum Read {
     /// A whole response; bytes beyond it were read too.
     Whole { response: Response, beyond: bool },
     /// Nothing more for now.
@@ -30,26 +30,30 @@ impl Worker<'_> {
     pub(super) fn begin(&mut self, slot: u32, intended: u64, now: u64) {
         self.tally.begin();
         self.quota -= 1;
-        let check = self.take_check();
+        let exchange = self.choice.next();
+        let check = self.take_check(exchange);
         let connection = &mut self.connections[slot as usize];
+        connection.has_request = true;
+        connection.exchange = exchange;
         connection.intended = intended;
         connection.body = BodyComparison::start(check);
         if connection.socket.is_some() {
             self.send(slot, now);
         } else {
-            self.connect(slot, Phase::Connecting, now);
+            self.connect(slot, now);
         }
     }
 
-    /// Writes the request on an open connection.
+    /// Sends the request on a connection that is ready.
     pub(super) fn send(&mut self, slot: u32, now: u64) {
         let connection = &mut self.connections[slot as usize];
+        let exchange = &self.spec.exchanges[connection.exchange as usize];
         connection.phase = Phase::InFlight;
         connection.begun = now;
         connection.sent = now;
         connection.first_byte = 0;
         connection.written = 0;
-        connection.reader.expect(self.spec.to_head_request);
+        connection.reader.expect(exchange.to_head_request);
         match &self.pace {
             // A client of a closed loop means to send when it can: set-up is told apart.
             Pace::Closed => connection.intended = now,
@@ -61,19 +65,29 @@ impl Worker<'_> {
             self.tally.counts.connections.reused += 1;
         }
         connection.carried += 1;
-        self.next_sweep = self
-            .next_sweep
-            .min(connection.begun.saturating_add(self.timeout_ns));
-        self.write_on(slot);
+        self.next_sweep = self.next_sweep.min(now.saturating_add(self.timeout_ns));
+        if let Some(tls) = &mut connection.tls {
+            connection.written = exchange.request.len();
+            match tls.encrypt(&exchange.request, &mut self.made) {
+                Ok(()) => self.flush(slot),
+                Err(failure) => self.fail(slot, Outcome::Tls, now, || failure.to_string()),
+            }
+        } else if !self.made.is_empty() {
+            connection.written = exchange.request.len();
+            self.made.extend_from_slice(&exchange.request);
+            self.flush(slot);
+        } else {
+            self.write_on(slot);
+        }
     }
 
-    /// Writes as much of the request as the socket takes.
+    /// Writes as much of a request that is sent as it is as the socket takes.
     fn write_on(&mut self, slot: u32) {
         let connection = &mut self.connections[slot as usize];
         let Some(socket) = &connection.socket else {
             return;
         };
-        let request = &self.spec.request;
+        let request = &self.spec.exchanges[connection.exchange as usize].request;
         while connection.written < request.len() {
             match socket::write(socket, &request[connection.written..]) {
                 Ok(written) => {
@@ -103,22 +117,31 @@ impl Worker<'_> {
         }
         match connection.phase {
             Phase::InFlight => self.handle_in_flight(slot, ready.ended),
-            Phase::Preparing | Phase::Connecting => self.handle_connected(slot),
+            Phase::Connecting => self.handle_connected(slot),
+            Phase::Handshaking => self.handle_handshaking(slot),
             Phase::Idle => self.handle_idle(slot),
             Phase::Spare => {}
         }
     }
 
+    #[inline]
     fn handle_in_flight(&mut self, slot: u32, ended: bool) {
-        if self.connections[slot as usize].written < self.spec.request.len() {
+        let connection = &self.connections[slot as usize];
+        let request = &self.spec.exchanges[connection.exchange as usize].request;
+        if !connection.unsent.is_empty() {
+            self.flush(slot);
+        } else if connection.written < request.len() {
             self.write_on(slot);
         }
-        let (read, now) = self.read(slot, ended);
+        let (read, now) = match self.connections[slot as usize].tls {
+            Some(_) => self.read_tls(slot, ended),
+            None => self.read(slot, ended),
+        };
         match read {
             Read::Drained => {}
             Read::Whole { response, beyond } => self.complete(slot, response, beyond, ended, now),
             Read::Failed(outcome, words) => {
-                if outcome != Outcome::Protocol {
+                if !matches!(outcome, Outcome::Protocol | Outcome::Tls | Outcome::Local) {
                     self.tally.counts.connections.closed_by_server += 1;
                 }
                 self.fail(slot, outcome, now, || words);
@@ -134,7 +157,8 @@ impl Worker<'_> {
         let Some(socket) = &connection.socket else {
             return (Read::Drained, now());
         };
-        let expected = self.spec.expect.body.as_deref().unwrap_or_default();
+        let exchange = &self.spec.exchanges[connection.exchange as usize];
+        let expected = exchange.body.as_deref().unwrap_or_default();
         let comparison = &mut connection.body;
         loop {
             let droppable = if comparison.on {
@@ -144,26 +168,20 @@ impl Worker<'_> {
             };
             if droppable > 0 {
                 let most = droppable.min(DROP_BYTES_MAX) as usize;
-                match socket::drop_unread(socket, most) {
-                    Ok(dropped) if dropped > 0 => {
-                        self.tally.read(dropped);
-                        if let Some(response) = connection.reader.handle_dropped(dropped as u64) {
-                            return (
-                                Read::Whole {
-                                    response,
-                                    beyond: false,
-                                },
-                                now(),
-                            );
-                        }
-                        if dropped < most && !ended {
-                            return (Read::Drained, now());
-                        }
-                        continue;
+                let dropped = socket::drop_unread(socket, most);
+                if dropped == Err(Errno::AGAIN) {
+                    return (Read::Drained, now());
+                }
+                // The end or an error: the ordinary read below tells which.
+                if let Ok(dropped @ 1..) = dropped {
+                    self.tally.read(dropped);
+                    if let Some(response) = connection.reader.handle_dropped(dropped as u64) {
+                        return (whole(response), now());
                     }
-                    Err(Errno::AGAIN) => return (Read::Drained, now()),
-                    // The end or an error: the ordinary read below tells which.
-                    _ => {}
+                    if dropped < most && !ended {
+                        return (Read::Drained, now());
+                    }
+                    continue;
                 }
             }
             let read = match socket::read(socket, &mut self.buffer) {
@@ -181,8 +199,8 @@ impl Worker<'_> {
             if connection.first_byte == 0 {
                 connection.first_byte = now;
             }
-            let bytes = &self.buffer[..read];
             let mut compare = |part: &[u8]| comparison.compare(expected, part);
+            let bytes = &self.buffer[..read];
             match connection
                 .reader
                 .handle(bytes, &mut self.memo, &mut compare)
@@ -207,54 +225,32 @@ impl Worker<'_> {
     #[inline]
     fn complete(&mut self, slot: u32, response: Response, beyond: bool, ended: bool, now: u64) {
         let connection = &mut self.connections[slot as usize];
-        let expect = &self.spec.expect;
-        let body_is_right = expect
+        connection.has_request = false;
+        let index = connection.exchange;
+        let exchange = &self.spec.exchanges[index as usize];
+        let body_is_right = exchange
             .body
             .as_deref()
             .is_none_or(|expected| connection.body.is_right(expected, response.body_bytes));
         self.tally.counts.bodies_checked += u64::from(connection.body.on);
-        let intended = connection.intended;
-        if !expect.status.accepts(response.status) {
-            let status = response.status;
-            let words = || format!("status {status}");
+        if exchange.status.accepts(response.status) && !beyond && body_is_right {
+            let times = Times {
+                intended: connection.intended,
+                sent: connection.sent,
+                first_byte: connection.first_byte,
+                done: now,
+            };
             self.tally
-                .end_error(Outcome::Status, intended, now, Some(status), words);
-        } else if beyond {
-            let words = || "bytes after the end of the response".to_owned();
-            self.tally.end_error(
-                Outcome::TooLong,
-                intended,
-                now,
-                Some(response.status),
-                words,
-            );
-        } else if !body_is_right {
-            let bytes = response.body_bytes;
-            let words = || format!("a body of {bytes} bytes is not the expected one");
-            self.tally.end_error(
-                Outcome::WrongBody,
-                intended,
-                now,
-                Some(response.status),
-                words,
-            );
+                .end_ok(index, times, response.status, response.body_bytes);
         } else {
-            self.end_ok(slot, response, now);
+            let accepted = exchange.status.accepts(response.status);
+            let (outcome, words) = wrong_answer(accepted, beyond, response);
+            let intended = connection.intended;
+            let status = Some(response.status);
+            self.tally
+                .end_error(index, outcome, intended, now, status, || words);
         }
         self.after_response(slot, response.keep_alive && !beyond, ended, now);
-    }
-
-    #[inline]
-    fn end_ok(&mut self, slot: u32, response: Response, now: u64) {
-        let connection = &self.connections[slot as usize];
-        let times = Times {
-            intended: connection.intended,
-            sent: connection.sent,
-            first_byte: connection.first_byte,
-            done: now,
-        };
-        self.tally
-            .end_ok(times, response.status, response.body_bytes);
     }
 
     /// Keeps or closes the connection, and begins what is next.
@@ -266,10 +262,8 @@ impl Worker<'_> {
             .spec
             .requests_per_connection
             .is_some_and(|most| carried >= most);
-        if ended || !keep_alive {
+        if ended || !keep_alive || used_up {
             self.tally.counts.connections.closed_by_server += u64::from(!used_up);
-            self.close(slot);
-        } else if used_up {
             self.close(slot);
         } else {
             connection.phase = Phase::Idle;
@@ -289,27 +283,48 @@ impl Worker<'_> {
     }
 }
 
-fn whole(response: Response) -> Read {
+/// What is wrong with a whole response that is not `ok`.
+fn wrong_answer(accepted: bool, beyond: bool, response: Response) -> (Outcome, String) {
+    let Response {
+        status, body_bytes, ..
+    } = response;
+    if !accepted {
+        (Outcome::Status, format!("status {status}"))
+    } else if beyond {
+        (
+            Outcome::TooLong,
+            "bytes after the end of the response".to_owned(),
+        )
+    } else {
+        (
+            Outcome::WrongBody,
+            format!("a body of {body_bytes} bytes is not the expected one"),
+        )
+    }
+}
+
+pub(super) fn whole(response: Response) -> Read {
     Read::Whole {
         response,
         beyond: false,
     }
 }
 
-fn early_end(end: EarlyEnd) -> Read {
-    match end {
-        EarlyEnd::BeforeFirstByte => Read::Failed(
+pub(super) fn early_end(end: EarlyEnd) -> Read {
+    let (outcome, words) = match end {
+        EarlyEnd::BeforeFirstByte => (
             Outcome::ClosedEarly,
-            "the server closed the connection before answering".to_owned(),
+            "the server closed the connection before answering",
         ),
-        EarlyEnd::InsideResponse => Read::Failed(
+        EarlyEnd::InsideResponse => (
             Outcome::Truncated,
-            "the server closed the connection inside its answer".to_owned(),
+            "the server closed the connection inside its answer",
         ),
-    }
+    };
+    Read::Failed(outcome, words.to_owned())
 }
 
-fn failed_read(errno: Errno) -> Read {
+pub(super) fn failed_read(errno: Errno) -> Read {
     let outcome = match errno {
         Errno::CONNRESET | Errno::PIPE | Errno::CONNREFUSED => Outcome::Reset,
         Errno::TIMEDOUT => Outcome::Timeout,

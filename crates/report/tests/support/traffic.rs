@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_plan::Load;
+use bakeoff_plan::{Load, RateShape};
 use bakeoff_record::{
     Bytes, Connections, EngineUsage, Histogram, Interval, LoadResult, Negotiated, Outcome,
     OutcomeCounts, Requests,
@@ -47,11 +47,12 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         latency.merge(&part.latency);
     }
     let ok = latency.count();
-    let (outcomes, error_latency) = outcomes(shape, ok);
+    let (outcomes, error_latencies) = outcomes(shape, ok);
     let completed = outcomes.completed();
     let in_flight_at_end = u64::from(shape.clients);
     LoadResult {
         load: load.clone(),
+        shape: RateShape::Level,
         url: "http://127.0.0.1:8080/".into(),
         threads: 1,
         seed,
@@ -62,12 +63,14 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
             completed,
             ok,
             in_flight_at_end,
+            shed: 0,
         },
         status: BTreeMap::from([(200, ok)]),
         service: latency.clone(),
         first_byte: latency.clone(),
         latency,
         connect: connects(shape),
+        handshake: Histogram::new(),
         send_lag: Histogram::new(),
         bytes: Bytes {
             read: ok * 150,
@@ -92,9 +95,11 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         },
         intervals,
         bodies_checked: 64,
+        urls: Vec::new(),
         warnings: Vec::new(),
         error_samples: samples(&outcomes),
-        error_latency,
+        error_latencies,
+        at_least: Histogram::new(),
         outcomes,
     }
 }
@@ -136,9 +141,8 @@ fn relative_latency(step: u64, spread: f64) -> f64 {
     (spread * z).exp() * hump
 }
 
-fn outcomes(shape: &Shape, ok: u64) -> (OutcomeCounts, Histogram) {
+fn outcomes(shape: &Shape, ok: u64) -> (OutcomeCounts, BTreeMap<Outcome, Histogram>) {
     let mut counts = OutcomeCounts::default();
-    let mut error_latency = Histogram::new();
     let right = 1.0 - shape.refused_share - shape.reset_share;
     let refused = (ok as f64 * shape.refused_share / right) as u64;
     let reset = (ok as f64 * shape.reset_share / right) as u64;
@@ -149,9 +153,18 @@ fn outcomes(shape: &Shape, ok: u64) -> (OutcomeCounts, Histogram) {
     ] {
         (0..n).for_each(|_| counts.add(outcome));
     }
-    error_latency.record_n(40_000, refused);
-    error_latency.record_n(900_000, reset);
-    (counts, error_latency)
+    let mut latencies = BTreeMap::new();
+    for (outcome, n, age_ns) in [
+        (Outcome::Refused, refused, 40_000),
+        (Outcome::Reset, reset, 900_000),
+    ] {
+        if n > 0 {
+            let mut ages = Histogram::new();
+            ages.record_n(age_ns, n);
+            latencies.insert(outcome, ages);
+        }
+    }
+    (counts, latencies)
 }
 
 fn connects(shape: &Shape) -> Histogram {

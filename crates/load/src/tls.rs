@@ -1,0 +1,246 @@
+//! TLS for the engine's connections, on rustls: the one place that knows its buffer interface.
+//!
+//! ```text
+//! ciphertext from the socket ─► Tls::handle ─► plaintext to the protocol
+//! request ─► Tls::encrypt ─► outgoing ciphertext ─► socket
+//! ```
+//!
+//! Records are decrypted in place in the worker's read buffer. A connection owns memory of its
+//! own only for a record that is not whole yet and for what the socket would not take.
+//!
+//! It does not verify what [`TlsSettings`] was told not to verify, offers no early data and uses
+//! no kernel TLS.
+
+use std::sync::Arc;
+
+use rustls::client::{ClientConfig, UnbufferedClientConnection};
+use rustls::pki_types::ServerName;
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
+use rustls::{HandshakeKind, ProtocolVersion};
+
+mod settings;
+
+pub(crate) use settings::TlsClient;
+pub use settings::{TlsSettings, TlsSetupError, TlsVersions, Trust};
+
+/// Room that an encrypted request may need beyond its length: a record's header and tag, for
+/// each 16 KiB begun.
+const OVERHEAD: usize = 64;
+/// Bytes in a TLS record at the most.
+const RECORD: usize = 16 * 1024;
+
+/// One connection's TLS.
+pub(crate) struct Tls {
+    connection: UnbufferedClientConnection,
+    /// Ciphertext of a record whose end has not come.
+    partial: Vec<u8>,
+    established: bool,
+}
+
+/// Why TLS failed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(crate) enum TlsFailure {
+    /// The peer sent an alert.
+    #[error("the server sent the alert {0}")]
+    Alert(String),
+    /// The peer broke the protocol, or its certificate was refused.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// What one call of [`Tls::handle`] came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// The handshake ended in this call.
+    pub(crate) established: bool,
+    /// The peer will send nothing more.
+    pub(crate) closed: bool,
+}
+
+/// What a handshake agreed on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    pub(crate) version: Option<String>,
+    pub(crate) cipher: Option<String>,
+    pub(crate) group: Option<String>,
+    pub(crate) alpn: Option<String>,
+}
+
+impl Tls {
+    /// Begins a handshake; what is to be sent for it is appended to `outgoing`.
+    pub(crate) fn begin(
+        config: &Arc<ClientConfig>,
+        name: &ServerName<'static>,
+        outgoing: &mut Vec<u8>,
+    ) -> Result<Self, TlsFailure> {
+        let connection =
+            UnbufferedClientConnection::new(config.clone(), name.clone()).map_err(failure)?;
+        let mut tls = Self {
+            connection,
+            partial: Vec::new(),
+            established: false,
+        };
+        tls.handle_all(&mut [], outgoing, &mut |_| {})?;
+        Ok(tls)
+    }
+
+    /// Whether requests can be sent.
+    #[cfg(test)]
+    pub(crate) fn is_established(&self) -> bool {
+        self.established
+    }
+
+    /// Bytes that the next call of [`handle`](Self::handle) wants before what is newly read.
+    pub(crate) fn partial(&self) -> &[u8] {
+        &self.partial
+    }
+
+    /// Takes ciphertext: what [`partial`](Self::partial) held and what was read after it.
+    /// Plaintext is handed to `plain` record by record; answers of the handshake are appended to
+    /// `outgoing`.
+    pub(crate) fn handle(
+        &mut self,
+        incoming: &mut [u8],
+        outgoing: &mut Vec<u8>,
+        plain: &mut impl FnMut(&[u8]),
+    ) -> Result<Progress, TlsFailure> {
+        let before = self.established;
+        let (used, closed) = self.handle_all(incoming, outgoing, plain)?;
+        let rest = &incoming[used..];
+        if rest.is_empty() {
+            self.partial = Vec::new();
+        } else {
+            self.partial.clear();
+            self.partial.extend_from_slice(rest);
+        }
+        Ok(Progress {
+            established: self.established && !before,
+            closed,
+        })
+    }
+
+    /// Encrypts `plaintext` and appends it to `outgoing`. Only once established.
+    pub(crate) fn encrypt(
+        &mut self,
+        plaintext: &[u8],
+        outgoing: &mut Vec<u8>,
+    ) -> Result<(), TlsFailure> {
+        let UnbufferedStatus { state, .. } = self.connection.process_tls_records(&mut []);
+        let ConnectionState::WriteTraffic(mut traffic) = state.map_err(failure)? else {
+            return Err(TlsFailure::Refused(
+                "the connection takes no data".to_owned(),
+            ));
+        };
+        let start = outgoing.len();
+        let room = plaintext.len() + OVERHEAD * (plaintext.len() / RECORD + 1);
+        outgoing.resize(start + room, 0);
+        let written = match traffic.encrypt(plaintext, &mut outgoing[start..]) {
+            Err(EncryptError::InsufficientSize(needed)) => {
+                outgoing.resize(start + needed.required_size, 0);
+                traffic.encrypt(plaintext, &mut outgoing[start..])
+            }
+            other => other,
+        };
+        match written {
+            Ok(written) => {
+                outgoing.truncate(start + written);
+                Ok(())
+            }
+            Err(error) => {
+                outgoing.truncate(start);
+                Err(TlsFailure::Refused(error.to_string()))
+            }
+        }
+    }
+
+    /// Whether the handshake resumed an earlier connection's session.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+
+    /// What the handshake agreed on.
+    pub(crate) fn agreed(&self) -> Agreed {
+        let version = self
+            .connection
+            .protocol_version()
+            .map(|version| match version {
+                ProtocolVersion::TLSv1_3 => "TLSv1.3".to_owned(),
+                ProtocolVersion::TLSv1_2 => "TLSv1.2".to_owned(),
+                other => format!("{other:?}"),
+            });
+        let cipher = self.connection.negotiated_cipher_suite();
+        let group = self.connection.negotiated_key_exchange_group();
+        let alpn = self.connection.alpn_protocol();
+        Agreed {
+            version,
+            cipher: cipher.map(|suite| format!("{:?}", suite.suite())),
+            group: group.map(|group| format!("{:?}", group.name())),
+            alpn: alpn.map(|name| String::from_utf8_lossy(name).into_owned()),
+        }
+    }
+
+    /// Works on everything in `incoming`; returns how much of it was used up and whether the
+    /// peer has closed.
+    fn handle_all(
+        &mut self,
+        incoming: &mut [u8],
+        outgoing: &mut Vec<u8>,
+        plain: &mut impl FnMut(&[u8]),
+    ) -> Result<(usize, bool), TlsFailure> {
+        let mut used = 0;
+        loop {
+            let UnbufferedStatus { mut discard, state } =
+                self.connection.process_tls_records(&mut incoming[used..]);
+            match state.map_err(failure)? {
+                ConnectionState::ReadTraffic(mut traffic) => {
+                    while let Some(record) = traffic.next_record() {
+                        let record = record.map_err(failure)?;
+                        discard += record.discard;
+                        plain(record.payload);
+                    }
+                }
+                ConnectionState::EncodeTlsData(mut data) => encode(&mut data, outgoing)?,
+                ConnectionState::TransmitTlsData(data) => data.done(),
+                ConnectionState::WriteTraffic(_) => {
+                    self.established = true;
+                    return Ok((used + discard, false));
+                }
+                ConnectionState::BlockedHandshake => return Ok((used + discard, false)),
+                ConnectionState::PeerClosed | ConnectionState::Closed => {
+                    return Ok((used + discard, true));
+                }
+                other => return Err(TlsFailure::Refused(format!("unexpected {other:?}"))),
+            }
+            used += discard;
+        }
+    }
+}
+
+fn encode<Data>(
+    data: &mut rustls::unbuffered::EncodeTlsData<'_, Data>,
+    outgoing: &mut Vec<u8>,
+) -> Result<(), TlsFailure> {
+    let start = outgoing.len();
+    loop {
+        match data.encode(&mut outgoing[start..]) {
+            Ok(written) => {
+                outgoing.truncate(start + written);
+                return Ok(());
+            }
+            Err(EncodeError::InsufficientSize(needed)) => {
+                outgoing.resize(start + needed.required_size, 0);
+            }
+            Err(error) => return Err(TlsFailure::Refused(error.to_string())),
+        }
+    }
+}
+
+fn failure(error: rustls::Error) -> TlsFailure {
+    match error {
+        rustls::Error::AlertReceived(alert) => TlsFailure::Alert(format!("{alert:?}")),
+        other => TlsFailure::Refused(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,376 @@
+//! What TLS is to offer and to verify, from names as people write them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ClientConfig, Resumption};
+use rustls::crypto::aws_lc_rs::{ALL_CIPHER_SUITES, ALL_KX_GROUPS, default_provider};
+use rustls::crypto::{CryptoProvider, SupportedKxGroup};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::version::{TLS12, TLS13};
+use rustls::{
+    DigitallySignedStruct, RootCertStore, SignatureScheme, SupportedCipherSuite,
+    SupportedProtocolVersion,
+};
+
+/// Groups offered unless others are asked for. Post-quantum ones are not among them: they cost
+/// the client a multiple, and few servers under test agree to them.
+const GROUPS: [&str; 3] = ["X25519", "secp256r1", "secp384r1"];
+
+/// What TLS is to offer and to verify.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsSettings {
+    /// Name asked for and verified; `None` takes the URL's host.
+    pub server_name: Option<String>,
+    /// What the server's certificate must lead to.
+    pub trust: Trust,
+    /// Versions offered.
+    pub versions: TlsVersions,
+    /// Cipher suites offered, such as `TLS13_AES_128_GCM_SHA256`; empty for all.
+    pub ciphers: Vec<String>,
+    /// Key exchange groups offered, such as `X25519`; empty for the usual three.
+    pub groups: Vec<String>,
+    /// Application protocols offered, in order.
+    pub alpn: Vec<String>,
+    /// Whether a new connection may resume an earlier one's session.
+    pub resumption: bool,
+    /// Certificate chain and key shown to the server, as PEM files.
+    pub client_certificate: Option<(PathBuf, PathBuf)>,
+}
+
+/// What a server's certificate must lead to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// An authority that this system trusts.
+    System,
+    /// An authority in this PEM file.
+    File(PathBuf),
+    /// Anything: neither chain nor name nor signature is verified.
+    Anything,
+}
+
+/// Versions of TLS offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsVersions {
+    /// 1.2 and 1.3.
+    Both,
+    /// 1.2 only.
+    Only12,
+    /// 1.3 only.
+    Only13,
+}
+
+/// Why TLS cannot be set up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TlsSetupError {
+    /// No cipher suite has this name.
+    #[error("there is no cipher suite {name}; known: {known}")]
+    Cipher {
+        /// As written.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// No group has this name.
+    #[error("there is no key exchange group {name}; known: {known}")]
+    Group {
+        /// As written.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// A PEM file cannot be used.
+    #[error("failed to read {what} from {}: {reason}", path.display())]
+    Pem {
+        /// Certificates or a key.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The system's trusted authorities cannot be read.
+    #[error("this system has no readable authorities ({0}); name a file with --cacert")]
+    NoRoots(String),
+    /// The server's name is neither a host name nor an address.
+    #[error("{0:?} is no server name for TLS")]
+    ServerName(String),
+    /// The choices do not fit together.
+    #[error("TLS cannot be set up: {0}")]
+    Contradiction(String),
+}
+
+/// Settings made ready: shared by all connections.
+#[derive(Debug, Clone)]
+pub(crate) struct TlsClient {
+    pub(crate) config: Arc<ClientConfig>,
+    pub(crate) name: ServerName<'static>,
+}
+
+impl Default for TlsSettings {
+    fn default() -> Self {
+        Self {
+            server_name: None,
+            trust: Trust::System,
+            versions: TlsVersions::Both,
+            ciphers: Vec::new(),
+            groups: Vec::new(),
+            alpn: vec!["http/1.1".to_owned()],
+            resumption: false,
+            client_certificate: None,
+        }
+    }
+}
+
+impl TlsSettings {
+    /// Makes the settings ready for connections to `host` (without a port).
+    pub(crate) fn ready(&self, host: &str) -> Result<TlsClient, TlsSetupError> {
+        let name = self.server_name.as_deref().unwrap_or(host);
+        let bare = name
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .to_owned();
+        let server_name =
+            ServerName::try_from(bare).map_err(|_| TlsSetupError::ServerName(name.to_owned()))?;
+        let provider = Arc::new(self.provider()?);
+        let versions: &[&SupportedProtocolVersion] = match self.versions {
+            TlsVersions::Both => &[&TLS13, &TLS12],
+            TlsVersions::Only12 => &[&TLS12],
+            TlsVersions::Only13 => &[&TLS13],
+        };
+        let contradiction = |error: rustls::Error| TlsSetupError::Contradiction(error.to_string());
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_protocol_versions(versions)
+            .map_err(contradiction)?;
+        let builder = match &self.trust {
+            Trust::Anything => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))),
+            Trust::File(path) => builder.with_root_certificates(roots_from(path)?),
+            Trust::System => builder.with_root_certificates(system_roots()?),
+        };
+        let mut config = match &self.client_certificate {
+            None => builder.with_no_client_auth(),
+            Some((chain, key)) => builder
+                .with_client_auth_cert(certificates(chain)?, private_key(key)?)
+                .map_err(contradiction)?,
+        };
+        config.alpn_protocols = self
+            .alpn
+            .iter()
+            .map(|name| name.clone().into_bytes())
+            .collect();
+        config.resumption = if self.resumption {
+            Resumption::in_memory_sessions(4096)
+        } else {
+            Resumption::disabled()
+        };
+        Ok(TlsClient {
+            config: Arc::new(config),
+            name: server_name,
+        })
+    }
+
+    fn provider(&self) -> Result<CryptoProvider, TlsSetupError> {
+        let mut provider = default_provider();
+        if !self.ciphers.is_empty() {
+            provider.cipher_suites = self
+                .ciphers
+                .iter()
+                .map(|name| cipher(name))
+                .collect::<Result<_, _>>()?;
+        }
+        let usual = GROUPS.map(str::to_owned);
+        let names = if self.groups.is_empty() {
+            &usual[..]
+        } else {
+            &self.groups
+        };
+        provider.kx_groups = names
+            .iter()
+            .map(|name| group(name))
+            .collect::<Result<_, _>>()?;
+        Ok(provider)
+    }
+}
+
+/// The suite called `name`, whatever its case and with or without `TLS_`.
+fn cipher(name: &str) -> Result<SupportedCipherSuite, TlsSetupError> {
+    let plain = |name: &str| {
+        name.to_ascii_uppercase()
+            .replace("TLS13_", "TLS_")
+            .replace('-', "_")
+    };
+    let named =
+        |suite: &&SupportedCipherSuite| plain(&format!("{:?}", suite.suite())) == plain(name);
+    ALL_CIPHER_SUITES
+        .iter()
+        .find(named)
+        .copied()
+        .ok_or_else(|| TlsSetupError::Cipher {
+            name: name.to_owned(),
+            known: joined(
+                ALL_CIPHER_SUITES
+                    .iter()
+                    .map(|suite| format!("{:?}", suite.suite())),
+            ),
+        })
+}
+
+fn group(name: &str) -> Result<&'static dyn SupportedKxGroup, TlsSetupError> {
+    let known = || {
+        ALL_KX_GROUPS
+            .iter()
+            .map(|group| (format!("{:?}", group.name()), *group))
+    };
+    let found = known().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found
+        .map(|(_, group)| group)
+        .ok_or_else(|| TlsSetupError::Group {
+            name: name.to_owned(),
+            known: joined(known().map(|(name, _)| name)),
+        })
+}
+
+fn joined(names: impl Iterator<Item = String>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn roots_from(path: &Path) -> Result<RootCertStore, TlsSetupError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        roots.add(certificate).map_err(|error| TlsSetupError::Pem {
+            what: "an authority",
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
+    }
+    Ok(roots)
+}
+
+fn system_roots() -> Result<RootCertStore, TlsSetupError> {
+    let loaded = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(loaded.certs);
+    if roots.is_empty() {
+        let reason = loaded
+            .errors
+            .first()
+            .map_or("none found".to_owned(), ToString::to_string);
+        return Err(TlsSetupError::NoRoots(reason));
+    }
+    Ok(roots)
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsSetupError> {
+    let failed = |reason: String| TlsSetupError::Pem {
+        what: "certificates",
+        path: path.to_owned(),
+        reason,
+    };
+    let read = CertificateDer::pem_file_iter(path).map_err(|error| failed(error.to_string()))?;
+    let chain: Vec<_> = read
+        .collect::<Result<_, _>>()
+        .map_err(|error| failed(error.to_string()))?;
+    if chain.is_empty() {
+        Err(failed("no certificate in it".to_owned()))
+    } else {
+        Ok(chain)
+    }
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsSetupError> {
+    PrivateKeyDer::from_pem_file(path).map_err(|error| TlsSetupError::Pem {
+        what: "a private key",
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+/// Accepts every certificate, and does not spend time on its signature: who is not known needs
+/// no proof of being it.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suites_and_groups_are_found_by_name() {
+        let settings = TlsSettings {
+            trust: Trust::Anything,
+            ciphers: vec!["tls_aes_128_gcm_sha256".to_owned()],
+            groups: vec!["x25519".to_owned()],
+            ..TlsSettings::default()
+        };
+        let ready = settings.ready("localhost").unwrap();
+        assert_eq!(ready.config.crypto_provider().cipher_suites.len(), 1);
+        assert_eq!(ready.config.crypto_provider().kx_groups.len(), 1);
+    }
+
+    #[test]
+    fn what_does_not_exist_is_named_with_what_does() {
+        let error = |settings: TlsSettings| settings.ready("localhost").unwrap_err().to_string();
+        let ciphers = vec!["RC4".to_owned()];
+        let text = error(TlsSettings {
+            ciphers,
+            trust: Trust::Anything,
+            ..TlsSettings::default()
+        });
+        assert!(
+            text.contains("RC4") && text.contains("TLS13_AES_128_GCM_SHA256"),
+            "{text}"
+        );
+        let groups = vec!["x448".to_owned()];
+        let text = error(TlsSettings {
+            groups,
+            trust: Trust::Anything,
+            ..TlsSettings::default()
+        });
+        assert!(text.contains("x448") && text.contains("X25519"), "{text}");
+        let trust = Trust::File("/nonexistent/ca.pem".into());
+        let text = error(TlsSettings {
+            trust,
+            ..TlsSettings::default()
+        });
+        assert!(text.contains("/nonexistent/ca.pem"), "{text}");
+    }
+}
