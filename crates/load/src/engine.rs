@@ -115,10 +115,14 @@ fn prepare<'a>(
     Ok(worker)
 }
 
-fn result(spec: &LoadSpec, counts: Counts, busy_share: Vec<f64>) -> LoadResult {
+fn result(spec: &LoadSpec, mut counts: Counts, busy_share: Vec<f64>) -> LoadResult {
     let mut latency = Histogram::new();
     for interval in &counts.intervals {
         latency.merge(&interval.latency);
+    }
+    let is_closed_loop = matches!(spec.load.model, LoadModel::Closed { .. });
+    if is_closed_loop {
+        counts.service = latency.clone();
     }
     let completed = counts.outcomes.completed();
     let requests = Requests {

@@ -46,6 +46,11 @@ pub(crate) struct Tally {
     part: Histogram,
     part_ok: u64,
     part_errors: u64,
+    /// Status of the last `ok` response and how often it came in a row: a map looked up for each
+    /// response would cost as much as its head.
+    usual_status: (u16, u64),
+    /// In a closed loop service time and latency are the same and are counted once.
+    is_open_loop: bool,
     in_flight: u64,
     closed_at: u64,
     cpu_at_start: CpuTime,
@@ -82,7 +87,7 @@ pub(crate) struct Counts {
 }
 
 impl Tally {
-    pub(crate) fn new(window: Window, exchanges: usize) -> Self {
+    pub(crate) fn new(window: Window, exchanges: usize, is_open_loop: bool) -> Self {
         let urls = if exchanges > 1 {
             vec![UrlResult::default(); exchanges]
         } else {
@@ -96,6 +101,8 @@ impl Tally {
             part: Histogram::new(),
             part_ok: 0,
             part_errors: 0,
+            usual_status: (0, 0),
+            is_open_loop,
             in_flight: 0,
             closed_at: window.end,
             cpu_at_start: CpuTime::default(),
@@ -129,13 +136,20 @@ impl Tally {
             return self.still_in_flight(times.intended);
         }
         self.counts.outcomes.add(Outcome::Ok);
-        *self.counts.status.entry(status).or_default() += 1;
+        if status == self.usual_status.0 {
+            self.usual_status.1 += 1;
+        } else {
+            self.count_usual_status();
+            self.usual_status = (status, 1);
+        }
         self.counts.bytes.body += body_bytes;
         self.part_ok += 1;
         self.part.record(times.done.saturating_sub(times.intended));
-        self.counts
-            .service
-            .record(times.done.saturating_sub(times.sent));
+        if self.is_open_loop {
+            self.counts
+                .service
+                .record(times.done.saturating_sub(times.sent));
+        }
         self.counts
             .first_byte
             .record(times.first_byte.saturating_sub(times.sent));
@@ -291,6 +305,13 @@ impl Tally {
         }
     }
 
+    fn count_usual_status(&mut self) {
+        let (status, times) = std::mem::take(&mut self.usual_status);
+        if times > 0 {
+            *self.counts.status.entry(status).or_default() += times;
+        }
+    }
+
     /// Throws away the warm-up's counts, except those of connections.
     fn open(&mut self) {
         let counts = std::mem::take(&mut self.counts);
@@ -299,6 +320,7 @@ impl Tally {
         self.counts.handshake = counts.handshake;
         self.counts.agreed = counts.agreed;
         self.counts.urls = vec![UrlResult::default(); counts.urls.len()];
+        self.usual_status = (0, 0);
         self.part.clear();
         self.part_ok = 0;
         self.part_errors = 0;
@@ -325,6 +347,7 @@ impl Tally {
         self.stage = Stage::Closed;
         self.closed_at = at;
         self.boundary = u64::MAX;
+        self.count_usual_status();
         self.counts.in_flight_at_end = self.in_flight;
         self.counts.measured_ns = at - self.window.start;
         self.counts.cpu = thread_cpu().since(self.cpu_at_start);
@@ -431,7 +454,7 @@ mod tests {
             end: 350 * MS,
             interval: 100 * MS,
         };
-        Tally::new(window, 1)
+        Tally::new(window, 1, true)
     }
 
     fn times(intended: u64, done: u64) -> Times {

@@ -97,6 +97,7 @@ impl<'a> Worker<'a> {
                 Pace::Open(OpenPace::new(Box::new(mine), deadline))
             }
         };
+        let is_open_loop = matches!(pace, Pace::Open(_));
         let clients = share.of(u64::from(spec.load.clients()));
         let window = Window {
             start: u64::MAX,
@@ -111,7 +112,7 @@ impl<'a> Worker<'a> {
             connections: (0..clients).map(|_| Connection::default()).collect(),
             pace,
             choice: Choice::new(&spec.exchanges, spec.seed, share.thread),
-            tally: Tally::new(window, spec.exchanges.len()),
+            tally: Tally::new(window, spec.exchanges.len(), is_open_loop),
             memo: HeadMemo::default(),
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             made: Vec::new(),
