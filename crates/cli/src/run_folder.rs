@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use bakeoff_stage::{Servers, Stage, StageOptions};
 
 /// Beginning of the folder's name; the number of the process follows.
 const PREFIX: &str = "bakeoff-run-";
@@ -29,6 +30,17 @@ impl RunFolder {
 
     pub(crate) fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// This program, and a stage in this folder whose keepers are it too.
+    pub(crate) fn stage(&self, servers: Servers) -> anyhow::Result<(PathBuf, Stage)> {
+        let bakeoff = std::env::current_exe().context("failed to find bakeoff's own program")?;
+        let stage = Stage::new(StageOptions {
+            run_folder: self.0.clone(),
+            keeper: vec![bakeoff.display().to_string(), "keeper".to_owned()],
+            servers,
+        })?;
+        Ok((bakeoff, stage))
     }
 }
 

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
 use bakeoff_conduct::start_for_debugging;
 use bakeoff_plan::nearest;
-use bakeoff_stage::{Stage, StageOptions};
 
 use crate::flags::DebugFlags;
 use crate::interrupt::Interrupt;
@@ -29,12 +27,7 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
 
     let interrupt = Interrupt::listen()?;
     let scratch = RunFolder::make()?;
-    let bakeoff = std::env::current_exe().context("failed to find bakeoff's own program")?;
-    let stage = Stage::new(StageOptions {
-        run_folder: scratch.path().to_owned(),
-        keeper: vec![bakeoff.display().to_string(), "keeper".to_owned()],
-        servers: library.servers(),
-    })?;
+    let (bakeoff, stage) = scratch.stage(library.servers())?;
     let logs = scratch.path().join("logs").join("debug");
     let mut up = start_for_debugging(&stage, &bakeoff, &logs, contender, workload)
         .map_err(super::stage_error)?;

@@ -7,7 +7,6 @@ use bakeoff_conduct::{CampaignEnd, Finding, Options, carry_out as conduct, prefl
 use bakeoff_plan::Plan;
 use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialEnd};
 use bakeoff_report::Report;
-use bakeoff_stage::{Stage, StageOptions};
 
 use super::{folder_error, report};
 use crate::display::Display;
@@ -34,12 +33,7 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
     };
     let interrupt = Interrupt::listen()?;
     let scratch = RunFolder::make()?;
-    let bakeoff = std::env::current_exe().context("failed to find bakeoff's own program")?;
-    let stage = Stage::new(StageOptions {
-        run_folder: scratch.path().to_owned(),
-        keeper: vec![bakeoff.display().to_string(), "keeper".to_owned()],
-        servers: library.servers(),
-    })?;
+    let (bakeoff, stage) = scratch.stage(library.servers())?;
     refuse_what_cannot_run(
         &plan,
         &preflight(&plan, &stage, &scratch.path().join("check")),
