@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bakeoff_origin::Counts;
 use bakeoff_plan::{Contender, ServerChoice, Workload};
-use bakeoff_record::{OriginCounts, Step};
+use bakeoff_record::Step;
 use bakeoff_stage::{Helper, Running, Stage, StageError, Surroundings};
 
 /// Time that a server has from its start to its first right answer.
@@ -88,15 +89,8 @@ impl Contestant {
 
     /// What the upstream has counted since its start; `None` where there is no upstream or it
     /// does not tell.
-    pub(crate) fn origin_counts(&self) -> Option<OriginCounts> {
-        let counts = bakeoff_origin::counts(self.control?).ok()?;
-        Some(OriginCounts {
-            requests: counts.requests,
-            connections: counts.connections,
-            http_1_0: counts.http_1_0,
-            bytes_read: counts.bytes_read,
-            bytes_written: counts.bytes_written,
-        })
+    pub(crate) fn origin_counts(&self) -> Option<Counts> {
+        bakeoff_origin::counts(self.control?).ok()
     }
 }
 

@@ -9,6 +9,7 @@ use bakeoff_load::{
     BodyCheck, Control, Exchange, ExpectedStatus, LoadError, LoadSpec, Opening, Request, Target,
     run,
 };
+use bakeoff_origin::Counts;
 use bakeoff_plan::{RateShape, Trial};
 use bakeoff_probe::{Probe, ProbeOptions, TreeSource};
 use bakeoff_record::{LoadResult, OriginCounts, Role, Step, TrialEnd, Usage, Warning};
@@ -111,8 +112,8 @@ struct Watch<'a> {
     step: Option<Step>,
     told: (u64, u64),
     told_at: Instant,
-    counts_at_start: Option<OriginCounts>,
-    counts_at_end: Option<OriginCounts>,
+    counts_at_start: Option<Counts>,
+    counts_at_end: Option<Counts>,
     /// How the server ended by itself, and its last words.
     died: Option<(Step, String, String)>,
 }
@@ -178,7 +179,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn counts(&self, contestant: &Contestant) -> Option<OriginCounts> {
+    fn counts(&self, contestant: &Contestant) -> Option<Counts> {
         if self.proxied {
             contestant.origin_counts()
         } else {
@@ -193,16 +194,8 @@ impl<'a> Watch<'a> {
         warnings: Vec<Warning>,
         stop: &AtomicBool,
     ) -> Measured {
-        let origin = self
-            .counts_at_start
-            .zip(self.counts_at_end)
-            .map(|(start, end)| OriginCounts {
-                requests: end.requests - start.requests,
-                connections: end.connections - start.connections,
-                http_1_0: end.http_1_0 - start.http_1_0,
-                bytes_read: end.bytes_read - start.bytes_read,
-                bytes_written: end.bytes_written - start.bytes_written,
-            });
+        let counts = self.counts_at_start.zip(self.counts_at_end);
+        let origin = counts.map(|(start, end)| recorded(&end.since(&start)));
         let (result, failure) = match result {
             Ok(result) => (Some(result), None),
             Err(error) => {
@@ -239,6 +232,17 @@ impl<'a> Watch<'a> {
             warnings,
             end: died.or(failure).or(stopped),
         }
+    }
+}
+
+/// What the record keeps of the upstream's counts.
+fn recorded(counts: &Counts) -> OriginCounts {
+    OriginCounts {
+        requests: counts.requests,
+        connections: counts.connections,
+        http_1_0: counts.http_1_0,
+        bytes_read: counts.bytes_read,
+        bytes_written: counts.bytes_written,
     }
 }
 

@@ -45,7 +45,6 @@ impl Control {
 pub struct Live {
     ok: AtomicU64,
     errors: AtomicU64,
-    connected: AtomicU64,
 }
 
 impl Live {
@@ -59,14 +58,8 @@ impl Live {
         self.errors.load(Ordering::Relaxed)
     }
 
-    /// Connections established since the start.
-    pub fn connected(&self) -> u64 {
-        self.connected.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn add(&self, ok: u64, errors: u64, connected: u64) {
+    pub(crate) fn add(&self, ok: u64, errors: u64) {
         self.ok.fetch_add(ok, Ordering::Relaxed);
         self.errors.fetch_add(errors, Ordering::Relaxed);
-        self.connected.fetch_add(connected, Ordering::Relaxed);
     }
 }

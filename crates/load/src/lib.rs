@@ -31,7 +31,7 @@ pub use bakeoff_wire::h1::{Request, RequestError};
 pub use bakeoff_wire::proxy_protocol::ProxyVersion;
 pub use control::{Control, Live};
 pub use engine::run;
-pub use limits::{Shortage, check_budget, check_clients};
+pub use limits::{Shortage, check_clients};
 pub use spec::{BodyCheck, Exchange, ExpectedStatus, LoadSpec, Opening};
 pub use target::{ConnectTo, Endpoint, Target, TargetError};
 pub use tls::{TlsSettings, TlsSetupError, TlsVersions, Trust};

@@ -41,7 +41,7 @@ pub enum Shortage {
 
 /// Whether this process can hold the connections of `spec`; raises its soft limit of open files
 /// as far as it may.
-pub fn check_budget(spec: &LoadSpec) -> Result<(), Shortage> {
+pub(crate) fn check_budget(spec: &LoadSpec) -> Result<(), Shortage> {
     let to_socket_files = spec.target.endpoints.iter().all(|endpoint| match endpoint {
         Endpoint::Tcp(_) => false,
         Endpoint::Unix(_) => true,

@@ -208,9 +208,7 @@ impl Tally {
     /// A request was due in the window and was not sent.
     pub(crate) fn never_sent(&mut self, intended: u64) {
         if intended >= self.window.start {
-            self.counts
-                .at_least
-                .record(self.closed_at.saturating_sub(intended));
+            self.still_in_flight(intended);
         }
     }
 

@@ -61,8 +61,8 @@ pub(crate) struct Worker<'a> {
     /// Requests until the next body is compared.
     until_check: u32,
     next_connection: usize,
-    /// Ended requests and connections already told to the display.
-    told: (u64, u64, u64),
+    /// Ended requests, `ok` and others, already told to the display.
+    told: (u64, u64),
     /// Whether requests may begin: from the start of the load to the end of the window.
     running: bool,
 }
@@ -124,7 +124,7 @@ impl<'a> Worker<'a> {
             quota: spec.count.map_or(u64::MAX, |count| share.of(count)),
             until_check: 0,
             next_connection: share.thread,
-            told: (0, 0, 0),
+            told: (0, 0),
             running: false,
         })
     }
@@ -360,16 +360,11 @@ impl<'a> Worker<'a> {
 
     fn tell_display(&mut self) {
         let outcomes = self.tally.outcomes();
-        let ok = outcomes.of(Outcome::Ok);
-        let now = (ok, outcomes.errors(), self.tally.counts.connections.opened);
+        let now = (outcomes.of(Outcome::Ok), outcomes.errors());
         // Counts start again when the window opens; what the display sums up does not.
         let since = |now: u64, told: u64| if now >= told { now - told } else { now };
         let live = self.control.live();
-        live.add(
-            since(now.0, self.told.0),
-            since(now.1, self.told.1),
-            since(now.2, self.told.2),
-        );
+        live.add(since(now.0, self.told.0), since(now.1, self.told.1));
         self.told = now;
     }
 }

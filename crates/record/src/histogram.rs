@@ -174,14 +174,6 @@ impl Histogram {
         }
     }
 
-    /// Durations at or below `value_ns`, counted by bucket middle.
-    pub fn count_at_or_below(&self, value_ns: u64) -> u64 {
-        self.buckets()
-            .take_while(|(middle, _)| *middle <= value_ns)
-            .map(|(_, n)| n)
-            .sum()
-    }
-
     /// Non-empty buckets as (middle in ns, count), ascending, without those over range.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counts
