@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use crate::support::files::{measured, plan, trials};
 use crate::support::scene::{Finished, Running, Scene};
 use crate::support::servers::{are_installed, script_server};
-use crate::support::{alone, in_ci};
+use crate::support::{RUN_OWN, alone, in_ci};
 
 /// Starts two rounds of one contender behind which the origin stands, and waits until the second
 /// has begun.
@@ -171,14 +171,7 @@ fn a_second_ctrl_c_ends_at_once() {
         "duration = \"60s\"",
     );
     scene.write("own.toml", &text);
-    let run = [
-        "run",
-        "./own.toml",
-        "--library",
-        "library",
-        "--out",
-        "record",
-    ];
+    let run = RUN_OWN;
     let mut running = scene.start(&run);
     running.wait_until("the server runs", |it| {
         let below = it.below();

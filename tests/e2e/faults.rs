@@ -5,10 +5,10 @@ use std::net::TcpListener;
 
 use serde_json::Value;
 
-use crate::support::alone;
 use crate::support::files::{measured, plan, trials};
 use crate::support::scene::Scene;
 use crate::support::servers::{are_installed, script_server};
+use crate::support::{RUN_OWN, alone};
 
 const SHORT: &str = "duration = \"200ms\"";
 
@@ -103,14 +103,7 @@ fn what_is_not_installed_is_skipped_and_the_rest_is_measured() {
     unheard_of(&scene);
     let contenders = [("x", "unheard-of", "default"), ("n", "nginx", "default")];
     scene.write("own.toml", &plan(&contenders, "synthetic", SHORT));
-    let run = [
-        "run",
-        "./own.toml",
-        "--library",
-        "library",
-        "--out",
-        "record",
-    ];
+    let run = RUN_OWN;
     let told = scene.run(&run).expect(0).says("Unheard Of");
     assert!(told.stdout.contains("skipped"), "{told:#?}");
     let record = scene.path("record");
@@ -197,14 +190,7 @@ fn beside_a_good_one(script: &str) -> Option<(Value, String)> {
     let contenders = [("bad", "script", "bad"), ("good", "script", "good")];
     let text = plan(&contenders, "synthetic", "duration = \"2s\"");
     scene.write("own.toml", &text);
-    let run = [
-        "run",
-        "./own.toml",
-        "--library",
-        "library",
-        "--out",
-        "record",
-    ];
+    let run = RUN_OWN;
     let told = scene
         .run(&run)
         .expect(0)

@@ -9,6 +9,16 @@ pub(crate) mod servers;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Runs the scene's own plan with the scene's own servers into its record folder.
+pub(crate) const RUN_OWN: [&str; 6] = [
+    "run",
+    "./own.toml",
+    "--library",
+    "library",
+    "--out",
+    "record",
+];
+
 /// Longer than any machine needs for a step; a test that waits this long has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
