@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_load::{
     BodyCheck, Control, Exchange, ExpectedStatus, LoadError, LoadSpec, Opening, Request, Target,
-    run,
+    Waiting, run,
 };
 use bakeoff_origin::Counts;
 use bakeoff_plan::{RateShape, Trial};
@@ -286,7 +286,7 @@ fn spec_of(
         sources: Vec::new(),
         proxy_protocol: None,
         deadline: None,
-        spin: false,
+        waiting: Waiting::Nap,
         opening: Opening::default(),
         interval: LoadSpec::interval_for(Duration::from_secs_f64(trial.load.duration_s)),
     })

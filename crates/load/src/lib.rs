@@ -17,6 +17,7 @@ mod connection;
 mod control;
 mod engine;
 mod limits;
+mod nap;
 mod pace;
 mod poll;
 mod socket;
@@ -32,7 +33,7 @@ pub use bakeoff_wire::proxy_protocol::ProxyVersion;
 pub use control::{Control, Live};
 pub use engine::run;
 pub use limits::{Shortage, check_clients};
-pub use spec::{BodyCheck, Exchange, ExpectedStatus, LoadSpec, Opening};
+pub use spec::{BodyCheck, Exchange, ExpectedStatus, LoadSpec, Opening, Waiting};
 pub use target::{ConnectTo, Endpoint, Target, TargetError};
 pub use tls::{TlsSettings, TlsSetupError, TlsVersions, Trust};
 

@@ -49,15 +49,23 @@ pub(crate) fn start_connect(endpoint: &Endpoint, source: Option<IpAddr>) -> Resu
 }
 
 fn bind_address_no_port(socket: &OwnedFd) -> Result<(), Errno> {
-    let on: libc::c_int = 1;
+    set_integer(socket, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
+}
+
+fn set_integer(
+    socket: &OwnedFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: libc::c_int,
+) -> Result<(), Errno> {
     let length = size_of::<libc::c_int>() as libc::socklen_t;
     // SAFETY: the pointer is to an integer that lives through the call, and the length is its.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
-            libc::IPPROTO_IP,
-            IP_BIND_ADDRESS_NO_PORT,
-            (&raw const on).cast(),
+            level,
+            option,
+            (&raw const value).cast(),
             length,
         )
     };
@@ -92,6 +100,50 @@ pub(crate) fn write(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
 #[inline]
 pub(crate) fn read(socket: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     recv(socket, buffer, RecvFlags::empty()).map(|(read, _)| read)
+}
+
+/// Lets the kernel stamp what arrives with the time, for [`read_stamped`].
+pub(crate) fn stamp_arrivals(socket: &OwnedFd) -> Result<(), Errno> {
+    set_integer(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
+}
+
+/// [`read`], and when the last of it arrived by the real-time clock, if the kernel stamped it.
+pub(crate) fn read_stamped(
+    socket: &OwnedFd,
+    buffer: &mut [u8],
+) -> Result<(usize, Option<u64>), Errno> {
+    /// Room for one stamp, aligned as the kernel's headers are.
+    #[repr(align(8))]
+    struct Control([u8; 64]);
+    let mut control = Control([0; 64]);
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    // SAFETY: `msghdr` is plain integers and pointers, for which zero is a value. The kernel
+    // writes at most `iov_len` bytes to the buffer and `msg_controllen` to `control`, both of
+    // which live through the call; the CMSG macros stay inside what it says it wrote, and the
+    // length of the one header looked at is that of the timespec read.
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = control.0.len() as _;
+        let read = libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0);
+        if read < 0 {
+            return Err(last_errno());
+        }
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        let stamped = !header.is_null()
+            && (*header).cmsg_level == libc::SOL_SOCKET
+            && (*header).cmsg_type == libc::SO_TIMESTAMPNS;
+        let stamp = stamped.then(|| {
+            let time: libc::timespec = std::ptr::read_unaligned(libc::CMSG_DATA(header).cast());
+            time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+        });
+        Ok((read as usize, stamp))
+    }
 }
 
 /// Drops up to `most` bytes in the kernel without copying them out (tcp(7), `MSG_TRUNC`).

@@ -41,12 +41,25 @@ pub struct LoadSpec {
     pub proxy_protocol: Option<ProxyVersion>,
     /// In an open loop: do not send a request any more that has waited so long.
     pub deadline: Option<Duration>,
-    /// Never sleep: the most exact schedule, for a whole processor for each thread.
-    pub spin: bool,
+    /// How a thread waits for the next request of an open loop to be due.
+    pub waiting: Waiting,
     /// How connections are opened.
     pub opening: Opening,
     /// Length of the parts that the window is cut into.
     pub interval: Duration,
+}
+
+/// How a thread waits for the next request of an open loop to be due.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Waiting {
+    /// Sleeps until shortly before it is due, and spins the rest.
+    #[default]
+    Nap,
+    /// Never sleeps: the most exact schedule, for a whole processor for each thread.
+    Spin,
+    /// Sleeps up to so long past it, and sends what is due by then at once: the cheapest. The
+    /// delay is part of the latency and of the send lag; service times are as exact as ever.
+    Slack(Duration),
 }
 
 /// How connections are opened.

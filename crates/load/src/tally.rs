@@ -256,6 +256,11 @@ impl Tally {
         &self.counts.outcomes
     }
 
+    /// Requests that have begun and not ended.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
     /// When the window's next boundary is.
     pub(crate) fn boundary(&self) -> u64 {
         self.boundary

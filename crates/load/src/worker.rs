@@ -12,12 +12,13 @@ use bakeoff_record::Outcome;
 use bakeoff_wire::h1::HeadMemo;
 
 use crate::choice::Choice;
-use crate::clock::{nanos, now};
+use crate::clock::{nanos, now, real_time_ahead};
 use crate::connection::{Connection, Phase};
 use crate::control::Control;
+use crate::nap::Nap;
 use crate::pace::{OpenPace, Pace};
 use crate::poll::Poll;
-use crate::spec::{BodyCheck, LoadSpec};
+use crate::spec::{BodyCheck, LoadSpec, Waiting};
 use crate::tally::{Counts, Tally, Window};
 use crate::tls::TlsClient;
 
@@ -48,6 +49,16 @@ pub(crate) struct Worker<'a> {
     buffer: Box<[u8]>,
     /// Bytes made for the connection that is worked on, until they are written.
     made: Vec<u8>,
+    nap: Nap,
+    /// How long past its due time a request may be sent.
+    slack_ns: u64,
+    /// Whether the last answer came whole in one read: then a nap delays no body.
+    answers_are_short: bool,
+    /// How far the kernel's stamps are ahead of this clock, nanoseconds; none are asked for in a
+    /// closed loop, whose next request begins when the answer was read.
+    stamps_ahead: Option<u64>,
+    /// Connections that are being opened.
+    opening: usize,
     /// When connections that rest, or have not started yet, go on.
     wakes: BinaryHeap<Reverse<(u64, u32)>>,
     /// No request can time out before this.
@@ -116,6 +127,14 @@ impl<'a> Worker<'a> {
             memo: HeadMemo::default(),
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             made: Vec::new(),
+            nap: Nap::default(),
+            slack_ns: match spec.waiting {
+                Waiting::Slack(slack) => nanos(slack),
+                Waiting::Nap | Waiting::Spin => 0,
+            },
+            answers_are_short: false,
+            stamps_ahead: is_open_loop.then(real_time_ahead),
+            opening: 0,
             wakes: BinaryHeap::new(),
             next_sweep: u64::MAX,
             next_tick: 0,
@@ -139,8 +158,7 @@ impl<'a> Worker<'a> {
         self.spread_wakes(start);
         let deadline = start + PREPARE_NS_MAX.min(self.timeout_ns);
         while now() < deadline && !self.control.is_stopping() {
-            let waits = self.connections.iter().any(|each| each.phase.waits());
-            if !waits && self.wakes.is_empty() {
+            if self.opening == 0 && self.wakes.is_empty() {
                 break;
             }
             self.turn(deadline)?;
@@ -202,7 +220,7 @@ impl<'a> Worker<'a> {
         self.running = false;
         self.wakes.clear();
         let deadline = now() + DRAIN_NS_MAX;
-        while self.connections.iter().any(|each| each.has_request) && now() < deadline {
+        while self.tally.in_flight() > 0 && now() < deadline {
             self.turn(deadline)?;
         }
         Ok(())
@@ -210,14 +228,13 @@ impl<'a> Worker<'a> {
 
     /// One turn of the loop: waits until something is ready or due, at most until `deadline`.
     fn turn(&mut self, deadline: u64) -> std::io::Result<()> {
-        let wake = if self.spec.spin {
-            0
-        } else {
-            self.next_wake(deadline)
-        };
         let before = self.turned;
-        let ready = self.poll.wait(wake.saturating_sub(before))?;
-        self.tally.waited(now().saturating_sub(before));
+        let ready = self.wait(deadline)?;
+        let woke = now();
+        self.tally.waited(woke.saturating_sub(before));
+        if let Some(ahead) = &mut self.stamps_ahead {
+            *ahead = real_time_ahead();
+        }
         for index in 0..ready {
             let event = self.poll.ready(index);
             self.handle_ready(event);
@@ -236,6 +253,35 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
+    /// Waits until a socket is ready or something is due; see [`Nap`] for the third way.
+    fn wait(&mut self, deadline: u64) -> std::io::Result<usize> {
+        if self.spec.waiting == Waiting::Spin {
+            return self.poll.wait(0);
+        }
+        let wake = self.next_wake(deadline);
+        let gap = wake.saturating_sub(self.turned);
+        if self.answers_are_short && self.is_next_send(wake) && self.nap.suits(gap) {
+            if self.slack_ns == 0 {
+                self.nap.until(wake);
+            } else {
+                Nap::past(wake);
+            }
+            return self.poll.wait(0);
+        }
+        self.poll.wait(gap)
+    }
+
+    /// Whether it is a request of the schedule that is due at `wake`.
+    fn is_next_send(&mut self, wake: u64) -> bool {
+        match &mut self.pace {
+            Pace::Open(pace) => {
+                let due = pace.next_due();
+                self.running && due.map(|due| due.saturating_add(self.slack_ns)) == Some(wake)
+            }
+            Pace::Closed => false,
+        }
+    }
+
     /// When the loop must look again, even if no socket is ready.
     fn next_wake(&mut self, deadline: u64) -> u64 {
         let mut wake = deadline.min(self.next_tick).min(self.next_sweep);
@@ -248,7 +294,7 @@ impl<'a> Worker<'a> {
             && pace.has_free()
             && let Some(due) = pace.next_due()
         {
-            wake = wake.min(due);
+            wake = wake.min(due.saturating_add(self.slack_ns));
         }
         wake
     }
@@ -322,7 +368,7 @@ impl<'a> Worker<'a> {
     }
 
     fn has_ended_all(&self) -> bool {
-        self.quota == 0 && !self.connections.iter().any(|each| each.has_request)
+        self.quota == 0 && self.tally.in_flight() == 0
     }
 
     /// Whether the next body is to be compared byte by byte.
@@ -352,6 +398,7 @@ impl<'a> Worker<'a> {
                 connection.phase = Phase::Spare;
                 connection.socket = None;
                 connection.tls = None;
+                self.opening = 0;
                 pace.remove_spare(slot as u32);
                 pace.put_spare(slot as u32);
             }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bakeoff_load::{BodyCheck, Control, Exchange, ExpectedStatus, LoadSpec, Opening, Target, run};
+use bakeoff_load::{
+    BodyCheck, Control, Exchange, ExpectedStatus, LoadSpec, Opening, Target, Waiting, run,
+};
 use bakeoff_plan::{Arrival, Load, LoadModel, RateShape};
 use bakeoff_record::{LoadResult, Outcome};
 
@@ -88,7 +90,7 @@ fn spec(address: SocketAddr) -> LoadSpec {
         sources: Vec::new(),
         proxy_protocol: None,
         deadline: None,
-        spin: false,
+        waiting: Waiting::Nap,
         opening: Opening {
             ramp_gap: Duration::from_micros(50),
             retry_pause: Duration::from_millis(1),

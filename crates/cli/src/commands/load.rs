@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use bakeoff_load::{
     BodyCheck, ConnectTo, Control, Exchange, ExpectedStatus, LoadError, LoadSpec, Opening,
-    ProxyVersion, Request, Target, TlsSettings, TlsVersions, Trust,
+    ProxyVersion, Request, Target, TlsSettings, TlsVersions, Trust, Waiting,
 };
 use bakeoff_plan::{Load, LoadModel, RateShape};
 use bakeoff_record::LoadResult;
@@ -104,9 +104,17 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
             ProxyVersionFlag::V2 => ProxyVersion::V2,
         }),
         deadline: flags.deadline,
-        spin: flags.spin,
+        waiting: match flags.slack {
+            _ if flags.spin => Waiting::Spin,
+            Some(slack) => Waiting::Slack(slack),
+            None => Waiting::Nap,
+        },
         opening: Opening {
-            ramp_gap: flags.ramp_gap.unwrap_or(usual.ramp_gap),
+            ramp_gap: flags
+                .connect_rate
+                .map(|rate| Duration::from_secs(1) / rate)
+                .or(flags.ramp_gap)
+                .unwrap_or(usual.ramp_gap),
             retry_pause: flags.retry_pause.unwrap_or(usual.retry_pause),
         },
         interval: LoadSpec::interval_for(duration),

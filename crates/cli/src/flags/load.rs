@@ -50,6 +50,10 @@ pub(crate) struct LoadFlags {
     /// Open loop: never sleep, for the most exact schedule; takes a whole processor a thread
     #[arg(long)]
     pub(crate) spin: bool,
+    /// Open loop: send up to so long late, what is due by then at once; the cheapest
+    #[arg(long, value_parser = duration, requires = "rate", conflicts_with = "spin",
+          value_name = "TIME")]
+    pub(crate) slack: Option<Duration>,
     /// Time under load before measuring
     #[arg(long, default_value = "0s", value_parser = duration, conflicts_with = "requests")]
     pub(crate) warmup: Duration,
@@ -101,6 +105,10 @@ pub(crate) struct LoadFlags {
     /// Gap between the starts of two connections [default: 50us]
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) ramp_gap: Option<Duration>,
+    /// Open so many connections a second at the start; the inverse of --ramp-gap
+    #[arg(long, value_name = "R", conflicts_with = "ramp_gap",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) connect_rate: Option<u32>,
     /// Rest of a client whose connection failed [default: 10ms]
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) retry_pause: Option<Duration>,

@@ -1,5 +1,7 @@
 //! A request and its response on one connection.
 
+use std::os::fd::OwnedFd;
+
 use bakeoff_record::Outcome;
 use bakeoff_wire::h1::{EarlyEnd, Response};
 use rustix::io::Errno;
@@ -14,6 +16,22 @@ use crate::tally::Times;
 
 /// Most bytes dropped by one call, so that a body of gigabytes lets the others have their turn.
 const DROP_BYTES_MAX: u64 = 8 << 20;
+
+/// When something was read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReadTime {
+    /// When it had arrived in the kernel, if it was stamped; else `now`.
+    pub(super) arrived: u64,
+    /// When it was read.
+    pub(super) now: u64,
+}
+
+impl ReadTime {
+    pub(super) fn now() -> Self {
+        let now = now();
+        Self { arrived: now, now }
+    }
+}
 
 /// What reading a socket came to.
 pub(super) enum Read {
@@ -133,18 +151,18 @@ impl Worker<'_> {
         } else if connection.written < request.len() {
             self.write_on(slot);
         }
-        let (read, now) = match self.connections[slot as usize].tls {
+        let (read, time) = match self.connections[slot as usize].tls {
             Some(_) => self.read_tls(slot, ended),
             None => self.read(slot, ended),
         };
         match read {
             Read::Drained => {}
-            Read::Whole { response, beyond } => self.complete(slot, response, beyond, ended, now),
+            Read::Whole { response, beyond } => self.complete(slot, response, beyond, ended, time),
             Read::Failed(outcome, words) => {
                 if !matches!(outcome, Outcome::Protocol | Outcome::Tls | Outcome::Local) {
                     self.tally.counts.connections.closed_by_server += 1;
                 }
-                self.fail(slot, outcome, now, || words);
+                self.fail(slot, outcome, time.now, || words);
             }
         }
     }
@@ -152,10 +170,10 @@ impl Worker<'_> {
     /// Reads until the response is whole or the socket is empty. Returns the time of the last
     /// read too.
     #[inline]
-    fn read(&mut self, slot: u32, ended: bool) -> (Read, u64) {
+    fn read(&mut self, slot: u32, ended: bool) -> (Read, ReadTime) {
         let connection = &mut self.connections[slot as usize];
         let Some(socket) = &connection.socket else {
-            return (Read::Drained, now());
+            return (Read::Drained, ReadTime::now());
         };
         let exchange = &self.spec.exchanges[connection.exchange as usize];
         let expected = exchange.body.as_deref().unwrap_or_default();
@@ -170,34 +188,33 @@ impl Worker<'_> {
                 let most = droppable.min(DROP_BYTES_MAX) as usize;
                 let dropped = socket::drop_unread(socket, most);
                 if dropped == Err(Errno::AGAIN) {
-                    return (Read::Drained, now());
+                    return (Read::Drained, ReadTime::now());
                 }
                 // The end or an error: the ordinary read below tells which.
                 if let Ok(dropped @ 1..) = dropped {
                     self.tally.read(dropped);
                     if let Some(response) = connection.reader.handle_dropped(dropped as u64) {
-                        return (whole(response), now());
+                        return (whole(response), ReadTime::now());
                     }
                     if dropped < most && !ended {
-                        return (Read::Drained, now());
+                        return (Read::Drained, ReadTime::now());
                     }
                     continue;
                 }
             }
-            let read = match socket::read(socket, &mut self.buffer) {
+            let (read, time) = match receive(socket, &mut self.buffer, self.stamps_ahead) {
                 Ok(read) => read,
-                Err(Errno::AGAIN) => return (Read::Drained, now()),
+                Err(Errno::AGAIN) => return (Read::Drained, ReadTime::now()),
                 Err(Errno::INTR) => continue,
-                Err(errno) => return (failed_read(errno), now()),
+                Err(errno) => return (failed_read(errno), ReadTime::now()),
             };
-            let now = now();
             if read == 0 {
                 let end = connection.reader.handle_end();
-                return (end.map_or_else(early_end, whole), now);
+                return (end.map_or_else(early_end, whole), time);
             }
             self.tally.read(read);
             if connection.first_byte == 0 {
-                connection.first_byte = now;
+                connection.first_byte = time.arrived;
             }
             let mut compare = |part: &[u8]| comparison.compare(expected, part);
             let bytes = &self.buffer[..read];
@@ -206,24 +223,32 @@ impl Worker<'_> {
                 .handle(bytes, &mut self.memo, &mut compare)
             {
                 Err(violation) => {
-                    return (Read::Failed(Outcome::Protocol, violation.to_string()), now);
+                    return (Read::Failed(Outcome::Protocol, violation.to_string()), time);
                 }
                 Ok(progress) => {
+                    self.answers_are_short = progress.response.is_some();
                     if let Some(response) = progress.response {
                         let beyond = progress.consumed < read;
-                        return (Read::Whole { response, beyond }, now);
+                        return (Read::Whole { response, beyond }, time);
                     }
                 }
             }
             if read < self.buffer.len() && !ended {
-                return (Read::Drained, now);
+                return (Read::Drained, time);
             }
         }
     }
 
     /// A whole response ended the request.
     #[inline]
-    fn complete(&mut self, slot: u32, response: Response, beyond: bool, ended: bool, now: u64) {
+    fn complete(
+        &mut self,
+        slot: u32,
+        response: Response,
+        beyond: bool,
+        ended: bool,
+        time: ReadTime,
+    ) {
         let connection = &mut self.connections[slot as usize];
         connection.has_request = false;
         let index = connection.exchange;
@@ -238,7 +263,7 @@ impl Worker<'_> {
                 intended: connection.intended,
                 sent: connection.sent,
                 first_byte: connection.first_byte,
-                done: now,
+                done: time.arrived.max(connection.sent),
             };
             self.tally
                 .end_ok(index, times, response.status, response.body_bytes);
@@ -248,9 +273,9 @@ impl Worker<'_> {
             let intended = connection.intended;
             let status = Some(response.status);
             self.tally
-                .end_error(index, outcome, intended, now, status, || words);
+                .end_error(index, outcome, intended, time.now, status, || words);
         }
-        self.after_response(slot, response.keep_alive && !beyond, ended, now);
+        self.after_response(slot, response.keep_alive && !beyond, ended, time.now);
     }
 
     /// Keeps or closes the connection, and begins what is next.
@@ -281,6 +306,25 @@ impl Worker<'_> {
             }
         }
     }
+}
+
+/// Reads what there is, and tells when it came. `stamps_ahead` is how far the kernel's stamps are
+/// ahead of the engine's clock, where they were asked for.
+#[inline]
+pub(super) fn receive(
+    socket: &OwnedFd,
+    buffer: &mut [u8],
+    stamps_ahead: Option<u64>,
+) -> Result<(usize, ReadTime), Errno> {
+    let Some(ahead) = stamps_ahead else {
+        return socket::read(socket, buffer).map(|read| (read, ReadTime::now()));
+    };
+    let (read, stamp) = socket::read_stamped(socket, buffer)?;
+    let mut time = ReadTime::now();
+    // A stamp after now is one of a clock that was set meanwhile.
+    let arrived = stamp.map(|stamp| stamp.wrapping_sub(ahead));
+    time.arrived = arrived.filter(|at| *at <= time.now).unwrap_or(time.now);
+    Ok((read, time))
 }
 
 /// What is wrong with a whole response that is not `ok`.

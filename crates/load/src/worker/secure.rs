@@ -9,16 +9,15 @@ use bakeoff_wire::h1::{Response, Violation};
 use rustix::io::Errno;
 
 use super::Worker;
-use super::exchange::{Read, early_end, failed_read, whole};
+use super::exchange::{Read, ReadTime, early_end, failed_read, receive, whole};
 use crate::clock::now;
 use crate::connection::Phase;
-use crate::socket;
 use crate::tls::{Progress, TlsFailure};
 
 /// What one read of ciphertext came to.
 enum Ciphertext {
     /// So many bytes are in the buffer, those that waited before included.
-    Some(usize),
+    Some(usize, ReadTime),
     /// Nothing for now.
     Drained,
     /// The stream has ended.
@@ -34,7 +33,7 @@ impl Worker<'_> {
         }
         loop {
             let bytes = match self.read_ciphertext(slot) {
-                Ciphertext::Some(bytes) => bytes,
+                Ciphertext::Some(bytes, _) => bytes,
                 Ciphertext::Drained => return,
                 Ciphertext::End => {
                     let words = || "the server closed the connection in the handshake".to_owned();
@@ -80,40 +79,40 @@ impl Worker<'_> {
     }
 
     /// Reads and decrypts until the response is whole or the socket is empty.
-    pub(super) fn read_tls(&mut self, slot: u32, ended: bool) -> (Read, u64) {
+    pub(super) fn read_tls(&mut self, slot: u32, ended: bool) -> (Read, ReadTime) {
         loop {
-            let bytes = match self.read_ciphertext(slot) {
-                Ciphertext::Some(bytes) => bytes,
-                Ciphertext::Drained => return (Read::Drained, now()),
-                Ciphertext::Failed(errno) => return (failed_read(errno), now()),
+            let (bytes, time) = match self.read_ciphertext(slot) {
+                Ciphertext::Some(bytes, time) => (bytes, time),
+                Ciphertext::Drained => return (Read::Drained, ReadTime::now()),
+                Ciphertext::Failed(errno) => return (failed_read(errno), ReadTime::now()),
                 Ciphertext::End => {
                     // Without close_notify the end could be anybody's: not the end of a body.
                     let end = self.connections[slot as usize].reader.handle_end();
                     let cut = bakeoff_wire::h1::EarlyEnd::InsideResponse;
-                    return (early_end(end.err().unwrap_or(cut)), now());
+                    return (early_end(end.err().unwrap_or(cut)), ReadTime::now());
                 }
             };
-            let now = now();
-            let (result, response, broken, beyond) = self.decrypt(slot, bytes, now);
+            let (result, response, broken, beyond) = self.decrypt(slot, bytes, time.arrived);
             if !self.made.is_empty() {
                 self.flush(slot);
             }
             if let Some(violation) = broken {
-                return (Read::Failed(Outcome::Protocol, violation.to_string()), now);
+                return (Read::Failed(Outcome::Protocol, violation.to_string()), time);
             }
+            self.answers_are_short = response.is_some();
             if let Some(response) = response {
-                return (Read::Whole { response, beyond }, now);
+                return (Read::Whole { response, beyond }, time);
             }
             match result {
-                Err(failure) => return (Read::Failed(Outcome::Tls, failure.to_string()), now),
+                Err(failure) => return (Read::Failed(Outcome::Tls, failure.to_string()), time),
                 Ok(Progress { closed: true, .. }) => {
                     let end = self.connections[slot as usize].reader.handle_end();
-                    return (end.map_or_else(early_end, whole), now);
+                    return (end.map_or_else(early_end, whole), time);
                 }
                 Ok(_) => {}
             }
             if bytes < self.buffer.len() && !ended {
-                return (Read::Drained, now);
+                return (Read::Drained, time);
             }
         }
     }
@@ -124,7 +123,7 @@ impl Worker<'_> {
         &mut self,
         slot: u32,
         bytes: usize,
-        now: u64,
+        arrived: u64,
     ) -> (
         Result<Progress, TlsFailure>,
         Option<Response>,
@@ -143,7 +142,7 @@ impl Worker<'_> {
                 return;
             }
             if *first_byte == 0 && !data.is_empty() {
-                *first_byte = now;
+                *first_byte = arrived;
             }
             let mut compare = |part: &[u8]| comparison.compare(expected, part);
             match reader.handle(data, memo, &mut compare) {
@@ -165,7 +164,7 @@ impl Worker<'_> {
     pub(super) fn handle_idle_tls(&mut self, slot: u32) {
         loop {
             let bytes = match self.read_ciphertext(slot) {
-                Ciphertext::Some(bytes) => bytes,
+                Ciphertext::Some(bytes, _) => bytes,
                 Ciphertext::Drained => return,
                 Ciphertext::End | Ciphertext::Failed(_) => return self.lose_idle(slot),
             };
@@ -207,11 +206,11 @@ impl Worker<'_> {
         }
         self.buffer[..waiting].copy_from_slice(tls.partial());
         loop {
-            return match socket::read(socket, &mut self.buffer[waiting..]) {
-                Ok(0) => Ciphertext::End,
-                Ok(read) => {
+            return match receive(socket, &mut self.buffer[waiting..], self.stamps_ahead) {
+                Ok((0, _)) => Ciphertext::End,
+                Ok((read, time)) => {
                     self.tally.read(read);
-                    Ciphertext::Some(waiting + read)
+                    Ciphertext::Some(waiting + read, time)
                 }
                 Err(Errno::AGAIN) => Ciphertext::Drained,
                 Err(Errno::INTR) => continue,

@@ -30,6 +30,7 @@ impl Worker<'_> {
         connection.phase = Phase::Connecting;
         connection.generation = connection.generation.wrapping_add(1);
         connection.carried = 0;
+        self.opening += 1;
         connection.reader.reset();
         self.next_sweep = self.next_sweep.min(now.saturating_add(self.timeout_ns));
         let token = u64::from(connection.generation) << 32 | u64::from(slot);
@@ -37,10 +38,19 @@ impl Worker<'_> {
             Ok(socket) => socket,
             Err(errno) => return self.fail_to_connect(slot, errno),
         };
-        match self.poll.add(&socket, token) {
+        let stamped = match self.stamps_ahead {
+            Some(_) => socket::stamp_arrivals(&socket),
+            None => Ok(()),
+        };
+        match stamped
+            .map_err(Into::into)
+            .and_then(|()| self.poll.add(&socket, token))
+        {
             Ok(()) => self.connections[slot as usize].socket = Some(socket),
             Err(error) => {
-                self.fail(slot, Outcome::Local, now, || format!("epoll: {error}"));
+                self.fail(slot, Outcome::Local, now, || {
+                    format!("set up a socket: {error}")
+                });
             }
         }
     }
@@ -102,6 +112,7 @@ impl Worker<'_> {
     /// A connection can carry requests from now on.
     pub(super) fn make_ready(&mut self, slot: u32, now: u64) {
         let connection = &mut self.connections[slot as usize];
+        self.opening -= 1;
         if connection.has_request {
             return self.send(slot, now);
         }
@@ -219,6 +230,7 @@ impl Worker<'_> {
         let connection = &mut self.connections[slot as usize];
         if matches!(connection.phase, Phase::Connecting | Phase::Handshaking) {
             self.tally.counts.connections.failed += 1;
+            self.opening -= 1;
         }
         if connection.has_request {
             connection.has_request = false;
