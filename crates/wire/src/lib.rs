@@ -4,4 +4,5 @@
 //! and the buffers, so loss, delay and fragmentation are ordinary unit tests here.
 
 pub mod h1;
+pub mod h2;
 pub mod proxy_protocol;

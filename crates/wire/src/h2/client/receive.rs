@@ -1,0 +1,420 @@
+//! What each of a server's frames does.
+
+use super::input::{Block, Data, Reading, Results};
+use super::{Client, limit};
+use crate::h2::frame::{self, FrameHeader, flag, kind};
+use crate::h2::response::Meaning;
+use crate::h2::stream::{self, Expected};
+use crate::h2::violation::ErrorCode;
+use crate::h2::{Event, Violation, window};
+
+/// Longest header block that is read, bytes.
+const MAX_BLOCK_BYTES: usize = 64 * 1024;
+/// Most frames of one header block.
+const MAX_BLOCK_FRAMES: u8 = 64;
+impl Client {
+    /// Does what a whole frame asks for.
+    #[inline]
+    pub(super) fn handle_frame(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        results: &mut Results<'_>,
+    ) -> Result<(), Violation> {
+        let stream = header.stream;
+        match header.kind {
+            kind::HEADERS => self.handle_headers(header, payload, results),
+            kind::CONTINUATION => self.handle_continuation(header, payload, results),
+            kind::RST_STREAM => {
+                self.handle_reset(stream, ErrorCode(frame::number(payload, 0)), results);
+                Ok(())
+            }
+            kind::SETTINGS if header.has(flag::ACK) => {
+                let awaited = std::mem::replace(&mut self.awaits_ack, false);
+                awaited.then_some(()).ok_or(Violation::SettingsAck)
+            }
+            kind::SETTINGS => self.handle_settings(payload, results),
+            kind::PING => {
+                if !header.has(flag::ACK) {
+                    frame::write(kind::PING, flag::ACK, 0, payload, results.out);
+                }
+                Ok(())
+            }
+            kind::GOAWAY => self.handle_goaway(payload, results),
+            kind::WINDOW_UPDATE => {
+                let increment = frame::number(payload, 0) & window::MAX_BYTES;
+                self.handle_window_update(stream, increment, results)
+            }
+            // PRIORITY: a client orders nothing.
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins a DATA frame: all of its payload counts against both windows, padding too.
+    #[inline]
+    pub(super) fn begin_data(
+        &mut self,
+        header: FrameHeader,
+        results: &mut Results<'_>,
+    ) -> Result<Data, Violation> {
+        self.receive.take(header.length)?;
+        let mut slot = stream::NONE;
+        if let Some(at) = self.streams.find(header.stream) {
+            let found = self.streams.slot(at);
+            found.receive.take(header.length)?;
+            if found.expected == Expected::NoHead {
+                let end_stream = header.has(flag::END_STREAM);
+                self.fail(at, Violation::NoHead, end_stream, results);
+            } else {
+                slot = at;
+            }
+        } else {
+            self.check_closed(header.stream)?;
+        }
+        let padding_next = header.has(flag::PADDED);
+        if padding_next && header.length == 0 {
+            return Err(Violation::Padding);
+        }
+        Ok(Data {
+            stream: header.stream,
+            slot,
+            end_stream: header.has(flag::END_STREAM),
+            padding_next,
+            padding: 0,
+            left: header.length,
+        })
+    }
+
+    /// Reads on in a DATA frame; says whether it ended in these bytes.
+    #[inline]
+    pub(super) fn handle_data(
+        &mut self,
+        mut data: Data,
+        bytes: &[u8],
+        at: &mut usize,
+        results: &mut Results<'_>,
+    ) -> Result<bool, Violation> {
+        if data.padding_next
+            && let Some(&padding) = bytes.get(*at)
+        {
+            *at += 1;
+            data.left -= 1;
+            data.padding_next = false;
+            data.padding = padding;
+            if u32::from(padding) > data.left {
+                return Err(Violation::Padding);
+            }
+        }
+        let length = data.left.saturating_sub(u32::from(data.padding));
+        let take = length.min((bytes.len() - *at) as u32);
+        if take > 0 {
+            self.handle_body(data, *at as u32, take, results);
+            *at += take as usize;
+            data.left -= take;
+        }
+        if take == length {
+            let padding = data.left.min((bytes.len() - *at) as u32);
+            *at += padding as usize;
+            data.left -= padding;
+        }
+        if data.left > 0 || data.padding_next {
+            self.input.reading = Reading::Data(data);
+            return Ok(false);
+        }
+        self.input.reading = Reading::Header;
+        self.end_data(data, results);
+        Ok(true)
+    }
+
+    /// Counts a part of a body.
+    #[inline]
+    fn handle_body(&mut self, data: Data, start: u32, length: u32, results: &mut Results<'_>) {
+        let Some(at) = self.slot_of(data) else {
+            return;
+        };
+        let slot = self.streams.slot(at);
+        if slot.expected == Expected::NoBody {
+            self.fail(at, Violation::UnexpectedBody, data.end_stream, results);
+            return;
+        }
+        slot.body_bytes += u64::from(length);
+        let token = slot.token;
+        results.events.push(Event::Data {
+            token,
+            start,
+            length,
+        });
+    }
+
+    /// Ends a DATA frame: enlarges the windows that are half used, ends the stream if it says so.
+    #[inline]
+    fn end_data(&mut self, data: Data, results: &mut Results<'_>) {
+        if let Some(increment) = self.receive.refill(self.config.connection_window) {
+            frame::write_window_update(0, increment, results.out);
+        }
+        match self.slot_of(data) {
+            Some(at) if data.end_stream => self.finish(at, false, results),
+            Some(at) => {
+                let refilled = self
+                    .streams
+                    .slot(at)
+                    .receive
+                    .refill(self.config.stream_window);
+                if let Some(increment) = refilled {
+                    frame::write_window_update(data.stream, increment, results.out);
+                }
+            }
+            None if data.end_stream => self.streams.forget_cancelled(data.stream),
+            None => {}
+        }
+    }
+
+    /// The slot of a DATA frame's stream, unless that has ended meanwhile.
+    #[inline]
+    fn slot_of(&mut self, data: Data) -> Option<u16> {
+        let lives = data.slot != stream::NONE && self.streams.slot(data.slot).id == data.stream;
+        lives.then_some(data.slot)
+    }
+
+    #[inline]
+    fn handle_headers(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        results: &mut Results<'_>,
+    ) -> Result<(), Violation> {
+        let part = frame::unpadded(header, payload).ok_or(Violation::Padding)?;
+        if part.len() > MAX_BLOCK_BYTES {
+            return Err(Violation::HeaderBlockTooLong);
+        }
+        let end_stream = header.has(flag::END_STREAM);
+        if header.has(flag::END_HEADERS) {
+            return self.handle_block(header.stream, end_stream, part, results);
+        }
+        self.input.block = Some(Block {
+            stream: header.stream,
+            end_stream,
+            frames: 1,
+            bytes: part.to_vec(),
+        });
+        Ok(())
+    }
+
+    fn handle_continuation(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        results: &mut Results<'_>,
+    ) -> Result<(), Violation> {
+        let Some(mut block) = self.input.block.take() else {
+            return Err(Violation::Continuation);
+        };
+        block.frames += 1;
+        if block.bytes.len() + payload.len() > MAX_BLOCK_BYTES || block.frames > MAX_BLOCK_FRAMES {
+            return Err(Violation::HeaderBlockTooLong);
+        }
+        block.bytes.extend_from_slice(payload);
+        if header.has(flag::END_HEADERS) {
+            return self.handle_block(block.stream, block.end_stream, &block.bytes, results);
+        }
+        self.input.block = Some(block);
+        Ok(())
+    }
+
+    /// Reads a whole header block, also of a stream that has ended: it may change the table.
+    #[inline]
+    fn handle_block(
+        &mut self,
+        id: u32,
+        end_stream: bool,
+        block: &[u8],
+        results: &mut Results<'_>,
+    ) -> Result<(), Violation> {
+        let meaning = self.meanings.read(block)?;
+        self.header_bytes.wire += block.len() as u64;
+        self.header_bytes.text += u64::from(meaning.text_bytes);
+        let Some(at) = self.streams.find(id) else {
+            self.check_closed(id)?;
+            if end_stream {
+                self.streams.forget_cancelled(id);
+            }
+            return Ok(());
+        };
+        let broken = meaning.violation.map_or(Ok(()), Err);
+        match broken.and_then(|()| self.take_head(at, meaning, end_stream, results)) {
+            Ok(true) => self.finish(at, meaning.status == 0, results),
+            Ok(false) => {}
+            Err(violation) => self.fail(at, violation, end_stream, results),
+        }
+        Ok(())
+    }
+
+    /// Takes a head, interim or final, or trailers; says whether the response is whole.
+    #[inline]
+    fn take_head(
+        &mut self,
+        at: u16,
+        meaning: Meaning,
+        end_stream: bool,
+        results: &mut Results<'_>,
+    ) -> Result<bool, Violation> {
+        let slot = self.streams.slot(at);
+        let (token, status) = (slot.token, meaning.status);
+        if slot.expected != Expected::NoHead {
+            return match (status, end_stream) {
+                (0, true) => Ok(true),
+                (0, false) => Err(Violation::Trailers),
+                _ => Err(Violation::PseudoHeader),
+            };
+        }
+        match status {
+            0 => return Err(Violation::Status),
+            101 => return Err(Violation::Interim),
+            100..200 if end_stream => return Err(Violation::Interim),
+            100..200 => {
+                results.events.push(Event::Informational { token, status });
+                return Ok(false);
+            }
+            _ => {}
+        }
+        slot.expected = match meaning.content_length {
+            _ if matches!(status, 204 | 304) => Expected::NoBody,
+            _ if self.requests.is_to_head(slot.request) => Expected::NoBody,
+            Some(length) => {
+                slot.content_length = length;
+                Expected::Length
+            }
+            None => Expected::AnyBody,
+        };
+        results.events.push(Event::Head { token, status });
+        Ok(end_stream)
+    }
+
+    /// Ends a stream whose response is whole.
+    #[inline]
+    fn finish(&mut self, at: u16, had_trailers: bool, results: &mut Results<'_>) {
+        let slot = *self.streams.slot(at);
+        if !slot.is_sent {
+            // The answer came before the request's end: the rest of it is not wanted.
+            frame::write_reset(slot.id, ErrorCode::NO_ERROR, results.out);
+        }
+        self.release(at);
+        let (token, body_bytes) = (slot.token, slot.body_bytes);
+        let is_cut = slot.expected == Expected::Length && body_bytes != slot.content_length;
+        results.events.push(if is_cut {
+            let violation = Violation::ContentLength;
+            Event::Malformed { token, violation }
+        } else {
+            Event::End {
+                token,
+                had_trailers,
+                body_bytes,
+            }
+        });
+    }
+
+    /// Ends a stream whose response broke a rule (RFC 9113, 5.4.2).
+    #[cold]
+    fn fail(&mut self, at: u16, violation: Violation, end_stream: bool, results: &mut Results<'_>) {
+        let slot = *self.streams.slot(at);
+        frame::write_reset(slot.id, violation.code(), results.out);
+        if !end_stream {
+            self.streams.remember_cancelled(slot.id);
+        }
+        self.release(at);
+        let token = slot.token;
+        results.events.push(Event::Malformed { token, violation });
+    }
+
+    /// Whether DATA or HEADERS may come for a stream that has ended: it was cancelled, or the
+    /// server said that it does not process it.
+    fn check_closed(&self, id: u32) -> Result<(), Violation> {
+        let refused = self.last_taken.is_some_and(|last| id > last);
+        if refused || self.streams.may_linger(id) {
+            return Ok(());
+        }
+        Err(Violation::ClosedStream)
+    }
+
+    fn handle_reset(&mut self, id: u32, code: ErrorCode, results: &mut Results<'_>) {
+        let Some(at) = self.streams.find(id) else {
+            return self.streams.forget_cancelled(id);
+        };
+        let token = self.streams.slot(at).token;
+        self.release(at);
+        results.events.push(if code == ErrorCode::REFUSED_STREAM {
+            Event::Refused { token }
+        } else {
+            Event::Reset { token, code }
+        });
+    }
+
+    fn handle_settings(
+        &mut self,
+        payload: &[u8],
+        results: &mut Results<'_>,
+    ) -> Result<(), Violation> {
+        let before = self.peer.initial_window_size;
+        if !self.has_peer_settings {
+            self.has_peer_settings = true;
+            self.peer.max_concurrent_streams = None;
+        }
+        self.peer.update(payload)?;
+        let change = i64::from(self.peer.initial_window_size) - i64::from(before);
+        if change != 0 {
+            for slot in self.streams.all_mut() {
+                slot.send.change(change)?;
+            }
+        }
+        self.encoder.allow(self.peer.header_table_size);
+        if self.last_taken.is_none() {
+            self.limit = limit(&self.config, &self.peer);
+        }
+        frame::write(kind::SETTINGS, flag::ACK, 0, &[], results.out);
+        results.events.push(Event::SettingsChanged);
+        self.send(results.out);
+        Ok(())
+    }
+
+    fn handle_goaway(
+        &mut self,
+        payload: &[u8],
+        results: &mut Results<'_>,
+    ) -> Result<(), Violation> {
+        let last = frame::number(payload, 0) & frame::STREAM_MAX;
+        let code = ErrorCode(frame::number(payload, 4));
+        if self.last_taken.is_some_and(|before| last > before) {
+            return Err(Violation::GoAwayRaised);
+        }
+        self.last_taken = Some(last);
+        self.limit = 0;
+        results.events.push(Event::GoAway { last, code });
+        for at in 0..self.streams.slots() as u16 {
+            let slot = self.streams.slot(at);
+            if slot.id > last {
+                let token = slot.token;
+                self.release(at);
+                results.events.push(Event::Refused { token });
+            }
+        }
+        Ok(())
+    }
+
+    fn handle_window_update(
+        &mut self,
+        id: u32,
+        increment: u32,
+        results: &mut Results<'_>,
+    ) -> Result<(), Violation> {
+        if increment == 0 {
+            return Err(Violation::WindowIncrement);
+        }
+        if id == 0 {
+            self.send.change(i64::from(increment))?;
+        } else if let Some(at) = self.streams.find(id) {
+            self.streams.slot(at).send.change(i64::from(increment))?;
+        }
+        self.send(results.out);
+        Ok(())
+    }
+}

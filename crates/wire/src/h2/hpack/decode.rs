@@ -1,0 +1,205 @@
+//! Reads header blocks (RFC 7541, 3 and 6).
+
+use super::table::Table;
+use super::{DEFAULT_TABLE_BYTES, ENTRY_OVERHEAD_BYTES, HpackError};
+use super::{huffman, integer, static_table};
+
+/// Longest header list that is read: names, values and 32 bytes a field.
+pub const MAX_LIST_BYTES: u32 = 64 * 1024;
+/// Most scratch memory that is kept from one block to the next, bytes.
+const SCRATCH_KEPT_BYTES: usize = 1024;
+
+/// Reads the header blocks of one connection, in their order.
+#[derive(Debug)]
+pub struct Decoder {
+    table: Table,
+    /// Most that the encoder may choose for the table's size, bytes.
+    size_allowed: u32,
+    /// Whether the encoder has yet to choose a size that is allowed.
+    must_shrink: bool,
+    /// Huffman-coded strings, decoded, and names out of the table.
+    scratch: Vec<u8>,
+}
+
+/// Where a string is.
+#[derive(Clone, Copy)]
+enum Text {
+    Fixed(&'static [u8]),
+    Block { start: usize, end: usize },
+    Scratch { start: usize, end: usize },
+}
+
+impl Text {
+    fn of<'a>(self, block: &'a [u8], scratch: &'a [u8]) -> &'a [u8] {
+        let part = match self {
+            Self::Fixed(text) => Some(text),
+            Self::Block { start, end } => block.get(start..end),
+            Self::Scratch { start, end } => scratch.get(start..end),
+        };
+        part.unwrap_or_default()
+    }
+}
+
+impl Decoder {
+    /// A decoder whose table may grow to `size_allowed` bytes, as this side's settings say.
+    pub fn new(size_allowed: u32) -> Self {
+        Self {
+            table: Table::new(),
+            size_allowed,
+            must_shrink: size_allowed < DEFAULT_TABLE_BYTES,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// A number that is the same before and after a block only if the table is: then the same
+    /// bytes will mean the same again.
+    #[inline]
+    pub fn version(&self) -> u32 {
+        self.table.version()
+    }
+
+    /// Sets what the table may grow to; the encoder must shrink a larger one in its next block.
+    pub fn allow(&mut self, size_allowed: u32) {
+        self.size_allowed = size_allowed;
+        self.must_shrink |= size_allowed < self.table.size_max();
+    }
+
+    /// Reads a whole block and hands each field's name and value to `field`.
+    ///
+    /// After an error the table is no longer what the encoder takes it for.
+    pub fn decode(
+        &mut self,
+        block: &[u8],
+        mut field: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), HpackError> {
+        let mut at = self.resize(block)?;
+        let mut list_bytes = 0_u32;
+        while let Some(&first) = block.get(at) {
+            at += 1;
+            self.scratch.clear();
+            let (name, value) = match first {
+                0x80.. => {
+                    let index = integer::read(first, 7, block, &mut at)?;
+                    self.indexed(index, |name, value| {
+                        grow(&mut list_bytes, name, value)?;
+                        field(name, value);
+                        Ok(())
+                    })?;
+                    continue;
+                }
+                0x40.. => self.literal(first, 6, block, &mut at)?,
+                0x20.. => return Err(HpackError::BadTableSize),
+                _ => self.literal(first, 4, block, &mut at)?,
+            };
+            let name = name.of(block, &self.scratch);
+            let value = value.of(block, &self.scratch);
+            grow(&mut list_bytes, name, value)?;
+            field(name, value);
+            if first >= 0x40 {
+                self.table.insert(name, value);
+            }
+        }
+        if self.scratch.capacity() > SCRATCH_KEPT_BYTES {
+            self.scratch = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Reads the changes of the table's size at the front of a block; returns where it goes on.
+    fn resize(&mut self, block: &[u8]) -> Result<usize, HpackError> {
+        let mut at = 0;
+        while let Some(&first @ 0x20..=0x3f) = block.get(at) {
+            at += 1;
+            let size = integer::read(first, 5, block, &mut at)?;
+            if size > self.size_allowed {
+                return Err(HpackError::BadTableSize);
+            }
+            self.table.resize(size);
+            self.must_shrink = false;
+        }
+        if self.must_shrink {
+            return Err(HpackError::NotShrunk);
+        }
+        Ok(at)
+    }
+
+    /// Looks an index up in both tables.
+    fn indexed<T>(
+        &self,
+        index: u32,
+        found: impl FnOnce(&[u8], &[u8]) -> Result<T, HpackError>,
+    ) -> Result<T, HpackError> {
+        let entry = match index.checked_sub(static_table::LEN + 1) {
+            Some(age) => self.table.entry(age),
+            None => static_table::entry(index),
+        };
+        let (name, value) = entry.ok_or(HpackError::BadIndex)?;
+        found(name, value)
+    }
+
+    /// Reads a literal field, whose first byte has a prefix of `bits` with the name's index.
+    fn literal(
+        &mut self,
+        first: u8,
+        bits: u32,
+        block: &[u8],
+        at: &mut usize,
+    ) -> Result<(Text, Text), HpackError> {
+        let index = integer::read(first, bits, block, at)?;
+        let name = if index == 0 {
+            self.string(block, at)?
+        } else if index <= static_table::LEN {
+            Text::Fixed(static_table::entry(index).map_or(&[], |(name, _)| name))
+        } else {
+            // The entry may be evicted by the insertion of this very field.
+            let mut scratch = std::mem::take(&mut self.scratch);
+            let end = self.indexed(index, |name, _| {
+                scratch.extend_from_slice(name);
+                Ok(name.len())
+            });
+            self.scratch = scratch;
+            Text::Scratch {
+                start: 0,
+                end: end?,
+            }
+        };
+        let value = self.string(block, at)?;
+        Ok((name, value))
+    }
+
+    /// Reads a string (RFC 7541, 5.2).
+    fn string(&mut self, block: &[u8], at: &mut usize) -> Result<Text, HpackError> {
+        let first = *block.get(*at).ok_or(HpackError::Truncated)?;
+        *at += 1;
+        let length = integer::read(first, 7, block, at)? as usize;
+        let start = *at;
+        let end = start.saturating_add(length);
+        let bytes = block.get(start..end).ok_or(HpackError::Truncated)?;
+        *at = end;
+        if first & 0x80 == 0 {
+            return Ok(Text::Block { start, end });
+        }
+        let start = self.scratch.len();
+        huffman::decode(bytes, &mut self.scratch)?;
+        let end = self.scratch.len();
+        Ok(Text::Scratch { start, end })
+    }
+
+    /// Size of the table, bytes.
+    #[cfg(test)]
+    pub(super) fn table_bytes(&self) -> u32 {
+        self.table.size()
+    }
+}
+
+/// Adds a field to the length of the list, unless it becomes too long.
+fn grow(list_bytes: &mut u32, name: &[u8], value: &[u8]) -> Result<(), HpackError> {
+    let bytes = u32::try_from(name.len() + value.len()).unwrap_or(u32::MAX);
+    *list_bytes = list_bytes
+        .saturating_add(bytes)
+        .saturating_add(ENTRY_OVERHEAD_BYTES);
+    if *list_bytes > MAX_LIST_BYTES {
+        return Err(HpackError::ListTooLong);
+    }
+    Ok(())
+}

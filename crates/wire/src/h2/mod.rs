@@ -1,0 +1,34 @@
+//! HTTP/2 as a client meets it (RFC 9113).
+//!
+//! ```text
+//! Request ──► Requests: header lists made ready, once per load
+//! Client::open ──► HEADERS, a copy of the last one where nothing changed, and DATA
+//! bytes ──► Client::handle ──► events, and what the connection answers by itself
+//!             ├─ frame.rs: headers of frames    ├─ stream.rs: the streams in flight
+//!             ├─ hpack: header blocks           └─ window.rs: flow control
+//!             └─ response.rs: what a block means, or the memo of the blocks seen last
+//! ```
+//!
+//! Answered by itself: SETTINGS, PING, windows, streams that broke a rule. Left to the caller:
+//! sockets, time-outs, and what an outcome is. It accepts no push, sends no priorities, and does
+//! not retry.
+
+mod client;
+mod event;
+mod frame;
+pub mod hpack;
+mod request;
+mod response;
+mod settings;
+mod stream;
+mod violation;
+mod window;
+
+pub use client::{Blocked, Client, HeaderBytes};
+pub use event::Event;
+pub use request::{Request, RequestError, Requests};
+pub use settings::{Config, PeerSettings};
+pub use violation::{ErrorCode, Violation};
+
+#[cfg(test)]
+mod tests;
