@@ -15,4 +15,5 @@ mod faults;
 mod load;
 mod run;
 mod support;
+mod transport;
 mod truth;

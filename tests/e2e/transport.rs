@@ -1,0 +1,308 @@
+//! `bakeoff load` and a real nginx over all that connections can be: TLS, unix sockets, source
+//! addresses, the PROXY protocol, IPv6. What nginx says that it met is what must come back.
+
+use std::net::{SocketAddr, TcpListener};
+
+use serde_json::Value;
+
+use crate::support::certificates;
+use crate::support::files::assert_accounted;
+use crate::support::scene::Scene;
+use crate::support::scripted::nobody;
+use crate::support::servers::Nginx;
+use crate::support::wait_until;
+
+/// A server over TLS that answers with what it met.
+const TLS: &str = "
+access_log off;
+ssl_certificate ../tls/server.pem; ssl_certificate_key ../tls/server.key;
+ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:tests:1m;
+ssl_client_certificate ../tls/ca.pem;
+server {
+    listen ADDRESS ssl;
+    location = /version { return 200 '$ssl_protocol'; }
+    location = /name { return 200 '$ssl_server_name'; }
+    location = /reused { return 200 '$ssl_session_reused'; }
+}
+server {
+    listen ADDRESS ssl; server_name two.test; ssl_verify_client on;
+    location / { return 200 '$ssl_client_verify $ssl_client_s_dn'; }
+}
+";
+
+/// What `bakeoff load ARGUMENTS --json` tells; all requests are accounted for, and their number
+/// is `count`.
+#[track_caller]
+fn load(scene: &Scene, count: u64, arguments: &[&str]) -> Value {
+    let count_flag = count.to_string();
+    let mut all = vec!["load", "-n", &count_flag, "--json"];
+    all.extend(arguments);
+    let load = scene.json(&all);
+    assert_accounted(&load);
+    assert_eq!(load["requests"]["completed"], count, "{load:#}");
+    load
+}
+
+/// The same, and each answer's body is `body`.
+#[track_caller]
+fn load_expecting(scene: &Scene, body: &str, arguments: &[&str]) -> Value {
+    let expected = scene.write("expected", body).display().to_string();
+    let mut all = vec!["--expect-body", &expected, "--check-every-body"];
+    all.extend(arguments);
+    let load = load(scene, 12, &all);
+    assert_eq!(load["outcomes"]["ok"], 12, "expected {body:?}: {load:#}");
+    load
+}
+
+/// nginx over TLS with certificates for it.
+fn tls_server(scene: &Scene) -> Option<Nginx> {
+    certificates::write(scene);
+    Nginx::start_with(scene, nobody(), TLS)
+}
+
+#[test]
+fn both_versions_of_tls_are_spoken_and_what_was_agreed_is_told() {
+    let scene = Scene::new();
+    let Some(nginx) = tls_server(&scene) else {
+        return;
+    };
+    let url = format!("https://{}/version", nginx.address);
+    for (version, told, suite) in [
+        ("1.2", "TLSv1.2", "ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"),
+        ("1.3", "TLSv1.3", "TLS13_CHACHA20_POLY1305_SHA256"),
+    ] {
+        let suite = suite.replace("ECDHE", "TLS_ECDHE");
+        let mut flags = vec![url.as_str(), "-c", "3", "--cacert", "tls/ca.pem"];
+        flags.extend(["--tls-version", version, "--ciphers", &suite]);
+        flags.extend(["--groups", "secp256r1"]);
+        let load = load_expecting(&scene, told, &flags);
+        let agreed = &load["negotiated"];
+        assert_eq!(agreed["protocol"], "h1", "{agreed}");
+        assert_eq!(agreed["tls_version"], told, "{agreed}");
+        assert_eq!(agreed["cipher"], suite.as_str(), "{agreed}");
+        assert_eq!(agreed["group"], "secp256r1", "{agreed}");
+        assert_eq!(agreed["alpn"], "http/1.1", "{agreed}");
+        assert_eq!(load["connections"]["handshakes_full"], 3, "{load:#}");
+        assert_eq!(load["connections"]["handshakes_resumed"], 0, "{load:#}");
+        assert_eq!(load["handshake_ns"]["count"], 3, "{load:#}");
+    }
+    let both = load_expecting(&scene, "TLSv1.3", &[&url, "-k"]);
+    assert_eq!(both["negotiated"]["tls_version"], "TLSv1.3");
+}
+
+#[test]
+fn in_the_clear_nothing_of_tls_is_told() {
+    let scene = Scene::new();
+    let Some(nginx) = Nginx::start(&scene) else {
+        return;
+    };
+    let load = load(&scene, 3, &[&nginx.url()]);
+    for key in ["tls_version", "cipher", "group", "alpn"] {
+        assert!(load["negotiated"][key].is_null(), "{}", load["negotiated"]);
+    }
+    assert!(load["handshake_ns"].is_null(), "{load:#}");
+    assert_eq!(load["connections"]["handshakes_full"], 0, "{load:#}");
+}
+
+#[test]
+fn a_certificate_that_leads_nowhere_or_has_another_name_is_a_tls_error() {
+    let scene = Scene::new();
+    let Some(nginx) = tls_server(&scene) else {
+        return;
+    };
+    let url = format!("https://{}/version", nginx.address);
+    for (flags, words) in [
+        (vec!["--cacert", "tls/stranger.pem"], "UnknownIssuer"),
+        (
+            vec!["--cacert", "tls/ca.pem", "--server-name", "three.test"],
+            "three.test",
+        ),
+    ] {
+        let mut flags = [vec![url.as_str(), "-c", "3"], flags].concat();
+        let refused = load(&scene, 12, &flags);
+        assert_eq!(refused["outcomes"]["tls"], 12, "{refused:#}");
+        let sample = refused["error_samples"]["tls"].as_str().unwrap();
+        assert!(sample.contains(words), "no {words} in {sample}");
+        assert_eq!(refused["connections"]["failed"], 12, "{refused:#}");
+        assert_eq!(refused["connections"]["handshakes_full"], 0, "{refused:#}");
+        flags.push("--strict");
+        let strict = [vec!["load", "-n", "1"], flags].concat();
+        scene.run(&strict).expect(4);
+    }
+}
+
+#[test]
+fn sessions_are_resumed_only_if_asked_for() {
+    let scene = Scene::new();
+    let Some(nginx) = tls_server(&scene) else {
+        return;
+    };
+    let url = format!("https://{}/reused", nginx.address);
+    for version in ["1.2", "1.3"] {
+        for (resumption, resumed) in [("off", 0), ("on", 19)] {
+            let mut flags = vec![url.as_str(), "-c", "1", "--cacert", "tls/ca.pem"];
+            flags.extend(["--no-keepalive", "--tls-version", version]);
+            flags.extend(["--resumption", resumption]);
+            let load = load(&scene, 20, &flags);
+            let links = &load["connections"];
+            assert_eq!(load["outcomes"]["ok"], 20, "{load:#}");
+            assert_eq!(links["handshakes_resumed"], resumed, "TLS {version}");
+            assert_eq!(links["handshakes_full"], 20 - resumed, "TLS {version}");
+            // nginx answers `r` on a resumed session and `.` on a new one: one byte each.
+            assert_eq!(load["bytes"]["body"], 20, "{load:#}");
+        }
+    }
+}
+
+#[test]
+fn a_server_is_asked_for_by_name_and_shown_a_certificate() {
+    let scene = Scene::new();
+    let Some(nginx) = tls_server(&scene) else {
+        return;
+    };
+    let to = nginx.address.to_string();
+    let trust = ["--cacert", "tls/ca.pem", "--connect-to", to.as_str()];
+    let with = |more: &[&'static str]| [&trust[..], more].concat();
+    load_expecting(&scene, "one.test", &with(&["https://one.test/name"]));
+    let renamed = ["https://three.test/name", "--server-name", "localhost"];
+    load_expecting(&scene, "localhost", &with(&renamed));
+
+    let shown = ["https://two.test/", "--cert", "tls/client.pem"];
+    let shown = [&shown[..], &["--key", "tls/client.key"]].concat();
+    load_expecting(&scene, "SUCCESS CN=client", &with(&shown));
+    // nginx lets the handshake end and refuses by an answer.
+    let hidden = load(&scene, 12, &with(&["https://two.test/"]));
+    assert_eq!(hidden["status"]["400"], 12, "{hidden:#}");
+    assert_eq!(hidden["outcomes"]["status"], 12, "{hidden:#}");
+}
+
+#[test]
+fn a_unix_socket_takes_the_place_of_the_host() {
+    let scene = Scene::new();
+    let http = "access_log off; server { listen ADDRESS; listen unix:here.sock;
+                location / { return 200 '$host $server_addr'; } }";
+    let socket = scene.path("nginx/here.sock").display().to_string();
+    let http = http.replace("here.sock", &socket);
+    let Some(_nginx) = Nginx::start_with(&scene, nobody(), &http) else {
+        return;
+    };
+    let flags = ["http://one.test/", "--unix-socket", &socket];
+    load_expecting(&scene, &format!("one.test unix:{socket}"), &flags);
+    let absent = ["http://one.test/", "--unix-socket", "absent.sock"];
+    let absent = load(&scene, 12, &absent);
+    assert_eq!(absent["requests"]["ok"], 0, "{absent:#}");
+    assert_eq!(absent["connections"]["opened"], 0, "{absent:#}");
+}
+
+/// Lines of nginx's log, once there are as many as `count`.
+#[track_caller]
+fn logged(scene: &Scene, count: usize) -> Vec<String> {
+    let path = scene.path("nginx/access.log");
+    let read = || std::fs::read_to_string(&path).unwrap_or_default();
+    wait_until("all requests are logged", || {
+        read().lines().count() >= count
+    });
+    let lines: Vec<String> = read().lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), count);
+    lines
+}
+
+#[test]
+fn connections_come_from_the_named_addresses_in_turn() {
+    let scene = Scene::new();
+    let http = "log_format who '$remote_addr'; access_log access.log who;
+                server { listen ADDRESS; location / { return 200; } }";
+    let Some(nginx) = Nginx::start_with(&scene, nobody(), http) else {
+        return;
+    };
+    let url = nginx.url();
+    let mut flags = vec![url.as_str(), "-c", "4", "-t", "1", "--no-keepalive"];
+    flags.extend(["--source", "127.0.0.7", "--source", "127.0.0.8"]);
+    let load = load(&scene, 40, &flags);
+    assert_eq!(load["requests"]["ok"], 40, "{load:#}");
+    let lines = logged(&scene, 40);
+    for source in ["127.0.0.7", "127.0.0.8"] {
+        let from = lines.iter().filter(|line| *line == source).count();
+        assert_eq!(from, 20, "{source} in {lines:?}");
+    }
+}
+
+#[test]
+fn the_proxy_protocol_tells_whom_a_connection_is_for() {
+    let scene = Scene::new();
+    certificates::write(&scene);
+    let secure = nobody();
+    let http = format!(
+        "access_log off; ssl_certificate ../tls/server.pem;
+         ssl_certificate_key ../tls/server.key;
+         server {{ listen ADDRESS proxy_protocol; listen {secure} ssl proxy_protocol;
+         location / {{ return 200 '$proxy_protocol_addr for \
+         $proxy_protocol_server_addr:$proxy_protocol_server_port'; }} }}"
+    );
+    let Some(nginx) = Nginx::start_with(&scene, nobody(), &http) else {
+        return;
+    };
+    let check = |scheme: &str, address: SocketAddr, version: &str| {
+        let url = format!("{scheme}://{address}/");
+        let mut flags = vec![url.as_str(), "-k", "-c", "3"];
+        flags.extend(["--proxy-protocol", version, "--source", "127.0.0.9"]);
+        load_expecting(&scene, &format!("127.0.0.9 for {address}"), &flags);
+    };
+    for version in ["v1", "v2"] {
+        check("http", nginx.address, version);
+        check("https", secure, version);
+    }
+    let without = load(&scene, 3, &[&nginx.url()]);
+    assert_eq!(without["requests"]["ok"], 0, "nginx refuses {without:#}");
+}
+
+#[test]
+fn ipv6_is_a_url_in_brackets() {
+    let scene = Scene::new();
+    let Ok(listener) = TcpListener::bind("[::1]:0") else {
+        return crate::support::pass_over("this machine has no ::1");
+    };
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let http = "access_log off; server { listen ADDRESS proxy_protocol;
+                location / { return 200 '$proxy_protocol_addr $http_host'; } }";
+    let Some(nginx) = Nginx::start_with(&scene, address, http) else {
+        return;
+    };
+    let url = nginx.url();
+    for version in ["v1", "v2"] {
+        let flags = [&url, "-c", "3", "--proxy-protocol", version];
+        load_expecting(&scene, &format!("::1 {address}"), &flags);
+    }
+}
+
+#[test]
+fn several_urls_are_asked_as_often_as_their_weights_say() {
+    let scene = Scene::new();
+    let http = "log_format what '$request_uri'; access_log access.log what;
+                server { listen ADDRESS; location / { return 200 '$request_uri'; }
+                location /c { return 404; } }";
+    let Some(nginx) = Nginx::start_with(&scene, nobody(), http) else {
+        return;
+    };
+    let urls = ["a", "b", "c"].map(|path| format!("{}{path}", nginx.url()));
+    let mut flags: Vec<&str> = urls.iter().map(String::as_str).collect();
+    flags.extend(["--weights", "6,3,1", "--seed", "7", "-t", "1", "-c", "5"]);
+    let load = load(&scene, 1000, &flags);
+    let lines = logged(&scene, 1000);
+    let told = load["urls"].as_array().unwrap();
+    assert_eq!(told.len(), 3, "{load:#}");
+    for ((url, told), share) in urls.iter().zip(told).zip([600_u64, 300, 100]) {
+        assert_eq!(told["url"], url.as_str());
+        let outcome = if url.ends_with('c') { "status" } else { "ok" };
+        let count = told["outcomes"][outcome].as_u64().unwrap();
+        let path = &url[url.len() - 2..];
+        let asked = lines.iter().filter(|line| *line == path).count();
+        assert_eq!(count, asked as u64, "{path}: {told:#}");
+        assert!(count.abs_diff(share) < 50, "{path}: {count} of 1000");
+        let latencies = told["latency_ns"]["count"].as_u64().unwrap_or(0);
+        assert_eq!(latencies, if outcome == "ok" { count } else { 0 });
+    }
+    let wrong = [&["load", "--weights", "1,2"], &flags[..3]].concat();
+    scene.run(&wrong).expect(2).says("--weights");
+}
