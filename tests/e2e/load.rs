@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::support::alone;
 use crate::support::files::assert_accounted;
 use crate::support::scene::Scene;
 use crate::support::scripted::{always, nobody, once, server, stalling};
@@ -200,6 +201,48 @@ fn headers_and_bodies_are_sent_as_given() {
         let (wanted, found) = (line.to_lowercase(), request.to_lowercase());
         assert!(found.contains(&wanted), "no {line:?} in {request}");
     }
+}
+
+#[test]
+fn the_answer_to_head_has_no_body() {
+    let head = always(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
+    let scene = Scene::new();
+    let url = format!("http://{head}/");
+    let load = scene.json(&["load", &url, "-n", "12", "--method", "HEAD", "--json"]);
+    assert_accounted(&load);
+    assert_eq!(load["requests"]["ok"], 12, "{load:#}");
+    assert_eq!(load["bytes"]["body"], 0, "{load:#}");
+}
+
+#[test]
+fn a_body_of_gigabytes_takes_no_memory() {
+    /// More than 32 bits can count.
+    const BYTES: u64 = (4 << 30) + 5;
+    let _alone = alone();
+    let scene = Scene::new();
+    let address = server(|mut stream| {
+        let _ = stream.read(&mut [0; 4096]);
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\n\r\n");
+        let _ = stream.write_all(head.as_bytes());
+        let part = vec![b'x'; 1 << 20];
+        let mut left = BYTES;
+        while left > 0 {
+            let length = left.min(part.len() as u64);
+            if stream.write_all(&part[..length as usize]).is_err() {
+                return;
+            }
+            left -= length;
+        }
+    });
+    let url = format!("http://{address}/");
+    let mut arguments = vec!["load", &url, "-n", "1", "-c", "1", "--json"];
+    arguments.extend(["--timeout", "100s", "-d", "100s"]);
+    let load = scene.json(&arguments);
+    assert_accounted(&load);
+    assert_eq!(load["requests"]["ok"], 1, "{load:#}");
+    assert_eq!(load["bytes"]["body"], BYTES, "{load:#}");
+    let memory = load["engine"]["rss_bytes_max"].as_u64().unwrap();
+    assert!(memory < 64 << 20, "{memory} bytes");
 }
 
 #[test]

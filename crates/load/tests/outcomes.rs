@@ -1,125 +1,19 @@
 //! The engine against servers that behave and misbehave on purpose: each way to fail has one
 //! outcome, and the counts add up whatever happens.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bakeoff_load::{
-    BodyCheck, Control, Exchange, ExpectedStatus, LoadSpec, Opening, Target, Waiting, run,
-};
-use bakeoff_plan::{Arrival, Load, LoadModel, RateShape};
+use bakeoff_load::{BodyCheck, Control, run};
+use bakeoff_plan::{Arrival, LoadModel};
 use bakeoff_record::{LoadResult, Outcome};
 
-const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+use support::{HELLO, always, load, once, read_request, server, spec};
 
-/// Serves each connection on a thread of its own with `serve`, for the life of the test.
-fn server(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("bound");
-    let serve = Arc::new(serve);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let serve = serve.clone();
-            std::thread::spawn(move || serve(stream));
-        }
-    });
-    address
-}
-
-/// Reads one request's head; `false` at the end of the connection.
-fn read_request(stream: &mut TcpStream) -> bool {
-    let mut head = Vec::new();
-    let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") {
-        match stream.read(&mut byte) {
-            Ok(1) => head.push(byte[0]),
-            _ => return false,
-        }
-    }
-    true
-}
-
-/// Answers every request of a connection with `answer`.
-fn always(answer: &'static [u8]) -> SocketAddr {
-    server(
-        move |mut stream| {
-            while read_request(&mut stream) && stream.write_all(answer).is_ok() {}
-        },
-    )
-}
-
-/// Answers the first request of a connection with `answer` and closes it.
-fn once(answer: &'static [u8]) -> SocketAddr {
-    server(move |mut stream| {
-        read_request(&mut stream);
-        let _ = stream.write_all(answer);
-    })
-}
-
-fn spec(address: SocketAddr) -> LoadSpec {
-    let target = Target::at(address, "/");
-    let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    let exchange = Exchange {
-        name: "/".to_owned(),
-        request: request.into_bytes().into(),
-        to_head_request: false,
-        status: ExpectedStatus::Success,
-        body: Some(b"hello".as_slice().into()),
-        weight: 1,
-    };
-    LoadSpec {
-        target,
-        tls: None,
-        exchanges: vec![exchange],
-        load: Load {
-            model: LoadModel::Closed { clients: 3 },
-            warmup_s: 0.0,
-            duration_s: 20.0,
-            timeout_s: 0.2,
-        },
-        shape: RateShape::Level,
-        count: Some(30),
-        requests_per_connection: None,
-        threads: 1,
-        pin: Vec::new(),
-        seed: 1,
-        check: BodyCheck::All,
-        sources: Vec::new(),
-        proxy_protocol: None,
-        deadline: None,
-        waiting: Waiting::Nap,
-        opening: Opening {
-            ramp_gap: Duration::from_micros(50),
-            retry_pause: Duration::from_millis(1),
-        },
-        interval: Duration::from_millis(100),
-    }
-}
-
-fn load(spec: &LoadSpec) -> LoadResult {
-    let result = run(spec, &Control::default()).expect("the load can be carried out");
-    let requests = &result.requests;
-    assert_eq!(
-        requests.started,
-        requests.completed + requests.in_flight_at_end
-    );
-    assert_eq!(requests.completed, result.outcomes.completed());
-    assert_eq!(
-        result.latency.count(),
-        requests.ok,
-        "latencies are of ok responses only"
-    );
-    assert_eq!(result.service.count(), requests.ok);
-    let parts = result.intervals.iter();
-    assert_eq!(
-        parts.map(|part| part.ok + part.errors).sum::<u64>(),
-        requests.completed
-    );
-    result
-}
+mod support;
 
 /// Thirty requests against `address` all come out as `outcome`.
 fn check(address: SocketAddr, outcome: Outcome) -> LoadResult {

@@ -3,6 +3,8 @@
 //! A server under load sends the same head again and again, `Date` apart. [`HeadMemo`] keeps the
 //! last head and what it meant, so a repeated head costs a comparison instead of a parse.
 
+use std::ops::Range;
+
 use super::Violation;
 
 /// Longest head that is read, in bytes.
@@ -37,6 +39,15 @@ pub enum Framing {
 impl Head {
     /// Reads the head at the front of `input`; `None` when its end has not arrived yet.
     pub fn parse(input: &[u8], to_head_request: bool) -> Result<Option<Self>, Violation> {
+        let parsed = Self::parse_with_date(input, to_head_request)?;
+        Ok(parsed.map(|(head, _)| head))
+    }
+
+    /// The same, and where the value of `Date` stands in `input`; an empty range without one.
+    pub(super) fn parse_with_date(
+        input: &[u8],
+        to_head_request: bool,
+    ) -> Result<Option<(Self, Range<usize>)>, Violation> {
         let mut lines = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut response = httparse::Response::new(&mut lines);
         let mut config = httparse::ParserConfig::default();
@@ -61,27 +72,29 @@ impl Head {
             } else {
                 !fields.close
             };
-        Ok(Some(Self {
+        let head = Self {
             status,
             framing,
             keep_alive,
             bytes,
-        }))
+        };
+        Ok(Some((head, place_of(fields.date, input))))
     }
 }
 
 /// The header lines that decide framing and the connection's life.
 #[derive(Default)]
-struct Fields {
+struct Fields<'a> {
     length: Option<u64>,
     transfer_encoding: bool,
     chunked_last: bool,
     close: bool,
     keep_alive: bool,
+    date: &'a [u8],
 }
 
-impl Fields {
-    fn read(lines: &[httparse::Header<'_>]) -> Result<Self, Violation> {
+impl<'a> Fields<'a> {
+    fn read(lines: &[httparse::Header<'a>]) -> Result<Self, Violation> {
         let mut fields = Self::default();
         for line in lines {
             if line.name.eq_ignore_ascii_case("content-length") {
@@ -95,6 +108,8 @@ impl Fields {
                     fields.close |= option.eq_ignore_ascii_case(b"close");
                     fields.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
                 }
+            } else if line.name.eq_ignore_ascii_case("date") {
+                fields.date = line.value;
             }
         }
         Ok(fields)
@@ -140,52 +155,58 @@ fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
         .map(|item| item.trim_ascii())
 }
 
+/// Where `part`, which was cut out of `whole`, stands in it; an empty range if it was not.
+fn place_of(part: &[u8], whole: &[u8]) -> Range<usize> {
+    let distance = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize);
+    match distance {
+        Some(start) if start + part.len() <= whole.len() => start..start + part.len(),
+        _ => 0..0,
+    }
+}
+
 /// The last head seen and what it meant. One for each thread serves all its connections.
 #[derive(Debug, Default)]
 pub struct HeadMemo {
     bytes: Vec<u8>,
     /// Where the value of `Date` stands in `bytes`; an empty range when there is none.
-    date: std::ops::Range<usize>,
+    date: Range<usize>,
     head: Option<Head>,
 }
 
 impl HeadMemo {
     /// What the head at the front of `input` means, if it equals the last one but for `Date`.
     #[inline]
-    pub fn recall(&self, input: &[u8]) -> Option<Head> {
-        let length = self.bytes.len();
-        if input.len() < length {
-            return None;
+    pub fn recall(&mut self, input: &[u8]) -> Option<Head> {
+        let front = input.get(..self.bytes.len())?;
+        if front == self.bytes || self.differs_in_date(front) {
+            self.head
+        } else {
+            None
         }
-        let same = input[..self.date.start] == self.bytes[..self.date.start]
-            && input[self.date.end..length] == self.bytes[self.date.end..];
-        // A line break inside the hole would be another head of the same length.
-        let whole = self.date.is_empty() || !input[self.date.clone()].contains(&b'\r');
-        if same && whole { self.head } else { None }
     }
 
-    /// Keeps `head`, read from the front of `input`.
-    pub fn keep(&mut self, input: &[u8], head: Head) {
+    /// Whether `front` is the head kept with another date, which is then kept in its place: until
+    /// the next second heads are equal as they are.
+    #[cold]
+    fn differs_in_date(&mut self, front: &[u8]) -> bool {
+        let date = &front[self.date.clone()];
+        let differs = front[..self.date.start] == self.bytes[..self.date.start]
+            && front[self.date.end..] == self.bytes[self.date.end..]
+            // A line break in its place would make another head of the same length.
+            && date.iter().all(|byte| (b' '..=b'~').contains(byte));
+        if differs {
+            self.bytes[self.date.clone()].copy_from_slice(date);
+        }
+        differs
+    }
+
+    /// Keeps `head`, read from the front of `input`, with the place of its `Date`.
+    pub(super) fn keep(&mut self, input: &[u8], head: Head, date: Range<usize>) {
         self.bytes.clear();
         self.bytes.extend_from_slice(&input[..head.bytes]);
-        self.date = date_value(&self.bytes);
+        self.date = date;
         self.head = Some(head);
     }
-}
-
-/// Where the value of `Date` stands in a head.
-fn date_value(head: &[u8]) -> std::ops::Range<usize> {
-    const NAME: &[u8] = b"\r\ndate: ";
-    let found = head
-        .windows(NAME.len())
-        .position(|window| window.eq_ignore_ascii_case(NAME));
-    let Some(at) = found else { return 0..0 };
-    let start = at + NAME.len();
-    let length = head[start..]
-        .iter()
-        .position(|byte| *byte == b'\r')
-        .unwrap_or(0);
-    start..start + length
 }
 
 #[cfg(test)]
@@ -268,11 +289,13 @@ mod tests {
     #[test]
     fn the_memo_recalls_only_heads_that_differ_in_the_date() {
         let first = b"HTTP/1.1 200 OK\r\nDate: AAA\r\nContent-Length: 5\r\n\r\nhello";
-        let head = Head::parse(first, false).unwrap().unwrap();
+        let (head, date) = Head::parse_with_date(first, false).unwrap().unwrap();
+        assert_eq!(&first[date.clone()], b"AAA");
         let mut memo = HeadMemo::default();
         assert_eq!(memo.recall(first), None);
-        memo.keep(first, head);
-        let recalls = |text: &[u8]| memo.recall(text).is_some();
+        memo.keep(first, head, date);
+        let mut recalls = |text: &[u8]| memo.recall(text).is_some();
+        assert!(recalls(first));
         assert!(recalls(
             b"HTTP/1.1 200 OK\r\nDate: BBB\r\nContent-Length: 5\r\n\r\n"
         ));
@@ -285,6 +308,10 @@ mod tests {
         assert!(!recalls(
             b"HTTP/1.1 200 OK\r\nDate: \r\nX\r\nContent-Length: 5\r\n\r\n"
         ));
+        assert!(!recalls(
+            b"HTTP/1.1 200 OK\r\nDate: \nX:\r\nContent-Length: 5\r\n\r\n"
+        ));
         assert!(!recalls(b"HTTP/1.1 200 OK\r\nDate: B"));
+        assert!(recalls(first), "and the first one still");
     }
 }

@@ -3,7 +3,8 @@
 //! ```text
 //! Request::encode ──► bytes, once per load
 //! bytes ──► ResponseReader::handle ──► Progress { consumed, response }
-//!                │   └─ head.rs: httparse, or the memo of the head seen last
+//!                │   ├─ head.rs: httparse, or the memo of the head seen last
+//!                │   └─ partial.rs: a head that comes in pieces
 //!                └───── chunked.rs: the chunk machine
 //! end of stream ──► ResponseReader::handle_end
 //! ```
@@ -12,6 +13,7 @@
 
 mod chunked;
 mod head;
+mod partial;
 mod request;
 mod response;
 

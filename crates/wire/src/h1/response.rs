@@ -1,8 +1,9 @@
 //! Reads responses from a connection's bytes, cut anywhere.
 
+use super::Violation;
 use super::chunked::Chunked;
 use super::head::{Framing, Head, HeadMemo};
-use super::{MAX_HEAD_BYTES, Violation};
+use super::partial::PartialHead;
 
 /// A whole response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub enum EarlyEnd {
 pub struct ResponseReader {
     state: State,
     /// The part of a head that came without its end.
-    partial: Vec<u8>,
+    partial: PartialHead,
     body_bytes: u64,
     to_head_request: bool,
 }
@@ -198,27 +199,33 @@ impl ResponseReader {
         if rest.is_empty() {
             return Ok(None);
         }
-        let before = self.partial.len();
-        let parsed = if before == 0 {
-            Head::parse(rest, self.to_head_request)?
-        } else {
-            let room = MAX_HEAD_BYTES.saturating_sub(before).max(1);
-            self.partial
-                .extend_from_slice(&rest[..rest.len().min(room)]);
-            Head::parse(&self.partial, self.to_head_request)?
-        };
-        let Some(head) = parsed else {
-            if before == 0 {
-                self.partial.extend_from_slice(rest);
-            }
+        if !self.partial.is_empty() {
+            return self.handle_rest_of_head(rest);
+        }
+        let Some((head, date)) = Head::parse_with_date(rest, self.to_head_request)? else {
+            self.partial.add(rest);
             return Ok(None);
         };
-        if before == 0 && !self.to_head_request {
-            memo.keep(rest, head);
+        if !self.to_head_request {
+            memo.keep(rest, head, date);
         }
-        self.partial = Vec::new();
         self.begin_body(head);
-        Ok(Some(head.bytes - before))
+        Ok(Some(head.bytes))
+    }
+
+    /// The same, of a head that was cut.
+    fn handle_rest_of_head(&mut self, rest: &[u8]) -> Result<Option<usize>, Violation> {
+        let before = self.partial.bytes().len();
+        if !self.partial.add(rest) {
+            return Ok(None);
+        }
+        let Some(head) = Head::parse(self.partial.bytes(), self.to_head_request)? else {
+            return Ok(None);
+        };
+        self.partial = PartialHead::default();
+        self.begin_body(head);
+        // A head is parsed as soon as its end is there, so it ends behind what was there before.
+        Ok(Some(head.bytes.saturating_sub(before)))
     }
 
     /// Goes from a head to its body; an interim response (1xx) has none and a head follows.
