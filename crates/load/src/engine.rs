@@ -153,6 +153,7 @@ fn result(spec: &LoadSpec, mut counts: Counts, busy_share: Vec<f64>) -> LoadResu
         handshake: counts.handshake,
         send_lag: counts.send_lag,
         bytes: counts.bytes,
+        header_bytes: None,
         connections: counts.connections,
         negotiated: negotiated(counts.agreed),
         engine: EngineUsage {

@@ -15,7 +15,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::duration::{format_duration, parse_duration};
-use crate::model::{Arrival, ContentKind, Cpus};
+use crate::model::{Arrival, CertificateKey, ContentKind, Cpus, Encoding, Protocol};
 
 /// The JSON Schema of a plan file, as indented text.
 pub fn plan_schema() -> String {
@@ -67,6 +67,10 @@ pub(crate) struct PlanFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("examples" = [["synthetic"]]))]
     pub(crate) workloads: Option<Vec<String>>,
+    /// Ask each workload over each of these; a workload that says so itself is left alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1), extend("examples" = [["h1-tls", "h2"]]))]
+    pub(crate) protocols: Option<Vec<ProtocolName>>,
     /// Processors given to each role.
     #[serde(default)]
     pub(crate) pinning: PinningTable,
@@ -142,6 +146,10 @@ pub(crate) struct ContenderTable {
     /// Values for the template's variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) overlay: BTreeMap<String, String>,
+    /// Key of the certificate that it shows over TLS.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["ecdsa-p256"]))]
+    pub(crate) certificate: CertificateKey,
 }
 
 /// How hard a server is asked: a closed loop of clients, or with `rate` an open loop.
@@ -159,12 +167,20 @@ pub(crate) struct LoadTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["poisson"]))]
     pub(crate) arrival: Option<Arrival>,
-    /// Measured time.
+    /// Requests in flight on each connection; more than 1 only over HTTP/2.
+    #[serde(default = "default_streams")]
+    #[schemars(range(min = 1, max = 1000), extend("examples" = [32]))]
+    pub(crate) streams: u32,
+    /// End after so many requests, or after `duration`, whichever comes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [1000]))]
+    pub(crate) requests: Option<u64>,
+    /// Measured time; at the most, beside `requests`.
     #[serde(default = "default_duration")]
     pub(crate) duration: DurationText,
-    /// Time before measuring, under the same load.
-    #[serde(default = "default_warmup")]
-    pub(crate) warmup: DurationText,
+    /// Time before measuring, under the same load; without it 1s, and none beside `requests`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) warmup: Option<DurationText>,
     /// A request older than this has failed.
     #[serde(default = "default_timeout")]
     pub(crate) timeout: DurationText,
@@ -182,6 +198,18 @@ pub(crate) struct WorkloadFile {
     #[serde(default)]
     #[schemars(extend("examples" = ["A small page from disk."]))]
     pub(crate) description: String,
+    /// What a server's configuration template is chosen by; without it, the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["html-small"]))]
+    pub(crate) template: Option<String>,
+    /// How requests travel; without it, as the plan's `protocols` say, or else h1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["h2"]))]
+    pub(crate) protocol: Option<ProtocolName>,
+    /// Makes one workload for each: `NAME` over h1, `NAME-PROTOCOL` over another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1), extend("examples" = [["h1-tls", "h2"]]))]
+    pub(crate) protocols: Option<Vec<ProtocolName>>,
     /// Request method.
     #[serde(default = "default_method")]
     #[schemars(extend("examples" = ["GET"]))]
@@ -213,6 +241,10 @@ pub(crate) struct ExpectTable {
     #[serde(default = "default_status")]
     #[schemars(range(min = 200, max = 599), extend("examples" = [200]))]
     pub(crate) status: u16,
+    /// How the body is encoded; what is said of it here is the decoded one.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["gzip"]))]
+    pub(crate) encoding: Encoding,
     /// This body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["Hello, world!"]))]
@@ -252,6 +284,46 @@ pub(crate) struct GeneratedTable {
     /// Length in bytes.
     #[schemars(range(min = 0, max = 67_108_864), extend("examples" = [4608]))]
     pub(crate) bytes: u32,
+}
+
+/// A protocol by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ProtocolName {
+    /// HTTP/1.1 in the clear.
+    H1,
+    /// HTTP/1.1 over TLS.
+    H1Tls,
+    /// HTTP/2 over TLS, agreed on by ALPN.
+    H2,
+    /// HTTP/2 in the clear, by prior knowledge.
+    H2c,
+    /// HTTP/3: a name kept for later, which no plan can use yet.
+    H3,
+}
+
+impl ProtocolName {
+    /// The protocol; `None` for one that is only a name yet.
+    pub(crate) fn spoken(self) -> Option<Protocol> {
+        Some(match self {
+            Self::H1 => Protocol::H1,
+            Self::H1Tls => Protocol::H1Tls,
+            Self::H2 => Protocol::H2,
+            Self::H2c => Protocol::H2c,
+            Self::H3 => return None,
+        })
+    }
+}
+
+impl From<Protocol> for ProtocolName {
+    fn from(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::H1 => Self::H1,
+            Protocol::H1Tls => Self::H1Tls,
+            Protocol::H2 => Self::H2,
+            Protocol::H2c => Self::H2c,
+        }
+    }
 }
 
 /// A duration such as `5s`.
@@ -443,8 +515,8 @@ fn default_duration() -> DurationText {
     DurationText(Duration::from_secs(10))
 }
 
-fn default_warmup() -> DurationText {
-    DurationText(Duration::from_secs(1))
+fn default_streams() -> u32 {
+    1
 }
 
 fn default_timeout() -> DurationText {

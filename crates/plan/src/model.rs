@@ -76,6 +76,21 @@ pub struct Contender {
     pub server: ServerChoice,
     /// Values for the configuration template's variables, changed from its defaults.
     pub overlays: Vec<(String, String)>,
+    /// Key of the certificate that it shows over TLS.
+    pub certificate: CertificateKey,
+}
+
+/// Key of a certificate, and so what a full TLS handshake costs the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CertificateKey {
+    /// ECDSA on the curve P-256.
+    #[default]
+    #[serde(rename = "ecdsa-p256")]
+    EcdsaP256,
+    /// RSA of 2,048 bits.
+    #[serde(rename = "rsa-2048")]
+    Rsa2048,
 }
 
 /// What answers a contender's requests.
@@ -110,10 +125,14 @@ pub enum ConfigSource {
 /// What is asked of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
-    /// Unique in the plan; a configuration template is chosen by it.
+    /// Unique in the plan.
     pub name: String,
     /// One sentence for the reader of a report.
     pub description: String,
+    /// What a configuration template is chosen by: the name without a protocol.
+    pub template: String,
+    /// How requests travel.
+    pub protocol: Protocol,
     /// Request method.
     pub method: String,
     /// Request target, such as `/index.html`.
@@ -122,12 +141,65 @@ pub struct Workload {
     pub headers: Vec<(String, String)>,
     /// Status of a right answer.
     pub expect_status: u16,
-    /// Body of a right answer.
+    /// Body of a right answer, decoded.
     pub expect_body: Content,
+    /// How a right answer's body is encoded.
+    pub expect_encoding: Encoding,
     /// Files that the server serves.
     pub files: Vec<ServedFile>,
     /// Whether the answer comes from an upstream behind the server.
     pub proxied: bool,
+}
+
+/// How requests travel to a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// HTTP/1.1 in the clear.
+    #[default]
+    H1,
+    /// HTTP/1.1 over TLS.
+    H1Tls,
+    /// HTTP/2 over TLS, agreed on by ALPN.
+    H2,
+    /// HTTP/2 in the clear, by prior knowledge.
+    H2c,
+}
+
+impl Protocol {
+    /// Every protocol, in the order of messages.
+    pub const ALL: [Self; 4] = [Self::H1, Self::H1Tls, Self::H2, Self::H2c];
+
+    /// As plans write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::H1 => "h1",
+            Self::H1Tls => "h1-tls",
+            Self::H2 => "h2",
+            Self::H2c => "h2c",
+        }
+    }
+
+    /// Whether it travels inside TLS.
+    pub fn is_secure(self) -> bool {
+        matches!(self, Self::H1Tls | Self::H2)
+    }
+
+    /// Whether it is HTTP/2, which carries several requests at once on a connection.
+    pub fn is_h2(self) -> bool {
+        matches!(self, Self::H2 | Self::H2c)
+    }
+}
+
+/// How a body is encoded on its way (`Content-Encoding`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Encoding {
+    /// Not at all.
+    #[default]
+    Identity,
+    /// Compressed by gzip (RFC 1952).
+    Gzip,
 }
 
 /// A file that a server serves.
@@ -170,9 +242,15 @@ pub enum ContentKind {
 pub struct Load {
     /// Closed or open loop.
     pub model: LoadModel,
-    /// Time before measuring, under the same load, seconds.
+    /// Requests in flight on each connection, at the most. More than 1 only over HTTP/2.
+    #[serde(default = "one_stream")]
+    pub streams: u32,
+    /// Ends when so many requests have ended, or after the duration; `None` by time alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// Time before measuring, under the same load, seconds. 0 where `requests` ends the load.
     pub warmup_s: f64,
-    /// Measured time, seconds.
+    /// Measured time, seconds; at the most, where `requests` ends the load.
     pub duration_s: f64,
     /// A request older than this ends as `timeout`, seconds.
     pub timeout_s: f64,
@@ -184,7 +262,7 @@ pub struct Load {
 pub enum LoadModel {
     /// Each client sends the next request when its last one has ended.
     Closed {
-        /// Connections, each with one request in flight.
+        /// Connections, each with the load's streams in flight.
         clients: u32,
     },
     /// A schedule fixed beforehand, whatever comes back.
@@ -235,26 +313,37 @@ impl Load {
         }
     }
 
-    /// A short label that is unique among the loads of a plan: `c200`, `r500-c50`.
+    /// A short label that is unique among the loads of a plan: `c200`, `r500-c50`, and with
+    /// streams and a count `c150x50-n1000`.
     pub fn label(&self) -> String {
-        match &self.model {
-            LoadModel::Closed { clients } => format!("c{clients}"),
+        let rate = match &self.model {
+            LoadModel::Closed { .. } => String::new(),
             LoadModel::Open {
                 rate_per_s,
-                clients,
-                arrival: Arrival::Constant,
+                arrival,
+                ..
             } => {
-                format!("r{rate_per_s}-c{clients}")
+                let arrival = if *arrival == Arrival::Poisson {
+                    "p"
+                } else {
+                    ""
+                };
+                format!("r{rate_per_s}{arrival}-")
             }
-            LoadModel::Open {
-                rate_per_s,
-                clients,
-                arrival: Arrival::Poisson,
-            } => {
-                format!("r{rate_per_s}p-c{clients}")
-            }
-        }
+        };
+        let streams = match self.streams {
+            1 => String::new(),
+            streams => format!("x{streams}"),
+        };
+        let requests = self.requests.map(|requests| format!("-n{requests}"));
+        let requests = requests.unwrap_or_default();
+        format!("{rate}c{}{streams}{requests}", self.clients())
     }
+}
+
+/// For records that were written before loads had streams.
+fn one_stream() -> u32 {
+    1
 }
 
 /// One contender, one workload, one load, once.

@@ -9,7 +9,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::model::{Contender, Load, Plan, ServerChoice, Trial, Workload};
+use crate::model::{
+    CertificateKey, Contender, Encoding, Load, Plan, Protocol, ServerChoice, Trial, Workload,
+};
 use crate::random::Random;
 use crate::rules::{Fault, TRIALS_MAX};
 
@@ -101,6 +103,10 @@ fn blocks(plan: &Plan) -> impl Iterator<Item = (&Workload, &Load)> {
 /// Who answers `workload`: the contenders, then the references that know it.
 fn entrants(plan: &Plan, workload: &Workload) -> Vec<Contender> {
     let mut entrants = plan.contenders.clone();
+    // The built-in servers speak HTTP/1.1 in the clear and compress nothing.
+    if workload.protocol != Protocol::H1 || workload.expect_encoding != Encoding::Identity {
+        return entrants;
+    }
     if plan.references.yardstick {
         entrants.push(reference("yardstick", ServerChoice::Yardstick));
     }
@@ -115,6 +121,7 @@ fn reference(name: &str, server: ServerChoice) -> Contender {
         name: name.to_owned(),
         server,
         overlays: Vec::new(),
+        certificate: CertificateKey::default(),
     }
 }
 

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use crate::error::{Place, PlanError};
-use crate::model::{Arrival, Load, LoadModel, Plan};
+use crate::loads::check_streams;
+use crate::model::{Arrival, Load, LoadModel, Plan, Protocol, Workload};
 use crate::nearest::nearest;
 use crate::order;
+use crate::protocols::over;
 use crate::rules;
 
 /// Changes to a plan; a default one changes nothing.
@@ -17,13 +19,19 @@ pub struct Overrides {
     pub workloads: Vec<String>,
     /// These numbers of clients instead of the plan's.
     pub clients: Option<Vec<u32>>,
+    /// Every workload over each of these instead of the plan's; empty for the plan's.
+    pub protocols: Vec<Protocol>,
+    /// Requests in flight on each connection of every load.
+    pub streams: Option<u32>,
+    /// Requests that every load ends after, which takes its warm-up away.
+    pub requests: Option<u64>,
     /// Requests per second for every load, which makes each an open loop.
     pub rate: Option<f64>,
     /// Gaps between the requests of every open loop.
     pub arrival: Option<Arrival>,
     /// Measured time of every load; references are shortened to it, never lengthened.
     pub duration: Option<Duration>,
-    /// Time before measuring of every load.
+    /// Time before measuring of every load by time; a load by count has none.
     pub warmup: Option<Duration>,
     /// Rounds.
     pub rounds: Option<u32>,
@@ -44,6 +52,7 @@ impl Plan {
         self.workloads = chosen(self.workloads, &overrides.workloads, "workload", |it| {
             &it.name
         })?;
+        self.protocols(overrides)?;
         if let Some(rounds) = overrides.rounds {
             rules::rounds(rounds).map_err(|fault| fault.at(flag("rounds")))?;
             self.rounds = rounds;
@@ -53,8 +62,13 @@ impl Plan {
             self.seed = seed;
         }
         self.times(overrides)?;
+        self.counts(overrides)?;
         self.rates(overrides)?;
         self.clients(overrides)?;
+        check_streams(&self).map_err(|fault| {
+            let streams = overrides.streams.is_some();
+            fault.at(flag(if streams { "streams" } else { "protocol" }))
+        })?;
         order::check_ids(&self).map_err(|fault| fault.at(flag("clients")))?;
         Ok(self)
     }
@@ -69,8 +83,45 @@ impl Plan {
         }
         if let Some(warmup) = overrides.warmup {
             rules::pause("warmup", warmup).map_err(|fault| fault.at(flag("warmup")))?;
-            for load in &mut self.loads {
+            for load in self.loads.iter_mut().filter(|load| load.requests.is_none()) {
                 load.warmup_s = warmup.as_secs_f64();
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks each workload over each protocol; workloads that were told apart by protocol only
+    /// become one.
+    fn protocols(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
+        if overrides.protocols.is_empty() {
+            return Ok(());
+        }
+        let mut workloads: Vec<Workload> = Vec::new();
+        for workload in &self.workloads {
+            for protocol in &overrides.protocols {
+                let workload =
+                    over(workload, *protocol).map_err(|fault| fault.at(flag("protocol")))?;
+                if !workloads.iter().any(|other| other.name == workload.name) {
+                    workloads.push(workload);
+                }
+            }
+        }
+        self.workloads = workloads;
+        Ok(())
+    }
+
+    fn counts(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
+        if let Some(streams) = overrides.streams {
+            rules::streams(streams).map_err(|fault| fault.at(flag("streams")))?;
+            for load in &mut self.loads {
+                load.streams = streams;
+            }
+        }
+        if let Some(requests) = overrides.requests {
+            rules::requests(requests).map_err(|fault| fault.at(flag("requests")))?;
+            for load in &mut self.loads {
+                load.requests = Some(requests);
+                load.warmup_s = 0.0;
             }
         }
         Ok(())

@@ -4,24 +4,22 @@
 //! It reads no file: workloads come as text from a [`Library`], and whether a server or a
 //! configuration exists is the stage's to say.
 
-use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 use crate::check::check;
 use crate::error::PlanError;
-use crate::file::{ClientsText, ContenderTable, LoadTable, PlanFile, plan_schema_value};
+use crate::file::{ContenderTable, PlanFile, plan_schema_value};
+use crate::loads::{check_streams, loads};
 use crate::model::{
-    Arrival, ConfigSource, Contender, Load, LoadModel, Pinning, Plan, References, ServerChoice,
-    Workload,
+    ConfigSource, Contender, Pinning, Plan, Protocol, References, ServerChoice, Workload,
 };
 use crate::nearest::nearest;
 use crate::order;
+use crate::protocols::{Asked, expand, spoken};
 use crate::rules::{self, Fault};
 use crate::source::Source;
-use crate::workload::{parse_workload, resolve_workload};
+use crate::workload::{read_workload, resolve_workload};
 
-/// Connections of an open loop that does not say how many.
-const OPEN_CLIENTS: u32 = 50;
 /// Servers built into bakeoff: references, not contenders.
 pub const RESERVED: [&str; 2] = ["yardstick", "origin"];
 
@@ -74,6 +72,7 @@ pub fn parse(
         workloads: workloads(&source, &file, library)?,
         loads: loads(&source, &file.load)?,
     };
+    check_streams(&plan).map_err(|fault| fault.at(source.place("load")))?;
     order::check_ids(&plan).map_err(|fault| fault.at(source.place("")))?;
     Ok(plan)
 }
@@ -134,6 +133,7 @@ fn contenders(
                 config,
             },
             overlays: table.overlay.clone().into_iter().collect(),
+            certificate: table.certificate,
         });
     }
     Ok(contenders)
@@ -214,14 +214,36 @@ fn workloads(
     file: &PlanFile,
     library: &dyn Library,
 ) -> Result<Vec<Workload>, PlanError> {
-    let mut own: Vec<Workload> = Vec::new();
-    for (index, table) in file.workload.iter().enumerate() {
-        let workload = resolve_workload(source, &format!("workload.{index}."), table)?;
-        if own.iter().any(|other| other.name == workload.name) {
-            let place = source.place(&format!("workload.{index}.name"));
-            return Err(twice(place, workload.name));
+    let all = match &file.protocols {
+        Some(names) => spoken(source, "protocols", names)?,
+        None => vec![Protocol::H1],
+    };
+    let mut workloads: Vec<Workload> = Vec::new();
+    for (asked, place) in chosen(source, file, library)? {
+        for workload in expand(asked, &all).map_err(|fault| fault.at(source.place(&place)))? {
+            if workloads.iter().any(|other| other.name == workload.name) {
+                return Err(twice(source.place(&place), workload.name));
+            }
+            workloads.push(workload);
         }
-        own.push(workload);
+    }
+    Ok(workloads)
+}
+
+/// The workloads that a plan names, each with the key that names it.
+fn chosen(
+    source: &Source<'_>,
+    file: &PlanFile,
+    library: &dyn Library,
+) -> Result<Vec<(Asked, String)>, PlanError> {
+    let mut own: Vec<(Asked, String)> = Vec::new();
+    for (index, table) in file.workload.iter().enumerate() {
+        let asked = resolve_workload(source, &format!("workload.{index}."), table)?;
+        let key = format!("workload.{index}.name");
+        if own.iter().any(|(other, _)| other.name() == asked.name()) {
+            return Err(twice(source.place(&key), asked.name().to_owned()));
+        }
+        own.push((asked, key));
     }
     let Some(names) = &file.workloads else {
         if own.is_empty() {
@@ -233,32 +255,36 @@ fn workloads(
         }
         return Ok(own);
     };
-    let mut chosen: Vec<Workload> = Vec::new();
+    let mut chosen: Vec<(Asked, String)> = Vec::new();
     for (index, name) in names.iter().enumerate() {
-        let place = || source.place(&format!("workloads.{index}"));
-        if chosen.iter().any(|other| other.name == *name) {
-            return Err(twice(place(), name.clone()));
+        let key = format!("workloads.{index}");
+        if chosen.iter().any(|(other, _)| other.name() == name) {
+            return Err(twice(source.place(&key), name.clone()));
         }
-        chosen.push(match own.iter().find(|workload| workload.name == *name) {
-            Some(workload) => workload.clone(),
+        let asked = match own.iter().find(|(own, _)| own.name() == name) {
+            Some((own, _)) => own.clone(),
             None => from_library(name, library)?.ok_or_else(|| {
-                let mut known: Vec<String> = own.iter().map(|own| own.name.clone()).collect();
+                let mut known: Vec<String> =
+                    own.iter().map(|(own, _)| own.name().to_owned()).collect();
                 known.extend(library.workload_names());
                 PlanError::UnknownName {
-                    place: place(),
+                    place: source.place(&key),
                     what: "workload",
                     name: name.clone(),
                     nearest: nearest(name, &known).map(str::to_owned),
                     known,
                 }
             })?,
-        });
+        };
+        chosen.push((asked, key));
     }
-    if let Some(index) = own.iter().position(|own| !names.contains(&own.name)) {
-        let problem = format!("workload `{}` is not among `workloads`", own[index].name);
+    let unnamed = own
+        .iter()
+        .find(|(own, _)| !names.iter().any(|name| name == own.name()));
+    if let Some((own, key)) = unnamed {
+        let problem = format!("workload `{}` is not among `workloads`", own.name());
         return Err(
-            Fault::new(problem, "add its name there or take the table out")
-                .at(source.place(&format!("workload.{index}.name"))),
+            Fault::new(problem, "add its name there or take the table out").at(source.place(key)),
         );
     }
     Ok(chosen)
@@ -274,89 +300,24 @@ fn twice(place: Box<crate::Place>, name: String) -> PlanError {
     }
 }
 
-fn from_library(name: &str, library: &dyn Library) -> Result<Option<Workload>, PlanError> {
+fn from_library(name: &str, library: &dyn Library) -> Result<Option<Asked>, PlanError> {
     let Some(text) = library.workload(name) else {
         return Ok(None);
     };
     let file = library.workload_file(name);
-    let workload = parse_workload(&text, &file)?;
-    if workload.name != name {
+    let asked = read_workload(&text, &file)?;
+    if asked.name() != name {
         let place = Source::read(&text, &file)?.place("name");
-        let problem = format!("workload `{name}` calls itself `{}`", workload.name);
+        let problem = format!("workload `{name}` calls itself `{}`", asked.name());
         return Err(Fault::new(problem, format!("write `name = \"{name}\"`")).at(place));
     }
-    Ok(Some(workload))
-}
-
-fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Load>, PlanError> {
-    let mut loads: Vec<Load> = Vec::new();
-    let mut labels = HashSet::new();
-    for (index, table) in tables.iter().enumerate() {
-        let at = |key: &str| source.place(&format!("load.{index}.{key}"));
-        rules::length("duration", table.duration.0).map_err(|fault| fault.at(at("duration")))?;
-        rules::pause("warmup", table.warmup.0).map_err(|fault| fault.at(at("warmup")))?;
-        rules::length("timeout", table.timeout.0).map_err(|fault| fault.at(at("timeout")))?;
-        for model in models(source, index, table)? {
-            let load = Load {
-                model,
-                warmup_s: table.warmup.0.as_secs_f64(),
-                duration_s: table.duration.0.as_secs_f64(),
-                timeout_s: table.timeout.0.as_secs_f64(),
-            };
-            if !labels.insert(load.label()) {
-                return Err(PlanError::Duplicate {
-                    place: at("clients"),
-                    what: "load",
-                    name: load.label(),
-                    mend: "two loads must differ in clients, rate or arrival".to_owned(),
-                });
-            }
-            loads.push(load);
-        }
-    }
-    Ok(loads)
-}
-
-fn models(
-    source: &Source<'_>,
-    index: usize,
-    table: &LoadTable,
-) -> Result<Vec<LoadModel>, PlanError> {
-    let at = |key: &str| source.place(&format!("load.{index}.{key}"));
-    if table.arrival.is_some() && table.rate.is_none() {
-        return Err(PlanError::Conflict {
-            place: at("arrival"),
-            problem: "`arrival` without `rate`: a closed loop has no gaps to choose".to_owned(),
-            mend: "add a rate, such as `rate = 500`, or take `arrival` out".to_owned(),
-        });
-    }
-    let counts = match (&table.clients, table.rate) {
-        (Some(ClientsText::One(clients)), _) => vec![*clients],
-        (Some(ClientsText::Each(list)), _) => list.clone(),
-        (None, Some(_)) => vec![OPEN_CLIENTS],
-        (None, None) => {
-            let mend =
-                "write `clients = [10, 200]` for a closed loop or `rate = 500` for an open one";
-            return Err(Fault::new("this load has neither `clients` nor `rate`", mend).at(at("")));
-        }
-    };
-    let model = |clients| match table.rate {
-        None => LoadModel::Closed { clients },
-        Some(rate_per_s) => {
-            let arrival = table.arrival.unwrap_or(Arrival::Poisson);
-            LoadModel::Open {
-                rate_per_s,
-                arrival,
-                clients,
-            }
-        }
-    };
-    Ok(counts.into_iter().map(model).collect())
+    Ok(Some(asked))
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::model::{Load, LoadModel};
 
     /// A library without workloads.
     pub(crate) struct Nothing;
@@ -394,6 +355,8 @@ pub(crate) mod tests {
         assert_eq!(plan.pinning, Pinning::default());
         let load = Load {
             model: LoadModel::Closed { clients: 10 },
+            streams: 1,
+            requests: None,
             warmup_s: 1.0,
             duration_s: 10.0,
             timeout_s: 10.0,

@@ -10,6 +10,10 @@ use crate::error::{Place, PlanError};
 pub(crate) const CLIENTS: std::ops::RangeInclusive<u32> = 1..=10_000;
 /// Requests per second that an open loop may have.
 pub(crate) const RATE: std::ops::RangeInclusive<f64> = 0.001..=1e7;
+/// Requests in flight on each connection that a load may have.
+pub(crate) const STREAMS: std::ops::RangeInclusive<u32> = 1..=1_000;
+/// Requests that a load may end after.
+pub(crate) const REQUESTS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
 /// Rounds that a plan may have.
 pub(crate) const ROUNDS: std::ops::RangeInclusive<u32> = 1..=1000;
 /// Largest seed: TOML's integers are signed.
@@ -86,6 +90,16 @@ pub(crate) fn length(key: &str, duration: Duration) -> Result<(), Fault> {
 /// Clients of a load.
 pub(crate) fn clients(clients: u32) -> Result<(), Fault> {
     within("clients", &clients, &CLIENTS)
+}
+
+/// Requests in flight on each connection.
+pub(crate) fn streams(streams: u32) -> Result<(), Fault> {
+    within("streams", &streams, &STREAMS)
+}
+
+/// Requests that a load ends after.
+pub(crate) fn requests(requests: u64) -> Result<(), Fault> {
+    within("requests", &requests, &REQUESTS)
 }
 
 /// Requests per second of an open loop.

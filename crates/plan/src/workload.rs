@@ -5,18 +5,25 @@ use crate::error::PlanError;
 use crate::file::{
     ExpectTable, GeneratedTable, ServedFileTable, WorkloadFile, workload_schema_value,
 };
-use crate::model::{Content, ServedFile, Workload};
+use crate::model::{Content, Encoding, Protocol, ServedFile, Workload};
+use crate::protocols::{Asked, Over, spoken, spoken_one};
 use crate::rules::{self, Fault};
 use crate::source::Source;
 
 /// Headers that the engine writes itself, because the message would break without them.
 const OWN_HEADERS: [&str; 3] = ["host", "content-length", "transfer-encoding"];
 
-/// Reads a workload file; `origin_name` is what messages call it.
+/// Reads a workload file; `origin_name` is what messages call it. Of one that is asked over
+/// several protocols this is the one that it is without a plan: over h1.
 ///
 /// # Errors
 /// The text is not TOML, or not a workload.
 pub fn parse_workload(text: &str, origin_name: &str) -> Result<Workload, PlanError> {
+    read_workload(text, origin_name).map(|asked| asked.workload)
+}
+
+/// The same with what it says of protocols.
+pub(crate) fn read_workload(text: &str, origin_name: &str) -> Result<Asked, PlanError> {
     let source = Source::read(text, origin_name)?;
     check(&source, workload_schema_value())?;
     let table: WorkloadFile = source.deserialize()?;
@@ -28,9 +35,12 @@ pub(crate) fn resolve_workload(
     source: &Source<'_>,
     path: &str,
     table: &WorkloadFile,
-) -> Result<Workload, PlanError> {
+) -> Result<Asked, PlanError> {
     let at = |key: &str| source.place(&format!("{path}{key}"));
     rules::name(&table.name).map_err(|fault| fault.at(at("name")))?;
+    let template = table.template.as_ref().unwrap_or(&table.name);
+    rules::name(template).map_err(|fault| fault.at(at("template")))?;
+    let (protocol, over) = protocols(source, path, table)?;
     method(&table.method).map_err(|fault| fault.at(at("method")))?;
     target(&table.path).map_err(|fault| fault.at(at("path")))?;
     let mut headers = Vec::new();
@@ -50,17 +60,60 @@ pub(crate) fn resolve_workload(
         }
         files.push(file);
     }
-    Ok(Workload {
+    encoding(&table.expect, &headers).map_err(|fault| fault.at(at("expect.encoding")))?;
+    let workload = Workload {
         name: table.name.clone(),
         description: table.description.clone(),
+        template: template.clone(),
+        protocol,
         method: table.method.clone(),
         path: table.path.clone(),
         headers,
         expect_status: table.expect.status,
         expect_body: expected_body(source, &format!("{path}expect."), &table.expect, &files)?,
+        expect_encoding: table.expect.encoding,
         files,
         proxied: table.proxied,
-    })
+    };
+    Ok(Asked { workload, over })
+}
+
+/// The protocol of the workload as it stands, and over what a plan asks it.
+fn protocols(
+    source: &Source<'_>,
+    path: &str,
+    table: &WorkloadFile,
+) -> Result<(Protocol, Over), PlanError> {
+    match (table.protocol, &table.protocols) {
+        (None, None) => Ok((Protocol::H1, Over::Unsaid)),
+        (Some(name), None) => {
+            let protocol = spoken_one(source, &format!("{path}protocol"), name)?;
+            Ok((protocol, Over::One))
+        }
+        (None, Some(names)) => {
+            let each = spoken(source, &format!("{path}protocols"), names)?;
+            Ok((Protocol::H1, Over::Each(each)))
+        }
+        (Some(_), Some(_)) => Err(PlanError::Conflict {
+            place: source.place(&format!("{path}protocols")),
+            problem: "`protocol` and `protocols` contradict each other".to_owned(),
+            mend: "keep one of them".to_owned(),
+        }),
+    }
+}
+
+/// An encoding that nobody asks for would never come.
+fn encoding(expect: &ExpectTable, headers: &[(String, String)]) -> Result<(), Fault> {
+    let asked = headers.iter().any(|(name, value)| {
+        name.eq_ignore_ascii_case("accept-encoding") && value.to_ascii_lowercase().contains("gzip")
+    });
+    if expect.encoding == Encoding::Identity || asked {
+        return Ok(());
+    }
+    Err(Fault::new(
+        "a compressed answer is expected and not asked for",
+        "add `headers = [\"Accept-Encoding: gzip\"]`",
+    ))
 }
 
 /// The table that [`resolve_workload`] makes `workload` of.
@@ -81,12 +134,16 @@ pub(crate) fn workload_table(workload: &Workload) -> WorkloadFile {
     WorkloadFile {
         name: workload.name.clone(),
         description: workload.description.clone(),
+        template: Some(workload.template.clone()),
+        protocol: Some(workload.protocol.into()),
+        protocols: None,
         method: workload.method.clone(),
         path: workload.path.clone(),
         headers: headers.collect(),
         proxied: workload.proxied,
         expect: ExpectTable {
             status: workload.expect_status,
+            encoding: workload.expect_encoding,
             text,
             generated,
             file: None,

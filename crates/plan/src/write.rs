@@ -28,6 +28,7 @@ impl Plan {
                     .map(|workload| workload.name.clone())
                     .collect(),
             ),
+            protocols: None,
             pinning: PinningTable {
                 server: CpusText(self.pinning.server.clone()),
                 engine: CpusText(self.pinning.engine.clone()),
@@ -67,6 +68,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
                 ConfigSource::File(path) => path.to_string_lossy().into_owned(),
             },
             overlay,
+            certificate: contender.certificate,
         },
         // Only trials hold these, and trials are not written; a reader refuses them by name.
         built_in @ (ServerChoice::Yardstick | ServerChoice::Origin) => ContenderTable {
@@ -81,6 +83,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             binary: None,
             config: "default".to_owned(),
             overlay,
+            certificate: contender.certificate,
         },
     }
 }
@@ -98,8 +101,10 @@ fn load_table(load: &Load) -> LoadTable {
         clients: Some(ClientsText::One(load.clients())),
         rate,
         arrival,
+        streams: load.streams,
+        requests: load.requests,
         duration: seconds(load.duration_s),
-        warmup: seconds(load.warmup_s),
+        warmup: Some(seconds(load.warmup_s)),
         timeout: seconds(load.timeout_s),
     }
 }

@@ -89,7 +89,7 @@ fn unknown_keys() {
         "rounds = 3",
         "colour = 3",
         "p.toml:2:1: unknown key `colour`; known are contender, description, load, name, \
-         pinning, references, rest, rounds, seed, workload, workloads",
+         pinning, protocols, references, rest, rounds, seed, workload, workloads",
     );
     plan(
         "clients =",
@@ -322,7 +322,7 @@ fn names() {
     plan(
         "\"synthetic\"",
         "\"zzz\"",
-        "p.toml:3:14: no workload is called `zzz`; known are html-large, html-small, proxy, \
+        "p.toml:3:14: no workload is called `zzz`; known are gzip, html-large, html-small, proxy, \
          synthetic",
     );
     plan(
@@ -352,8 +352,8 @@ fn names() {
     plan(
         "[10, 200]",
         "[10, 200, 10]",
-        "p.toml:10:11: load `c10` appears twice; two loads must differ in clients, rate or \
-         arrival",
+        "p.toml:10:11: load `c10` appears twice; two loads must differ in clients, streams, \
+         requests, rate or arrival",
     );
 }
 
@@ -472,5 +472,36 @@ fn workload_bodies() {
         "[[file]]\npath = \"index.html\"\ntext = \"\"\n[[file]]",
         "w.toml:13:8: file `index.html` appears twice; give each `[[file]]` a path of its \
          own",
+    );
+}
+
+#[test]
+fn protocols_and_counts() {
+    plan(
+        "rounds = 3",
+        "protocols = [\"h2\", \"h3\"]",
+        "p.toml:2:20: `h3` is not spoken yet; write one of h1, h1-tls, h2, h2c",
+    );
+    plan(
+        "rounds = 3",
+        "protocols = [\"h2\", \"h2\"]",
+        "p.toml:2:20: protocol `h2` appears twice; name each protocol once",
+    );
+    plan(
+        "duration = \"2s\"",
+        "requests = 100\nwarmup = \"1s\"",
+        "p.toml:12:10: `warmup` beside `requests`: the first requests of so many are measured; \
+         take one of them out",
+    );
+    workload(
+        "path =",
+        "protocol = \"h2\"\nprotocols = [\"h2\"]\npath =",
+        "w.toml:3:13: `protocol` and `protocols` contradict each other; keep one of them",
+    );
+    workload(
+        "status = 200",
+        "encoding = \"gzip\"",
+        "w.toml:6:12: a compressed answer is expected and not asked for; \
+         add `headers = [\"Accept-Encoding: gzip\"]`",
     );
 }

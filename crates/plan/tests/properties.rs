@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, Builtin, ConfigSource, Contender, Content, ContentKind, Cpus, Library, Load,
-    LoadModel, Pinning, Plan, References, ServedFile, ServerChoice, Workload, builtin_plan, parse,
-    trials,
+    Arrival, Builtin, CertificateKey, ConfigSource, Contender, Content, ContentKind, Cpus,
+    Encoding, Library, Load, LoadModel, Pinning, Plan, Protocol, References, ServedFile,
+    ServerChoice, Workload, builtin_plan, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -68,9 +68,10 @@ fn contender(index: usize) -> impl Strategy<Value = Contender> {
         binary,
         config,
         overlays,
+        any::<bool>(),
     )
         .prop_map(
-            move |(name, server, version, binary, config, overlays)| Contender {
+            move |(name, server, version, binary, config, overlays, rsa)| Contender {
                 name: format!("c{index}{name}"),
                 server: ServerChoice::Program {
                     server,
@@ -79,6 +80,11 @@ fn contender(index: usize) -> impl Strategy<Value = Contender> {
                     config,
                 },
                 overlays: overlays.into_iter().collect(),
+                certificate: if rsa {
+                    CertificateKey::Rsa2048
+                } else {
+                    CertificateKey::EcdsaP256
+                },
             },
         )
 }
@@ -99,16 +105,21 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
         content(),
         files,
         any::<bool>(),
+        (0..4_usize, any::<bool>()),
     )
         .prop_map(
             move |(
                 (name, description, method, path),
-                headers,
+                mut headers,
                 expect_status,
                 body,
                 files,
                 proxied,
+                (protocol, gzip),
             )| {
+                if gzip {
+                    headers.push(("Accept-Encoding".to_owned(), "br, gzip".to_owned()));
+                }
                 let numbered = files.into_iter().enumerate();
                 let file = |(at, (path, content))| ServedFile {
                     path: format!("{at}/{path}"),
@@ -118,11 +129,18 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
                     // The letter after the dash keeps one trial's name from being another's.
                     name: format!("w{index}{name}"),
                     description,
+                    template: format!("w{name}"),
+                    protocol: Protocol::ALL[protocol],
                     method,
                     path,
                     headers,
                     expect_status,
                     expect_body: body,
+                    expect_encoding: if gzip {
+                        Encoding::Gzip
+                    } else {
+                        Encoding::Identity
+                    },
                     files: numbered.map(file).collect(),
                     proxied,
                 }
@@ -143,14 +161,25 @@ fn load(index: u32) -> impl Strategy<Value = Load> {
             clients,
         },
     });
-    (model, seconds(0), seconds(1), seconds(1)).prop_map(
-        |(model, warmup_s, duration_s, timeout_s)| Load {
-            model,
-            warmup_s,
-            duration_s,
-            timeout_s,
-        },
+    let requests = option::of(1..=1_000_000_000_u64);
+    (
+        model,
+        1..=1000_u32,
+        requests,
+        seconds(0),
+        seconds(1),
+        seconds(1),
     )
+        .prop_map(
+            |(model, streams, requests, warmup_s, duration_s, timeout_s)| Load {
+                model,
+                streams,
+                requests,
+                warmup_s: if requests.is_some() { 0.0 } else { warmup_s },
+                duration_s,
+                timeout_s,
+            },
+        )
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
@@ -185,8 +214,11 @@ fn plan() -> impl Strategy<Value = Plan> {
         loads,
     )
         .prop_map(
-            |(head, rest, pinning, references, contenders, workloads, loads)| {
+            |(head, rest, pinning, references, contenders, workloads, mut loads)| {
                 let (name, description, rounds, seed) = head;
+                if !workloads.iter().all(|it| it.protocol.is_h2()) {
+                    loads.iter_mut().for_each(|load| load.streams = 1);
+                }
                 Plan {
                     name,
                     description,

@@ -53,6 +53,9 @@ pub struct LoadResult {
     pub send_lag: Histogram,
     /// Bytes through the sockets.
     pub bytes: Bytes,
+    /// Response headers, wire and decoded; HTTP/2 only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header_bytes: Option<HeaderBytes>,
     /// What became of connections.
     pub connections: Connections,
     /// What was agreed with the server.
@@ -132,6 +135,23 @@ pub struct Bytes {
     pub body: u64,
 }
 
+/// Response headers in the window, by what they took on the wire: HTTP/2 compresses them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderBytes {
+    /// Length of the header blocks as they came.
+    pub wire: u64,
+    /// Length of the names and values that they stand for.
+    pub decoded: u64,
+}
+
+impl HeaderBytes {
+    /// Share of the decoded length that was not sent; `None` without headers.
+    pub fn saved_share(self) -> Option<f64> {
+        (self.decoded > 0).then(|| 1.0 - self.wire as f64 / self.decoded as f64)
+    }
+}
+
 /// What became of connections, warm-up included.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -154,7 +174,7 @@ pub struct Connections {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Negotiated {
-    /// Protocol of the responses: `h1`.
+    /// Protocol of the responses: `h1` or `h2`.
     pub protocol: String,
     /// TLS version.
     pub tls_version: Option<String>,

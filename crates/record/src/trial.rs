@@ -3,7 +3,7 @@
 use bakeoff_plan::Load;
 use serde::{Deserialize, Serialize};
 
-use crate::load::{LoadResult, Warning};
+use crate::load::{LoadResult, Negotiated, Warning};
 use crate::usage::Usage;
 
 /// Version of the line format. A reader refuses a line of a later version.
@@ -202,6 +202,15 @@ pub struct AnswerCheck {
     pub body_bytes: u64,
     /// SHA-256 of the body, hex.
     pub body_sha256: String,
+    /// Length of the body after its encoding was undone; `None` where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoded_bytes: Option<u64>,
+    /// SHA-256 of the decoded body, hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoded_sha256: Option<String>,
+    /// What was agreed on for this answer; `None` in records of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub negotiated: Option<Negotiated>,
     /// Header lines as sent.
     pub headers: Vec<(String, String)>,
     /// Whether it is what the workload expects.

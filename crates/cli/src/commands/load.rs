@@ -77,6 +77,8 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
         exchanges,
         load: Load {
             model: model(flags),
+            streams: 1,
+            requests: None,
             warmup_s: flags.warmup.as_secs_f64(),
             duration_s: duration.as_secs_f64(),
             timeout_s: flags.timeout.as_secs_f64(),

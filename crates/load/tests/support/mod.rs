@@ -76,6 +76,8 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
         exchanges: vec![exchange],
         load: Load {
             model: LoadModel::Closed { clients: 3 },
+            streams: 1,
+            requests: None,
             warmup_s: 0.0,
             duration_s: 20.0,
             timeout_s: 0.2,

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, ConfigSource, Contender, Content, ContentKind, Load, LoadModel, Pinning, Plan,
-    References, ServedFile, ServerChoice, Workload,
+    Arrival, CertificateKey, ConfigSource, Contender, Content, ContentKind, Encoding, Load,
+    LoadModel, Pinning, Plan, Protocol, References, ServedFile, ServerChoice, Workload,
 };
 use bakeoff_record::{
     AnswerCheck, ConfigFile, ContenderKind, MACHINE_SCHEMA, Machine, OriginCounts, Pinned, Record,
@@ -121,6 +121,7 @@ fn contender(name: &str, server: &str, variant: &str) -> Contender {
             config: ConfigSource::Variant(variant.into()),
         },
         overlays: Vec::new(),
+        certificate: CertificateKey::default(),
     }
 }
 
@@ -128,11 +129,14 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
     Workload {
         name: name.into(),
         description: description.into(),
+        template: name.into(),
+        protocol: Protocol::H1,
         method: "GET".into(),
         path: "/".into(),
         headers: vec![("X-Hotdogs".into(), "aplenty".into())],
         expect_status: 200,
         expect_body: Content::Text("Hello, world!".into()),
+        expect_encoding: Encoding::Identity,
         files: vec![ServedFile {
             path: "index.html".into(),
             content: Content::Generated {
@@ -147,6 +151,8 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
 fn load(clients: u32) -> Load {
     Load {
         model: LoadModel::Closed { clients },
+        streams: 1,
+        requests: None,
         warmup_s: 1.0,
         duration_s: MEASURED_S,
         timeout_s: 10.0,
@@ -355,6 +361,9 @@ fn answer(when: &str) -> AnswerCheck {
         status: 200,
         body_bytes: 13,
         body_sha256: "a1".repeat(32),
+        decoded_bytes: None,
+        decoded_sha256: None,
+        negotiated: None,
         headers: vec![("Content-Length".into(), "13".into())],
         right: true,
     }

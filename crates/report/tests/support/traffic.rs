@@ -77,6 +77,7 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
             written: completed * 70,
             body: ok * 13,
         },
+        header_bytes: None,
         connections: Connections {
             opened: u64::from(shape.clients),
             failed: outcomes.of(Outcome::Refused),

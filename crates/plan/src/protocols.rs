@@ -1,0 +1,221 @@
+//! One workload asked over several protocols becomes one workload for each.
+
+use crate::error::PlanError;
+use crate::file::ProtocolName;
+use crate::model::{Protocol, Workload};
+use crate::rules::{self, Fault};
+use crate::source::Source;
+
+/// A workload as a table says it, and over what it is asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// Its protocol is the one of `over` that it names, or else h1.
+    pub(crate) workload: Workload,
+    pub(crate) over: Over,
+}
+
+/// Over what a table asks its workload.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Over {
+    /// It does not say.
+    Unsaid,
+    /// One protocol, which leaves the workload its name.
+    One,
+    /// Each of these.
+    Each(Vec<Protocol>),
+}
+
+impl Asked {
+    pub(crate) fn name(&self) -> &str {
+        &self.workload.name
+    }
+}
+
+/// The workloads that `asked` stands for; `all` is what the plan says for those that do not.
+pub(crate) fn expand(asked: Asked, all: &[Protocol]) -> Result<Vec<Workload>, Fault> {
+    let protocols = match &asked.over {
+        Over::One => return Ok(vec![asked.workload]),
+        Over::Unsaid => all,
+        Over::Each(protocols) => protocols,
+    };
+    protocols
+        .iter()
+        .map(|protocol| over(&asked.workload, *protocol))
+        .collect()
+}
+
+/// `workload` over `protocol`: its own name over h1, `NAME-PROTOCOL` over another.
+pub(crate) fn over(workload: &Workload, protocol: Protocol) -> Result<Workload, Fault> {
+    let suffix = |protocol: Protocol| match protocol {
+        Protocol::H1 => String::new(),
+        other => format!("-{}", other.name()),
+    };
+    let name = workload.name.strip_suffix(&suffix(workload.protocol));
+    let name = name.unwrap_or(&workload.name).to_owned() + &suffix(protocol);
+    rules::name(&name)?;
+    Ok(Workload {
+        name,
+        protocol,
+        ..workload.clone()
+    })
+}
+
+/// The protocols of the list at `key`.
+pub(crate) fn spoken(
+    source: &Source<'_>,
+    key: &str,
+    names: &[ProtocolName],
+) -> Result<Vec<Protocol>, PlanError> {
+    let mut protocols = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let key = format!("{key}.{index}");
+        let protocol = spoken_one(source, &key, *name)?;
+        if protocols.contains(&protocol) {
+            return Err(PlanError::Duplicate {
+                place: source.place(&key),
+                what: "protocol",
+                name: protocol.name().to_owned(),
+                mend: "name each protocol once".to_owned(),
+            });
+        }
+        protocols.push(protocol);
+    }
+    Ok(protocols)
+}
+
+/// The protocol at `key`.
+pub(crate) fn spoken_one(
+    source: &Source<'_>,
+    key: &str,
+    name: ProtocolName,
+) -> Result<Protocol, PlanError> {
+    name.spoken().ok_or_else(|| {
+        let names = Protocol::ALL.map(Protocol::name).join(", ");
+        Fault::new("`h3` is not spoken yet", format!("write one of {names}")).at(source.place(key))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::model::{Encoding, Plan, Protocol};
+    use crate::{Builtin, Overrides, PlanError, parse};
+
+    fn read(keys: &str, tables: &str) -> Result<Plan, PlanError> {
+        let text = format!(
+            "name = \"p\"\n{keys}\n[[contender]]\nname = \"a\"\nserver = \"nginx\"\n\
+             [[load]]\nclients = 10\n{tables}"
+        );
+        parse(&text, "p.toml", Path::new("/plans"), &Builtin)
+    }
+
+    /// Name, template and protocol of each workload.
+    fn asked(plan: &Plan) -> Vec<(&str, &str, &str)> {
+        let workloads = plan.workloads.iter();
+        workloads
+            .map(|it| (it.name.as_str(), it.template.as_str(), it.protocol.name()))
+            .collect()
+    }
+
+    #[test]
+    fn a_plans_protocols_make_a_workload_of_each() {
+        let keys = "workloads = [\"synthetic\", \"proxy\"]\nprotocols = [\"h1\", \"h2\"]";
+        let plan = read(keys, "").unwrap();
+        assert_eq!(
+            asked(&plan),
+            [
+                ("synthetic", "synthetic", "h1"),
+                ("synthetic-h2", "synthetic", "h2"),
+                ("proxy", "proxy", "h1"),
+                ("proxy-h2", "proxy", "h2"),
+            ]
+        );
+        let again = parse(&plan.to_toml(), "p", Path::new("/x"), &Builtin);
+        assert_eq!(
+            again,
+            Ok(plan),
+            "names do not grow when they are read again"
+        );
+    }
+
+    #[test]
+    fn a_workload_that_says_its_protocol_is_left_alone() {
+        let own = "[[workload]]\nname = \"one\"\nprotocol = \"h2c\"\nexpect = { text = \"\" }\n\
+                   [[workload]]\nname = \"two\"\nprotocols = [\"h1-tls\", \"h2c\"]\n\
+                   template = \"synthetic\"\nexpect = { text = \"\" }\n";
+        let plan = read("protocols = [\"h2\"]", own).unwrap();
+        assert_eq!(
+            asked(&plan),
+            [
+                ("one", "one", "h2c"),
+                ("two-h1-tls", "synthetic", "h1-tls"),
+                ("two-h2c", "synthetic", "h2c"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_flag_takes_the_place_of_the_plans_protocols() {
+        let keys = "workloads = [\"synthetic\"]\nprotocols = [\"h1-tls\", \"h2\"]";
+        let h2c = Overrides {
+            protocols: vec![Protocol::H2c, Protocol::H1],
+            ..Overrides::default()
+        };
+        let plan = read(keys, "").unwrap().with(&h2c).unwrap();
+        assert_eq!(
+            asked(&plan),
+            [
+                ("synthetic-h2c", "synthetic", "h2c"),
+                ("synthetic", "synthetic", "h1")
+            ]
+        );
+    }
+
+    #[test]
+    fn references_are_asked_what_they_speak() {
+        let keys = "workloads = [\"synthetic\", \"gzip\", \"proxy\"]\n\
+                    protocols = [\"h1\", \"h2\"]\nrounds = 1";
+        let plan = read(keys, "").unwrap();
+        assert_eq!(plan.workloads[2].expect_encoding, Encoding::Gzip);
+        let mut with: Vec<String> = crate::trials(&plan)
+            .into_iter()
+            .filter(|trial| trial.contender.name != "a")
+            .map(|trial| format!("{} {}", trial.workload.name, trial.contender.name))
+            .collect();
+        with.sort();
+        let references = ["proxy origin", "proxy yardstick", "synthetic yardstick"];
+        assert_eq!(with, references);
+    }
+
+    #[test]
+    fn streams_and_counts_name_loads_and_need_a_protocol_that_has_them() {
+        let keys = "workloads = [\"synthetic\"]\nprotocols = [\"h2\"]";
+        let plan = read(keys, "streams = 50\nrequests = 1000\n").unwrap();
+        let load = &plan.loads[0];
+        assert_eq!(load.label(), "c10x50-n1000");
+        assert_eq!((load.warmup_s, load.requests), (0.0, Some(1000)));
+        let refused = read("workloads = [\"synthetic\"]", "streams = 2\n").unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "p.toml:6:1: `streams` is 2, and workload `synthetic` is asked over h1; ask over h2 \
+             or h2c, such as `protocols = [\"h2\"]`, or write `streams = 1`"
+        );
+        let flags = Overrides {
+            streams: Some(8),
+            requests: Some(70),
+            ..Overrides::default()
+        };
+        let changed = plan.clone().with(&flags).unwrap();
+        assert_eq!(changed.loads[0].label(), "c10x8-n70");
+        let h1 = Overrides {
+            protocols: vec![Protocol::H1Tls],
+            ..Overrides::default()
+        };
+        let refused = plan.with(&h1).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("--protocol: `streams` is 50"),
+            "{refused}"
+        );
+    }
+}
