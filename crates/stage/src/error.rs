@@ -123,6 +123,12 @@ pub enum Cause {
         /// What is wrong in it.
         cause: String,
     },
+    /// No certificate could be made.
+    #[error("make a certificate: {cause}")]
+    Certificate {
+        /// What went wrong.
+        cause: String,
+    },
     /// A file or folder could not be made or read.
     #[error("use {path}: {cause}")]
     File {

@@ -1,19 +1,27 @@
-//! One plain HTTP/1.1 request outside the measured window, to see whether an answer is right.
+//! One request outside the measured window, to see whether an answer is right.
 //!
 //! It is deliberately simple and separate from the load engine: what judges the answers should
-//! not share the engine's mistakes. It opens a connection for each request and follows nothing.
+//! not share the engine's mistakes. So HTTP/1.1 is read here by a few lines of its own, and
+//! HTTP/2 by the crate `h2`. It opens a connection for each request and follows nothing.
 
-use std::io::{self, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+mod h1;
+mod h2;
+mod stream;
+mod trust;
+
+use std::io::{self, Read as _};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::Workload;
-use bakeoff_record::AnswerCheck;
+use bakeoff_plan::{Encoding, Protocol, Workload};
+use bakeoff_record::{AnswerCheck, Negotiated};
 
 use crate::program::sha256;
+use stream::Stream;
+pub(crate) use trust::Trust;
 
-/// No answer of a workload is larger.
-const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// No body of a workload is larger when it is decoded.
+const DECODED_BYTES_MAX: u64 = 256 << 20;
 
 /// The request and the right answer to it.
 #[derive(Debug, Clone)]
@@ -23,83 +31,92 @@ pub(crate) struct Expectation {
     headers: Vec<(String, String)>,
     status: u16,
     body: Vec<u8>,
+    encoding: Encoding,
+    protocol: Protocol,
+    trust: Trust,
 }
 
 /// An answer as it came.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    pub(crate) negotiated: Negotiated,
+}
+
+/// A request as a protocol's module needs it.
+struct Asked<'a> {
+    method: &'a str,
+    /// Host and port.
+    authority: String,
+    path: &'a str,
+    headers: &'a [(String, String)],
+    secure: bool,
 }
 
 impl Expectation {
-    pub(crate) fn of(workload: &Workload) -> Self {
+    pub(crate) fn of(workload: &Workload, trust: Trust) -> Self {
         Self {
             method: workload.method.clone(),
             path: workload.path.clone(),
             headers: workload.headers.clone(),
             status: workload.expect_status,
             body: workload.expected_body(),
+            encoding: workload.expect_encoding,
+            protocol: workload.protocol,
+            trust,
         }
     }
 
     /// Asks once; `limit` is for the whole exchange.
     pub(crate) fn ask(&self, address: SocketAddr, limit: Duration) -> io::Result<Answer> {
         let end = Instant::now() + limit;
-        let mut stream = TcpStream::connect_timeout(&address, limit)?;
-        stream.set_write_timeout(Some(limit))?;
-        stream.write_all(&self.request(address))?;
-        let mut bytes = Vec::new();
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    format!(
-                        "no whole answer within {limit:?}, {} bytes came",
-                        bytes.len()
-                    ),
-                ));
-            }
-            stream.set_read_timeout(Some(left))?;
-            let mut chunk = [0; 64 * 1024];
-            let length = match stream.read(&mut chunk) {
-                Ok(length) => length,
-                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => continue,
-                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
-                Err(cause) => return Err(cause),
-            };
-            bytes.extend_from_slice(&chunk[..length]);
-            if let Some(answer) = parse(&bytes, length == 0, self.method == "HEAD")? {
-                return Ok(answer);
-            }
-            if bytes.len() > ANSWER_BYTES_MAX {
-                return Err(io::Error::other("the answer does not end"));
-            }
+        let mut stream = Stream::connect(address, self.protocol, &self.trust, end)?;
+        let negotiated = stream.negotiated(self.protocol);
+        let asked = Asked {
+            method: &self.method,
+            authority: address.to_string(),
+            path: &self.path,
+            headers: &self.headers,
+            secure: self.protocol.is_secure(),
+        };
+        let answer = if self.protocol.is_h2() {
+            h2::ask(stream, &asked, end)?
+        } else {
+            h1::ask(&mut stream, &asked, end)?
+        };
+        Ok(Answer {
+            negotiated,
+            ..answer
+        })
+    }
+
+    /// What a workload's URL begins with.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.protocol.is_secure() {
+            "https"
+        } else {
+            "http"
         }
     }
 
     pub(crate) fn is_met_by(&self, answer: &Answer) -> bool {
-        let body = self.method == "HEAD" || answer.body == self.body;
+        let body = self.method == "HEAD"
+            || match self.encoding {
+                Encoding::Identity => answer.body == self.body,
+                Encoding::Gzip => answer.unzipped().as_ref() == Some(&self.body),
+            };
         answer.status == self.status && body
     }
 
     /// The right answer, for people.
     pub(crate) fn words(&self) -> String {
-        describe(self.status, &self.body)
-    }
-
-    fn request(&self, address: SocketAddr) -> Vec<u8> {
-        let mut head = format!(
-            "{} {} HTTP/1.1\r\nHost: {address}\r\n",
-            self.method, self.path
-        );
-        for (name, value) in &self.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
-        }
-        head.push_str("Connection: close\r\n\r\n");
-        head.into_bytes()
+        let encoding = match self.encoding {
+            Encoding::Identity => "",
+            Encoding::Gzip => " compressed by gzip",
+        };
+        describe(self.status, &self.body) + encoding
     }
 }
 
@@ -111,18 +128,44 @@ impl Answer {
 
     /// The answer, for people.
     pub(crate) fn words(&self) -> String {
-        describe(self.status, &self.body)
+        match (self.header("Content-Encoding"), self.unzipped()) {
+            (Some(_), Some(body)) => describe(self.status, &body) + " compressed by gzip",
+            (Some(other), None) => {
+                describe(self.status, &self.body) + &format!(" encoded as {other:?}")
+            }
+            (None, _) => describe(self.status, &self.body),
+        }
     }
 
-    pub(crate) fn into_check(self, when: &str, right: bool) -> AnswerCheck {
+    pub(crate) fn to_check(&self, when: &str, right: bool) -> AnswerCheck {
+        let decoded = self.unzipped();
         AnswerCheck {
             when: when.to_owned(),
             status: self.status,
             body_bytes: self.body.len() as u64,
             body_sha256: sha256(&self.body),
-            headers: self.headers,
+            decoded_bytes: decoded.as_ref().map(|body| body.len() as u64),
+            decoded_sha256: decoded.as_ref().map(|body| sha256(body)),
+            negotiated: Some(self.negotiated.clone()),
+            headers: self.headers.clone(),
             right,
         }
+    }
+
+    /// The body without its compression; `None` unless it says that it is compressed by gzip,
+    /// and is.
+    fn unzipped(&self) -> Option<Vec<u8>> {
+        let encoding = self.header("Content-Encoding")?;
+        if !encoding.eq_ignore_ascii_case("gzip") {
+            return None;
+        }
+        let mut decoded = Vec::new();
+        let decoder = flate2::bufread::MultiGzDecoder::new(self.body.as_slice());
+        let length = decoder
+            .take(DECODED_BYTES_MAX + 1)
+            .read_to_end(&mut decoded)
+            .ok()?;
+        (length as u64 <= DECODED_BYTES_MAX).then_some(decoded)
     }
 }
 
@@ -142,140 +185,46 @@ fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
-/// The answer in `bytes`, once it is whole; `ended` tells that no more will come.
-fn parse(bytes: &[u8], ended: bool, no_body: bool) -> io::Result<Option<Answer>> {
-    let wrong = |cause: &str| io::Error::new(io::ErrorKind::InvalidData, cause.to_owned());
-    let Some(head_length) = find(bytes, b"\r\n\r\n") else {
-        return if ended {
-            Err(wrong("the connection closed inside the head"))
-        } else {
-            Ok(None)
-        };
-    };
-    let head = String::from_utf8_lossy(&bytes[..head_length]).into_owned();
-    let mut lines = head.split("\r\n");
-    let mut start = lines.next().unwrap_or_default().splitn(3, ' ');
-    let version = start.next().unwrap_or_default();
-    let status = start.next().and_then(|status| status.parse().ok());
-    let (true, Some(status)) = (version.starts_with("HTTP/1."), status) else {
-        return Err(wrong("the first line is none of HTTP/1"));
-    };
-    let rest = &bytes[head_length + 4..];
-    if (100..200).contains(&status) && status != 101 {
-        return parse(rest, ended, no_body);
-    }
-    let headers: Option<Vec<(String, String)>> = lines
-        .map(|line| line.split_once(':'))
-        .map(|pair| pair.map(|(name, value)| (name.to_owned(), value.trim().to_owned())))
-        .collect();
-    let headers = headers.ok_or_else(|| wrong("a header line has no colon"))?;
-    let chunked = header(&headers, "Transfer-Encoding").is_some_and(|value| value == "chunked");
-    let length = header(&headers, "Content-Length")
-        .map(str::parse::<usize>)
-        .transpose();
-    let length = length.map_err(|_| wrong("Content-Length is no number"))?;
-    let body = if no_body || status == 204 || status == 304 {
-        Some(Vec::new())
-    } else if chunked {
-        unchunk(rest).ok_or_else(|| wrong("a chunk is malformed"))?
-    } else if let Some(length) = length {
-        rest.get(..length).map(<[u8]>::to_vec)
-    } else {
-        ended.then(|| rest.to_vec())
-    };
-    match body {
-        Some(body) => Ok(Some(Answer {
-            status,
-            headers,
-            body,
-        })),
-        None if ended => Err(wrong("the connection closed inside the body")),
-        None => Ok(None),
-    }
-}
-
-/// The joined chunks; `Some(None)` while more must come, `None` when they are malformed.
-#[expect(
-    clippy::option_option,
-    reason = "malformed, unfinished and whole are three answers"
-)]
-fn unchunk(mut rest: &[u8]) -> Option<Option<Vec<u8>>> {
-    let mut body = Vec::new();
-    loop {
-        let Some(line_length) = find(rest, b"\r\n") else {
-            return Some(None);
-        };
-        let line = std::str::from_utf8(&rest[..line_length]).ok()?;
-        let size = line.split(';').next().unwrap_or_default().trim();
-        let size = usize::from_str_radix(size, 16).ok()?;
-        rest = &rest[line_length + 2..];
-        if size == 0 {
-            return Some(Some(body));
-        }
-        let Some(chunk) = rest.get(..size.checked_add(2)?) else {
-            return Some(None);
-        };
-        body.extend_from_slice(chunk.strip_suffix(b"\r\n")?);
-        rest = &rest[size + 2..];
-    }
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes
-        .windows(wanted.len())
-        .position(|window| window == wanted)
+fn too_late(came: usize) -> io::Error {
+    let words = format!("no whole answer in time, {came} bytes came");
+    io::Error::new(io::ErrorKind::TimedOut, words)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
-    fn check(text: &str, ended: bool, expected: Result<Option<(u16, &str)>, &str>) {
-        let parsed = parse(text.as_bytes(), ended, false);
-        let parsed = parsed.map(|answer| {
-            answer.map(|answer| (answer.status, String::from_utf8(answer.body).unwrap()))
-        });
-        match (parsed, expected) {
-            (Ok(parsed), Ok(expected)) => {
-                let expected = expected.map(|(status, body)| (status, body.to_owned()));
-                assert_eq!(parsed, expected, "{text:?}");
-            }
-            (Err(cause), Err(part)) => assert!(cause.to_string().contains(part), "{cause}"),
-            (parsed, _) => panic!("{text:?}: {parsed:?}"),
-        }
-    }
-
     #[test]
-    fn reads_every_kind_of_body_and_refuses_what_is_cut() {
-        let sized = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n";
-        check(&format!("{sized}hello"), false, Ok(Some((200, "hello"))));
-        check(&format!("{sized}hel"), false, Ok(None));
-        check(&format!("{sized}hel"), true, Err("inside the body"));
-        check(
-            "HTTP/1.0 404 No\r\nA: b\r\n\r\nuntil the end",
-            true,
-            Ok(Some((404, "until the end"))),
-        );
-        check("HTTP/1.0 404 No\r\nA: b\r\n\r\nuntil", false, Ok(None));
-        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-        check(
-            &format!("{chunked}3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"),
-            false,
-            Ok(Some((200, "abcde"))),
-        );
-        check(&format!("{chunked}3\r\nab"), false, Ok(None));
-        check(&format!("{chunked}3\r\nabcd\r\n"), false, Err("malformed"));
-        check(
-            &format!("HTTP/1.1 100 Continue\r\n\r\n{sized}hello"),
-            false,
-            Ok(Some((200, "hello"))),
-        );
-        check("SSH-2.0-OpenSSH\r\n\r\n", true, Err("none of HTTP/1"));
-        check(
-            "HTTP/1.1 204 No\r\nA: b\r\n\r\n",
-            false,
-            Ok(Some((204, ""))),
-        );
-        check("HTTP/1.1 200 OK\r\nA", true, Err("inside the head"));
+    fn a_compressed_answer_is_compared_as_what_it_stands_for() {
+        let text = "name = \"w\"\nheaders = [\"Accept-Encoding: gzip\"]\n\
+                    [expect]\nencoding = \"gzip\"\ntext = \"hello\"\n";
+        let workload = bakeoff_plan::parse_workload(text, "w").unwrap();
+        let expectation = Expectation::of(&workload, Trust::Anything);
+        let zipped = |text: &str| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+            encoder.write_all(text.as_bytes()).unwrap();
+            encoder.finish().unwrap()
+        };
+        let check = |encoding: Option<&str>, body: &[u8], right: bool| {
+            let name = "content-encoding".to_owned();
+            let answer = Answer {
+                status: 200,
+                headers: encoding
+                    .map(|it| (name, it.to_owned()))
+                    .into_iter()
+                    .collect(),
+                body: body.to_vec(),
+                ..Answer::default()
+            };
+            assert_eq!(expectation.is_met_by(&answer), right, "{}", answer.words());
+        };
+        check(Some("gzip"), &zipped("hello"), true);
+        check(Some("gzip"), &zipped("hallo"), false);
+        check(Some("gzip"), b"hello", false);
+        check(Some("br"), &zipped("hello"), false);
+        check(None, &zipped("hello"), false);
+        check(None, b"hello", false);
     }
 }

@@ -3,26 +3,29 @@
 
 use std::path::Path;
 
-use bakeoff_plan::{Content, Workload};
+use bakeoff_plan::{Content, Encoding, Protocol, Workload};
 
 use crate::servers::Servers;
 use crate::template::{self, Variables};
 
-fn workload(name: &str) -> Workload {
+fn workload(name: &str, protocol: Protocol) -> Workload {
     Workload {
         name: name.to_owned(),
         description: String::new(),
+        template: name.to_owned(),
+        protocol,
         method: "GET".to_owned(),
         path: "/".to_owned(),
         headers: Vec::new(),
         expect_status: 200,
         expect_body: Content::Text(String::new()),
+        expect_encoding: Encoding::Identity,
         files: Vec::new(),
         proxied: false,
     }
 }
 
-fn variables(server: &crate::Server) -> Variables {
+fn variables(server: &crate::Server, protocol: Protocol) -> Variables {
     let mut variables = Variables::default();
     for (name, value) in &server.description.variables {
         variables.set(name, value.clone());
@@ -35,6 +38,17 @@ fn variables(server: &crate::Server) -> Variables {
     variables.set("workers", 1);
     variables.set("cpus", vec![1_usize]);
     variables.set("is_root", true);
+    variables.set("protocol", protocol.name());
+    variables.set("tls", protocol.is_secure());
+    variables.set("h2", protocol.is_h2());
+    if protocol.is_secure() {
+        variables.set("certificate", "/run/trial/tls/certificate.pem");
+        variables.set("key", "/run/trial/tls/key.pem");
+        variables.set(
+            "certificate_and_key",
+            "/run/trial/tls/certificate-and-key.pem",
+        );
+    }
     variables
 }
 
@@ -43,19 +57,43 @@ fn configurations_are_as_they_were() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
     let bless = std::env::var_os("BAKEOFF_BLESS").is_some();
     let mut seen = Vec::new();
-    for name in ["nginx", "caddy"] {
+    for (name, version) in [
+        ("nginx", "1.22.1"),
+        ("caddy", "2.11.7"),
+        ("haproxy", "2.6.12"),
+        ("h2o", "2.2.5"),
+    ] {
         let server = Servers::new(None).find(name).unwrap();
         for (variant, templates) in &server.description.templates {
             for workload_name in templates.keys() {
-                let template = server.template(variant, &workload(workload_name)).unwrap();
-                let text = template::render(&template.text, &variables(&server), "").unwrap();
-                let file = format!("{name}-{variant}-{workload_name}.txt");
-                if bless {
-                    std::fs::write(folder.join(&file), &text).unwrap();
+                for protocol in Protocol::ALL {
+                    let asked = workload(workload_name, protocol);
+                    // The protocol is a matter of the files that all of a server's templates
+                    // include: one of them shows it.
+                    if protocol != Protocol::H1 && workload_name != "synthetic" {
+                        continue;
+                    }
+                    let Ok(template) = server.template(variant, &asked) else {
+                        continue;
+                    };
+                    let context = template::Context {
+                        version,
+                        configuration: "",
+                        files: &server,
+                    };
+                    let variables = variables(&server, protocol);
+                    let text = template::render(&template.text, &variables, &context).unwrap();
+                    let file = match protocol {
+                        Protocol::H1 => format!("{name}-{variant}-{workload_name}.txt"),
+                        other => format!("{name}-{variant}-{workload_name}-{}.txt", other.name()),
+                    };
+                    if bless {
+                        std::fs::write(folder.join(&file), &text).unwrap();
+                    }
+                    let golden = std::fs::read_to_string(folder.join(&file)).unwrap_or_default();
+                    assert_eq!(text, golden, "{file}; BAKEOFF_BLESS=1 accepts the change");
+                    seen.push(file);
                 }
-                let golden = std::fs::read_to_string(folder.join(&file)).unwrap_or_default();
-                assert_eq!(text, golden, "{file}; BAKEOFF_BLESS=1 accepts the change");
-                seen.push(file);
             }
         }
     }

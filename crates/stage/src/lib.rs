@@ -18,6 +18,7 @@
 pub mod keeper;
 
 mod bounded;
+mod certificates;
 mod cgroup;
 mod error;
 mod fetch;
@@ -40,7 +41,7 @@ pub use cgroup::{CgroupKind, cgroup_kind};
 pub use error::{Cause, StageError};
 pub use prepared::Prepared;
 pub use program::{Program, find as find_program};
-pub use running::{Running, Tree};
+pub use running::{Fetched, Running, Tree};
 pub use server::Server;
 pub use servers::{Listed, Servers};
 pub use stage::{Helper, Stage, StageOptions, Surroundings};

@@ -9,8 +9,9 @@ use bakeoff_plan::{ConfigSource, Contender, ServerChoice, Workload};
 use bakeoff_record::{ConfigFile, ServerFacts, Step};
 
 use crate::bounded;
+use crate::certificates::CertificateFiles;
 use crate::error::{Cause, StageError};
-use crate::fetch::Expectation;
+use crate::fetch::{Expectation, Trust};
 use crate::kept::{Kept, Order};
 use crate::log;
 use crate::program::{self, Program};
@@ -43,6 +44,8 @@ pub struct Prepared {
     port: Option<u16>,
     command: Vec<String>,
     environment: Vec<(String, String)>,
+    /// What its certificate leads to, where it was given one.
+    trust: Trust,
 }
 
 #[derive(Debug)]
@@ -57,6 +60,8 @@ struct Configuration {
     path: PathBuf,
     /// A user's file that is no template is read where it is, so that what it includes is found.
     in_place: bool,
+    /// The server's folder brought the template along.
+    is_of_folder: bool,
 }
 
 impl Prepared {
@@ -109,8 +114,15 @@ impl Prepared {
             port: None,
             command: Vec::new(),
             environment: Vec::new(),
+            trust: Trust::Anything,
         };
         prepared.make_files()?;
+        if workload.protocol.is_secure() {
+            let tls = prepared.folder.0.join("tls");
+            let certificates = &prepared.shared.certificates;
+            let files = certificates.write(contender.certificate, &tls)?;
+            prepared.set_certificate(files);
+        }
         prepared.set_variables(surroundings);
         prepared.render()?;
         Ok(prepared)
@@ -181,7 +193,7 @@ impl Prepared {
 
     fn try_start(&self, within: Duration) -> Result<(Kept, Ready), StageError> {
         let log = self.log();
-        let expectation = Expectation::of(&self.workload);
+        let expectation = Expectation::of(&self.workload, self.trust.clone());
         let awaited = Awaited {
             expectation: &expectation,
             identity: self.server.identity.as_ref(),
@@ -227,6 +239,7 @@ impl Prepared {
             facts,
             log,
             log_from: ready.log_from,
+            trust: self.trust,
             stop_signal: stop.signal.clone(),
             stop_grace: Duration::from_millis(stop.grace_ms),
             _folder: Some(self.folder),
@@ -268,6 +281,9 @@ impl Prepared {
         variables.set("workers", workers);
         variables.set("cpus", self.cpus.clone());
         variables.set("is_root", rustix::process::geteuid().is_root());
+        variables.set("protocol", self.workload.protocol.name());
+        variables.set("tls", self.workload.protocol.is_secure());
+        variables.set("h2", self.workload.protocol.is_h2());
         variables.set("binary", text(&self.program.path));
         variables.set("config", text(&self.configuration.path));
         if let Some(origin) = surroundings.origin {
@@ -275,15 +291,34 @@ impl Prepared {
         }
     }
 
+    fn set_certificate(&mut self, files: CertificateFiles) {
+        let text = |path: &Path| path.display().to_string();
+        let own = &self.configuration;
+        if own.is_of_folder || template::uses(&own.template, "certificate") {
+            self.trust = Trust::Authority(files.authority);
+        }
+        let variables = &mut self.variables;
+        variables.set("certificate", text(&files.certificate));
+        variables.set("key", text(&files.key));
+        variables.set("certificate_and_key", text(&files.certificate_and_key));
+    }
+
     /// Chooses a port and renders everything that may depend on it.
     fn render(&mut self) -> Result<(), StageError> {
         let port = free_port()?;
         self.variables.set("port", port);
         let configuration = &mut self.configuration;
-        let chosen = configuration.in_place || !template::uses(&configuration.template, "port");
-        self.port = (!chosen).then_some(port);
+        // A folder's template may leave its port to a file that it includes.
+        let uses_port = template::uses(&configuration.template, "port")
+            || template::includes(&configuration.template);
+        self.port = (uses_port && !configuration.in_place).then_some(port);
         if !configuration.in_place {
-            let rendered = template::render(&configuration.template, &self.variables, "");
+            let context = template::Context {
+                version: &self.program.version,
+                configuration: "",
+                files: &self.server,
+            };
+            let rendered = template::render(&configuration.template, &self.variables, &context);
             configuration.text = rendered.map_err(|cause| {
                 let file = configuration.source.clone();
                 StageError::new(Step::Prepare, Cause::Template { file, cause })
@@ -320,8 +355,13 @@ impl Prepared {
     }
 
     fn render_words(&self, key: &str, words: &[String]) -> Result<Vec<String>, StageError> {
+        let context = template::Context {
+            version: &self.program.version,
+            configuration: &self.configuration.text,
+            files: &self.server,
+        };
         let render = |word: &String| {
-            template::render(word, &self.variables, &self.configuration.text).map_err(|cause| {
+            template::render(word, &self.variables, &context).map_err(|cause| {
                 let file = format!("`{key}` of server {}", self.server.name);
                 StageError::new(Step::Prepare, Cause::Template { file, cause })
             })
@@ -347,6 +387,7 @@ impl Configuration {
                     text: String::new(),
                     path: rendered,
                     in_place: false,
+                    is_of_folder: true,
                 })
             }
             ConfigSource::File(path) => {
@@ -359,6 +400,7 @@ impl Configuration {
                     template,
                     path: if in_place { path.clone() } else { rendered },
                     in_place,
+                    is_of_folder: false,
                 })
             }
         }

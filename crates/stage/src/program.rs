@@ -131,9 +131,14 @@ fn tell_version(server: &Server, binary: &Path) -> Result<String, StageError> {
     };
     let mut variables = Variables::default();
     variables.set("binary", binary.display().to_string());
+    let context = template::Context {
+        version: "",
+        configuration: "",
+        files: server,
+    };
     let words = server.description.version.command.iter();
     let command: Result<Vec<String>, String> = words
-        .map(|word| template::render(word, &variables, ""))
+        .map(|word| template::render(word, &variables, &context))
         .collect();
     let command = command.map_err(fail)?;
     let output = bounded::run(&command, &[], Path::new("/"), VERSION_LIMIT)

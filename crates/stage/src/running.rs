@@ -8,7 +8,7 @@ use bakeoff_plan::Workload;
 use bakeoff_record::{AnswerCheck, ServerFacts, Step, StopFacts};
 
 use crate::error::{Cause, StageError};
-use crate::fetch::Expectation;
+use crate::fetch::{Expectation, Trust};
 use crate::kept::{Gone, Kept};
 use crate::listeners;
 use crate::log;
@@ -25,6 +25,8 @@ pub struct Running {
     pub(crate) log: PathBuf,
     /// Length of the log before the start.
     pub(crate) log_from: u64,
+    /// What its certificate leads to.
+    pub(crate) trust: Trust,
     pub(crate) stop_signal: String,
     pub(crate) stop_grace: Duration,
     /// Removed when the server is gone.
@@ -40,6 +42,15 @@ pub struct Tree {
     pub main_pid: u32,
     /// The cgroup (version 2) that holds the server and nothing else.
     pub cgroup: Option<PathBuf>,
+}
+
+/// An answer outside the window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fetched {
+    /// What the record keeps of it.
+    pub check: AnswerCheck,
+    /// Its body as sent, encoding and all.
+    pub body: Vec<u8>,
 }
 
 /// A folder that goes with its owner.
@@ -102,16 +113,26 @@ impl Running {
             .map(|rest| rest.trim().to_owned())
     }
 
+    /// The authority that its certificate leads to, as a PEM file; `None` when it brought its
+    /// own certificate, or none.
+    pub fn authority(&self) -> Option<&Path> {
+        match &self.trust {
+            Trust::Authority(file) => Some(file),
+            Trust::Anything => None,
+        }
+    }
+
     /// Asks once as `workload` does and compares; `when` is `before` or `after`.
     ///
     /// # Errors
     /// When no whole answer came. A wrong answer is no error: it has `right: false`.
-    pub fn fetch(&self, workload: &Workload, when: &str) -> Result<AnswerCheck, StageError> {
-        let expectation = Expectation::of(workload);
+    pub fn fetch(&self, workload: &Workload, when: &str) -> Result<Fetched, StageError> {
+        let expectation = Expectation::of(workload, self.trust.clone());
         let answer = expectation
             .ask(self.address, FETCH_LIMIT)
             .map_err(|cause| {
-                let url = format!("http://{}{}", self.address, workload.path);
+                let scheme = expectation.scheme();
+                let url = format!("{scheme}://{}{}", self.address, workload.path);
                 let step = if when == "after" {
                     Step::CheckAgain
                 } else {
@@ -120,7 +141,10 @@ impl Running {
                 StageError::new(step, Cause::Fetch { url, cause }).with_words(self.log_tail())
             })?;
         let right = expectation.is_met_by(&answer);
-        Ok(answer.into_check(when, right))
+        Ok(Fetched {
+            check: answer.to_check(when, right),
+            body: answer.body,
+        })
     }
 
     /// How it ended by itself, if it has. Does not wait.

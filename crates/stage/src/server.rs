@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bakeoff_plan::{Contender, Workload};
+use bakeoff_plan::{Contender, Protocol, Workload};
 use bakeoff_record::Step;
 use regex_lite::Regex;
 use serde::Deserialize;
@@ -59,6 +59,9 @@ pub(crate) struct Description {
     pub(crate) stop: Stop,
     #[serde(default)]
     pub(crate) variables: BTreeMap<String, String>,
+    /// What its templates can speak.
+    #[serde(default = "plain_only")]
+    pub(crate) protocols: Vec<Protocol>,
     /// Variant, then workload, then file.
     #[serde(default)]
     pub(crate) templates: BTreeMap<String, BTreeMap<String, String>>,
@@ -95,6 +98,7 @@ pub(crate) struct Stop {
 pub(crate) struct Unsupported {
     variant: Option<String>,
     workload: Option<String>,
+    protocol: Option<Protocol>,
     reason: String,
 }
 
@@ -106,8 +110,23 @@ pub(crate) struct Template {
 }
 
 /// Variables that bakeoff sets by itself; an overlay may not.
-const OWN_VARIABLES: [&str; 10] = [
-    "port", "root", "origin", "run", "log", "workers", "cpus", "is_root", "binary", "config",
+const OWN_VARIABLES: [&str; 16] = [
+    "port",
+    "root",
+    "origin",
+    "run",
+    "log",
+    "workers",
+    "cpus",
+    "is_root",
+    "binary",
+    "config",
+    "protocol",
+    "tls",
+    "h2",
+    "certificate",
+    "key",
+    "certificate_and_key",
 ];
 
 impl Server {
@@ -168,18 +187,28 @@ impl Server {
         workload: &Workload,
     ) -> Result<Template, StageError> {
         let fail = |cause| Err(StageError::new(Step::Prepare, cause));
-        let workload = &workload.name;
+        let protocol = workload.protocol;
+        let workload = &workload.template;
         let matches = |entry: &&Unsupported| {
             entry.variant.as_ref().is_none_or(|named| named == variant)
                 && entry
                     .workload
                     .as_ref()
                     .is_none_or(|named| named == workload)
+                && entry.protocol.is_none_or(|named| named == protocol)
         };
         if let Some(entry) = self.description.unsupported.iter().find(matches) {
             return fail(Cause::Unsupported {
                 reason: entry.reason.clone(),
             });
+        }
+        if !self.description.protocols.contains(&protocol) {
+            let reason = format!(
+                "the templates of {} do not speak {}",
+                self.title(),
+                protocol.name()
+            );
+            return fail(Cause::Unsupported { reason });
         }
         let Some(templates) = self.description.templates.get(variant) else {
             return fail(Cause::UnknownVariant {
@@ -223,7 +252,8 @@ impl Server {
         Ok(variables)
     }
 
-    fn read(&self, file: &str) -> Result<String, StageError> {
+    /// The text of a file of the folder.
+    pub(crate) fn read(&self, file: &str) -> Result<String, StageError> {
         match &self.files {
             Files::Folder(folder) => {
                 let path = folder.join(file);
@@ -269,6 +299,11 @@ impl Description {
             Err(format!("variable `{name}` is set by bakeoff itself"))
         })
     }
+}
+
+/// What a folder speaks that does not say.
+fn plain_only() -> Vec<Protocol> {
+    vec![Protocol::H1]
 }
 
 /// Names for a sentence.

@@ -129,6 +129,11 @@ mod tests {
     fn an_unknown_server_is_told_with_the_known_ones() {
         let error = Servers::new(None).find("ngnix").unwrap_err();
         assert!(error.to_string().contains("`ngnix`"), "{error}");
-        assert!(error.to_string().contains("`caddy`, `nginx`"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("`caddy`, `h2o`, `haproxy`, `nginx`"),
+            "{error}"
+        );
     }
 }

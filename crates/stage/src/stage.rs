@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use bakeoff_plan::{Contender, Workload};
 use bakeoff_record::{ServerFacts, Step};
 
+use crate::certificates::Certificates;
 use crate::cgroup::{CgroupKind, Cgroups};
 use crate::error::{Cause, StageError};
+use crate::fetch::Trust;
 use crate::kept::{Kept, Order};
 use crate::log;
 use crate::prepared::Prepared;
@@ -47,6 +49,7 @@ pub(crate) struct Shared {
     pub(crate) keeper: Vec<String>,
     pub(crate) cgroups: Cgroups,
     pub(crate) digests: Digests,
+    pub(crate) certificates: Certificates,
 }
 
 /// What a server is given besides its configuration.
@@ -94,6 +97,7 @@ impl Stage {
             keeper,
             cgroups,
             digests: Digests::default(),
+            certificates: Certificates::default(),
         };
         Ok(Self {
             options: StageOptions {
@@ -192,6 +196,7 @@ impl Stage {
             facts,
             log: helper.log.clone(),
             log_from,
+            trust: Trust::Anything,
             stop_signal: "TERM".to_owned(),
             stop_grace: Duration::from_secs(2),
             _folder: None,

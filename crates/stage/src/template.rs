@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
+use crate::server::Server;
+
 /// Values by name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Variables(BTreeMap<String, Value>);
@@ -18,19 +20,37 @@ impl Variables {
     }
 }
 
-/// Renders one template. `configuration` is what `says` looks into, when the template asks what
-/// the user's file says by itself.
+/// What a template can ask and include besides its variables.
+pub(crate) struct Context<'a> {
+    /// The program's version, for `at_least`.
+    pub(crate) version: &'a str,
+    /// What `says` looks into, when the template asks what the user's file says by itself.
+    pub(crate) configuration: &'a str,
+    /// The folder whose files can be included.
+    pub(crate) files: &'a Server,
+}
+
+/// Renders one template.
 pub(crate) fn render(
     template: &str,
     variables: &Variables,
-    configuration: &str,
+    context: &Context<'_>,
 ) -> Result<String, String> {
     let mut environment = environment()?;
-    let configuration = configuration.to_owned();
+    let configuration = context.configuration.to_owned();
     environment.add_function("says", move |word: String| says(&configuration, &word));
+    let version = context.version.to_owned();
+    environment.add_function("at_least", move |least: String| at_least(&version, &least));
+    let files = context.files.clone();
+    environment.set_loader(move |name| Ok(files.read(name).ok()));
     environment
         .render_str(template, &variables.0)
         .map_err(|cause| words(&cause))
+}
+
+/// Whether a template includes files of its folder.
+pub(crate) fn includes(template: &str) -> bool {
+    template.contains("{% include ")
 }
 
 /// Whether a template uses the variable `name`.
@@ -74,6 +94,15 @@ fn words(cause: &minijinja::Error) -> String {
     format!("{line}{}{detail}", cause.kind())
 }
 
+/// Whether a version is this one or a later one, number by number: 1.22.1 is before 1.25.
+fn at_least(version: &str, least: &str) -> bool {
+    let numbers = |text: &str| -> Vec<u64> {
+        let parts = text.split(['.', '-', '+', '~']);
+        parts.map_while(|part| part.parse().ok()).collect()
+    };
+    numbers(version) >= numbers(least)
+}
+
 /// Whether a statement of `configuration` begins with `word`; comments count for nothing.
 fn says(configuration: &str, word: &str) -> bool {
     let lines = configuration
@@ -87,12 +116,18 @@ fn says(configuration: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::servers::Servers;
 
     fn check(template: &str, configuration: &str, expected: Result<&str, &str>) {
         let mut variables = Variables::default();
         variables.set("port", 8080);
         variables.set("cpus", vec![1_usize, 3]);
-        let rendered = render(template, &variables, configuration);
+        let context = Context {
+            version: "1.22.1-9",
+            configuration,
+            files: &Servers::new(None).find("nginx").unwrap(),
+        };
+        let rendered = render(template, &variables, &context);
         match (rendered, expected) {
             (Ok(text), Ok(expected)) => assert_eq!(text, expected),
             (Err(cause), Err(part)) => assert!(cause.contains(part), "{cause}"),
@@ -118,6 +153,19 @@ mod tests {
         check(ask, "daemon off; pid x;", Ok("yes"));
         check(ask, "events {}\n\tpid\t/run/x.pid;\n", Ok("yes"));
         check(ask, "# pid x;\npidfile y;\n", Ok("no"));
+    }
+
+    #[test]
+    fn at_least_compares_versions_by_number() {
+        for (least, expected) in [
+            ("1.22.1", true),
+            ("1.9", true),
+            ("1.25.1", false),
+            ("2", false),
+        ] {
+            let ask = format!("{{% if at_least(\"{least}\") %}}yes{{% endif %}}");
+            check(&ask, "", Ok(if expected { "yes" } else { "" }));
+        }
     }
 
     #[test]

@@ -248,7 +248,7 @@ fn what_a_server_cannot_do_is_unsupported() {
     let error = theatre.prepare(&variant("fast")).unwrap_err();
     assert!(error.to_string().contains("it has `default`"), "{error}");
     let mut other = hello();
-    other.name = "other".to_owned();
+    other.template = "other".to_owned();
     let prepared = theatre
         .stage
         .prepare(&variant("default"), &other, &theatre.surroundings());

@@ -1,4 +1,4 @@
-//! The configurations of the hot-dog experiment with the real programs. A program that is not
+//! The configurations of the servers' folders with the real programs. A program that is not
 //! installed is said and passed over, but not where `CI=true`: there it fails.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
@@ -13,7 +13,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
-use bakeoff_plan::{ConfigSource, Workload};
+use bakeoff_plan::{CertificateKey, ConfigSource, Contender, Encoding, Protocol, Workload};
 use bakeoff_stage::{Cause, Running, Surroundings, find_program};
 use rustix::process::Signal;
 use support::{PATIENCE, Theatre, contender, kill, runs, served, wait_until, workload};
@@ -55,7 +55,7 @@ fn origin() -> SocketAddr {
     address
 }
 
-fn hot_dog_workloads() -> [Workload; 4] {
+fn workloads() -> [Workload; 5] {
     let file = |name: &str, path: &str, bytes: usize| {
         let body = "0123456789abcdef\n".repeat(bytes / 17 + 1)[..bytes].to_owned();
         let mut workload = workload(name, &format!("/{path}"), &body);
@@ -64,15 +64,21 @@ fn hot_dog_workloads() -> [Workload; 4] {
     };
     let mut proxy = workload("proxy", "/", ORIGIN_BODY);
     proxy.proxied = true;
+    let mut gzip = file("gzip", "page.html", 12_288);
+    gzip.headers
+        .push(("Accept-Encoding".to_owned(), "gzip".to_owned()));
+    gzip.expect_encoding = Encoding::Gzip;
     [
         workload("synthetic", "/", "Hello, world!"),
         file("html-small", "index.html", 4500),
         file("html-large", "jquery-3.6.1.js", 289_812),
         proxy,
+        gzip,
     ]
 }
 
-fn all_four(server: &str, variant: &str) {
+/// Each workload over each protocol, and what the folder says is not supported.
+fn everything(server: &str, variant: &str, unsupported: &[&str]) {
     let theatre = Theatre::new();
     if !is_installed(&theatre, server) {
         return;
@@ -82,37 +88,103 @@ fn all_four(server: &str, variant: &str) {
         origin: Some(origin()),
         ..theatre.surroundings()
     };
-    for workload in hot_dog_workloads() {
-        let prepared = theatre
-            .stage
-            .prepare(&contender, &workload, &surroundings)
-            .unwrap();
+    for (workload, protocol) in workloads()
+        .iter()
+        .flat_map(|workload| Protocol::ALL.map(|protocol| (workload, protocol)))
+    {
+        let workload = Workload {
+            protocol,
+            ..workload.clone()
+        };
+        let prepared = theatre.stage.prepare(&contender, &workload, &surroundings);
+        if unsupported.contains(&workload.name.as_str()) {
+            let error = prepared.unwrap_err();
+            assert!(matches!(*error.cause, Cause::Unsupported { .. }), "{error}");
+            continue;
+        }
+        let prepared = prepared.unwrap();
         prepared.check_config().unwrap();
         let mut running = prepared.start(PATIENCE).unwrap();
-        let answer = running.fetch(&workload, "before").unwrap();
-        assert!(answer.right, "{server} {variant} {}", workload.name);
+        let answer = running.fetch(&workload, "before").unwrap().check;
+        let what = format!("{server} {variant} {} {}", workload.name, protocol.name());
+        assert!(answer.right, "{what}");
+        let negotiated = answer.negotiated.unwrap();
+        let expected = if protocol.is_h2() { "h2" } else { "h1" };
+        assert_eq!(negotiated.protocol, expected, "{what}");
+        assert_eq!(
+            negotiated.tls_version.is_some(),
+            protocol.is_secure(),
+            "{what}"
+        );
+        assert_eq!(
+            answer.decoded_bytes.is_some(),
+            workload.name == "gzip",
+            "{what}"
+        );
         assert_eq!(running.died(), None);
         let pids = running.pids();
         let stopped = running.stop().unwrap();
-        assert!(stopped.graceful, "{stopped:?}");
-        assert_eq!(stopped.status.as_deref(), Some("exit code 0"));
+        assert!(stopped.graceful, "{what}: {stopped:?}");
         assert!(!pids.into_iter().any(runs));
     }
 }
 
 #[test]
-fn nginx_default_serves_all_four() {
-    all_four("nginx", "default");
+fn nginx_default_serves_everything() {
+    everything("nginx", "default", &[]);
 }
 
 #[test]
-fn nginx_optimized_serves_all_four() {
-    all_four("nginx", "optimized");
+fn nginx_optimized_serves_everything() {
+    everything("nginx", "optimized", &[]);
 }
 
 #[test]
-fn caddy_default_serves_all_four() {
-    all_four("caddy", "default");
+fn caddy_default_serves_everything() {
+    everything("caddy", "default", &[]);
+}
+
+#[test]
+fn h2o_default_serves_everything() {
+    everything("h2o", "default", &[]);
+}
+
+#[test]
+fn haproxy_default_forwards_and_serves_no_files() {
+    everything("haproxy", "default", &["html-small", "html-large", "gzip"]);
+}
+
+/// The key that a full handshake uses is the contender's choice.
+#[test]
+fn a_contender_may_have_an_rsa_key() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "nginx") {
+        return;
+    }
+    let [mut synthetic, ..] = workloads();
+    synthetic.protocol = Protocol::H1Tls;
+    let key_of = |certificate| {
+        let variant = ConfigSource::Variant("default".to_owned());
+        let contender = Contender {
+            certificate,
+            ..contender("nginx", variant)
+        };
+        let surroundings = theatre.surroundings();
+        let prepared = theatre.stage.prepare(&contender, &synthetic, &surroundings);
+        let running = prepared.unwrap().start(PATIENCE).unwrap();
+        let answer = running.fetch(&synthetic, "before").unwrap().check;
+        assert!(answer.right);
+        let folder = running.authority().unwrap().parent().unwrap().to_owned();
+        let key = std::fs::read(folder.join("key.pem")).unwrap();
+        running.stop().unwrap();
+        assert!(!folder.exists(), "the key goes with the trial");
+        key.len()
+    };
+    let (ecdsa, rsa) = (
+        key_of(CertificateKey::EcdsaP256),
+        key_of(CertificateKey::Rsa2048),
+    );
+    assert!(ecdsa * 3 < rsa, "{ecdsa} and {rsa} bytes");
 }
 
 #[test]
@@ -121,7 +193,7 @@ fn nginx_default_has_one_worker_and_optimized_more_and_both_can_be_extended() {
     if !is_installed(&theatre, "nginx") {
         return;
     }
-    let [synthetic, ..] = hot_dog_workloads();
+    let [synthetic, ..] = workloads();
     let processes = |variant: &str| {
         let contender = contender("nginx", ConfigSource::Variant(variant.to_owned()));
         let prepared = theatre
@@ -157,7 +229,7 @@ fn own_nginx(theatre: &Theatre, text: &str) -> Option<Running> {
     let path: PathBuf = theatre.folder.path().join("own.conf");
     std::fs::write(&path, text).unwrap();
     let contender = contender("nginx", ConfigSource::File(path));
-    let [synthetic, ..] = hot_dog_workloads();
+    let [synthetic, ..] = workloads();
     let prepared = theatre
         .stage
         .prepare(&contender, &synthetic, &theatre.surroundings())
@@ -202,7 +274,7 @@ fn nginx_workers_do_not_survive_their_master() {
     if !is_installed(&theatre, "nginx") {
         return;
     }
-    let [synthetic, ..] = hot_dog_workloads();
+    let [synthetic, ..] = workloads();
     let contender = contender("nginx", ConfigSource::Variant("default".to_owned()));
     let prepared = theatre
         .stage
@@ -219,7 +291,7 @@ fn nginx_workers_do_not_survive_their_master() {
 #[test]
 fn rejected_configurations_show_the_servers_own_words() {
     let theatre = Theatre::new();
-    let [synthetic, ..] = hot_dog_workloads();
+    let [synthetic, ..] = workloads();
     for (server, text, expected) in [
         (
             "nginx",

@@ -6,7 +6,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{ConfigSource, Contender, Content, ServedFile, ServerChoice, Workload};
+use bakeoff_plan::{
+    CertificateKey, ConfigSource, Contender, Content, Encoding, Protocol, ServedFile, ServerChoice,
+    Workload,
+};
 use bakeoff_stage::{
     Prepared, Running, Servers, Stage, StageError, StageOptions, Surroundings, keeper,
 };
@@ -127,6 +130,7 @@ pub(crate) fn contender(server: &str, config: ConfigSource) -> Contender {
         name: "contender".to_owned(),
         server,
         overlays: Vec::new(),
+        certificate: CertificateKey::default(),
     }
 }
 
@@ -134,11 +138,14 @@ pub(crate) fn workload(name: &str, path: &str, body: &str) -> Workload {
     Workload {
         name: name.to_owned(),
         description: String::new(),
+        template: name.to_owned(),
+        protocol: Protocol::H1,
         method: "GET".to_owned(),
         path: path.to_owned(),
         headers: vec![("X-Hotdogs".to_owned(), "aplenty".to_owned())],
         expect_status: 200,
         expect_body: Content::Text(body.to_owned()),
+        expect_encoding: Encoding::Identity,
         files: Vec::new(),
         proxied: false,
     }

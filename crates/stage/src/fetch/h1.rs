@@ -1,0 +1,190 @@
+//! One HTTP/1.1 exchange. It closes its connection and follows nothing.
+
+use std::io;
+use std::time::Instant;
+
+use super::stream::Stream;
+use super::{Answer, Asked, header};
+
+/// No answer of a workload is larger.
+const ANSWER_BYTES_MAX: usize = 256 << 20;
+
+/// Asks on a fresh connection, until `end` at the latest.
+pub(super) fn ask(stream: &mut Stream, asked: &Asked<'_>, end: Instant) -> io::Result<Answer> {
+    stream.write_all(&request(asked))?;
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 64 * 1024];
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(super::too_late(bytes.len()));
+        }
+        let length = match stream.read_within(&mut chunk, left) {
+            Ok(length) => length,
+            Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => continue,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
+            Err(cause) => return Err(cause),
+        };
+        bytes.extend_from_slice(&chunk[..length]);
+        if let Some(answer) = parse(&bytes, length == 0, asked.method == "HEAD")? {
+            return Ok(answer);
+        }
+        if bytes.len() > ANSWER_BYTES_MAX {
+            return Err(io::Error::other("the answer does not end"));
+        }
+    }
+}
+
+fn request(asked: &Asked<'_>) -> Vec<u8> {
+    let Asked {
+        method,
+        path,
+        authority,
+        ..
+    } = asked;
+    let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\n");
+    for (name, value) in asked.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("Connection: close\r\n\r\n");
+    head.into_bytes()
+}
+
+/// The answer in `bytes`, once it is whole; `ended` tells that no more will come.
+fn parse(bytes: &[u8], ended: bool, no_body: bool) -> io::Result<Option<Answer>> {
+    let wrong = |cause: &str| io::Error::new(io::ErrorKind::InvalidData, cause.to_owned());
+    let Some(head_length) = find(bytes, b"\r\n\r\n") else {
+        return if ended {
+            Err(wrong("the connection closed inside the head"))
+        } else {
+            Ok(None)
+        };
+    };
+    let head = String::from_utf8_lossy(&bytes[..head_length]).into_owned();
+    let mut lines = head.split("\r\n");
+    let mut start = lines.next().unwrap_or_default().splitn(3, ' ');
+    let version = start.next().unwrap_or_default();
+    let status = start.next().and_then(|status| status.parse().ok());
+    let (true, Some(status)) = (version.starts_with("HTTP/1."), status) else {
+        return Err(wrong("the first line is none of HTTP/1"));
+    };
+    let rest = &bytes[head_length + 4..];
+    if (100..200).contains(&status) && status != 101 {
+        return parse(rest, ended, no_body);
+    }
+    let headers: Option<Vec<(String, String)>> = lines
+        .map(|line| line.split_once(':'))
+        .map(|pair| pair.map(|(name, value)| (name.to_owned(), value.trim().to_owned())))
+        .collect();
+    let headers = headers.ok_or_else(|| wrong("a header line has no colon"))?;
+    let chunked = header(&headers, "Transfer-Encoding").is_some_and(|value| value == "chunked");
+    let length = header(&headers, "Content-Length")
+        .map(str::parse::<usize>)
+        .transpose();
+    let length = length.map_err(|_| wrong("Content-Length is no number"))?;
+    let body = if no_body || status == 204 || status == 304 {
+        Some(Vec::new())
+    } else if chunked {
+        unchunk(rest).ok_or_else(|| wrong("a chunk is malformed"))?
+    } else if let Some(length) = length {
+        rest.get(..length).map(<[u8]>::to_vec)
+    } else {
+        ended.then(|| rest.to_vec())
+    };
+    match body {
+        Some(body) => Ok(Some(Answer {
+            status,
+            headers,
+            body,
+            ..Answer::default()
+        })),
+        None if ended => Err(wrong("the connection closed inside the body")),
+        None => Ok(None),
+    }
+}
+
+/// The joined chunks; `Some(None)` while more must come, `None` when they are malformed.
+#[expect(
+    clippy::option_option,
+    reason = "malformed, unfinished and whole are three answers"
+)]
+fn unchunk(mut rest: &[u8]) -> Option<Option<Vec<u8>>> {
+    let mut body = Vec::new();
+    loop {
+        let Some(line_length) = find(rest, b"\r\n") else {
+            return Some(None);
+        };
+        let line = std::str::from_utf8(&rest[..line_length]).ok()?;
+        let size = line.split(';').next().unwrap_or_default().trim();
+        let size = usize::from_str_radix(size, 16).ok()?;
+        rest = &rest[line_length + 2..];
+        if size == 0 {
+            return Some(Some(body));
+        }
+        let Some(chunk) = rest.get(..size.checked_add(2)?) else {
+            return Some(None);
+        };
+        body.extend_from_slice(chunk.strip_suffix(b"\r\n")?);
+        rest = &rest[size + 2..];
+    }
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes
+        .windows(wanted.len())
+        .position(|window| window == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, ended: bool, expected: Result<Option<(u16, &str)>, &str>) {
+        let parsed = parse(text.as_bytes(), ended, false);
+        let parsed = parsed.map(|answer| {
+            answer.map(|answer| (answer.status, String::from_utf8(answer.body).unwrap()))
+        });
+        match (parsed, expected) {
+            (Ok(parsed), Ok(expected)) => {
+                let expected = expected.map(|(status, body)| (status, body.to_owned()));
+                assert_eq!(parsed, expected, "{text:?}");
+            }
+            (Err(cause), Err(part)) => assert!(cause.to_string().contains(part), "{cause}"),
+            (parsed, _) => panic!("{text:?}: {parsed:?}"),
+        }
+    }
+
+    #[test]
+    fn reads_every_kind_of_body_and_refuses_what_is_cut() {
+        let sized = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n";
+        check(&format!("{sized}hello"), false, Ok(Some((200, "hello"))));
+        check(&format!("{sized}hel"), false, Ok(None));
+        check(&format!("{sized}hel"), true, Err("inside the body"));
+        check(
+            "HTTP/1.0 404 No\r\nA: b\r\n\r\nuntil the end",
+            true,
+            Ok(Some((404, "until the end"))),
+        );
+        check("HTTP/1.0 404 No\r\nA: b\r\n\r\nuntil", false, Ok(None));
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        check(
+            &format!("{chunked}3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"),
+            false,
+            Ok(Some((200, "abcde"))),
+        );
+        check(&format!("{chunked}3\r\nab"), false, Ok(None));
+        check(&format!("{chunked}3\r\nabcd\r\n"), false, Err("malformed"));
+        check(
+            &format!("HTTP/1.1 100 Continue\r\n\r\n{sized}hello"),
+            false,
+            Ok(Some((200, "hello"))),
+        );
+        check("SSH-2.0-OpenSSH\r\n\r\n", true, Err("none of HTTP/1"));
+        check(
+            "HTTP/1.1 204 No\r\nA: b\r\n\r\n",
+            false,
+            Ok(Some((204, ""))),
+        );
+        check("HTTP/1.1 200 OK\r\nA", true, Err("inside the head"));
+    }
+}

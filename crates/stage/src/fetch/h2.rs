@@ -1,0 +1,131 @@
+//! One HTTP/2 exchange, by the crate `h2` on a blocking socket.
+//!
+//! `h2` speaks to whatever reads and writes as tokio's traits say; no runtime is started. Its
+//! futures are polled in turn here, and a poll that finds nothing to read waits in the socket for
+//! a moment instead of registering a waker.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use h2::client::SendRequest;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::stream::Stream;
+use super::{Answer, Asked};
+
+/// How long one look at the socket waits.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Asks on a fresh connection, until `end` at the latest.
+pub(super) fn ask(stream: Stream, asked: &Asked<'_>, end: Instant) -> io::Result<Answer> {
+    let request = request(asked)?;
+    let mut exchange = pin!(async move {
+        let (sender, connection) = h2::client::handshake(Socket(stream)).await?;
+        let mut connection = pin!(connection);
+        let mut answer = pin!(answer(sender, request));
+        poll_fn(|context| {
+            if let Poll::Ready(answer) = answer.as_mut().poll(context) {
+                return Poll::Ready(answer);
+            }
+            let Poll::Ready(closed) = connection.as_mut().poll(context) else {
+                return Poll::Pending;
+            };
+            // What came before the end may be the whole answer.
+            match (answer.as_mut().poll(context), closed) {
+                (Poll::Ready(answer), _) => Poll::Ready(answer),
+                (Poll::Pending, Err(error)) => Poll::Ready(Err(error)),
+                (Poll::Pending, Ok(())) => Poll::Ready(Err(h2::Reason::NO_ERROR.into())),
+            }
+        })
+        .await
+    });
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        match exchange.as_mut().poll(&mut context) {
+            Poll::Ready(answer) => return answer.map_err(io::Error::other),
+            Poll::Pending if Instant::now() >= end => return Err(super::too_late(0)),
+            Poll::Pending => {}
+        }
+    }
+}
+
+fn request(asked: &Asked<'_>) -> io::Result<http::Request<()>> {
+    let scheme = if asked.secure { "https" } else { "http" };
+    let uri = format!("{scheme}://{}{}", asked.authority, asked.path);
+    let mut request = http::Request::builder().method(asked.method).uri(uri);
+    for (name, value) in asked.headers {
+        request = request.header(name, value);
+    }
+    request.body(()).map_err(io::Error::other)
+}
+
+async fn answer(
+    sender: SendRequest<Bytes>,
+    request: http::Request<()>,
+) -> Result<Answer, h2::Error> {
+    let mut sender = sender.ready().await?;
+    let (response, _) = sender.send_request(request, true)?;
+    let (head, mut stream) = response.await?.into_parts();
+    let mut body = Vec::new();
+    while let Some(piece) = stream.data().await {
+        let piece = piece?;
+        body.extend_from_slice(&piece);
+        stream.flow_control().release_capacity(piece.len())?;
+    }
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let headers = head.headers.iter();
+    Ok(Answer {
+        status: head.status.as_u16(),
+        headers: headers
+            .map(|(name, value)| (name.as_str().to_owned(), text(value)))
+            .collect(),
+        body,
+        ..Answer::default()
+    })
+}
+
+/// A blocking connection behind tokio's traits.
+struct Socket(Stream);
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let unfilled = buffer.initialize_unfilled();
+        let read = self.0.read_within(unfilled, LOOK);
+        ready(read).map_ok(|length| buffer.advance(length))
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        ready(self.0.write(bytes))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready(self.0.flush())
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Nothing came: look again later.
+fn ready<T>(done: io::Result<T>) -> Poll<io::Result<T>> {
+    use io::ErrorKind::{Interrupted, WouldBlock};
+    match done {
+        Err(cause) if matches!(cause.kind(), WouldBlock | Interrupted) => Poll::Pending,
+        done => Poll::Ready(done),
+    }
+}

@@ -1,0 +1,120 @@
+//! A connection to a server on this machine, in the clear or in TLS, that waits no longer than
+//! it is told.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use bakeoff_plan::Protocol;
+use bakeoff_record::Negotiated;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, StreamOwned};
+
+use super::trust::Trust;
+use crate::certificates::NAMES;
+
+/// A connection.
+pub(super) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+}
+
+impl Stream {
+    /// Connects, and in TLS shakes hands; `end` is for both.
+    pub(super) fn connect(
+        address: SocketAddr,
+        protocol: Protocol,
+        trust: &Trust,
+        end: Instant,
+    ) -> io::Result<Self> {
+        let left = || {
+            let left = end.saturating_duration_since(Instant::now());
+            left.max(Duration::from_millis(1))
+        };
+        let mut socket = TcpStream::connect_timeout(&address, left())?;
+        socket.set_write_timeout(Some(left()))?;
+        if !protocol.is_secure() {
+            return Ok(Self::Plain(socket));
+        }
+        let wanted: &[u8] = if protocol.is_h2() { b"h2" } else { b"http/1.1" };
+        let config = trust.config(wanted)?;
+        let name = ServerName::try_from(NAMES[0]).map_err(io::Error::other)?;
+        let mut connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
+        while connection.is_handshaking() {
+            if Instant::now() >= end {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "no TLS handshake in time",
+                ));
+            }
+            socket.set_read_timeout(Some(left()))?;
+            match connection.complete_io(&mut socket) {
+                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {}
+                done => drop(done?),
+            }
+        }
+        if protocol.is_h2() && connection.alpn_protocol() != Some(wanted) {
+            return Err(io::Error::other("the server did not agree on h2 (ALPN)"));
+        }
+        let stream = StreamOwned::new(connection, socket);
+        Ok(Self::Tls(Box::new(stream)))
+    }
+
+    /// What was agreed on.
+    pub(super) fn negotiated(&self, protocol: Protocol) -> Negotiated {
+        let mut negotiated = Negotiated {
+            protocol: if protocol.is_h2() { "h2" } else { "h1" }.to_owned(),
+            ..Negotiated::default()
+        };
+        if let Self::Tls(stream) = self {
+            let connection = &stream.conn;
+            let named = |it: &dyn std::fmt::Debug| Some(format!("{it:?}"));
+            negotiated.tls_version = connection.protocol_version().and_then(|it| named(&it));
+            let suite = connection.negotiated_cipher_suite();
+            negotiated.cipher = suite.and_then(|it| named(&it.suite()));
+            let group = connection.negotiated_key_exchange_group();
+            negotiated.group = group.and_then(|it| named(&it.name()));
+            let alpn = connection.alpn_protocol();
+            negotiated.alpn = alpn.map(|it| String::from_utf8_lossy(it).into_owned());
+        }
+        negotiated
+    }
+
+    /// Reads what is there, or waits for it so long; `WouldBlock` says that nothing came.
+    pub(super) fn read_within(&mut self, bytes: &mut [u8], wait: Duration) -> io::Result<usize> {
+        self.socket().set_read_timeout(Some(wait))?;
+        match self {
+            Self::Plain(socket) => socket.read(bytes),
+            Self::Tls(stream) => stream.read(bytes),
+        }
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    pub(super) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Plain(socket) => socket.write_all(bytes),
+            Self::Tls(stream) => stream.write_all(bytes),
+        }?;
+        self.flush()
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(socket) => socket.flush(),
+            Self::Tls(stream) => stream.flush(),
+        }
+    }
+
+    fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Tls(stream) => &stream.sock,
+        }
+    }
+}
