@@ -17,6 +17,7 @@ mod measure;
 mod preflight;
 mod roles;
 mod skip;
+mod spec;
 mod trial;
 
 pub use campaign::{CampaignEnd, Options, carry_out};

@@ -5,12 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use bakeoff_load::{
-    BodyCheck, Control, Exchange, ExpectedStatus, LoadError, LoadSpec, Opening, Request, Target,
-    Waiting, run,
-};
+use bakeoff_load::{Control, LoadError, run};
 use bakeoff_origin::Counts;
-use bakeoff_plan::{RateShape, Trial};
+use bakeoff_plan::Trial;
 use bakeoff_probe::{Probe, ProbeOptions, TreeSource};
 use bakeoff_record::{LoadResult, OriginCounts, Role, Step, TrialEnd, Usage, Warning};
 use bakeoff_stage::Running;
@@ -18,6 +15,7 @@ use bakeoff_stage::Running;
 use crate::contestant::Contestant;
 use crate::event::Event;
 use crate::roles::Roles;
+use crate::spec::spec_of;
 
 /// Time between two readings of the probe.
 const PROBE_PERIOD: Duration = Duration::from_millis(100);
@@ -25,8 +23,6 @@ const PROBE_PERIOD: Duration = Duration::from_millis(100);
 const WATCH_PERIOD: Duration = Duration::from_millis(20);
 /// How often live counters are told.
 const LIVE_PERIOD: Duration = Duration::from_millis(100);
-/// One body in so many is compared byte by byte.
-const CHECK_ONE_IN: u32 = 64;
 
 /// What came of the load.
 pub(crate) struct Measured {
@@ -39,9 +35,11 @@ pub(crate) struct Measured {
     pub(crate) end: Option<TrialEnd>,
 }
 
-/// Puts the trial's load on the contestant.
+/// Puts the trial's load on the contestant; `answer` is the body of the right answer that was
+/// fetched before.
 pub(crate) fn measure(
     trial: &Trial,
+    answer: &[u8],
     seed: u64,
     roles: &Roles,
     contestant: &mut Contestant,
@@ -49,7 +47,7 @@ pub(crate) fn measure(
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Measured {
     let mut warnings = Vec::new();
-    let spec = match spec_of(trial, seed, roles, contestant) {
+    let spec = match spec_of(trial, answer, seed, roles, &contestant.server) {
         Ok(spec) => spec,
         Err(cause) => return Measured::failed(Step::Measure, cause),
     };
@@ -81,6 +79,7 @@ pub(crate) fn measure(
         std::thread::sleep(WATCH_PERIOD);
         watch.look(contestant, stop, tell);
     }
+    watch.look_last(contestant);
     if let (Some(probe), Some((start, _))) = (&probe, control.window()) {
         probe.set_zero(start);
     }
@@ -179,6 +178,13 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// A load by count may end before its window does.
+    fn look_last(&mut self, contestant: &Contestant) {
+        if self.counts_at_end.is_none() {
+            self.counts_at_end = self.counts(contestant);
+        }
+    }
+
     fn counts(&self, contestant: &Contestant) -> Option<Counts> {
         if self.proxied {
             contestant.origin_counts()
@@ -244,52 +250,6 @@ fn recorded(counts: &Counts) -> OriginCounts {
         bytes_read: counts.bytes_read,
         bytes_written: counts.bytes_written,
     }
-}
-
-fn spec_of(
-    trial: &Trial,
-    seed: u64,
-    roles: &Roles,
-    contestant: &Contestant,
-) -> Result<LoadSpec, String> {
-    let workload = &trial.workload;
-    let target = Target::at(contestant.server.address(), &workload.path);
-    let request = Request {
-        method: &workload.method,
-        target: &workload.path,
-        host: &target.host,
-        headers: &workload.headers,
-        body: b"",
-        keep_alive: true,
-    };
-    let request = request.encode().map_err(|error| error.to_string())?;
-    let exchange = Exchange {
-        name: workload.path.clone(),
-        request: request.into(),
-        to_head_request: workload.method == "HEAD",
-        status: ExpectedStatus::Exactly(workload.expect_status),
-        body: Some(workload.expected_body().into()),
-        weight: 1,
-    };
-    Ok(LoadSpec {
-        target,
-        tls: None,
-        exchanges: vec![exchange],
-        load: trial.load.clone(),
-        shape: RateShape::Level,
-        count: None,
-        requests_per_connection: None,
-        threads: roles.engine_threads,
-        pin: roles.pinned.engine.clone(),
-        seed,
-        check: BodyCheck::OneIn(CHECK_ONE_IN),
-        sources: Vec::new(),
-        proxy_protocol: None,
-        deadline: None,
-        waiting: Waiting::Nap,
-        opening: Opening::default(),
-        interval: LoadSpec::interval_for(Duration::from_secs_f64(trial.load.duration_s)),
-    })
 }
 
 fn probe_options(contestant: &Contestant, roles: &Roles) -> ProbeOptions {

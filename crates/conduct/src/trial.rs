@@ -8,7 +8,7 @@ use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
     ContenderKind, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, Usage,
 };
-use bakeoff_stage::{Stage, StageError};
+use bakeoff_stage::{Fetched, Stage, StageError};
 
 use crate::ConductError;
 use crate::contestant::{Contestant, Place};
@@ -16,6 +16,7 @@ use crate::event::Event;
 use crate::measure::{Measured, measure};
 use crate::roles::Roles;
 use crate::skip::forbidden;
+use crate::spec::not_carried;
 
 /// What every trial of a campaign shares.
 pub(crate) struct Setting<'a> {
@@ -37,7 +38,7 @@ pub(crate) fn carry_out(
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<TrialRecord, ConductError> {
     let mut record = blank(trial, setting.roles);
-    if let Some(end) = forbidden(trial) {
+    if let Some(end) = not_carried(trial).or_else(|| forbidden(trial)) {
         record.end = end;
         return Ok(record);
     }
@@ -77,39 +78,29 @@ fn on_stage(
     tell: &mut dyn FnMut(Event<'_>),
 ) {
     record.server = Some(contestant.server.facts());
-    let end = check_answer(trial, &contestant, record, "before").or_else(|| {
-        let mut follow = |event: Event<'_>| {
-            if let Event::Step(step) = event {
-                clock.begin(step);
-            }
-            tell(event);
-        };
-        let seed = setting.seed.wrapping_add(u64::from(trial.round));
-        let measured = measure(
-            trial,
-            seed,
-            setting.roles,
-            &mut contestant,
-            setting.stop,
-            &mut follow,
-        );
-        let Measured {
-            result,
-            usage,
-            origin,
-            warnings,
-            end,
-        } = measured;
-        record.result = result;
-        record.usage = usage;
-        record.origin = origin;
-        record.warnings = warnings;
-        end
-    });
+    let end = match check_answer(trial, &contestant, record, "before") {
+        Err(end) => Some(end),
+        Ok(answer) => {
+            let mut follow = |event: Event<'_>| {
+                if let Event::Step(step) = event {
+                    clock.begin(step);
+                }
+                tell(event);
+            };
+            under_load(
+                setting,
+                trial,
+                &answer,
+                &mut contestant,
+                record,
+                &mut follow,
+            )
+        }
+    };
     let end = end.or_else(|| {
         clock.begin(Step::CheckAgain);
         tell(Event::Step(Step::CheckAgain));
-        check_answer(trial, &contestant, record, "after")
+        check_answer(trial, &contestant, record, "after").err()
     });
     clock.begin(Step::Stop);
     tell(Event::Step(Step::Stop));
@@ -127,16 +118,52 @@ fn on_stage(
     };
 }
 
-/// Fetches one answer and compares it. A wrong one before the window ends the trial; one after
+/// The load and what it came to; the trial's end, unless it goes on.
+fn under_load(
+    setting: &Setting<'_>,
+    trial: &Trial,
+    answer: &[u8],
+    contestant: &mut Contestant,
+    record: &mut TrialRecord,
+    tell: &mut dyn FnMut(Event<'_>),
+) -> Option<TrialEnd> {
+    let seed = setting.seed.wrapping_add(u64::from(trial.round));
+    let measured = measure(
+        trial,
+        answer,
+        seed,
+        setting.roles,
+        contestant,
+        setting.stop,
+        tell,
+    );
+    let Measured {
+        result,
+        usage,
+        origin,
+        warnings,
+        end,
+    } = measured;
+    record.result = result;
+    record.usage = usage;
+    record.origin = origin;
+    record.warnings = warnings;
+    end
+}
+
+/// Fetches one answer, compares it, and gives back its body. A wrong one before the window ends the trial; one after
 /// it is in the record, for the judge.
 fn check_answer(
     trial: &Trial,
     contestant: &Contestant,
     record: &mut TrialRecord,
     when: &str,
-) -> Option<TrialEnd> {
+) -> Result<Vec<u8>, TrialEnd> {
     match contestant.server.fetch(&trial.workload, when) {
-        Ok(answer) => {
+        Ok(Fetched {
+            check: answer,
+            body,
+        }) => {
             let server = answer
                 .headers
                 .iter()
@@ -154,13 +181,16 @@ fn check_answer(
                 trial.workload.expected_body().len()
             );
             record.answers.push(answer);
-            wrong.then_some(TrialEnd::Failed {
-                step: Step::Start,
-                cause,
-                words: None,
-            })
+            if wrong {
+                return Err(TrialEnd::Failed {
+                    step: Step::Start,
+                    cause,
+                    words: None,
+                });
+            }
+            Ok(body)
         }
-        Err(error) => Some(error.trial_end()),
+        Err(error) => Err(error.trial_end()),
     }
 }
 
