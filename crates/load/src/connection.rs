@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 
 use bakeoff_wire::h1::ResponseReader;
 
+use crate::multiplex::Multiplex;
 use crate::tls::Tls;
 
 /// A place for a connection: a client in a closed loop, one of a pool in an open loop.
@@ -13,6 +14,8 @@ pub(crate) struct Connection {
     pub(crate) socket: Option<OwnedFd>,
     /// TLS on the socket, from the start of its handshake.
     pub(crate) tls: Option<Box<Tls>>,
+    /// The requests of a connection that carries many at once, from the first time it did.
+    pub(crate) multiplex: Option<Box<Multiplex>>,
     /// Raised with each new socket, so that an event of an old one is known as such.
     pub(crate) generation: u32,
     /// What the connection is doing.
@@ -55,10 +58,12 @@ pub(crate) enum Phase {
     Idle,
     /// A request is being written or answered.
     InFlight,
+    /// Ready, and carrying any number of requests.
+    Multiplexed,
 }
 
 impl Phase {
-    /// Whether the other side is waited for.
+    /// Whether the other side is waited for, by the connection as a whole.
     pub(crate) fn waits(self) -> bool {
         matches!(self, Self::Connecting | Self::Handshaking | Self::InFlight)
     }

@@ -8,12 +8,14 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{
     EngineUsage, Histogram, LoadResult, Negotiated, Outcome, Requests, UrlResult, Warning,
 };
+use bakeoff_wire::h2::PeerSettings;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::LoadError;
 use crate::clock::{instant, nanos, now};
 use crate::control::Control;
 use crate::limits::check_budget;
+use crate::multiplex::recorded;
 use crate::spec::LoadSpec;
 use crate::tally::Counts;
 use crate::tls::{Agreed, TlsClient};
@@ -34,7 +36,7 @@ pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> 
     let tls = spec
         .tls
         .as_ref()
-        .map(|settings| settings.ready(host))
+        .map(|settings| settings.ready(host, spec.protocol.alpn()))
         .transpose()?;
     let threads = spec.threads.clamp(1, spec.load.clients().max(1)) as usize;
     let barrier = Barrier::new(threads);
@@ -153,9 +155,11 @@ fn result(spec: &LoadSpec, mut counts: Counts, busy_share: Vec<f64>) -> LoadResu
         handshake: counts.handshake,
         send_lag: counts.send_lag,
         bytes: counts.bytes,
-        header_bytes: None,
+        header_bytes: counts.peer_settings.map(|_| counts.header_bytes),
+        blocked: counts.blocked,
+        carried: counts.carried,
         connections: counts.connections,
-        negotiated: negotiated(counts.agreed),
+        negotiated: negotiated(spec, counts.agreed, counts.peer_settings),
         engine: EngineUsage {
             cpu_user_s: counts.cpu.user_s,
             cpu_system_s: counts.cpu.system_s,
@@ -170,10 +174,20 @@ fn result(spec: &LoadSpec, mut counts: Counts, busy_share: Vec<f64>) -> LoadResu
     }
 }
 
-fn negotiated(agreed: Option<Agreed>) -> Negotiated {
+fn negotiated(
+    spec: &LoadSpec,
+    agreed: Option<Agreed>,
+    settings: Option<PeerSettings>,
+) -> Negotiated {
     let agreed = agreed.unwrap_or_default();
+    let protocol = match settings {
+        None => "h1",
+        Some(_) if spec.tls.is_some() => "h2",
+        Some(_) => "h2c",
+    };
     Negotiated {
-        protocol: "h1".to_owned(),
+        protocol: protocol.to_owned(),
+        settings: settings.as_ref().map(recorded),
         tls_version: agreed.version,
         cipher: agreed.cipher,
         group: agreed.group,

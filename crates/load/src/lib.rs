@@ -17,6 +17,7 @@ mod connection;
 mod control;
 mod engine;
 mod limits;
+mod multiplex;
 mod nap;
 mod pace;
 mod poll;
@@ -29,11 +30,12 @@ mod usage;
 mod worker;
 
 pub use bakeoff_wire::h1::{Request, RequestError};
+pub use bakeoff_wire::h2;
 pub use bakeoff_wire::proxy_protocol::ProxyVersion;
 pub use control::{Control, Live};
 pub use engine::run;
 pub use limits::{Shortage, check_clients};
-pub use spec::{BodyCheck, Exchange, ExpectedStatus, LoadSpec, Opening, Waiting};
+pub use spec::{BodyCheck, Exchange, ExpectedStatus, LoadSpec, Opening, Protocol, Waiting};
 pub use target::{ConnectTo, Endpoint, Target, TargetError};
 pub use tls::{TlsSettings, TlsSetupError, TlsVersions, Trust};
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_plan::{Load, RateShape};
+use bakeoff_wire::h2;
 use bakeoff_wire::proxy_protocol::ProxyVersion;
 
 use crate::{Target, TlsSettings};
@@ -14,6 +15,8 @@ use crate::{Target, TlsSettings};
 pub struct LoadSpec {
     /// Where requests go.
     pub target: Target,
+    /// What is spoken on a connection.
+    pub protocol: Protocol,
     /// TLS; `None` speaks in the clear.
     pub tls: Option<TlsSettings>,
     /// Requests and their right answers; at least one. Each is chosen as often as its weight
@@ -47,6 +50,31 @@ pub struct LoadSpec {
     pub opening: Opening,
     /// Length of the parts that the window is cut into.
     pub interval: Duration,
+}
+
+/// What is spoken on a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// What a TLS server chooses of HTTP/2 and HTTP/1.1; HTTP/1.1 in the clear.
+    #[default]
+    Auto,
+    /// HTTP/1.1.
+    H1,
+    /// HTTP/2 over TLS; another choice of the server's is a failure.
+    H2,
+    /// HTTP/2 in the clear, known beforehand.
+    H2c,
+}
+
+impl Protocol {
+    /// The names offered in a TLS handshake, in order (RFC 7301).
+    pub(crate) fn alpn(self) -> &'static [&'static [u8]] {
+        match self {
+            Self::Auto => &[b"h2", b"http/1.1"],
+            Self::H1 => &[b"http/1.1"],
+            Self::H2 | Self::H2c => &[b"h2"],
+        }
+    }
 }
 
 /// How a thread waits for the next request of an open loop to be due.
@@ -83,6 +111,20 @@ impl Default for Opening {
 }
 
 impl LoadSpec {
+    /// The limits that an HTTP/2 connection begins with.
+    pub(crate) fn h2_config(&self) -> h2::Config {
+        h2::Config {
+            streams: self.load.streams.max(1),
+            ..h2::Config::default()
+        }
+    }
+
+    /// The requests as HTTP/2 connections share them.
+    pub(crate) fn h2_requests(&self) -> Arc<h2::Requests> {
+        let requests = self.exchanges.iter().filter_map(|each| each.h2.clone());
+        Arc::new(h2::Requests::new(requests.collect()))
+    }
+
     /// Parts of a window of this length: tenths of a second below ten seconds, else seconds.
     pub fn interval_for(duration: Duration) -> Duration {
         let long = duration >= Duration::from_secs(10);
@@ -99,8 +141,10 @@ impl LoadSpec {
 pub struct Exchange {
     /// What results call it: its URL or path.
     pub name: String,
-    /// The request, encoded.
+    /// The request, encoded for HTTP/1.1.
     pub request: Arc<[u8]>,
+    /// The request for HTTP/2; there where the protocol allows it.
+    pub h2: Option<h2::Request>,
     /// Whether the request's method is `HEAD`, whose answer has no body.
     pub to_head_request: bool,
     /// Status of a right answer.

@@ -6,7 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_record::{Bytes, Connections, Histogram, Interval, Outcome, OutcomeCounts, UrlResult};
+use bakeoff_record::{
+    Bytes, Connections, HeaderBytes, Histogram, Interval, Outcome, OutcomeCounts, UrlResult,
+};
+use bakeoff_wire::h2::PeerSettings;
 
 use crate::tls::Agreed;
 
@@ -74,6 +77,10 @@ pub(crate) struct Counts {
     pub(crate) urls: Vec<UrlResult>,
     pub(crate) connect: Histogram,
     pub(crate) send_lag: Histogram,
+    pub(crate) blocked: Histogram,
+    pub(crate) carried: Histogram,
+    pub(crate) header_bytes: HeaderBytes,
+    pub(crate) peer_settings: Option<PeerSettings>,
     pub(crate) intervals: Vec<Interval>,
     pub(crate) bytes: Bytes,
     pub(crate) connections: Connections,
@@ -237,6 +244,20 @@ impl Tally {
         }
     }
 
+    /// A request waited `ns` for a limit of streams; none that did not wait is counted.
+    #[inline]
+    pub(crate) fn blocked(&mut self, ns: u64) {
+        if ns > 0 && self.stage != Stage::Closed {
+            self.counts.blocked.record(ns);
+        }
+    }
+
+    /// A connection has read header blocks, since it was opened.
+    pub(crate) fn read_headers(&mut self, wire: u64, decoded: u64) {
+        self.counts.header_bytes.wire += wire;
+        self.counts.header_bytes.decoded += decoded;
+    }
+
     #[inline]
     pub(crate) fn read(&mut self, bytes: usize) {
         if self.stage != Stage::Closed {
@@ -322,6 +343,8 @@ impl Tally {
         self.counts.connect = counts.connect;
         self.counts.handshake = counts.handshake;
         self.counts.agreed = counts.agreed;
+        self.counts.peer_settings = counts.peer_settings;
+        self.counts.header_bytes = counts.header_bytes;
         self.counts.urls = vec![UrlResult::default(); counts.urls.len()];
         self.usual_status = (0, 0);
         self.part.clear();
@@ -394,6 +417,11 @@ impl Counts {
         self.merge_urls(other.urls);
         self.connect.merge(&other.connect);
         self.send_lag.merge(&other.send_lag);
+        self.blocked.merge(&other.blocked);
+        self.carried.merge(&other.carried);
+        self.header_bytes.wire += other.header_bytes.wire;
+        self.header_bytes.decoded += other.header_bytes.decoded;
+        self.peer_settings = self.peer_settings.or(other.peer_settings);
         self.merge_intervals(other.intervals);
         self.bytes.read += other.bytes.read;
         self.bytes.written += other.bytes.written;

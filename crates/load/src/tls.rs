@@ -158,6 +158,11 @@ impl Tls {
         self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
+    /// Whether the server chose HTTP/2.
+    pub(crate) fn is_h2(&self) -> bool {
+        self.connection.alpn_protocol() == Some(b"h2")
+    }
+
     /// What the handshake agreed on.
     pub(crate) fn agreed(&self) -> Agreed {
         let version = self

@@ -6,10 +6,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use bakeoff_plan::{Arrival, LoadModel, Schedule};
 use bakeoff_record::Outcome;
 use bakeoff_wire::h1::HeadMemo;
+use bakeoff_wire::h2;
 
 use crate::choice::Choice;
 use crate::clock::{nanos, now, real_time_ahead};
@@ -18,13 +20,14 @@ use crate::control::Control;
 use crate::nap::Nap;
 use crate::pace::{OpenPace, Pace};
 use crate::poll::Poll;
-use crate::spec::{BodyCheck, LoadSpec, Waiting};
+use crate::spec::{BodyCheck, LoadSpec, Protocol, Waiting};
 use crate::tally::{Counts, Tally, Window};
 use crate::tls::TlsClient;
 
 mod exchange;
 mod secure;
 mod sockets;
+mod streams;
 
 /// How often live counters are written and a request to stop is seen.
 const TICK_NS: u64 = 100_000_000;
@@ -49,6 +52,8 @@ pub(crate) struct Worker<'a> {
     buffer: Box<[u8]>,
     /// Bytes made for the connection that is worked on, until they are written.
     made: Vec<u8>,
+    /// What HTTP/2 connections have in common; `None` where none can come up.
+    h2: Option<H2>,
     nap: Nap,
     /// How long past its due time a request may be sent.
     slack_ns: u64,
@@ -76,6 +81,26 @@ pub(crate) struct Worker<'a> {
     told: (u64, u64),
     /// Whether requests may begin: from the start of the load to the end of the window.
     running: bool,
+}
+
+/// What the HTTP/2 connections of a thread have in common.
+struct H2 {
+    config: h2::Config,
+    requests: Arc<h2::Requests>,
+    /// Frames made for the connection that is worked on, before TLS.
+    frames: Vec<u8>,
+    events: Vec<h2::Event>,
+}
+
+impl H2 {
+    fn new(spec: &LoadSpec) -> Option<Self> {
+        (spec.protocol != Protocol::H1).then(|| Self {
+            config: spec.h2_config(),
+            requests: spec.h2_requests(),
+            frames: Vec::new(),
+            events: Vec::new(),
+        })
+    }
 }
 
 /// Which thread of how many this is.
@@ -127,6 +152,7 @@ impl<'a> Worker<'a> {
             memo: HeadMemo::default(),
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             made: Vec::new(),
+            h2: H2::new(spec),
             nap: Nap::default(),
             slack_ns: match spec.waiting {
                 Waiting::Slack(slack) => nanos(slack),
@@ -196,8 +222,15 @@ impl<'a> Worker<'a> {
         }
         self.count_unsent();
         self.drain()?;
-        for connection in self.connections.iter().filter(|each| each.has_request) {
-            self.tally.still_in_flight(connection.intended);
+        (0..self.connections.len() as u32).for_each(|slot| self.note_streams(slot));
+        for connection in &self.connections {
+            if connection.has_request {
+                self.tally.still_in_flight(connection.intended);
+            }
+            let multiplex = connection.multiplex.iter();
+            multiplex
+                .flat_map(|multiplex| multiplex.unended())
+                .for_each(|intended| self.tally.still_in_flight(intended));
         }
         Ok(self.tally.counts)
     }
@@ -313,6 +346,10 @@ impl<'a> Worker<'a> {
                 return;
             }
             self.wakes.pop();
+            if self.has_waiting(slot) {
+                self.connect(slot, now);
+                continue;
+            }
             match &mut self.pace {
                 Pace::Closed => self.begin_next(slot, now),
                 Pace::Open(pace) if self.running => pace.put_spare(slot),
@@ -332,6 +369,7 @@ impl<'a> Worker<'a> {
             && let Some((due, slot)) = pace.take(now)
         {
             self.begin(slot, due, now);
+            self.open_waiting(slot, now);
         }
     }
 
@@ -347,6 +385,10 @@ impl<'a> Worker<'a> {
         let mut next = u64::MAX;
         for slot in 0..self.connections.len() {
             let connection = &self.connections[slot];
+            if connection.phase == Phase::Multiplexed {
+                next = next.min(self.sweep_streams(slot as u32, now));
+                continue;
+            }
             if !connection.phase.waits() {
                 continue;
             }
@@ -394,7 +436,7 @@ impl<'a> Worker<'a> {
             return;
         };
         for (slot, connection) in self.connections.iter_mut().enumerate() {
-            if connection.phase != Phase::Idle {
+            if !matches!(connection.phase, Phase::Idle | Phase::Multiplexed) {
                 connection.phase = Phase::Spare;
                 connection.socket = None;
                 connection.tls = None;

@@ -51,6 +51,13 @@ pub struct LoadResult {
     pub handshake: Histogram,
     /// From the intended to the actual send time, of every request sent; open loop only.
     pub send_lag: Histogram,
+    /// How long requests waited on a ready connection because its limit of streams was reached,
+    /// of every one that did; HTTP/2 only.
+    #[serde(default)]
+    pub blocked: Histogram,
+    /// Requests that each connection ended by the server had carried, a count; HTTP/2 only.
+    #[serde(default)]
+    pub carried: Histogram,
     /// Bytes through the sockets.
     pub bytes: Bytes,
     /// Response headers, wire and decoded; HTTP/2 only.
@@ -162,6 +169,9 @@ pub struct Connections {
     pub failed: u64,
     /// Established connections that the server ended.
     pub closed_by_server: u64,
+    /// Connections whose server asked for another one (GOAWAY); HTTP/2 only.
+    #[serde(default)]
+    pub goaways: u64,
     /// Requests sent on a connection that had carried one before.
     pub reused: u64,
     /// Full TLS handshakes.
@@ -174,7 +184,7 @@ pub struct Connections {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Negotiated {
-    /// Protocol of the responses: `h1` or `h2`.
+    /// Protocol of the responses: `h1`, `h2` over TLS or `h2c` in the clear.
     pub protocol: String,
     /// TLS version.
     pub tls_version: Option<String>,
@@ -184,6 +194,23 @@ pub struct Negotiated {
     pub group: Option<String>,
     /// Application protocol chosen in the handshake.
     pub alpn: Option<String>,
+    /// What the server allows on a connection; HTTP/2 only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<PeerSettings>,
+}
+
+/// What an HTTP/2 server allows on a connection (RFC 9113, 6.5.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PeerSettings {
+    /// Streams at most at once; `None` without a limit.
+    pub max_concurrent_streams: Option<u32>,
+    /// Flow-control window that each stream begins with, for request bodies.
+    pub initial_window_bytes: u32,
+    /// Longest frame.
+    pub frame_bytes_max: u32,
+    /// Largest table for header compression.
+    pub header_table_bytes: u32,
 }
 
 /// What the engine itself used in the window.

@@ -32,8 +32,6 @@ pub struct TlsSettings {
     pub ciphers: Vec<String>,
     /// Key exchange groups offered, such as `X25519`; empty for the usual three.
     pub groups: Vec<String>,
-    /// Application protocols offered, in order.
-    pub alpn: Vec<String>,
     /// Whether a new connection may resume an earlier one's session.
     pub resumption: bool,
     /// Certificate chain and key shown to the server, as PEM files.
@@ -117,7 +115,6 @@ impl Default for TlsSettings {
             versions: TlsVersions::Both,
             ciphers: Vec::new(),
             groups: Vec::new(),
-            alpn: vec!["http/1.1".to_owned()],
             resumption: false,
             client_certificate: None,
         }
@@ -125,8 +122,9 @@ impl Default for TlsSettings {
 }
 
 impl TlsSettings {
-    /// Makes the settings ready for connections to `host` (without a port).
-    pub(crate) fn ready(&self, host: &str) -> Result<TlsClient, TlsSetupError> {
+    /// Makes the settings ready for connections to `host` (without a port), on which the
+    /// protocols `alpn` are offered.
+    pub(crate) fn ready(&self, host: &str, alpn: &[&[u8]]) -> Result<TlsClient, TlsSetupError> {
         let name = self.server_name.as_deref().unwrap_or(host);
         let bare = name
             .trim_start_matches('[')
@@ -157,11 +155,7 @@ impl TlsSettings {
                 .with_client_auth_cert(certificates(chain)?, private_key(key)?)
                 .map_err(contradiction)?,
         };
-        config.alpn_protocols = self
-            .alpn
-            .iter()
-            .map(|name| name.clone().into_bytes())
-            .collect();
+        config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         config.resumption = if self.resumption {
             Resumption::in_memory_sessions(4096)
         } else {

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use super::Worker;
 use crate::clock::now;
 use crate::connection::{BodyComparison, Phase};
+use crate::multiplex::Due;
 use crate::pace::Pace;
 use crate::poll::Ready;
 use crate::socket;
@@ -51,6 +52,14 @@ impl Worker<'_> {
         let exchange = self.choice.next();
         let check = self.take_check(exchange);
         let connection = &mut self.connections[slot as usize];
+        if connection.multiplex.is_some() {
+            let due = Due {
+                exchange,
+                intended,
+                check,
+            };
+            return self.enqueue(slot, due, now);
+        }
         connection.has_request = true;
         connection.exchange = exchange;
         connection.intended = intended;
@@ -137,6 +146,7 @@ impl Worker<'_> {
             Phase::InFlight => self.handle_in_flight(slot, ready.ended),
             Phase::Connecting => self.handle_connected(slot),
             Phase::Handshaking => self.handle_handshaking(slot),
+            Phase::Multiplexed => self.handle_multiplexed(slot, ready.ended),
             Phase::Idle => self.handle_idle(slot),
             Phase::Spare => {}
         }

@@ -12,10 +12,11 @@ use super::Worker;
 use super::exchange::{Read, ReadTime, early_end, failed_read, receive, whole};
 use crate::clock::now;
 use crate::connection::Phase;
+use crate::spec::Protocol;
 use crate::tls::{Progress, TlsFailure};
 
 /// What one read of ciphertext came to.
-enum Ciphertext {
+pub(super) enum Ciphertext {
     /// So many bytes are in the buffer, those that waited before included.
     Some(usize, ReadTime),
     /// Nothing for now.
@@ -75,7 +76,16 @@ impl Worker<'_> {
         let took_ns = now.saturating_sub(connection.begun);
         self.tally
             .handshake(took_ns, tls.is_resumed(), || tls.agreed());
-        self.make_ready(slot, now);
+        let may_be_h1 = connection.multiplex.is_none()
+            && matches!(self.spec.protocol, Protocol::Auto | Protocol::H1);
+        if tls.is_h2() {
+            self.make_multiplexed(slot, now);
+        } else if may_be_h1 {
+            self.make_ready(slot, now);
+        } else {
+            let words = || "the server did not agree to HTTP/2 (ALPN h2)".to_owned();
+            self.fail(slot, Outcome::Protocol, now, words);
+        }
     }
 
     /// Reads and decrypts until the response is whole or the socket is empty.
@@ -192,7 +202,7 @@ impl Worker<'_> {
     }
 
     /// Reads behind the ciphertext that waits for the rest of its record.
-    fn read_ciphertext(&mut self, slot: u32) -> Ciphertext {
+    pub(super) fn read_ciphertext(&mut self, slot: u32) -> Ciphertext {
         let connection = &self.connections[slot as usize];
         let (Some(socket), Some(tls)) = (&connection.socket, &connection.tls) else {
             return Ciphertext::Drained;

@@ -12,6 +12,7 @@ use crate::clock::{nanos, now};
 use crate::connection::Phase;
 use crate::pace::Pace;
 use crate::socket;
+use crate::spec::Protocol;
 use crate::target::Endpoint;
 use crate::tls::Tls;
 
@@ -72,7 +73,10 @@ impl Worker<'_> {
         self.tally.counts.connections.opened += 1;
         self.announce_client(slot);
         let Some(client) = &self.tls else {
-            return self.make_ready(slot, now);
+            return match self.spec.protocol {
+                Protocol::H2c => self.make_multiplexed(slot, now),
+                _ => self.make_ready(slot, now),
+            };
         };
         let connection = &mut self.connections[slot as usize];
         connection.phase = Phase::Handshaking;
@@ -192,6 +196,11 @@ impl Worker<'_> {
     pub(super) fn lose_idle(&mut self, slot: u32) {
         self.tally.counts.connections.closed_by_server += 1;
         self.close(slot);
+        self.spare(slot);
+    }
+
+    /// In an open loop: the slot may open a connection for the next request that is due.
+    pub(super) fn spare(&mut self, slot: u32) {
         if let Pace::Open(pace) = &mut self.pace {
             pace.remove_idle(slot);
             pace.put_spare(slot);
@@ -199,6 +208,7 @@ impl Worker<'_> {
     }
 
     pub(super) fn close(&mut self, slot: u32) {
+        self.note_streams(slot);
         let connection = &mut self.connections[slot as usize];
         connection.socket = None;
         connection.tls = None;
@@ -237,6 +247,8 @@ impl Worker<'_> {
             let (exchange, intended) = (connection.exchange, connection.intended);
             self.tally
                 .end_error(exchange, outcome, intended, now, None, words);
+        } else if connection.multiplex.is_some() {
+            self.lose_streams(slot, outcome, now, &words());
         }
         self.close(slot);
         let pause = nanos(self.spec.opening.retry_pause);

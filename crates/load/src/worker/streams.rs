@@ -1,0 +1,368 @@
+//! Connections that carry many requests at once: HTTP/2 over TLS or in the clear.
+//!
+//! All that is read at once is taken before anything is sent: the requests that follow the
+//! answers of one read leave in one write.
+
+use bakeoff_record::Outcome;
+use bakeoff_wire::h2::Violation;
+
+use super::exchange::{Read, ReadTime, failed_read, receive};
+use super::secure::Ciphertext;
+use super::{H2, Worker};
+use crate::clock::now;
+use crate::connection::Phase;
+use crate::multiplex::{Due, Loss, Multiplex, Sink};
+use crate::pace::Pace;
+use crate::tls::{Progress, TlsFailure};
+
+/// What reading a connection came to.
+enum Taken {
+    /// It goes on.
+    Drained,
+    /// The server will send nothing more.
+    End,
+    Failed(Outcome, String),
+}
+
+impl Worker<'_> {
+    /// The connection of `slot` is ready and speaks HTTP/2.
+    pub(super) fn make_multiplexed(&mut self, slot: u32, now: u64) {
+        let Some(h2) = &mut self.h2 else { return };
+        self.opening -= 1;
+        let connection = &mut self.connections[slot as usize];
+        connection.phase = Phase::Multiplexed;
+        match &mut connection.multiplex {
+            Some(multiplex) => multiplex.restart(&h2.config, &h2.requests, now),
+            none => *none = Some(Box::new(Multiplex::new(&h2.config, &h2.requests))),
+        }
+        let Some(multiplex) = &mut connection.multiplex else {
+            return;
+        };
+        multiplex.client.begin(&mut h2.frames);
+        if std::mem::take(&mut connection.has_request) {
+            let due = Due {
+                exchange: connection.exchange,
+                intended: connection.intended,
+                check: connection.body.on,
+            };
+            multiplex.enqueue(due, now);
+        }
+        if let Pace::Open(pace) = &mut self.pace {
+            (0..multiplex.free()).for_each(|_| pace.put_idle(slot));
+        }
+        self.begin_free(slot, now);
+        self.send_streams(slot, now);
+        self.begin_due(now);
+    }
+
+    /// In a closed loop: each user without a request begins the next one.
+    fn begin_free(&mut self, slot: u32, now: u64) {
+        let multiplex = &self.connections[slot as usize].multiplex;
+        let free = multiplex.as_ref().map_or(0, |multiplex| multiplex.free());
+        if matches!(self.pace, Pace::Closed) {
+            (0..free).for_each(|_| self.begin_next(slot, now));
+        }
+    }
+
+    /// Puts a request that has begun behind those that wait on its connection.
+    pub(super) fn enqueue(&mut self, slot: u32, due: Due, now: u64) {
+        let connection = &mut self.connections[slot as usize];
+        if let Some(multiplex) = &mut connection.multiplex {
+            multiplex.enqueue(due, now);
+        }
+        if connection.phase == Phase::Spare {
+            self.connect(slot, now);
+        }
+    }
+
+    /// Whether requests of `slot` wait for a connection.
+    pub(super) fn has_waiting(&self, slot: u32) -> bool {
+        let multiplex = &self.connections[slot as usize].multiplex;
+        multiplex.as_ref().is_some_and(|it| it.has_waiting())
+    }
+
+    /// Opens streams for what waits, if the connection is ready.
+    #[inline]
+    pub(super) fn open_waiting(&mut self, slot: u32, now: u64) {
+        if self.connections[slot as usize].phase == Phase::Multiplexed {
+            self.send_streams(slot, now);
+        }
+    }
+
+    /// Opens streams for what waits, as many as there is room for, and writes.
+    fn send_streams(&mut self, slot: u32, now: u64) {
+        let Some(h2) = &mut self.h2 else { return };
+        let connection = &mut self.connections[slot as usize];
+        let Some(multiplex) = &mut connection.multiplex else {
+            return;
+        };
+        let most = self.spec.requests_per_connection.unwrap_or(u32::MAX);
+        let is_closed_loop = matches!(self.pace, Pace::Closed);
+        let before = connection.carried;
+        while connection.carried < most
+            && let Some(opened) = multiplex.open_next(is_closed_loop, now, &mut h2.frames)
+        {
+            self.tally.blocked(opened.blocked_ns);
+            if !is_closed_loop {
+                self.tally.sent_late(now.saturating_sub(opened.intended));
+            }
+            self.tally.counts.connections.reused += u64::from(connection.carried > 0);
+            connection.carried += 1;
+        }
+        multiplex.is_draining |= connection.carried >= most;
+        if connection.carried > before {
+            self.next_sweep = self.next_sweep.min(now.saturating_add(self.timeout_ns));
+        }
+        self.write_frames(slot, now);
+    }
+
+    /// Encrypts and writes the frames that were made for `slot`.
+    fn write_frames(&mut self, slot: u32, now: u64) {
+        let Some(h2) = &mut self.h2 else { return };
+        if h2.frames.is_empty() {
+            if !self.made.is_empty() {
+                self.flush(slot);
+            }
+            return;
+        }
+        let result = match &mut self.connections[slot as usize].tls {
+            Some(tls) => tls.encrypt(&h2.frames, &mut self.made),
+            None => {
+                self.made.extend_from_slice(&h2.frames);
+                Ok(())
+            }
+        };
+        h2.frames.clear();
+        match result {
+            Ok(()) => self.flush(slot),
+            Err(failure) => self.fail(slot, Outcome::Tls, now, || failure.to_string()),
+        }
+    }
+
+    /// The socket of a multiplexed connection is ready.
+    pub(super) fn handle_multiplexed(&mut self, slot: u32, ended: bool) {
+        if !self.connections[slot as usize].unsent.is_empty() {
+            self.flush(slot);
+        }
+        let free_before = self.free_places(slot);
+        let taken = loop {
+            match self.take_some(slot, ended) {
+                Ok(true) => {}
+                Ok(false) => break Taken::Drained,
+                Err(taken) => break taken,
+            }
+        };
+        let now = now();
+        match taken {
+            Taken::Drained => self.follow_up(slot, free_before, now),
+            Taken::End => self.end_multiplexed(slot, now),
+            Taken::Failed(outcome, words) => {
+                // What the client has to say, such as GOAWAY, is said before the end.
+                self.write_frames(slot, now);
+                if self.connections[slot as usize].phase != Phase::Multiplexed {
+                    return;
+                }
+                self.tally.counts.connections.closed_by_server +=
+                    u64::from(outcome == Outcome::Reset);
+                self.fail(slot, outcome, now, || words);
+            }
+        }
+    }
+
+    fn free_places(&self, slot: u32) -> usize {
+        let multiplex = &self.connections[slot as usize].multiplex;
+        multiplex.as_ref().map_or(0, |multiplex| multiplex.free())
+    }
+
+    /// Reads once, and takes what was read. Returns whether there may be more.
+    fn take_some(&mut self, slot: u32, ended: bool) -> Result<bool, Taken> {
+        if self.connections[slot as usize].tls.is_some() {
+            return self.take_encrypted(slot, ended);
+        }
+        let connection = &mut self.connections[slot as usize];
+        let (Some(socket), Some(multiplex)) = (&connection.socket, &mut connection.multiplex)
+        else {
+            return Ok(false);
+        };
+        let Some(h2) = &mut self.h2 else {
+            return Ok(false);
+        };
+        let (read, time) = match receive(socket, &mut self.buffer, self.stamps_ahead) {
+            Ok((0, _)) => return Err(Taken::End),
+            Ok(read) => read,
+            Err(rustix::io::Errno::AGAIN) => return Ok(false),
+            Err(rustix::io::Errno::INTR) => return Ok(true),
+            Err(errno) => return Err(failed(errno)),
+        };
+        self.tally.read(read);
+        let mut sink = sink(h2, &mut self.tally, self.spec, time);
+        let broken = multiplex.take(&self.buffer[..read], &mut sink).err();
+        let more = read == self.buffer.len() || ended;
+        broken.map_or(Ok(more), |violation| Err(protocol(violation)))
+    }
+
+    fn take_encrypted(&mut self, slot: u32, ended: bool) -> Result<bool, Taken> {
+        let (bytes, time) = match self.read_ciphertext(slot) {
+            Ciphertext::Some(bytes, time) => (bytes, time),
+            Ciphertext::Drained => return Ok(false),
+            Ciphertext::End => return Err(Taken::End),
+            Ciphertext::Failed(errno) => return Err(failed(errno)),
+        };
+        let connection = &mut self.connections[slot as usize];
+        let (Some(tls), Some(multiplex)) = (&mut connection.tls, &mut connection.multiplex) else {
+            return Ok(false);
+        };
+        let Some(h2) = &mut self.h2 else {
+            return Ok(false);
+        };
+        let mut sink = sink(h2, &mut self.tally, self.spec, time);
+        let mut broken = None;
+        let mut plain = |data: &[u8]| {
+            if broken.is_none() {
+                broken = multiplex.take(data, &mut sink).err();
+            }
+        };
+        let result = tls.handle(&mut self.buffer[..bytes], &mut self.made, &mut plain);
+        if let Some(violation) = broken {
+            return Err(protocol(violation));
+        }
+        match result {
+            Ok(Progress { closed: true, .. }) => Err(Taken::End),
+            Ok(_) => Ok(bytes == self.buffer.len() || ended),
+            Err(failure) => Err(broken_tls(&failure)),
+        }
+    }
+
+    /// Begins what follows the answers that were taken, and writes.
+    fn follow_up(&mut self, slot: u32, free_before: usize, now: u64) {
+        let ended = self.free_places(slot).saturating_sub(free_before);
+        if let Pace::Open(pace) = &mut self.pace {
+            (0..ended).for_each(|_| pace.put_idle(slot));
+        } else if ended > 0 {
+            self.begin_free(slot, now);
+        }
+        self.answers_are_short = ended > 0;
+        self.send_streams(slot, now);
+        if self.is_drained(slot) {
+            self.end_multiplexed(slot, now);
+        }
+        self.begin_due(now);
+    }
+
+    /// Whether the connection takes no more streams and carries none.
+    fn is_drained(&self, slot: u32) -> bool {
+        let connection = &self.connections[slot as usize];
+        let multiplex = connection.multiplex.as_ref();
+        connection.phase == Phase::Multiplexed
+            && multiplex.is_some_and(|it| it.is_draining && it.client.open_streams() == 0)
+    }
+
+    /// The connection has ended, or carried all that it may: another takes its place.
+    fn end_multiplexed(&mut self, slot: u32, now: u64) {
+        let connection = &self.connections[slot as usize];
+        let multiplex = connection.multiplex.as_ref();
+        let lost = multiplex.map_or(0, |it| it.client.open_streams());
+        let most = self.spec.requests_per_connection.unwrap_or(u32::MAX);
+        if connection.carried < most {
+            self.tally.counts.connections.closed_by_server += 1;
+            self.tally
+                .counts
+                .carried
+                .record(u64::from(connection.carried));
+        }
+        if lost > 0 {
+            let words = || "the server closed the connection before answering".to_owned();
+            return self.fail(slot, Outcome::ClosedEarly, now, words);
+        }
+        self.close(slot);
+        if let Pace::Open(pace) = &mut self.pace {
+            pace.remove_idle(slot);
+        }
+        if self.running && self.has_waiting(slot) {
+            self.connect(slot, now);
+        } else if matches!(self.pace, Pace::Closed) {
+            self.begin_next(slot, now);
+        } else {
+            self.spare(slot);
+        }
+    }
+
+    /// Ends the requests of a connection that failed. Those that were never sent wait for the
+    /// next one, unless it is the connection that could not be made.
+    pub(super) fn lose_streams(&mut self, slot: u32, outcome: Outcome, now: u64, words: &str) {
+        let connection = &mut self.connections[slot as usize];
+        let loss = Loss {
+            outcome,
+            with_waiting: connection.phase != Phase::Multiplexed,
+            now,
+            words,
+        };
+        if let Some(multiplex) = &mut connection.multiplex {
+            multiplex.lose(loss, &mut self.tally);
+        }
+        if let Pace::Open(pace) = &mut self.pace {
+            pace.remove_idle(slot);
+        }
+    }
+
+    /// Adds what a connection that is closed tells by itself to the counts.
+    pub(super) fn note_streams(&mut self, slot: u32) {
+        let connection = &self.connections[slot as usize];
+        if connection.phase == Phase::Multiplexed
+            && let Some(multiplex) = &connection.multiplex
+        {
+            let bytes = multiplex.client.header_bytes();
+            self.tally.read_headers(bytes.wire, bytes.text);
+        }
+    }
+
+    /// Ends the connection's requests that are older than the timeout.
+    pub(super) fn sweep_streams(&mut self, slot: u32, now: u64) -> u64 {
+        let words = format!("no whole response within {} s", self.spec.load.timeout_s);
+        let free_before = self.free_places(slot);
+        let Some(h2) = &mut self.h2 else {
+            return u64::MAX;
+        };
+        let time = ReadTime { arrived: now, now };
+        let mut sink = sink(h2, &mut self.tally, self.spec, time);
+        let multiplex = &mut self.connections[slot as usize].multiplex;
+        let next = multiplex.as_mut().map_or(u64::MAX, |multiplex| {
+            multiplex.expire(self.timeout_ns, &words, &mut sink)
+        });
+        if self.free_places(slot) > free_before {
+            self.follow_up(slot, free_before, now);
+        }
+        next
+    }
+}
+
+fn sink<'a>(
+    h2: &'a mut H2,
+    tally: &'a mut crate::tally::Tally,
+    spec: &'a crate::LoadSpec,
+    time: ReadTime,
+) -> Sink<'a> {
+    Sink {
+        tally,
+        exchanges: &spec.exchanges,
+        events: &mut h2.events,
+        frames: &mut h2.frames,
+        arrived: time.arrived,
+        now: time.now,
+    }
+}
+
+fn failed(errno: rustix::io::Errno) -> Taken {
+    match failed_read(errno) {
+        Read::Failed(outcome, words) => Taken::Failed(outcome, words),
+        Read::Whole { .. } | Read::Drained => Taken::Drained,
+    }
+}
+
+fn protocol(violation: Violation) -> Taken {
+    Taken::Failed(Outcome::Protocol, violation.to_string())
+}
+
+fn broken_tls(failure: &TlsFailure) -> Taken {
+    Taken::Failed(Outcome::Tls, failure.to_string())
+}
