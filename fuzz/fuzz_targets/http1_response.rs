@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use bakeoff_wire::h1::{HeadMemo, ResponseReader};
+use bakeoff_wire::h1::{Head, HeadMemo, MAX_HEAD_BYTES, ResponseReader, Violation};
 use libfuzzer_sys::fuzz_target;
 
 /// What reading came to: status and body length, or the rule that was broken.
@@ -23,6 +23,27 @@ fn read(input: &[u8], cut: usize, memo: &mut HeadMemo) -> Result<Option<(u16, u6
     Ok(reader.handle_end().ok().map(|response| (response.status, response.body_bytes)))
 }
 
+/// Asserts that a head is what httparse says it is, but for what it does not look at: framing.
+fn assert_heads_agree(input: &[u8]) {
+    let mut lines = [httparse::EMPTY_HEADER; 256];
+    let mut response = httparse::Response::new(&mut lines);
+    let theirs = httparse::ParserConfig::default()
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .allow_spaces_after_header_name_in_responses(true)
+        .parse_response(&mut response, input);
+    match (Head::parse(input, true), theirs) {
+        (Ok(Some(head)), Ok(httparse::Status::Complete(bytes))) => {
+            assert_eq!((head.bytes, Some(head.status)), (bytes, response.code));
+        }
+        (Ok(None), Ok(httparse::Status::Partial)) => {}
+        (Err(Violation::HeadTooLong), Ok(_)) => assert!(input.len() >= MAX_HEAD_BYTES),
+        (Err(Violation::BadContentLength), Ok(httparse::Status::Complete(_))) => {}
+        (Err(Violation::TooManyHeaders), Err(httparse::Error::TooManyHeaders)) => {}
+        (Err(Violation::MalformedHead), Err(_)) => {}
+        (ours, theirs) => panic!("{ours:?}, and httparse {theirs:?}"),
+    }
+}
+
 fuzz_target!(|data: (u8, &[u8])| {
     let (cut, input) = data;
     let mut memo = HeadMemo::default();
@@ -34,4 +55,5 @@ fuzz_target!(|data: (u8, &[u8])| {
     if whole.is_ok() && cut_up.is_ok() {
         assert_eq!(whole, cut_up);
     }
+    assert_heads_agree(input);
 });
