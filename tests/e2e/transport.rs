@@ -277,6 +277,53 @@ fn ipv6_is_a_url_in_brackets() {
 }
 
 #[test]
+fn a_body_arrives_whole_with_a_length_and_in_chunks() {
+    let scene = Scene::new();
+    certificates::write(&scene);
+    let secure = nobody();
+    // Behind `/up` nginx tells the length that it read; the log holds what it read.
+    let http = format!(
+        "log_format body escape=none '$request_body'; access_log off;
+         log_format head '$http_transfer_encoding $http_content_length';
+         client_body_buffer_size 64k; ssl_certificate ../tls/server.pem;
+         ssl_certificate_key ../tls/server.key;
+         server {{ listen ADDRESS; listen {secure} ssl;
+         location /up {{ access_log access.log body; access_log head.log head;
+         proxy_pass http://ADDRESS/told; }}
+         location /told {{ return 200 '$http_content_length'; }} }}"
+    );
+    let Some(nginx) = Nginx::start_with(&scene, nobody(), &http) else {
+        return;
+    };
+    let body: String = (0..40_000)
+        .map(|n| char::from(b'a' + (n % 26) as u8))
+        .collect();
+    scene.write("body", &body);
+    let plain = format!("{}up", nginx.url());
+    for url in [plain, format!("https://{secure}/up")] {
+        let mut flags = vec![url.as_str(), "-k", "-c", "3", "--method", "POST"];
+        flags.extend(["--body", "body"]);
+        for more in [None, Some("--chunked")] {
+            flags.extend(more);
+            let load = load_expecting(&scene, "40000", &flags);
+            assert_eq!(load["connections"]["opened"], 3, "{load:#}");
+        }
+    }
+    let bodies = logged(&scene, 48);
+    assert!(bodies.iter().all(|read| *read == body));
+    let heads = std::fs::read_to_string(scene.path("nginx/head.log")).unwrap();
+    for (head, count) in [("chunked -", 24), ("- 40000", 24)] {
+        let found = heads.lines().filter(|line| *line == head).count();
+        assert_eq!(found, count, "{head} in {heads}");
+    }
+    let with_length = ["-H", "Content-Length: 40000", "--body", "body", "--chunked"];
+    let contradiction = [&["load", "http://127.0.0.1:9/"], &with_length[..]].concat();
+    scene.run(&contradiction).expect(2).says("Content-Length");
+    let without_body = ["load", "http://127.0.0.1:9/", "--chunked"];
+    scene.run(&without_body).expect(2).says("--body");
+}
+
+#[test]
 fn several_urls_are_asked_as_often_as_their_weights_say() {
     let scene = Scene::new();
     let http = "log_format what '$request_uri'; access_log access.log what;

@@ -167,9 +167,14 @@ fn exchanges(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Vec<Exchan
             body: &body,
             keep_alive: !flags.no_keepalive,
         };
+        let bytes = if flags.chunked {
+            request.encode_chunked()
+        } else {
+            request.encode()
+        };
         Ok(Exchange {
             name: target.url.clone(),
-            request: request.encode().map_err(exit::usage)?.into(),
+            request: bytes.map_err(exit::usage)?.into(),
             to_head_request: flags.method.eq_ignore_ascii_case("HEAD"),
             status: flags
                 .expect_status

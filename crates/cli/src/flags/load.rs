@@ -66,6 +66,9 @@ pub(crate) struct LoadFlags {
     /// File sent as the body of each request
     #[arg(long, value_name = "FILE")]
     pub(crate) body: Option<PathBuf>,
+    /// Send the body in chunks of 16 KiB, without telling its length beforehand
+    #[arg(long, requires = "body")]
+    pub(crate) chunked: bool,
     /// A request older than this ends as `timeout`
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub(crate) timeout: Duration,

@@ -1,7 +1,7 @@
 //! HTTP/1.1 as a client meets it (RFC 9112).
 //!
 //! ```text
-//! Request::encode ──► bytes, once per load
+//! Request::encode, encode_chunked ──► bytes, once per load
 //! bytes ──► ResponseReader::handle ──► Progress { consumed, response }
 //!                │   ├─ head.rs: httparse, or the memo of the head seen last
 //!                │   └─ partial.rs: a head that comes in pieces
@@ -18,7 +18,7 @@ mod request;
 mod response;
 
 pub use head::{Framing, Head, HeadMemo, MAX_HEAD_BYTES};
-pub use request::{Request, RequestError};
+pub use request::{CHUNK_BYTES, Request, RequestError};
 pub use response::{EarlyEnd, Progress, Response, ResponseReader};
 
 /// A rule of RFC 9112 that a response broke.
