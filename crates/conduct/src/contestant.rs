@@ -54,7 +54,8 @@ impl Contestant {
         };
         if let Some(name) = built_in {
             step(Step::Start);
-            let server = start_helper(place, name, place.server_cpus, workload)?;
+            let server = start_helper(place, name, place.server_cpus, workload);
+            let server = server.map_err(in_the_servers_place)?;
             let control = control_of(&server);
             return Ok(Self {
                 server,
@@ -143,9 +144,64 @@ fn start_helper(
     place.stage.start_helper(&helper)
 }
 
+/// The stage takes a built-in server for the upstream; where it is what is measured, it failed at
+/// the server's own step.
+fn in_the_servers_place(error: StageError) -> StageError {
+    match error.step {
+        Step::Origin => StageError {
+            step: Step::Start,
+            ..error
+        },
+        _ => error,
+    }
+}
+
 fn write_body(path: &PathBuf, workload: &Workload) -> Result<(), StageError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::write(path, workload.expected_body()))
         .map_err(|cause| StageError::file(Step::Prepare, path, cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_plan::Builtin;
+    use bakeoff_stage::{Servers, StageOptions};
+
+    use super::*;
+
+    /// Starts what a trial of the plan `smoke` needs, where no program can be kept; returns the
+    /// steps that were told, and the one that failed.
+    fn failed_at(id: &str) -> (Vec<Step>, Step) {
+        let text = bakeoff_plan::builtin_plan("smoke").unwrap();
+        let plan = bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).unwrap();
+        let trials = bakeoff_plan::trials(&plan);
+        let trial = trials.iter().find(|trial| trial.id == id).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let stage = Stage::new(StageOptions {
+            run_folder: folder.path().join("run"),
+            keeper: vec!["/bin/false".to_owned()],
+            servers: Servers::new(None),
+        });
+        let place = Place {
+            stage: &stage.unwrap(),
+            bakeoff: Path::new("/bin/false"),
+            logs: &folder.path().join("logs/trial"),
+            server_cpus: &[],
+            origin_cpus: &[],
+        };
+        let mut steps = Vec::new();
+        let mut step = |step| steps.push(step);
+        let started = Contestant::start(place, &trial.contender, &trial.workload, &mut step);
+        (steps, started.unwrap_err().step)
+    }
+
+    #[test]
+    fn a_built_in_server_fails_at_the_step_of_the_part_that_it_plays() {
+        for id in ["r1-yardstick-synthetic-c5", "r1-origin-proxy-c5"] {
+            assert_eq!(failed_at(id), (vec![Step::Start], Step::Start), "{id}");
+        }
+        let behind_nginx = (vec![Step::Prepare, Step::Origin], Step::Origin);
+        assert_eq!(failed_at("r1-nginx-default-proxy-c5"), behind_nginx);
+    }
 }
