@@ -133,3 +133,31 @@ fn any_byte_anywhere_is_judged_alike() {
         }
     }
 }
+
+#[test]
+fn a_head_like_the_last_one_is_judged_as_if_it_were_the_first() {
+    const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 09:14:41 GMT\r\n\
+        Content-Length: 2\r\n\r\nhi";
+    // Some of these make a line of their own in the place of the date.
+    let others = [
+        "\n",
+        "\r\n",
+        "\nConnection: close\nA:",
+        "\r\nConnection: close\r\nA:",
+        "\r\n\r\nHTTP/",
+        "2025",
+    ];
+    let single = (0..=255).map(|byte| vec![byte]);
+    for patch in single.chain(others.map(|text| text.as_bytes().to_vec())) {
+        for at in 0..=LAST.len() - patch.len() {
+            let mut input = LAST.to_vec();
+            input[at..at + patch.len()].copy_from_slice(&patch);
+            let mut memo = HeadMemo::default();
+            let known = read(LAST, LAST.len(), false, &mut memo);
+            assert!(known.is_ok_and(|read| read.is_some_and(|read| read.body == "hi")));
+            let fresh = read(&input, input.len(), false, &mut HeadMemo::default());
+            let recalled = read(&input, input.len(), false, &mut memo);
+            assert_eq!(recalled, fresh, "{:?}", String::from_utf8_lossy(&input));
+        }
+    }
+}
