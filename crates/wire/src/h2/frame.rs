@@ -45,11 +45,14 @@ pub(super) struct FrameHeader {
 impl FrameHeader {
     #[inline]
     pub(super) fn read(bytes: &[u8; HEADER_BYTES]) -> Self {
-        let [a, b, c, kind, flags, d, e, f, g] = *bytes;
+        // Two loads that overlap, for nine bytes.
+        let [front @ .., _] = *bytes;
+        let [.., d, e, f, g] = *bytes;
+        let front = u64::from_be_bytes(front);
         Self {
-            length: u32::from_be_bytes([0, a, b, c]),
-            kind,
-            flags,
+            length: (front >> 40) as u32,
+            kind: (front >> 32) as u8,
+            flags: (front >> 24) as u8,
             stream: u32::from_be_bytes([d, e, f, g]) & STREAM_MAX,
         }
     }

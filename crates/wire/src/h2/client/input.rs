@@ -61,6 +61,7 @@ pub(super) struct Results<'a> {
 
 impl Client {
     /// Reads all of `bytes`.
+    #[inline]
     pub(super) fn read(
         &mut self,
         bytes: &[u8],
@@ -69,63 +70,123 @@ impl Client {
     ) -> Result<(), Violation> {
         let results = &mut Results { events, out };
         let mut at = 0;
-        loop {
-            match self.input.reading {
-                Reading::Header => {
-                    let Some(header) = self.input.header(bytes, &mut at) else {
-                        return Ok(());
-                    };
-                    self.check(header)?;
-                    self.input.reading = match header.kind {
-                        kind::DATA => Reading::Data(self.begin_data(header, results)?),
-                        kind::HEADERS..=kind::CONTINUATION => Reading::Payload(header),
-                        _ => Reading::Unknown {
-                            left: header.length,
-                        },
-                    };
+        while at < bytes.len() {
+            if self.input.is_between_frames() {
+                at = self.read_whole(bytes, at, results)?;
+            }
+            if at < bytes.len() {
+                at = self.read_part(bytes, at, results)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the frames from `at` on that are whole; returns where the first one begins that is
+    /// not.
+    fn read_whole(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        results: &mut Results<'_>,
+    ) -> Result<usize, Violation> {
+        while let Some((header, rest)) = bytes[at..].split_first_chunk() {
+            let header = FrameHeader::read(header);
+            if !self.is_usual(header) {
+                self.check(header)?;
+            }
+            let Some(payload) = rest.get(..header.length as usize) else {
+                break;
+            };
+            let begin = at + frame::HEADER_BYTES;
+            at = begin + payload.len();
+            match header.kind {
+                kind::DATA => {
+                    let mut data = self.begin_data(header, results)?;
+                    self.take_data(&mut data, &bytes[..at], begin, results)?;
+                    self.end_data(data, results);
                 }
-                Reading::Payload(header) => {
-                    let length = header.length as usize;
-                    let rest = &bytes[at..];
-                    if self.input.partial.is_empty() && rest.len() >= length {
-                        at += length;
-                        self.input.reading = Reading::Header;
-                        self.handle_frame(header, &rest[..length], results)?;
-                        continue;
-                    }
-                    let missing = length - self.input.partial.len();
-                    let take = missing.min(rest.len());
-                    at += take;
-                    self.input.partial.extend_from_slice(&rest[..take]);
-                    if take < missing {
-                        return Ok(());
-                    }
+                kind::HEADERS => self.handle_headers(header, payload, results)?,
+                kind::PRIORITY..=kind::CONTINUATION => {
+                    self.handle_frame(header, payload, results)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(at)
+    }
+
+    /// Reads on in a frame whose header or payload is not whole; returns where its end is, or
+    /// the end of `bytes`.
+    #[cold]
+    fn read_part(
+        &mut self,
+        bytes: &[u8],
+        mut at: usize,
+        results: &mut Results<'_>,
+    ) -> Result<usize, Violation> {
+        if let Reading::Header = self.input.reading {
+            let Some(header) = self.input.header(bytes, &mut at) else {
+                return Ok(at);
+            };
+            self.check(header)?;
+            self.input.reading = match header.kind {
+                kind::DATA => Reading::Data(self.begin_data(header, results)?),
+                kind::HEADERS..=kind::CONTINUATION => Reading::Payload(header),
+                _ => Reading::Unknown {
+                    left: header.length,
+                },
+            };
+        }
+        match &mut self.input.reading {
+            Reading::Header => {}
+            Reading::Payload(header) => {
+                let header = *header;
+                let missing = header.length as usize - self.input.partial.len();
+                let take = missing.min(bytes.len() - at);
+                self.input.partial.extend_from_slice(&bytes[at..at + take]);
+                at += take;
+                if take == missing {
                     self.input.reading = Reading::Header;
                     let payload = std::mem::take(&mut self.input.partial);
                     self.handle_frame(header, &payload, results)?;
                     self.input.keep(payload);
                 }
-                Reading::Data(data) => {
-                    if !self.handle_data(data, bytes, &mut at, results)? {
-                        return Ok(());
-                    }
+            }
+            Reading::Data(data) => {
+                let mut data = *data;
+                at = self.take_data(&mut data, bytes, at, results)?;
+                if data.left > 0 {
+                    self.input.reading = Reading::Data(data);
+                } else {
+                    self.input.reading = Reading::Header;
+                    self.end_data(data, results);
                 }
-                Reading::Unknown { left } => {
-                    let take = (left as usize).min(bytes.len() - at);
-                    at += take;
-                    let left = left - take as u32;
-                    if left > 0 {
-                        self.input.reading = Reading::Unknown { left };
-                        return Ok(());
-                    }
+            }
+            Reading::Unknown { left } => {
+                let take = (*left as usize).min(bytes.len() - at);
+                at += take;
+                *left -= take as u32;
+                if *left == 0 {
                     self.input.reading = Reading::Header;
                 }
             }
         }
+        Ok(at)
+    }
+
+    /// Whether a frame is one of those that most frames are, in a place where it may be: then
+    /// there is nothing to check.
+    #[inline]
+    fn is_usual(&self, header: FrameHeader) -> bool {
+        header.kind <= kind::HEADERS
+            && header.stream % 2 == 1
+            && header.stream < self.next_id
+            && header.length <= self.config.max_frame_size
+            && self.has_peer_settings
+            && self.input.block.is_none()
     }
 
     /// Checks what a frame's header alone can break.
-    #[inline]
     fn check(&self, header: FrameHeader) -> Result<(), Violation> {
         let FrameHeader {
             length,
@@ -178,16 +239,15 @@ impl Client {
 }
 
 impl Input {
-    /// The next frame's header; `None` when its end has not come.
+    /// Whether the next byte is the first one of a frame.
     #[inline]
+    fn is_between_frames(&self) -> bool {
+        matches!(self.reading, Reading::Header) && self.partial.is_empty()
+    }
+
+    /// The next frame's header; `None` when its end has not come.
     fn header(&mut self, bytes: &[u8], at: &mut usize) -> Option<FrameHeader> {
         let rest = &bytes[*at..];
-        if self.partial.is_empty()
-            && let Some(header) = rest.first_chunk()
-        {
-            *at += frame::HEADER_BYTES;
-            return Some(FrameHeader::read(header));
-        }
         let missing = frame::HEADER_BYTES - self.partial.len();
         let take = missing.min(rest.len());
         self.partial.extend_from_slice(&rest[..take]);
