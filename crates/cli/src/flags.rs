@@ -6,7 +6,9 @@ mod load;
 mod run;
 mod serve;
 
-pub(crate) use load::{ArrivalFlag, LoadFlags, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag};
+pub(crate) use load::{
+    ArrivalFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag,
+};
 pub(crate) use run::{DebugFlags, Format, ListFlags, PlanFlags, ReportFlags, RunFlags};
 pub(crate) use serve::ServeFlags;
 

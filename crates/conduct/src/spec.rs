@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use bakeoff_load::{
-    BodyCheck, Exchange, ExpectedStatus, LoadSpec, Opening, Request, Target, TlsSettings,
+    BodyCheck, Exchange, ExpectedStatus, LoadSpec, Opening, Protocol, Request, Target, TlsSettings,
     TlsVersions, Trust, Waiting,
 };
 use bakeoff_plan::{Encoding, RateShape, Trial, Workload};
-use bakeoff_record::TrialEnd;
 use bakeoff_stage::Running;
 
 use crate::roles::Roles;
@@ -16,18 +15,6 @@ use crate::roles::Roles;
 const CHECK_ONE_IN: u32 = 64;
 /// The first name of the certificates that the stage makes.
 const SERVER_NAME: &str = "localhost";
-
-/// Why the engine cannot carry this trial, if it cannot.
-///
-/// The only place in the campaign that knows what the engine does not speak yet. When it speaks
-/// HTTP/2, this goes, and [`spec_of`] gives it `trial.workload.protocol` and
-/// `trial.load.streams`.
-pub(crate) fn not_carried(trial: &Trial) -> Option<TrialEnd> {
-    let protocol = trial.workload.protocol;
-    protocol.is_h2().then(|| TrialEnd::Unsupported {
-        reason: format!("the load engine does not speak {} yet", protocol.name()),
-    })
-}
 
 /// What the engine is to do in `trial`. `answer` is the body that was fetched before: where the
 /// server encodes, it is what the right body looks like on the wire.
@@ -48,14 +35,21 @@ pub(crate) fn spec_of(
         body: b"",
         keep_alive: true,
     };
-    let request = request.encode().map_err(|error| error.to_string())?;
+    let bytes = request.encode().map_err(|error| error.to_string())?;
+    let protocol = match workload.protocol {
+        bakeoff_plan::Protocol::H1 | bakeoff_plan::Protocol::H1Tls => Protocol::H1,
+        bakeoff_plan::Protocol::H2 => Protocol::H2,
+        bakeoff_plan::Protocol::H2c => Protocol::H2c,
+    };
     let body = match workload.expect_encoding {
         Encoding::Identity => workload.expected_body(),
         Encoding::Gzip => answer.to_vec(),
     };
     let exchange = Exchange {
         name: workload.path.clone(),
-        request: request.into(),
+        request: bytes.into(),
+        h2: Exchange::over_h2(protocol, &request, workload.protocol.is_secure())
+            .map_err(|error| error.to_string())?,
         to_head_request: workload.method == "HEAD",
         status: ExpectedStatus::Exactly(workload.expect_status),
         body: Some(body.into()),
@@ -63,6 +57,7 @@ pub(crate) fn spec_of(
     };
     Ok(LoadSpec {
         target,
+        protocol,
         tls: tls(workload, server),
         exchanges: vec![exchange],
         load: trial.load.clone(),
@@ -96,11 +91,6 @@ fn target(workload: &Workload, server: &Running) -> Target {
 
 /// TLS as the preflight spoke it: one application protocol, and no more trust than needed.
 fn tls(workload: &Workload, server: &Running) -> Option<TlsSettings> {
-    let alpn = if workload.protocol.is_h2() {
-        "h2"
-    } else {
-        "http/1.1"
-    };
     workload.protocol.is_secure().then(|| TlsSettings {
         server_name: Some(SERVER_NAME.to_owned()),
         trust: server
@@ -109,7 +99,6 @@ fn tls(workload: &Workload, server: &Running) -> Option<TlsSettings> {
         versions: TlsVersions::Both,
         ciphers: Vec::new(),
         groups: Vec::new(),
-        alpn: vec![alpn.to_owned()],
         resumption: false,
         client_certificate: None,
     })

@@ -16,7 +16,6 @@ use crate::event::Event;
 use crate::measure::{Measured, measure};
 use crate::roles::Roles;
 use crate::skip::forbidden;
-use crate::spec::not_carried;
 
 /// What every trial of a campaign shares.
 pub(crate) struct Setting<'a> {
@@ -38,7 +37,7 @@ pub(crate) fn carry_out(
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<TrialRecord, ConductError> {
     let mut record = blank(trial, setting.roles);
-    if let Some(end) = not_carried(trial).or_else(|| forbidden(trial)) {
+    if let Some(end) = forbidden(trial) {
         record.end = end;
         return Ok(record);
     }

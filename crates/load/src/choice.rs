@@ -50,6 +50,7 @@ mod tests {
         let exchange = |weight| Exchange {
             name: String::new(),
             request: b"".as_slice().into(),
+            h2: None,
             to_head_request: false,
             status: ExpectedStatus::Success,
             body: None,

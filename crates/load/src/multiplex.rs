@@ -12,7 +12,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bakeoff_record::Outcome;
-use bakeoff_wire::h2::{Blocked, Client, Config, Event, PeerSettings, Requests, Violation};
+use bakeoff_wire::h2::{
+    Blocked, Client, Config, ErrorCode, Event, PeerSettings, Requests, Violation,
+};
 
 use crate::connection::BodyComparison;
 use crate::spec::Exchange;
@@ -26,6 +28,8 @@ pub(crate) struct Multiplex {
     waiting: VecDeque<u32>,
     /// No more streams are to be opened on this connection.
     pub(crate) is_draining: bool,
+    /// The server said GOAWAY without an error.
+    is_graceful: bool,
 }
 
 /// A place for a request.
@@ -41,6 +45,8 @@ struct Place {
     exchange: u32,
     status: u16,
     state: State,
+    /// It was sent, and the server said that it would not look at it.
+    is_withdrawn: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -99,6 +105,7 @@ impl Multiplex {
             free: (0..config.streams).rev().collect(),
             waiting: VecDeque::new(),
             is_draining: false,
+            is_graceful: false,
         }
     }
 
@@ -106,6 +113,7 @@ impl Multiplex {
     pub(crate) fn restart(&mut self, config: &Config, requests: &Arc<Requests>, now: u64) {
         self.client = Client::new(config, requests.clone());
         self.is_draining = false;
+        self.is_graceful = false;
         for token in &self.waiting {
             self.places[*token as usize].enqueued = now;
         }
@@ -161,7 +169,7 @@ impl Multiplex {
         self.waiting.pop_front();
         place.state = State::InFlight;
         place.sent = now;
-        if is_closed_loop {
+        if is_closed_loop && !place.is_withdrawn {
             place.intended = now;
         }
         Some(Opened {
@@ -207,6 +215,7 @@ impl Multiplex {
                 let words = format!("the server reset the stream: {code}");
                 self.end_error(token, Outcome::Reset, None, sink, || words);
             }
+            Event::Refused { token } if self.is_graceful => self.withdraw(token, sink),
             Event::Refused { token } => {
                 let words = || "the server did not take the stream".to_owned();
                 self.end_error(token, Outcome::RefusedStream, None, sink, words);
@@ -215,8 +224,9 @@ impl Multiplex {
                 let words = || violation.to_string();
                 self.end_error(token, Outcome::Protocol, None, sink, words);
             }
-            Event::GoAway { .. } => {
+            Event::GoAway { code, .. } => {
                 self.is_draining = true;
+                self.is_graceful = code == ErrorCode::NO_ERROR;
                 sink.tally.counts.connections.goaways += 1;
             }
             Event::SettingsChanged => {
@@ -225,6 +235,18 @@ impl Multiplex {
             }
             Event::Informational { .. } => {}
         }
+    }
+
+    /// The server ends the connection in order and will not look at this request, which goes on
+    /// the next one (RFC 9113, 6.8). It is still the same request: its time goes on.
+    #[cold]
+    fn withdraw(&mut self, token: u32, sink: &mut Sink<'_>) {
+        sink.tally.counts.connections.streams_withdrawn += 1;
+        let place = &mut self.places[token as usize];
+        place.state = State::Waiting;
+        place.enqueued = sink.now;
+        place.is_withdrawn = true;
+        self.waiting.push_back(token);
     }
 
     /// A whole response ended a request.

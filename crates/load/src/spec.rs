@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_plan::{Load, RateShape};
+use bakeoff_wire::h1::Request;
 use bakeoff_wire::h2;
 use bakeoff_wire::proxy_protocol::ProxyVersion;
 
@@ -153,6 +154,28 @@ pub struct Exchange {
     pub body: Option<Arc<[u8]>>,
     /// How often it is sent, relative to the others; at least 1.
     pub weight: u32,
+}
+
+impl Exchange {
+    /// `request` for HTTP/2, where `protocol` may come to that.
+    pub fn over_h2(
+        protocol: Protocol,
+        request: &Request<'_>,
+        secure: bool,
+    ) -> Result<Option<h2::Request>, h2::RequestError> {
+        if protocol == Protocol::H1 {
+            return Ok(None);
+        }
+        h2::Request::new(
+            request.method,
+            if secure { "https" } else { "http" },
+            request.host,
+            request.target,
+            request.headers,
+            request.body.to_vec(),
+        )
+        .map(Some)
+    }
 }
 
 /// Which status comes out as `ok`.

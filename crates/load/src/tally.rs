@@ -467,6 +467,8 @@ impl Counts {
         mine.opened += other.opened;
         mine.failed += other.failed;
         mine.closed_by_server += other.closed_by_server;
+        mine.goaways += other.goaways;
+        mine.streams_withdrawn += other.streams_withdrawn;
         mine.reused += other.reused;
         mine.handshakes_full += other.handshakes_full;
         mine.handshakes_resumed += other.handshakes_resumed;

@@ -172,6 +172,10 @@ pub struct Connections {
     /// Connections whose server asked for another one (GOAWAY); HTTP/2 only.
     #[serde(default)]
     pub goaways: u64,
+    /// Requests that a connection ended in order had carried and its server not looked at; they
+    /// went on the next one, and their time with them. HTTP/2 only.
+    #[serde(default)]
+    pub streams_withdrawn: u64,
     /// Requests sent on a connection that had carried one before.
     pub reused: u64,
     /// Full TLS handshakes.

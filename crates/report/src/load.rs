@@ -48,6 +48,9 @@ pub fn load_json(result: &LoadResult) -> Value {
         "connect_ns": distribution_or_null(&result.connect),
         "handshake_ns": distribution_or_null(&result.handshake),
         "send_lag_ns": distribution_or_null(&result.send_lag),
+        "blocked_ns": distribution_or_null(&result.blocked),
+        "header_bytes": result.header_bytes,
+        "requests_per_ended_connection": distribution_or_null(&result.carried),
         "bytes": result.bytes,
         "bodies_checked": result.bodies_checked,
         "urls": result.urls.iter().map(url_of).collect::<Vec<_>>(),
@@ -127,7 +130,7 @@ fn load_of(result: &LoadResult) -> Value {
     json!({
         "model": model,
         "clients": result.load.clients(),
-        "streams": 1,
+        "streams": result.load.streams,
         "threads": result.threads,
         "rate_per_s": rate,
         "arrival": arrival,
@@ -179,7 +182,10 @@ fn distribution_or_null(histogram: &Histogram) -> Value {
 }
 
 fn heading(text: &mut String, result: &LoadResult) {
-    let clients = counted(u64::from(result.load.clients()), "client");
+    let mut clients = counted(u64::from(result.load.clients()), "client");
+    if result.load.streams > 1 {
+        let _ = write!(clients, " with {} streams each", result.load.streams);
+    }
     let threads = counted(u64::from(result.threads), "thread");
     let how = match &result.load.model {
         LoadModel::Closed { .. } => format!("closed loop, {clients}"),
@@ -244,6 +250,7 @@ fn latencies(text: &mut String, result: &LoadResult) {
         ("first byte", &result.first_byte),
         ("connect", &result.connect),
         ("send lag", &result.send_lag),
+        ("blocked", &result.blocked),
         ("handshake", &result.handshake),
         ("errors", &errors),
     ];
@@ -318,6 +325,29 @@ fn outcomes(text: &mut String, result: &LoadResult) {
     }
 }
 
+/// What was agreed with the server, and what HTTP/2 did with it.
+fn multiplexed(text: &mut String, result: &LoadResult) {
+    let (agreed, links) = (&result.negotiated, &result.connections);
+    let layers = [&agreed.tls_version, &agreed.cipher, &agreed.group];
+    let layers = layers.into_iter().flatten().map(|name| plain(name));
+    let words: Vec<String> = std::iter::once(plain(&agreed.protocol))
+        .chain(layers)
+        .collect();
+    let saved = result.header_bytes.and_then(|bytes| bytes.saved_share());
+    let saved = saved.map_or(String::new(), |share| {
+        format!("; {} % of the header bytes saved", percent(share))
+    });
+    let _ = writeln!(text, "protocol     {}{saved}", words.join(", "));
+    if links.goaways > 0 {
+        let _ = writeln!(
+            text,
+            "             {} connections ended by GOAWAY; {} requests went on the next one",
+            count(links.goaways),
+            count(links.streams_withdrawn),
+        );
+    }
+}
+
 fn transport(text: &mut String, result: &LoadResult) {
     let (moved, links, engine) = (&result.bytes, &result.connections, &result.engine);
     let _ = writeln!(
@@ -335,6 +365,7 @@ fn transport(text: &mut String, result: &LoadResult) {
         count(links.closed_by_server),
         count(links.reused),
     );
+    multiplexed(text, result);
     let busy: Vec<String> = engine
         .busy_share
         .iter()

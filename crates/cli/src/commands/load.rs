@@ -8,12 +8,12 @@ use std::time::Duration;
 use anyhow::Context;
 use bakeoff_load::{
     BodyCheck, ConnectTo, Control, Exchange, ExpectedStatus, LoadError, LoadSpec, Opening,
-    ProxyVersion, Request, Target, TlsSettings, TlsVersions, Trust, Waiting,
+    Protocol, ProxyVersion, Request, Target, TlsSettings, TlsVersions, Trust, Waiting,
 };
 use bakeoff_plan::{Load, LoadModel, RateShape};
 use bakeoff_record::LoadResult;
 
-use crate::flags::{LoadFlags, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag};
+use crate::flags::{LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag};
 use crate::interrupt::Interrupt;
 use crate::{exit, output};
 
@@ -58,7 +58,8 @@ fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
 /// Turns flags into what the engine is to do.
 fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     let targets = targets(flags)?;
-    let exchanges = exchanges(flags, &targets)?;
+    let protocol = protocol(flags, &targets)?;
+    let exchanges = exchanges(flags, protocol, &targets)?;
     let target = targets.into_iter().next().context("a URL is required")?;
     let duration = match (flags.duration, flags.requests) {
         (Some(duration), _) => duration,
@@ -72,12 +73,13 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     }
     let usual = Opening::default();
     Ok(LoadSpec {
+        protocol,
         tls: target.secure.then(|| tls(&flags.tls)),
         target,
         exchanges,
         load: Load {
             model: model(flags),
-            streams: 1,
+            streams: flags.streams,
             requests: None,
             warmup_s: flags.warmup.as_secs_f64(),
             duration_s: duration.as_secs_f64(),
@@ -148,7 +150,41 @@ fn targets(flags: &LoadFlags) -> anyhow::Result<Vec<Target>> {
     }
 }
 
-fn exchanges(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Vec<Exchange>> {
+/// What is spoken, if it can be spoken to these targets.
+fn protocol(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Protocol> {
+    let is_secure = targets.iter().all(|target| target.secure);
+    let protocol = match (flags.protocol, is_secure) {
+        (ProtocolFlag::Auto, true) => Protocol::Auto,
+        (ProtocolFlag::Auto, false) | (ProtocolFlag::H1, _) => Protocol::H1,
+        (ProtocolFlag::H2, true) => Protocol::H2,
+        (ProtocolFlag::H2c, false) => Protocol::H2c,
+        (ProtocolFlag::H2, false) => {
+            return Err(exit::usage(
+                "--protocol h2 is HTTP/2 over TLS and needs an https URL; for http, use h2c",
+            ));
+        }
+        (ProtocolFlag::H2c, true) => {
+            return Err(exit::usage(
+                "--protocol h2c is HTTP/2 in the clear and needs an http URL; for https, use h2",
+            ));
+        }
+    };
+    if protocol == Protocol::H1 && flags.streams > 1 {
+        return Err(exit::usage(
+            "--streams above 1 needs HTTP/2: an https URL, or --protocol h2c",
+        ));
+    }
+    if flags.chunked && matches!(protocol, Protocol::H2 | Protocol::H2c) {
+        return Err(exit::usage("--chunked is of HTTP/1.1: HTTP/2 has frames"));
+    }
+    Ok(protocol)
+}
+
+fn exchanges(
+    flags: &LoadFlags,
+    protocol: Protocol,
+    targets: &[Target],
+) -> anyhow::Result<Vec<Exchange>> {
     let body = read_optional(flags.body.as_deref())?.unwrap_or_default();
     let expected: Option<Arc<[u8]>> = read_optional(flags.expect_body.as_deref())?.map(Into::into);
     if flags
@@ -175,6 +211,7 @@ fn exchanges(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Vec<Exchan
         Ok(Exchange {
             name: target.url.clone(),
             request: bytes.map_err(exit::usage)?.into(),
+            h2: Exchange::over_h2(protocol, &request, target.secure).map_err(exit::usage)?,
             to_head_request: flags.method.eq_ignore_ascii_case("HEAD"),
             status: flags
                 .expect_status
@@ -203,7 +240,6 @@ fn tls(flags: &TlsFlags) -> TlsSettings {
         groups: flags.groups.clone(),
         resumption: flags.resumption == Switch::On,
         client_certificate: flags.cert.clone().zip(flags.key.clone()),
-        ..TlsSettings::default()
     }
 }
 

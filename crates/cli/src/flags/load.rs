@@ -8,6 +8,19 @@ use clap::{Args, ValueEnum};
 
 use super::{cpus, duration, header};
 
+/// What is spoken on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolFlag {
+    /// HTTP/2 or HTTP/1.1, as a TLS server chooses
+    Auto,
+    /// HTTP/1.1
+    H1,
+    /// HTTP/2 over TLS
+    H2,
+    /// HTTP/2 in the clear, without asking
+    H2c,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     bakeoff load http://127.0.0.1:8080/ -c 200 -d 10s       as fast as 200 clients can\n  \
@@ -25,6 +38,13 @@ pub(crate) struct LoadFlags {
     #[arg(short, long, default_value_t = 10, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) clients: u32,
+    /// Requests in flight on each connection; more than 1 only over HTTP/2
+    #[arg(short = 'm', long, default_value_t = 1, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=65_534))]
+    pub(crate) streams: u32,
+    /// What is spoken: auto takes what a TLS server offers, and HTTP/1.1 in the clear
+    #[arg(long, value_enum, default_value_t = ProtocolFlag::Auto)]
+    pub(crate) protocol: ProtocolFlag,
     /// Engine threads [default: as many as --pin names, else half the processors]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,

@@ -116,8 +116,25 @@ impl Worker<'_> {
         self.write_frames(slot, now);
     }
 
-    /// Encrypts and writes the frames that were made for `slot`.
+    /// Writes the frames that were made for `slot`, and request bodies as far as the server's
+    /// windows and the socket take them.
     fn write_frames(&mut self, slot: u32, now: u64) {
+        loop {
+            self.write_made(slot, now);
+            let connection = &mut self.connections[slot as usize];
+            let (Some(h2), Some(multiplex)) = (&mut self.h2, &mut connection.multiplex) else {
+                return;
+            };
+            let may_send = connection.phase == Phase::Multiplexed && connection.unsent.is_empty();
+            if !may_send || !multiplex.client.has_to_send() {
+                return;
+            }
+            multiplex.client.send(&mut h2.frames);
+        }
+    }
+
+    /// Encrypts and writes what is in `frames`.
+    fn write_made(&mut self, slot: u32, now: u64) {
         let Some(h2) = &mut self.h2 else { return };
         if h2.frames.is_empty() {
             if !self.made.is_empty() {

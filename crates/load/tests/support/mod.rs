@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_load::{
-    BodyCheck, Control, Exchange, ExpectedStatus, LoadSpec, Opening, Target, Waiting, run,
+    BodyCheck, Control, Exchange, ExpectedStatus, LoadSpec, Opening, Protocol, Target, Waiting, run,
 };
 use bakeoff_plan::{Load, LoadModel, RateShape};
 use bakeoff_record::LoadResult;
@@ -65,6 +65,7 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
     let exchange = Exchange {
         name: "/".to_owned(),
         request: request.into_bytes().into(),
+        h2: None,
         to_head_request: false,
         status: ExpectedStatus::Success,
         body: Some(b"hello".as_slice().into()),
@@ -72,6 +73,7 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
     };
     LoadSpec {
         target,
+        protocol: Protocol::H1,
         tls: None,
         exchanges: vec![exchange],
         load: Load {

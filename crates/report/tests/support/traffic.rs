@@ -72,6 +72,8 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         connect: connects(shape),
         handshake: Histogram::new(),
         send_lag: Histogram::new(),
+        blocked: Histogram::new(),
+        carried: Histogram::new(),
         bytes: Bytes {
             read: ok * 150,
             written: completed * 70,
