@@ -13,6 +13,7 @@ mod commands;
 mod deaths;
 mod faults;
 mod load;
+mod protocols;
 mod run;
 mod support;
 mod transport;

@@ -20,6 +20,8 @@ pub const SEND_LAG_NS: f64 = 1e6;
 pub const SEND_LAG_SHARE: f64 = 0.05;
 /// R31: least deviation from Little's law that is held against a trial.
 pub const LITTLE_SHARE: f64 = 0.02;
+/// R24: share of a load by count that setting up a connection may take.
+pub const SET_UP_SHARE: f64 = 0.05;
 /// R32: share by which the origin's count may differ from the proxy's, besides what was in flight.
 pub const ORIGIN_SHARE: f64 = 0.01;
 /// R36: share of a processor taken by the hypervisor.

@@ -167,6 +167,46 @@ fn a_score_near_the_ceiling_is_a_lower_bound() {
 }
 
 #[test]
+fn a_load_by_count_is_judged_by_what_its_connections_took() {
+    let by_count = |measured_s: f64| {
+        judge(SOUND, |trial| {
+            let result = trial.result.as_mut().unwrap();
+            result.load.model = bakeoff_plan::LoadModel::Closed { clients: 13 };
+            result.load.requests = Some(result.requests.ok);
+            result.connect.clear();
+            result.connect.record_n(10_000_000, 13);
+            result.handshake.record_n(40_000_000, 13);
+            // What follows from the window's length is not what this is about.
+            result.measured_s = measured_s;
+        })
+    };
+    let checks = |judgement: &Judgement| -> Vec<(&str, Level)> {
+        let of = ["little", "set-up-counted"];
+        let checks = judgement.checks.iter();
+        checks
+            .filter(|check| of.contains(&check.code))
+            .map(|check| (check.code, check.level))
+            .collect()
+    };
+    assert_eq!(checks(&by_count(2.0)), [("set-up-counted", Level::Passed)]);
+    assert_eq!(checks(&by_count(0.5)), [("set-up-counted", Level::Suspect)]);
+}
+
+#[test]
+fn streams_are_what_littles_law_counts() {
+    let streams = |clients, streams| {
+        judge(SOUND, |trial| {
+            let load = &mut trial.result.as_mut().unwrap().load;
+            load.model = bakeoff_plan::LoadModel::Closed { clients };
+            load.streams = streams;
+        })
+    };
+    // The sound trial has ten requests in flight.
+    assert_eq!(streams(2, 5).verdict, Verdict::Valid);
+    blames(&streams(10, 5), Verdict::Suspect, "little");
+}
+
+#[test]
 fn laws_are_held_against_the_counts() {
     let little = judge(SOUND, |trial| {
         let result = trial.result.as_mut().unwrap();

@@ -105,6 +105,9 @@ impl Folder {
         let overrides = Overrides {
             contenders: flags.contender.clone(),
             workloads: flags.workload.clone(),
+            protocols: flags.protocol.clone(),
+            streams: flags.streams,
+            requests: flags.requests,
             clients: flags.clients.clone(),
             rate: flags.rate,
             arrival: flags.arrival.map(ArrivalFlag::ready),

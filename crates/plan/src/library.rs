@@ -106,6 +106,22 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn h2load_2020_has_the_published_shapes_by_count_and_by_time() {
+        let plan = builtin("h2load-2020");
+        let labels: Vec<String> = plan.loads.iter().map(crate::Load::label).collect();
+        let counts = ["c150x50-n1000", "c500x100-n2000", "c1000x100-n10000"];
+        assert_eq!(labels[..3], counts);
+        assert_eq!(labels[3..], ["c150x50", "c500x100", "c1000x100"]);
+        assert!(plan.loads[..3].iter().all(|load| load.warmup_s == 0.0));
+        assert!(plan.loads[3..].iter().all(|load| load.warmup_s == 5.0));
+        let [workload] = plan.workloads.as_slice() else {
+            panic!("one workload");
+        };
+        assert_eq!(workload.protocol, crate::Protocol::H2);
+        assert_eq!(workload.expected_body().len(), 12_288);
+    }
+
+    #[test]
     fn hotdog_is_the_whole_experiment() {
         let plan = builtin("hotdog");
         let clients: Vec<u32> = plan.loads.iter().map(crate::Load::clients).collect();

@@ -146,6 +146,19 @@ impl Histogram {
         Some((squares / (self.count - 1) as f64).sqrt())
     }
 
+    /// Share of the durations that lie within one standard deviation of the mean, by bucket
+    /// middles; what is over range lies beyond. `None` below two durations.
+    pub fn share_within_sd(&self) -> Option<f64> {
+        let (mean, sd) = (self.mean()?, self.sd()?);
+        let near = |middle: u64| (middle as f64 - mean).abs() <= sd;
+        let within: u64 = self
+            .buckets()
+            .filter(|(middle, _)| near(*middle))
+            .map(|(_, n)| n)
+            .sum();
+        Some(within as f64 / self.count as f64)
+    }
+
     /// Smallest duration that at least the share `q` (0 to 1) of all durations does not exceed,
     /// as its bucket's middle, kept within [`min`](Self::min) and [`max`](Self::max).
     pub fn quantile(&self, q: f64) -> Option<u64> {
@@ -275,6 +288,17 @@ impl<'de> Deserialize<'de> for Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_share_within_one_sd_is_that_of_the_durations() {
+        let mut histogram = Histogram::new();
+        assert_eq!(histogram.share_within_sd(), None);
+        // Mean 100 and standard deviation 30.2: of 40 and 160, none; of the rest, all.
+        histogram.record_n(40, 1);
+        histogram.record_n(100, 6);
+        histogram.record_n(160, 1);
+        assert_eq!(histogram.share_within_sd(), Some(0.75));
+    }
 
     #[test]
     fn every_value_falls_in_a_bucket_whose_middle_is_near() {

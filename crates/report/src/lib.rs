@@ -4,6 +4,7 @@
 //! format chooses and arranges, and computes nothing. Nothing here prints or writes a file.
 
 mod csv;
+mod h2load;
 mod html;
 mod json;
 mod load;

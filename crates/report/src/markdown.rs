@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use bakeoff_audit::Level;
 
+use crate::h2load;
 use crate::number::plain;
 use crate::table::{COLUMNS, errors_by_kind, groups, lost_trial, median_of};
 use crate::view::{Report, Tone};
@@ -42,6 +43,11 @@ pub fn markdown(report: &Report) -> String {
                 "{gap}- Errors of {}: {kinds}",
                 escaped(&cell.contender)
             );
+        }
+        let lines = h2load::lines(group.cells);
+        if !lines.is_empty() {
+            // A code block takes no mark-up, and its words hold no line of their own.
+            let _ = writeln!(out, "\n```text\n{}\n```", lines.join("\n"));
         }
     }
     notes(&mut out, report);

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use bakeoff_audit::{Level, Verdict};
 use comfy_table::{Attribute, Cell as Field, CellAlignment, Color, ContentArrangement, Table};
 
+use crate::h2load;
 use crate::number::plain;
 use crate::table::{
     COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trial, median_of, statuses,
@@ -37,6 +38,9 @@ pub fn text(report: &Report, options: TextOptions) -> String {
     for group in groups(report) {
         main_table(&mut out, &group, options);
         errors(&mut out, &group, options);
+        for line in h2load::lines(group.cells) {
+            let _ = writeln!(out, "  {line}");
+        }
         out.push('\n');
     }
     comparisons(&mut out, report, options);

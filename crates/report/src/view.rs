@@ -7,6 +7,7 @@ mod believe;
 mod campaign;
 mod cell;
 mod comparison;
+mod h2load;
 mod lost;
 mod series;
 mod trial;
@@ -22,6 +23,7 @@ pub use campaign::{
 };
 pub use cell::{Cell, Verdict};
 pub use comparison::Comparison;
+pub use h2load::{H2load, Spread};
 pub use lost::Lost;
 pub use series::{Curve, Processes, Throughput, Tree};
 pub use trial::{Server, Text, Trial};

@@ -12,6 +12,8 @@ mod support;
 
 use std::path::Path;
 
+use bakeoff_plan::Protocol;
+use bakeoff_record::{HeaderBytes, Negotiated};
 use bakeoff_report::{
     Report, TextOptions, csv, html, json, load_json, load_text, markdown, text, view,
 };
@@ -61,6 +63,58 @@ fn text_for_a_narrow_terminal_cuts_the_table_in_two() {
         .filter(|line| line.chars().any(|c| c.is_ascii_digit()));
     let widest = tables.map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "a line is {widest:?} wide");
+}
+
+/// The made-up campaign as if `synthetic` had been asked over HTTP/2, compressed headers and all.
+fn over_h2() -> Report {
+    let mut record = support::record();
+    for workload in &mut record.plan.workloads {
+        if workload.name == "synthetic" {
+            workload.protocol = Protocol::H2;
+        }
+    }
+    for (number, trial) in (1..).zip(&mut record.trials) {
+        let Some(result) = &mut trial.result else {
+            continue;
+        };
+        result.negotiated = Negotiated {
+            protocol: "h2".into(),
+            tls_version: Some("TLSv1_3".into()),
+            cipher: Some("TLS13_AES_128_GCM_SHA256".into()),
+            group: Some("X25519".into()),
+            alpn: Some("h2".into()),
+        };
+        result.handshake.record_n(2_000_000 + number * 1_000, 10);
+        result.header_bytes = (trial.contender != "caddy-default").then_some(HeaderBytes {
+            wire: 9_000 * number,
+            decoded: 60_000 * number,
+        });
+    }
+    view(&record)
+}
+
+#[test]
+fn cells_over_http_2_have_h2loads_figures() {
+    let report = over_h2();
+    let narrow = text(
+        &report,
+        TextOptions {
+            width: 80,
+            colour: false,
+        },
+    );
+    let figures = |line: &&str| line.chars().count() <= 80;
+    assert_eq!(narrow.lines().filter(|line| !figures(line)).count(), 0);
+    // One group is enough: from its title to the next one's.
+    let at = |title: &str| narrow.find(title).expect("the group is shown");
+    let group = &narrow[at("synthetic, 10 clients")..at("synthetic, 200 clients")];
+    check("h2load.txt", group);
+    assert!(markdown(&report).contains("TLS handshake"));
+    let others = report
+        .cells
+        .iter()
+        .filter(|cell| cell.workload != "synthetic");
+    assert!(others.into_iter().all(|cell| cell.h2load.is_none()));
 }
 
 #[test]

@@ -4,14 +4,19 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::Histogram;
 
 use crate::check::{Check, Level};
-use crate::limits::{LITTLE_SHARE, ORIGIN_SHARE};
+use crate::limits::{LITTLE_SHARE, ORIGIN_SHARE, SET_UP_SHARE};
 use crate::subject::Subject;
 use crate::words::count;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(counts(subject));
-    if let LoadModel::Closed { clients } = subject.result.load.model {
-        checks.push(little(subject, f64::from(clients)));
+    let load = &subject.result.load;
+    if let LoadModel::Closed { clients } = load.model {
+        // By count clients run out of requests one by one: the law speaks of a steady state.
+        checks.push(match load.requests {
+            None => little(subject, f64::from(clients) * f64::from(load.streams)),
+            Some(_) => set_up(subject),
+        });
     }
     if subject.proxied && subject.is_contender() {
         checks.push(origin_asked(subject));
@@ -61,8 +66,12 @@ fn little(subject: &Subject<'_>, clients: f64) -> Check {
     } else {
         Level::Suspect
     };
+    let who = match result.load.streams {
+        1 => "clients",
+        _ => "streams",
+    };
     let text = format!(
-        "rate x latency = {in_flight:.1} requests in flight for {clients:.0} clients ({:.1} % \
+        "rate x latency = {in_flight:.1} requests in flight for {clients:.0} {who} ({:.1} % \
          apart){}",
         gap * 100.0,
         if level == Level::Passed {
@@ -72,6 +81,37 @@ fn little(subject: &Subject<'_>, clients: f64) -> Check {
         }
     );
     Check::new(name, level, (gap, limit), text)
+}
+
+/// A load by count has no warm-up: its window holds the set-up of its connections, and so does
+/// its rate. The comparison of 2020 made 1,000 requests over 150 new connections.
+fn set_up(subject: &Subject<'_>) -> Check {
+    let name = ("set-up-counted", "R24");
+    let result = subject.result;
+    let half = |histogram: &Histogram| histogram.quantile(0.5).unwrap_or(0) as f64 / 1e9;
+    let set_up_s = half(&result.connect) + half(&result.handshake);
+    if result.measured_s <= 0.0 {
+        return Check::not_run(name, "the window has no length");
+    }
+    let share = set_up_s / result.measured_s;
+    let level = if share <= SET_UP_SHARE {
+        Level::Passed
+    } else {
+        Level::Suspect
+    };
+    let text = format!(
+        "{} connections took {:.1} ms each to be set up, {:.1} % of the time in which all \
+         requests were made{}",
+        count(result.connections.opened),
+        set_up_s * 1e3,
+        share * 100.0,
+        if level == Level::Passed {
+            ""
+        } else {
+            ": the rate is of setting up as much as of serving"
+        }
+    );
+    Check::new(name, level, (share, SET_UP_SHARE), text)
 }
 
 fn seconds(histogram: &Histogram) -> f64 {
@@ -88,7 +128,8 @@ fn origin_asked(subject: &Subject<'_>) -> Check {
     let ok = subject.result.requests.ok as f64;
     let completed = subject.result.requests.completed as f64;
     let asked = origin.requests as f64;
-    let edge = f64::from(subject.result.load.clients());
+    let load = &subject.result.load;
+    let edge = f64::from(load.clients()) * f64::from(load.streams);
     let asked_n = count(origin.requests);
     let completed_n = count(subject.result.requests.completed);
     let share = if completed > 0.0 {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bakeoff_plan::Protocol;
 use clap::{Args, ValueEnum};
 
 use super::duration;
@@ -20,6 +21,15 @@ pub(crate) struct PlanFlags {
     /// Only this workload; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) workload: Vec<String>,
+    /// Each workload over each of these, such as h1-tls,h2
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = protocol)]
+    pub(crate) protocol: Vec<Protocol>,
+    /// Requests in flight on each connection; more than 1 only over HTTP/2
+    #[arg(long, value_name = "M")]
+    pub(crate) streams: Option<u32>,
+    /// End each trial after so many requests, or after its duration
+    #[arg(long, value_name = "N")]
+    pub(crate) requests: Option<u64>,
     /// Closed loops with so many clients, such as 10,200
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     pub(crate) clients: Option<Vec<u32>>,
@@ -46,6 +56,15 @@ pub(crate) struct PlanFlags {
     pub(crate) library: Option<PathBuf>,
 }
 
+/// A protocol by its name.
+fn protocol(name: &str) -> Result<Protocol, String> {
+    let found = Protocol::ALL.into_iter().find(|it| it.name() == name);
+    found.ok_or_else(|| {
+        let names = Protocol::ALL.map(Protocol::name).join(", ");
+        format!("expected one of {names}")
+    })
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RunFlags {
     #[command(flatten)]
@@ -55,8 +74,9 @@ pub(crate) struct RunFlags {
     pub(crate) out: Option<PathBuf>,
     /// Carry out what is missing in this record folder, by the plan stored there
     #[arg(long, value_name = "DIR",
-          conflicts_with_all = ["contender", "workload", "clients", "rate", "arrival",
-                                "duration", "warmup", "rounds", "seed"])]
+          conflicts_with_all = ["contender", "workload", "protocol", "streams", "requests",
+                                "clients", "rate", "arrival", "duration", "warmup", "rounds",
+                                "seed"])]
     pub(crate) resume: Option<PathBuf>,
     /// What is printed at the end
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -73,6 +73,8 @@ pub struct WorkloadFacts {
     pub body_bytes: usize,
     /// Whether an upstream answers behind the server.
     pub proxied: bool,
+    /// How requests travel: `h1`, `h1-tls`, `h2`, `h2c`.
+    pub protocol: &'static str,
 }
 
 /// How hard it was asked.
@@ -86,6 +88,10 @@ pub struct LoadFacts {
     pub model: &'static str,
     /// Connections.
     pub clients: u32,
+    /// Requests in flight on each.
+    pub streams: u32,
+    /// Requests that it ended after; null by time alone.
+    pub requests: Option<u64>,
     /// Requests per second of an open loop.
     pub rate_per_s: Option<f64>,
     /// Warm-up, seconds.
@@ -183,12 +189,19 @@ fn workload(workload: &Workload) -> WorkloadFacts {
             Content::Generated { bytes, .. } => *bytes,
         },
         proxied: workload.proxied,
+        protocol: workload.protocol.name(),
     }
 }
 
 fn load(load: &Load) -> LoadFacts {
     let clients = load.clients();
-    let clients_text = counted(u64::from(clients), "client");
+    let mut clients_text = counted(u64::from(clients), "client");
+    if load.streams > 1 {
+        clients_text += &format!(" x {} streams", load.streams);
+    }
+    if let Some(requests) = load.requests {
+        clients_text += &format!(", {}", counted(requests, "request"));
+    }
     let (model, title, rate_per_s) = match &load.model {
         LoadModel::Closed { .. } => ("closed", clients_text, None),
         LoadModel::Open {
@@ -209,6 +222,8 @@ fn load(load: &Load) -> LoadFacts {
         title,
         model,
         clients,
+        streams: load.streams,
+        requests: load.requests,
         rate_per_s,
         warmup_s: load.warmup_s,
         duration_s: load.duration_s,

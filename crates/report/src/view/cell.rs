@@ -7,6 +7,8 @@ use bakeoff_record::{ContenderKind, OutcomeCounts, Record};
 use bakeoff_stats::{Cell as Trials, Estimate, Measure};
 use serde::Serialize;
 
+use super::h2load::H2load;
+
 /// One contender at one workload and load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
@@ -40,6 +42,9 @@ pub struct Cell {
     pub status: BTreeMap<u16, u64>,
     /// First error of each kind in words.
     pub error_samples: BTreeMap<String, String>,
+    /// The figures that h2load would give; left out unless it was measured over HTTP/2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub h2load: Option<H2load>,
     /// Whether the numbers can be believed, and why.
     pub verdict: Verdict,
     /// Numbers of the report's notes that concern this cell.
@@ -105,6 +110,7 @@ pub(super) fn draw(
             .collect(),
         status: totals.status,
         error_samples: totals.error_samples,
+        h2load: super::h2load::draw(record, trials),
         bottleneck: bottleneck(record, trials, ceilings),
         verdict: Verdict {
             verdict: judgement.verdict,

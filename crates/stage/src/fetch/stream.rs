@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bakeoff_plan::Protocol;
 use bakeoff_record::Negotiated;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConnection, StreamOwned};
+use rustls::{ClientConnection, ProtocolVersion, StreamOwned};
 
 use super::trust::Trust;
 use crate::certificates::NAMES;
@@ -69,7 +69,11 @@ impl Stream {
         if let Self::Tls(stream) = self {
             let connection = &stream.conn;
             let named = |it: &dyn std::fmt::Debug| Some(format!("{it:?}"));
-            negotiated.tls_version = connection.protocol_version().and_then(|it| named(&it));
+            negotiated.tls_version = connection.protocol_version().map(|version| match version {
+                ProtocolVersion::TLSv1_3 => "TLSv1.3".to_owned(),
+                ProtocolVersion::TLSv1_2 => "TLSv1.2".to_owned(),
+                other => format!("{other:?}"),
+            });
             let suite = connection.negotiated_cipher_suite();
             negotiated.cipher = suite.and_then(|it| named(&it.suite()));
             let group = connection.negotiated_key_exchange_group();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
-use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::crypto::aws_lc_rs::{default_provider, kx_group};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
@@ -24,7 +24,11 @@ pub(crate) enum Trust {
 impl Trust {
     /// A client that offers one application protocol.
     pub(super) fn config(&self, alpn: &[u8]) -> io::Result<Arc<ClientConfig>> {
-        let provider = Arc::new(default_provider());
+        // The groups that the load engine offers, so that a check agrees on what a load does.
+        let provider = Arc::new(CryptoProvider {
+            kx_groups: vec![kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1],
+            ..default_provider()
+        });
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(io::Error::other)?;
