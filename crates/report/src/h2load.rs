@@ -40,17 +40,16 @@ pub(crate) fn lines(cells: &[Cell]) -> Vec<String> {
     lines
 }
 
-/// `h2 by ALPN h2, TLSv1_3, TLS13_AES_128_GCM_SHA256, X25519`.
+/// `h2 by ALPN h2, TLSv1.3, TLS13_AES_128_GCM_SHA256, X25519`.
 fn negotiated(figures: &H2load) -> String {
     let agreed = &figures.negotiated;
     let mut words = plain(&agreed.protocol);
     if let Some(alpn) = &agreed.alpn {
         let _ = write!(words, " by ALPN {}", plain(alpn));
     }
-    for part in [&agreed.tls_version, &agreed.cipher, &agreed.group] {
-        if let Some(part) = part {
-            let _ = write!(words, ", {}", plain(part));
-        }
+    let parts = [&agreed.tls_version, &agreed.cipher, &agreed.group];
+    for part in parts.into_iter().flatten() {
+        let _ = write!(words, ", {}", plain(part));
     }
     words
 }

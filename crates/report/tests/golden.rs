@@ -79,7 +79,7 @@ fn over_h2() -> Report {
         };
         result.negotiated = Negotiated {
             protocol: "h2".into(),
-            tls_version: Some("TLSv1_3".into()),
+            tls_version: Some("TLSv1.3".into()),
             cipher: Some("TLS13_AES_128_GCM_SHA256".into()),
             group: Some("X25519".into()),
             alpn: Some("h2".into()),

@@ -100,8 +100,8 @@ fn set_up(subject: &Subject<'_>) -> Check {
         Level::Suspect
     };
     let text = format!(
-        "{} connections took {:.1} ms each to be set up, {:.1} % of the time in which all \
-         requests were made{}",
+        "the median of {} connections took {:.1} ms to be set up, {:.1} % of the time in which \
+         all requests were made{}",
         count(result.connections.opened),
         set_up_s * 1e3,
         share * 100.0,
