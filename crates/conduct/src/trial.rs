@@ -150,8 +150,8 @@ fn under_load(
     end
 }
 
-/// Fetches one answer, compares it, and gives back its body. A wrong one before the window ends the trial; one after
-/// it is in the record, for the judge.
+/// Fetches one answer, compares it, and gives back its body. A wrong one before the window ends
+/// the trial; one after it is in the record, for the judge.
 fn check_answer(
     trial: &Trial,
     contestant: &Contestant,
