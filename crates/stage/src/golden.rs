@@ -62,6 +62,7 @@ fn configurations_are_as_they_were() {
         ("caddy", "2.11.7"),
         ("haproxy", "2.6.12"),
         ("h2o", "2.2.5"),
+        ("apache", "2.4.62"),
     ] {
         let server = Servers::new(None).find(name).unwrap();
         for (variant, templates) in &server.description.templates {

@@ -132,7 +132,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .contains("`caddy`, `h2o`, `haproxy`, `nginx`"),
+                .contains("`apache`, `caddy`, `h2o`, `haproxy`, `nginx`"),
             "{error}"
         );
     }

@@ -150,6 +150,11 @@ fn h2o_default_serves_everything() {
 }
 
 #[test]
+fn apache_default_serves_everything() {
+    everything("apache", "default", &[]);
+}
+
+#[test]
 fn haproxy_default_forwards_and_serves_no_files() {
     everything("haproxy", "default", &["html-small", "html-large", "gzip"]);
 }
