@@ -83,6 +83,7 @@ fn over_h2() -> Report {
             cipher: Some("TLS13_AES_128_GCM_SHA256".into()),
             group: Some("X25519".into()),
             alpn: Some("h2".into()),
+            settings: None,
         };
         result.handshake.record_n(2_000_000 + number * 1_000, 10);
         result.header_bytes = (trial.contender != "caddy-default").then_some(HeaderBytes {
