@@ -12,6 +12,7 @@ mod support;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bakeoff_plan::{CertificateKey, ConfigSource, Contender, Encoding, Protocol, Workload};
 use bakeoff_stage::{Cause, Running, Surroundings, find_program};
@@ -157,6 +158,41 @@ fn apache_default_serves_everything() {
 #[test]
 fn haproxy_default_forwards_and_serves_no_files() {
     everything("haproxy", "default", &["html-small", "html-large", "gzip"]);
+}
+
+/// A listener without HTTP/2 would be measured over what it fell back to.
+#[test]
+fn a_listener_that_does_not_speak_http_2_is_not_ready_for_it() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "nginx") {
+        return;
+    }
+    let [synthetic, ..] = workloads();
+    let start = |protocol, listen: &str| {
+        let path = theatre.folder.path().join("nginx.conf");
+        let text = format!(
+            "events {{}}\nhttp {{ access_log off; server {{\n\
+             listen 127.0.0.1:{{{{ port }}}}{listen}\n\
+             return 200 \"Hello, world!\"; }} }}\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        let workload = Workload {
+            protocol,
+            ..synthetic.clone()
+        };
+        let contender = contender("nginx", ConfigSource::File(path));
+        let surroundings = theatre.surroundings();
+        let prepared = theatre.stage.prepare(&contender, &workload, &surroundings);
+        prepared.unwrap().start(Duration::from_millis(700))
+    };
+    let tls = " ssl; ssl_certificate {{ certificate }}; ssl_certificate_key {{ key }};";
+    for (protocol, listen) in [(Protocol::H2, tls), (Protocol::H2c, ";")] {
+        let error = start(protocol, listen).unwrap_err();
+        assert!(matches!(*error.cause, Cause::WrongAnswer { .. }), "{error}");
+    }
+    let running = start(Protocol::H1Tls, tls).unwrap();
+    assert!(running.authority().is_some(), "it was given a certificate");
+    running.stop().unwrap();
 }
 
 /// The key that a full handshake uses is the contender's choice.
