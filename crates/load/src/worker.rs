@@ -90,6 +90,8 @@ struct H2 {
     /// Frames made for the connection that is worked on, before TLS.
     frames: Vec<u8>,
     events: Vec<h2::Event>,
+    /// What a server said together with the end of its handshake.
+    early: Vec<u8>,
 }
 
 impl H2 {
@@ -99,6 +101,7 @@ impl H2 {
             requests: spec.h2_requests(),
             frames: Vec::new(),
             events: Vec::new(),
+            early: Vec::new(),
         })
     }
 }

@@ -335,14 +335,19 @@ mod tests {
             groups: vec!["x25519".to_owned()],
             ..TlsSettings::default()
         };
-        let ready = settings.ready("localhost").unwrap();
+        let ready = settings.ready("localhost", &[b"http/1.1"]).unwrap();
         assert_eq!(ready.config.crypto_provider().cipher_suites.len(), 1);
         assert_eq!(ready.config.crypto_provider().kx_groups.len(), 1);
     }
 
     #[test]
     fn what_does_not_exist_is_named_with_what_does() {
-        let error = |settings: TlsSettings| settings.ready("localhost").unwrap_err().to_string();
+        let error = |settings: TlsSettings| {
+            settings
+                .ready("localhost", &[b"http/1.1"])
+                .unwrap_err()
+                .to_string()
+        };
         let ciphers = vec!["RC4".to_owned()];
         let text = error(TlsSettings {
             ciphers,

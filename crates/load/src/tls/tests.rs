@@ -53,7 +53,7 @@ fn check(version: &'static rustls::SupportedProtocolVersion, piece: usize) {
         trust: Trust::Anything,
         ..TlsSettings::default()
     };
-    let client = settings.ready("localhost").unwrap();
+    let client = settings.ready("localhost", &[b"http/1.1"]).unwrap();
     let mut server = server(&[version]);
     let mut outgoing = Vec::new();
     let mut tls = Tls::begin(&client.config, &client.name, &mut outgoing).unwrap();
@@ -110,7 +110,7 @@ fn garbage_and_alerts_are_failures() {
         trust: Trust::Anything,
         ..TlsSettings::default()
     };
-    let client = settings.ready("localhost").unwrap();
+    let client = settings.ready("localhost", &[b"http/1.1"]).unwrap();
     let mut answer = b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec();
     let mut tls = Tls::begin(&client.config, &client.name, &mut Vec::new()).unwrap();
     assert!(

@@ -51,8 +51,15 @@ impl Worker<'_> {
             let Some(tls) = &mut connection.tls else {
                 return;
             };
+            // An HTTP/2 server may say something in the segment that ends the handshake.
+            let mut early = self.h2.as_mut().map(|h2| &mut h2.early);
+            let mut plain = |data: &[u8]| {
+                if let Some(early) = &mut early {
+                    early.extend_from_slice(data);
+                }
+            };
             let incoming = &mut self.buffer[..bytes];
-            match tls.handle(incoming, &mut self.made, &mut |_| {}) {
+            match tls.handle(incoming, &mut self.made, &mut plain) {
                 Ok(Progress {
                     established: true, ..
                 }) => return self.finish_handshake(slot),
@@ -80,7 +87,13 @@ impl Worker<'_> {
             && matches!(self.spec.protocol, Protocol::Auto | Protocol::H1);
         if tls.is_h2() {
             self.make_multiplexed(slot, now);
-        } else if may_be_h1 {
+            self.take_early(slot, now);
+            return;
+        }
+        if let Some(h2) = &mut self.h2 {
+            h2.early.clear();
+        }
+        if may_be_h1 {
             self.make_ready(slot, now);
         } else {
             let words = || "the server did not agree to HTTP/2 (ALPN h2)".to_owned();

@@ -186,6 +186,28 @@ impl Worker<'_> {
         }
     }
 
+    /// Takes what the server said together with the end of its handshake.
+    pub(super) fn take_early(&mut self, slot: u32, now: u64) {
+        let free_before = self.free_places(slot);
+        let Some(h2) = &mut self.h2 else { return };
+        let early = std::mem::take(&mut h2.early);
+        let multiplex = &mut self.connections[slot as usize].multiplex;
+        if let (false, Some(multiplex)) = (early.is_empty(), multiplex) {
+            let time = ReadTime { arrived: now, now };
+            let mut sink = sink(h2, &mut self.tally, self.spec, time);
+            match multiplex.take(&early, &mut sink) {
+                Ok(()) => self.follow_up(slot, free_before, now),
+                Err(violation) => {
+                    self.fail(slot, Outcome::Protocol, now, || violation.to_string());
+                }
+            }
+        }
+        if let Some(h2) = &mut self.h2 {
+            h2.early = early;
+            h2.early.clear();
+        }
+    }
+
     fn free_places(&self, slot: u32) -> usize {
         let multiplex = &self.connections[slot as usize].multiplex;
         multiplex.as_ref().map_or(0, |multiplex| multiplex.free())
