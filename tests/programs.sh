@@ -39,7 +39,8 @@ caddy() {
 }
 
 # Some minutes of compiling, and one more opinion: nothing asks for it by itself.
-oha() {
+# Not called `oha`: `command -v` would find the function.
+get_oha() {
     if command -v oha >/dev/null || [ -x "$programs/oha" ]; then return 0; fi
     say "installing oha"
     cargo install --quiet --locked --root "$PWD/.bench/oha" oha
@@ -67,7 +68,7 @@ for program in "$@"; do
         ab) apt ab apache2-utils ;;
         cc) apt cc gcc ;;
         openssl) apt openssl openssl ;;
-        oha) oha ;;
+        oha) get_oha ;;
         caddy) caddy ;;
         node-modules) node_modules ;;
         *) say "programs.sh does not know $program"; exit 2 ;;

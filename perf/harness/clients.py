@@ -30,6 +30,8 @@ class Load:
     tls: bool = False
     keep_alive: bool = True
     rate: int | None = None
+    protocol: str = "h1"
+    streams: int = 1
 
     @property
     def url(self) -> str:
@@ -89,29 +91,30 @@ class Client(ABC):
 class Bakeoff(Client):
     """`bakeoff load`, the one that is measured here."""
 
-    def __init__(self, program: Path, help_text: str, spin: bool = False) -> None:
-        self.name = "bakeoff --spin" if spin else "bakeoff"
+    def __init__(self, program: Path, help_text: str, pacing: str = "") -> None:
+        self.name = f"bakeoff {pacing}".rstrip()
         self._program = program
-        self._spin = spin
+        self._pacing = pacing.split()
         self._flags = set(re.findall(r"--[a-z][a-z-]*", help_text))
 
     def missing(self) -> str | None:
         if not self._program.exists():
             return f"{self._program} is not there: build it with `make build`"
-        if self._spin and "--spin" not in self._flags:
-            return "`bakeoff load` has no --spin"
+        if self._pacing and self._pacing[0] not in self._flags:
+            return f"`bakeoff load` has no {self._pacing[0]}"
         return None
 
     def unable(self, load: Load) -> str | None:
         if load.tls and "--insecure" not in self._flags:
             return "`bakeoff load` has no https"
-        if self._spin and load.rate is None:
-            return "--spin is for open loops"
+        if self._pacing and load.rate is None:
+            return f"{self._pacing[0]} is for open loops"
         return None
 
     def command(self, load: Load) -> list[str]:
         command = [str(self._program), "load", load.url, "--json", "--threads", "1"]
         command += ["--clients", str(load.clients), "--duration", f"{round(load.seconds * 1e3)}ms"]
+        command += ["--protocol", load.protocol, "--streams", str(load.streams)]
         if load.tls:
             command.append("--insecure")
         if load.tls and not load.keep_alive and "--resumption" in self._flags:
@@ -120,9 +123,7 @@ class Bakeoff(Client):
             command.append("--no-keepalive")
         if load.rate:
             command += ["--rate", str(load.rate)]
-        if self._spin:
-            command.append("--spin")
-        return command
+        return command + self._pacing
 
     def counted(self, output: str) -> Counted:
         document = parsed(output)
@@ -154,7 +155,7 @@ class Floor(Client):
         return None if self._program.exists() else "not built: run `make perf`"
 
     def unable(self, load: Load) -> str | None:
-        if load.tls or not load.keep_alive or load.rate:
+        if load.tls or not load.keep_alive or load.rate or load.protocol != "h1":
             return "the floor is closed loops over kept connections in plain text"
         return None
 
@@ -240,7 +241,9 @@ class H2load(Peer):
         return "h2load paces in bursts: no open loop" if load.rate else None
 
     def command(self, load: Load) -> list[str]:
-        command = ["h2load", "--h1", "-t1", f"-c{load.clients}"]
+        command = ["h2load", "-t1", f"-c{load.clients}", f"-m{load.streams}"]
+        if load.protocol == "h1":
+            command.append("--h1")
         if load.keep_alive:
             return [*command, f"-D{round(load.seconds * 1e3)}ms", load.url]
         # With a duration, 1.52 never ends when the server closes connections: it gets a count.
@@ -287,6 +290,8 @@ class Oha(Peer):
                    "-c", str(load.clients), "--output-format", "json"]  # fmt: skip
         if load.tls:
             command.append("--insecure")
+        if load.protocol != "h1":
+            command += ["--http2", "-p", str(load.streams)]
         if not load.keep_alive:
             command.append("--disable-keepalive")
         if load.rate:
@@ -359,7 +364,8 @@ def all_clients(bakeoff: Path, help_text: str, tools: Path) -> list[Client]:
     """Every client in the order in which tables show them."""
     return [
         Bakeoff(bakeoff, help_text),
-        Bakeoff(bakeoff, help_text, spin=True),
+        Bakeoff(bakeoff, help_text, "--spin"),
+        Bakeoff(bakeoff, help_text, "--slack 1ms"),
         Floor(tools),
         Spin(tools),
         Wrk(),

@@ -13,13 +13,14 @@ from typing import Literal
 from harness.clients import Load
 from harness.servers import Nginx, Server, Stage, yardstick
 
-Metric = Literal["cpu_us", "requests_per_s", "rss_bytes", "rss_per_client", "p50_us", "p99_us",
-                 "unsent"]  # fmt: skip
+Metric = Literal["cpu_us", "user_us", "requests_per_s", "rss_bytes", "rss_per_client", "p50_us",
+                 "p99_us", "unsent"]  # fmt: skip
 Form = Literal["ratio", "difference", "value"]
 
 CLOSED = ("bakeoff", "floor", "wrk", "h2load", "ab", "oha", "k6")
 SECURE = ("bakeoff", "wrk", "h2load", "ab", "oha", "k6")
-OPEN = ("bakeoff", "bakeoff --spin", "spin", "oha", "k6")
+OPEN = ("bakeoff", "bakeoff --spin", "bakeoff --slack 1ms", "spin", "oha", "k6")
+MULTIPLEXED = ("bakeoff", "h2load", "oha")
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,13 @@ class Point:
     tls: bool = False
     keep_alive: bool = True
     rate: int | None = None
+    protocol: str = "h1"
+    streams: int = 1
     bars: tuple[Bar, ...] = field(default_factory=tuple)
 
     def load(self, port: int, seconds: float) -> Load:
-        return Load(port, self.path, self.clients, seconds, self.tls, self.keep_alive, self.rate)
+        return Load(port, self.path, self.clients, seconds, self.tls, self.keep_alive, self.rate,
+                    self.protocol, self.streams)  # fmt: skip
 
 
 def plain(stage: Stage) -> Server:
@@ -58,6 +62,14 @@ def plain(stage: Stage) -> Server:
 
 def secure(stage: Stage) -> Server:
     return Nginx(stage, tls=True)
+
+
+def secure_h2(stage: Stage) -> Server:
+    return Nginx(stage, tls=True, h2=True)
+
+
+def plain_h2(stage: Stage) -> Server:
+    return Nginx(stage, h2=True)
 
 
 def cheaper_than(limit: float, *peers: str) -> Bar:
@@ -80,6 +92,24 @@ def near_reference(contender: str) -> tuple[Bar, ...]:
         Bar("p50_us", "difference", 15, ("spin",), contender),
         Bar("p99_us", "difference", 60, ("spin",), contender),
         Bar("unsent", "value", 0, (), contender),
+    )
+
+
+def multiplexed(clients: int, streams: int, *bars: Bar, tls: bool = True,
+                path: str = "/synthetic", what: str = "`return 200`") -> Point:  # fmt: skip
+    """HTTP/2 over TLS 1.3, or in the clear."""
+    name = "h2" if tls else "h2c"
+    return Point(
+        name=f"{name}{'-large' if 'large' in path else ''}-{clients}x{streams}",
+        what=f"nginx {what}, {name}, {clients:,} connections with {streams} streams each",
+        server=secure_h2 if tls else plain_h2,
+        path=path,
+        clients=clients,
+        contenders=MULTIPLEXED,
+        tls=tls,
+        protocol=name,
+        streams=streams,
+        bars=bars,
     )
 
 
@@ -142,8 +172,15 @@ POINTS = (
             *near_reference("bakeoff"),
             *near_reference("bakeoff --spin"),
             cheaper_than(1.0, "oha"),
+            Bar("cpu_us", "ratio", 1.0, ("oha",), "bakeoff --slack 1ms"),
         ),
     ),
+    multiplexed(50, 32, cheaper_than(0.75, "h2load"), Bar("user_us", "ratio", 0.30, ("h2load",))),
+    multiplexed(50, 1, cheaper_than(0.80, "h2load")),
+    multiplexed(50, 100, cheaper_than(0.60, "h2load"), tls=False),
+    multiplexed(50, 4, cheaper_than(0.90, "h2load"), path="/large.html",
+                what="a file of 289,812 bytes"),  # fmt: skip
+    multiplexed(1_000, 100, Bar("rss_bytes", "ratio", 1.0, ("h2load",))),
     Point(
         name="yardstick",
         what="bakeoff's own null server, 200 clients",

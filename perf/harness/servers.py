@@ -11,7 +11,6 @@ import os
 import resource
 import shutil
 import socket
-import ssl
 import subprocess
 import time
 import urllib.request
@@ -43,13 +42,15 @@ http {{
     tcp_nopush on;
     keepalive_timeout 3600s;
     keepalive_requests 1000000000;
+    http2_max_concurrent_streams 128;
     client_body_temp_path {folder}/body;
     proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
     server {{
-        listen 127.0.0.1:{port} backlog=16384{tls};
+        listen 127.0.0.1:{port} backlog=16384{protocol};
+        listen 127.0.0.1:{status_port};
         root {folder}/html;
 {tls_settings}        location = /synthetic {{
             default_type text/plain;
@@ -116,15 +117,18 @@ class Stage:
 class Nginx(Server):
     """nginx with one worker and the sites of the points."""
 
-    def __init__(self, stage: Stage, tls: bool = False) -> None:
+    def __init__(self, stage: Stage, tls: bool = False, h2: bool = False) -> None:
         self._children = stage.children
         self._tls = tls
+        self._h2 = h2
         self._folder = stage.folder / f"nginx-{time.monotonic_ns()}"
         self._folder.mkdir()
         write_site(self._folder)
         if tls:
             write_certificate(self._folder)
         self.port = free_port()
+        # What is asked beside the load is asked in plain HTTP/1.1, whatever the load speaks.
+        self._status_port = free_port()
         configuration = self._folder / "nginx.conf"
         configuration.write_text(self._configuration())
         command = [nginx_program(), "-p", str(self._folder), "-c", str(configuration)]
@@ -143,17 +147,16 @@ class Nginx(Server):
             connections=min(files, 16_384),
             # As root its worker would lose the right to read a folder of root's own.
             user="user root;\n" if os.getuid() == 0 else "",
-            tls=" ssl" if self._tls else "",
+            status_port=self._status_port,
+            protocol=(" ssl" if self._tls else "") + (" http2" if self._h2 else ""),
             tls_settings=TLS_SETTINGS.format(folder=self._folder) if self._tls else "",
         )
 
     def _asked(self, path: str) -> str:
-        context = ssl._create_unverified_context() if self._tls else None
-        scheme = "https" if self._tls else "http"
-        url = f"{scheme}://{HOST}:{self.port}{path}"
+        url = f"http://{HOST}:{self._status_port}{path}"
         # Proxies of the environment have no business on the loopback.
-        handlers = [urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)]
-        with urllib.request.build_opener(*handlers).open(url, timeout=5) as answer:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(url, timeout=5) as answer:
             return str(answer.read().decode())
 
     def worker(self) -> int:

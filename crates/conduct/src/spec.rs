@@ -72,6 +72,7 @@ pub(crate) fn spec_of(
         proxy_protocol: None,
         deadline: None,
         waiting: Waiting::Nap,
+        gather: true,
         opening: Opening::default(),
         interval: LoadSpec::interval_for(Duration::from_secs_f64(trial.load.duration_s)),
     })

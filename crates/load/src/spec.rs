@@ -47,6 +47,9 @@ pub struct LoadSpec {
     pub deadline: Option<Duration>,
     /// How a thread waits for the next request of an open loop to be due.
     pub waiting: Waiting,
+    /// In a closed loop of several streams: let answers gather for a 64th of what requests take
+    /// lately, at most half a millisecond, and send what follows them together.
+    pub gather: bool,
     /// How connections are opened.
     pub opening: Opening,
     /// Length of the parts that the window is cut into.

@@ -55,6 +55,8 @@ pub(crate) struct Tally {
     /// In a closed loop service time and latency are the same and are counted once.
     is_open_loop: bool,
     in_flight: u64,
+    /// Latency of the last `ok` response, nanoseconds.
+    last_latency: u64,
     closed_at: u64,
     cpu_at_start: CpuTime,
     pub(crate) counts: Counts,
@@ -111,6 +113,7 @@ impl Tally {
             usual_status: (0, 0),
             is_open_loop,
             in_flight: 0,
+            last_latency: 0,
             closed_at: window.end,
             cpu_at_start: CpuTime::default(),
             counts: Counts {
@@ -151,7 +154,8 @@ impl Tally {
         }
         self.counts.bytes.body += body_bytes;
         self.part_ok += 1;
-        self.part.record(times.done.saturating_sub(times.intended));
+        self.last_latency = times.done.saturating_sub(times.intended);
+        self.part.record(self.last_latency);
         if self.is_open_loop {
             self.counts
                 .service
@@ -275,6 +279,11 @@ impl Tally {
     /// Requests that ended in the window so far, or in the warm-up before it opened.
     pub(crate) fn outcomes(&self) -> &OutcomeCounts {
         &self.counts.outcomes
+    }
+
+    /// Latency of the last `ok` response, nanoseconds; 0 before.
+    pub(crate) fn last_latency(&self) -> u64 {
+        self.last_latency
     }
 
     /// Requests that have begun and not ended.

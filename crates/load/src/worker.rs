@@ -17,7 +17,7 @@ use crate::choice::Choice;
 use crate::clock::{nanos, now, real_time_ahead};
 use crate::connection::{Connection, Phase};
 use crate::control::Control;
-use crate::nap::Nap;
+use crate::nap::{Gathering, Nap};
 use crate::pace::{OpenPace, Pace};
 use crate::poll::Poll;
 use crate::spec::{BodyCheck, LoadSpec, Protocol, Waiting};
@@ -55,6 +55,9 @@ pub(crate) struct Worker<'a> {
     /// What HTTP/2 connections have in common; `None` where none can come up.
     h2: Option<H2>,
     nap: Nap,
+    /// Whether a closed loop of many streams lets answers gather.
+    gathers: bool,
+    gathering: Gathering,
     /// How long past its due time a request may be sent.
     slack_ns: u64,
     /// Whether the last answer came whole in one read: then a nap delays no body.
@@ -157,6 +160,8 @@ impl<'a> Worker<'a> {
             made: Vec::new(),
             h2: H2::new(spec),
             nap: Nap::default(),
+            gathers: spec.gather && !is_open_loop && spec.load.streams > 1,
+            gathering: Gathering::default(),
             slack_ns: match spec.waiting {
                 Waiting::Slack(slack) => nanos(slack),
                 Waiting::Nap | Waiting::Spin => 0,
@@ -303,6 +308,16 @@ impl<'a> Worker<'a> {
                 Nap::past(wake);
             }
             return self.poll.wait(0);
+        }
+        if self.gathers
+            && let Some(gather) = self.gathering.next(self.tally.last_latency())
+            && gather < gap
+        {
+            Nap::past(self.turned + gather);
+            let ready = self.poll.wait(0)?;
+            if ready > 0 {
+                return Ok(ready);
+            }
         }
         self.poll.wait(gap)
     }

@@ -113,6 +113,7 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
             Some(slack) => Waiting::Slack(slack),
             None => Waiting::Nap,
         },
+        gather: flags.gather == Switch::On,
         opening: Opening {
             ramp_gap: flags
                 .connect_rate

@@ -74,6 +74,10 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_parser = duration, requires = "rate", conflicts_with = "spin",
           value_name = "TIME")]
     pub(crate) slack: Option<Duration>,
+    /// Closed loop of several streams: look for answers after a 64th of what requests take lately
+    /// (0.5ms at most) instead of at each one, and send what follows them together
+    #[arg(long, value_enum, default_value_t = Switch::On, value_name = "SWITCH")]
+    pub(crate) gather: Switch,
     /// Time under load before measuring
     #[arg(long, default_value = "0s", value_parser = duration, conflicts_with = "requests")]
     pub(crate) warmup: Duration,

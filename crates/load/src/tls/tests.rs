@@ -128,7 +128,9 @@ fn garbage_and_alerts_are_failures() {
 
 #[test]
 fn an_unknown_authority_is_refused() {
-    let client = TlsSettings::default().ready("localhost").unwrap();
+    let client = TlsSettings::default()
+        .ready("localhost", &[b"http/1.1"])
+        .unwrap();
     let mut outgoing = Vec::new();
     let mut tls = Tls::begin(&client.config, &client.name, &mut outgoing).unwrap();
     let mut answer = to_server(&mut server(&[&rustls::version::TLS13]), &outgoing);

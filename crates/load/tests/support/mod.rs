@@ -95,6 +95,7 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
         proxy_protocol: None,
         deadline: None,
         waiting: Waiting::Nap,
+        gather: true,
         opening: Opening {
             ramp_gap: Duration::from_micros(50),
             retry_pause: Duration::from_millis(1),

@@ -2,6 +2,10 @@
 //!
 //! A server under load sends the same few blocks again and again. [`Meanings`] keeps the last
 //! ones with what they meant, so a repeated block costs a comparison instead of decoding.
+//!
+//! nginx has each block insert its fields into the decoder's table and never refers to them. The
+//! meaning of such a block does not hang on the table, so while it is repeated its insertions
+//! are owed; they are made when another block comes that may look.
 
 use super::Violation;
 use super::hpack::{Decoder, HpackError};
@@ -30,6 +34,8 @@ struct Memo {
     block: Vec<u8>,
     /// The decoder's version, before and after.
     version: u32,
+    /// Size of what the block inserts into the table; 0 if it leaves the table as it is.
+    inserts: u32,
     meaning: Meaning,
 }
 
@@ -40,6 +46,8 @@ pub(super) struct Meanings {
     memos: Vec<Memo>,
     /// The memo that was made or of use last.
     latest: u8,
+    /// Repetitions of the latest memo's block whose insertions have not been made.
+    owed: u32,
 }
 
 impl Meanings {
@@ -48,6 +56,7 @@ impl Meanings {
             decoder,
             memos: Vec::new(),
             latest: 0,
+            owed: 0,
         }
     }
 
@@ -58,13 +67,35 @@ impl Meanings {
         let means = |memo: &&Memo| memo.version == version && memo.block == block;
         let latest = self.memos.get(usize::from(self.latest));
         if let Some(memo) = latest.filter(means) {
+            self.owed = self.owed.saturating_add(u32::from(memo.inserts > 0));
             return Ok(memo.meaning);
         }
+        self.pay()?;
+        let version = self.decoder.version();
+        let means = |memo: &&Memo| memo.version == version && memo.block == block;
         let Some((place, memo)) = (0..).zip(&self.memos).find(|(_, memo)| means(memo)) else {
             return self.decode(block);
         };
         self.latest = place;
+        self.owed = u32::from(memo.inserts > 0);
         Ok(memo.meaning)
+    }
+
+    /// Makes the insertions that are owed, or as many as leave the same table.
+    #[cold]
+    fn pay(&mut self) -> Result<(), HpackError> {
+        let owed = std::mem::take(&mut self.owed);
+        if let Some(memo) = self
+            .memos
+            .get(usize::from(self.latest))
+            .filter(|_| owed > 0)
+        {
+            let most = self.decoder.table_bytes_max() / memo.inserts.max(1) + 1;
+            for _ in 0..owed.min(most) {
+                self.decoder.decode(&memo.block, |_, _| {})?;
+            }
+        }
+        Ok(())
     }
 
     fn decode(&mut self, block: &[u8]) -> Result<Meaning, HpackError> {
@@ -72,13 +103,20 @@ impl Meanings {
         let mut reader = Reader::default();
         self.decoder
             .decode(block, |name, value| reader.field(name, value))?;
-        if version == self.decoder.version() && block.len() <= MAX_MEMO_BYTES {
-            self.keep(block, reader.meaning);
+        let is_table_same = version == self.decoder.version();
+        let inserts = if is_table_same {
+            0
+        } else {
+            self.decoder.inserted_bytes()
+        };
+        let lasts = is_table_same || !self.decoder.used_table();
+        if lasts && block.len() <= MAX_MEMO_BYTES {
+            self.keep(block, inserts, reader.meaning);
         }
         Ok(reader.meaning)
     }
 
-    fn keep(&mut self, block: &[u8], meaning: Meaning) {
+    fn keep(&mut self, block: &[u8], inserts: u32, meaning: Meaning) {
         let version = self.decoder.version();
         let stale = self.memos.iter().position(|memo| memo.version != version);
         let place = match stale {
@@ -91,10 +129,12 @@ impl Meanings {
             memo.block.clear();
             memo.block.extend_from_slice(block);
             (memo.version, memo.meaning) = (version, meaning);
+            memo.inserts = inserts;
         } else {
             self.memos.push(Memo {
                 block: block.to_vec(),
                 version,
+                inserts,
                 meaning,
             });
         }
@@ -188,4 +228,66 @@ pub(super) fn is_connection_field(name: &[u8]) -> bool {
         name,
         b"connection" | b"proxy-connection" | b"keep-alive" | b"transfer-encoding" | b"upgrade"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `:status: 200`, and a literal field that is inserted.
+    fn block(value: &[u8; 3]) -> Vec<u8> {
+        let mut block = vec![0x88, 0x40, 1, b'a', 3];
+        block.extend_from_slice(value);
+        block
+    }
+
+    #[test]
+    fn insertions_of_repeated_blocks_are_made_before_anything_looks() {
+        // Against a decoder that makes each insertion at once.
+        let mut plain = Decoder::new(4096);
+        let mut meanings = Meanings::new(Decoder::new(4096));
+        let look = [0x88, 0x80 | 62, 0x80 | 63];
+        let mut pick = 7_u32;
+        for _ in 0..20_000 {
+            pick = pick.wrapping_mul(1_103_515_245).wrapping_add(12_345);
+            let blocks = [block(b"one"), block(b"two"), look.to_vec(), vec![0x88]];
+            let kind = if (pick >> 16).is_multiple_of(160) {
+                pick >> 20
+            } else {
+                0
+            };
+            let block = &blocks[kind as usize % blocks.len()];
+            let (mut text, mut fails) = (0, false);
+            fails |= plain
+                .decode(block, |name, value| {
+                    text += (name.len() + value.len()) as u32
+                })
+                .is_err();
+            match meanings.read(block) {
+                Ok(meaning) => assert_eq!((meaning.status, meaning.text_bytes), (200, text)),
+                Err(_) => {
+                    assert!(fails);
+                    return;
+                }
+            }
+            assert!(!fails);
+            if pick >> 16 & 63 == 0 {
+                let owed = meanings.owed;
+                meanings.pay().unwrap();
+                let entries = |decoder: &Decoder| decoder.table_text();
+                assert_eq!(entries(&plain), entries(&meanings.decoder), "{owed} owed");
+            }
+        }
+    }
+
+    #[test]
+    fn a_repeated_block_owes_and_costs_no_decoding() {
+        let mut meanings = Meanings::new(Decoder::new(4096));
+        (0..1_000).for_each(|_| {
+            meanings.read(&block(b"one")).unwrap();
+        });
+        assert_eq!(meanings.owed, 999);
+        meanings.read(&block(b"two")).unwrap();
+        assert_eq!(meanings.owed, 0);
+    }
 }

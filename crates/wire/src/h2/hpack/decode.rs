@@ -19,6 +19,9 @@ pub struct Decoder {
     must_shrink: bool,
     /// Huffman-coded strings, decoded, and names out of the table.
     scratch: Vec<u8>,
+    /// Whether the last block looked into the dynamic table or changed its size.
+    used_table: bool,
+    inserted_bytes: u32,
 }
 
 /// Where a string is.
@@ -48,7 +51,25 @@ impl Decoder {
             size_allowed,
             must_shrink: size_allowed < DEFAULT_TABLE_BYTES,
             scratch: Vec::new(),
+            used_table: false,
+            inserted_bytes: 0,
         }
+    }
+
+    /// Whether the last block looked into the dynamic table or changed its size. One that did
+    /// not means the same whatever the table holds.
+    pub(in crate::h2) fn used_table(&self) -> bool {
+        self.used_table
+    }
+
+    /// Size of all that the last block inserted, as the RFC counts, bytes.
+    pub(in crate::h2) fn inserted_bytes(&self) -> u32 {
+        self.inserted_bytes
+    }
+
+    /// Largest size of the table, bytes.
+    pub(in crate::h2) fn table_bytes_max(&self) -> u32 {
+        self.table.size_max()
     }
 
     /// A number that is the same before and after a block only if the table is: then the same
@@ -73,6 +94,8 @@ impl Decoder {
         mut field: impl FnMut(&[u8], &[u8]),
     ) -> Result<(), HpackError> {
         let mut at = self.resize(block)?;
+        self.used_table = at > 0;
+        self.inserted_bytes = 0;
         let mut list_bytes = 0_u32;
         while let Some(&first) = block.get(at) {
             at += 1;
@@ -97,6 +120,8 @@ impl Decoder {
             field(name, value);
             if first >= 0x40 {
                 self.table.insert(name, value);
+                let bytes = (name.len() + value.len()) as u32 + ENTRY_OVERHEAD_BYTES;
+                self.inserted_bytes = self.inserted_bytes.saturating_add(bytes);
             }
         }
         if self.scratch.capacity() > SCRATCH_KEPT_BYTES {
@@ -125,12 +150,15 @@ impl Decoder {
 
     /// Looks an index up in both tables.
     fn indexed<T>(
-        &self,
+        &mut self,
         index: u32,
         found: impl FnOnce(&[u8], &[u8]) -> Result<T, HpackError>,
     ) -> Result<T, HpackError> {
         let entry = match index.checked_sub(static_table::LEN + 1) {
-            Some(age) => self.table.entry(age),
+            Some(age) => {
+                self.used_table = true;
+                self.table.entry(age)
+            }
             None => static_table::entry(index),
         };
         let (name, value) = entry.ok_or(HpackError::BadIndex)?;
@@ -183,6 +211,15 @@ impl Decoder {
         huffman::decode(bytes, &mut self.scratch)?;
         let end = self.scratch.len();
         Ok(Text::Scratch { start, end })
+    }
+
+    /// All entries, the last inserted first.
+    #[cfg(test)]
+    pub(in crate::h2) fn table_text(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let entries = (0..).map_while(|age| self.table.entry(age));
+        entries
+            .map(|(name, value)| (name.to_vec(), value.to_vec()))
+            .collect()
     }
 
     /// Size of the table, bytes.
