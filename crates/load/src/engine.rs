@@ -64,8 +64,7 @@ pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> 
     let mut busy_share = Vec::new();
     for counts in counts {
         let counts = counts?;
-        let waited = counts.waited_ns as f64 / (counts.measured_ns as f64).max(1.0);
-        busy_share.push((1.0 - waited).clamp(0.0, 1.0));
+        busy_share.push(counts.busy_share());
         merged.merge(counts);
     }
     Ok(result(spec, merged, busy_share))

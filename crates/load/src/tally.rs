@@ -405,6 +405,18 @@ impl Tally {
 }
 
 impl Counts {
+    /// Share of the window in which one thread was at work or was kept from it.
+    ///
+    /// Time not spent waiting is one measure. A thread that a quota stops is stopped where the
+    /// kernel returns from a wait as well, so what it ran and was kept from running is another;
+    /// neither can be too large.
+    pub(crate) fn busy_share(&self) -> f64 {
+        let measured_s = (self.measured_ns as f64 / 1e9).max(1e-9);
+        let not_waiting = 1.0 - self.waited_ns as f64 / 1e9 / measured_s;
+        let wanted = (self.cpu.user_s + self.cpu.system_s + self.cpu.kept_s) / measured_s;
+        not_waiting.max(wanted).clamp(0.0, 1.0)
+    }
+
     /// Adds what another thread counted in the same window.
     pub(crate) fn merge(&mut self, other: Self) {
         self.outcomes.merge(&other.outcomes);
@@ -440,6 +452,7 @@ impl Counts {
         self.in_flight_at_end += other.in_flight_at_end;
         self.cpu.user_s += other.cpu.user_s;
         self.cpu.system_s += other.cpu.system_s;
+        self.cpu.kept_s += other.cpu.kept_s;
         self.measured_ns = self.measured_ns.max(other.measured_ns);
         for (kind, words) in other.error_samples {
             self.error_samples.entry(kind).or_insert(words);
@@ -506,6 +519,19 @@ mod tests {
             first_byte: done * MS,
             done: done * MS,
         }
+    }
+
+    #[test]
+    fn a_thread_kept_from_running_is_busy() {
+        let mut counts = Counts {
+            measured_ns: 1_000 * MS,
+            waited_ns: 900 * MS,
+            ..Counts::default()
+        };
+        assert!((counts.busy_share() - 0.1).abs() < 1e-9);
+        counts.cpu.user_s = 0.1;
+        counts.cpu.kept_s = 0.85;
+        assert!((counts.busy_share() - 0.95).abs() < 1e-9);
     }
 
     #[test]

@@ -7,6 +7,9 @@ use std::mem::MaybeUninit;
 pub(crate) struct CpuTime {
     pub(crate) user_s: f64,
     pub(crate) system_s: f64,
+    /// Time in which the thread wanted a processor and had none: others ran, or a quota was
+    /// used up.
+    pub(crate) kept_s: f64,
 }
 
 impl CpuTime {
@@ -15,6 +18,7 @@ impl CpuTime {
         Self {
             user_s: self.user_s - earlier.user_s,
             system_s: self.system_s - earlier.system_s,
+            kept_s: self.kept_s - earlier.kept_s,
         }
     }
 }
@@ -25,7 +29,15 @@ pub(crate) fn thread_cpu() -> CpuTime {
     CpuTime {
         user_s: seconds(usage.ru_utime),
         system_s: seconds(usage.ru_stime),
+        kept_s: kept_ns().unwrap_or(0) as f64 / 1e9,
     }
+}
+
+/// Second number of schedstat: nanoseconds on a run queue without running. `None` on a kernel
+/// without it.
+fn kept_ns() -> Option<u64> {
+    let line = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// Peak resident memory of this process, bytes.
