@@ -207,8 +207,13 @@ impl Worker<'_> {
         }
     }
 
+    /// Closes the connection. What was made for it and not written must not reach the next one.
     pub(super) fn close(&mut self, slot: u32) {
         self.note_streams(slot);
+        self.made.clear();
+        if let Some(h2) = &mut self.h2 {
+            h2.frames.clear();
+        }
         let connection = &mut self.connections[slot as usize];
         connection.socket = None;
         connection.tls = None;
@@ -236,7 +241,6 @@ impl Worker<'_> {
         now: u64,
         words: impl FnOnce() -> String,
     ) {
-        self.made.clear();
         let connection = &mut self.connections[slot as usize];
         if matches!(connection.phase, Phase::Connecting | Phase::Handshaking) {
             self.tally.counts.connections.failed += 1;
