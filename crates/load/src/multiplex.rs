@@ -28,8 +28,12 @@ pub(crate) struct Multiplex {
     waiting: VecDeque<u32>,
     /// No more streams are to be opened on this connection.
     pub(crate) is_draining: bool,
-    /// The server said GOAWAY without an error.
+    /// The server said GOAWAY.
+    is_left: bool,
+    /// It said so without an error.
     is_graceful: bool,
+    /// Requests that the connection carried and the server withdrew.
+    pub(crate) withdrawn: u32,
 }
 
 /// A place for a request.
@@ -38,6 +42,7 @@ struct Place {
     /// When it was enqueued on a connection that was ready, or found it ready.
     enqueued: u64,
     intended: u64,
+    /// When it was sent first; 0 before.
     sent: u64,
     /// 0 before.
     first_byte: u64,
@@ -45,8 +50,6 @@ struct Place {
     exchange: u32,
     status: u16,
     state: State,
-    /// It was sent, and the server said that it would not look at it.
-    is_withdrawn: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -82,6 +85,8 @@ pub(crate) struct Sink<'a> {
 /// A stream that was opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Opened {
+    /// Not a request that was withdrawn before.
+    pub(crate) is_first: bool,
     pub(crate) intended: u64,
     /// Time for which the stream limit had kept it waiting, nanoseconds.
     pub(crate) blocked_ns: u64,
@@ -105,7 +110,9 @@ impl Multiplex {
             free: (0..config.streams).rev().collect(),
             waiting: VecDeque::new(),
             is_draining: false,
+            is_left: false,
             is_graceful: false,
+            withdrawn: 0,
         }
     }
 
@@ -113,7 +120,9 @@ impl Multiplex {
     pub(crate) fn restart(&mut self, config: &Config, requests: &Arc<Requests>, now: u64) {
         self.client = Client::new(config, requests.clone());
         self.is_draining = false;
+        self.is_left = false;
         self.is_graceful = false;
+        self.withdrawn = 0;
         for token in &self.waiting {
             self.places[*token as usize].enqueued = now;
         }
@@ -168,11 +177,15 @@ impl Multiplex {
         }
         self.waiting.pop_front();
         place.state = State::InFlight;
-        place.sent = now;
-        if is_closed_loop && !place.is_withdrawn {
-            place.intended = now;
+        let is_first = place.sent == 0;
+        if is_first {
+            place.sent = now;
+            if is_closed_loop {
+                place.intended = now;
+            }
         }
         Some(Opened {
+            is_first,
             intended: place.intended,
             blocked_ns: now.saturating_sub(place.enqueued),
         })
@@ -227,7 +240,10 @@ impl Multiplex {
             Event::GoAway { code, .. } => {
                 self.is_draining = true;
                 self.is_graceful = code == ErrorCode::NO_ERROR;
-                sink.tally.counts.connections.goaways += 1;
+                // A server may say it twice: that it will end, and later where.
+                if !std::mem::replace(&mut self.is_left, true) {
+                    sink.tally.counts.connections.goaways += 1;
+                }
             }
             Event::SettingsChanged => {
                 let settings = *self.client.peer_settings();
@@ -242,10 +258,10 @@ impl Multiplex {
     #[cold]
     fn withdraw(&mut self, token: u32, sink: &mut Sink<'_>) {
         sink.tally.counts.connections.streams_withdrawn += 1;
+        self.withdrawn += 1;
         let place = &mut self.places[token as usize];
         place.state = State::Waiting;
         place.enqueued = sink.now;
-        place.is_withdrawn = true;
         self.waiting.push_back(token);
     }
 
@@ -321,16 +337,24 @@ impl Multiplex {
         }
     }
 
-    /// Ends requests older than `timeout_ns` and resets their streams. Returns when the next one
-    /// may be that old.
-    pub(crate) fn expire(&mut self, timeout_ns: u64, words: &str, sink: &mut Sink<'_>) -> u64 {
+    /// Ends requests older than `timeout_ns` and resets their streams; of a connection that is
+    /// not ready only those that were sent on the one before. Returns when the next one may be
+    /// that old.
+    pub(crate) fn expire(
+        &mut self,
+        timeout_ns: u64,
+        is_ready: bool,
+        words: &str,
+        sink: &mut Sink<'_>,
+    ) -> u64 {
         let mut next = u64::MAX;
         for token in 0..self.places.len() as u32 {
             let place = &self.places[token as usize];
-            let since = match place.state {
-                State::Free => continue,
-                State::Waiting => place.enqueued,
-                State::InFlight => place.sent,
+            let since = match place.sent {
+                _ if place.state == State::Free => continue,
+                0 if is_ready => place.enqueued,
+                0 => continue,
+                sent => sent,
             };
             let deadline = since.saturating_add(timeout_ns);
             if deadline > sink.now {

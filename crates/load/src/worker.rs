@@ -401,12 +401,13 @@ impl<'a> Worker<'a> {
     /// Ends requests older than the timeout, and finds out when the next one could be.
     fn sweep_timeouts(&mut self, now: u64) {
         let mut next = u64::MAX;
+        // Requests that follow those that end here bring it forward again.
+        self.next_sweep = u64::MAX;
         for slot in 0..self.connections.len() {
-            let connection = &self.connections[slot];
-            if connection.phase == Phase::Multiplexed {
+            if self.connections[slot].multiplex.is_some() {
                 next = next.min(self.sweep_streams(slot as u32, now));
-                continue;
             }
+            let connection = &self.connections[slot];
             if !connection.phase.waits() {
                 continue;
             }
@@ -424,7 +425,7 @@ impl<'a> Worker<'a> {
             let words = || format!("no {what} within {seconds} s");
             self.fail(slot as u32, outcome, now, words);
         }
-        self.next_sweep = next;
+        self.next_sweep = self.next_sweep.min(next);
     }
 
     fn has_ended_all(&self) -> bool {

@@ -103,14 +103,14 @@ impl Worker<'_> {
             && let Some(opened) = multiplex.open_next(is_closed_loop, now, &mut h2.frames)
         {
             self.tally.blocked(opened.blocked_ns);
-            if !is_closed_loop {
+            if !is_closed_loop && opened.is_first {
                 self.tally.sent_late(now.saturating_sub(opened.intended));
             }
             self.tally.counts.connections.reused += u64::from(connection.carried > 0);
             connection.carried += 1;
         }
         multiplex.is_draining |= connection.carried >= most;
-        if connection.carried > before {
+        if connection.carried > before || multiplex.has_waiting() {
             self.next_sweep = self.next_sweep.min(now.saturating_add(self.timeout_ns));
         }
         self.write_frames(slot, now);
@@ -300,14 +300,13 @@ impl Worker<'_> {
     fn end_multiplexed(&mut self, slot: u32, now: u64) {
         let connection = &self.connections[slot as usize];
         let multiplex = connection.multiplex.as_ref();
-        let lost = multiplex.map_or(0, |it| it.client.open_streams());
+        let (lost, withdrawn) =
+            multiplex.map_or((0, 0), |it| (it.client.open_streams(), it.withdrawn));
         let most = self.spec.requests_per_connection.unwrap_or(u32::MAX);
         if connection.carried < most {
+            let taken = connection.carried.saturating_sub(withdrawn);
             self.tally.counts.connections.closed_by_server += 1;
-            self.tally
-                .counts
-                .carried
-                .record(u64::from(connection.carried));
+            self.tally.counts.carried.record(u64::from(taken));
         }
         if lost > 0 {
             let words = || "the server closed the connection before answering".to_owned();
@@ -359,6 +358,7 @@ impl Worker<'_> {
     pub(super) fn sweep_streams(&mut self, slot: u32, now: u64) -> u64 {
         let words = format!("no whole response within {} s", self.spec.load.timeout_s);
         let free_before = self.free_places(slot);
+        let is_ready = self.connections[slot as usize].phase == Phase::Multiplexed;
         let Some(h2) = &mut self.h2 else {
             return u64::MAX;
         };
@@ -366,9 +366,9 @@ impl Worker<'_> {
         let mut sink = sink(h2, &mut self.tally, self.spec, time);
         let multiplex = &mut self.connections[slot as usize].multiplex;
         let next = multiplex.as_mut().map_or(u64::MAX, |multiplex| {
-            multiplex.expire(self.timeout_ns, &words, &mut sink)
+            multiplex.expire(self.timeout_ns, is_ready, &words, &mut sink)
         });
-        if self.free_places(slot) > free_before {
+        if is_ready && self.free_places(slot) > free_before {
             self.follow_up(slot, free_before, now);
         }
         next
