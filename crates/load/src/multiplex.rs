@@ -322,11 +322,14 @@ impl Multiplex {
             if !is_lost {
                 continue;
             }
-            let outcome = match loss.outcome {
-                Outcome::ClosedEarly if place.first_byte != 0 => Outcome::Truncated,
-                other => other,
+            let (outcome, words) = match loss.outcome {
+                Outcome::ClosedEarly if place.first_byte != 0 => (
+                    Outcome::Truncated,
+                    "the server closed the connection inside its answer",
+                ),
+                other => (other, loss.words),
             };
-            let (exchange, intended, words) = (place.exchange, place.intended, loss.words);
+            let (exchange, intended) = (place.exchange, place.intended);
             tally.end_error(exchange, outcome, intended, loss.now, None, || {
                 words.to_owned()
             });
