@@ -1,0 +1,343 @@
+//! The engine over HTTP/2 and servers that fail or break a rule on purpose: each way to fail has
+//! one outcome, and the load goes on.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bakeoff_load::{LoadSpec, Protocol, TlsSettings, Trust};
+use bakeoff_plan::LoadModel;
+use bakeoff_record::{LoadResult, Outcome};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use support::h2::{
+    CANCEL, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, HEADERS, NO_ERROR, Peer,
+    REFUSED_STREAM, STATUS_200, STATUS_503, server, spec,
+};
+use support::{HELLO, always, load};
+
+mod support;
+
+/// The load comes out with these outcomes, and no others.
+#[track_caller]
+fn check(spec: &LoadSpec, expected: &[(Outcome, u64)]) -> LoadResult {
+    let result = load(spec);
+    for (outcome, count) in expected {
+        let (outcomes, samples) = (&result.outcomes, &result.error_samples);
+        assert_eq!(outcomes.of(*outcome), *count, "{outcomes:?} {samples:?}");
+    }
+    let sum: u64 = expected.iter().map(|(_, count)| count).sum();
+    assert_eq!(result.outcomes.completed(), sum, "{:?}", result.outcomes);
+    result
+}
+
+/// All thirty requests, two at once, come out as `outcome`, whose sample holds `words`.
+#[track_caller]
+fn check_all(address: SocketAddr, outcome: Outcome, words: &str) -> LoadResult {
+    let result = check(&spec(address, 2), &[(outcome, 30)]);
+    let sample = &result.error_samples[outcome.name()];
+    assert!(sample.contains(words), "no {words} in {sample}");
+    result
+}
+
+/// Calls `answer` with each request's stream, to the end of the connection.
+fn answering(answer: impl Fn(&mut Peer, u32) + Send + Sync + 'static) -> SocketAddr {
+    server(move |peer| {
+        while let Some(stream) = peer.request() {
+            answer(peer, stream);
+        }
+    })
+}
+
+/// Serves the first connection by `first`, and the others well.
+fn first(first: impl Fn(&mut Peer) + Send + Sync + 'static) -> SocketAddr {
+    let connections = AtomicU64::new(0);
+    server(move |peer| {
+        if connections.fetch_add(1, Ordering::Relaxed) == 0 {
+            first(peer);
+        } else {
+            peer.answer_all();
+        }
+    })
+}
+
+#[test]
+fn a_status_and_a_body_are_judged_and_keep_their_connection() {
+    let busy = answering(|peer, stream| {
+        peer.send(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_503);
+    });
+    let result = check_all(busy, Outcome::Status, "503");
+    assert_eq!(result.status[&503], 30);
+    assert_eq!(result.connections.opened, 1);
+    for body in [&b"hellO"[..], b"hell", b"hello!", b""] {
+        let wrong = answering(|peer, stream| peer.answer(stream, body));
+        let result = check_all(wrong, Outcome::WrongBody, "not the expected one");
+        assert_eq!(result.connections.opened, 1);
+        assert_eq!(result.bodies_checked, 30);
+    }
+}
+
+#[test]
+fn a_stream_that_is_reset_or_refused_is_told_apart() {
+    for (code, outcome, words) in [
+        (CANCEL, Outcome::Reset, "CANCEL"),
+        (NO_ERROR, Outcome::Reset, "NO_ERROR"),
+        (REFUSED_STREAM, Outcome::RefusedStream, "did not take"),
+    ] {
+        let address = answering(move |peer, stream| match stream % 10 {
+            5 => peer.reset(stream, code),
+            _ => peer.answer(stream, b"hello"),
+        });
+        let result = check(&spec(address, 4), &[(Outcome::Ok, 24), (outcome, 6)]);
+        assert!(result.error_samples[outcome.name()].contains(words));
+        assert_eq!(result.connections.opened, 1, "only the stream has ended");
+    }
+}
+
+#[test]
+fn a_goaway_with_an_error_refuses_what_it_does_not_take() {
+    let address = first(|peer| {
+        let Some(streams) = peer.requests() else {
+            return;
+        };
+        peer.go_away(streams[0], ENHANCE_YOUR_CALM);
+        peer.answer(streams[0], b"hello");
+        peer.close();
+    });
+    let expected = [(Outcome::Ok, 27), (Outcome::RefusedStream, 3)];
+    let result = check(&spec(address, 4), &expected);
+    assert_eq!(result.connections.goaways, 1);
+    assert_eq!(result.connections.streams_withdrawn, 0);
+    assert_eq!(result.connections.opened, 2);
+}
+
+#[test]
+fn a_server_that_takes_nothing_is_no_endless_load() {
+    let connections = Arc::new(AtomicU64::new(0));
+    let seen = connections.clone();
+    let address = server(move |peer| {
+        seen.fetch_add(1, Ordering::Relaxed);
+        if peer.request().is_some() {
+            peer.go_away(0, NO_ERROR);
+            peer.close();
+        }
+    });
+    let mut spec = spec(address, 2);
+    spec.count = Some(6);
+    let result = check(&spec, &[(Outcome::Timeout, 6)]);
+    assert!(result.connections.streams_withdrawn >= 6, "{result:?}");
+}
+
+#[test]
+fn a_close_without_goaway_ends_what_was_in_flight() {
+    let address = first(|peer| {
+        let Some(streams) = peer.requests() else {
+            return;
+        };
+        peer.send(HEADERS, END_HEADERS, streams[1], STATUS_200);
+        peer.send(DATA, 0, streams[1], b"hel");
+        peer.close();
+    });
+    let expected = [
+        (Outcome::Ok, 26),
+        (Outcome::Truncated, 1),
+        (Outcome::ClosedEarly, 3),
+    ];
+    let result = check(&spec(address, 4), &expected);
+    assert!(result.error_samples["truncated"].contains("inside its answer"));
+    assert_eq!(result.connections.opened, 2);
+    assert_eq!(result.connections.closed_by_server, 1);
+    assert_eq!(result.carried.max(), Some(4));
+}
+
+#[test]
+fn a_reset_of_the_connection_is_a_reset_of_its_requests() {
+    let address = first(|peer| {
+        // Ending with requests unread makes the kernel reset the connection.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let _ = peer;
+    });
+    let result = check(&spec(address, 4), &[(Outcome::Ok, 26), (Outcome::Reset, 4)]);
+    assert_eq!(result.connections.closed_by_server, 1);
+}
+
+#[test]
+fn a_rule_broken_on_a_connection_is_named() {
+    let violated = |bytes: &'static [u8]| {
+        server(move |peer| {
+            if peer.requests().is_some() {
+                peer.write(bytes);
+                while peer.frame().is_some() {}
+            }
+        })
+    };
+    for (bytes, words) in [
+        (&b"\0\0\x01\0\x01\0\0\0\0x"[..], "RFC 9113, 6)"),
+        (b"\0\0\x01\0\x01\0\0\0\x63x", "not open"),
+        (b"\0\0\x01\x01\x05\0\0\0\x01\xff", "header"),
+        (b"\x01\0\0\0\0\0\0\0\x01", "SETTINGS_MAX_FRAME_SIZE"),
+        (b"\0\0\x04\x08\0\0\0\0\0\0\0\0\0", "increment of 0"),
+        (b"\0\0\x04\x05\x04\0\0\0\x01\0\0\0\x02", "pushes"),
+    ] {
+        let result = check_all(violated(bytes), Outcome::Protocol, words);
+        assert_eq!(result.connections.opened, 15, "two of thirty on each");
+    }
+    let not_h2 = always(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    check_all(not_h2, Outcome::Protocol, "first frame is not SETTINGS");
+}
+
+#[test]
+fn a_rule_broken_on_a_stream_leaves_the_others_alone() {
+    let address = answering(|peer, stream| {
+        if stream == 5 {
+            // A body longer than its content-length.
+            let head = [STATUS_200, b"\x0f\x0d\x014"].concat();
+            peer.send(HEADERS, END_HEADERS, stream, &head);
+            peer.send(DATA, END_STREAM, stream, b"hello");
+        } else {
+            peer.answer(stream, b"hello");
+        }
+    });
+    let result = check(
+        &spec(address, 4),
+        &[(Outcome::Ok, 29), (Outcome::Protocol, 1)],
+    );
+    assert!(result.error_samples["protocol"].contains("content-length"));
+    assert_eq!(result.connections.opened, 1);
+}
+
+#[test]
+fn a_stream_without_an_answer_times_out_and_the_others_go_on() {
+    let cancelled = Arc::new(AtomicU64::new(0));
+    let seen = cancelled.clone();
+    let address = server(move |peer| {
+        while let Some(stream) = peer.request() {
+            if stream != 5 {
+                peer.answer(stream, b"hello");
+            }
+            // The answer to a stream that was given up comes late, and hurts nobody.
+            if peer.cancelled.pop() == Some(5) {
+                seen.fetch_add(1, Ordering::Relaxed);
+                peer.answer(5, b"hello");
+            }
+        }
+    });
+    let mut spec = spec(address, 4);
+    spec.count = None;
+    spec.load.duration_s = 0.6;
+    let result = load(&spec);
+    assert_eq!(
+        result.outcomes.of(Outcome::Timeout),
+        1,
+        "{:?}",
+        result.outcomes
+    );
+    assert_eq!(result.outcomes.errors(), 1, "{:?}", result.error_samples);
+    assert_eq!(cancelled.load(Ordering::Relaxed), 1, "the stream was reset");
+    let after: u64 = result.intervals[3..].iter().map(|part| part.ok).sum();
+    assert!(after > 0, "{:?}", result.intervals);
+    assert_eq!(result.connections.opened, 1);
+}
+
+#[test]
+fn a_server_that_never_answers_times_out_each_request() {
+    for streams in [1, 3] {
+        let mut spec = spec(answering(|_, _| {}), streams);
+        spec.count = Some(9);
+        let result = check(&spec, &[(Outcome::Timeout, 9)]);
+        let shortest = result.error_latency().min();
+        assert!(shortest >= Some(200_000_000), "{shortest:?}");
+    }
+}
+
+#[test]
+fn what_waits_for_the_limit_of_streams_times_out_too() {
+    // After its settings the server lets no stream begin, and it answers none.
+    let address = support::h2::server_of(0, |peer| while peer.request().is_some() {});
+    let mut spec = spec(address, 3);
+    spec.count = Some(9);
+    check(&spec, &[(Outcome::Timeout, 9)]);
+}
+
+#[test]
+fn a_port_without_listener_refuses() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    drop(listener);
+    let result = check_all(address, Outcome::Refused, "connect");
+    assert_eq!(result.connections.failed, 30);
+}
+
+/// A server over TLS that agrees to `alpn` and hands the connection to `serve`.
+fn tls_server(
+    alpn: &'static [&'static [u8]],
+    serve: impl Fn(StreamOwned<ServerConnection, TcpStream>) + Send + Sync + 'static,
+) -> SocketAddr {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("made");
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("supported")
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .expect("its own key");
+    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+    let config = Arc::new(config);
+    support::server(move |stream| {
+        let connection = ServerConnection::new(config.clone()).expect("a right configuration");
+        serve(StreamOwned::new(connection, stream));
+    })
+}
+
+fn tls_spec(address: SocketAddr, protocol: Protocol) -> LoadSpec {
+    let mut spec = spec(address, 1);
+    spec.load.model = LoadModel::Closed { clients: 3 };
+    spec.protocol = protocol;
+    spec.target.secure = true;
+    spec.tls = Some(TlsSettings {
+        trust: Trust::Anything,
+        ..TlsSettings::default()
+    });
+    spec
+}
+
+#[test]
+fn what_is_spoken_over_tls_is_what_was_agreed() {
+    const BOTH: &[&[u8]] = &[b"h2", b"http/1.1"];
+    const ONLY_H1: &[&[u8]] = &[b"http/1.1"];
+    let speak_h2 = |stream| {
+        if let Some(mut peer) = Peer::greet(stream, &[]) {
+            peer.answer_all();
+        }
+    };
+    let speak_h1 = |mut stream: StreamOwned<ServerConnection, TcpStream>| {
+        use std::io::{Read, Write};
+        let mut head = [0; 1024];
+        while matches!(stream.read(&mut head), Ok(1..)) {
+            let _ = stream.write_all(HELLO);
+        }
+    };
+    for (protocol, agreed) in [(Protocol::H2, "h2"), (Protocol::Auto, "h2")] {
+        let spec = tls_spec(tls_server(BOTH, speak_h2), protocol);
+        let result = check(&spec, &[(Outcome::Ok, 30)]);
+        assert_eq!(result.negotiated.protocol, agreed);
+        assert_eq!(result.negotiated.alpn.as_deref(), Some(agreed));
+    }
+    // To a server of HTTP/1.1 alone, whether it names that or nothing.
+    for alpn in [ONLY_H1, &[]] {
+        let spec = tls_spec(tls_server(alpn, speak_h1), Protocol::Auto);
+        let result = check(&spec, &[(Outcome::Ok, 30)]);
+        assert_eq!(result.negotiated.protocol, "h1");
+        let name = alpn.first().map(|_| "http/1.1");
+        assert_eq!(result.negotiated.alpn.as_deref(), name);
+    }
+    let nameless = tls_spec(tls_server(&[], speak_h1), Protocol::H2);
+    let result = check(&nameless, &[(Outcome::Protocol, 30)]);
+    assert!(result.error_samples["protocol"].contains("ALPN"));
+    // A server that offers only another protocol ends the handshake itself (RFC 7301, 3.2).
+    let strict = tls_spec(tls_server(ONLY_H1, speak_h1), Protocol::H2);
+    let result = check(&strict, &[(Outcome::Tls, 30)]);
+    assert!(result.error_samples["tls"].contains("NoApplicationProtocol"));
+}
