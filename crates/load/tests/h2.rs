@@ -11,7 +11,7 @@ use bakeoff_plan::{Arrival, LoadModel};
 use bakeoff_record::{LoadResult, Outcome};
 
 use support::h2::{DATA, END_STREAM, HEADERS, NO_ERROR, Peer, WINDOW_UPDATE};
-use support::h2::{request, server, server_of, spec};
+use support::h2::{INITIAL_WINDOW_SIZE, request, server, server_of, server_with, spec};
 use support::load;
 
 mod support;
@@ -368,4 +368,37 @@ fn a_body_is_not_sent_on_when_its_answer_has_come() {
     let result = check(&spec);
     // Both windows are 65,535 bytes, and the connection's is never enlarged.
     assert!(result.bytes.written < 100_000, "{:?}", result.bytes);
+}
+
+#[test]
+fn a_server_that_reads_late_gets_each_body_whole() {
+    const BODY: usize = 3_000_000;
+    const LARGE: u32 = 1 << 30;
+    // Windows without a bound in effect: what stops the client is its socket.
+    let address = server_with(&[(INITIAL_WINDOW_SIZE, LARGE)], |peer| {
+        peer.send(WINDOW_UPDATE, 0, 0, &LARGE.to_be_bytes());
+        let mut taken = 0;
+        while let Some(frame) = peer.frame() {
+            if frame.kind == HEADERS {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            if frame.kind != DATA {
+                continue;
+            }
+            assert!(frame.payload.iter().all(|byte| *byte == b'x'));
+            taken += frame.payload.len();
+            if frame.flags & END_STREAM != 0 {
+                peer.answer(
+                    frame.stream,
+                    std::mem::take(&mut taken).to_string().as_bytes(),
+                );
+            }
+        }
+    });
+    let mut spec = spec(address, 1);
+    spec.load.timeout_s = 10.0;
+    spec.count = Some(6);
+    spec.exchanges[0].h2 = Some(request("POST", address, &vec![b'x'; BODY]));
+    spec.exchanges[0].body = Some(BODY.to_string().into_bytes().into());
+    check(&spec);
 }

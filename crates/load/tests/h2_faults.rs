@@ -1,36 +1,20 @@
 //! The engine over HTTP/2 and servers that fail or break a rule on purpose: each way to fail has
 //! one outcome, and the load goes on.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bakeoff_load::{LoadSpec, Protocol, TlsSettings, Trust};
-use bakeoff_plan::LoadModel;
+use bakeoff_plan::{Arrival, LoadModel};
 use bakeoff_record::{LoadResult, Outcome};
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use support::h2::{
     CANCEL, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, HEADERS, NO_ERROR, Peer,
     REFUSED_STREAM, STATUS_200, STATUS_503, server, spec,
 };
-use support::{HELLO, always, load};
+use support::{always, check, load};
 
 mod support;
-
-/// The load comes out with these outcomes, and no others.
-#[track_caller]
-fn check(spec: &LoadSpec, expected: &[(Outcome, u64)]) -> LoadResult {
-    let result = load(spec);
-    for (outcome, count) in expected {
-        let (outcomes, samples) = (&result.outcomes, &result.error_samples);
-        assert_eq!(outcomes.of(*outcome), *count, "{outcomes:?} {samples:?}");
-    }
-    let sum: u64 = expected.iter().map(|(_, count)| count).sum();
-    assert_eq!(result.outcomes.completed(), sum, "{:?}", result.outcomes);
-    result
-}
 
 /// All thirty requests, two at once, come out as `outcome`, whose sample holds `words`.
 #[track_caller]
@@ -269,75 +253,75 @@ fn a_port_without_listener_refuses() {
     assert_eq!(result.connections.failed, 30);
 }
 
-/// A server over TLS that agrees to `alpn` and hands the connection to `serve`.
-fn tls_server(
-    alpn: &'static [&'static [u8]],
-    serve: impl Fn(StreamOwned<ServerConnection, TcpStream>) + Send + Sync + 'static,
-) -> SocketAddr {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("made");
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("supported")
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .expect("its own key");
-    config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
-    let config = Arc::new(config);
-    support::server(move |stream| {
-        let connection = ServerConnection::new(config.clone()).expect("a right configuration");
-        serve(StreamOwned::new(connection, stream));
+/// What a server does with a request is drawn from the connection's number and the stream's.
+fn whimsical() -> SocketAddr {
+    let connections = AtomicU64::new(0);
+    server(move |peer| {
+        let mut draw = connections.fetch_add(1, Ordering::Relaxed);
+        while let Some(stream) = peer.request() {
+            // Knuth's multiplicative generator (MMIX).
+            draw = draw
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            match draw >> 58 {
+                0 => peer.reset(stream, CANCEL),
+                1 => peer.reset(stream, REFUSED_STREAM),
+                2 => {}
+                3 => peer.go_away(stream, NO_ERROR),
+                4 => peer.go_away(stream.saturating_sub(2), ENHANCE_YOUR_CALM),
+                5 => return peer.close(),
+                6 => return,
+                7 => peer.send(DATA, 0, 0, b"x"),
+                8 => peer.send(HEADERS, END_HEADERS, stream, STATUS_200),
+                9 => {
+                    peer.go_away(stream, NO_ERROR);
+                    peer.answer(stream, b"hello");
+                    return peer.close();
+                }
+                10 => peer.answer(stream, b"hell"),
+                _ => peer.answer(stream, b"hello"),
+            }
+        }
     })
 }
 
-fn tls_spec(address: SocketAddr, protocol: Protocol) -> LoadSpec {
-    let mut spec = spec(address, 1);
-    spec.load.model = LoadModel::Closed { clients: 3 };
-    spec.protocol = protocol;
-    spec.target.secure = true;
-    spec.tls = Some(TlsSettings {
-        trust: Trust::Anything,
-        ..TlsSettings::default()
-    });
-    spec
-}
-
 #[test]
-fn what_is_spoken_over_tls_is_what_was_agreed() {
-    const BOTH: &[&[u8]] = &[b"h2", b"http/1.1"];
-    const ONLY_H1: &[&[u8]] = &[b"http/1.1"];
-    let speak_h2 = |stream| {
-        if let Some(mut peer) = Peer::greet(stream, &[]) {
-            peer.answer_all();
-        }
+fn whatever_a_server_does_each_request_ends_once() {
+    let model = |is_open| match is_open {
+        false => LoadModel::Closed { clients: 6 },
+        true => LoadModel::Open {
+            rate_per_s: 1000.0,
+            arrival: Arrival::Poisson,
+            clients: 6,
+        },
     };
-    let speak_h1 = |mut stream: StreamOwned<ServerConnection, TcpStream>| {
-        use std::io::{Read, Write};
-        let mut head = [0; 1024];
-        while matches!(stream.read(&mut head), Ok(1..)) {
-            let _ = stream.write_all(HELLO);
+    for (is_open, requests_per_connection) in [
+        (false, None),
+        (false, Some(7)),
+        (true, None),
+        (true, Some(7)),
+    ] {
+        let mut spec = spec(whimsical(), 5);
+        spec.threads = 2;
+        spec.load.model = model(is_open);
+        spec.load.timeout_s = 0.05;
+        spec.load.warmup_s = 0.1;
+        spec.load.duration_s = 1.0;
+        spec.count = None;
+        spec.requests_per_connection = requests_per_connection;
+        let result = load(&spec);
+        assert!(result.requests.ok > 100, "{:?}", result.outcomes);
+        assert!(result.requests.in_flight_at_end <= 30);
+        for outcome in [Outcome::Reset, Outcome::RefusedStream, Outcome::Protocol] {
+            assert!(result.outcomes.of(outcome) > 0, "{:?}", result.outcomes);
         }
-    };
-    for (protocol, agreed) in [(Protocol::H2, "h2"), (Protocol::Auto, "h2")] {
-        let spec = tls_spec(tls_server(BOTH, speak_h2), protocol);
-        let result = check(&spec, &[(Outcome::Ok, 30)]);
-        assert_eq!(result.negotiated.protocol, agreed);
-        assert_eq!(result.negotiated.alpn.as_deref(), Some(agreed));
+        let links = &result.connections;
+        assert!(links.streams_withdrawn > 0, "{links:?}");
+        assert!(links.closed_by_server <= links.opened, "{links:?}");
+        assert_eq!(links.failed, 0, "{links:?}");
+        let outcomes = &result.outcomes;
+        for foreign in [Outcome::Local, Outcome::Tls, Outcome::Refused] {
+            assert_eq!(outcomes.of(foreign), 0, "{:?}", result.error_samples);
+        }
     }
-    // To a server of HTTP/1.1 alone, whether it names that or nothing.
-    for alpn in [ONLY_H1, &[]] {
-        let spec = tls_spec(tls_server(alpn, speak_h1), Protocol::Auto);
-        let result = check(&spec, &[(Outcome::Ok, 30)]);
-        assert_eq!(result.negotiated.protocol, "h1");
-        let name = alpn.first().map(|_| "http/1.1");
-        assert_eq!(result.negotiated.alpn.as_deref(), name);
-    }
-    let nameless = tls_spec(tls_server(&[], speak_h1), Protocol::H2);
-    let result = check(&nameless, &[(Outcome::Protocol, 30)]);
-    assert!(result.error_samples["protocol"].contains("ALPN"));
-    // A server that offers only another protocol ends the handshake itself (RFC 7301, 3.2).
-    let strict = tls_spec(tls_server(ONLY_H1, speak_h1), Protocol::H2);
-    let result = check(&strict, &[(Outcome::Tls, 30)]);
-    assert!(result.error_samples["tls"].contains("NoApplicationProtocol"));
 }

@@ -30,6 +30,7 @@ pub(crate) const CANCEL: u32 = 8;
 pub(crate) const ENHANCE_YOUR_CALM: u32 = 11;
 
 const MAX_CONCURRENT_STREAMS: u16 = 3;
+pub(crate) const INITIAL_WINDOW_SIZE: u16 = 4;
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// How long a client that has more to send may be silent.
 const QUIET: Duration = Duration::from_millis(20);
@@ -188,7 +189,8 @@ pub(crate) fn server_of(
     server_with(&[(MAX_CONCURRENT_STREAMS, streams)], serve)
 }
 
-fn server_with(
+/// The same, with these settings.
+pub(crate) fn server_with(
     settings: &[(u16, u32)],
     serve: impl Fn(&mut Peer) + Send + Sync + 'static,
 ) -> SocketAddr {

@@ -13,7 +13,7 @@ use bakeoff_load::{
     BodyCheck, Control, Exchange, ExpectedStatus, LoadSpec, Opening, Protocol, Target, Waiting, run,
 };
 use bakeoff_plan::{Load, LoadModel, RateShape};
-use bakeoff_record::LoadResult;
+use bakeoff_record::{LoadResult, Outcome};
 
 pub(crate) const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -125,5 +125,18 @@ pub(crate) fn load(spec: &LoadSpec) -> LoadResult {
         parts.map(|part| part.ok + part.errors).sum::<u64>(),
         requests.completed
     );
+    result
+}
+
+/// The load comes out with these outcomes, and no others.
+#[track_caller]
+pub(crate) fn check(spec: &LoadSpec, expected: &[(Outcome, u64)]) -> LoadResult {
+    let result = load(spec);
+    for (outcome, count) in expected {
+        let (outcomes, samples) = (&result.outcomes, &result.error_samples);
+        assert_eq!(outcomes.of(*outcome), *count, "{outcomes:?} {samples:?}");
+    }
+    let sum: u64 = expected.iter().map(|(_, count)| count).sum();
+    assert_eq!(result.outcomes.completed(), sum, "{:?}", result.outcomes);
     result
 }
