@@ -300,6 +300,27 @@ fn an_open_loop_goes_on_after_each_goaway_and_sends_nothing_twice() {
 }
 
 #[test]
+fn what_is_due_does_not_wait_for_a_connection_that_ends() {
+    let connections = AtomicU64::new(0);
+    let address = server(move |peer| {
+        if connections.fetch_add(1, Ordering::Relaxed) > 0 {
+            return peer.answer_all();
+        }
+        // One answer holds the first connection, and another one is free.
+        let Some(held) = peer.request() else { return };
+        peer.go_away(held, NO_ERROR);
+        std::thread::sleep(Duration::from_millis(500));
+        peer.answer(held, b"hello");
+        peer.close();
+    });
+    let mut spec = open(address, 500.0, 2);
+    spec.load.streams = 32;
+    let result = check_open(&spec);
+    let most = result.latency.quantile(0.97).expect("there were answers");
+    assert!(most < 200_000_000, "15 of 500 took {most} ns or more");
+}
+
+#[test]
 fn a_frozen_server_is_in_the_latency_of_an_open_loop_and_not_in_the_service_time() {
     let address = server(|peer| {
         let mut served = 0;

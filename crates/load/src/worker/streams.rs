@@ -110,6 +110,12 @@ impl Worker<'_> {
             connection.carried += 1;
         }
         multiplex.is_draining |= connection.carried >= most;
+        if multiplex.is_draining
+            && let Pace::Open(pace) = &mut self.pace
+        {
+            // What is due goes elsewhere, or waits in the schedule.
+            pace.remove_idle(slot);
+        }
         if connection.carried > before || multiplex.has_waiting() {
             self.next_sweep = self.next_sweep.min(now.saturating_add(self.timeout_ns));
         }
