@@ -24,9 +24,10 @@ mod stream;
 mod violation;
 mod window;
 
+pub use crate::fields::{Request, RequestError};
 pub use client::{Blocked, Client, HeaderBytes};
 pub use event::Event;
-pub use request::{Request, RequestError, Requests};
+pub use request::Requests;
 pub use settings::{Config, PeerSettings};
 pub use violation::{ErrorCode, Violation};
 

@@ -1,6 +1,7 @@
 //! Rules that a server can break, and the codes that errors have on the wire.
 
 use super::hpack::HpackError;
+use crate::fields::Fault;
 
 /// A code of RST_STREAM and GOAWAY (RFC 9113, 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +150,19 @@ pub enum Violation {
     /// Trailers did not end the stream.
     #[error("trailers do not end their stream (RFC 9113, 8.1)")]
     Trailers,
+}
+
+impl From<Fault> for Violation {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Status => Self::Status,
+            Fault::PseudoHeader => Self::PseudoHeader,
+            Fault::Name => Self::FieldName,
+            Fault::Value => Self::FieldValue,
+            Fault::Connection => Self::ConnectionField,
+            Fault::ContentLength => Self::BadContentLength,
+        }
+    }
 }
 
 impl Violation {

@@ -5,8 +5,8 @@
 
 use super::input::{Block, Data, Results};
 use super::{Client, limit};
+use crate::fields::Meaning;
 use crate::h2::frame::{self, FrameHeader, flag, kind};
-use crate::h2::response::Meaning;
 use crate::h2::stream::{self, Expected};
 use crate::h2::violation::ErrorCode;
 use crate::h2::{Event, Violation, window};
@@ -232,7 +232,7 @@ impl Client {
             }
             return Ok(());
         };
-        let broken = meaning.violation.map_or(Ok(()), Err);
+        let broken = meaning.fault.map_or(Ok(()), |fault| Err(fault.into()));
         match broken.and_then(|()| self.take_head(at, meaning, end_stream, results)) {
             Ok(true) => self.finish(at, meaning.status == 0, results),
             Ok(false) => {}

@@ -1,8 +1,8 @@
 //! Reads header blocks (RFC 7541, 3 and 6).
 
-use super::table::Table;
-use super::{DEFAULT_TABLE_BYTES, ENTRY_OVERHEAD_BYTES, HpackError};
-use super::{huffman, integer, static_table};
+use super::{DEFAULT_TABLE_BYTES, HpackError, static_table};
+use crate::fields::text::{self, Text};
+use crate::fields::{Table, grow, integer};
 
 /// Longest header list that is read: names, values and 32 bytes a field.
 pub const MAX_LIST_BYTES: u32 = 64 * 1024;
@@ -24,30 +24,11 @@ pub struct Decoder {
     inserted_bytes: u32,
 }
 
-/// Where a string is.
-#[derive(Clone, Copy)]
-enum Text {
-    Fixed(&'static [u8]),
-    Block { start: usize, end: usize },
-    Scratch { start: usize, end: usize },
-}
-
-impl Text {
-    fn of<'a>(self, block: &'a [u8], scratch: &'a [u8]) -> &'a [u8] {
-        let part = match self {
-            Self::Fixed(text) => Some(text),
-            Self::Block { start, end } => block.get(start..end),
-            Self::Scratch { start, end } => scratch.get(start..end),
-        };
-        part.unwrap_or_default()
-    }
-}
-
 impl Decoder {
     /// A decoder whose table may grow to `size_allowed` bytes, as this side's settings say.
     pub fn new(size_allowed: u32) -> Self {
         Self {
-            table: Table::new(),
+            table: Table::new(DEFAULT_TABLE_BYTES),
             size_allowed,
             must_shrink: size_allowed < DEFAULT_TABLE_BYTES,
             scratch: Vec::new(),
@@ -104,7 +85,8 @@ impl Decoder {
                 0x80.. => {
                     let index = integer::read(first, 7, block, &mut at)?;
                     self.indexed(index, |name, value| {
-                        grow(&mut list_bytes, name, value)?;
+                        list_bytes = grow(list_bytes, name, value, MAX_LIST_BYTES)
+                            .ok_or(HpackError::ListTooLong)?;
                         field(name, value);
                         Ok(())
                     })?;
@@ -116,7 +98,8 @@ impl Decoder {
             };
             let name = name.of(block, &self.scratch);
             let value = value.of(block, &self.scratch);
-            grow(&mut list_bytes, name, value)?;
+            list_bytes =
+                grow(list_bytes, name, value, MAX_LIST_BYTES).ok_or(HpackError::ListTooLong)?;
             field(name, value);
             if first >= 0x40 {
                 self.table.insert(name, value);
@@ -175,7 +158,7 @@ impl Decoder {
     ) -> Result<(Text, Text), HpackError> {
         let index = integer::read(first, bits, block, at)?;
         let name = if index == 0 {
-            self.string(block, at)?
+            text::read(7, block, at, &mut self.scratch)?
         } else if index <= static_table::LEN {
             Text::Fixed(static_table::entry(index).map_or(&[], |(name, _)| name))
         } else {
@@ -191,26 +174,8 @@ impl Decoder {
                 end: end?,
             }
         };
-        let value = self.string(block, at)?;
+        let value = text::read(7, block, at, &mut self.scratch)?;
         Ok((name, value))
-    }
-
-    /// Reads a string (RFC 7541, 5.2).
-    fn string(&mut self, block: &[u8], at: &mut usize) -> Result<Text, HpackError> {
-        let first = *block.get(*at).ok_or(HpackError::Truncated)?;
-        *at += 1;
-        let length = integer::read(first, 7, block, at)? as usize;
-        let start = *at;
-        let end = start.saturating_add(length);
-        let bytes = block.get(start..end).ok_or(HpackError::Truncated)?;
-        *at = end;
-        if first & 0x80 == 0 {
-            return Ok(Text::Block { start, end });
-        }
-        let start = self.scratch.len();
-        huffman::decode(bytes, &mut self.scratch)?;
-        let end = self.scratch.len();
-        Ok(Text::Scratch { start, end })
     }
 
     /// All entries, the last inserted first.
@@ -227,16 +192,4 @@ impl Decoder {
     pub(super) fn table_bytes(&self) -> u32 {
         self.table.size()
     }
-}
-
-/// Adds a field to the length of the list, unless it becomes too long.
-fn grow(list_bytes: &mut u32, name: &[u8], value: &[u8]) -> Result<(), HpackError> {
-    let bytes = u32::try_from(name.len() + value.len()).unwrap_or(u32::MAX);
-    *list_bytes = list_bytes
-        .saturating_add(bytes)
-        .saturating_add(ENTRY_OVERHEAD_BYTES);
-    if *list_bytes > MAX_LIST_BYTES {
-        return Err(HpackError::ListTooLong);
-    }
-    Ok(())
 }

@@ -6,10 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::{DEFAULT_TABLE_BYTES, ENTRY_OVERHEAD_BYTES, huffman, integer, static_table};
-
-/// A header field: name, in lower case, and value.
-pub type Field = (Vec<u8>, Vec<u8>);
+use super::{DEFAULT_TABLE_BYTES, ENTRY_OVERHEAD_BYTES, Field, static_table};
+use crate::fields::{integer, text};
 
 /// Mark of a field that is never inserted into a dynamic table.
 const NO_PLACE: u8 = u8::MAX;
@@ -52,9 +50,9 @@ impl Ready {
             let mut out = Vec::new();
             integer::write(pattern, bits, found.map_or(0, |(index, _)| index), &mut out);
             if found.is_none() {
-                write_string(name, &mut out);
+                text::write(0, 7, name, &mut out);
             }
-            write_string(value, &mut out);
+            text::write(0, 7, value, &mut out);
             out.into_boxed_slice()
         };
         Self {
@@ -119,18 +117,6 @@ fn give_places(fields: &mut [Ready]) {
             field.place = places as u8;
             places += 1;
         }
-    }
-}
-
-/// Appends a string, Huffman-coded where that is shorter.
-fn write_string(text: &[u8], out: &mut Vec<u8>) {
-    let coded_len = huffman::coded_len(text);
-    if coded_len < text.len() {
-        integer::write(0x80, 7, coded_len as u32, out);
-        huffman::encode(text, out);
-    } else {
-        integer::write(0, 7, text.len() as u32, out);
-        out.extend_from_slice(text);
     }
 }
 

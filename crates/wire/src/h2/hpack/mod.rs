@@ -11,18 +11,16 @@
 
 mod decode;
 mod encode;
-mod huffman;
-mod integer;
 mod static_table;
-mod table;
 
 pub use decode::{Decoder, MAX_LIST_BYTES};
-pub use encode::{Encoder, Field, Lists};
+pub use encode::{Encoder, Lists};
+
+use crate::fields::CodingError;
+pub use crate::fields::{ENTRY_OVERHEAD_BYTES, Field};
 
 /// Size of a dynamic table before anything was agreed on, bytes (RFC 9113, 6.5.2).
 pub const DEFAULT_TABLE_BYTES: u32 = 4096;
-/// What an entry costs beside its name and value, bytes (RFC 7541, 4.1).
-pub const ENTRY_OVERHEAD_BYTES: u32 = 32;
 
 /// Why a header block could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -48,6 +46,16 @@ pub enum HpackError {
     /// The fields together are longer than [`MAX_LIST_BYTES`].
     #[error("the header list exceeds 64 KiB")]
     ListTooLong,
+}
+
+impl From<CodingError> for HpackError {
+    fn from(error: CodingError) -> Self {
+        match error {
+            CodingError::Truncated => Self::Truncated,
+            CodingError::TooLarge => Self::IntegerTooLarge,
+            CodingError::BadHuffman => Self::BadHuffman,
+        }
+    }
 }
 
 #[cfg(test)]

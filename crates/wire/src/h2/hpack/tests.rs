@@ -1,6 +1,7 @@
 //! Decoder and encoder at their seam: the examples of RFC 7541, appendix C, and every rule.
 
 use super::*;
+use crate::fields::integer;
 
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: String = hex.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! The decoder's dynamic table (RFC 7541, 2.3.2 and 4).
+//! The decoder's dynamic table (RFC 7541, 2.3.2 and 4; RFC 9204, 3.2).
 //!
 //! Names and values stand one behind the other in one buffer, oldest first. When the dead part
 //! at its front has grown as large as the table may be, the live part moves to the front: so an
@@ -6,11 +6,11 @@
 
 use std::collections::VecDeque;
 
-use super::{DEFAULT_TABLE_BYTES, ENTRY_OVERHEAD_BYTES};
+use super::ENTRY_OVERHEAD_BYTES;
 
 /// Names and values that the encoder had us remember.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// Oldest first.
     entries: VecDeque<Entry>,
     bytes: Vec<u8>,
@@ -37,26 +37,27 @@ impl Entry {
 }
 
 impl Table {
-    pub(super) fn new() -> Self {
+    /// An empty table for at most `size_max` bytes.
+    pub(crate) fn new(size_max: u32) -> Self {
         Self {
             entries: VecDeque::new(),
             bytes: Vec::new(),
             size: 0,
-            size_max: DEFAULT_TABLE_BYTES,
+            size_max,
             version: 0,
         }
     }
 
-    pub(super) fn version(&self) -> u32 {
+    pub(crate) fn version(&self) -> u32 {
         self.version
     }
 
-    pub(super) fn size_max(&self) -> u32 {
+    pub(crate) fn size_max(&self) -> u32 {
         self.size_max
     }
 
     /// The entry that was inserted `age` insertions before the last one.
-    pub(super) fn entry(&self, age: u32) -> Option<(&[u8], &[u8])> {
+    pub(crate) fn entry(&self, age: u32) -> Option<(&[u8], &[u8])> {
         let place = self.entries.len().checked_sub(age as usize + 1)?;
         let entry = self.entries.get(place)?;
         let text = self.bytes.get(entry.start as usize..)?;
@@ -66,7 +67,7 @@ impl Table {
 
     /// Inserts an entry and evicts the oldest ones that have no room beside it. One that is
     /// larger than the table empties it (RFC 7541, 4.4).
-    pub(super) fn insert(&mut self, name: &[u8], value: &[u8]) {
+    pub(crate) fn insert(&mut self, name: &[u8], value: &[u8]) {
         let entry = Entry {
             start: 0,
             name_bytes: name.len() as u32,
@@ -89,7 +90,7 @@ impl Table {
     }
 
     /// Sets the largest size.
-    pub(super) fn resize(&mut self, size_max: u32) {
+    pub(crate) fn resize(&mut self, size_max: u32) {
         if size_max != self.size_max {
             self.version = self.version.wrapping_add(1);
         }
@@ -123,7 +124,7 @@ impl Table {
 
     /// Size of all entries as the RFC counts, bytes.
     #[cfg(test)]
-    pub(super) fn size(&self) -> u32 {
+    pub(crate) fn size(&self) -> u32 {
         self.size
     }
 }
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn entries_are_found_by_age_and_the_oldest_go_first() {
-        let mut table = Table::new();
+        let mut table = Table::new(4096);
         table.resize(3 * 34);
         for name in ["a", "b", "c", "d"] {
             table.insert(name.as_bytes(), b"1");
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_buffer_stays_bounded_and_entries_right() {
-        let mut table = Table::new();
+        let mut table = Table::new(4096);
         table.resize(200);
         for number in 0..10_000_u32 {
             let value = number.to_string().repeat(number as usize % 5);
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn only_a_change_raises_the_version() {
-        let mut table = Table::new();
+        let mut table = Table::new(4096);
         table.resize(0);
         let version = table.version();
         table.insert(b"name", b"value");

@@ -3,7 +3,7 @@
 //! The code is canonical: codes of one length count up from symbol to symbol. So the lengths are
 //! all that is written down here, and the tables are computed from them when this is compiled.
 
-use super::HpackError;
+use super::CodingError;
 
 /// Number of symbols: the bytes and the end of the string.
 const SYMBOLS: usize = 257;
@@ -95,7 +95,7 @@ impl Code {
 }
 
 /// Appends what `input` stands for.
-pub(super) fn decode(input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
+pub(crate) fn decode(input: &[u8], out: &mut Vec<u8>) -> Result<(), CodingError> {
     // Bits not yet decoded, at the top; `held` of them are of the input, zeros follow.
     let (mut bits, mut held) = (0_u64, 0_u32);
     let mut input = input.iter();
@@ -118,14 +118,14 @@ pub(super) fn decode(input: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> 
         }
         match long_symbol((bits >> 32) as u32) {
             Some((symbol, length)) if length <= held => {
-                let byte = u8::try_from(symbol).map_err(|_| HpackError::BadHuffman)?;
+                let byte = u8::try_from(symbol).map_err(|_| CodingError::BadHuffman)?;
                 out.push(byte);
                 bits <<= length;
                 held -= length;
             }
             // Not a whole code: padding, which is fewer than 8 bits, all of them ones.
             _ if held < 8 && bits >> (64 - held) == (1 << held) - 1 => return Ok(()),
-            _ => return Err(HpackError::BadHuffman),
+            _ => return Err(CodingError::BadHuffman),
         }
     }
 }
@@ -140,13 +140,13 @@ fn long_symbol(window: u32) -> Option<(u16, u32)> {
 }
 
 /// Length of `input` once coded, bytes.
-pub(super) fn coded_len(input: &[u8]) -> usize {
+pub(crate) fn coded_len(input: &[u8]) -> usize {
     let bits = |&byte: &u8| usize::from(LENGTHS[usize::from(byte)]);
     input.iter().map(bits).sum::<usize>().div_ceil(8)
 }
 
 /// Appends `input`, coded.
-pub(super) fn encode(input: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn encode(input: &[u8], out: &mut Vec<u8>) {
     let (mut bits, mut held) = (0_u64, 0_u32);
     for &byte in input {
         let length = u32::from(LENGTHS[usize::from(byte)]);
@@ -168,7 +168,7 @@ pub(super) fn encode(input: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn decoded(input: &[u8]) -> Result<Vec<u8>, HpackError> {
+    fn decoded(input: &[u8]) -> Result<Vec<u8>, CodingError> {
         let mut out = Vec::new();
         decode(input, &mut out).map(|()| out)
     }
@@ -222,7 +222,7 @@ mod tests {
             &[0x1f, 0xff, 0xff, 0xff, 0xff],
             &[0xff, 0xff, 0xff, 0xfa], // a code of 28 bits is not there yet
         ] {
-            assert_eq!(decoded(input), Err(HpackError::BadHuffman), "{input:x?}");
+            assert_eq!(decoded(input), Err(CodingError::BadHuffman), "{input:x?}");
         }
         assert_eq!(decoded(&[0b0001_1111]), Ok(b"a".to_vec()));
         assert_eq!(decoded(&[]), Ok(Vec::new()));

@@ -1,6 +1,6 @@
 //! Integers with a prefix (RFC 7541, 5.1), up to 32 bits.
 
-use super::HpackError;
+use super::CodingError;
 
 /// Bytes of an integer behind its prefix: five times seven bits hold 32.
 const MAX_MORE_BYTES: u32 = 5;
@@ -8,7 +8,7 @@ const MAX_MORE_BYTES: u32 = 5;
 /// Reads an integer whose first byte is `first`, with a prefix of `bits`; its other bytes are at
 /// `at`, which is moved behind them.
 #[inline]
-pub(super) fn read(first: u8, bits: u32, block: &[u8], at: &mut usize) -> Result<u32, HpackError> {
+pub(crate) fn read(first: u8, bits: u32, block: &[u8], at: &mut usize) -> Result<u32, CodingError> {
     let most = (1_u32 << bits) - 1;
     let prefix = u32::from(first) & most;
     if prefix < most {
@@ -16,18 +16,18 @@ pub(super) fn read(first: u8, bits: u32, block: &[u8], at: &mut usize) -> Result
     }
     let mut value = u64::from(prefix);
     for count in 0..MAX_MORE_BYTES {
-        let byte = *block.get(*at).ok_or(HpackError::Truncated)?;
+        let byte = *block.get(*at).ok_or(CodingError::Truncated)?;
         *at += 1;
         value += u64::from(byte & 0x7f) << (7 * count);
         if byte & 0x80 == 0 {
-            return u32::try_from(value).map_err(|_| HpackError::IntegerTooLarge);
+            return u32::try_from(value).map_err(|_| CodingError::TooLarge);
         }
     }
-    Err(HpackError::IntegerTooLarge)
+    Err(CodingError::TooLarge)
 }
 
 /// Appends an integer with a prefix of `bits`, the bits above it given by `pattern`.
-pub(super) fn write(pattern: u8, bits: u32, value: u32, out: &mut Vec<u8>) {
+pub(crate) fn write(pattern: u8, bits: u32, value: u32, out: &mut Vec<u8>) {
     let most = (1_u32 << bits) - 1;
     if value < most {
         out.push(pattern | value as u8);
@@ -77,12 +77,9 @@ mod tests {
         let refuse = |bytes: &[u8], error| {
             assert_eq!(read(0xff, 5, bytes, &mut 0), Err(error), "{bytes:?}");
         };
-        refuse(&[], HpackError::Truncated);
-        refuse(&[0x80, 0x80], HpackError::Truncated);
-        refuse(&[0xe1, 0xff, 0xff, 0xff, 0x0f], HpackError::IntegerTooLarge);
-        refuse(
-            &[0x80, 0x80, 0x80, 0x80, 0x80, 0],
-            HpackError::IntegerTooLarge,
-        );
+        refuse(&[], CodingError::Truncated);
+        refuse(&[0x80, 0x80], CodingError::Truncated);
+        refuse(&[0xe1, 0xff, 0xff, 0xff, 0x0f], CodingError::TooLarge);
+        refuse(&[0x80, 0x80, 0x80, 0x80, 0x80, 0], CodingError::TooLarge);
     }
 }
