@@ -6,4 +6,5 @@
 mod fields;
 pub mod h1;
 pub mod h2;
+pub mod h3;
 pub mod proxy_protocol;

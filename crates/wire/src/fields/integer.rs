@@ -1,4 +1,7 @@
-//! Integers with a prefix (RFC 7541, 5.1), up to 32 bits.
+//! Integers with a prefix (RFC 7541, 5.1): up to 32 bits are read, up to 64 written.
+//!
+//! RFC 9204, 4.1.1 asks for 62 bits. Indexes, lengths and capacities beyond 32 are refused here
+//! all the same: none is within the limits that they are held against next.
 
 use super::CodingError;
 
@@ -27,8 +30,8 @@ pub(crate) fn read(first: u8, bits: u32, block: &[u8], at: &mut usize) -> Result
 }
 
 /// Appends an integer with a prefix of `bits`, the bits above it given by `pattern`.
-pub(crate) fn write(pattern: u8, bits: u32, value: u32, out: &mut Vec<u8>) {
-    let most = (1_u32 << bits) - 1;
+pub(crate) fn write(pattern: u8, bits: u32, value: impl Into<u64>, out: &mut Vec<u8>) {
+    let (most, value) = ((1_u64 << bits) - 1, value.into());
     if value < most {
         out.push(pattern | value as u8);
         return;

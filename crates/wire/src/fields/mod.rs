@@ -23,6 +23,22 @@ pub type Field = (Vec<u8>, Vec<u8>);
 /// RFC 9204, 3.2.1).
 pub const ENTRY_OVERHEAD_BYTES: u32 = 32;
 
+/// Size of the encoded fields that came, for what compression saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HeaderBytes {
+    /// As they came, bytes.
+    pub wire: u64,
+    /// All names and values, bytes.
+    pub text: u64,
+}
+
+impl HeaderBytes {
+    /// Bytes that compression saved; 0 if it saved none.
+    pub fn saved(self) -> u64 {
+        self.text.saturating_sub(self.wire)
+    }
+}
+
 /// Why an integer or a string could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodingError {
@@ -41,4 +57,28 @@ pub(crate) fn grow(list_bytes: u32, name: &[u8], value: &[u8], most: u32) -> Opt
         .saturating_add(bytes)
         .saturating_add(ENTRY_OVERHEAD_BYTES);
     (grown <= most).then_some(grown)
+}
+
+/// The index of the first of these entries with this name, if any, and whether one has the value
+/// too: then that one's.
+pub(crate) fn find<'a>(
+    entries: impl Iterator<Item = (u32, &'a (&'a str, &'a str))>,
+    name: &[u8],
+    value: &[u8],
+) -> Option<(u32, bool)> {
+    let mut named = entries
+        .filter(|(_, (own, _))| own.as_bytes() == name)
+        .peekable();
+    let first = named.peek()?.0;
+    let whole = named.find(|(_, (_, own))| own.as_bytes() == value);
+    Some(whole.map_or((first, false), |(index, _)| (index, true)))
+}
+
+/// Bytes out of hexadecimal digits, with white space among them.
+#[cfg(test)]
+pub(crate) fn bytes(hex: &str) -> Vec<u8> {
+    let digits: String = hex.split_whitespace().collect();
+    (0..digits.len() / 2)
+        .map(|at| u8::from_str_radix(&digits[at * 2..at * 2 + 2], 16).unwrap())
+        .collect()
 }

@@ -14,6 +14,7 @@ use super::stream::{Slot, Streams};
 use super::violation::ErrorCode;
 use super::window::{self, ReceiveWindow, SendWindow};
 use super::{Event, Violation, frame};
+use crate::fields::HeaderBytes;
 use input::Input;
 use send::ReadyHead;
 
@@ -63,22 +64,6 @@ pub enum Blocked {
     /// All identifiers are used up: another connection is needed.
     #[error("all stream identifiers of the connection are used up")]
     UsedUp,
-}
-
-/// Size of the header blocks that came, for what compression saved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct HeaderBytes {
-    /// As they came, bytes.
-    pub wire: u64,
-    /// All names and values, bytes.
-    pub text: u64,
-}
-
-impl HeaderBytes {
-    /// Bytes that compression saved; 0 if it saved none.
-    pub fn saved(self) -> u64 {
-        self.text.saturating_sub(self.wire)
-    }
 }
 
 impl Client {

@@ -24,8 +24,8 @@ mod stream;
 mod violation;
 mod window;
 
-pub use crate::fields::{Request, RequestError};
-pub use client::{Blocked, Client, HeaderBytes};
+pub use crate::fields::{HeaderBytes, Request, RequestError};
+pub use client::{Blocked, Client};
 pub use event::Event;
 pub use request::Requests;
 pub use settings::{Config, PeerSettings};

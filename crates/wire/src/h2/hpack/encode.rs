@@ -188,7 +188,7 @@ impl Encoder {
     /// Appends the block of a list; nothing if there is no such list.
     pub fn encode(&mut self, lists: &Lists, list: u32, out: &mut Vec<u8>) {
         if self.pending == Pending::Empty && self.size_max > 0 {
-            integer::write(0x20, 5, 0, out);
+            integer::write(0x20, 5, 0_u32, out);
         }
         if self.pending != Pending::Nothing {
             integer::write(0x20, 5, self.size_max, out);

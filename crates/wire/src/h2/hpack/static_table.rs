@@ -1,5 +1,7 @@
 //! The static table of RFC 7541, appendix A.
 
+use crate::fields;
+
 /// Number of entries; the dynamic table begins behind them.
 pub(super) const LEN: u32 = 61;
 
@@ -77,12 +79,5 @@ pub(super) fn entry(index: u32) -> Option<(&'static [u8], &'static [u8])> {
 
 /// The first entry with this name, if any, and whether one has the value too: then that one.
 pub(super) fn find(name: &[u8], value: &[u8]) -> Option<(u32, bool)> {
-    let named = (1..=LEN).filter(|&index| entry(index).is_some_and(|(own, _)| own == name));
-    let whole = named
-        .clone()
-        .find(|&index| entry(index).is_some_and(|(_, own)| own == value));
-    match whole {
-        Some(index) => Some((index, true)),
-        None => named.into_iter().next().map(|index| (index, false)),
-    }
+    fields::find((1..=LEN).zip(&ENTRIES), name, value)
 }

@@ -1,14 +1,7 @@
 //! Decoder and encoder at their seam: the examples of RFC 7541, appendix C, and every rule.
 
 use super::*;
-use crate::fields::integer;
-
-fn bytes(hex: &str) -> Vec<u8> {
-    let digits: String = hex.split_whitespace().collect();
-    (0..digits.len() / 2)
-        .map(|at| u8::from_str_radix(&digits[at * 2..at * 2 + 2], 16).unwrap())
-        .collect()
-}
+use crate::fields::{bytes, integer};
 
 fn read(decoder: &mut Decoder, block: &[u8]) -> Result<String, HpackError> {
     let mut text = String::new();
