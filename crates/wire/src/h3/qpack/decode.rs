@@ -4,10 +4,6 @@ use super::instructions::{self, Stop, follow};
 use super::section::{DynamicTable, Prefix, read_fields, trim};
 use super::{EncoderStreamError, SectionError};
 
-/// Longest beginning of an instruction that is kept to wait for its end, bytes: so many for each
-/// byte of the table, as one takes at most 30 bits of the Huffman code, and more for integers.
-const INSTRUCTION_BYTES: [usize; 2] = [4, 64];
-
 /// Reads the field sections of one connection, and its encoder's stream.
 #[derive(Debug)]
 pub struct Decoder {
@@ -70,12 +66,7 @@ impl Decoder {
             })
         };
         self.partial = partial;
-        result?;
-        let [each, more] = INSTRUCTION_BYTES;
-        if self.partial.len() > each * self.dynamic.capacity_max as usize + more {
-            return Err(EncoderStreamError::EntryTooLarge);
-        }
-        Ok(())
+        result
     }
 
     /// Follows the instructions that are whole; returns how many bytes they take.
@@ -150,11 +141,5 @@ impl Decoder {
     #[cfg(test)]
     pub(super) fn table_bytes(&self) -> u32 {
         self.dynamic.table.size()
-    }
-
-    /// What is kept of an instruction, bytes.
-    #[cfg(test)]
-    pub(super) fn kept_bytes(&self) -> usize {
-        self.partial.len()
     }
 }

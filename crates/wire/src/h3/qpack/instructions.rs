@@ -51,7 +51,7 @@ pub(super) fn follow(
             let (name, _) = relative(dynamic, read_index(6)?)?;
             copy(name, scratch)
         }
-        0x40.. => text::read(5, bytes, at, scratch)?,
+        0x40.. => string(5, bytes, at, dynamic, scratch)?,
         0x20.. => {
             let capacity = read_index(5)?;
             if capacity > dynamic.capacity_max {
@@ -66,8 +66,26 @@ pub(super) fn follow(
             return insert(dynamic, name.of(&[], scratch), value.of(&[], scratch));
         }
     };
-    let value = text::read(7, bytes, at, scratch)?;
+    let value = string(7, bytes, at, dynamic, scratch)?;
     insert(dynamic, name.of(bytes, scratch), value.of(bytes, scratch))
+}
+
+/// Reads a string as [`text::read`] does; refuses one for which the table has no room before its
+/// end has come, so that no more of it is kept.
+fn string(
+    bits: u32,
+    bytes: &[u8],
+    at: &mut usize,
+    dynamic: &DynamicTable,
+    scratch: &mut Vec<u8>,
+) -> Result<Text, Stop> {
+    let first = *bytes.get(*at).ok_or(Stop::Partial)?;
+    let length = integer::read(first, bits, bytes, &mut (*at + 1))?;
+    // A byte takes at most 30 bits of the Huffman code.
+    if length > dynamic.table.size_max().saturating_mul(4) {
+        return Err(EncoderStreamError::EntryTooLarge.into());
+    }
+    Ok(text::read(bits, bytes, at, scratch)?)
 }
 
 /// The entry that was inserted so many insertions before the last one.

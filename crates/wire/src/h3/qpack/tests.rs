@@ -238,7 +238,7 @@ fn malformed_instructions_are_refused() {
     for (instruction, error) in [
         ("3fbe01", EncoderStreamError::BadCapacity),
         ("3fffffffff7f", EncoderStreamError::IntegerTooLarge),
-        ("4161 81ff", EncoderStreamError::BadHuffman),
+        ("3fbd01 4161 81ff", EncoderStreamError::BadHuffman),
         ("ff24 00", EncoderStreamError::BadIndex),
         ("80 00", EncoderStreamError::BadIndex),
         ("00", EncoderStreamError::BadIndex),
@@ -253,14 +253,26 @@ fn malformed_instructions_are_refused() {
 }
 
 #[test]
-fn an_instruction_without_end_is_not_kept() {
+fn what_cannot_fit_is_refused_before_its_end() {
+    let refused = Err(EncoderStreamError::EntryTooLarge);
+    for instruction in [
+        "5fe0ffffff0f",
+        "7fe0ffffff0f",
+        "c0ffffffff0f",
+        "5fd206",
+        "c07ff205",
+    ] {
+        let mut table = decoder("3fbd01");
+        let result = table.handle_encoder_stream(&bytes(instruction));
+        assert_eq!(result, refused, "{instruction}");
+    }
+    // As long as a coded string may be that fits: four times 220 bytes.
     let mut table = decoder("3fbd01");
-    // A name of 4 GiB, but for its end.
-    table.handle_encoder_stream(&bytes("5fe0ffffff0f")).unwrap();
-    let mut parts = (0..1000).map(|_| table.handle_encoder_stream(&[b'a'; 10]));
-    let refused = parts.find(Result::is_err);
-    assert_eq!(refused, Some(Err(EncoderStreamError::EntryTooLarge)));
-    assert!(table.kept_bytes() < 2000);
+    assert_eq!(table.handle_encoder_stream(&bytes("7fd106")), Ok(()));
+    assert_eq!(
+        table.handle_encoder_stream(&[0xff; 880]),
+        Err(EncoderStreamError::BadHuffman)
+    );
 }
 
 #[test]
