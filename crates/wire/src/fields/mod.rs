@@ -79,6 +79,6 @@ pub(crate) fn find<'a>(
 pub(crate) fn bytes(hex: &str) -> Vec<u8> {
     let digits: String = hex.split_whitespace().collect();
     (0..digits.len() / 2)
-        .map(|at| u8::from_str_radix(&digits[at * 2..at * 2 + 2], 16).unwrap())
+        .map(|at| u8::from_str_radix(&digits[at * 2..at * 2 + 2], 16).expect("are digits"))
         .collect()
 }
