@@ -15,7 +15,7 @@ const MAX_INSERTING_BYTES: usize = 1024;
 pub(super) struct Meanings {
     decoder: Decoder,
     memos: Memos,
-    inserting: Inserting,
+    inserting: Option<Box<Inserting>>,
     /// Repetitions of the inserting block whose insertions have not been made.
     owed: u32,
 }
@@ -23,7 +23,6 @@ pub(super) struct Meanings {
 /// The last block that inserted into the table and did not look into it.
 #[derive(Debug, Default)]
 struct Inserting {
-    /// Empty if there is none.
     block: Vec<u8>,
     /// Size of what it inserts, as the RFC counts, bytes.
     bytes: u32,
@@ -35,7 +34,7 @@ impl Meanings {
         Self {
             decoder,
             memos: Memos::default(),
-            inserting: Inserting::default(),
+            inserting: None,
             owed: 0,
         }
     }
@@ -43,9 +42,11 @@ impl Meanings {
     /// What `block` means.
     #[inline]
     pub(super) fn read(&mut self, block: &[u8]) -> Result<Meaning, HpackError> {
-        if self.inserting.block == block && !block.is_empty() {
+        if let Some(inserting) = &self.inserting
+            && inserting.block == block
+        {
             self.owed = self.owed.saturating_add(1);
-            return Ok(self.inserting.meaning);
+            return Ok(inserting.meaning);
         }
         if self.owed > 0 {
             self.pay()?;
@@ -59,11 +60,12 @@ impl Meanings {
     /// Makes the insertions that are owed, or as many as leave the same table.
     #[cold]
     fn pay(&mut self) -> Result<(), HpackError> {
-        let most = self.decoder.table_bytes_max() / self.inserting.bytes.max(1) + 1;
-        for _ in 0..std::mem::take(&mut self.owed).min(most) {
-            self.decoder.decode(&self.inserting.block, |_, _| {})?;
-        }
-        Ok(())
+        let owed = std::mem::take(&mut self.owed);
+        let Some(inserting) = &self.inserting else {
+            return Ok(());
+        };
+        let most = self.decoder.table_bytes_max() / inserting.bytes.max(1) + 1;
+        (0..owed.min(most)).try_for_each(|_| self.decoder.decode(&inserting.block, |_, _| {}))
     }
 
     fn decode(&mut self, block: &[u8]) -> Result<Meaning, HpackError> {
@@ -74,10 +76,11 @@ impl Meanings {
         if version == self.decoder.version() {
             self.memos.keep(block, version, reader.meaning);
         } else if !self.decoder.used_table() && block.len() <= MAX_INSERTING_BYTES {
-            self.inserting.block.clear();
-            self.inserting.block.extend_from_slice(block);
-            self.inserting.bytes = self.decoder.inserted_bytes();
-            self.inserting.meaning = reader.meaning;
+            let inserting = self.inserting.get_or_insert_default();
+            inserting.block.clear();
+            inserting.block.extend_from_slice(block);
+            inserting.bytes = self.decoder.inserted_bytes();
+            inserting.meaning = reader.meaning;
         }
         Ok(reader.meaning)
     }

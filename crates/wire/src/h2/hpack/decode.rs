@@ -1,6 +1,7 @@
 //! Reads header blocks (RFC 7541, 3 and 6).
 
 use super::{DEFAULT_TABLE_BYTES, HpackError, static_table};
+use crate::fields::ENTRY_OVERHEAD_BYTES;
 use crate::fields::text::{self, Text};
 use crate::fields::{Table, grow, integer};
 
