@@ -5,6 +5,8 @@ use std::os::fd::OwnedFd;
 use bakeoff_wire::h1::ResponseReader;
 
 use crate::multiplex::Multiplex;
+use crate::places::Places;
+use crate::quic::Session;
 use crate::tls::Tls;
 
 /// A place for a connection: a client in a closed loop, one of a pool in an open loop.
@@ -14,8 +16,14 @@ pub(crate) struct Connection {
     pub(crate) socket: Option<OwnedFd>,
     /// TLS on the socket, from the start of its handshake.
     pub(crate) tls: Option<Box<Tls>>,
-    /// The requests of a connection that carries many at once, from the first time it did.
+    /// HTTP/2 on the socket, from the first time it was spoken.
     pub(crate) multiplex: Option<Box<Multiplex>>,
+    /// QUIC on the socket, from the start of its handshake.
+    pub(crate) quic: Option<Box<Session>>,
+    /// Whether the server proved in a handshake of QUIC who it is; a resumed one needs no proof.
+    pub(crate) is_verified: bool,
+    /// The requests of a connection that carries many at once, from the first time it did.
+    pub(crate) places: Option<Box<Places>>,
     /// Raised with each new socket, so that an event of an old one is known as such.
     pub(crate) generation: u32,
     /// What the connection is doing.

@@ -16,9 +16,9 @@ use crate::clock::{instant, nanos, now};
 use crate::control::Control;
 use crate::limits::check_budget;
 use crate::multiplex::recorded;
-use crate::spec::LoadSpec;
+use crate::spec::{LoadSpec, Protocol};
 use crate::tally::Counts;
-use crate::tls::{Agreed, TlsClient};
+use crate::tls::{Agreed, TlsSide};
 use crate::usage::rss_bytes_max;
 use crate::worker::{Share, Worker, schedule};
 
@@ -36,7 +36,7 @@ pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> 
     let tls = spec
         .tls
         .as_ref()
-        .map(|settings| settings.ready(host, spec.protocol.alpn()))
+        .map(|settings| settings.side(host, spec.protocol))
         .transpose()?;
     let threads = spec.threads.clamp(1, spec.load.clients().max(1)) as usize;
     let barrier = Barrier::new(threads);
@@ -73,7 +73,7 @@ pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> 
 fn one_thread(
     spec: &LoadSpec,
     control: &Control,
-    tls: Option<TlsClient>,
+    tls: Option<TlsSide>,
     share: Share,
     barrier: &Barrier,
     zero: &AtomicU64,
@@ -96,7 +96,7 @@ fn one_thread(
 fn prepare<'a>(
     spec: &'a LoadSpec,
     control: &'a Control,
-    tls: Option<TlsClient>,
+    tls: Option<TlsSide>,
     share: Share,
 ) -> Result<Worker<'a>, LoadError> {
     if !spec.pin.is_empty() {
@@ -134,6 +134,7 @@ fn result(spec: &LoadSpec, mut counts: Counts, busy_share: Vec<f64>) -> LoadResu
         in_flight_at_end: counts.in_flight_at_end,
         shed: counts.shed,
     };
+    let is_h3 = spec.protocol == Protocol::H3;
     let warnings = warnings(spec, &requests, &counts, &busy_share);
     LoadResult {
         load: spec.load.clone(),
@@ -154,9 +155,10 @@ fn result(spec: &LoadSpec, mut counts: Counts, busy_share: Vec<f64>) -> LoadResu
         handshake: counts.handshake,
         send_lag: counts.send_lag,
         bytes: counts.bytes,
-        header_bytes: counts.peer_settings.map(|_| counts.header_bytes),
+        header_bytes: (is_h3 || counts.peer_settings.is_some()).then_some(counts.header_bytes),
         blocked: counts.blocked,
         carried: counts.carried,
+        quic: is_h3.then_some(counts.quic),
         connections: counts.connections,
         negotiated: negotiated(spec, counts.agreed, counts.peer_settings),
         engine: EngineUsage {
@@ -180,6 +182,7 @@ fn negotiated(
 ) -> Negotiated {
     let agreed = agreed.unwrap_or_default();
     let protocol = match settings {
+        None if spec.protocol == Protocol::H3 => "h3",
         None => "h1",
         Some(_) if spec.tls.is_some() => "h2",
         Some(_) => "h2c",

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bakeoff_plan::{Load, RateShape};
 use bakeoff_wire::h1::Request;
-use bakeoff_wire::h2;
 use bakeoff_wire::proxy_protocol::ProxyVersion;
+use bakeoff_wire::{h2, h3};
 
 use crate::{Target, TlsSettings};
 
@@ -68,6 +68,8 @@ pub enum Protocol {
     H2,
     /// HTTP/2 in the clear, known beforehand.
     H2c,
+    /// HTTP/3 over QUIC, known beforehand.
+    H3,
 }
 
 impl Protocol {
@@ -77,6 +79,7 @@ impl Protocol {
             Self::Auto => &[b"h2", b"http/1.1"],
             Self::H1 => &[b"http/1.1"],
             Self::H2 | Self::H2c => &[b"h2"],
+            Self::H3 => &[b"h3"],
         }
     }
 }
@@ -129,6 +132,12 @@ impl LoadSpec {
         Arc::new(h2::Requests::new(requests.collect()))
     }
 
+    /// The requests as HTTP/3 streams carry them.
+    pub(crate) fn h3_requests(&self) -> h3::Requests {
+        let requests = self.exchanges.iter().filter_map(|each| each.h2.clone());
+        h3::Requests::new(requests.collect())
+    }
+
     /// Parts of a window of this length: tenths of a second below ten seconds, else seconds.
     pub fn interval_for(duration: Duration) -> Duration {
         let long = duration >= Duration::from_secs(10);
@@ -147,7 +156,7 @@ pub struct Exchange {
     pub name: String,
     /// The request, encoded for HTTP/1.1.
     pub request: Arc<[u8]>,
-    /// The request for HTTP/2; there where the protocol allows it.
+    /// The request for HTTP/2 and HTTP/3; there where the protocol allows it.
     pub h2: Option<h2::Request>,
     /// Whether the request's method is `HEAD`, whose answer has no body.
     pub to_head_request: bool,
@@ -160,7 +169,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// `request` for HTTP/2, where `protocol` may come to that.
+    /// `request` for HTTP/2 or HTTP/3, where `protocol` may come to that.
     pub fn over_h2(
         protocol: Protocol,
         request: &Request<'_>,

@@ -18,9 +18,11 @@ use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 use rustls::{HandshakeKind, ProtocolVersion};
 
+mod quic;
 mod settings;
 
-pub(crate) use settings::TlsClient;
+pub(crate) use quic::{QuicTls, agreed_in_quic, forget_verified, has_verified};
+pub(crate) use settings::{TlsClient, TlsSide};
 pub use settings::{TlsSettings, TlsSetupError, TlsVersions, Trust};
 
 /// Room that an encrypted request may need beyond its length: a record's header and tag, for

@@ -20,11 +20,13 @@ use crate::control::Control;
 use crate::nap::{Gathering, Nap};
 use crate::pace::{OpenPace, Pace};
 use crate::poll::Poll;
+use crate::quic::Quic;
 use crate::spec::{BodyCheck, LoadSpec, Protocol, Waiting};
 use crate::tally::{Counts, Tally, Window};
-use crate::tls::TlsClient;
+use crate::tls::{TlsClient, TlsSide};
 
 mod exchange;
+mod quic;
 mod secure;
 mod sockets;
 mod streams;
@@ -54,6 +56,8 @@ pub(crate) struct Worker<'a> {
     made: Vec<u8>,
     /// What HTTP/2 connections have in common; `None` where none can come up.
     h2: Option<H2>,
+    /// What QUIC connections have in common; `None` where none are asked for.
+    quic: Option<Quic>,
     nap: Nap,
     /// Whether a closed loop of many streams lets answers gather.
     gathers: bool,
@@ -99,7 +103,8 @@ struct H2 {
 
 impl H2 {
     fn new(spec: &LoadSpec) -> Option<Self> {
-        (spec.protocol != Protocol::H1).then(|| Self {
+        let may_come_up = !matches!(spec.protocol, Protocol::H1 | Protocol::H3);
+        may_come_up.then(|| Self {
             config: spec.h2_config(),
             requests: spec.h2_requests(),
             frames: Vec::new(),
@@ -128,9 +133,14 @@ impl<'a> Worker<'a> {
     pub(crate) fn new(
         spec: &'a LoadSpec,
         control: &'a Control,
-        tls: Option<TlsClient>,
+        tls: Option<TlsSide>,
         share: Share,
     ) -> std::io::Result<Self> {
+        let (tls, quic) = match tls {
+            None => (None, None),
+            Some(TlsSide::Tcp(tls)) => (Some(tls), None),
+            Some(TlsSide::Quic(tls)) => (None, Some(Quic::new(spec, &tls))),
+        };
         let pace = match &spec.load.model {
             LoadModel::Closed { .. } => Pace::Closed,
             LoadModel::Open { .. } => {
@@ -159,6 +169,7 @@ impl<'a> Worker<'a> {
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
             made: Vec::new(),
             h2: H2::new(spec),
+            quic,
             nap: Nap::default(),
             gathers: spec.gather && !is_open_loop && spec.load.streams > 1,
             gathering: Gathering::default(),
@@ -230,14 +241,21 @@ impl<'a> Worker<'a> {
         }
         self.count_unsent();
         self.drain()?;
-        (0..self.connections.len() as u32).for_each(|slot| self.note_streams(slot));
+        for slot in 0..self.connections.len() as u32 {
+            self.note_streams(slot);
+            self.close_quic(slot);
+        }
+        if let Some(quic) = &self.quic {
+            let bytes = quic.memo.header_bytes();
+            self.tally.read_headers(bytes.wire, bytes.text);
+        }
         for connection in &self.connections {
             if connection.has_request {
                 self.tally.still_in_flight(connection.intended);
             }
-            let multiplex = connection.multiplex.iter();
-            multiplex
-                .flat_map(|multiplex| multiplex.unended())
+            let places = connection.places.iter();
+            places
+                .flat_map(|places| places.unended())
                 .for_each(|intended| self.tally.still_in_flight(intended));
         }
         Ok(self.tally.counts)
@@ -282,6 +300,7 @@ impl<'a> Worker<'a> {
         }
         let now = now();
         self.handle_wakes(now);
+        self.handle_quic_timers(now);
         if now >= self.next_sweep {
             self.sweep_timeouts(now);
         }
@@ -290,6 +309,7 @@ impl<'a> Worker<'a> {
             self.next_tick = now + TICK_NS;
             self.tell_display();
         }
+        self.drive_quic(now);
         self.turned = now;
         Ok(())
     }
@@ -340,6 +360,7 @@ impl<'a> Worker<'a> {
         if let Some(Reverse((at, _))) = self.wakes.peek() {
             wake = wake.min(*at);
         }
+        wake = wake.min(self.next_quic_timer().unwrap_or(u64::MAX));
         if let Pace::Open(pace) = &mut self.pace
             && self.running
             && pace.has_free()
@@ -404,7 +425,7 @@ impl<'a> Worker<'a> {
         // Requests that follow those that end here bring it forward again.
         self.next_sweep = u64::MAX;
         for slot in 0..self.connections.len() {
-            if self.connections[slot].multiplex.is_some() {
+            if self.connections[slot].places.is_some() {
                 next = next.min(self.sweep_streams(slot as u32, now));
             }
             let connection = &self.connections[slot];
@@ -418,6 +439,9 @@ impl<'a> Worker<'a> {
             }
             let (outcome, what) = match connection.phase {
                 Phase::InFlight => (Outcome::Timeout, "whole response"),
+                Phase::Handshaking if self.quic.is_some() => {
+                    (Outcome::ConnectTimeout, "QUIC handshake")
+                }
                 Phase::Handshaking => (Outcome::ConnectTimeout, "TLS handshake"),
                 _ => (Outcome::ConnectTimeout, "connection"),
             };
@@ -459,6 +483,7 @@ impl<'a> Worker<'a> {
                 connection.phase = Phase::Spare;
                 connection.socket = None;
                 connection.tls = None;
+                connection.quic = None;
                 self.opening = 0;
                 pace.remove_spare(slot as u32);
                 pace.put_spare(slot as u32);

@@ -8,6 +8,7 @@ mod histogram;
 mod load;
 mod machine;
 mod outcome;
+mod quic;
 mod trial;
 mod usage;
 
@@ -16,5 +17,6 @@ pub use histogram::Histogram;
 pub use load::*;
 pub use machine::{MACHINE_SCHEMA, Machine};
 pub use outcome::{Outcome, OutcomeCounts};
+pub use quic::{CloseKind, QuicLedger};
 pub use trial::*;
 pub use usage::*;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
 use crate::outcome::{Outcome, OutcomeCounts};
+use crate::quic::QuicLedger;
 
 /// What the load engine saw in one measured window.
 ///
@@ -45,26 +46,32 @@ pub struct LoadResult {
     /// Ages of requests that had no end: timed out, in flight or not sent when the window closed.
     /// Their latencies are at least these.
     pub at_least: Histogram,
-    /// From the start of a connection attempt to its success; warm-up connections included.
+    /// From the start of a connection attempt to its success; warm-up connections included. Not
+    /// of QUIC, whose handshake begins at once.
     pub connect: Histogram,
-    /// From a connection's success to the end of its TLS handshake; warm-up included.
+    /// From a connection's success to the end of its TLS handshake, or from the start of a QUIC
+    /// connection to the end of its; warm-up included.
     pub handshake: Histogram,
     /// From the intended to the actual send time, of every request sent; open loop only.
     pub send_lag: Histogram,
     /// How long requests waited on a ready connection because its limit of streams was reached,
-    /// of every one that did; HTTP/2 only.
+    /// of every one that did; HTTP/2 and HTTP/3 only.
     #[serde(default)]
     pub blocked: Histogram,
-    /// Requests that each connection ended by the server had carried, a count; HTTP/2 only.
+    /// Requests that each connection ended by the server had carried, a count; HTTP/2 and
+    /// HTTP/3 only.
     #[serde(default)]
     pub carried: Histogram,
     /// Bytes through the sockets.
     pub bytes: Bytes,
-    /// Response headers, wire and decoded; HTTP/2 only.
+    /// Response headers, wire and decoded; HTTP/2 and HTTP/3 only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header_bytes: Option<HeaderBytes>,
     /// What became of connections.
     pub connections: Connections,
+    /// What QUIC did; HTTP/3 only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quic: Option<QuicLedger>,
     /// What was agreed with the server.
     pub negotiated: Negotiated,
     /// What the engine itself used.
@@ -169,11 +176,12 @@ pub struct Connections {
     pub failed: u64,
     /// Established connections that the server ended.
     pub closed_by_server: u64,
-    /// Connections whose server asked for another one (GOAWAY); HTTP/2 only.
+    /// Connections whose server asked for another one (GOAWAY); HTTP/2 and
+    /// HTTP/3 only.
     #[serde(default)]
     pub goaways: u64,
     /// Requests that a connection ended in order had carried and its server not looked at; they
-    /// went on the next one, and their time with them. HTTP/2 only.
+    /// went on the next one, and their time with them. HTTP/2 and HTTP/3 only.
     #[serde(default)]
     pub streams_withdrawn: u64,
     /// Requests sent on a connection that had carried one before.
@@ -188,7 +196,7 @@ pub struct Connections {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Negotiated {
-    /// Protocol of the responses: `h1`, `h2` over TLS or `h2c` in the clear.
+    /// Protocol of the responses: `h1`, `h2` over TLS, `h2c` in the clear or `h3` over QUIC.
     pub protocol: String,
     /// TLS version.
     pub tls_version: Option<String>,

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use bakeoff_plan::{Arrival, LoadModel};
-use bakeoff_record::{Histogram, LoadResult, Outcome, UrlResult};
+use bakeoff_record::{Histogram, LoadResult, Outcome, QuicLedger, UrlResult};
 use serde_json::{Value, json};
 
 use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
@@ -55,6 +55,7 @@ pub fn load_json(result: &LoadResult) -> Value {
         "bodies_checked": result.bodies_checked,
         "urls": result.urls.iter().map(url_of).collect::<Vec<_>>(),
         "connections": result.connections,
+        "quic": result.quic.as_ref().map(quic_of),
         "negotiated": result.negotiated,
         "engine": engine_of(result),
         "intervals": result.intervals.iter().map(|interval| json!({
@@ -136,6 +137,20 @@ fn load_of(result: &LoadResult) -> Value {
         "arrival": arrival,
         "shape": result.shape,
         "seed": seed,
+    })
+}
+
+fn quic_of(quic: &QuicLedger) -> Value {
+    json!({
+        "rtt_ns": distribution_or_null(&quic.rtt),
+        "packets_sent": quic.packets_sent,
+        "packets_lost": quic.packets_lost,
+        "congestion_events": quic.congestion_events,
+        "datagrams_sent": quic.datagrams_sent,
+        "datagrams_received": quic.datagrams_received,
+        "send_calls": quic.send_calls,
+        "receive_calls": quic.receive_calls,
+        "closes": quic.closes,
     })
 }
 
@@ -348,6 +363,40 @@ fn multiplexed(text: &mut String, result: &LoadResult) {
     }
 }
 
+/// What QUIC did.
+fn quic(text: &mut String, quic: &QuicLedger) {
+    let median = quic.rtt.quantile(0.5).map(|ns| milliseconds(ns as f64));
+    let lost = quic.lost_share().map_or("-".into(), percent);
+    let _ = writeln!(
+        text,
+        "quic         {} ms RTT, {lost} % of {} packets lost, {} and {} datagrams a call out, in",
+        median.unwrap_or("-".into()),
+        count(quic.packets_sent),
+        per_call(quic.datagrams_sent, quic.send_calls),
+        per_call(quic.datagrams_received, quic.receive_calls),
+    );
+    let closes: Vec<String> = quic
+        .closes
+        .iter()
+        .map(|(kind, n)| format!("{} {}", count(*n), kind.name()))
+        .collect();
+    if !closes.is_empty() {
+        let _ = writeln!(
+            text,
+            "             connections ended by {}",
+            closes.join(", ")
+        );
+    }
+}
+
+fn per_call(datagrams: u64, calls: u64) -> String {
+    if calls == 0 {
+        "-".to_owned()
+    } else {
+        digits(datagrams as f64 / calls as f64)
+    }
+}
+
 fn transport(text: &mut String, result: &LoadResult) {
     let (moved, links, engine) = (&result.bytes, &result.connections, &result.engine);
     let _ = writeln!(
@@ -366,6 +415,9 @@ fn transport(text: &mut String, result: &LoadResult) {
         count(links.reused),
     );
     multiplexed(text, result);
+    if let Some(ledger) = &result.quic {
+        quic(text, ledger);
+    }
     let busy: Vec<String> = engine
         .busy_share
         .iter()

@@ -159,6 +159,12 @@ fn protocol(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Protocol> {
         (ProtocolFlag::Auto, false) | (ProtocolFlag::H1, _) => Protocol::H1,
         (ProtocolFlag::H2, true) => Protocol::H2,
         (ProtocolFlag::H2c, false) => Protocol::H2c,
+        (ProtocolFlag::H3, true) => Protocol::H3,
+        (ProtocolFlag::H3, false) => {
+            return Err(exit::usage(
+                "--protocol h3 is over QUIC and needs an https URL",
+            ));
+        }
         (ProtocolFlag::H2, false) => {
             return Err(exit::usage(
                 "--protocol h2 is HTTP/2 over TLS and needs an https URL; for http, use h2c",
@@ -172,11 +178,18 @@ fn protocol(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Protocol> {
     };
     if protocol == Protocol::H1 && flags.streams > 1 {
         return Err(exit::usage(
-            "--streams above 1 needs HTTP/2: an https URL, or --protocol h2c",
+            "--streams above 1 needs HTTP/2 or 3: an https URL, or --protocol h2c",
         ));
     }
-    if flags.chunked && matches!(protocol, Protocol::H2 | Protocol::H2c) {
-        return Err(exit::usage("--chunked is of HTTP/1.1: HTTP/2 has frames"));
+    if protocol == Protocol::H3 && (flags.unix_socket.is_some() || flags.proxy_protocol.is_some()) {
+        return Err(exit::usage(
+            "--unix-socket and --proxy-protocol are of TCP; HTTP/3 is over QUIC",
+        ));
+    }
+    if flags.chunked && matches!(protocol, Protocol::H2 | Protocol::H2c | Protocol::H3) {
+        return Err(exit::usage(
+            "--chunked is of HTTP/1.1: HTTP/2 and 3 have frames",
+        ));
     }
     Ok(protocol)
 }

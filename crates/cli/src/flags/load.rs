@@ -19,6 +19,8 @@ pub(crate) enum ProtocolFlag {
     H2,
     /// HTTP/2 in the clear, without asking
     H2c,
+    /// HTTP/3 over QUIC, without asking
+    H3,
 }
 
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{ClientConfig, Resumption};
+use rustls::client::{ClientConfig, Resumption, WebPkiServerVerifier};
 use rustls::crypto::aws_lc_rs::{ALL_CIPHER_SUITES, ALL_KX_GROUPS, default_provider};
 use rustls::crypto::{CryptoProvider, SupportedKxGroup};
 use rustls::pki_types::pem::PemObject;
@@ -14,6 +14,9 @@ use rustls::{
     DigitallySignedStruct, RootCertStore, SignatureScheme, SupportedCipherSuite,
     SupportedProtocolVersion,
 };
+
+use super::quic::{self, QuicTls};
+use crate::spec::Protocol;
 
 /// Groups offered unless others are asked for. Post-quantum ones are not among them: they cost
 /// the client a multiple, and few servers under test agree to them.
@@ -107,6 +110,13 @@ pub(crate) struct TlsClient {
     pub(crate) name: ServerName<'static>,
 }
 
+/// Settings made ready for what carries TLS.
+#[derive(Debug, Clone)]
+pub(crate) enum TlsSide {
+    Tcp(TlsClient),
+    Quic(QuicTls),
+}
+
 impl Default for TlsSettings {
     fn default() -> Self {
         Self {
@@ -122,9 +132,43 @@ impl Default for TlsSettings {
 }
 
 impl TlsSettings {
+    /// Makes the settings ready for connections to `host` (without a port) that speak `protocol`.
+    pub(crate) fn side(&self, host: &str, protocol: Protocol) -> Result<TlsSide, TlsSetupError> {
+        let alpn = protocol.alpn();
+        if protocol == Protocol::H3 {
+            self.ready_for_quic(host, alpn).map(TlsSide::Quic)
+        } else {
+            self.ready(host, alpn).map(TlsSide::Tcp)
+        }
+    }
+
     /// Makes the settings ready for connections to `host` (without a port), on which the
     /// protocols `alpn` are offered.
     pub(crate) fn ready(&self, host: &str, alpn: &[&[u8]]) -> Result<TlsClient, TlsSetupError> {
+        let versions: &[&'static SupportedProtocolVersion] = match self.versions {
+            TlsVersions::Both => &[&TLS13, &TLS12],
+            TlsVersions::Only12 => &[&TLS12],
+            TlsVersions::Only13 => &[&TLS13],
+        };
+        self.client(host, alpn, versions, |verifier| verifier)
+    }
+
+    fn ready_for_quic(&self, host: &str, alpn: &[&[u8]]) -> Result<QuicTls, TlsSetupError> {
+        if self.versions == TlsVersions::Only12 {
+            let words = "QUIC needs TLS 1.3".to_owned();
+            return Err(TlsSetupError::Contradiction(words));
+        }
+        QuicTls::new(self.client(host, alpn, &[&TLS13], quic::noticed)?)
+    }
+
+    /// `watch` gets hold of what verifies the server's certificate.
+    fn client(
+        &self,
+        host: &str,
+        alpn: &[&[u8]],
+        versions: &[&'static SupportedProtocolVersion],
+        watch: impl FnOnce(Arc<dyn ServerCertVerifier>) -> Arc<dyn ServerCertVerifier>,
+    ) -> Result<TlsClient, TlsSetupError> {
         let name = self.server_name.as_deref().unwrap_or(host);
         let bare = name
             .trim_start_matches('[')
@@ -133,22 +177,14 @@ impl TlsSettings {
         let server_name =
             ServerName::try_from(bare).map_err(|_| TlsSetupError::ServerName(name.to_owned()))?;
         let provider = Arc::new(self.provider()?);
-        let versions: &[&SupportedProtocolVersion] = match self.versions {
-            TlsVersions::Both => &[&TLS13, &TLS12],
-            TlsVersions::Only12 => &[&TLS12],
-            TlsVersions::Only13 => &[&TLS13],
-        };
         let contradiction = |error: rustls::Error| TlsSetupError::Contradiction(error.to_string());
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(versions)
             .map_err(contradiction)?;
-        let builder = match &self.trust {
-            Trust::Anything => builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider))),
-            Trust::File(path) => builder.with_root_certificates(roots_from(path)?),
-            Trust::System => builder.with_root_certificates(system_roots()?),
-        };
+        let verifier = self.verifier(provider)?;
+        let builder = builder
+            .dangerous()
+            .with_custom_certificate_verifier(watch(verifier));
         let mut config = match &self.client_certificate {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => builder
@@ -165,6 +201,20 @@ impl TlsSettings {
             config: Arc::new(config),
             name: server_name,
         })
+    }
+
+    fn verifier(
+        &self,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, TlsSetupError> {
+        let roots = match &self.trust {
+            Trust::Anything => return Ok(Arc::new(AnyCertificate(provider))),
+            Trust::File(path) => roots_from(path)?,
+            Trust::System => system_roots()?,
+        };
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), provider).build();
+        let verifier = verifier.map_err(|error| TlsSetupError::Contradiction(error.to_string()))?;
+        Ok(verifier)
     }
 
     fn provider(&self) -> Result<CryptoProvider, TlsSetupError> {

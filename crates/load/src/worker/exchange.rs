@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use super::Worker;
 use crate::clock::now;
 use crate::connection::{BodyComparison, Phase};
-use crate::multiplex::Due;
 use crate::pace::Pace;
+use crate::places::Due;
 use crate::poll::Ready;
 use crate::socket;
 use crate::tally::Times;
@@ -52,7 +52,7 @@ impl Worker<'_> {
         let exchange = self.choice.next();
         let check = self.take_check(exchange);
         let connection = &mut self.connections[slot as usize];
-        if connection.multiplex.is_some() {
+        if connection.places.is_some() {
             let due = Due {
                 exchange,
                 intended,
@@ -145,6 +145,9 @@ impl Worker<'_> {
         match connection.phase {
             Phase::InFlight => self.handle_in_flight(slot, ready.ended),
             Phase::Connecting => self.handle_connected(slot),
+            Phase::Handshaking | Phase::Multiplexed if connection.quic.is_some() => {
+                self.handle_quic(slot);
+            }
             Phase::Handshaking => self.handle_handshaking(slot),
             Phase::Multiplexed => self.handle_multiplexed(slot, ready.ended),
             Phase::Idle => self.handle_idle(slot),

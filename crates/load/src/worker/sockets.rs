@@ -34,6 +34,9 @@ impl Worker<'_> {
         self.opening += 1;
         connection.reader.reset();
         self.next_sweep = self.next_sweep.min(now.saturating_add(self.timeout_ns));
+        if self.quic.is_some() {
+            return self.connect_quic(slot, endpoint, source, now);
+        }
         let token = u64::from(connection.generation) << 32 | u64::from(slot);
         let socket = match socket::start_connect(endpoint, source) {
             Ok(socket) => socket,
@@ -214,6 +217,7 @@ impl Worker<'_> {
         if let Some(h2) = &mut self.h2 {
             h2.frames.clear();
         }
+        self.close_quic(slot);
         let connection = &mut self.connections[slot as usize];
         connection.socket = None;
         connection.tls = None;
@@ -251,7 +255,7 @@ impl Worker<'_> {
             let (exchange, intended) = (connection.exchange, connection.intended);
             self.tally
                 .end_error(exchange, outcome, intended, now, None, words);
-        } else if connection.multiplex.is_some() {
+        } else if connection.places.is_some() {
             self.lose_streams(slot, outcome, now, &words());
         }
         self.close(slot);

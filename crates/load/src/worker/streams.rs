@@ -1,4 +1,5 @@
-//! Connections that carry many requests at once: HTTP/2 over TLS or in the clear.
+//! Connections that carry many requests at once: HTTP/2 over TLS or in the clear, and what
+//! HTTP/3 has in common with it.
 //!
 //! All that is read at once is taken before anything is sent: the requests that follow the
 //! answers of one read leave in one write.
@@ -11,8 +12,9 @@ use super::secure::Ciphertext;
 use super::{H2, Worker};
 use crate::clock::now;
 use crate::connection::Phase;
-use crate::multiplex::{Due, Loss, Multiplex, Sink};
+use crate::multiplex::{Multiplex, Room};
 use crate::pace::Pace;
+use crate::places::{Due, Loss, Places, Sink};
 use crate::tls::{Progress, TlsFailure};
 
 /// What reading a connection came to.
@@ -28,27 +30,36 @@ impl Worker<'_> {
     /// The connection of `slot` is ready and speaks HTTP/2.
     pub(super) fn make_multiplexed(&mut self, slot: u32, now: u64) {
         let Some(h2) = &mut self.h2 else { return };
+        let connection = &mut self.connections[slot as usize];
+        let mut multiplex = Multiplex::new(&h2.config, &h2.requests);
+        multiplex.client.begin(&mut h2.frames);
+        match &mut connection.multiplex {
+            Some(earlier) => **earlier = multiplex,
+            none => *none = Some(Box::new(multiplex)),
+        }
+        self.take_up(slot, now);
+    }
+
+    /// The connection of `slot` can carry requests: takes up those that wait for it.
+    pub(super) fn take_up(&mut self, slot: u32, now: u64) {
         self.opening -= 1;
+        let streams = self.spec.load.streams.max(1);
         let connection = &mut self.connections[slot as usize];
         connection.phase = Phase::Multiplexed;
-        match &mut connection.multiplex {
-            Some(multiplex) => multiplex.restart(&h2.config, &h2.requests, now),
-            none => *none = Some(Box::new(Multiplex::new(&h2.config, &h2.requests))),
-        }
-        let Some(multiplex) = &mut connection.multiplex else {
-            return;
-        };
-        multiplex.client.begin(&mut h2.frames);
+        let places = connection
+            .places
+            .get_or_insert_with(|| Box::new(Places::new(streams)));
+        places.restart(now);
         if std::mem::take(&mut connection.has_request) {
             let due = Due {
                 exchange: connection.exchange,
                 intended: connection.intended,
                 check: connection.body.on,
             };
-            multiplex.enqueue(due, now);
+            places.enqueue(due, now);
         }
         if let Pace::Open(pace) = &mut self.pace {
-            (0..multiplex.free()).for_each(|_| pace.put_idle(slot));
+            (0..places.free()).for_each(|_| pace.put_idle(slot));
         }
         self.begin_free(slot, now);
         self.send_streams(slot, now);
@@ -57,8 +68,7 @@ impl Worker<'_> {
 
     /// In a closed loop: each user without a request begins the next one.
     fn begin_free(&mut self, slot: u32, now: u64) {
-        let multiplex = &self.connections[slot as usize].multiplex;
-        let free = multiplex.as_ref().map_or(0, |multiplex| multiplex.free());
+        let free = self.free_places(slot);
         if matches!(self.pace, Pace::Closed) {
             (0..free).for_each(|_| self.begin_next(slot, now));
         }
@@ -67,8 +77,8 @@ impl Worker<'_> {
     /// Puts a request that has begun behind those that wait on its connection.
     pub(super) fn enqueue(&mut self, slot: u32, due: Due, now: u64) {
         let connection = &mut self.connections[slot as usize];
-        if let Some(multiplex) = &mut connection.multiplex {
-            multiplex.enqueue(due, now);
+        if let Some(places) = &mut connection.places {
+            places.enqueue(due, now);
         }
         if connection.phase == Phase::Spare {
             self.connect(slot, now);
@@ -77,8 +87,8 @@ impl Worker<'_> {
 
     /// Whether requests of `slot` wait for a connection.
     pub(super) fn has_waiting(&self, slot: u32) -> bool {
-        let multiplex = &self.connections[slot as usize].multiplex;
-        multiplex.as_ref().is_some_and(|it| it.has_waiting())
+        let places = &self.connections[slot as usize].places;
+        places.as_ref().is_some_and(|places| places.has_waiting())
     }
 
     /// Opens streams for what waits, if the connection is ready.
@@ -91,17 +101,26 @@ impl Worker<'_> {
 
     /// Opens streams for what waits, as many as there is room for, and writes.
     fn send_streams(&mut self, slot: u32, now: u64) {
-        let Some(h2) = &mut self.h2 else { return };
         let connection = &mut self.connections[slot as usize];
-        let Some(multiplex) = &mut connection.multiplex else {
+        let Some(places) = &mut connection.places else {
             return;
         };
         let most = self.spec.requests_per_connection.unwrap_or(u32::MAX);
         let is_closed_loop = matches!(self.pace, Pace::Closed);
         let before = connection.carried;
-        while connection.carried < most
-            && let Some(opened) = multiplex.open_next(is_closed_loop, now, &mut h2.frames)
-        {
+        while connection.carried < most {
+            let opened = match (
+                &mut connection.quic,
+                &mut connection.multiplex,
+                &mut self.h2,
+            ) {
+                (Some(session), _, _) => session.open_next(places, is_closed_loop, now),
+                (None, Some(multiplex), Some(h2)) => {
+                    multiplex.open_next(places, is_closed_loop, now, &mut h2.frames)
+                }
+                _ => None,
+            };
+            let Some(opened) = opened else { break };
             self.tally.blocked(opened.blocked_ns);
             if !is_closed_loop && opened.is_first {
                 self.tally.sent_late(now.saturating_sub(opened.intended));
@@ -109,17 +128,21 @@ impl Worker<'_> {
             self.tally.counts.connections.reused += u64::from(connection.carried > 0);
             connection.carried += 1;
         }
-        multiplex.is_draining |= connection.carried >= most;
-        if multiplex.is_draining
+        places.is_draining |= connection.carried >= most;
+        if places.is_draining
             && let Pace::Open(pace) = &mut self.pace
         {
             // What is due goes elsewhere, or waits in the schedule.
             pace.remove_idle(slot);
         }
-        if connection.carried > before || multiplex.has_waiting() {
+        if connection.carried > before || places.has_waiting() {
             self.next_sweep = self.next_sweep.min(now.saturating_add(self.timeout_ns));
         }
-        self.write_frames(slot, now);
+        if connection.quic.is_some() {
+            self.mark_to_drive(slot);
+        } else {
+            self.write_frames(slot, now);
+        }
     }
 
     /// Writes the frames that were made for `slot`, and request bodies as far as the server's
@@ -197,11 +220,15 @@ impl Worker<'_> {
         let free_before = self.free_places(slot);
         let Some(h2) = &mut self.h2 else { return };
         let early = std::mem::take(&mut h2.early);
-        let multiplex = &mut self.connections[slot as usize].multiplex;
-        if let (false, Some(multiplex)) = (early.is_empty(), multiplex) {
+        let connection = &mut self.connections[slot as usize];
+        if let (false, Some(multiplex), Some(places)) = (
+            early.is_empty(),
+            &mut connection.multiplex,
+            &mut connection.places,
+        ) {
             let time = ReadTime { arrived: now, now };
-            let mut sink = sink(h2, &mut self.tally, self.spec, time);
-            match multiplex.take(&early, &mut sink) {
+            let mut sink = sink(&mut self.tally, self.spec, time);
+            match multiplex.take(places, &early, room(h2), &mut sink) {
                 Ok(()) => self.follow_up(slot, free_before, now),
                 Err(violation) => {
                     self.fail(slot, Outcome::Protocol, now, || violation.to_string());
@@ -214,9 +241,9 @@ impl Worker<'_> {
         }
     }
 
-    fn free_places(&self, slot: u32) -> usize {
-        let multiplex = &self.connections[slot as usize].multiplex;
-        multiplex.as_ref().map_or(0, |multiplex| multiplex.free())
+    pub(super) fn free_places(&self, slot: u32) -> usize {
+        let places = &self.connections[slot as usize].places;
+        places.as_ref().map_or(0, |places| places.free())
     }
 
     /// Reads once, and takes what was read. Returns whether there may be more.
@@ -225,11 +252,12 @@ impl Worker<'_> {
             return self.take_encrypted(slot, ended);
         }
         let connection = &mut self.connections[slot as usize];
-        let (Some(socket), Some(multiplex)) = (&connection.socket, &mut connection.multiplex)
-        else {
-            return Ok(false);
-        };
-        let Some(h2) = &mut self.h2 else {
+        let (Some(socket), Some(multiplex), Some(places), Some(h2)) = (
+            &connection.socket,
+            &mut connection.multiplex,
+            &mut connection.places,
+            &mut self.h2,
+        ) else {
             return Ok(false);
         };
         let (read, time) = match receive(socket, &mut self.buffer, self.stamps_ahead) {
@@ -240,8 +268,9 @@ impl Worker<'_> {
             Err(errno) => return Err(failed(errno)),
         };
         self.tally.read(read);
-        let mut sink = sink(h2, &mut self.tally, self.spec, time);
-        let broken = multiplex.take(&self.buffer[..read], &mut sink).err();
+        let mut sink = sink(&mut self.tally, self.spec, time);
+        let bytes = &self.buffer[..read];
+        let broken = multiplex.take(places, bytes, room(h2), &mut sink).err();
         let more = read == self.buffer.len() || ended;
         broken.map_or(Ok(more), |violation| Err(protocol(violation)))
     }
@@ -254,17 +283,19 @@ impl Worker<'_> {
             Ciphertext::Failed(errno) => return Err(failed(errno)),
         };
         let connection = &mut self.connections[slot as usize];
-        let (Some(tls), Some(multiplex)) = (&mut connection.tls, &mut connection.multiplex) else {
+        let (Some(tls), Some(multiplex), Some(places), Some(h2)) = (
+            &mut connection.tls,
+            &mut connection.multiplex,
+            &mut connection.places,
+            &mut self.h2,
+        ) else {
             return Ok(false);
         };
-        let Some(h2) = &mut self.h2 else {
-            return Ok(false);
-        };
-        let mut sink = sink(h2, &mut self.tally, self.spec, time);
+        let mut sink = sink(&mut self.tally, self.spec, time);
         let mut broken = None;
         let mut plain = |data: &[u8]| {
             if broken.is_none() {
-                broken = multiplex.take(data, &mut sink).err();
+                broken = multiplex.take(places, data, room(h2), &mut sink).err();
             }
         };
         let result = tls.handle(&mut self.buffer[..bytes], &mut self.made, &mut plain);
@@ -279,7 +310,7 @@ impl Worker<'_> {
     }
 
     /// Begins what follows the answers that were taken, and writes.
-    fn follow_up(&mut self, slot: u32, free_before: usize, now: u64) {
+    pub(super) fn follow_up(&mut self, slot: u32, free_before: usize, now: u64) {
         let ended = self.free_places(slot).saturating_sub(free_before);
         if let Pace::Open(pace) = &mut self.pace {
             (0..ended).for_each(|_| pace.put_idle(slot));
@@ -297,17 +328,17 @@ impl Worker<'_> {
     /// Whether the connection takes no more streams and carries none.
     fn is_drained(&self, slot: u32) -> bool {
         let connection = &self.connections[slot as usize];
-        let multiplex = connection.multiplex.as_ref();
+        let places = connection.places.as_ref();
         connection.phase == Phase::Multiplexed
-            && multiplex.is_some_and(|it| it.is_draining && it.client.open_streams() == 0)
+            && places.is_some_and(|places| places.is_draining && places.in_flight() == 0)
     }
 
     /// The connection has ended, or carried all that it may: another takes its place.
     fn end_multiplexed(&mut self, slot: u32, now: u64) {
         let connection = &self.connections[slot as usize];
-        let multiplex = connection.multiplex.as_ref();
+        let places = connection.places.as_ref();
         let (lost, withdrawn) =
-            multiplex.map_or((0, 0), |it| (it.client.open_streams(), it.withdrawn));
+            places.map_or((0, 0), |places| (places.in_flight(), places.withdrawn));
         let most = self.spec.requests_per_connection.unwrap_or(u32::MAX);
         if connection.carried < most {
             let taken = connection.carried.saturating_sub(withdrawn);
@@ -341,8 +372,8 @@ impl Worker<'_> {
             now,
             words,
         };
-        if let Some(multiplex) = &mut connection.multiplex {
-            multiplex.lose(loss, &mut self.tally);
+        if let Some(places) = &mut connection.places {
+            places.lose(loss, &mut self.tally);
         }
         if let Pace::Open(pace) = &mut self.pace {
             pace.remove_idle(slot);
@@ -351,6 +382,7 @@ impl Worker<'_> {
 
     /// Adds what a connection that is closed tells by itself to the counts.
     pub(super) fn note_streams(&mut self, slot: u32) {
+        self.note_quic(slot);
         let connection = &self.connections[slot as usize];
         if connection.phase == Phase::Multiplexed
             && let Some(multiplex) = &connection.multiplex
@@ -365,24 +397,32 @@ impl Worker<'_> {
         let words = format!("no whole response within {} s", self.spec.load.timeout_s);
         let free_before = self.free_places(slot);
         let is_ready = self.connections[slot as usize].phase == Phase::Multiplexed;
-        let Some(h2) = &mut self.h2 else {
+        let mut sink = sink(&mut self.tally, self.spec, ReadTime { arrived: now, now });
+        let connection = &mut self.connections[slot as usize];
+        let Some(places) = &mut connection.places else {
             return u64::MAX;
         };
-        let time = ReadTime { arrived: now, now };
-        let mut sink = sink(h2, &mut self.tally, self.spec, time);
-        let multiplex = &mut self.connections[slot as usize].multiplex;
-        let next = multiplex.as_mut().map_or(u64::MAX, |multiplex| {
-            multiplex.expire(self.timeout_ns, is_ready, &words, &mut sink)
-        });
-        if is_ready && self.free_places(slot) > free_before {
+        let cancel = |token| match (
+            &mut connection.quic,
+            &mut connection.multiplex,
+            &mut self.h2,
+        ) {
+            (Some(session), _, _) => session.cancel(token),
+            (None, Some(multiplex), Some(h2)) => multiplex.client.cancel(token, &mut h2.frames),
+            _ => {}
+        };
+        let next = places.expire(self.timeout_ns, is_ready, &words, &mut sink, cancel);
+        let has_expired = is_ready && self.free_places(slot) > free_before;
+        if has_expired && self.is_quic_silent(slot, now) {
+            self.lose_silent(slot, now);
+        } else if has_expired {
             self.follow_up(slot, free_before, now);
         }
         next
     }
 }
 
-fn sink<'a>(
-    h2: &'a mut H2,
+pub(super) fn sink<'a>(
     tally: &'a mut crate::tally::Tally,
     spec: &'a crate::LoadSpec,
     time: ReadTime,
@@ -390,10 +430,15 @@ fn sink<'a>(
     Sink {
         tally,
         exchanges: &spec.exchanges,
-        events: &mut h2.events,
-        frames: &mut h2.frames,
         arrived: time.arrived,
         now: time.now,
+    }
+}
+
+fn room(h2: &mut H2) -> Room<'_> {
+    Room {
+        events: &mut h2.events,
+        frames: &mut h2.frames,
     }
 }
 

@@ -74,6 +74,7 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         send_lag: Histogram::new(),
         blocked: Histogram::new(),
         carried: Histogram::new(),
+        quic: None,
         bytes: Bytes {
             read: ok * 150,
             written: completed * 70,

@@ -1,0 +1,140 @@
+//! HTTP/3: QUIC by `quinn-proto`, which owns no socket and no clock, on the engine's own loop.
+//!
+//! ```text
+//! a socket ─► datagrams::receive ─► Session::receive ─► Session::poll ─► Places ─► Tally
+//! Places::open_next ─► Session ─► Session::transmit, once a turn ─► datagrams::send_segments
+//! Session::timeout ─► Timers, of all connections of a thread
+//! ```
+//!
+//! Retry, version negotiation, key updates and stateless resets are quinn-proto's. Connections
+//! do not migrate, send no datagrams (RFC 9221) and no early data.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bakeoff_wire::h3;
+use bytes::{Bytes, BytesMut};
+use quinn_proto::{
+    ClientConfig, EndpointConfig, IdleTimeout, NoneTokenStore, RandomConnectionIdGenerator,
+    TokenMemoryCache, TokenStore, TransportConfig, VarInt,
+};
+
+use crate::clock::now;
+use crate::spec::LoadSpec;
+use crate::tls::QuicTls;
+
+pub(crate) mod datagrams;
+mod loss;
+mod session;
+mod timers;
+
+pub(crate) use loss::{Lost, lost_by};
+pub(crate) use session::{Polled, Session};
+pub(crate) use timers::Timers;
+
+/// Streams that the server may open for itself: HTTP/3 needs three, and some open one more to
+/// see whether unknown ones are skipped (RFC 9114, 6.2.3).
+const PEER_STREAMS: u32 = 8;
+/// What the server may send on one stream before this side reads, bytes: no body waits for it.
+const STREAM_WINDOW: u32 = 16 << 20;
+/// Shortest idle timeout, whatever the timeout of requests.
+const IDLE_MIN: Duration = Duration::from_secs(30);
+
+/// What the QUIC connections of a thread have in common.
+pub(crate) struct Quic {
+    endpoint: Arc<EndpointConfig>,
+    client: ClientConfig,
+    server_name: String,
+    requests: Rc<[Ready]>,
+    streams: u32,
+    start: (u64, Instant),
+    pub(crate) memo: h3::Memo,
+    /// Memory that datagrams are received into.
+    pub(crate) block: BytesMut,
+    /// Datagrams that are made and sent.
+    pub(crate) outgoing: Vec<u8>,
+    /// Connections that may have something to send.
+    pub(crate) to_drive: Vec<u32>,
+    pub(crate) timers: Timers,
+    /// Most datagrams that are sent in one call; 1 where the kernel cannot cut them.
+    pub(crate) segments_max: usize,
+}
+
+/// A request as it goes on a stream.
+#[derive(Debug)]
+struct Ready {
+    bytes: Bytes,
+    is_to_head: bool,
+}
+
+impl Quic {
+    pub(crate) fn new(spec: &LoadSpec, tls: &QuicTls) -> Self {
+        let mut endpoint = EndpointConfig::default();
+        // A socket carries one connection: what comes needs no identifier to be told apart.
+        endpoint.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(0)));
+        let mut client = ClientConfig::new(tls.config.clone());
+        client.transport_config(Arc::new(transport(spec)));
+        let tokens: Arc<dyn TokenStore> = if spec.tls.as_ref().is_some_and(|tls| tls.resumption) {
+            Arc::new(TokenMemoryCache::default())
+        } else {
+            Arc::new(NoneTokenStore)
+        };
+        client.token_store(tokens);
+        let requests = spec.h3_requests();
+        let ready = (0..requests.len() as u32).map(|index| Ready {
+            bytes: Bytes::copy_from_slice(requests.bytes(index)),
+            is_to_head: requests.is_to_head(index),
+        });
+        Self {
+            endpoint: Arc::new(endpoint),
+            client,
+            server_name: tls.server_name.clone(),
+            requests: ready.collect(),
+            streams: spec.load.streams.max(1),
+            start: (now(), Instant::now()),
+            memo: h3::Memo::new(&h3::Config::default()),
+            block: BytesMut::new(),
+            outgoing: Vec::new(),
+            to_drive: Vec::new(),
+            timers: Timers::default(),
+            segments_max: 32,
+        }
+    }
+
+    /// A connection to `remote` that begins at `now`.
+    pub(crate) fn begin(
+        &self,
+        remote: SocketAddr,
+        now: u64,
+    ) -> Result<Session, quinn_proto::ConnectError> {
+        Session::begin(self, remote, now)
+    }
+
+    /// The engine's time as quinn-proto's.
+    #[inline]
+    pub(crate) fn instant(&self, at_ns: u64) -> Instant {
+        self.start.1 + Duration::from_nanos(at_ns.saturating_sub(self.start.0))
+    }
+
+    /// quinn-proto's time as the engine's.
+    #[inline]
+    pub(crate) fn nanos(&self, at: Instant) -> u64 {
+        let since = at.saturating_duration_since(self.start.1);
+        self.start.0.saturating_add(crate::clock::nanos(since))
+    }
+}
+
+fn transport(spec: &LoadSpec) -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    let idle = Duration::from_secs_f64(spec.load.timeout_s).max(IDLE_MIN);
+    transport
+        .max_concurrent_bidi_streams(VarInt::from_u32(0))
+        .max_concurrent_uni_streams(VarInt::from_u32(PEER_STREAMS))
+        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
+        .receive_window(VarInt::MAX)
+        .datagram_receive_buffer_size(None)
+        .max_idle_timeout(IdleTimeout::try_from(idle).ok());
+    transport
+}

@@ -1,0 +1,153 @@
+//! UDP sockets of QUIC connections: many datagrams of one size in one call, either way.
+//!
+//! Each connection has a connected socket of its own: servers spread QUIC over their threads by
+//! the address tuple, and what comes needs no routing. Explicit congestion notification is left
+//! out.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use bytes::BytesMut;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SendFlags, SocketFlags, SocketType, bind, connect, ipproto, send, socket_with,
+};
+
+use crate::socket::{bind_address_no_port, last_errno, set_integer};
+
+/// Most bytes that one receive call takes: what the kernel joins, at the most.
+const RECEIVE_BYTES: usize = 64 * 1024;
+/// Memory that receive calls share, one behind the other.
+const BLOCK_BYTES: usize = 4 * RECEIVE_BYTES;
+/// Asked of the kernel for what has come and not been read, bytes. A server sends as much as its
+/// congestion window at once, and what finds no room is lost.
+const SOCKET_BYTES: libc::c_int = 4 << 20;
+
+/// Room for headers of the kernel's, aligned as they are.
+#[repr(align(8))]
+struct Control([u8; 128]);
+
+/// What one receive call took.
+#[derive(Debug)]
+pub(crate) struct Received {
+    /// Datagrams, one behind the other.
+    pub(crate) bytes: BytesMut,
+    /// Length of each but the last.
+    pub(crate) segment: usize,
+    /// When the last arrived by the real-time clock, if the kernel stamped it.
+    pub(crate) stamp: Option<u64>,
+}
+
+/// A socket that exchanges datagrams with `remote` alone.
+pub(crate) fn open(remote: SocketAddr, source: Option<IpAddr>) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let family = match remote {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let socket = socket_with(family, SocketType::DGRAM, flags, Some(ipproto::UDP))?;
+    // Packets that find the size of the path may not be cut on their way.
+    match remote {
+        SocketAddr::V4(_) => set_integer(
+            &socket,
+            libc::IPPROTO_IP,
+            libc::IP_MTU_DISCOVER,
+            libc::IP_PMTUDISC_PROBE,
+        )?,
+        SocketAddr::V6(_) => set_integer(
+            &socket,
+            libc::IPPROTO_IPV6,
+            libc::IPV6_MTU_DISCOVER,
+            libc::IP_PMTUDISC_PROBE,
+        )?,
+    }
+    // Without either it goes on, with more calls and with what room there is.
+    let _ = set_integer(&socket, libc::SOL_UDP, libc::UDP_GRO, 1);
+    let _ = set_integer(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, SOCKET_BYTES);
+    if let Some(source) = source {
+        bind_address_no_port(&socket)?;
+        bind(&socket, &SocketAddr::new(source, 0))?;
+    }
+    connect(&socket, &remote)?;
+    Ok(socket)
+}
+
+/// Sends datagrams of `segment` bytes each, the last of which may be shorter, in one call.
+pub(crate) fn send_segments(socket: &OwnedFd, bytes: &[u8], segment: usize) -> Result<(), Errno> {
+    if bytes.len() <= segment {
+        return send(socket, bytes, SendFlags::NOSIGNAL).map(|_| ());
+    }
+    let mut control = Control([0; 128]);
+    let mut part = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
+    // SAFETY: `msghdr` is plain integers and pointers, for which zero is a value. The kernel only
+    // reads what `part` points to. `control` has room for the one header that is written, whose
+    // place CMSG_FIRSTHDR and CMSG_DATA give; all of it lives through the call.
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = libc::CMSG_SPACE(size_of::<u16>() as u32) as _;
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        (*header).cmsg_level = libc::SOL_UDP;
+        (*header).cmsg_type = libc::UDP_SEGMENT;
+        (*header).cmsg_len = libc::CMSG_LEN(size_of::<u16>() as u32) as _;
+        std::ptr::write_unaligned(libc::CMSG_DATA(header).cast(), segment as u16);
+        let sent = libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL);
+        if sent < 0 { Err(last_errno()) } else { Ok(()) }
+    }
+}
+
+/// Receives the datagrams that the kernel joined, or one, into `block`.
+///
+/// What is returned shares the block's memory, which is used again when nothing of it is held.
+pub(crate) fn receive(socket: &OwnedFd, block: &mut BytesMut) -> Result<Received, Errno> {
+    if block.capacity() < RECEIVE_BYTES {
+        block.reserve(BLOCK_BYTES);
+    }
+    let mut control = Control([0; 128]);
+    let mut part = libc::iovec {
+        iov_base: block.spare_capacity_mut().as_mut_ptr().cast(),
+        iov_len: RECEIVE_BYTES,
+    };
+    // SAFETY: as in `send_segments`; the block is empty and has room for `iov_len` bytes, and as
+    // many as the kernel says it wrote are taken as written. The CMSG macros stay inside what the
+    // kernel says it wrote to `control`, and what is read is of the length of its type.
+    unsafe {
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.0.as_mut_ptr().cast();
+        message.msg_controllen = control.0.len() as _;
+        let read = libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0);
+        let Ok(read) = usize::try_from(read) else {
+            return Err(last_errno());
+        };
+        block.set_len(read);
+        let (mut segment, mut stamp) = (read, None);
+        let mut header = libc::CMSG_FIRSTHDR(&raw const message);
+        while !header.is_null() {
+            let data = libc::CMSG_DATA(header);
+            match ((*header).cmsg_level, (*header).cmsg_type) {
+                (libc::SOL_UDP, libc::UDP_GRO) => {
+                    let length: libc::c_int = std::ptr::read_unaligned(data.cast());
+                    segment = usize::try_from(length).unwrap_or(read);
+                }
+                (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS) => {
+                    let time: libc::timespec = std::ptr::read_unaligned(data.cast());
+                    stamp = Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
+                }
+                _ => {}
+            }
+            header = libc::CMSG_NXTHDR(&raw const message, header);
+        }
+        Ok(Received {
+            bytes: block.split_to(read),
+            segment,
+            stamp,
+        })
+    }
+}

@@ -1,0 +1,553 @@
+//! One connection's QUIC and HTTP/3, and where its requests are on it.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::Instant;
+
+use bakeoff_record::{Outcome, QuicLedger};
+use bakeoff_wire::h3::{self, ControlEvent, ErrorCode, Event as Part, Response, Violation};
+use bytes::{Bytes, BytesMut};
+use quinn_proto::{
+    Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, Event, ReadError,
+    StreamEvent, StreamId, VarInt, WriteError,
+};
+use rustix::io::Errno;
+
+use super::{Quic, Ready, datagrams};
+use crate::clock::nanos;
+use crate::places::{Attempt, Opened, Places, Sink};
+
+/// No place: the stream's request has ended.
+const NONE: u32 = u32::MAX;
+
+/// One connection's QUIC and HTTP/3.
+pub(crate) struct Session {
+    endpoint: Endpoint,
+    handle: ConnectionHandle,
+    connection: Connection,
+    remote: SocketAddr,
+    http: h3::Connection,
+    requests: Rc<[Ready]>,
+    streams: Streams,
+    /// The stream of each place, by token.
+    flights: Vec<Flight>,
+    /// The server said GOAWAY.
+    is_going_away: bool,
+    is_established: bool,
+    /// What the connection is closed with.
+    close_code: ErrorCode,
+    /// Whether it is among those that are to be driven.
+    pub(crate) is_marked: bool,
+    /// The earliest entry among the timers.
+    pub(crate) entered: Option<u64>,
+    /// When a datagram was last received.
+    pub(crate) last_received: u64,
+    /// Datagrams that the socket would not take, and the length of each.
+    unsent: Option<(Vec<u8>, usize)>,
+    send_calls: u64,
+    receive_calls: u64,
+}
+
+/// A request on its stream.
+struct Flight {
+    stream: StreamId,
+    response: Response,
+    /// What the server's windows have not let through of the request.
+    unsent: Bytes,
+}
+
+/// What became of a connection by what it received or by the time.
+#[derive(Debug, Default)]
+pub(crate) struct Polled {
+    /// Its handshake ended.
+    pub(crate) connected: bool,
+    pub(crate) lost: Option<ConnectionError>,
+    /// A rule that the server broke and that ends the connection.
+    pub(crate) violation: Option<Violation>,
+}
+
+impl Polled {
+    /// Whether anything became of it.
+    pub(crate) fn has_news(&self) -> bool {
+        self.connected || self.lost.is_some() || self.violation.is_some()
+    }
+}
+
+impl Session {
+    pub(super) fn begin(
+        quic: &Quic,
+        remote: SocketAddr,
+        now: u64,
+    ) -> Result<Self, quinn_proto::ConnectError> {
+        let mut endpoint = Endpoint::new(quic.endpoint.clone(), None, true, None);
+        let (handle, connection) = endpoint.connect(
+            quic.instant(now),
+            quic.client.clone(),
+            remote,
+            &quic.server_name,
+        )?;
+        let flight = || Flight {
+            stream: StreamId::new(quinn_proto::Side::Client, Dir::Bi, 0),
+            response: Response::new(false),
+            unsent: Bytes::new(),
+        };
+        Ok(Self {
+            endpoint,
+            handle,
+            connection,
+            remote,
+            http: h3::Connection::new(&h3::Config::default()),
+            requests: quic.requests.clone(),
+            streams: Streams::default(),
+            flights: (0..quic.streams).map(|_| flight()).collect(),
+            is_going_away: false,
+            is_established: false,
+            close_code: ErrorCode::NO_ERROR,
+            is_marked: false,
+            entered: None,
+            last_received: now,
+            unsent: None,
+            send_calls: 0,
+            receive_calls: 0,
+        })
+    }
+
+    pub(crate) fn is_established(&self) -> bool {
+        self.is_established
+    }
+
+    /// Adds what the connection counted to the ledger.
+    pub(crate) fn note(&self, ledger: &mut QuicLedger) {
+        let stats = self.connection.stats();
+        let path = &stats.path;
+        if self.is_established {
+            ledger.rtt.record(nanos(path.rtt));
+        }
+        ledger.packets_sent += path.sent_packets.saturating_sub(path.sent_plpmtud_probes);
+        ledger.packets_lost += path.lost_packets;
+        ledger.congestion_events += path.congestion_events;
+        ledger.datagrams_sent += stats.udp_tx.datagrams;
+        ledger.datagrams_received += stats.udp_rx.datagrams;
+        ledger.send_calls += self.send_calls;
+        ledger.receive_calls += self.receive_calls;
+    }
+
+    /// Takes datagrams of `segment` bytes each but the last.
+    pub(crate) fn receive(&mut self, mut bytes: BytesMut, segment: usize, now: Instant) {
+        self.receive_calls += 1;
+        let mut answer = Vec::new();
+        while !bytes.is_empty() {
+            let datagram = bytes.split_to(segment.clamp(1, bytes.len()));
+            let event = self
+                .endpoint
+                .handle(now, self.remote, None, None, datagram, &mut answer);
+            if let Some(DatagramEvent::ConnectionEvent(_, event)) = event {
+                self.connection.handle_event(event);
+            }
+        }
+    }
+
+    /// When the connection wants to be looked at.
+    pub(crate) fn timeout(&mut self) -> Option<Instant> {
+        self.connection.poll_timeout()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.connection.handle_timeout(now);
+    }
+
+    /// Opens a stream for the request that waits longest, if there is one and room for it.
+    #[inline]
+    pub(crate) fn open_next(
+        &mut self,
+        places: &mut Places,
+        is_closed_loop: bool,
+        now: u64,
+    ) -> Option<Opened> {
+        places.open_next(is_closed_loop, now, |exchange, token| {
+            if self.is_going_away {
+                return Attempt::Draining;
+            }
+            let Some(stream) = self.connection.streams().open(Dir::Bi) else {
+                return Attempt::Full;
+            };
+            let request = &self.requests[exchange as usize];
+            let flight = &mut self.flights[token as usize];
+            flight.response.begin(request.is_to_head);
+            flight.stream = stream;
+            flight.unsent = request.bytes.clone();
+            self.streams.open(stream, token);
+            write(&mut self.connection, flight);
+            Attempt::Opened
+        })
+    }
+
+    /// Ends a request's stream, whose answer is not wanted any more.
+    pub(crate) fn cancel(&mut self, token: u32) {
+        let stream = self.flights[token as usize].stream;
+        self.abandon(stream, ErrorCode::REQUEST_CANCELLED);
+    }
+
+    fn abandon(&mut self, stream: StreamId, code: ErrorCode) {
+        let code = varint(code);
+        self.streams.end(stream);
+        // A stream that ended by itself needs neither.
+        let _ = self.connection.recv_stream(stream).stop(code);
+        let _ = self.connection.send_stream(stream).reset(code);
+    }
+
+    /// Takes what the connection has to say, and counts what has ended by it.
+    pub(crate) fn poll(
+        &mut self,
+        places: &mut Places,
+        memo: &mut h3::Memo,
+        sink: &mut Sink<'_>,
+    ) -> Polled {
+        let mut polled = Polled::default();
+        while let Some(event) = self.connection.poll() {
+            match event {
+                Event::Connected => {
+                    self.is_established = true;
+                    polled.connected = true;
+                    self.open_control();
+                }
+                Event::ConnectionLost { reason } => polled.lost = Some(reason),
+                Event::Stream(event) => {
+                    let result = self.handle_stream(event, places, memo, sink);
+                    if let Err(violation) = result {
+                        self.close_code = violation.code();
+                        polled.violation.get_or_insert(violation);
+                    }
+                }
+                Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked => {
+                }
+            }
+        }
+        polled
+    }
+
+    fn open_control(&mut self) {
+        let Some(stream) = self.connection.streams().open(Dir::Uni) else {
+            // A server that allows no such stream speaks no HTTP/3; it will not answer.
+            return;
+        };
+        let mut bytes = Vec::new();
+        self.http.begin(&mut bytes);
+        // Fresh windows of less than a few dozen bytes are no server's.
+        let _ = self.connection.send_stream(stream).write(&bytes);
+    }
+
+    #[inline]
+    fn handle_stream(
+        &mut self,
+        event: StreamEvent,
+        places: &mut Places,
+        memo: &mut h3::Memo,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Violation> {
+        match event {
+            StreamEvent::Readable { id } if id.dir() == Dir::Bi => {
+                self.read_response(id, places, memo, sink)
+            }
+            StreamEvent::Readable { id } => self.read_uni(id, places, sink),
+            StreamEvent::Opened { dir: Dir::Uni } => {
+                while let Some(id) = self.connection.streams().accept(Dir::Uni) {
+                    self.read_uni(id, places, sink)?;
+                }
+                Ok(())
+            }
+            StreamEvent::Writable { id } => {
+                if let Some(token) = self.streams.token(id) {
+                    write(&mut self.connection, &mut self.flights[token as usize]);
+                }
+                Ok(())
+            }
+            // The server has heard enough of the request; its answer may come all the same.
+            StreamEvent::Stopped { id, .. } => {
+                if let Some(token) = self.streams.token(id) {
+                    self.flights[token as usize].unsent = Bytes::new();
+                }
+                let code = varint(ErrorCode::NO_ERROR);
+                let _ = self.connection.send_stream(id).reset(code);
+                Ok(())
+            }
+            StreamEvent::Opened { dir: Dir::Bi }
+            | StreamEvent::Finished { .. }
+            | StreamEvent::Available { .. } => Ok(()),
+        }
+    }
+
+    /// Reads what came of a response, to its end if that came too.
+    fn read_response(
+        &mut self,
+        id: StreamId,
+        places: &mut Places,
+        memo: &mut h3::Memo,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Violation> {
+        let Some(token) = self.streams.token(id) else {
+            return Ok(());
+        };
+        let flight = &mut self.flights[token as usize];
+        let mut stream = self.connection.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else {
+            return Ok(());
+        };
+        let ended = loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => {
+                    let read = flight
+                        .response
+                        .handle(&chunk.bytes, memo, |part| match part {
+                            Part::Head { status } => places.head(token, status, sink),
+                            Part::Data(part) => places.data(token, part, sink),
+                            Part::Informational { .. } => {}
+                        });
+                    if let Err(violation) = read {
+                        break Err(violation);
+                    }
+                }
+                Ok(None) => break flight.response.finish().map(Some),
+                Err(ReadError::Blocked) => break Ok(None),
+                Err(ReadError::Reset(code)) => {
+                    let _ = chunks.finalize();
+                    self.end_reset(id, token, ErrorCode(code.into_inner()), places, sink);
+                    return Ok(());
+                }
+            }
+        };
+        let _ = chunks.finalize();
+        match ended {
+            Ok(None) => Ok(()),
+            Ok(Some(end)) => {
+                if !flight.unsent.is_empty() {
+                    // A request whose answer is whole is of no more use to either side.
+                    flight.unsent = Bytes::new();
+                    let code = varint(ErrorCode::NO_ERROR);
+                    let _ = self.connection.send_stream(id).reset(code);
+                }
+                self.streams.end(id);
+                places.end(token, end.body_bytes, sink);
+                Ok(())
+            }
+            Err(violation) if violation.ends_connection() => Err(violation),
+            Err(violation) => {
+                self.abandon(id, violation.code());
+                let words = || violation.to_string();
+                places.end_error(token, Outcome::Protocol, None, sink, words);
+                Ok(())
+            }
+        }
+    }
+
+    /// The server ended a request by resetting its stream.
+    #[cold]
+    fn end_reset(
+        &mut self,
+        id: StreamId,
+        token: u32,
+        code: ErrorCode,
+        places: &mut Places,
+        sink: &mut Sink<'_>,
+    ) {
+        self.abandon(id, ErrorCode::REQUEST_CANCELLED);
+        if code != ErrorCode::REQUEST_REJECTED {
+            let words = || format!("the server reset the stream: {code}");
+            places.end_error(token, Outcome::Reset, None, sink, words);
+        } else if self.is_going_away {
+            places.withdraw(token, sink);
+        } else {
+            let words = || "the server did not take the stream".to_owned();
+            places.end_error(token, Outcome::RefusedStream, None, sink, words);
+        }
+    }
+
+    /// Reads what came on a stream of the server's own.
+    fn read_uni(
+        &mut self,
+        id: StreamId,
+        places: &mut Places,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Violation> {
+        let mut stream = self.connection.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else {
+            return Ok(());
+        };
+        let mut unwanted = false;
+        let mut first_refused = None;
+        let number = u64::from(VarInt::from(id));
+        let result = loop {
+            let on_event = |event| match event {
+                ControlEvent::GoAway { first_refused: id } => first_refused = Some(id),
+                ControlEvent::Unwanted { .. } => unwanted = true,
+                ControlEvent::Settings => {}
+            };
+            let result = match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => self.http.handle_uni(number, &chunk.bytes, false, on_event),
+                Ok(None) => break self.http.handle_uni(number, &[], true, on_event),
+                Err(ReadError::Blocked) => break Ok(()),
+                Err(ReadError::Reset(_)) => break self.http.handle_uni_reset(number),
+            };
+            if result.is_err() {
+                break result;
+            }
+        };
+        let _ = chunks.finalize();
+        if unwanted {
+            let code = varint(ErrorCode::STREAM_CREATION_ERROR);
+            let _ = self.connection.recv_stream(id).stop(code);
+        }
+        if let Some(first_refused) = first_refused {
+            self.go_away(first_refused, places, sink);
+        }
+        result
+    }
+
+    /// The server takes no more requests: those from `first_refused` on go on the next
+    /// connection.
+    #[cold]
+    fn go_away(&mut self, first_refused: u64, places: &mut Places, sink: &mut Sink<'_>) {
+        if !std::mem::replace(&mut self.is_going_away, true) {
+            sink.tally.counts.connections.goaways += 1;
+        }
+        places.is_draining = true;
+        for index in self.streams.open_from(first_refused / 4) {
+            let id = StreamId::new(quinn_proto::Side::Client, Dir::Bi, index);
+            if let Some(token) = self.streams.token(id) {
+                self.abandon(id, ErrorCode::REQUEST_CANCELLED);
+                places.withdraw(token, sink);
+            }
+        }
+    }
+
+    /// Closes the connection; what is to be sent for it is to be transmitted.
+    pub(crate) fn close(&mut self, now: Instant) {
+        let code = varint(self.close_code);
+        self.connection.close(now, code, Bytes::new());
+    }
+
+    /// Sends all that is to be sent, datagrams of one size together. Returns the bytes written.
+    pub(crate) fn transmit(
+        &mut self,
+        socket: &OwnedFd,
+        now: Instant,
+        segments_max: &mut usize,
+        outgoing: &mut Vec<u8>,
+    ) -> Result<usize, Errno> {
+        while let Some(event) = self.connection.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(self.handle, event) {
+                self.connection.handle_event(event);
+            }
+        }
+        let mut written = 0;
+        if let Some((bytes, segment)) = self.unsent.take() {
+            written += self.send(socket, &bytes, segment, segments_max)?;
+        }
+        while self.unsent.is_none() {
+            outgoing.clear();
+            let transmit = self.connection.poll_transmit(now, *segments_max, outgoing);
+            let Some(transmit) = transmit else { break };
+            let segment = transmit.segment_size.unwrap_or(transmit.size);
+            let bytes = &outgoing[..transmit.size];
+            written += self.send(socket, bytes, segment, segments_max)?;
+        }
+        Ok(written)
+    }
+
+    fn send(
+        &mut self,
+        socket: &OwnedFd,
+        bytes: &[u8],
+        segment: usize,
+        segments_max: &mut usize,
+    ) -> Result<usize, Errno> {
+        self.send_calls += 1;
+        match datagrams::send_segments(socket, bytes, segment) {
+            Ok(()) => Ok(bytes.len()),
+            Err(Errno::AGAIN) => {
+                self.unsent = Some((bytes.to_vec(), segment));
+                Ok(0)
+            }
+            // A kernel or a device that cannot cut: one at a time from now on.
+            Err(Errno::IO | Errno::INVAL) if bytes.len() > segment => {
+                *segments_max = 1;
+                bytes.chunks(segment).try_fold(0, |sent, datagram| {
+                    Ok(sent + self.send(socket, datagram, segment, segments_max)?)
+                })
+            }
+            // Too long for the path, or no memory for it: lost, and sent again if it matters.
+            Err(Errno::MSGSIZE | Errno::NOBUFS | Errno::INTR) => Ok(0),
+            Err(errno) => Err(errno),
+        }
+    }
+}
+
+/// Writes what the server's windows let through of a request, and its end.
+fn write(connection: &mut Connection, flight: &mut Flight) {
+    let mut stream = connection.send_stream(flight.stream);
+    while !flight.unsent.is_empty() {
+        let mut chunk = [std::mem::take(&mut flight.unsent)];
+        let written = stream.write_chunks(&mut chunk);
+        [flight.unsent] = chunk;
+        match written {
+            Ok(_) => {}
+            Err(WriteError::Blocked) => return,
+            Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
+                flight.unsent = Bytes::new();
+                return;
+            }
+        }
+    }
+    // It fails where the stream has ended already.
+    let _ = stream.finish();
+}
+
+fn varint(code: ErrorCode) -> VarInt {
+    VarInt::from_u64(code.0).unwrap_or(VarInt::MAX)
+}
+
+/// Which place's request is on which stream. Streams are opened in order and end in about that
+/// order, so a queue does for a map.
+#[derive(Debug, Default)]
+struct Streams {
+    /// Index of the first stream in `tokens`.
+    first: u64,
+    tokens: VecDeque<u32>,
+}
+
+impl Streams {
+    fn open(&mut self, id: StreamId, token: u32) {
+        debug_assert_eq!(id.index(), self.first + self.tokens.len() as u64);
+        self.tokens.push_back(token);
+    }
+
+    #[inline]
+    fn place(&self, id: StreamId) -> Option<usize> {
+        usize::try_from(id.index().checked_sub(self.first)?).ok()
+    }
+
+    #[inline]
+    fn token(&self, id: StreamId) -> Option<u32> {
+        let token = self.tokens.get(self.place(id)?).copied();
+        token.filter(|token| *token != NONE)
+    }
+
+    /// Forgets the stream.
+    #[inline]
+    fn end(&mut self, id: StreamId) {
+        if let Some(token) = self.place(id).and_then(|place| self.tokens.get_mut(place)) {
+            *token = NONE;
+        }
+        while self.tokens.front() == Some(&NONE) {
+            self.tokens.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// The indexes from `index` on that streams were opened for.
+    fn open_from(&self, index: u64) -> std::ops::Range<u64> {
+        index.max(self.first)..self.first + self.tokens.len() as u64
+    }
+}

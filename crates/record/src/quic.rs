@@ -1,0 +1,92 @@
+//! What QUIC did beneath HTTP/3.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+
+/// What QUIC did beneath HTTP/3, warm-up and handshakes included, on connections that ended or
+/// were open at the end of the load.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuicLedger {
+    /// Round-trip time that each connection had estimated last, nanoseconds.
+    pub rtt: Histogram,
+    /// Packets sent, probes of the path's size left out.
+    pub packets_sent: u64,
+    /// Of them, those that were taken for lost.
+    pub packets_lost: u64,
+    /// Times that a connection slowed down because of loss.
+    pub congestion_events: u64,
+    /// Datagrams sent.
+    pub datagrams_sent: u64,
+    /// Datagrams received.
+    pub datagrams_received: u64,
+    /// Calls that sent datagrams; the kernel cuts what one call hands over (GSO).
+    pub send_calls: u64,
+    /// Calls that received datagrams; the kernel joins what one call takes (GRO).
+    pub receive_calls: u64,
+    /// Connections by why they ended, where this side had not ended them in order.
+    pub closes: BTreeMap<CloseKind, u64>,
+}
+
+/// Why a QUIC connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CloseKind {
+    /// Nothing was received for too long.
+    Idle,
+    /// The handshake did not end in time.
+    Timeout,
+    /// The server closed it with a code of QUIC's or an alert of TLS.
+    Transport,
+    /// The server closed it with a code of HTTP/3.
+    Application,
+    /// The server said that it does not know the connection.
+    StatelessReset,
+    /// No version of QUIC is spoken by both sides.
+    Version,
+    /// Nobody listens on the server's port, or no way leads there.
+    Unreachable,
+    /// This side closed it, because the server broke a rule.
+    Local,
+}
+
+impl CloseKind {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Timeout => "timeout",
+            Self::Transport => "transport",
+            Self::Application => "application",
+            Self::StatelessReset => "stateless_reset",
+            Self::Version => "version",
+            Self::Unreachable => "unreachable",
+            Self::Local => "local",
+        }
+    }
+}
+
+impl QuicLedger {
+    /// Adds what another thread counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.rtt.merge(&other.rtt);
+        self.packets_sent += other.packets_sent;
+        self.packets_lost += other.packets_lost;
+        self.congestion_events += other.congestion_events;
+        self.datagrams_sent += other.datagrams_sent;
+        self.datagrams_received += other.datagrams_received;
+        self.send_calls += other.send_calls;
+        self.receive_calls += other.receive_calls;
+        for (kind, n) in &other.closes {
+            *self.closes.entry(*kind).or_default() += n;
+        }
+    }
+
+    /// Share of the packets sent that were taken for lost; `None` without packets.
+    pub fn lost_share(&self) -> Option<f64> {
+        (self.packets_sent > 0).then(|| self.packets_lost as f64 / self.packets_sent as f64)
+    }
+}
