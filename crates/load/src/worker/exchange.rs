@@ -323,7 +323,7 @@ impl Worker<'_> {
 
 /// Reads what there is, and tells when it came. `stamps_ahead` is how far the kernel's stamps are
 /// ahead of the engine's clock, where they were asked for.
-#[inline]
+#[inline(always)]
 pub(super) fn receive(
     socket: &OwnedFd,
     buffer: &mut [u8],
@@ -332,6 +332,16 @@ pub(super) fn receive(
     let Some(ahead) = stamps_ahead else {
         return socket::read(socket, buffer).map(|read| (read, ReadTime::now()));
     };
+    receive_stamped(socket, buffer, ahead)
+}
+
+/// Apart, so that the room for a stamp is not made where none is asked for.
+#[inline(never)]
+fn receive_stamped(
+    socket: &OwnedFd,
+    buffer: &mut [u8],
+    ahead: u64,
+) -> Result<(usize, ReadTime), Errno> {
     let (read, stamp) = socket::read_stamped(socket, buffer)?;
     let mut time = ReadTime::now();
     // A stamp after now is one of a clock that was set meanwhile.
