@@ -38,7 +38,7 @@ fn assert_resumable(scene: &Scene) {
     assert_eq!(measured(&record), ["r1-it-proxy-c3"]);
     let report = scene.json(&["report", "record", "--format", "json"]);
     assert_eq!(report["campaign"]["trials"]["measured"], 1);
-    let resumed = scene.run(&["run", "--resume", "record"]).expect(0);
+    let resumed = scene.run(&["run", "--resume", "record"]).expect_measured();
     resumed.says("2 trials, 1 of them recorded before");
     assert_eq!(measured(&record), ["r1-it-proxy-c3", "r2-it-proxy-c3"]);
     let report = scene.json(&["report", "record", "--format", "json"]);
@@ -106,7 +106,7 @@ fn a_record_without_a_whole_trial_can_be_resumed() {
     running.finish().expect_signal(Signal::KILL);
     scene.assert_empty();
     scene.run(&["report", "record"]).expect(0);
-    scene.run(&["run", "--resume", "record"]).expect(0);
+    scene.run(&["run", "--resume", "record"]).expect_measured();
     assert_eq!(measured(&scene.path("record")), ["r1-it-synthetic-c3"]);
 }
 
@@ -276,7 +276,7 @@ fn a_disk_that_is_full_from_the_first_names_the_file() {
     let finished = scene.run(&run).expect(1);
     finished.says("disk/record").says("No space left on device");
     std::fs::remove_file(filler).unwrap();
-    scene.run(&run).expect(0);
+    scene.run(&run).expect_measured();
     assert_eq!(measured(&scene.path("disk/record")).len(), 5);
 }
 
@@ -316,7 +316,7 @@ fn a_record_of_a_newer_bakeoff_is_told_and_left_alone() {
     }
     let only = ["--contender", "nginx-default", "--workload", "synthetic"];
     let run = [&["run", "smoke", "--out", "record"][..], &only].concat();
-    scene.run(&run).expect(0);
+    scene.run(&run).expect_measured();
     for (name, schema) in [
         ("machine.json", "bakeoff.machine/"),
         ("trials.jsonl", "bakeoff.trial/"),

@@ -104,7 +104,7 @@ fn what_is_not_installed_is_skipped_and_the_rest_is_measured() {
     let contenders = [("x", "unheard-of", "default"), ("n", "nginx", "default")];
     scene.write("own.toml", &plan(&contenders, "synthetic", SHORT));
     let run = RUN_OWN;
-    let told = scene.run(&run).expect(0).says("Unheard Of");
+    let told = scene.run(&run).expect_measured().says("Unheard Of");
     assert!(told.stdout.contains("skipped"), "{told:#?}");
     let record = scene.path("record");
     assert_eq!(measured(&record), ["r1-n-synthetic-c3"]);
@@ -159,7 +159,8 @@ fn a_port_that_is_taken_fails_the_trial_and_says_by_whom() {
     let contenders = [("mine", "nginx", "own.conf"), ("other", "nginx", "default")];
     scene.write("own.toml", &plan(&contenders, "synthetic", SHORT));
     let told = scene.run(&["run", "./own.toml", "--out", "record"]);
-    told.expect(0).says(&format!("port {port} is taken by"));
+    told.expect_measured()
+        .says(&format!("port {port} is taken by"));
     let record = scene.path("record");
     assert_eq!(measured(&record), ["r1-other-synthetic-c3"]);
     let end = end_of(&trials(&record), "r1-mine-synthetic-c3");
@@ -170,7 +171,7 @@ fn a_port_that_is_taken_fails_the_trial_and_says_by_whom() {
     drop(holder);
     let alone = ["--contender", "mine", "--out", "again"];
     let again = scene.run(&[&["run", "./own.toml"][..], &alone].concat());
-    again.expect(0);
+    again.expect_measured();
     assert_eq!(measured(&scene.path("again")).len(), 1, "the port is free");
 }
 
@@ -193,7 +194,7 @@ fn beside_a_good_one(script: &str) -> Option<(Value, String)> {
     let run = RUN_OWN;
     let told = scene
         .run(&run)
-        .expect(0)
+        .expect_measured()
         .says("r1-bad-synthetic-c3: failed");
     assert!(told.stdout.contains("failed"), "{told:#?}");
     let record = scene.path("record");

@@ -46,7 +46,7 @@ fn h1_over_tls_is_measured_and_says_what_was_negotiated() {
     let text = plan(keys, "warmup = \"100ms\"\nduration = \"300ms\"");
     let file = scene.write("tls.toml", &text);
     let run = ["run", file.to_str().unwrap(), "--out", "tls"];
-    scene.run(&run).expect(0);
+    scene.run(&run).expect_measured();
     let record = scene.path("tls");
     assert_eq!(measured(&record).len(), 6);
     for trial in trials(&record) {
@@ -86,7 +86,7 @@ fn a_compressed_page_is_decoded_before_and_compared_as_sent() {
         &plan(keys, "requests = 500\nduration = \"20s\""),
     );
     let run = ["run", file.to_str().unwrap(), "--out", "gzip"];
-    scene.run(&run).expect(0);
+    scene.run(&run).expect_measured();
     let record = scene.path("gzip");
     assert_eq!(measured(&record).len(), 4);
     for trial in trials(&record) {
@@ -114,7 +114,7 @@ fn an_upstream_is_asked_as_often_as_a_load_by_count_says() {
         &plan(keys, "requests = 40\nduration = \"20s\""),
     );
     let run = ["run", file.to_str().unwrap(), "--out", "count"];
-    scene.run(&run).expect(0);
+    scene.run(&run).expect_measured();
     let record = scene.path("count");
     assert_eq!(measured(&record).len(), 2);
     for trial in trials(&record) {
