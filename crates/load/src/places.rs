@@ -341,7 +341,7 @@ impl Places {
 
 /// What is wrong with a whole response that is not `ok`.
 #[cold]
-fn wrong_answer(accepted: bool, status: u16, body_bytes: u64) -> (Outcome, String) {
+pub(crate) fn wrong_answer(accepted: bool, status: u16, body_bytes: u64) -> (Outcome, String) {
     if accepted {
         let words = format!("a body of {body_bytes} bytes is not the expected one");
         (Outcome::WrongBody, words)

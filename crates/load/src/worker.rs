@@ -291,7 +291,9 @@ impl<'a> Worker<'a> {
         let ready = self.wait(deadline)?;
         let woke = now();
         self.tally.waited(woke.saturating_sub(before));
-        if let Some(ahead) = &mut self.stamps_ahead {
+        if let Some(ahead) = &mut self.stamps_ahead
+            && ready > 0
+        {
             *ahead = real_time_ahead();
         }
         for index in 0..ready {

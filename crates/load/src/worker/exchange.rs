@@ -10,7 +10,7 @@ use super::Worker;
 use crate::clock::now;
 use crate::connection::{BodyComparison, Phase};
 use crate::pace::Pace;
-use crate::places::Due;
+use crate::places::{self, Due};
 use crate::poll::Ready;
 use crate::socket;
 use crate::tally::Times;
@@ -355,18 +355,11 @@ fn wrong_answer(accepted: bool, beyond: bool, response: Response) -> (Outcome, S
     let Response {
         status, body_bytes, ..
     } = response;
-    if !accepted {
-        (Outcome::Status, format!("status {status}"))
-    } else if beyond {
-        (
-            Outcome::TooLong,
-            "bytes after the end of the response".to_owned(),
-        )
+    if accepted && beyond {
+        let words = "bytes after the end of the response".to_owned();
+        (Outcome::TooLong, words)
     } else {
-        (
-            Outcome::WrongBody,
-            format!("a body of {body_bytes} bytes is not the expected one"),
-        )
+        places::wrong_answer(accepted, status, body_bytes)
     }
 }
 
