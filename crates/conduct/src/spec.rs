@@ -101,6 +101,7 @@ fn tls(workload: &Workload, server: &Running) -> Option<TlsSettings> {
         ciphers: Vec::new(),
         groups: Vec::new(),
         resumption: false,
+        early_data: false,
         client_certificate: None,
     })
 }
