@@ -33,6 +33,7 @@ fn variables(server: &crate::Server, protocol: Protocol) -> Variables {
     variables.set("port", 8080);
     variables.set("root", "/run/trial/root");
     variables.set("run", "/run/trial/run");
+    variables.set("config", "/run/trial/config");
     variables.set("log", "/run/trial/server.log");
     variables.set("origin", "127.0.0.1:8081");
     variables.set("workers", 1);
@@ -66,12 +67,14 @@ fn configurations_are_as_they_were() {
     ] {
         let server = Servers::new(None).find(name).unwrap();
         for (variant, templates) in &server.description.templates {
+            // The protocol is a matter of the files that all of a server's templates include: one
+            // of them shows it.
+            let shown = ["synthetic", "proxy"].map(str::to_owned);
+            let shown = shown.iter().find(|name| templates.contains_key(*name));
             for workload_name in templates.keys() {
                 for protocol in Protocol::ALL {
                     let asked = workload(workload_name, protocol);
-                    // The protocol is a matter of the files that all of a server's templates
-                    // include: one of them shows it.
-                    if protocol != Protocol::H1 && workload_name != "synthetic" {
+                    if protocol != Protocol::H1 && shown != Some(workload_name) {
                         continue;
                     }
                     let Ok(template) = server.template(variant, &asked) else {

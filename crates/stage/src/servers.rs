@@ -127,13 +127,9 @@ mod tests {
 
     #[test]
     fn an_unknown_server_is_told_with_the_known_ones() {
-        let error = Servers::new(None).find("ngnix").unwrap_err();
-        assert!(error.to_string().contains("`ngnix`"), "{error}");
-        assert!(
-            error
-                .to_string()
-                .contains("`apache`, `caddy`, `h2o`, `haproxy`, `nginx`"),
-            "{error}"
-        );
+        let error = Servers::new(None).find("ngnix").unwrap_err().to_string();
+        for name in ["`ngnix`", "`caddy`, ", "`nginx`"] {
+            assert!(error.contains(name), "no {name} in {error}");
+        }
     }
 }
