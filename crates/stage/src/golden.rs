@@ -64,6 +64,7 @@ fn configurations_are_as_they_were() {
         ("haproxy", "2.6.12"),
         ("h2o", "2.2.5"),
         ("apache", "2.4.62"),
+        ("lighttpd", "1.4.69"),
     ] {
         let server = Servers::new(None).find(name).unwrap();
         for (variant, templates) in &server.description.templates {

@@ -165,6 +165,11 @@ fn haproxy_default_forwards_and_serves_no_files() {
     everything("haproxy", "default", &FILES);
 }
 
+#[test]
+fn lighttpd_default_serves_everything() {
+    everything("lighttpd", "default", &[]);
+}
+
 /// A listener without HTTP/2 would be measured over what it fell back to.
 #[test]
 fn a_listener_that_does_not_speak_http_2_is_not_ready_for_it() {
