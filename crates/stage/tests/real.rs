@@ -170,6 +170,12 @@ fn lighttpd_default_serves_everything() {
     everything("lighttpd", "default", &[]);
 }
 
+#[test]
+fn varnish_default_forwards_in_the_clear_and_serves_no_files() {
+    let unsupported = [&["h1-tls", "h2"], &FILES[..]].concat();
+    everything("varnish", "default", &unsupported);
+}
+
 /// A listener without HTTP/2 would be measured over what it fell back to.
 #[test]
 fn a_listener_that_does_not_speak_http_2_is_not_ready_for_it() {
