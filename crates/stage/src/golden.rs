@@ -64,6 +64,7 @@ fn configurations_are_as_they_were() {
         ("haproxy", "2.6.12"),
         ("h2o", "2.2.5"),
         ("apache", "2.4.62"),
+        ("envoy", "1.40.0"),
         ("lighttpd", "1.4.69"),
         ("varnish", "7.1.1"),
     ] {

@@ -166,6 +166,11 @@ fn haproxy_default_forwards_and_serves_no_files() {
 }
 
 #[test]
+fn envoy_default_serves_everything() {
+    everything("envoy", "default", &[]);
+}
+
+#[test]
 fn lighttpd_default_serves_everything() {
     everything("lighttpd", "default", &[]);
 }
