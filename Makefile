@@ -33,7 +33,7 @@ check: $(PAGE)
 
 test-rust: $(PAGE)
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy apache haproxy h2o \
-	    lighttpd varnish envoy nghttpd
+	    lighttpd varnish envoy traefik nghttpd
 	$(RUN) $(CARGO) test --workspace --locked
 
 test-page: $(PAGE)

