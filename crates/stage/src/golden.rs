@@ -8,7 +8,7 @@ use bakeoff_plan::{Content, Encoding, Protocol, Workload};
 use crate::servers::Servers;
 use crate::template::{self, Variables};
 
-fn workload(name: &str, protocol: Protocol) -> Workload {
+pub(crate) fn workload(name: &str, protocol: Protocol) -> Workload {
     Workload {
         name: name.to_owned(),
         description: String::new(),
