@@ -43,7 +43,11 @@ fn workloads() -> [Workload; 5] {
     ]
 }
 
-/// Each workload over each protocol, and what the folder says is not supported.
+/// What only a server that reads files can do.
+const FILES: [&str; 3] = ["html-small", "html-large", "gzip"];
+
+/// Each workload over each protocol, and what the folder says is not supported, by the name of a
+/// workload or of a protocol.
 fn everything(server: &str, variant: &str, unsupported: &[&str]) {
     let theatre = Theatre::new();
     if !is_installed(&theatre, server) {
@@ -63,7 +67,8 @@ fn everything(server: &str, variant: &str, unsupported: &[&str]) {
             ..workload.clone()
         };
         let prepared = theatre.stage.prepare(&contender, &workload, &surroundings);
-        if unsupported.contains(&workload.name.as_str()) {
+        let asked = [workload.name.as_str(), protocol.name()];
+        if asked.iter().any(|name| unsupported.contains(name)) {
             let error = prepared.unwrap_err();
             assert!(matches!(*error.cause, Cause::Unsupported { .. }), "{error}");
             continue;
@@ -122,7 +127,29 @@ fn apache_default_serves_everything() {
 
 #[test]
 fn haproxy_default_forwards_and_serves_no_files() {
-    everything("haproxy", "default", &["html-small", "html-large", "gzip"]);
+    everything("haproxy", "default", &FILES);
+}
+
+#[test]
+fn envoy_default_serves_everything() {
+    everything("envoy", "default", &[]);
+}
+
+#[test]
+fn lighttpd_default_serves_everything() {
+    everything("lighttpd", "default", &[]);
+}
+
+#[test]
+fn traefik_default_forwards_and_has_no_answers_of_its_own() {
+    let unsupported = [&["synthetic"], &FILES[..]].concat();
+    everything("traefik", "default", &unsupported);
+}
+
+#[test]
+fn varnish_default_forwards_in_the_clear_and_serves_no_files() {
+    let unsupported = [&["h1-tls", "h2"], &FILES[..]].concat();
+    everything("varnish", "default", &unsupported);
 }
 
 /// A listener without HTTP/2 would be measured over what it fell back to.
