@@ -1,11 +1,14 @@
 //! One request outside the measured window, to see whether an answer is right.
 //!
 //! It is deliberately simple and separate from the load engine: what judges the answers should
-//! not share the engine's mistakes. So HTTP/1.1 is read here by a few lines of its own, and
-//! HTTP/2 by the crate `h2`. It opens a connection for each request and follows nothing.
+//! not share the engine's mistakes. So HTTP/1.1 is read here by a few lines of its own, HTTP/2 by
+//! the crate `h2`, and HTTP/3 by `h3` over `quinn`. It opens a connection for each request and
+//! follows nothing.
 
 mod h1;
 mod h2;
+mod h3;
+mod message;
 mod stream;
 mod trust;
 
@@ -72,8 +75,6 @@ impl Expectation {
     /// Asks once; `limit` is for the whole exchange.
     pub(crate) fn ask(&self, address: SocketAddr, limit: Duration) -> io::Result<Answer> {
         let end = Instant::now() + limit;
-        let mut stream = Stream::connect(address, self.protocol, &self.trust, end)?;
-        let negotiated = stream.negotiated(self.protocol);
         let asked = Asked {
             method: &self.method,
             authority: address.to_string(),
@@ -81,6 +82,11 @@ impl Expectation {
             headers: &self.headers,
             secure: self.protocol.is_secure(),
         };
+        if self.protocol.is_h3() {
+            return h3::ask(address, &asked, &self.trust, end);
+        }
+        let mut stream = Stream::connect(address, self.protocol, &self.trust, end)?;
+        let negotiated = stream.negotiated(self.protocol);
         let answer = if self.protocol.is_h2() {
             h2::ask(stream, &asked, end)?
         } else {
