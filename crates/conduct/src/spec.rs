@@ -40,6 +40,7 @@ pub(crate) fn spec_of(
         bakeoff_plan::Protocol::H1 | bakeoff_plan::Protocol::H1Tls => Protocol::H1,
         bakeoff_plan::Protocol::H2 => Protocol::H2,
         bakeoff_plan::Protocol::H2c => Protocol::H2c,
+        bakeoff_plan::Protocol::H3 => Protocol::H3,
     };
     let body = match workload.expect_encoding {
         Encoding::Identity => workload.expected_body(),

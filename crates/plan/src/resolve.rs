@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::nearest::nearest;
 use crate::order;
-use crate::protocols::{Asked, expand, spoken};
+use crate::protocols::{Asked, check_each, expand};
 use crate::rules::{self, Fault};
 use crate::source::Source;
 use crate::workload::{read_workload, resolve_workload};
@@ -239,9 +239,10 @@ fn workloads(
     library: &dyn Library,
 ) -> Result<Vec<Workload>, PlanError> {
     let all = match &file.protocols {
-        Some(names) => spoken(source, "protocols", names)?,
+        Some(protocols) => protocols.clone(),
         None => vec![Protocol::H1],
     };
+    check_each(source, "protocols", &all)?;
     let mut workloads: Vec<Workload> = Vec::new();
     for (asked, place) in chosen(source, file, library)? {
         for workload in expand(asked, &all).map_err(|fault| fault.at(source.place(&place)))? {

@@ -117,7 +117,7 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
         content(),
         files,
         any::<bool>(),
-        (0..4_usize, any::<bool>()),
+        (0..Protocol::ALL.len(), any::<bool>()),
     )
         .prop_map(
             move |(
@@ -228,7 +228,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         .prop_map(
             |(head, rest, pinning, references, contenders, workloads, mut loads)| {
                 let (name, description, rounds, seed) = head;
-                if !workloads.iter().all(|it| it.protocol.is_h2()) {
+                if !workloads.iter().all(|it| it.protocol.has_streams()) {
                     loads.iter_mut().for_each(|load| load.streams = 1);
                 }
                 Plan {

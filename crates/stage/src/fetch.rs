@@ -1,11 +1,14 @@
 //! One request outside the measured window, to see whether an answer is right.
 //!
 //! It is deliberately simple and separate from the load engine: what judges the answers should
-//! not share the engine's mistakes. So HTTP/1.1 is read here by a few lines of its own, and
-//! HTTP/2 by the crate `h2`. It opens a connection for each request and follows nothing.
+//! not share the engine's mistakes. So HTTP/1.1 is read here by a few lines of its own, HTTP/2 by
+//! the crate `h2`, and HTTP/3 by `h3` over `quinn`. It opens a connection for each request and
+//! follows nothing.
 
 mod h1;
 mod h2;
+mod h3;
+mod message;
 mod stream;
 mod trust;
 
@@ -16,6 +19,7 @@ use std::time::{Duration, Instant};
 use bakeoff_plan::{Encoding, Protocol, Workload};
 use bakeoff_record::{AnswerCheck, Negotiated};
 
+use crate::certificates::NAMES;
 use crate::program::sha256;
 use stream::Stream;
 pub(crate) use trust::Trust;
@@ -55,6 +59,8 @@ struct Asked<'a> {
     path: &'a str,
     headers: &'a [(String, String)],
     secure: bool,
+    /// What it asks for over TLS (SNI).
+    server_name: &'a str,
 }
 
 impl Expectation {
@@ -75,21 +81,20 @@ impl Expectation {
     /// Asks once; `limit` is for the whole exchange.
     pub(crate) fn ask(&self, address: SocketAddr, limit: Duration) -> io::Result<Answer> {
         let end = Instant::now() + limit;
-        let mut stream = Stream::connect(
-            address,
-            self.protocol,
-            &self.trust,
-            self.host.as_deref(),
-            end,
-        )?;
-        let negotiated = stream.negotiated(self.protocol);
         let asked = Asked {
             method: &self.method,
             authority: self.host.clone().unwrap_or_else(|| address.to_string()),
             path: &self.path,
             headers: &self.headers,
             secure: self.protocol.is_secure(),
+            server_name: self.host.as_deref().unwrap_or(NAMES[0]),
         };
+        if self.protocol.is_h3() {
+            return h3::ask(address, &asked, &self.trust, end);
+        }
+        let name = asked.server_name;
+        let mut stream = Stream::connect(address, self.protocol, &self.trust, name, end)?;
+        let negotiated = stream.negotiated(self.protocol);
         let answer = if self.protocol.is_h2() {
             h2::ask(stream, &asked, end)?
         } else {

@@ -42,6 +42,7 @@ fn variables(server: &crate::Server, protocol: Protocol) -> Variables {
     variables.set("protocol", protocol.name());
     variables.set("tls", protocol.is_secure());
     variables.set("h2", protocol.is_h2());
+    variables.set("h3", protocol.is_h3());
     if protocol.is_secure() {
         variables.set("certificate", "/run/trial/tls/certificate.pem");
         variables.set("key", "/run/trial/tls/key.pem");

@@ -1,6 +1,7 @@
 //! A contender that is ready to be started: program found, configuration rendered, files made.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::io::ErrorKind::AddrInUse;
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use crate::configuration::Configuration;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
 use crate::kept::{Kept, Order};
+use crate::listeners::Transport;
 use crate::log;
 use crate::program::{self, Program};
 use crate::ready::{self, Awaited, Ready};
@@ -83,6 +85,7 @@ impl Prepared {
         let own_file = matches!(config, ConfigSource::File(_));
         let overlays = server.variables(contender, own_file)?;
         let program = program::find(&server, version.as_deref(), binary.as_deref())?;
+        program::check_speaks(&server, &program, workload.protocol)?;
         let mut variables = Variables::default();
         for (name, value) in overlays {
             variables.set(&name, value);
@@ -189,6 +192,11 @@ impl Prepared {
         let awaited = Awaited {
             expectation: &expectation,
             identity: self.server.identity.as_ref(),
+            transport: if self.workload.protocol.is_h3() {
+                Transport::Udp
+            } else {
+                Transport::Tcp
+            },
             port: self.port,
             log: &log,
             log_from: log::length(&log),
@@ -290,6 +298,7 @@ impl Prepared {
         variables.set("protocol", self.workload.protocol.name());
         variables.set("tls", self.workload.protocol.is_secure());
         variables.set("h2", self.workload.protocol.is_h2());
+        variables.set("h3", self.workload.protocol.is_h3());
         variables.set("binary", text(&self.program.path));
         if let Some(origin) = surroundings.origin {
             variables.set("origin", origin.to_string());
@@ -394,11 +403,19 @@ fn below(root: &Path, path: &str) -> Result<PathBuf, StageError> {
     Err(StageError::file(Step::Prepare, path, cause))
 }
 
-/// A port that was free a moment ago.
+/// A port that was free a moment ago, for TCP and for UDP: a server of HTTP/3 may listen on both.
 pub(crate) fn free_port() -> Result<u16, StageError> {
-    let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
-    let address = address.map_err(|cause| StageError::file(Step::Prepare, "127.0.0.1:0", cause))?;
-    Ok(address.port())
+    let fail = |cause| StageError::file(Step::Prepare, "127.0.0.1:0", cause);
+    let mut tried = 0;
+    loop {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(fail)?;
+        let address = listener.local_addr().map_err(fail)?;
+        match UdpSocket::bind(address) {
+            Ok(_) => return Ok(address.port()),
+            Err(cause) if cause.kind() == AddrInUse && tried < PORTS_TRIED => tried += 1,
+            Err(cause) => return Err(fail(cause)),
+        }
+    }
 }
 
 /// `logs/<trial>/<name>`.
