@@ -79,21 +79,21 @@ pub(crate) fn spec_of(
 }
 
 fn target(workload: &Workload, server: &Running) -> Target {
-    let plain = Target::at(server.address(), &workload.path);
-    if !workload.protocol.is_secure() {
-        return plain;
+    let mut target = Target::at(server.address(), &workload.path);
+    if workload.protocol.is_secure() {
+        target.url = format!("https://{}{}", server.address(), workload.path);
+        target.secure = true;
     }
-    Target {
-        url: format!("https://{}{}", server.address(), workload.path),
-        secure: true,
-        ..plain
+    if let Some(host) = server.host() {
+        target.host = host.to_owned();
     }
+    target
 }
 
 /// TLS as the preflight spoke it: one application protocol, and no more trust than needed.
 fn tls(workload: &Workload, server: &Running) -> Option<TlsSettings> {
     workload.protocol.is_secure().then(|| TlsSettings {
-        server_name: Some(SERVER_NAME.to_owned()),
+        server_name: Some(server.host().unwrap_or(SERVER_NAME).to_owned()),
         trust: server
             .authority()
             .map_or(Trust::Anything, |file| Trust::File(file.to_owned())),

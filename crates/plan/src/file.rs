@@ -15,7 +15,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::duration::{format_duration, parse_duration};
-use crate::model::{Arrival, CertificateKey, ContentKind, Cpus, Encoding, Protocol};
+use crate::model::{Arrival, CertificateKey, ContentKind, Cpus, Encoding, Protocol, Replacement};
 
 /// The JSON Schema of a plan file, as indented text.
 pub fn plan_schema() -> String {
@@ -150,6 +150,13 @@ pub(crate) struct ContenderTable {
     #[serde(default)]
     #[schemars(extend("examples" = ["ecdsa-p256"]))]
     pub(crate) certificate: CertificateKey,
+    /// Name that it is asked by, in `Host` and over TLS in SNI; without it, its address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["www.example.com"]))]
+    pub(crate) host: Option<String>,
+    /// Texts to change in a configuration file of your own and in what it takes in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) replace: Vec<Replacement>,
 }
 
 /// How hard a server is asked: a closed loop of clients, or with `rate` an open loop.

@@ -78,6 +78,22 @@ pub struct Contender {
     pub overlays: Vec<(String, String)>,
     /// Key of the certificate that it shows over TLS.
     pub certificate: CertificateKey,
+    /// Name that it is asked by (`Host`, and SNI over TLS) instead of its address.
+    pub host: Option<String>,
+    /// Texts changed in a configuration file of the user's own.
+    pub replacements: Vec<Replacement>,
+}
+
+/// A text changed in the lines of a user's own configuration files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Replacement {
+    /// As it stands there; must be found, and may be often.
+    #[schemars(extend("examples" = ["/var/www/site"]))]
+    pub from: String,
+    /// A template of what stands there instead.
+    #[schemars(extend("examples" = ["{{ root }}"]))]
+    pub to: String,
 }
 
 /// Key of a certificate, and so what a full TLS handshake costs the server.

@@ -34,6 +34,8 @@ pub(crate) struct Expectation {
     encoding: Encoding,
     protocol: Protocol,
     trust: Trust,
+    /// Name that the server is asked by instead of its address.
+    host: Option<String>,
 }
 
 /// An answer as it came.
@@ -56,7 +58,7 @@ struct Asked<'a> {
 }
 
 impl Expectation {
-    pub(crate) fn of(workload: &Workload, trust: Trust) -> Self {
+    pub(crate) fn of(workload: &Workload, trust: Trust, host: Option<String>) -> Self {
         Self {
             method: workload.method.clone(),
             path: workload.path.clone(),
@@ -66,17 +68,24 @@ impl Expectation {
             encoding: workload.expect_encoding,
             protocol: workload.protocol,
             trust,
+            host,
         }
     }
 
     /// Asks once; `limit` is for the whole exchange.
     pub(crate) fn ask(&self, address: SocketAddr, limit: Duration) -> io::Result<Answer> {
         let end = Instant::now() + limit;
-        let mut stream = Stream::connect(address, self.protocol, &self.trust, end)?;
+        let mut stream = Stream::connect(
+            address,
+            self.protocol,
+            &self.trust,
+            self.host.as_deref(),
+            end,
+        )?;
         let negotiated = stream.negotiated(self.protocol);
         let asked = Asked {
             method: &self.method,
-            authority: address.to_string(),
+            authority: self.host.clone().unwrap_or_else(|| address.to_string()),
             path: &self.path,
             headers: &self.headers,
             secure: self.protocol.is_secure(),
@@ -201,7 +210,7 @@ mod tests {
         let text = "name = \"w\"\nheaders = [\"Accept-Encoding: gzip\"]\n\
                     [expect]\nencoding = \"gzip\"\ntext = \"hello\"\n";
         let workload = bakeoff_plan::parse_workload(text, "w").unwrap();
-        let expectation = Expectation::of(&workload, Trust::Anything);
+        let expectation = Expectation::of(&workload, Trust::Anything, None);
         let zipped = |text: &str| {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
             encoder.write_all(text.as_bytes()).unwrap();

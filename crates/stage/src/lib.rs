@@ -20,6 +20,7 @@ pub mod keeper;
 mod bounded;
 mod certificates;
 mod cgroup;
+mod configuration;
 mod error;
 mod fetch;
 #[cfg(test)]
@@ -27,6 +28,7 @@ mod golden;
 mod kept;
 mod listeners;
 mod log;
+mod own;
 mod prepared;
 mod program;
 mod ready;

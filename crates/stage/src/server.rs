@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::error::{Cause, StageError};
 use crate::keeper::signal_named;
+use crate::own::{OwnRules, OwnTable};
 
 /// A program that can be a contender, as its folder describes it.
 #[derive(Debug, Clone)]
@@ -21,6 +22,7 @@ pub struct Server {
     pub(crate) description: Description,
     pub(crate) version_pattern: Regex,
     pub(crate) identity: Option<Regex>,
+    pub(crate) own: OwnRules,
     files: Files,
 }
 
@@ -67,6 +69,8 @@ pub(crate) struct Description {
     pub(crate) templates: BTreeMap<String, BTreeMap<String, String>>,
     #[serde(default)]
     pub(crate) unsupported: Vec<Unsupported>,
+    #[serde(default)]
+    own: OwnTable,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -156,8 +160,10 @@ impl Server {
         let identity = identity
             .map(|identity| pattern("identity", identity))
             .transpose()?;
+        let own = description.own.rules().map_err(&fail)?;
         Ok(Self {
             name: name.to_owned(),
+            own,
             description,
             version_pattern,
             identity,

@@ -9,52 +9,17 @@
 
 mod support;
 
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_plan::{CertificateKey, ConfigSource, Contender, Encoding, Protocol, Workload};
-use bakeoff_stage::{Cause, Running, Surroundings, find_program};
+use bakeoff_stage::{Cause, Running, Surroundings};
 use rustix::process::Signal;
-use support::{PATIENCE, Theatre, contender, kill, runs, served, wait_until, workload};
-
-/// 31 bytes, as the upstream of the experiment answered.
-const ORIGIN_BODY: &str = "thirty-one bytes from upstream\n";
-
-fn is_installed(theatre: &Theatre, name: &str) -> bool {
-    let server = theatre.stage.servers().find(name).unwrap();
-    match find_program(&server, None, None) {
-        Ok(program) => {
-            println!("{name} {} at {}", program.version, program.path.display());
-            true
-        }
-        Err(error) => {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
-            println!("PASSED OVER: {error}");
-            false
-        }
-    }
-}
-
-/// Answers on a thread until the test ends.
-fn origin() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut request = [0; 4096];
-            let _ = stream.read(&mut request);
-            let length = ORIGIN_BODY.len();
-            let head = "HTTP/1.1 200 OK\r\nServer: upstream\r\nConnection: close";
-            let _ = write!(
-                stream,
-                "{head}\r\nContent-Length: {length}\r\n\r\n{ORIGIN_BODY}"
-            );
-        }
-    });
-    address
-}
+use support::{
+    ORIGIN_BODY, PATIENCE, Theatre, contender, is_installed, kill, origin, runs, served,
+    wait_until, workload,
+};
 
 fn workloads() -> [Workload; 5] {
     let file = |name: &str, path: &str, bytes: usize| {

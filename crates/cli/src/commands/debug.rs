@@ -39,6 +39,9 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
         facts.command.join(" "),
         up.server.log().display()
     );
+    for change in &facts.config_changes {
+        text.push_str(&format!("changed  {}\n", change.words()));
+    }
     for config in &facts.configs {
         text.push_str(&format!("\n{}\n{}\n", config.path, config.text));
     }

@@ -25,6 +25,7 @@ impl Stream {
         address: SocketAddr,
         protocol: Protocol,
         trust: &Trust,
+        host: Option<&str>,
         end: Instant,
     ) -> io::Result<Self> {
         let left = || {
@@ -38,7 +39,8 @@ impl Stream {
         }
         let wanted: &[u8] = if protocol.is_h2() { b"h2" } else { b"http/1.1" };
         let config = trust.config(wanted)?;
-        let name = ServerName::try_from(NAMES[0]).map_err(io::Error::other)?;
+        let name = host.unwrap_or(NAMES[0]).to_owned();
+        let name = ServerName::try_from(name).map_err(io::Error::other)?;
         let mut connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
         while connection.is_handshaking() {
             if Instant::now() >= end {
