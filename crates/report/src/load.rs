@@ -381,7 +381,7 @@ fn quic(text: &mut String, quic: &QuicLedger) {
     if early != EarlyData::default() {
         let _ = writeln!(
             text,
-            "             {} requests sent early; handshakes: {} took them, {} did not; {} sent again",
+            "             {} requests sent early; {} handshakes took them, {} not; {} sent again",
             count(early.requests),
             count(early.accepted),
             count(early.rejected),
