@@ -12,6 +12,7 @@ use crate::bounded;
 use crate::certificates::CertificateFiles;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
+use crate::installed::Installed;
 use crate::kept::{Kept, Order};
 use crate::log;
 use crate::program::{self, Program};
@@ -97,6 +98,7 @@ impl Prepared {
         let own_file = matches!(config, ConfigSource::File(_));
         let overlays = server.variables(contender, own_file)?;
         let program = program::find(&server, version.as_deref(), binary.as_deref())?;
+        refuse_damaged(&server, &program, &shared)?;
         let mut variables = Variables::default();
         for (name, value) in overlays {
             variables.set(&name, value);
@@ -368,6 +370,24 @@ impl Prepared {
         };
         words.iter().map(render).collect()
     }
+}
+
+/// What bakeoff installed must still be that; what others installed is theirs to watch.
+fn refuse_damaged(server: &Server, program: &Program, shared: &Shared) -> Result<(), StageError> {
+    let Some(installed) = Installed::beside(&program.path) else {
+        return Ok(());
+    };
+    let digest = shared.digests.of(&program.path)?;
+    let Some(damage) = installed.damage(Ok(digest)) else {
+        return Ok(());
+    };
+    let ways = server.ways_to_install(Some(&program.version));
+    let cause = Cause::Damaged {
+        program: program.path.clone(),
+        damage,
+        install: ways.into_iter().next().unwrap_or_default(),
+    };
+    Err(StageError::new(Step::Prepare, cause))
 }
 
 impl Configuration {

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::error::{Cause, StageError};
 use crate::keeper::signal_named;
+use crate::source::Source;
 
 /// A program that can be a contender, as its folder describes it.
 #[derive(Debug, Clone)]
@@ -46,6 +47,9 @@ pub(crate) struct Description {
     /// Ways to get it, for people.
     #[serde(default)]
     pub(crate) install: Vec<String>,
+    /// Where `bakeoff install` gets it, the best first.
+    #[serde(default)]
+    pub(crate) source: Vec<Source>,
     /// Pattern of the `Server` header, or of `Via` where a proxy names itself there; absent when
     /// the server sends neither.
     pub(crate) identity: Option<String>,
@@ -175,9 +179,23 @@ impl Server {
         self.description.templates.keys().map(String::as_str)
     }
 
-    /// Ways to get the program, for people.
-    pub fn install(&self) -> &[String] {
-        &self.description.install
+    /// Ways to get the program, or this version of it, for people.
+    pub fn ways_to_install(&self, version: Option<&str>) -> Vec<String> {
+        let version = version.map(|version| format!("@{version}"));
+        let own = format!(
+            "bakeoff install {}{}",
+            self.name,
+            version.unwrap_or_default()
+        );
+        let own = self.sources().next().map(|_| own);
+        own.into_iter()
+            .chain(self.description.install.iter().cloned())
+            .collect()
+    }
+
+    /// Where `bakeoff install` gets the program, the best first.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.description.source.iter()
     }
 
     /// The template for a workload, or why there is none.
@@ -291,6 +309,7 @@ impl Description {
         if commands.into_iter().flatten().any(Vec::is_empty) {
             return Err("a `command` is empty; expected a program and its arguments".to_owned());
         }
+        self.source.iter().try_for_each(Source::check)?;
         let own = self
             .variables
             .keys()
