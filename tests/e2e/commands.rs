@@ -26,6 +26,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "report",
         "plan",
         "list",
+        "install",
         "doctor",
         "debug",
         "origin",

@@ -134,6 +134,10 @@ pub(crate) struct ContenderTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["1.22"]))]
     pub(crate) version: Option<String>,
+    /// Makes one contender for each of these versions, named `NAME-VERSION`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1), extend("examples" = [["2.8.4", "2.11.7"]]))]
+    pub(crate) versions: Option<Vec<String>>,
     /// Program to run instead of the one on the search path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["/opt/nginx/sbin/nginx"]))]

@@ -60,6 +60,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             name,
             server: server.clone(),
             version: version.clone(),
+            versions: None,
             binary: binary
                 .as_ref()
                 .map(|path| path.to_string_lossy().into_owned()),
@@ -82,6 +83,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             }
             .into(),
             version: None,
+            versions: None,
             binary: None,
             config: "default".to_owned(),
             overlay,

@@ -349,6 +349,24 @@ fn names() {
         "p.toml:9:8: contender `nginx-default` appears twice; give each contender a name of \
          its own",
     );
+    let versions = |list: &str| format!("\"nginx\"\nversions = {list}");
+    plan(
+        "\"nginx\"",
+        &versions("[\"1.22\", \"1.22\"]"),
+        "p.toml:6:8: contender `nginx-default-1.22` appears twice; give each contender a name \
+         of its own",
+    );
+    plan(
+        "\"nginx\"",
+        &versions("[\"1.22\"]\nversion = \"1.28\""),
+        "p.toml:8:12: `versions` and `version` both say which program is meant; take one of \
+         them out",
+    );
+    plan(
+        "\"nginx\"",
+        &versions("[\"\"]"),
+        "p.toml:8:12: `versions` is empty; fill it or take it out",
+    );
     plan(
         "[10, 200]",
         "[10, 200, 10]",

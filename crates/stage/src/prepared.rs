@@ -14,6 +14,7 @@ use crate::certificates::CertificateFiles;
 use crate::configuration::Configuration;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
+use crate::installed::Installed;
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
 use crate::log;
@@ -86,6 +87,7 @@ impl Prepared {
         let overlays = server.variables(contender, own_file)?;
         let program = program::find(&server, version.as_deref(), binary.as_deref())?;
         program::check_speaks(&server, &program, workload.protocol)?;
+        refuse_damaged(&server, &program, &shared)?;
         let mut variables = Variables::default();
         for (name, value) in overlays {
             variables.set(&name, value);
@@ -387,6 +389,24 @@ impl Prepared {
 fn included_name(path: &Path) -> String {
     let below = path.strip_prefix("/").unwrap_or(path);
     format!("included/{}", below.display())
+}
+
+/// What bakeoff installed must still be that; what others installed is theirs to watch.
+fn refuse_damaged(server: &Server, program: &Program, shared: &Shared) -> Result<(), StageError> {
+    let Some(installed) = Installed::beside(&program.path) else {
+        return Ok(());
+    };
+    let digest = shared.digests.of(&program.path)?;
+    let Some(damage) = installed.damage(Ok(digest)) else {
+        return Ok(());
+    };
+    let ways = server.ways_to_install(Some(&program.version));
+    let cause = Cause::Damaged {
+        program: program.path.clone(),
+        damage,
+        install: ways.into_iter().next().unwrap_or_default(),
+    };
+    Err(StageError::new(Step::Prepare, cause))
 }
 
 fn is_port_taken(error: &StageError) -> bool {

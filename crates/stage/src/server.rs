@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer};
 use crate::error::{Cause, StageError};
 use crate::keeper::signal_named;
 use crate::own::{OwnRules, OwnTable};
+use crate::source::Source;
 
 /// A program that can be a contender, as its folder describes it.
 #[derive(Debug, Clone)]
@@ -49,6 +50,9 @@ pub(crate) struct Description {
     /// Ways to get it, for people.
     #[serde(default)]
     pub(crate) install: Vec<String>,
+    /// Where `bakeoff install` gets it, the best first.
+    #[serde(default)]
+    pub(crate) source: Vec<Source>,
     /// Pattern of the `Server` header, or of `Via` where a proxy names itself there; absent when
     /// the server sends neither.
     pub(crate) identity: Option<String>,
@@ -199,9 +203,23 @@ impl Server {
         self.description.templates.keys().map(String::as_str)
     }
 
-    /// Ways to get the program, for people.
-    pub fn install(&self) -> &[String] {
-        &self.description.install
+    /// Ways to get the program, or this version of it, for people.
+    pub fn ways_to_install(&self, version: Option<&str>) -> Vec<String> {
+        let version = version.map(|version| format!("@{version}"));
+        let own = format!(
+            "bakeoff install {}{}",
+            self.name,
+            version.unwrap_or_default()
+        );
+        let own = self.sources().next().map(|_| own);
+        own.into_iter()
+            .chain(self.description.install.iter().cloned())
+            .collect()
+    }
+
+    /// Where `bakeoff install` gets the program, the best first.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.description.source.iter()
     }
 
     /// The template for a workload, or why there is none.
@@ -321,6 +339,7 @@ impl Description {
         {
             return Err("a `command` is empty; expected a program and its arguments".to_owned());
         }
+        self.source.iter().try_for_each(Source::check)?;
         let own = self
             .variables
             .keys()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bakeoff_record::Step;
 
 use crate::error::{Cause, StageError};
-use crate::program::{self, Program};
+use crate::program::{self, Found, Program};
 use crate::server::{Files, Server, list};
 
 /// `servers/` as it was when this was built: name below it and text.
@@ -25,8 +25,13 @@ pub struct Listed {
     pub name: String,
     /// The server's name as people write it; the folder's name when the folder cannot be used.
     pub title: String,
-    /// Program and version; or why there is none, with the way to get it.
+    /// The program that is taken when no version is asked for; or why there is none, with the
+    /// way to get it.
     pub program: Result<Program, StageError>,
+    /// Every program of it that was found, that one first.
+    pub found: Vec<Found>,
+    /// Kind and package of each source that `bakeoff install` knows.
+    pub sources: Vec<String>,
 }
 
 impl Servers {
@@ -67,17 +72,22 @@ impl Servers {
     pub fn list(&self) -> Vec<Listed> {
         let listed = |name: String| match self.find(&name) {
             Ok(server) => {
-                let title = server.title().to_owned();
+                let found = program::find_all(&server);
+                let first = found.first().map(|found| found.program.clone());
                 Listed {
                     name,
-                    title,
-                    program: program::find(&server, None, None),
+                    title: server.title().to_owned(),
+                    program: first.map_or_else(|| program::find(&server, None, None), Ok),
+                    found,
+                    sources: server.sources().map(ToString::to_string).collect(),
                 }
             }
             Err(error) => Listed {
                 title: name.clone(),
                 name,
                 program: Err(error),
+                found: Vec::new(),
+                sources: Vec::new(),
             },
         };
         self.names().into_iter().map(listed).collect()

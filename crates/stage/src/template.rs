@@ -9,6 +9,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
 use crate::server::Server;
+use crate::version::at_least;
 
 /// Values by name.
 #[derive(Debug, Clone, Default)]
@@ -92,15 +93,6 @@ fn words(cause: &minijinja::Error) -> String {
         .map(|line| format!("line {line}: "))
         .unwrap_or_default();
     format!("{line}{}{detail}", cause.kind())
-}
-
-/// Whether a version is this one or a later one, number by number: 1.22.1 is before 1.25.
-fn at_least(version: &str, least: &str) -> bool {
-    let numbers = |text: &str| -> Vec<u64> {
-        let parts = text.split(['.', '-', '+', '~']);
-        parts.map_while(|part| part.parse().ok()).collect()
-    };
-    numbers(version) >= numbers(least)
 }
 
 /// Whether a statement of `configuration` begins with `word`; comments count for nothing.
