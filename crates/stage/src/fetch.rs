@@ -2,10 +2,13 @@
 //!
 //! It is deliberately simple and separate from the load engine: what judges the answers should
 //! not share the engine's mistakes. So HTTP/1.1 is read here by a few lines of its own, and
-//! HTTP/2 by the crate `h2`. It opens a connection for each request and follows nothing.
+//! HTTP/2 by the crate `h2`. It opens a connection for each request and follows nothing; only to
+//! see what a server does for an answer ([`repeat`]) it asks several times.
 
+mod certificate;
 mod h1;
 mod h2;
+mod repeat;
 mod stream;
 mod trust;
 
@@ -74,22 +77,26 @@ impl Expectation {
         let end = Instant::now() + limit;
         let mut stream = Stream::connect(address, self.protocol, &self.trust, end)?;
         let negotiated = stream.negotiated(self.protocol);
-        let asked = Asked {
-            method: &self.method,
-            authority: address.to_string(),
-            path: &self.path,
-            headers: &self.headers,
-            secure: self.protocol.is_secure(),
-        };
+        let asked = self.asked(address);
         let answer = if self.protocol.is_h2() {
-            h2::ask(stream, &asked, end)?
+            h2::ask(stream, &asked, 1, end)?
         } else {
-            h1::ask(&mut stream, &asked, end)?
+            h1::ask(&mut stream, &asked, true, end)?
         };
         Ok(Answer {
             negotiated,
             ..answer
         })
+    }
+
+    fn asked(&self, address: SocketAddr) -> Asked<'_> {
+        Asked {
+            method: &self.method,
+            authority: address.to_string(),
+            path: &self.path,
+            headers: &self.headers,
+            secure: self.protocol.is_secure(),
+        }
     }
 
     /// What a workload's URL begins with.

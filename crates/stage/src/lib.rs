@@ -20,6 +20,7 @@ pub mod keeper;
 mod bounded;
 mod certificates;
 mod cgroup;
+mod crew;
 mod error;
 mod fetch;
 #[cfg(test)]
@@ -41,7 +42,7 @@ pub use cgroup::{CgroupKind, cgroup_kind};
 pub use error::{Cause, StageError};
 pub use prepared::Prepared;
 pub use program::{Program, find as find_program};
-pub use running::{Fetched, Running, Tree};
+pub use running::{Fetched, Running, Tree, Written};
 pub use server::Server;
 pub use servers::{Listed, Servers};
 pub use stage::{Helper, Stage, StageOptions, Surroundings};

@@ -27,6 +27,18 @@ const CHECK_LIMIT: Duration = Duration::from_secs(30);
 /// Another process may take a port between its choice and the server's start.
 const PORTS_TRIED: u32 = 3;
 
+/// Variables whose values change from trial to trial.
+const OF_THE_TRIAL: [&str; 8] = [
+    "port",
+    "origin",
+    "root",
+    "run",
+    "log",
+    "certificate",
+    "key",
+    "certificate_and_key",
+];
+
 /// A contender before its start. Dropping it removes its folder.
 #[derive(Debug)]
 pub struct Prepared {
@@ -218,6 +230,11 @@ impl Prepared {
     fn into_running(self, kept: Kept, ready: Ready) -> Running {
         let log = self.log();
         let binary = &self.program.path;
+        let filled = if self.configuration.in_place {
+            Default::default()
+        } else {
+            self.variables.texts(&OF_THE_TRIAL)
+        };
         let facts = ServerFacts {
             server: self.server.name.clone(),
             version: self.program.version.clone(),
@@ -227,7 +244,9 @@ impl Prepared {
             configs: vec![ConfigFile {
                 path: path_in_record(&self.log_folder, &self.server.description.config),
                 text: self.configuration.text,
+                filled,
             }],
+            remedies: self.server.description.remedies.clone(),
             address: ready.address.to_string(),
             server_header: ready.server_header,
             stopped: None,

@@ -67,6 +67,9 @@ pub(crate) struct Description {
     pub(crate) templates: BTreeMap<String, BTreeMap<String, String>>,
     #[serde(default)]
     pub(crate) unsupported: Vec<Unsupported>,
+    /// Fact of an unequal work, then the line of the configuration to change.
+    #[serde(default)]
+    pub(crate) remedies: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -186,6 +186,7 @@ impl Stage {
             binary,
             command: helper.command.clone(),
             configs: Vec::new(),
+            remedies: Default::default(),
             address: address.to_string(),
             server_header: None,
             stopped: None,

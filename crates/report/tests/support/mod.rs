@@ -303,6 +303,7 @@ fn measured(
         result: Some(result),
         origin,
         answers: ["before", "after"].map(answer).to_vec(),
+        work: None,
         steps: steps(),
         warnings: vec![Warning {
             code: "shared-cores".into(),
@@ -344,7 +345,9 @@ fn facts(name: &str) -> ServerFacts {
         configs: vec![ConfigFile {
             path: format!("logs/{name}.conf"),
             text: text.into(),
+            filled: Default::default(),
         }],
+        remedies: Default::default(),
         address: "127.0.0.1:8080".into(),
         server_header: Some(header.into()),
         stopped: Some(StopFacts {
