@@ -32,3 +32,8 @@ pub const STEAL_INVALID: f64 = 0.10;
 pub const RATE_VARIATION: f64 = 0.10;
 /// R34: share of a processor in deferred interrupts that says the network stack is full.
 pub const SOFTIRQ_SHARE: f64 = 0.9;
+/// R16: share by which bodies as sent may differ in length before one side did other work.
+pub const BODY_BYTES_SHARE: f64 = 0.10;
+/// R16: bytes that a server's files grow by with each request from which it logs requests: the
+/// shortest line worth the name, with an address or a time in it.
+pub const LOG_BYTES_PER_REQUEST: u64 = 16;

@@ -85,6 +85,7 @@ impl Display {
                 self.left = self.left.saturating_sub(*since);
                 self.draw(&format!("{rate:.0} ok/s, {errors} errors"));
             }
+            Event::Observed(_) => {}
             Event::Ended(record) => self.ended(record),
         }
     }
@@ -159,6 +160,7 @@ fn step_name(step: Step) -> &'static str {
         Step::Origin => "start the origin",
         Step::CheckConfig => "check the configuration",
         Step::Start => "start",
+        Step::Observe => "observe",
         Step::WarmUp => "warm up",
         Step::Measure => "measure",
         Step::CheckAgain => "check again",

@@ -11,6 +11,7 @@ mod outcome;
 mod quic;
 mod trial;
 mod usage;
+mod work;
 
 pub use folder::{FolderError, Record, RecordFolder};
 pub use histogram::Histogram;
@@ -20,3 +21,4 @@ pub use outcome::{Outcome, OutcomeCounts};
 pub use quic::{CloseKind, EarlyData, QuicLedger};
 pub use trial::*;
 pub use usage::*;
+pub use work::*;

@@ -1,10 +1,13 @@
 //! One line of `trials.jsonl`: everything about one trial, raw.
 
+use std::collections::BTreeMap;
+
 use bakeoff_plan::Load;
 use serde::{Deserialize, Serialize};
 
 use crate::load::{LoadResult, Negotiated, Warning};
 use crate::usage::Usage;
+use crate::work::Work;
 
 /// Version of the line format. A reader refuses a line of a later version.
 pub const TRIAL_SCHEMA: &str = "bakeoff.trial/1";
@@ -45,6 +48,10 @@ pub struct TrialRecord {
     pub origin: Option<OriginCounts>,
     /// Answers fetched and compared before and after the window.
     pub answers: Vec<AnswerCheck>,
+    /// What the server was seen to do for an answer; `None` for references, where the trial ended
+    /// before, and in records of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
     /// How long each step took.
     pub steps: Vec<StepTime>,
     /// What weakens the numbers, besides the engine's own warnings in `result`.
@@ -106,6 +113,8 @@ pub enum Step {
     CheckConfig,
     /// From start to the right answer.
     Start,
+    /// A few requests, to find out what the server does for an answer.
+    Observe,
     /// Load that is not measured.
     WarmUp,
     /// The window.
@@ -135,6 +144,10 @@ pub struct ServerFacts {
     /// What was changed in a user's own files for the trial.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config_changes: Vec<ConfigChange>,
+    /// Lines of its configuration that make its work equal to that of others, by the name of the
+    /// fact: `[remedies]` of its folder.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub remedies: BTreeMap<String, String>,
     /// Address that it answered on.
     pub address: String,
     /// `Server` header of its answer, as sent.
@@ -151,6 +164,10 @@ pub struct ConfigFile {
     pub path: String,
     /// Text.
     pub text: String,
+    /// What bakeoff filled in that changes from trial to trial, by the name of the template's
+    /// variable: ports and folders. Two texts are compared without it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub filled: BTreeMap<String, String>,
 }
 
 /// A line of a user's own configuration that a trial needed otherwise.

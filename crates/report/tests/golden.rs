@@ -46,7 +46,14 @@ fn report() -> Report {
 }
 
 fn text_of(width: usize, colour: bool) -> String {
-    text(&report(), TextOptions { width, colour })
+    text(
+        &report(),
+        TextOptions {
+            width,
+            colour,
+            diffs: false,
+        },
+    )
 }
 
 #[test]
@@ -102,6 +109,7 @@ fn cells_over_http_2_have_h2loads_figures() {
         TextOptions {
             width: 80,
             colour: false,
+            diffs: false,
         },
     );
     let figures = |line: &&str| line.chars().count() <= 80;

@@ -88,6 +88,11 @@ impl Configuration {
         matches!(self.kind, Kind::OfFolder) || self.uses("certificate")
     }
 
+    /// Whether the server reads the user's own files where they lie.
+    pub(crate) fn is_in_place(&self) -> bool {
+        matches!(self.kind, Kind::Own(_)) && self.changes.is_empty()
+    }
+
     fn uses(&self, variable: &str) -> bool {
         !matches!(self.kind, Kind::Own(_)) && template::uses(&self.template, variable)
     }

@@ -3,12 +3,15 @@
 //! It is deliberately simple and separate from the load engine: what judges the answers should
 //! not share the engine's mistakes. So HTTP/1.1 is read here by a few lines of its own, HTTP/2 by
 //! the crate `h2`, and HTTP/3 by `h3` over `quinn`. It opens a connection for each request and
-//! follows nothing.
+//! follows nothing; only to see what a server does for an answer ([`repeat`]) it asks several
+//! times.
 
+mod certificate;
 mod h1;
 mod h2;
 mod h3;
 mod message;
+mod repeat;
 mod stream;
 mod trust;
 
@@ -81,29 +84,41 @@ impl Expectation {
     /// Asks once; `limit` is for the whole exchange.
     pub(crate) fn ask(&self, address: SocketAddr, limit: Duration) -> io::Result<Answer> {
         let end = Instant::now() + limit;
-        let asked = Asked {
-            method: &self.method,
-            authority: self.host.clone().unwrap_or_else(|| address.to_string()),
-            path: &self.path,
-            headers: &self.headers,
-            secure: self.protocol.is_secure(),
-            server_name: self.host.as_deref().unwrap_or(NAMES[0]),
-        };
+        let asked = self.asked(address);
         if self.protocol.is_h3() {
             return h3::ask(address, &asked, &self.trust, end);
         }
-        let name = asked.server_name;
-        let mut stream = Stream::connect(address, self.protocol, &self.trust, name, end)?;
+        let mut stream = self.connect(address, end)?;
         let negotiated = stream.negotiated(self.protocol);
         let answer = if self.protocol.is_h2() {
-            h2::ask(stream, &asked, end)?
+            h2::ask(stream, &asked, 1, end)?
         } else {
-            h1::ask(&mut stream, &asked, end)?
+            h1::ask(&mut stream, &asked, true, end)?
         };
         Ok(Answer {
             negotiated,
             ..answer
         })
+    }
+
+    /// A connection over TCP.
+    fn connect(&self, address: SocketAddr, end: Instant) -> io::Result<Stream> {
+        Stream::connect(address, self.protocol, &self.trust, self.server_name(), end)
+    }
+
+    fn server_name(&self) -> &str {
+        self.host.as_deref().unwrap_or(NAMES[0])
+    }
+
+    fn asked(&self, address: SocketAddr) -> Asked<'_> {
+        Asked {
+            method: &self.method,
+            authority: self.host.clone().unwrap_or_else(|| address.to_string()),
+            path: &self.path,
+            headers: &self.headers,
+            secure: self.protocol.is_secure(),
+            server_name: self.server_name(),
+        }
     }
 
     /// What a workload's URL begins with.

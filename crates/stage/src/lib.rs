@@ -21,6 +21,7 @@ mod bounded;
 mod certificates;
 mod cgroup;
 mod configuration;
+mod crew;
 mod error;
 mod fetch;
 #[cfg(test)]
@@ -48,7 +49,7 @@ pub use error::{Cause, StageError};
 pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, install};
 pub use prepared::Prepared;
 pub use program::{Found, Program, find as find_program};
-pub use running::{Fetched, Running, Tree};
+pub use running::{Fetched, Running, Tree, Written};
 pub use server::Server;
 pub use servers::{Listed, Servers};
 pub use source::SourceKind;

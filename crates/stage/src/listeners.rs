@@ -74,6 +74,11 @@ pub(crate) fn owner_words(port: u16) -> Option<String> {
     })
 }
 
+/// Whether `pid` holds one of these sockets.
+pub(crate) fn holds(pid: Pid, inodes: &HashSet<u64>) -> bool {
+    sockets(pid).iter().any(|inode| inodes.contains(inode))
+}
+
 fn sockets(pid: Pid) -> Vec<u64> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
         return Vec::new();

@@ -31,6 +31,18 @@ const CHECK_LIMIT: Duration = Duration::from_secs(30);
 /// Another process may take a port between its choice and the server's start.
 const PORTS_TRIED: u32 = 3;
 
+/// Variables whose values change from trial to trial.
+const OF_THE_TRIAL: [&str; 8] = [
+    "port",
+    "origin",
+    "root",
+    "run",
+    "log",
+    "certificate",
+    "key",
+    "certificate_and_key",
+];
+
 /// A contender before its start. Dropping it removes its folder.
 #[derive(Debug)]
 pub struct Prepared {
@@ -228,6 +240,7 @@ impl Prepared {
             command: self.command.clone(),
             configs: self.configs(),
             config_changes: self.configuration.changes,
+            remedies: self.server.description.remedies.clone(),
             address: ready.address.to_string(),
             server_header: ready.server_header,
             stopped: None,
@@ -249,7 +262,13 @@ impl Prepared {
 
     /// The configuration as used, as the record keeps it.
     fn configs(&self) -> Vec<ConfigFile> {
+        let filled = if self.configuration.is_in_place() {
+            Default::default()
+        } else {
+            self.variables.texts(&OF_THE_TRIAL)
+        };
         let file = |(name, text): (String, &String)| ConfigFile {
+            filled: filled.clone(),
             path: path_in_record(&self.log_folder, &name),
             text: text.clone(),
         };

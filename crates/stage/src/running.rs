@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::Workload;
-use bakeoff_record::{AnswerCheck, ServerFacts, Step, StopFacts};
+use bakeoff_record::{AnswerCheck, GrownFile, ServerFacts, Step, StopFacts, Work};
 
+use crate::crew::{self, Sizes};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
 use crate::kept::{Gone, Kept};
@@ -54,6 +55,10 @@ pub struct Fetched {
     /// Its body as sent, encoding and all.
     pub body: Vec<u8>,
 }
+
+/// What a server's processes had open for writing at a moment, and how large it was.
+#[derive(Debug)]
+pub struct Written(Sizes);
 
 /// A folder that goes with its owner.
 #[derive(Debug)]
@@ -152,6 +157,47 @@ impl Running {
             check: answer.to_check(when, right),
             body: answer.body,
         })
+    }
+
+    /// Makes so many equal `requests` in turn, as `workload` says, and looks at what the server
+    /// does for them. Nothing here fails: what cannot be found out is not known, with the reason.
+    /// What the upstream saw is for the caller to fill in.
+    pub fn observe(&self, workload: &Workload, requests: u32) -> Work {
+        let mut work = Work {
+            requests,
+            crew: crew::crew(&self.kept.pids(), self.address.port()),
+            ..Work::default()
+        };
+        if work.crew.is_none() {
+            let why = "no process of the server seems to hold the listening socket";
+            work.unknown.insert("crew".to_owned(), why.to_owned());
+        }
+        let before = self.written();
+        let expectation = Expectation::of(workload, self.trust.clone(), self.host.clone());
+        match expectation.repeat(self.address, requests, FETCH_LIMIT) {
+            Ok(repeated) => {
+                work.connections = Some(repeated.connections);
+                work.certificate = repeated.certificate;
+                work.grown = Some(self.grown_since(&before));
+            }
+            Err(cause) => {
+                let why = format!("{requests} requests in turn failed: {cause}");
+                for fact in ["connections", "certificate", "grown", "upstream"] {
+                    work.unknown.insert(fact.to_owned(), why.clone());
+                }
+            }
+        }
+        work
+    }
+
+    /// The files that it writes, as they are now.
+    pub fn written(&self) -> Written {
+        Written(crew::sizes(&self.kept.pids()))
+    }
+
+    /// Which of its files have grown since then.
+    pub fn grown_since(&self, before: &Written) -> Vec<GrownFile> {
+        crew::grown(&before.0, &crew::sizes(&self.kept.pids()))
     }
 
     /// How it ended by itself, if it has. Does not wait.

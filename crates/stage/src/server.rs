@@ -77,6 +77,9 @@ pub(crate) struct Description {
     pub(crate) requires: Vec<Requires>,
     #[serde(default)]
     pub(crate) unsupported: Vec<Unsupported>,
+    /// Fact of an unequal work, then the line of the configuration to change.
+    #[serde(default)]
+    pub(crate) remedies: BTreeMap<String, String>,
     #[serde(default)]
     own: OwnTable,
 }

@@ -187,6 +187,7 @@ impl Stage {
             command: helper.command.clone(),
             configs: Vec::new(),
             config_changes: Vec::new(),
+            remedies: Default::default(),
             address: address.to_string(),
             server_header: None,
             stopped: None,

@@ -19,6 +19,12 @@ impl Variables {
     pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
     }
+
+    /// The values of those of `names` that are set, as a template writes them.
+    pub(crate) fn texts(&self, names: &[&str]) -> BTreeMap<String, String> {
+        let text = |name: &&str| Some(((*name).to_owned(), self.0.get(*name)?.to_string()));
+        names.iter().filter_map(text).collect()
+    }
 }
 
 /// What a template can ask and include besides its variables.

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use bakeoff_conduct::{CampaignEnd, Finding, Options, carry_out as conduct, preflight};
+use bakeoff_conduct::{CampaignEnd, Event, Finding, Options, carry_out as conduct, preflight};
 use bakeoff_plan::Plan;
 use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialEnd};
-use bakeoff_report::Report;
+use bakeoff_report::{Report, Warnings};
 
 use super::{folder_error, report};
 use crate::display::Display;
@@ -53,9 +53,16 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         stop: interrupt.flag(),
         earlier: earlier.map(|record| record.trials).unwrap_or_default(),
     };
+    let mut warnings = Warnings::new(plan.clone(), &options.earlier);
     let mut display = Display::new();
     display.note(&format!("record: {}", path.display()));
     let end = conduct(&plan, &mut folder, &stage, &options, &mut |event| {
+        if let Event::Observed(trial) = &event {
+            warnings
+                .observed(trial)
+                .iter()
+                .for_each(|line| display.note(line));
+        }
         display.show(&event)
     });
     display.finish();
@@ -83,7 +90,7 @@ fn write_report(path: &Path) -> anyhow::Result<Report> {
 }
 
 fn print(report: &Report, format: Format) -> anyhow::Result<()> {
-    Ok(output::result(&report::draw(report, format))?)
+    Ok(output::result(&report::draw(report, format, false))?)
 }
 
 /// A rejected configuration ends the campaign before it begins; what is not installed or not

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_audit::{Check, Level, TRIAL_ENDED, Verdict};
+use bakeoff_audit::{Check, Equivalence, Inequality, Level, TRIAL_ENDED, Verdict};
 use bakeoff_record::Record;
 use bakeoff_stats::CONFIDENCE_ROUNDS;
 use serde::Serialize;
@@ -120,9 +120,11 @@ pub(super) fn summary(
     cells: &[Cell],
     comparisons: &[Comparison],
     notes: &[Note],
+    equivalence: &[Equivalence],
 ) -> Vec<Sentence> {
     let mut sentences = vec![verdicts(cells)];
     sentences.extend(shares(notes));
+    sentences.extend(unequal_work(equivalence));
     sentences.extend(differences(record, comparisons));
     sentences.extend(lower_bounds(cells));
     sentences.extend(machine(notes));
@@ -200,6 +202,31 @@ fn shares(notes: &[Note]) -> Vec<Sentence> {
             }
         })
         .collect()
+}
+
+/// One sentence for each kind of unequal work, with the workloads where it was found.
+fn unequal_work(equivalence: &[Equivalence]) -> Vec<Sentence> {
+    let mut kinds: Vec<(&Inequality, Vec<&str>)> = Vec::new();
+    for table in equivalence {
+        for one in &table.inequalities {
+            let known = kinds.iter_mut().find(|(known, _)| known.fact == one.fact);
+            match known {
+                Some((_, workloads)) => workloads.push(&table.workload),
+                None => kinds.push((one, vec![&table.workload])),
+            }
+        }
+    }
+    let sentence = |(one, workloads): (&Inequality, Vec<&str>)| Sentence {
+        tone: Tone::Warning,
+        text: format!(
+            "Unequal work in {}: {} ({}).",
+            workloads.join(", "),
+            one.check.text,
+            one.check.code
+        ),
+        note: None,
+    };
+    kinds.into_iter().map(sentence).collect()
 }
 
 fn differences(record: &Record, comparisons: &[Comparison]) -> Vec<Sentence> {

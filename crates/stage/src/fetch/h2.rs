@@ -20,13 +20,19 @@ use super::{Answer, Asked, message};
 /// How long one look at the socket waits.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Asks on a fresh connection, until `end` at the latest.
-pub(super) fn ask(stream: Stream, asked: &Asked<'_>, end: Instant) -> io::Result<Answer> {
+/// Asks so many `times` in turn on a fresh connection, until `end` at the latest, and gives the
+/// last answer.
+pub(super) fn ask(
+    stream: Stream,
+    asked: &Asked<'_>,
+    times: u32,
+    end: Instant,
+) -> io::Result<Answer> {
     let request = message::request(asked)?;
     let mut exchange = pin!(async move {
         let (sender, connection) = h2::client::handshake(Socket(stream)).await?;
         let mut connection = pin!(connection);
-        let mut answer = pin!(answer(sender, request));
+        let mut answer = pin!(last_answer(sender, request, times));
         poll_fn(|context| {
             if let Poll::Ready(answer) = answer.as_mut().poll(context) {
                 return Poll::Ready(answer);
@@ -53,11 +59,22 @@ pub(super) fn ask(stream: Stream, asked: &Asked<'_>, end: Instant) -> io::Result
     }
 }
 
+async fn last_answer(
+    mut sender: SendRequest<Bytes>,
+    request: http::Request<()>,
+    times: u32,
+) -> Result<Answer, h2::Error> {
+    for _ in 1..times {
+        answer(&mut sender, request.clone()).await?;
+    }
+    answer(&mut sender, request).await
+}
+
 async fn answer(
-    sender: SendRequest<Bytes>,
+    sender: &mut SendRequest<Bytes>,
     request: http::Request<()>,
 ) -> Result<Answer, h2::Error> {
-    let mut sender = sender.ready().await?;
+    poll_fn(|context| sender.poll_ready(context)).await?;
     let (response, _) = sender.send_request(request, true)?;
     let (head, mut stream) = response.await?.into_parts();
     let head = http::Response::from_parts(head, ());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_plan::Protocol;
 use bakeoff_record::Negotiated;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConnection, ProtocolVersion, StreamOwned};
 
 use super::trust::Trust;
@@ -82,6 +82,14 @@ impl Stream {
             negotiated.alpn = alpn.map(|it| String::from_utf8_lossy(it).into_owned());
         }
         negotiated
+    }
+
+    /// The server's own certificate; `None` in the clear.
+    pub(super) fn certificate(&self) -> Option<&CertificateDer<'_>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Tls(stream) => stream.conn.peer_certificates()?.first(),
+        }
     }
 
     /// Reads what is there, or waits for it so long; `WouldBlock` says that nothing came.
