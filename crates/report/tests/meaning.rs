@@ -217,7 +217,10 @@ fn unequal_work_spoils_a_comparison_and_no_number() {
     assert!(unequal.text.contains("equal-upstream-version"));
     // Without these facts every cell is the same.
     let mut without = support::record_of_rounds(10);
-    without.trials.iter_mut().for_each(|trial| trial.work = None);
+    without
+        .trials
+        .iter_mut()
+        .for_each(|trial| trial.work = None);
     assert_eq!(view(&without).cells, report.cells);
     assert!(
         comparison(&report, "nginx-default", "caddy-default")
@@ -242,14 +245,14 @@ fn unequal_work_is_told_once_when_the_second_of_a_pair_is_observed() {
         trial.expect("the campaign has this trial")
     };
     let mut told = |id: &str| warnings.observed(&observed(id));
-    assert_eq!(told("r1-nginx-default-proxy-c10"), [String::new(); 0]);
+    assert!(told("r1-nginx-default-proxy-c10").is_empty());
     let lines = told("r1-nginx-optimized-proxy-c10");
     assert_eq!(lines.len(), 2);
     assert!(lines[0].starts_with("unequal work, proxy: equal-upstream-version (R16)"));
     assert!(lines[0].ends_with("to change in nginx-default (nginx): proxy_http_version 1.1;"));
-    assert_eq!(told("r1-nginx-default-proxy-c200"), [String::new(); 0]);
-    assert_eq!(told("r2-nginx-optimized-proxy-c200"), [String::new(); 0]);
+    assert!(told("r1-nginx-default-proxy-c200").is_empty());
+    assert!(told("r2-nginx-optimized-proxy-c200").is_empty());
     // A third contender makes new pairs.
     assert_eq!(told("r1-caddy-default-proxy-c10").len(), 2);
-    assert_eq!(told("r1-caddy-default-synthetic-c10"), [String::new(); 0]);
+    assert!(told("r1-caddy-default-synthetic-c10").is_empty());
 }
