@@ -7,6 +7,8 @@ export interface Report {
   notes: Note[];
   cells: Cell[];
   comparisons: Comparison[];
+  equivalence: Equivalence[];
+  diffs: ConfigDiff[];
   lost: Lost[];
   trials: Trial[];
   texts: string[];
@@ -119,7 +121,33 @@ export interface Comparison {
   second: string;
   ratio: Estimate | null;
   p_value: number | null;
+  unequal: Check[];
   conclusion: string;
+  text: string;
+}
+
+export interface Equivalence {
+  workload: string;
+  contenders: string[];
+  rows: { fact: string; title: string; class: "unfair" | "differs"; values: (string | null)[] }[];
+  equal: { fact: string; title: string; value: string }[];
+  unknown: { fact: string; title: string; contenders: string[]; reason: string }[];
+  inequalities: Inequality[];
+}
+
+export interface Inequality {
+  fact: string;
+  check: Check;
+  pairs: [string, string][];
+  remedies: { contender: string; server: string; line: string | null }[];
+}
+
+export interface ConfigDiff {
+  server: string;
+  workloads: string[];
+  first: string;
+  second: string;
+  changed: number;
   text: string;
 }
 

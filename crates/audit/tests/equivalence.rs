@@ -179,6 +179,10 @@ fn another_tls_is_told() {
         ("equal-cipher", "R16"),
         "TLS13_AES_256_GCM_SHA384 in nginx-optimized",
     );
+    // The same cipher by the name that it has in TLS 1.2.
+    let older = with(|it| it.cipher = Some("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256".into()));
+    let table = planted(|trial| trial.answers.iter_mut().for_each(&older));
+    assert_eq!(table.inequalities, []);
     blames_answer(
         with(|it| it.tls_version = Some("TLSv1.2".into())),
         ("equal-tls-version", "R16"),

@@ -13,7 +13,7 @@ use crate::equal;
 pub struct Warnings {
     plan: Plan,
     trials: Vec<TrialRecord>,
-    told: HashSet<(String, &'static str, [String; 2])>,
+    told: HashSet<(&'static str, [String; 2])>,
 }
 
 impl Warnings {
@@ -30,7 +30,8 @@ impl Warnings {
     }
 
     /// Takes in a trial whose contender was observed, and gives what has not been told yet: each
-    /// unequal fact once for each pair of contenders and workload, with what to change.
+    /// unequal fact once for each pair of contenders, with what to change; the report names all of
+    /// the workloads.
     pub fn observed(&mut self, trial: &TrialRecord) -> Vec<String> {
         self.trials.push(trial.clone());
         self.new_ones()
@@ -40,8 +41,7 @@ impl Warnings {
         let mut lines = Vec::new();
         for table in equivalences(&self.plan, &self.trials) {
             for one in &table.inequalities {
-                let key = |pair: &[String; 2]| (table.workload.clone(), one.fact, pair.clone());
-                let new = one.pairs.iter().map(key);
+                let new = one.pairs.iter().map(|pair| (one.fact, pair.clone()));
                 let count = self.told.len();
                 self.told.extend(new);
                 if self.told.len() > count {

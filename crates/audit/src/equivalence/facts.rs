@@ -104,11 +104,19 @@ pub(super) const FACTS: [Fact; 19] = [
     },
     Fact {
         read: |trial, _| negotiated(trial, |it| it.tls_version.clone()),
+        mend: Mend::To("TLSv1.3"),
         meaning: "handshakes and records of TLS versions cost differently",
         ..fact("tls-version", "equal-tls-version", "TLS version", "answers")
     },
     Fact {
-        read: |trial, _| negotiated(trial, |it| it.cipher.clone()),
+        // Suites of TLS 1.2 name key exchange and signature too, which other facts tell.
+        read: |trial, _| {
+            let suite = negotiated(trial, |it| it.cipher.clone())?;
+            let key = bulk_cipher(&suite.key).to_owned();
+            let text = suite.text;
+            Some(Value { key, text })
+        },
+        mend: Mend::To("AES_128_GCM"),
         meaning: "each byte is encrypted by another cipher",
         ..fact("cipher", "equal-cipher", "cipher", "answers")
     },
@@ -306,6 +314,14 @@ fn negotiated(
     part: fn(&bakeoff_record::Negotiated) -> Option<String>,
 ) -> Option<Value> {
     part(before(trial)?.negotiated.as_ref()?).map(Value::new)
+}
+
+/// What encrypts the bytes, of a suite such as `TLS13_AES_128_GCM_SHA256` or
+/// `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`.
+fn bulk_cipher(suite: &str) -> &str {
+    let rest = suite.split_once("_WITH_").map(|(_, rest)| rest);
+    let rest = rest.unwrap_or_else(|| suite.trim_start_matches("TLS13_"));
+    rest.rsplit_once("_SHA").map_or(rest, |(cipher, _)| cipher)
 }
 
 /// Whether a file grows by a line or more with each request, before the load or under it.
