@@ -13,6 +13,7 @@ mod commands;
 mod deaths;
 mod faults;
 mod h2;
+mod install;
 mod load;
 mod protocols;
 mod run;
