@@ -10,6 +10,7 @@
 #![allow(clippy::print_stderr, reason = "the output says what was passed over")]
 
 mod commands;
+mod contributing;
 mod deaths;
 mod faults;
 mod h2;

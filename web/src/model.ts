@@ -123,7 +123,9 @@ export interface Comparison {
   text: string;
 }
 
-export interface Lost extends CellName {
+export interface Lost {
+  contender: string;
+  cells: { workload: string; load: string }[];
   rounds: number[];
   verdict: VerdictName;
   text: string;

@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::nearest::nearest;
 use crate::order;
-use crate::protocols::{Asked, expand, spoken};
+use crate::protocols::{Asked, check_each, expand};
 use crate::rules::{self, Fault};
 use crate::source::Source;
 use crate::workload::{read_workload, resolve_workload};
@@ -111,6 +111,7 @@ fn contenders(
             return Err(Fault::new(problem, mend).at(at("overlay")));
         }
         let config = config(&table.config, base).map_err(|fault| fault.at(at("config")))?;
+        own_file(table, &config).map_err(|(key, fault)| fault.at(at(key)))?;
         let binary = table.binary.as_ref();
         let binary = binary.map(|binary| program(binary, base)).transpose();
         let binary = binary.map_err(|fault| fault.at(at("binary")))?;
@@ -134,10 +135,33 @@ fn contenders(
                 },
                 overlays: table.overlay.clone().into_iter().collect(),
                 certificate: table.certificate,
+                host: table.host.clone(),
+                replacements: table.replace.clone(),
             });
         }
     }
     Ok(contenders)
+}
+
+/// What a contender says of a file of the user's own, and the key of it that is wrong.
+fn own_file(table: &ContenderTable, config: &ConfigSource) -> Result<(), (&'static str, Fault)> {
+    if let Some(host) = &table.host {
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        if host.is_empty() || host.len() > 253 || !host.chars().all(is_letter) {
+            let problem = format!("`{}` is no name of a host", host.escape_debug());
+            let mend = "write a name such as www.example.com, without a port";
+            return Err(("host", Fault::new(problem, mend)));
+        }
+    }
+    if !table.replace.is_empty() && matches!(config, ConfigSource::Variant(_)) {
+        let problem = "`replace` changes files of your own, and this is a ready variant";
+        let mend = "name a file in `config`, or use `overlay`";
+        return Err(("replace", Fault::new(problem, mend)));
+    }
+    match table.replace.iter().any(|it| it.from.trim().is_empty()) {
+        true => Err(("replace", empty("from"))),
+        false => Ok(()),
+    }
 }
 
 /// Names and versions of the contenders that a table stands for: one, or one of each version.
@@ -242,9 +266,10 @@ fn workloads(
     library: &dyn Library,
 ) -> Result<Vec<Workload>, PlanError> {
     let all = match &file.protocols {
-        Some(names) => spoken(source, "protocols", names)?,
+        Some(protocols) => protocols.clone(),
         None => vec![Protocol::H1],
     };
+    check_each(source, "protocols", &all)?;
     let mut workloads: Vec<Workload> = Vec::new();
     for (asked, place) in chosen(source, file, library)? {
         for workload in expand(asked, &all).map_err(|fault| fault.at(source.place(&place)))? {

@@ -70,6 +70,8 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             },
             overlay,
             certificate: contender.certificate,
+            host: contender.host.clone(),
+            replace: contender.replacements.clone(),
         },
         // Only trials hold these, and trials are not written; a reader refuses them by name.
         built_in @ (ServerChoice::Yardstick | ServerChoice::Origin) => ContenderTable {
@@ -86,6 +88,8 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             config: "default".to_owned(),
             overlay,
             certificate: contender.certificate,
+            host: contender.host.clone(),
+            replace: contender.replacements.clone(),
         },
     }
 }

@@ -497,8 +497,8 @@ fn workload_bodies() {
 fn protocols_and_counts() {
     plan(
         "rounds = 3",
-        "protocols = [\"h2\", \"h3\"]",
-        "p.toml:2:20: `h3` is not spoken yet; write one of h1, h1-tls, h2, h2c",
+        "protocols = [\"h2\", \"h4\"]",
+        "p.toml:2:20: `protocols` cannot be `h4`; did you mean `h1`?",
     );
     plan(
         "rounds = 3",

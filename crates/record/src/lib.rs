@@ -17,6 +17,6 @@ pub use histogram::Histogram;
 pub use load::*;
 pub use machine::{MACHINE_SCHEMA, Machine};
 pub use outcome::{Outcome, OutcomeCounts};
-pub use quic::{CloseKind, QuicLedger};
+pub use quic::{CloseKind, EarlyData, QuicLedger};
 pub use trial::*;
 pub use usage::*;

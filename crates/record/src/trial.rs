@@ -132,6 +132,9 @@ pub struct ServerFacts {
     pub command: Vec<String>,
     /// Configuration as used, path below the record folder and text.
     pub configs: Vec<ConfigFile>,
+    /// What was changed in a user's own files for the trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub config_changes: Vec<ConfigChange>,
     /// Address that it answered on.
     pub address: String,
     /// `Server` header of its answer, as sent.
@@ -148,6 +151,37 @@ pub struct ConfigFile {
     pub path: String,
     /// Text.
     pub text: String,
+}
+
+/// A line of a user's own configuration that a trial needed otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigChange {
+    /// The user's file.
+    pub file: String,
+    /// Line in it, from 1.
+    pub line: usize,
+    /// The line as the user wrote it.
+    pub before: String,
+    /// What stands there in the trial; may be several lines.
+    pub after: String,
+    /// Why.
+    pub why: String,
+}
+
+impl ConfigChange {
+    /// The change on one line: `nginx.conf:3: pid /run/nginx.pid; -> pid "..."; (why)`.
+    pub fn words(&self) -> String {
+        let after: Vec<&str> = self.after.lines().map(str::trim).collect();
+        format!(
+            "{}:{}: {} -> {} ({})",
+            self.file,
+            self.line,
+            self.before.trim(),
+            after.join(" | "),
+            self.why
+        )
+    }
 }
 
 /// How a server was stopped.

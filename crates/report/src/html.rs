@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::table::{COLUMNS, errors_by_kind, groups, lost_trial};
+use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials};
 use crate::view::Report;
 
 /// The built page; empty when `make page` had not been run.
@@ -58,7 +58,7 @@ fn fallback(report: &Report) -> String {
     out.push_str("</ul>\n");
     tables(&mut out, report);
     for lost in &report.lost {
-        let _ = writeln!(out, "<p>{}</p>", escaped(&lost_trial(lost)));
+        let _ = writeln!(out, "<p>{}</p>", escaped(&lost_trials(lost)));
     }
     out
 }

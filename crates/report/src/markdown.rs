@@ -6,7 +6,7 @@ use bakeoff_audit::Level;
 
 use crate::h2load;
 use crate::number::plain;
-use crate::table::{COLUMNS, errors_by_kind, groups, lost_trial, median_of};
+use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials, median_of};
 use crate::view::{Report, Tone};
 
 /// The report as Markdown.
@@ -51,7 +51,7 @@ pub fn markdown(report: &Report) -> String {
         }
     }
     notes(&mut out, report);
-    lost_trials(&mut out, report);
+    without_result(&mut out, report);
     out
 }
 
@@ -123,12 +123,12 @@ fn notes(out: &mut String, report: &Report) {
     }
 }
 
-fn lost_trials(out: &mut String, report: &Report) {
+fn without_result(out: &mut String, report: &Report) {
     for (index, lost) in report.lost.iter().enumerate() {
         if index == 0 {
             out.push_str("\n## Trials without a result\n\n");
         }
-        let _ = writeln!(out, "- {}", escaped(&lost_trial(lost)));
+        let _ = writeln!(out, "- {}", escaped(&lost_trials(lost)));
     }
 }
 

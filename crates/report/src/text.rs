@@ -11,7 +11,7 @@ use comfy_table::{Attribute, Cell as Field, CellAlignment, Color, ContentArrange
 use crate::h2load;
 use crate::number::plain;
 use crate::table::{
-    COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trial, median_of, statuses,
+    COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trials, median_of, statuses,
 };
 use crate::view::{Cell, Note, Report, Tone};
 
@@ -45,7 +45,7 @@ pub fn text(report: &Report, options: TextOptions) -> String {
     }
     comparisons(&mut out, report, options);
     notes(&mut out, report, options);
-    lost_trials(&mut out, report, options);
+    without_result(&mut out, report, options);
     summary(&mut out, report, options);
     out
 }
@@ -244,13 +244,13 @@ fn notes(out: &mut String, report: &Report, options: TextOptions) {
     out.push('\n');
 }
 
-fn lost_trials(out: &mut String, report: &Report, options: TextOptions) {
+fn without_result(out: &mut String, report: &Report, options: TextOptions) {
     if report.lost.is_empty() {
         return;
     }
     title(out, "Trials without a result", options);
     for lost in &report.lost {
-        wrapped(out, &lost_trial(lost), "  ", options);
+        wrapped(out, &lost_trials(lost), "  ", options);
         if let Some(words) = &lost.words {
             wrapped(
                 out,

@@ -24,7 +24,7 @@ pub use campaign::{
 pub use cell::{Cell, Verdict};
 pub use comparison::Comparison;
 pub use h2load::{H2load, Spread};
-pub use lost::Lost;
+pub use lost::{Lost, LostCell};
 pub use series::{Curve, Processes, Throughput, Tree};
 pub use trial::{Server, Text, Trial};
 

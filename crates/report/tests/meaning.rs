@@ -3,7 +3,7 @@
 #[allow(dead_code)]
 mod support;
 
-use bakeoff_record::{Histogram, OutcomeCounts, Record};
+use bakeoff_record::{Histogram, OutcomeCounts, Record, TrialEnd};
 use bakeoff_report::view::{Cell, Comparison, Report, view};
 use bakeoff_stats::{IntervalKind, Measure};
 
@@ -191,4 +191,36 @@ fn a_record_without_trials_can_be_drawn_in_every_format() {
     assert!(bakeoff_report::html(&report).contains("none was measured"));
     assert_eq!(bakeoff_report::csv(&report).lines().count(), 1);
     assert!(bakeoff_report::json(&report).contains("\"cells\":[]"));
+}
+
+#[test]
+fn a_reason_that_cells_share_is_told_once() {
+    let mut record = support::record();
+    let caddys = record
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.contender == "caddy-default" && trial.workload != "proxy");
+    for trial in caddys {
+        trial.result = None;
+        trial.end = TrialEnd::Unsupported {
+            reason: "it forwards".into(),
+        };
+    }
+    let report = view(&record);
+    let told: Vec<_> = report
+        .lost
+        .iter()
+        .filter(|lost| lost.text.contains("it forwards"))
+        .collect();
+    let [lost] = told[..] else {
+        panic!("told {} times", told.len());
+    };
+    assert_eq!(lost.rounds, [1, 2, 3]);
+    let cells = |of: &str| lost.cells.iter().filter(|cell| cell.load == of).count();
+    assert!(cells("c10") > 0 && cells("c10") == cells("c200"));
+    let page = bakeoff_report::markdown(&report);
+    assert!(
+        page.contains("- caddy-default: unsupported (round 1, 2, 3): it forwards; c10: synthetic"),
+        "{page}"
+    );
 }

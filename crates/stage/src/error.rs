@@ -135,6 +135,24 @@ pub enum Cause {
         /// What is wrong in it.
         cause: String,
     },
+    /// A replacement that replaces nothing.
+    #[error(
+        "`{from}` stands nowhere in {file} or what it takes in, so there is nothing to replace"
+    )]
+    NothingToReplace {
+        /// The main file.
+        file: PathBuf,
+        /// The text.
+        from: String,
+    },
+    /// A configuration that takes in too much.
+    #[error(
+        "{file} takes in more than 1,000 files or 64 MiB; name the files in its includes closer"
+    )]
+    TooManyIncludes {
+        /// The main file.
+        file: PathBuf,
+    },
     /// No certificate could be made.
     #[error("make a certificate: {cause}")]
     Certificate {

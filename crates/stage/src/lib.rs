@@ -20,6 +20,7 @@ pub mod keeper;
 mod bounded;
 mod certificates;
 mod cgroup;
+mod configuration;
 mod error;
 mod fetch;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod installed;
 mod kept;
 mod listeners;
 mod log;
+mod own;
 mod prepared;
 mod program;
 mod ready;

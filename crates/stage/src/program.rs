@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
+use bakeoff_plan::Protocol;
 use bakeoff_record::Step;
 use sha2::{Digest as _, Sha256};
 
@@ -93,6 +94,33 @@ pub fn find(
             install,
         }),
     }
+}
+
+/// Refuses a program that lacks what its folder asks of one that shall speak `protocol`.
+///
+/// # Errors
+/// `Unsupported`, with the folder's reason; or that the program could not be asked.
+pub(crate) fn check_speaks(
+    server: &Server,
+    program: &Program,
+    protocol: Protocol,
+) -> Result<(), StageError> {
+    let requires = server.description.requires.iter();
+    for asked in requires.filter(|requires| requires.protocol == protocol) {
+        let (_, output) = ask(server, &program.path, &asked.command).map_err(|cause| {
+            let cause = std::io::Error::other(cause);
+            StageError::file(Step::Prepare, &program.path, cause)
+        })?;
+        if !asked.pattern.is_match(&output.text) {
+            let (path, version) = (program.path.display(), &program.version);
+            let reason = format!("{}; this is {version} ({path})", asked.reason);
+            return Err(StageError::new(
+                Step::Prepare,
+                Cause::Unsupported { reason },
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Every program of `server` that tells its version, in the order in which they are searched.
@@ -197,20 +225,8 @@ pub(crate) fn tell_version(server: &Server, binary: &Path) -> Result<String, Sta
         };
         StageError::new(Step::Prepare, cause)
     };
-    let mut variables = Variables::default();
-    variables.set("binary", binary.display().to_string());
-    let context = template::Context {
-        version: "",
-        configuration: "",
-        files: server,
-    };
-    let words = server.description.version.command.iter();
-    let command: Result<Vec<String>, String> = words
-        .map(|word| template::render(word, &variables, &context))
-        .collect();
-    let command = command.map_err(fail)?;
-    let output = bounded::run(&command, &[], Path::new("/"), VERSION_LIMIT)
-        .map_err(|cause| fail(cause.to_string()))?;
+    let command = &server.description.version.command;
+    let (command, output) = ask(server, binary, command).map_err(&fail)?;
     let pattern = &server.version_pattern;
     let version = pattern
         .captures(&output.text)
@@ -225,6 +241,30 @@ pub(crate) fn tell_version(server: &Server, binary: &Path) -> Result<String, Sta
             ))
             .with_words(output.text)
         })
+}
+
+/// What `binary` answers to `command`, a template of its folder's; and the command as it was run.
+fn ask(
+    server: &Server,
+    binary: &Path,
+    command: &[String],
+) -> Result<(Vec<String>, bounded::Output), String> {
+    let mut variables = Variables::default();
+    variables.set("binary", binary.display().to_string());
+    let context = template::Context {
+        version: "",
+        configuration: "",
+        files: server,
+    };
+    let words = command.iter();
+    let command: Result<Vec<String>, String> = words
+        .map(|word| template::render(word, &variables, &context))
+        .collect();
+    let command = command?;
+    let output = bounded::run(&command, &[], Path::new("/"), VERSION_LIMIT);
+    output
+        .map(|output| (command, output))
+        .map_err(|cause| cause.to_string())
 }
 
 /// Programs in the order of preference: bakeoff's own folders, the search path, the usual folders.

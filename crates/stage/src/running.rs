@@ -27,6 +27,8 @@ pub struct Running {
     pub(crate) log_from: u64,
     /// What its certificate leads to.
     pub(crate) trust: Trust,
+    /// Name that it is asked by instead of its address.
+    pub(crate) host: Option<String>,
     pub(crate) stop_signal: String,
     pub(crate) stop_grace: Duration,
     /// Removed when the server is gone.
@@ -122,12 +124,17 @@ impl Running {
         }
     }
 
+    /// The name that it is asked by, in `Host` and over TLS in SNI, instead of its address.
+    pub fn host(&self) -> Option<&str> {
+        self.host.as_deref()
+    }
+
     /// Asks once as `workload` does and compares; `when` is `before` or `after`.
     ///
     /// # Errors
     /// When no whole answer came. A wrong answer is no error: it has `right: false`.
     pub fn fetch(&self, workload: &Workload, when: &str) -> Result<Fetched, StageError> {
-        let expectation = Expectation::of(workload, self.trust.clone());
+        let expectation = Expectation::of(workload, self.trust.clone(), self.host.clone());
         let answer = expectation
             .ask(self.address, FETCH_LIMIT)
             .map_err(|cause| {

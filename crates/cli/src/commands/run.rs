@@ -90,9 +90,12 @@ fn print(report: &Report, format: Format) -> anyhow::Result<()> {
 /// possible is told and becomes a skipped trial.
 fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyhow::Result<()> {
     let mut rejected = String::new();
-    for finding in findings {
-        let who = format!("{}, workload {}", finding.contender, finding.workload);
-        match &finding.end {
+    for (first, workloads) in by_reason(findings) {
+        let who = match &workloads[..] {
+            [workload] => format!("{}, workload {workload}", first.contender),
+            several => format!("{}, workloads {}", first.contender, several.join(", ")),
+        };
+        match &first.end {
             TrialEnd::Failed { cause, words, .. } => {
                 let words = words
                     .as_deref()
@@ -122,6 +125,22 @@ fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyhow::Result<(
         ));
     }
     Ok(())
+}
+
+/// Findings of a contender that end in the same way: the first, and the workloads of all.
+fn by_reason(findings: &[Finding]) -> Vec<(&Finding, Vec<&str>)> {
+    let mut grouped: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    for finding in findings {
+        let key = (&finding.contender, &finding.end);
+        match grouped
+            .iter_mut()
+            .find(|(first, _)| (&first.contender, &first.end) == key)
+        {
+            Some((_, workloads)) => workloads.push(&finding.workload),
+            None => grouped.push((finding, vec![&finding.workload])),
+        }
+    }
+    grouped
 }
 
 fn machine() -> Machine {

@@ -122,6 +122,8 @@ fn contender(name: &str, server: &str, variant: &str) -> Contender {
         },
         overlays: Vec::new(),
         certificate: CertificateKey::default(),
+        host: None,
+        replacements: Vec::new(),
     }
 }
 
@@ -345,6 +347,7 @@ fn facts(name: &str) -> ServerFacts {
             path: format!("logs/{name}.conf"),
             text: text.into(),
         }],
+        config_changes: Vec::new(),
         address: "127.0.0.1:8080".into(),
         server_header: Some(header.into()),
         stopped: Some(StopFacts {

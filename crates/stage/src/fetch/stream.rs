@@ -11,7 +11,6 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, ProtocolVersion, StreamOwned};
 
 use super::trust::Trust;
-use crate::certificates::NAMES;
 
 /// A connection.
 pub(super) enum Stream {
@@ -25,6 +24,7 @@ impl Stream {
         address: SocketAddr,
         protocol: Protocol,
         trust: &Trust,
+        server_name: &str,
         end: Instant,
     ) -> io::Result<Self> {
         let left = || {
@@ -38,7 +38,7 @@ impl Stream {
         }
         let wanted: &[u8] = if protocol.is_h2() { b"h2" } else { b"http/1.1" };
         let config = trust.config(wanted)?;
-        let name = ServerName::try_from(NAMES[0]).map_err(io::Error::other)?;
+        let name = ServerName::try_from(server_name.to_owned()).map_err(io::Error::other)?;
         let mut connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
         while connection.is_handshaking() {
             if Instant::now() >= end {
