@@ -14,6 +14,7 @@ mod contributing;
 mod deaths;
 mod faults;
 mod h2;
+mod install;
 mod load;
 mod protocols;
 mod run;

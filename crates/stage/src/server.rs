@@ -207,17 +207,17 @@ impl Server {
     }
 
     /// Ways to get the program, or this version of it, for people.
-    pub fn ways_to_install(&self, version: Option<&str>) -> Vec<String> {
-        let version = version.map(|version| format!("@{version}"));
-        let own = format!(
-            "bakeoff install {}{}",
-            self.name,
-            version.unwrap_or_default()
-        );
-        let own = self.sources().next().map(|_| own);
-        own.into_iter()
-            .chain(self.description.install.iter().cloned())
-            .collect()
+    pub(crate) fn ways_to_install(&self, version: Option<&str>) -> Vec<String> {
+        let others = self.description.install.iter().cloned();
+        match (self.sources().next(), version) {
+            (None, _) => others.collect(),
+            // Other ways give the version that they give.
+            (Some(_), Some(version)) => vec![format!("bakeoff install {}@{version}", self.name)],
+            (Some(_), None) => {
+                let own = format!("bakeoff install {}", self.name);
+                [own].into_iter().chain(others).collect()
+            }
+        }
     }
 
     /// Where `bakeoff install` gets the program, the best first.
