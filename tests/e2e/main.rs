@@ -11,6 +11,7 @@
 
 mod commands;
 mod deaths;
+mod demand;
 mod faults;
 mod h2;
 mod load;

@@ -1,8 +1,8 @@
 //! Tells counts on a listener of its own, and asks for them.
 //!
-//! One request a connection: `GET /counts`, answered with the JSON of [`Counts`], and for an origin
-//! on demand `POST /behaviour/on` and `POST /behaviour/off`, answered with the same. Slow on purpose
-//! in one way: one client at a time, so that asking never takes a core from answering.
+//! One request a connection: `GET /counts`, answered with the JSON of [`Counts`]; for an origin on
+//! demand also `POST /behaviour/on` and `POST /behaviour/off`, answered with the same. Slow on
+//! purpose in one way: one client at a time, so that asking never takes a core from answering.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

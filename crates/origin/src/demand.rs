@@ -25,7 +25,7 @@ const SIZE_MAX: usize = 64 * 1024 * 1024;
 const PIECES_MAX: usize = 1_000_000;
 
 /// What is wanted of an upstream. Without anything it answers as if it were not there.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
     /// Seed of everything that is drawn.
     pub seed: u64,
@@ -36,8 +36,8 @@ pub struct Demand {
     pub sizes: Vec<(usize, u32)>,
     /// Share of the requests that are answered with `error_status`, 0 to 1.
     pub errors: f64,
-    /// That status, 400 to 599; `None` is 503.
-    pub error_status: Option<u16>,
+    /// That status, 400 to 599.
+    pub error_status: u16,
     /// Share of the requests whose connection is reset instead of an answer, 0 to 1.
     pub resets: f64,
     /// Share of the requests whose connection is closed half way through the body, 0 to 1.
@@ -69,16 +69,35 @@ struct State {
     queue: Option<Mutex<Queue>>,
 }
 
+impl Default for Demand {
+    /// Nothing; errors that are asked for are 503.
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            delay: None,
+            sizes: Vec::new(),
+            errors: 0.0,
+            error_status: 503,
+            resets: 0.0,
+            closes: 0.0,
+            slow_body: None,
+            workers: None,
+            queue: None,
+            later: false,
+        }
+    }
+}
+
 impl Demand {
-    /// Whether it changes nothing.
+    /// Whether it changes no answer.
     pub fn is_nothing(&self) -> bool {
-        let (seed, later) = (self.seed, self.later);
-        *self
-            == Self {
-                seed,
-                later,
-                ..Self::default()
-            }
+        let same = Self {
+            seed: self.seed,
+            error_status: self.error_status,
+            later: self.later,
+            ..Self::default()
+        };
+        *self == same
     }
 
     /// Checks that it can be carried out on a body of `body` bytes.
@@ -96,7 +115,8 @@ impl Demand {
                     .to_owned(),
             );
         }
-        if let Some(status) = self.error_status.filter(|it| !(400..=599).contains(it)) {
+        let status = self.error_status;
+        if !(400..=599).contains(&status) {
             return wrong(format!("the status of errors is {status}, not 400 to 599"));
         }
         let sizes_fit = self.sizes.iter().all(|(size, _)| *size <= SIZE_MAX);
@@ -211,7 +231,7 @@ impl Behaviour for OnDemand {
         };
         let demand = &self.0.demand;
         let mut replies: Vec<Reply> = demand.sizes.iter().map(sized).collect();
-        let status = demand.error_status.unwrap_or(503);
+        let status = demand.error_status;
         replies.push(error(status, "an error on demand\n"));
         replies.push(error(503, "the queue is full\n"));
         replies
@@ -419,7 +439,7 @@ mod tests {
                 ..base()
             },
             Demand {
-                error_status: Some(200),
+                error_status: 200,
                 ..base()
             },
             Demand {

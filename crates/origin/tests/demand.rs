@@ -126,7 +126,7 @@ fn errors_keep_the_connection_and_come_in_their_share() {
     let demand = Demand {
         seed: 1,
         errors: 0.5,
-        error_status: Some(502),
+        error_status: 502,
         ..Demand::default()
     };
     let server = start(demand, b"an error on demand\n");
