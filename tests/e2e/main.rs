@@ -12,6 +12,7 @@
 mod commands;
 mod contributing;
 mod deaths;
+mod demand;
 mod faults;
 mod h2;
 mod install;

@@ -77,6 +77,7 @@ export function surroundings(report: Report): HTMLElement {
     [
       `${one.description} ${one.request}, expects ${one.expect_status}`,
       ` and ${bytes(one.body_bytes)}${one.proxied ? ", through an upstream" : ""}`,
+      one.origin === undefined ? "" : ` with ${one.origin}`,
     ].join(""),
   ]);
   const plan: [string, string][] = [

@@ -46,6 +46,7 @@ export interface Workload {
   expect_status: number;
   body_bytes: number;
   proxied: boolean;
+  origin?: string;
 }
 
 export interface Load {

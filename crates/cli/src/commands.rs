@@ -27,8 +27,8 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Install(flags) => install::carry_out(&flags),
         Command::Doctor => doctor::carry_out(),
         Command::Debug(flags) => debug::carry_out(&flags),
-        Command::Origin(flags) => serve::carry_out(&flags, bakeoff_origin::Name::Origin),
-        Command::Yardstick(flags) => serve::carry_out(&flags, bakeoff_origin::Name::Yardstick),
+        Command::Origin(flags) => serve::origin(&flags),
+        Command::Yardstick(flags) => serve::yardstick(&flags),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Flags::command(), "bakeoff", &mut text);

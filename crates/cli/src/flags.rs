@@ -12,7 +12,7 @@ pub(crate) use load::{
     ArrivalFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag,
 };
 pub(crate) use run::{DebugFlags, Format, ListFlags, PlanFlags, ReportFlags, RunFlags};
-pub(crate) use serve::ServeFlags;
+pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
 
 /// Benchmarks web servers and reverse proxies side by side, and says whether to believe it.
 #[derive(Debug, Parser)]
@@ -48,7 +48,7 @@ pub(crate) enum Command {
     /// Start a contender as a trial would and keep it up until Ctrl-C
     Debug(DebugFlags),
     /// Run the built-in upstream by itself
-    Origin(ServeFlags),
+    Origin(Box<OriginFlags>),
     /// Run the built-in null server by itself
     Yardstick(ServeFlags),
     /// Print completions for a shell

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use bakeoff_origin::Counts;
+use bakeoff_origin::{ControlError, Counts};
 use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
     ContenderKind, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, UpstreamWork,
@@ -54,6 +54,7 @@ pub(crate) fn carry_out(
         logs,
         server_cpus: &setting.roles.pinned.server,
         origin_cpus: &setting.roles.pinned.origin,
+        seed: setting.seed,
     };
     let started = Contestant::start(place, &trial.contender, &trial.workload, &mut |step| {
         clock.begin(step);
@@ -176,6 +177,9 @@ fn under_load(
     record: &mut TrialRecord,
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Option<TrialEnd> {
+    if let Err(error) = contestant.behave(true) {
+        return Some(unled(&error));
+    }
     let seed = setting.seed.wrapping_add(u64::from(trial.round));
     let measured = measure(
         trial,
@@ -197,7 +201,17 @@ fn under_load(
     record.usage = usage;
     record.origin = origin;
     record.warnings = warnings;
-    end
+    // A server that has died needs no more right answers, and its end says more.
+    end.or_else(|| contestant.behave(false).err().map(|error| unled(&error)))
+}
+
+/// The end of a trial whose origin could not be told what to do.
+fn unled(error: &ControlError) -> TrialEnd {
+    TrialEnd::Failed {
+        step: Step::Origin,
+        cause: format!("failed to {error}"),
+        words: None,
+    }
 }
 
 /// Fetches one answer, compares it, and gives back its body. A wrong one before the window ends

@@ -49,7 +49,8 @@ pub fn serve_with<B: Behaviour>(
     if options.threads == 0 {
         return Err(OriginError::NoThreads);
     }
-    let answers = Answers::new(options.name.header(), &options.reply)?;
+    let answers = Answers::new(options.name.header(), &options.reply)?
+        .with(options.name.header(), &behaviour.replies(&options.reply))?;
     let (listeners, address) = request_listeners(options)?;
     let (control, control_address) = control_listener(options)?;
     let counters: Vec<Counters> = listeners.iter().map(|_| Counters::default()).collect();
@@ -81,7 +82,7 @@ pub fn serve_with<B: Behaviour>(
                 result
             }));
         }
-        control::tell(&control, &counters, halt);
+        control::tell(&control, &counters, &behaviour, halt);
         loops.into_iter().try_for_each(|one| match one.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),

@@ -14,6 +14,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::demand::OriginTable;
 use crate::duration::{format_duration, parse_duration};
 use crate::model::{Arrival, CertificateKey, ContentKind, Cpus, Encoding, Protocol, Replacement};
 
@@ -237,6 +238,9 @@ pub(crate) struct WorkloadFile {
     #[serde(default)]
     #[schemars(extend("examples" = [true]))]
     pub(crate) proxied: bool,
+    /// What is wanted of that upstream: delays, errors, a limit of workers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) origin: Option<OriginTable>,
     /// What a right answer is.
     pub(crate) expect: ExpectTable,
     /// Files that the server serves.

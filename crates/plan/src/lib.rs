@@ -11,6 +11,7 @@
 mod model;
 
 mod check;
+mod demand;
 mod duration;
 mod error;
 mod file;
@@ -31,6 +32,7 @@ mod order;
 mod random;
 mod schedule;
 
+pub use demand::{Delay, Demand, SlowBody};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{Place, PlanError};
 pub use file::{plan_schema, workload_schema};

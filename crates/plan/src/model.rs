@@ -7,6 +7,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::demand::Demand;
+
 /// What to run: contenders times workloads times loads, several rounds of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
@@ -165,6 +167,8 @@ pub struct Workload {
     pub files: Vec<ServedFile>,
     /// Whether the answer comes from an upstream behind the server.
     pub proxied: bool,
+    /// What is wanted of that upstream besides the answer; only where `proxied`.
+    pub origin: Option<Demand>,
 }
 
 /// How requests travel to a server.

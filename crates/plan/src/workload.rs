@@ -1,6 +1,7 @@
 //! Workload tables become [`Workload`]s and back.
 
 use crate::check::check;
+use crate::demand::{Demand, demand_table, resolve_demand};
 use crate::error::PlanError;
 use crate::file::{
     ExpectTable, GeneratedTable, ServedFileTable, WorkloadFile, workload_schema_value,
@@ -74,8 +75,29 @@ pub(crate) fn resolve_workload(
         expect_encoding: table.expect.encoding,
         files,
         proxied: table.proxied,
+        origin: origin(source, path, table)?,
     };
     Ok(Asked { workload, over })
+}
+
+/// What is wanted of the origin, if the answer comes from there.
+fn origin(
+    source: &Source<'_>,
+    path: &str,
+    table: &WorkloadFile,
+) -> Result<Option<Demand>, PlanError> {
+    let Some(origin) = &table.origin else {
+        return Ok(None);
+    };
+    if !table.proxied {
+        return Err(PlanError::Conflict {
+            place: source.place(&format!("{path}origin")),
+            problem: "`origin` asks something of an upstream that this workload does not have"
+                .to_owned(),
+            mend: "write `proxied = true`, or take `origin` out".to_owned(),
+        });
+    }
+    resolve_demand(source, &format!("{path}origin."), origin).map(Some)
 }
 
 /// The protocol of the workload as it stands, and over what a plan asks it.
@@ -138,6 +160,7 @@ pub(crate) fn workload_table(workload: &Workload) -> WorkloadFile {
         path: workload.path.clone(),
         headers: headers.collect(),
         proxied: workload.proxied,
+        origin: workload.origin.as_ref().map(demand_table),
         expect: ExpectTable {
             status: workload.expect_status,
             encoding: workload.expect_encoding,

@@ -523,3 +523,76 @@ fn protocols_and_counts() {
          add `headers = [\"Accept-Encoding: gzip\"]`",
     );
 }
+
+/// A proxied workload whose `[origin]` holds `lines` is refused in the words `expected`.
+#[track_caller]
+fn origin(lines: &str, expected: &str) {
+    let text =
+        format!("name = \"page\"\nproxied = true\n[origin]\n{lines}\n[expect]\ntext = \"hi\"\n");
+    let error = parse_workload(&text, "w.toml").unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn demands_on_the_origin() {
+    workload(
+        "[expect]",
+        "[origin]\ndelay = \"5ms\"\n[expect]",
+        "w.toml:5:1: `origin` asks something of an upstream that this workload does not have; \
+         write `proxied = true`, or take `origin` out",
+    );
+    origin(
+        "dealy = \"5ms\"",
+        "w.toml:4:1: unknown key `dealy` in `origin`; did you mean `delay`?",
+    );
+    origin(
+        "delay = 5",
+        "w.toml:4:9: `delay` must be text in quotes or a table, not a whole number: write it as \
+         `delay = \"5ms\"`",
+    );
+    origin(
+        "delay = \"5\"",
+        "w.toml:4:9: `5` is not a duration: write a number and a unit, such as 5s, 200ms or 1m30s",
+    );
+    origin(
+        "delay = { lognormal = { median = \"5ms\" } }",
+        "w.toml:4:23: `p99` is missing in `lognormal`: write `p99 = \"5s\"`",
+    );
+    origin(
+        "delay = { lognormal = { median = \"5ms\", p99 = \"1ms\" } }",
+        "w.toml:4:9: `p99` is below `median`; write how long half of the answers take as \
+         `median`, 99 of 100 as `p99`",
+    );
+    origin(
+        "delay = {}",
+        "w.toml:4:9: `delay` must name one distribution; write one of `uniform`, `exponential` \
+         and `lognormal`, such as `delay = { lognormal = { median = \"5ms\", p99 = \"50ms\" } }`",
+    );
+    origin(
+        "errors = 10",
+        "w.toml:4:10: `errors` is 10; write a number from 0 to 1, such as `errors = 0.01`",
+    );
+    origin(
+        "errors = 0.6\nresets = 0.6",
+        "w.toml:4:10: `errors`, `resets` and `closes` are more than 1 together; write shares of \
+         all requests",
+    );
+    origin(
+        "slow_body = { bytes = 0, every = \"1ms\" }",
+        "w.toml:4:23: `bytes` is 0; write a number from 1 to 67108864, such as `bytes = 1024`",
+    );
+}
+
+#[test]
+fn limits_of_the_origins_workers() {
+    origin(
+        "workers = 4",
+        "w.toml:4:11: `workers` limits nothing where no answer takes time; add a `delay`, such \
+         as `delay = \"5ms\"`, or a `slow_body`",
+    );
+    origin(
+        "queue = 4",
+        "w.toml:4:9: nobody waits in a `queue` without `workers`; add `workers`, such as \
+         `workers = 16`",
+    );
+}

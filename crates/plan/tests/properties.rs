@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, Builtin, CertificateKey, ConfigSource, Contender, Content, ContentKind, Cpus,
-    Encoding, Library, Load, LoadModel, Pinning, Plan, Protocol, References, Replacement,
-    ServedFile, ServerChoice, Workload, builtin_plan, parse, trials,
+    Arrival, Builtin, CertificateKey, ConfigSource, Contender, Content, ContentKind, Cpus, Delay,
+    Demand, Encoding, Library, Load, LoadModel, Pinning, Plan, Protocol, References, Replacement,
+    ServedFile, ServerChoice, SlowBody, Workload, builtin_plan, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -116,7 +116,7 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
         200..600_u16,
         content(),
         files,
-        any::<bool>(),
+        option::of(option::of(demand())),
         (0..Protocol::ALL.len(), any::<bool>()),
     )
         .prop_map(
@@ -154,7 +154,49 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
                         Encoding::Identity
                     },
                     files: numbered.map(file).collect(),
-                    proxied,
+                    proxied: proxied.is_some(),
+                    origin: proxied.flatten(),
+                }
+            },
+        )
+}
+
+fn demand() -> impl Strategy<Value = Demand> {
+    let (least, most) = (duration(1), duration(1));
+    let delay = (0..4_usize, least, most).prop_map(|(kind, one, other)| match kind {
+        0 => Delay::Constant(one),
+        1 => Delay::Uniform {
+            from: one.min(other),
+            to: one.max(other),
+        },
+        2 => Delay::Exponential { mean: one },
+        _ => Delay::Lognormal {
+            median: one.min(other),
+            p99: one.max(other),
+        },
+    });
+    let share = || 0.0..0.33_f64;
+    let slow_body = (1..67_108_864_u32, duration(1));
+    let slow_body = slow_body.prop_map(|(bytes, every)| SlowBody { bytes, every });
+    let workers = option::of((1..1_000_000_u32, option::of(0..1_000_000_000_u32)));
+    (
+        option::of(delay),
+        (share(), 400..600_u16, share(), share()),
+        option::of(slow_body),
+        workers,
+    )
+        .prop_map(
+            |(delay, (errors, error_status, resets, closes), slow_body, workers)| {
+                let workers = workers.filter(|_| delay.is_some() || slow_body.is_some());
+                Demand {
+                    delay,
+                    errors,
+                    error_status,
+                    resets,
+                    closes,
+                    slow_body,
+                    workers: workers.map(|(workers, _)| workers),
+                    queue: workers.and_then(|(_, queue)| queue),
                 }
             },
         )

@@ -239,6 +239,35 @@ pub struct OriginCounts {
     pub bytes_read: u64,
     /// Bytes written.
     pub bytes_written: u64,
+    /// Requests whose answer was to begin later. This one and those below are 0 where nothing was
+    /// demanded of the origin, and then left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub delayed: u64,
+    /// Requests answered with the status of an error, on demand.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub errors: u64,
+    /// Requests whose connection was reset, on demand.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resets: u64,
+    /// Requests whose connection was closed half way through the body, on demand.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub closes: u64,
+    /// Requests whose body went in pieces.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slow_bodies: u64,
+    /// Requests that had to wait for a worker.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queued: u64,
+    /// Requests that there was no room to wait for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queue_full: u64,
+    /// Most requests that waited for a worker at once, warm-up included.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queued_max: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One answer fetched outside the window and compared.

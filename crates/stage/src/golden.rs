@@ -22,6 +22,7 @@ pub(crate) fn workload(name: &str, protocol: Protocol) -> Workload {
         expect_encoding: Encoding::Identity,
         files: Vec::new(),
         proxied: false,
+        origin: None,
     }
 }
 

@@ -73,6 +73,9 @@ pub struct WorkloadFacts {
     pub body_bytes: usize,
     /// Whether an upstream answers behind the server.
     pub proxied: bool,
+    /// What was demanded of that upstream, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
     /// How requests travel: `h1`, `h1-tls`, `h2`, `h2c`.
     pub protocol: &'static str,
 }
@@ -189,6 +192,7 @@ fn workload(workload: &Workload) -> WorkloadFacts {
             Content::Generated { bytes, .. } => *bytes,
         },
         proxied: workload.proxied,
+        origin: workload.origin.as_ref().map(ToString::to_string),
         protocol: workload.protocol.name(),
     }
 }

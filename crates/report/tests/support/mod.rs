@@ -149,6 +149,7 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
             },
         }],
         proxied,
+        origin: None,
     }
 }
 
@@ -286,6 +287,7 @@ fn measured(
         http_1_0: 0,
         bytes_read: result.requests.completed * 96,
         bytes_written: result.requests.completed * 140,
+        ..OriginCounts::default()
     });
     TrialRecord {
         schema: TRIAL_SCHEMA.into(),

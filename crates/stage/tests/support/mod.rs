@@ -163,6 +163,7 @@ pub(crate) fn workload(name: &str, path: &str, body: &str) -> Workload {
         expect_encoding: Encoding::Identity,
         files: Vec::new(),
         proxied: false,
+        origin: None,
     }
 }
 
