@@ -398,7 +398,9 @@ fn the_distributions_package_needs_root() {
 
 /// Knows 1.2.5, which carries 1.2.3, and 1.2.4, which carries 1.2.2.
 const CARGO: &str = r#"
-lock() { printf '[[package]]\nname = "tart-src"\nversion = "%s"\nchecksum = "c"\n' "$1" >Cargo.lock; }
+lock() {
+    printf '[[package]]\nname = "tart-src"\nversion = "%s"\nchecksum = "c"\n' "$1" >Cargo.lock
+}
 case "$1 $(cat Cargo.toml 2>/dev/null | grep tart-src)" in
 generate-lockfile*'"~1.2, <1.2.4"'*) exit 1 ;;
 generate-lockfile*'"~1.2, <1.2.5"'* | generate-lockfile*'"=1.2.4"'*) lock 1.2.4+1.2.2 ;;

@@ -29,8 +29,8 @@ export function equalWork(report: Report): HTMLElement | null {
     box.append(details);
   }
   const words =
-    "What each contender did for a few requests before its load. Unfair work spoils a comparison, " +
-    "not a number.";
+    "What each contender did for a few requests before its load. " +
+    "Unfair work spoils a comparison, not a number.";
   return section("Equal work", element("p", { class: "muted" }, words), box);
 }
 

@@ -14,8 +14,8 @@ use crate::kept::{Gone, Kept};
 use crate::listeners;
 use crate::log;
 
-/// One request outside the window may take this long.
-const FETCH_LIMIT: Duration = Duration::from_secs(10);
+/// A few requests outside the window may take this long, all together.
+const OBSERVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// A running server. Dropping it ends all of its processes by force.
 #[derive(Debug)]
@@ -137,21 +137,24 @@ impl Running {
     /// Asks once as `workload` does and compares; `when` is `before` or `after`.
     ///
     /// # Errors
-    /// When no whole answer came. A wrong answer is no error: it has `right: false`.
-    pub fn fetch(&self, workload: &Workload, when: &str) -> Result<Fetched, StageError> {
+    /// When no whole answer came `within` this time. A wrong answer is no error: it has `right: false`.
+    pub fn fetch(
+        &self,
+        workload: &Workload,
+        when: &str,
+        within: Duration,
+    ) -> Result<Fetched, StageError> {
         let expectation = Expectation::of(workload, self.trust.clone(), self.host.clone());
-        let answer = expectation
-            .ask(self.address, FETCH_LIMIT)
-            .map_err(|cause| {
-                let scheme = expectation.scheme();
-                let url = format!("{scheme}://{}{}", self.address, workload.path);
-                let step = if when == "after" {
-                    Step::CheckAgain
-                } else {
-                    Step::Start
-                };
-                StageError::new(step, Cause::Fetch { url, cause }).with_words(self.log_tail())
-            })?;
+        let answer = expectation.ask(self.address, within).map_err(|cause| {
+            let scheme = expectation.scheme();
+            let url = format!("{scheme}://{}{}", self.address, workload.path);
+            let step = if when == "after" {
+                Step::CheckAgain
+            } else {
+                Step::Start
+            };
+            StageError::new(step, Cause::Fetch { url, cause }).with_words(self.log_tail())
+        })?;
         let right = expectation.is_met_by(&answer);
         Ok(Fetched {
             check: answer.to_check(when, right),
@@ -174,7 +177,7 @@ impl Running {
         }
         let before = self.written();
         let expectation = Expectation::of(workload, self.trust.clone(), self.host.clone());
-        match expectation.repeat(self.address, requests, FETCH_LIMIT) {
+        match expectation.repeat(self.address, requests, OBSERVE_LIMIT) {
             Ok(repeated) => {
                 work.connections = Some(repeated.connections);
                 work.certificate = repeated.certificate;

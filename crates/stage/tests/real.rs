@@ -83,7 +83,7 @@ fn everything(server: &str, variant: &str, unsupported: &[&str]) {
         let prepared = prepared.unwrap();
         prepared.check_config().unwrap();
         let mut running = prepared.start(PATIENCE).unwrap();
-        let answer = running.fetch(&workload, "before").unwrap().check;
+        let answer = running.fetch(&workload, "before", PATIENCE).unwrap().check;
         let what = format!("{server} {variant} {} {}", workload.name, protocol.name());
         assert!(answer.right, "{what}");
         let negotiated = answer.negotiated.unwrap();
@@ -216,7 +216,7 @@ fn a_contender_may_have_an_rsa_key() {
         let surroundings = theatre.surroundings();
         let prepared = theatre.stage.prepare(&contender, &synthetic, &surroundings);
         let running = prepared.unwrap().start(PATIENCE).unwrap();
-        let answer = running.fetch(&synthetic, "before").unwrap().check;
+        let answer = running.fetch(&synthetic, "before", PATIENCE).unwrap().check;
         assert!(answer.right);
         let folder = running.authority().unwrap().parent().unwrap().to_owned();
         let key = std::fs::read(folder.join("key.pem")).unwrap();

@@ -40,7 +40,9 @@ impl Seen {
 }
 
 thread_local! {
-    static SEEN: Cell<Seen> = const { Cell::new(Seen { verified: false, suite: None, group: None }) };
+    static SEEN: Cell<Seen> = const {
+        Cell::new(Seen { verified: false, suite: None, group: None })
+    };
 }
 
 /// Begins to watch the handshakes of this thread.

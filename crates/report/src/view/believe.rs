@@ -14,6 +14,9 @@ use crate::view::comparison::Comparison;
 /// Declared differences that are spelled out at the top; the rest are counted.
 const SPELLED_OUT: usize = 4;
 
+/// The check that speaks of the machine, whatever the cell.
+const OF_THE_MACHINE: &str = "co-located";
+
 /// One sentence of the summary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sentence {
@@ -127,7 +130,7 @@ pub(super) fn summary(
     sentences.extend(unequal_work(equivalence));
     sentences.extend(differences(record, comparisons));
     sentences.extend(lower_bounds(cells));
-    sentences.extend(machine(notes));
+    sentences.extend(facts(notes));
     sentences
 }
 
@@ -282,14 +285,18 @@ fn lower_bounds(cells: &[Cell]) -> Option<Sentence> {
     })
 }
 
-/// What the machine lays on every cell alike, said once.
-fn machine(notes: &[Note]) -> Vec<Sentence> {
+/// What must be known and takes nothing away; what the machine lays on all cells, said once.
+fn facts(notes: &[Note]) -> Vec<Sentence> {
     let mut sentences: Vec<Sentence> = Vec::new();
     for note in notes.iter().filter(|note| note.level == Level::Note) {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         for cell in &note.cells {
             if seen.insert(&cell.text) && sentences.len() < SPELLED_OUT {
-                let text = format!("{}.", upper_first(&cell.text));
+                let (whom, text) = (&cell.contender, &cell.text);
+                let text = match note.code {
+                    OF_THE_MACHINE => format!("{}.", upper_first(text)),
+                    _ => format!("{whom}, {}, {}: {text}.", cell.workload, cell.load),
+                };
                 sentences.push(Sentence {
                     tone: Tone::Note,
                     text,
