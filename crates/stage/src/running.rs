@@ -137,7 +137,8 @@ impl Running {
     /// Asks once as `workload` does and compares; `when` is `before` or `after`.
     ///
     /// # Errors
-    /// When no whole answer came `within` this time. A wrong answer is no error: it has `right: false`.
+    /// When no whole answer came `within` this time. A wrong answer is no error: it has
+    /// `right: false`.
     pub fn fetch(
         &self,
         workload: &Workload,

@@ -87,7 +87,7 @@ fn run_all(theatre: &Theatre, contender: &Contender, ending: &str) -> Vec<Config
             };
         }
         let running = start(theatre, contender, &workload);
-        let fetched = running.fetch(&workload, "before").unwrap();
+        let fetched = running.fetch(&workload, "before", PATIENCE).unwrap();
         assert!(fetched.check.right, "{:?}", fetched.check);
         assert!(
             running.address().ip().is_loopback(),
