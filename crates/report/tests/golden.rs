@@ -139,6 +139,7 @@ fn cells_over_http_3_have_them_too_without_a_connect_of_their_own() {
         TextOptions {
             width: 120,
             colour: false,
+            diffs: false,
         },
     );
     let at = |title: &str| wide.find(title).expect("the contender is shown");
