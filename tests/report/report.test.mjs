@@ -1,5 +1,5 @@
 // The report as a reader meets it: opened from a file, in a browser without a network.
-// Run with REPORT=path/to/report.html, made by the example `synthetic_report`.
+// Run with REPORT and REPORT_H3, paths of pages made by the example `synthetic_report`: see run.sh.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -156,5 +156,24 @@ test("errors are shown by kind, and with a narrow screen nothing overflows the p
     window.innerWidth,
   ]);
   assert.ok(inner <= outer, `the page is ${inner} wide in a window of ${outer}`);
+  await context.close();
+});
+
+test("cells over HTTP/3 are told in h2load's form too, others are not", async () => {
+  const plain = await open(browser);
+  assert.equal(await plain.page.locator(".h2load").count(), 0);
+  await plain.context.close();
+  const { context, page, seen } = await open(browser, {}, "REPORT_H3");
+  const table = page.locator("#table .h2load");
+  const rows = await table.locator('tbody tr[data-contender="caddy-default"]').allTextContents();
+  assert.equal(rows.length, 4, "request, connect, handshake, first byte");
+  assert.match(rows[0], /request0\.02513\.40\.4610\.80997\.00$/);
+  assert.match(rows[1], /connect–––––/);
+  const told = await table.locator(".remarks").textContent();
+  assert.match(told, /h3 by ALPN h3, TLSv1\.3/);
+  assert.match(told, /321,070 succeeded, 0 failed/);
+  await page.click('[aria-label="Workload"] button:nth-of-type(2)');
+  assert.equal(await table.count(), 0, "another workload is over h1");
+  assert.deepEqual(seen.errors, []);
   await context.close();
 });

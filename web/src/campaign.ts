@@ -75,7 +75,7 @@ export function surroundings(report: Report): HTMLElement {
   const workloads = campaign.workloads.map((one): [string, string] => [
     one.name,
     [
-      `${one.description} ${one.request}, expects ${one.expect_status}`,
+      `${one.description} ${one.request} over ${one.protocol}, expects ${one.expect_status}`,
       ` and ${bytes(one.body_bytes)}${one.proxied ? ", through an upstream" : ""}`,
       one.origin === undefined ? "" : ` with ${one.origin}`,
     ].join(""),

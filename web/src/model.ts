@@ -41,6 +41,7 @@ export interface Campaign {
 export interface Workload {
   name: string;
   description: string;
+  protocol: string;
   request: string;
   headers: [string, string][];
   expect_status: number;
@@ -96,6 +97,36 @@ export interface Check {
   text: string;
 }
 
+/** How durations spread, ns; null where there are none, or too few. */
+export interface Spread {
+  min_ns: number | null;
+  max_ns: number | null;
+  mean_ns: number | null;
+  sd_ns: number | null;
+  within_sd_share: number | null;
+}
+
+/** A cell in h2load's form; of cells over HTTP/2 and 3. */
+export interface H2load {
+  request: Spread;
+  connect: Spread;
+  handshake: Spread;
+  first_byte: Spread;
+  read_bytes: number | null;
+  header_bytes: number | null;
+  header_saved_share: number | null;
+  body_bytes: number | null;
+  succeeded: number;
+  failed: number;
+  negotiated: {
+    protocol: string;
+    alpn: string | null;
+    tls_version: string | null;
+    cipher: string | null;
+    group: string | null;
+  };
+}
+
 export interface Cell extends CellName {
   kind: Kind;
   rounds: number;
@@ -112,6 +143,7 @@ export interface Cell extends CellName {
   verdict: { verdict: VerdictName; checks: Check[] };
   notes: number[];
   bottleneck: { name: string; text: string; also: { name: string; text: string }[] } | null;
+  h2load?: H2load;
 }
 
 export interface Comparison {

@@ -13,10 +13,7 @@ mod support;
 use std::path::Path;
 
 use bakeoff_plan::Protocol;
-use bakeoff_record::{HeaderBytes, Histogram, Negotiated};
-use bakeoff_report::{
-    Report, TextOptions, csv, html, json, load_json, load_text, markdown, text, view,
-};
+use bakeoff_report::{TextOptions, csv, html, json, load_json, load_text, markdown, text, view};
 use serde_json::{Value, json};
 
 /// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
@@ -72,44 +69,9 @@ fn text_for_a_narrow_terminal_cuts_the_table_in_two() {
     assert!(widest <= Some(80), "a line is {widest:?} wide");
 }
 
-/// The made-up campaign as if `synthetic` had been asked over HTTP/2 or 3, compressed headers and
-/// all.
-fn over(protocol: Protocol) -> Report {
-    let mut record = support::record();
-    for workload in &mut record.plan.workloads {
-        if workload.name == "synthetic" {
-            workload.protocol = protocol;
-        }
-    }
-    for (number, trial) in (1..).zip(&mut record.trials) {
-        let Some(result) = &mut trial.result else {
-            continue;
-        };
-        let name = protocol.name().to_owned();
-        let told = |name: &str| (!protocol.is_h3()).then(|| name.to_owned());
-        result.negotiated = Negotiated {
-            protocol: name.clone(),
-            tls_version: Some("TLSv1.3".into()),
-            cipher: told("TLS13_AES_128_GCM_SHA256"),
-            group: told("X25519"),
-            alpn: Some(name),
-            settings: None,
-        };
-        if protocol.is_h3() {
-            result.connect = Histogram::new();
-        }
-        result.handshake.record_n(2_000_000 + number * 1_000, 10);
-        result.header_bytes = (trial.contender != "caddy-default").then_some(HeaderBytes {
-            wire: 9_000 * number,
-            decoded: 60_000 * number,
-        });
-    }
-    view(&record)
-}
-
 #[test]
 fn cells_over_http_2_have_h2loads_figures() {
-    let report = over(Protocol::H2);
+    let report = view(&support::record_over(Protocol::H2));
     let narrow = text(
         &report,
         TextOptions {
@@ -135,7 +97,7 @@ fn cells_over_http_2_have_h2loads_figures() {
 #[test]
 fn cells_over_http_3_have_them_too_without_a_connect_of_their_own() {
     let wide = text(
-        &over(Protocol::H3),
+        &view(&support::record_over(Protocol::H3)),
         TextOptions {
             width: 120,
             colour: false,

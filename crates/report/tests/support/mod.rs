@@ -18,8 +18,9 @@ use bakeoff_plan::{
     LoadModel, Pinning, Plan, Protocol, References, ServedFile, ServerChoice, Workload,
 };
 use bakeoff_record::{
-    AnswerCheck, ConfigFile, ContenderKind, MACHINE_SCHEMA, Machine, OriginCounts, Pinned, Record,
-    ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, Warning,
+    AnswerCheck, ConfigFile, ContenderKind, HeaderBytes, Histogram, MACHINE_SCHEMA, Machine,
+    Negotiated, OriginCounts, Pinned, Record, ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA,
+    TrialEnd, TrialRecord, Warning,
 };
 
 pub(crate) use traffic::Shape;
@@ -56,6 +57,41 @@ pub(crate) fn record_of_rounds(rounds: u32) -> Record {
         machine: machine(),
         trials,
     }
+}
+
+/// The made-up campaign as if `synthetic` had been asked over HTTP/2 or 3, compressed headers and
+/// all.
+pub(crate) fn record_over(protocol: Protocol) -> Record {
+    let mut record = record();
+    for workload in &mut record.plan.workloads {
+        if workload.name == "synthetic" {
+            workload.protocol = protocol;
+        }
+    }
+    for (number, trial) in (1..).zip(&mut record.trials) {
+        let Some(result) = &mut trial.result else {
+            continue;
+        };
+        let name = protocol.name().to_owned();
+        let told = |name: &str| (!protocol.is_h3()).then(|| name.to_owned());
+        result.negotiated = Negotiated {
+            protocol: name.clone(),
+            tls_version: Some("TLSv1.3".into()),
+            cipher: told("TLS13_AES_128_GCM_SHA256"),
+            group: told("X25519"),
+            alpn: Some(name),
+            settings: None,
+        };
+        if protocol.is_h3() {
+            result.connect = Histogram::new();
+        }
+        result.handshake.record_n(2_000_000 + number * 1_000, 10);
+        result.header_bytes = (trial.contender != "caddy-default").then_some(HeaderBytes {
+            wire: 9_000 * number,
+            decoded: 60_000 * number,
+        });
+    }
+    record
 }
 
 /// One trial in an open loop: 500 requests a second, all answered, sent on time.
