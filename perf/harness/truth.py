@@ -91,7 +91,10 @@ def frozen_h3(engine: Engine, stage: Stage, seconds: float) -> list[Claim]:
     length = seconds * FROZEN_SHARE
     server = Nginx(stage, tls=True, h2=True, h3=True)
     test = f"frozen {length:.2g} s in {seconds:g} s, h3"
-    return froze(engine, server, seconds, test, "--protocol", "h3", "--insecure")
+    claims = froze(engine, server, seconds, test, "--protocol", "h3", "--insecure")
+    # What overran the frozen server's socket is lost and sent again after a probe timeout, which
+    # has doubled meanwhile: beyond p99 there is more than the freeze.
+    return [claim for claim in claims if claim.text != "p99.9, s"]
 
 
 def froze(
