@@ -132,7 +132,7 @@ fn from_source(
         }
         Source::Crate(source) => rust_crate::get(source, order.server, order.version, workshop)?,
         Source::Go { package } => go::get(package, order.version, workshop)?,
-        Source::Apt { package } => return apt::get(package, order, workshop),
+        Source::Apt { package, beside } => return apt::get(package, beside, order, workshop),
     };
     make_executable(&got.program)?;
     let version = program::tell_version(order.server, &got.program)

@@ -12,6 +12,8 @@
 //! Nothing that was started survives: every server has a [`keeper`], which ends it when bakeoff
 //! ends in whatever way.
 //!
+//! [`install`](install()) gets a server's program beforehand, by the user's own tools.
+//!
 //! This crate deliberately does not measure, sample or schedule, and adding a server needs no
 //! change in it: a server is a folder in `servers/`.
 

@@ -19,7 +19,12 @@ pub(crate) enum Source {
     /// A command of a Go module.
     Go { package: String },
     /// A package of the distribution, for all users.
-    Apt { package: String },
+    Apt {
+        package: String,
+        /// Packages that the templates use as well.
+        #[serde(default)]
+        beside: Vec<String>,
+    },
 }
 
 /// A Rust crate, and how the program is built of its files.
@@ -83,7 +88,7 @@ impl Source {
             Self::Wheel { package, .. }
             | Self::Crate(CrateSource { package, .. })
             | Self::Go { package }
-            | Self::Apt { package } => package,
+            | Self::Apt { package, .. } => package,
         }
     }
 

@@ -10,6 +10,7 @@ use crate::version::accepts;
 
 pub(super) fn get(
     package: &str,
+    beside: &[String],
     order: &InstallOrder<'_>,
     workshop: &mut Workshop<'_>,
 ) -> Result<Program, Obstacle> {
@@ -25,7 +26,7 @@ pub(super) fn get(
         }
         .into());
     }
-    let command = [
+    let mut command = vec![
         "apt-get",
         "install",
         "-y",
@@ -33,6 +34,7 @@ pub(super) fn get(
         "--no-install-recommends",
         package,
     ];
+    command.extend(beside.iter().map(String::as_str));
     if !rustix::process::geteuid().is_root() {
         let command = command.join(" ");
         return Err(Reason::NeedsRoot { command }.into());
@@ -43,10 +45,11 @@ pub(super) fn get(
         ("DEBIAN_FRONTEND", Path::new("noninteractive")),
         ("RUNLEVEL", Path::new("1")),
     ];
-    if there_is.is_none() {
+    // Lists of packages grow old: what they name may be gone.
+    if let Err(Obstacle::Refusal(_)) = workshop.run(&command, &folder, &environment) {
         workshop.run(&["apt-get", "update", "-q"], &folder, &environment)?;
+        workshop.run(&command, &folder, &environment)?;
     }
-    workshop.run(&command, &folder, &environment)?;
     let found = program::find(order.server, order.version, None);
     Ok(found.map_err(|error| Reason::Unexpected(format!("{package} came, but: {error}")))?)
 }

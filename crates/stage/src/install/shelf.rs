@@ -117,7 +117,7 @@ impl Shelf {
         installed: &Installed,
     ) -> Result<Program, InstallError> {
         let version = &installed.version;
-        if version.starts_with('.') || version.contains('/') {
+        if version.is_empty() || version.starts_with('.') || version.contains('/') {
             let cause = io::Error::other("the program's version cannot be a folder's name");
             return Err(InstallError::file(version, cause));
         }
@@ -125,7 +125,11 @@ impl Shelf {
         fs::create_dir(&whole).map_err(|cause| InstallError::file(&whole, cause))?;
         let name = &server.description.programs[0];
         let path = whole.join(name);
-        move_file(program, &path).map_err(|cause| InstallError::file(&path, cause))?;
+        copy_synced(program, &path).map_err(|cause| InstallError::file(&path, cause))?;
+        let arrived = sha256_of(&path);
+        if let Some(damage) = installed.damage(arrived) {
+            return Err(InstallError::file(path, io::Error::other(damage)));
+        }
         let told = whole.join(FILE);
         write_synced(&told, &installed.to_toml())
             .map_err(|cause| InstallError::file(&told, cause))?;
@@ -138,14 +142,8 @@ impl Shelf {
         } else {
             fs::rename(&whole, &home).map_err(fail)?;
         }
-        let path = home.join(name);
-        // The disk may have said that it wrote what it did not.
-        let arrived = sha256_of(&path).map_err(|cause| InstallError::file(&path, cause));
-        if let Some(damage) = installed.damage(Ok(arrived?)) {
-            return Err(InstallError::file(path, io::Error::other(damage)));
-        }
         Ok(Program {
-            path,
+            path: home.join(name),
             version: version.clone(),
         })
     }
@@ -160,7 +158,7 @@ fn remove(path: &Path) -> Result<(), InstallError> {
     }
 }
 
-fn move_file(from: &Path, to: &Path) -> io::Result<()> {
+fn copy_synced(from: &Path, to: &Path) -> io::Result<()> {
     // A link, as some builds leave, would lead nowhere soon.
     fs::copy(from, to)?;
     File::open(to)?.sync_all()
