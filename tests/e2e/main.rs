@@ -12,6 +12,7 @@
 mod commands;
 mod contributing;
 mod deaths;
+mod equal;
 mod demand;
 mod faults;
 mod h2;

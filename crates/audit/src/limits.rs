@@ -41,3 +41,5 @@ pub const BODY_BYTES_SHARE: f64 = 0.10;
 /// R16: bytes that a server's files grow by with each request from which it logs requests: the
 /// shortest line worth the name, with an address or a time in it.
 pub const LOG_BYTES_PER_REQUEST: u64 = 16;
+/// R16: share of failed requests above which a log that grows under load may be one of errors.
+pub const LOGGED_ERRORS_SHARE: f64 = 0.01;

@@ -86,7 +86,7 @@ impl Expectation {
         let end = Instant::now() + limit;
         let asked = self.asked(address);
         if self.protocol.is_h3() {
-            return h3::ask(address, &asked, &self.trust, end);
+            return h3::ask(address, &asked, &self.trust, 1, end).map(|(answer, _)| answer);
         }
         let mut stream = self.connect(address, end)?;
         let negotiated = stream.negotiated(self.protocol);
@@ -157,13 +157,17 @@ impl Answer {
 
     /// The answer, for people.
     pub(crate) fn words(&self) -> String {
-        match (self.header("Content-Encoding"), self.unzipped()) {
+        let sent_on = self
+            .header("Location")
+            .map_or(String::new(), |place| format!(", sent on to {place:?}"));
+        let words = match (self.header("Content-Encoding"), self.unzipped()) {
             (Some(_), Some(body)) => describe(self.status, &body) + " compressed by gzip",
             (Some(other), None) => {
                 describe(self.status, &self.body) + &format!(" encoded as {other:?}")
             }
             (None, _) => describe(self.status, &self.body),
-        }
+        };
+        words + &sent_on
     }
 
     pub(crate) fn to_check(&self, when: &str, right: bool) -> AnswerCheck {

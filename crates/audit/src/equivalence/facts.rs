@@ -3,7 +3,7 @@
 use bakeoff_record::{Crew, GrownFile, TrialRecord, Work};
 
 use super::{Class, Side, Value, before, work};
-use crate::limits::{BODY_BYTES_SHARE, LOG_BYTES_PER_REQUEST};
+use crate::limits::{BODY_BYTES_SHARE, LOG_BYTES_PER_REQUEST, LOGGED_ERRORS_SHARE};
 use crate::words::count;
 
 /// A fact.
@@ -332,10 +332,12 @@ fn access_log(trial: &TrialRecord, _: &Side<'_>) -> Option<Value> {
         requests,
         ..
     } = work(trial)?;
-    let under_load = trial
-        .result
-        .as_ref()
-        .map_or(0, |result| result.requests.completed);
+    // Requests that fail may be told by a line each in a log of errors, which is no access log.
+    let result = trial.result.as_ref().filter(|result| {
+        let outcomes = &result.outcomes;
+        outcomes.errors() as f64 <= LOGGED_ERRORS_SHARE * outcomes.completed() as f64
+    });
+    let under_load = result.map_or(0, |result| result.requests.completed);
     let seen = [
         (grown.as_deref()?, u64::from(*requests)),
         (grown_under_load.as_deref().unwrap_or_default(), under_load),

@@ -1,6 +1,6 @@
 //! What two contenders of one server say differently in their configurations.
 
-use bakeoff_record::{ConfigFile, ContenderKind, Record, TrialRecord};
+use bakeoff_record::{ConfigChange, ConfigFile, ContenderKind, Record, ServerFacts, TrialRecord};
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -82,8 +82,7 @@ fn compare(left: &TrialRecord, right: &TrialRecord) -> Option<ConfigDiff> {
     if old.server != new.server {
         return None;
     }
-    let text = |configs: &[ConfigFile]| configs.iter().map(unfilled).collect::<String>();
-    let (old, new) = (text(&old.configs), text(&new.configs));
+    let (old, new) = (own_words(old), own_words(new));
     let diff = TextDiff::from_lines(&old, &new);
     let changes = diff.iter_all_changes();
     let changed = changes
@@ -104,6 +103,30 @@ fn compare(left: &TrialRecord, right: &TrialRecord) -> Option<ConfigDiff> {
         changed,
         text: unified.to_string(),
     })
+}
+
+/// What the configuration says without what bakeoff did to it for the trial.
+fn own_words(server: &ServerFacts) -> String {
+    let file = |config: &ConfigFile| unfilled(&unchanged(config, &server.config_changes));
+    server.configs.iter().map(file).collect()
+}
+
+/// The text with a user's own lines back in the place of those that were changed, which stand in
+/// their order.
+fn unchanged(config: &ConfigFile, changes: &[ConfigChange]) -> ConfigFile {
+    let mut text = String::new();
+    let mut rest = config.text.as_str();
+    for change in changes {
+        let after = format!("{}\n", change.after);
+        if let Some(at) = rest.find(&after) {
+            text += &format!("{}{}\n", &rest[..at], change.before);
+            rest = &rest[at + after.len()..];
+        }
+    }
+    ConfigFile {
+        text: text + rest,
+        ..config.clone()
+    }
 }
 
 /// The text with the template's variables back in the place of what was filled in.
@@ -161,5 +184,28 @@ mod tests {
         let expected = "listen 127.0.0.1:{{ port }}; pass {{ origin }}; keep 1800; \
                         pid {{ run }}/p;";
         assert_eq!(unfilled(&config), expected);
+    }
+
+    #[test]
+    fn lines_of_a_user_stand_as_they_were() {
+        let change = |before: &str, after: &str| ConfigChange {
+            file: "nginx.conf".into(),
+            line: 1,
+            before: before.into(),
+            after: after.into(),
+            why: String::new(),
+        };
+        let changes = [
+            change("listen 80;", "listen 127.0.0.1:4001;"),
+            change("of another file", "changed there"),
+            change("pid /run/p;", "pid /t/p;\n# twice"),
+        ];
+        let config = ConfigFile {
+            path: "logs/x/nginx.conf".into(),
+            text: "http {\nlisten 127.0.0.1:4001;\n}\npid /t/p;\n# twice\n".into(),
+            filled: Default::default(),
+        };
+        let expected = "http {\nlisten 80;\n}\npid /run/p;\n";
+        assert_eq!(unchanged(&config, &changes).text, expected);
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_record::CertificateFacts;
 
-use super::{Answer, Expectation, certificate, h1, h2};
+use super::{Answer, Expectation, certificate, h1, h2, h3};
 
 /// What several equal requests came to.
 #[derive(Debug)]
@@ -28,11 +28,15 @@ impl Expectation {
         limit: Duration,
     ) -> io::Result<Repeated> {
         let end = Instant::now() + limit;
-        if self.protocol.is_h3() {
-            return self.repeat_over_h3(address, times, limit);
-        }
         let connect = || self.connect(address, end);
         let asked = self.asked(address);
+        if self.protocol.is_h3() {
+            let (_, certificate) = h3::ask(address, &asked, &self.trust, times, end)?;
+            return Ok(Repeated {
+                connections: 1,
+                certificate,
+            });
+        }
         let mut stream = connect()?;
         let certificate = stream.certificate();
         let mut repeated = Repeated {
@@ -64,25 +68,6 @@ impl Expectation {
             is_fresh = true;
         }
         Ok(repeated)
-    }
-}
-
-impl Expectation {
-    /// Over QUIC each request goes on a connection of its own here: that a server would keep one
-    /// is HTTP/3's own rule, and its certificate is seen over TCP alone.
-    fn repeat_over_h3(
-        &self,
-        address: SocketAddr,
-        times: u32,
-        limit: Duration,
-    ) -> io::Result<Repeated> {
-        for _ in 0..times {
-            self.ask(address, limit)?;
-        }
-        Ok(Repeated {
-            connections: 1,
-            certificate: None,
-        })
     }
 }
 
