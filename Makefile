@@ -32,7 +32,8 @@ check: $(PAGE)
 	cd web && npm run --silent check
 
 test-rust: $(PAGE)
-	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy apache haproxy h2o nghttpd
+	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy apache haproxy h2o \
+	    lighttpd varnish envoy traefik nghttpd
 	$(RUN) $(CARGO) test --workspace --locked
 
 test-page: $(PAGE)

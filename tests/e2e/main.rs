@@ -10,10 +10,12 @@
 #![allow(clippy::print_stderr, reason = "the output says what was passed over")]
 
 mod commands;
+mod contributing;
 mod deaths;
 mod demand;
 mod faults;
 mod h2;
+mod install;
 mod load;
 mod protocols;
 mod run;

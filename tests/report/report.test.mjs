@@ -124,6 +124,26 @@ test("tables have a row for each contender and reference, and say what is missin
   await context.close();
 });
 
+test("unequal work stands open with what to change, and equal work is folded away", async () => {
+  const { context, page } = await open(browser);
+  const unequal = page.locator('#equal-work [data-workload="proxy"]');
+  assert.equal(await unequal.getAttribute("open"), "");
+  const row = unequal.locator('tr[data-fact="upstream-version"]');
+  assert.deepEqual(await row.locator("td").allTextContents(), [
+    "HTTP/1.0",
+    "HTTP/1.1",
+    "HTTP/1.1",
+    "unfair",
+  ]);
+  assert.match(await unequal.textContent(), /to change in nginx-default \(nginx\): proxy_http/);
+  const equal = page.locator('#equal-work [data-workload="synthetic"]');
+  assert.equal(await equal.getAttribute("open"), null);
+  assert.match(await equal.textContent(), /equal: status 200/);
+  const added = page.locator("#configurations .added");
+  assert.deepEqual(await added.allTextContents(), ["+    sendfile on;\n"]);
+  await context.close();
+});
+
 test("errors are shown by kind, and with a narrow screen nothing overflows the page", async () => {
   const { context, page } = await open(browser, { viewport: { width: 390, height: 844 } });
   await page.click('[aria-label="Load"] button:nth-of-type(2)');

@@ -9,6 +9,7 @@ import { percentileCurve } from "./charts/curve.ts";
 import { memoryOverTime, processorsOverTime, throughputOverTime } from "./charts/time.ts";
 import { legend, tabs } from "./controls.ts";
 import { element, section } from "./dom.ts";
+import { configurations, equalWork } from "./equal.ts";
 import { readReport, type Report } from "./model.ts";
 import { Selection } from "./selection.ts";
 import { summary } from "./summary.ts";
@@ -121,6 +122,8 @@ function start(report: Report): void {
     section("Overview", overview(selection)),
     results(selection),
     campaign.comparisons(report),
+    equalWork(report),
+    configurations(report),
     campaign.notes(report),
     campaign.lost(report),
     section(

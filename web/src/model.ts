@@ -7,6 +7,8 @@ export interface Report {
   notes: Note[];
   cells: Cell[];
   comparisons: Comparison[];
+  equivalence: Equivalence[];
+  diffs: ConfigDiff[];
   lost: Lost[];
   trials: Trial[];
   texts: string[];
@@ -120,11 +122,39 @@ export interface Comparison {
   second: string;
   ratio: Estimate | null;
   p_value: number | null;
+  unequal: Check[];
   conclusion: string;
   text: string;
 }
 
-export interface Lost extends CellName {
+export interface Equivalence {
+  workload: string;
+  contenders: string[];
+  rows: { fact: string; title: string; class: "unfair" | "differs"; values: (string | null)[] }[];
+  equal: { fact: string; title: string; value: string }[];
+  unknown: { fact: string; title: string; contenders: string[]; reason: string }[];
+  inequalities: Inequality[];
+}
+
+export interface Inequality {
+  fact: string;
+  check: Check;
+  pairs: [string, string][];
+  remedies: { contender: string; server: string; line: string | null }[];
+}
+
+export interface ConfigDiff {
+  server: string;
+  workloads: string[];
+  first: string;
+  second: string;
+  changed: number;
+  text: string;
+}
+
+export interface Lost {
+  contender: string;
+  cells: { workload: string; load: string }[];
   rounds: number[];
   verdict: VerdictName;
   text: string;

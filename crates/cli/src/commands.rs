@@ -8,6 +8,7 @@ use crate::{exit, output};
 
 mod debug;
 mod doctor;
+mod install;
 mod list;
 mod load;
 mod plan;
@@ -23,6 +24,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Report(flags) => report::carry_out(&flags),
         Command::Plan(flags) => plan::carry_out(&flags),
         Command::List(flags) => list::carry_out(&flags),
+        Command::Install(flags) => install::carry_out(&flags),
         Command::Doctor => doctor::carry_out(),
         Command::Debug(flags) => debug::carry_out(&flags),
         Command::Origin(flags) => serve::origin(&flags),

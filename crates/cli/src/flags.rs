@@ -2,10 +2,12 @@
 
 use clap::{Parser, Subcommand};
 
+mod install;
 mod load;
 mod run;
 mod serve;
 
+pub(crate) use install::{InstallFlags, SourceFlag};
 pub(crate) use load::{
     ArrivalFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag,
 };
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Plan(PlanFlags),
     /// List servers, workloads and plans, with the version of each program found
     List(ListFlags),
+    /// Get a server's program into the user's cache
+    Install(InstallFlags),
     /// Tell what this machine will do to a result, and how to mend it
     Doctor,
     /// Start a contender as a trial would and keep it up until Ctrl-C

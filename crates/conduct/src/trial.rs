@@ -2,12 +2,13 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use bakeoff_origin::ControlError;
+use bakeoff_origin::{ControlError, Counts};
 use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
-    ContenderKind, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, Usage,
+    ContenderKind, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, UpstreamWork,
+    Usage, Warning,
 };
 use bakeoff_stage::{Fetched, Stage, StageError};
 
@@ -17,6 +18,16 @@ use crate::event::Event;
 use crate::measure::{Measured, measure};
 use crate::roles::Roles;
 use crate::skip::forbidden;
+
+/// Requests that show what a contender does for an answer: enough that one connection for each is
+/// told from a few that are kept, and a line in a log for each from a word now and then.
+const OBSERVED: u32 = 10;
+/// One request outside the window may take this long.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+/// After the load an answer is waited for so many times as long as a request of the load was.
+const RECOVERY_TIMEOUTS: f64 = 3.0;
+/// Between two such requests.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// What every trial of a campaign shares.
 pub(crate) struct Setting<'a> {
@@ -79,7 +90,7 @@ fn on_stage(
     tell: &mut dyn FnMut(Event<'_>),
 ) {
     record.server = Some(contestant.server.facts());
-    let end = match check_answer(trial, &contestant, record, "before") {
+    let end = match check_answer(trial, &contestant, record, "before", ANSWER_LIMIT) {
         Err(end) => Some(end),
         Ok(answer) => {
             let mut follow = |event: Event<'_>| {
@@ -88,20 +99,26 @@ fn on_stage(
                 }
                 tell(event);
             };
-            under_load(
+            observe(trial, &contestant, record, &mut follow);
+            let before = contestant.server.written();
+            let end = under_load(
                 setting,
                 trial,
                 &answer,
                 &mut contestant,
                 record,
                 &mut follow,
-            )
+            );
+            if let Some(work) = record.work.as_mut().filter(|_| end.is_none()) {
+                work.grown_under_load = Some(contestant.server.grown_since(&before));
+            }
+            end
         }
     };
     let end = end.or_else(|| {
         clock.begin(Step::CheckAgain);
         tell(Event::Step(Step::CheckAgain));
-        check_answer(trial, &contestant, record, "after").err()
+        check_again(setting, trial, &mut contestant, record)
     });
     clock.begin(Step::Stop);
     tell(Event::Step(Step::Stop));
@@ -117,6 +134,44 @@ fn on_stage(
         }
         (None, Err(error)) => error.trial_end(),
     };
+}
+
+/// Makes a few requests to see what a contender does for an answer; references are not compared.
+fn observe(
+    trial: &Trial,
+    contestant: &Contestant,
+    record: &mut TrialRecord,
+    tell: &mut dyn FnMut(Event<'_>),
+) {
+    if record.kind != ContenderKind::Contender {
+        return;
+    }
+    tell(Event::Step(Step::Observe));
+    let counts = || {
+        let counts = trial.workload.proxied.then(|| contestant.origin_counts());
+        counts.flatten()
+    };
+    let before = counts();
+    let mut work = contestant.server.observe(&trial.workload, OBSERVED);
+    match before.zip(counts()).filter(|_| work.connections.is_some()) {
+        Some((before, after)) => work.upstream = Some(upstream(&after.since(&before))),
+        None if trial.workload.proxied => {
+            let why = "the upstream's counts could not be read".to_owned();
+            work.unknown.entry("upstream".to_owned()).or_insert(why);
+        }
+        None => {}
+    }
+    record.work = Some(work);
+    tell(Event::Observed(record));
+}
+
+fn upstream(counts: &Counts) -> UpstreamWork {
+    UpstreamWork {
+        requests: counts.requests,
+        connections: counts.connections,
+        http_1_0: counts.http_1_0,
+        close: counts.close,
+    }
 }
 
 /// The load and what it came to; the trial's end, unless it goes on.
@@ -172,8 +227,9 @@ fn check_answer(
     contestant: &Contestant,
     record: &mut TrialRecord,
     when: &str,
+    within: Duration,
 ) -> Result<Vec<u8>, TrialEnd> {
-    match contestant.server.fetch(&trial.workload, when) {
+    match contestant.server.fetch(&trial.workload, when, within) {
         Ok(Fetched {
             check: answer,
             body,
@@ -205,6 +261,50 @@ fn check_answer(
             Ok(body)
         }
         Err(error) => Err(error.trial_end()),
+    }
+}
+
+/// Asks until an answer comes. A server that is busy with what the load left it answers late, or
+/// not in this time: that is told of it, and takes away nothing that was measured before.
+fn check_again(
+    setting: &Setting<'_>,
+    trial: &Trial,
+    contestant: &mut Contestant,
+    record: &mut TrialRecord,
+) -> Option<TrialEnd> {
+    let end = Instant::now() + Duration::from_secs_f64(trial.load.timeout_s * RECOVERY_TIMEOUTS);
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let within = left.clamp(ASK_AGAIN, ANSWER_LIMIT);
+        let failed = check_answer(trial, contestant, record, "after", within).err()?;
+        if let Some(status) = contestant.server.died() {
+            return Some(TrialEnd::Failed {
+                step: Step::CheckAgain,
+                cause: format!("the server died after the load: {status}"),
+                words: Some(contestant.server.log_tail()),
+            });
+        }
+        if setting.stop.load(Ordering::Relaxed) {
+            return Some(failed);
+        }
+        if Instant::now() >= end {
+            record.warnings.push(no_answer(failed));
+            return None;
+        }
+        std::thread::sleep(ASK_AGAIN);
+    }
+}
+
+fn no_answer(failed: TrialEnd) -> Warning {
+    let cause = match failed {
+        TrialEnd::Failed { cause, .. } => cause,
+        other => format!("{other:?}"),
+    };
+    Warning {
+        code: "no-answer-after".to_owned(),
+        text: format!("the server lives and gave no answer after the load: {cause}"),
+        hint: "its log is beside the record; a smaller load may leave it less to work off"
+            .to_owned(),
     }
 }
 
@@ -247,6 +347,7 @@ fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
         usage: Usage::default(),
         origin: None,
         answers: Vec::new(),
+        work: None,
         steps: Vec::new(),
         warnings: Vec::new(),
     }

@@ -7,7 +7,7 @@ use crate::file::{
     ExpectTable, GeneratedTable, ServedFileTable, WorkloadFile, workload_schema_value,
 };
 use crate::model::{Content, Encoding, Protocol, ServedFile, Workload};
-use crate::protocols::{Asked, Over, spoken, spoken_one};
+use crate::protocols::{Asked, Over, check_each};
 use crate::rules::{self, Fault};
 use crate::source::Source;
 
@@ -108,13 +108,10 @@ fn protocols(
 ) -> Result<(Protocol, Over), PlanError> {
     match (table.protocol, &table.protocols) {
         (None, None) => Ok((Protocol::H1, Over::Unsaid)),
-        (Some(name), None) => {
-            let protocol = spoken_one(source, &format!("{path}protocol"), name)?;
-            Ok((protocol, Over::One))
-        }
-        (None, Some(names)) => {
-            let each = spoken(source, &format!("{path}protocols"), names)?;
-            Ok((Protocol::H1, Over::Each(each)))
+        (Some(protocol), None) => Ok((protocol, Over::One)),
+        (None, Some(each)) => {
+            check_each(source, &format!("{path}protocols"), each)?;
+            Ok((Protocol::H1, Over::Each(each.clone())))
         }
         (Some(_), Some(_)) => Err(PlanError::Conflict {
             place: source.place(&format!("{path}protocols")),
@@ -157,7 +154,7 @@ pub(crate) fn workload_table(workload: &Workload) -> WorkloadFile {
         name: workload.name.clone(),
         description: workload.description.clone(),
         template: Some(workload.template.clone()),
-        protocol: Some(workload.protocol.into()),
+        protocol: Some(workload.protocol),
         protocols: None,
         method: workload.method.clone(),
         path: workload.path.clone(),

@@ -349,6 +349,24 @@ fn names() {
         "p.toml:9:8: contender `nginx-default` appears twice; give each contender a name of \
          its own",
     );
+    let versions = |list: &str| format!("\"nginx\"\nversions = {list}");
+    plan(
+        "\"nginx\"",
+        &versions("[\"1.22\", \"1.22\"]"),
+        "p.toml:6:8: contender `nginx-default-1.22` appears twice; give each contender a name \
+         of its own",
+    );
+    plan(
+        "\"nginx\"",
+        &versions("[\"1.22\"]\nversion = \"1.28\""),
+        "p.toml:8:12: `versions` and `version` both say which program is meant; take one of \
+         them out",
+    );
+    plan(
+        "\"nginx\"",
+        &versions("[\"\"]"),
+        "p.toml:8:12: `versions` is empty; fill it or take it out",
+    );
     plan(
         "[10, 200]",
         "[10, 200, 10]",
@@ -479,8 +497,8 @@ fn workload_bodies() {
 fn protocols_and_counts() {
     plan(
         "rounds = 3",
-        "protocols = [\"h2\", \"h3\"]",
-        "p.toml:2:20: `h3` is not spoken yet; write one of h1, h1-tls, h2, h2c",
+        "protocols = [\"h2\", \"h4\"]",
+        "p.toml:2:20: `protocols` cannot be `h4`; did you mean `h1`?",
     );
     plan(
         "rounds = 3",

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bakeoff_plan::{
     Arrival, Builtin, CertificateKey, ConfigSource, Contender, Content, ContentKind, Cpus, Delay,
-    Demand, Encoding, Library, Load, LoadModel, Pinning, Plan, Protocol, References, ServedFile,
-    ServerChoice, SlowBody, Workload, builtin_plan, parse, trials,
+    Demand, Encoding, Library, Load, LoadModel, Pinning, Plan, Protocol, References, Replacement,
+    ServedFile, ServerChoice, SlowBody, Workload, builtin_plan, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -69,9 +69,16 @@ fn contender(index: usize) -> impl Strategy<Value = Contender> {
         config,
         overlays,
         any::<bool>(),
+        option::of("[a-z]{1,8}(\\.[a-z]{1,5})?"),
+        vec(("[!-~]{1,9}", any::<String>()), 0..3),
     )
         .prop_map(
-            move |(name, server, version, binary, config, overlays, rsa)| Contender {
+            move |(name, server, version, binary, config, overlays, rsa, host, texts)| Contender {
+                host,
+                replacements: match config {
+                    ConfigSource::Variant(_) => Vec::new(),
+                    ConfigSource::File(_) => replacements(texts),
+                },
                 name: format!("c{index}{name}"),
                 server: ServerChoice::Program {
                     server,
@@ -87,6 +94,11 @@ fn contender(index: usize) -> impl Strategy<Value = Contender> {
                 },
             },
         )
+}
+
+fn replacements(texts: Vec<(String, String)>) -> Vec<Replacement> {
+    let texts = texts.into_iter();
+    texts.map(|(from, to)| Replacement { from, to }).collect()
 }
 
 fn workload(index: usize) -> impl Strategy<Value = Workload> {
@@ -105,7 +117,7 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
         content(),
         files,
         option::of(option::of(demand())),
-        (0..4_usize, any::<bool>()),
+        (0..Protocol::ALL.len(), any::<bool>()),
     )
         .prop_map(
             move |(
@@ -258,7 +270,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         .prop_map(
             |(head, rest, pinning, references, contenders, workloads, mut loads)| {
                 let (name, description, rounds, seed) = head;
-                if !workloads.iter().all(|it| it.protocol.is_h2()) {
+                if !workloads.iter().all(|it| it.protocol.has_streams()) {
                     loads.iter_mut().for_each(|load| load.streams = 1);
                 }
                 Plan {

@@ -29,6 +29,7 @@ fn main() -> std::io::Result<()> {
             TextOptions {
                 width: 160,
                 colour: false,
+                diffs: false,
             },
         ),
         Some("narrow") => text(
@@ -36,6 +37,7 @@ fn main() -> std::io::Result<()> {
             TextOptions {
                 width: 90,
                 colour: true,
+                diffs: false,
             },
         ),
         _ => html(&report),

@@ -1,11 +1,17 @@
 //! One request outside the measured window, to see whether an answer is right.
 //!
 //! It is deliberately simple and separate from the load engine: what judges the answers should
-//! not share the engine's mistakes. So HTTP/1.1 is read here by a few lines of its own, and
-//! HTTP/2 by the crate `h2`. It opens a connection for each request and follows nothing.
+//! not share the engine's mistakes. So HTTP/1.1 is read here by a few lines of its own, HTTP/2 by
+//! the crate `h2`, and HTTP/3 by `h3` over `quinn`. It opens a connection for each request and
+//! follows nothing; only to see what a server does for an answer ([`repeat`]) it asks several
+//! times.
 
+mod certificate;
 mod h1;
 mod h2;
+mod h3;
+mod message;
+mod repeat;
 mod stream;
 mod trust;
 
@@ -16,6 +22,7 @@ use std::time::{Duration, Instant};
 use bakeoff_plan::{Encoding, Protocol, Workload};
 use bakeoff_record::{AnswerCheck, Negotiated};
 
+use crate::certificates::NAMES;
 use crate::program::sha256;
 use stream::Stream;
 pub(crate) use trust::Trust;
@@ -34,6 +41,8 @@ pub(crate) struct Expectation {
     encoding: Encoding,
     protocol: Protocol,
     trust: Trust,
+    /// Name that the server is asked by instead of its address.
+    host: Option<String>,
 }
 
 /// An answer as it came.
@@ -53,10 +62,12 @@ struct Asked<'a> {
     path: &'a str,
     headers: &'a [(String, String)],
     secure: bool,
+    /// What it asks for over TLS (SNI).
+    server_name: &'a str,
 }
 
 impl Expectation {
-    pub(crate) fn of(workload: &Workload, trust: Trust) -> Self {
+    pub(crate) fn of(workload: &Workload, trust: Trust, host: Option<String>) -> Self {
         Self {
             method: workload.method.clone(),
             path: workload.path.clone(),
@@ -66,30 +77,48 @@ impl Expectation {
             encoding: workload.expect_encoding,
             protocol: workload.protocol,
             trust,
+            host,
         }
     }
 
     /// Asks once; `limit` is for the whole exchange.
     pub(crate) fn ask(&self, address: SocketAddr, limit: Duration) -> io::Result<Answer> {
         let end = Instant::now() + limit;
-        let mut stream = Stream::connect(address, self.protocol, &self.trust, end)?;
+        let asked = self.asked(address);
+        if self.protocol.is_h3() {
+            return h3::ask(address, &asked, &self.trust, end);
+        }
+        let mut stream = self.connect(address, end)?;
         let negotiated = stream.negotiated(self.protocol);
-        let asked = Asked {
-            method: &self.method,
-            authority: address.to_string(),
-            path: &self.path,
-            headers: &self.headers,
-            secure: self.protocol.is_secure(),
-        };
         let answer = if self.protocol.is_h2() {
-            h2::ask(stream, &asked, end)?
+            h2::ask(stream, &asked, 1, end)?
         } else {
-            h1::ask(&mut stream, &asked, end)?
+            h1::ask(&mut stream, &asked, true, end)?
         };
         Ok(Answer {
             negotiated,
             ..answer
         })
+    }
+
+    /// A connection over TCP.
+    fn connect(&self, address: SocketAddr, end: Instant) -> io::Result<Stream> {
+        Stream::connect(address, self.protocol, &self.trust, self.server_name(), end)
+    }
+
+    fn server_name(&self) -> &str {
+        self.host.as_deref().unwrap_or(NAMES[0])
+    }
+
+    fn asked(&self, address: SocketAddr) -> Asked<'_> {
+        Asked {
+            method: &self.method,
+            authority: self.host.clone().unwrap_or_else(|| address.to_string()),
+            path: &self.path,
+            headers: &self.headers,
+            secure: self.protocol.is_secure(),
+            server_name: self.server_name(),
+        }
     }
 
     /// What a workload's URL begins with.
@@ -201,7 +230,7 @@ mod tests {
         let text = "name = \"w\"\nheaders = [\"Accept-Encoding: gzip\"]\n\
                     [expect]\nencoding = \"gzip\"\ntext = \"hello\"\n";
         let workload = bakeoff_plan::parse_workload(text, "w").unwrap();
-        let expectation = Expectation::of(&workload, Trust::Anything);
+        let expectation = Expectation::of(&workload, Trust::Anything, None);
         let zipped = |text: &str| {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
             encoder.write_all(text.as_bytes()).unwrap();

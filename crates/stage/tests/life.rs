@@ -30,7 +30,7 @@ fn a_server_answers_and_stops_when_asked() {
     let mut running = theatre.start(&script, PATIENCE).unwrap();
     assert!(running.address().ip().is_loopback());
     assert_eq!(running.died(), None);
-    let answer = running.fetch(&hello(), "after").unwrap().check;
+    let answer = running.fetch(&hello(), "after", PATIENCE).unwrap().check;
     assert!(answer.right);
     assert_eq!((answer.status, answer.body_bytes), (200, 5));
     assert_eq!(
@@ -39,7 +39,13 @@ fn a_server_answers_and_stops_when_asked() {
     );
     let mut other = hello();
     other.expect_body = bakeoff_plan::Content::Text("goodbye".to_owned());
-    assert!(!running.fetch(&other, "after").unwrap().check.right);
+    assert!(
+        !running
+            .fetch(&other, "after", PATIENCE)
+            .unwrap()
+            .check
+            .right
+    );
     let facts = running.facts();
     assert_eq!(facts.server_header.as_deref(), Some("script"));
     assert_eq!(facts.binary_sha256.len(), 64);
@@ -135,7 +141,7 @@ fn a_death_in_mid_trial_is_told_with_its_status() {
         died.is_some()
     });
     assert_eq!(died.as_deref(), Some("killed by signal 9"));
-    assert!(running.fetch(&hello(), "after").is_err());
+    assert!(running.fetch(&hello(), "after", PATIENCE).is_err());
     running.stop().unwrap();
 }
 

@@ -1,12 +1,14 @@
 //! A made-up campaign, the same on every machine: 3 contenders x 2 workloads x 2 loads x 3
 //! rounds and the references, with one cell that fails under load, one that is skipped, one trial
-//! that failed to start, and a `Server` header that tries to be a script.
+//! that failed to start, a `Server` header that tries to be a script, and a proxy that asks its
+//! upstream by HTTP/1.0 beside two that do not.
 //!
 //! It obeys the laws that the audit checks (Little's law, counts, the origin's count), so that
 //! what is suspect in it is so on purpose.
 
 mod traffic;
 mod usage;
+mod work;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -122,6 +124,8 @@ fn contender(name: &str, server: &str, variant: &str) -> Contender {
         },
         overlays: Vec::new(),
         certificate: CertificateKey::default(),
+        host: None,
+        replacements: Vec::new(),
     }
 }
 
@@ -225,6 +229,7 @@ fn trial(round: u32, contender: &Contender, workload: &Workload, load: &Load) ->
     let mut trial = measured(round, &contender.name, workload, load, &shape, seed);
     let name = contender.name.as_str();
     trial.server = Some(facts(name));
+    trial.work = Some(work::work(name, workload.proxied));
     if case == ("caddy-default", "proxy", 200) {
         unmeasured(&mut trial);
         trial.server = None;
@@ -305,6 +310,7 @@ fn measured(
         result: Some(result),
         origin,
         answers: ["before", "after"].map(answer).to_vec(),
+        work: None,
         steps: steps(),
         warnings: vec![Warning {
             code: "shared-cores".into(),
@@ -319,6 +325,7 @@ fn unmeasured(trial: &mut TrialRecord) {
     trial.origin = None;
     trial.usage = bakeoff_record::Usage::default();
     trial.answers.clear();
+    trial.work = None;
     trial.steps.truncate(2);
     trial.warnings.clear();
 }
@@ -331,6 +338,9 @@ fn facts(name: &str) -> ServerFacts {
     };
     let text = match server {
         "caddy" => "{\n\tadmin off\n}\n:8080 {\n\trespond \"Hello, world!\"\n}\n",
+        _ if name == "nginx-optimized" => {
+            "events {\n    use epoll;\n}\nhttp {\n    access_log off;\n    sendfile on;\n}\n"
+        }
         _ => "events {\n    use epoll;\n}\nhttp {\n    access_log off;\n}\n",
     };
     ServerFacts {
@@ -346,7 +356,10 @@ fn facts(name: &str) -> ServerFacts {
         configs: vec![ConfigFile {
             path: format!("logs/{name}.conf"),
             text: text.into(),
+            filled: Default::default(),
         }],
+        config_changes: Vec::new(),
+        remedies: work::remedies(server),
         address: "127.0.0.1:8080".into(),
         server_header: Some(header.into()),
         stopped: Some(StopFacts {

@@ -1,4 +1,4 @@
-//! One HTTP/1.1 exchange. It closes its connection and follows nothing.
+//! One HTTP/1.1 exchange. It follows nothing.
 
 use std::io;
 use std::time::Instant;
@@ -9,9 +9,15 @@ use super::{Answer, Asked, header};
 /// No answer of a workload is larger.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 
-/// Asks on a fresh connection, until `end` at the latest.
-pub(super) fn ask(stream: &mut Stream, asked: &Asked<'_>, end: Instant) -> io::Result<Answer> {
-    stream.write_all(&request(asked))?;
+/// Asks on a connection that nothing is under way on, until `end` at the latest; `last` says that
+/// it is not needed after that.
+pub(super) fn ask(
+    stream: &mut Stream,
+    asked: &Asked<'_>,
+    last: bool,
+    end: Instant,
+) -> io::Result<Answer> {
+    stream.write_all(&request(asked, last))?;
     let mut bytes = Vec::new();
     let mut chunk = [0; 64 * 1024];
     loop {
@@ -35,7 +41,7 @@ pub(super) fn ask(stream: &mut Stream, asked: &Asked<'_>, end: Instant) -> io::R
     }
 }
 
-fn request(asked: &Asked<'_>) -> Vec<u8> {
+fn request(asked: &Asked<'_>, last: bool) -> Vec<u8> {
     let Asked {
         method,
         path,
@@ -46,7 +52,11 @@ fn request(asked: &Asked<'_>) -> Vec<u8> {
     for (name, value) in asked.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    head.push_str("Connection: close\r\n\r\n");
+    head.push_str(if last {
+        "Connection: close\r\n\r\n"
+    } else {
+        "\r\n"
+    });
     head.into_bytes()
 }
 
