@@ -22,6 +22,35 @@ pub(crate) struct Play {
     slow_body: Option<SlowBody>,
 }
 
+/// The answers of a loop that are on their way, by the file descriptor of their connection. They
+/// lie apart from the connections, which are the smaller for it where nothing is ever played.
+#[derive(Debug, Default)]
+pub(crate) struct Plays(Vec<Option<Play>>);
+
+impl Plays {
+    pub(crate) fn put(&mut self, slot: usize, play: Play) {
+        if slot >= self.0.len() {
+            self.0.resize_with(slot + 1, || None);
+        }
+        self.0[slot] = Some(play);
+    }
+
+    pub(crate) fn get(&self, slot: usize) -> Option<&Play> {
+        self.0.get(slot)?.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: usize) -> Option<&mut Play> {
+        self.0.get_mut(slot)?.as_mut()
+    }
+
+    /// The answer has been given, or there is nobody left to give it to.
+    pub(crate) fn remove(&mut self, slot: usize) {
+        if let Some(play) = self.0.get_mut(slot) {
+            *play = None;
+        }
+    }
+}
+
 /// What is to be done next.
 #[derive(Debug)]
 pub(crate) enum Next {

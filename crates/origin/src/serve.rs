@@ -15,6 +15,7 @@ use crate::connection::{BUFFER_BYTES, Shared};
 use crate::control;
 use crate::counts::{Counters, Counts};
 use crate::options::{OriginError, ServeOptions};
+use crate::play::Plays;
 use crate::request::Memo;
 use crate::worker::Worker;
 
@@ -73,6 +74,7 @@ pub fn serve_with<B: Behaviour>(
                     counters,
                     behaviour,
                     memo: Memo::default(),
+                    plays: Plays::default(),
                     buffer,
                 };
                 let result = pin(cpu)

@@ -79,16 +79,13 @@ impl<'a, B: Behaviour> Worker<'a, B> {
     /// # Errors
     /// When the kernel's event queue fails.
     pub(crate) fn run(mut self, halt: Halt<'_>) -> Result<(), OriginError> {
-        let mut sleep = timespec(TICK);
         let idle = Event {
             flags: EventFlags::empty(),
             data: EventData::new_u64(0),
         };
         let mut events = [idle; EVENTS_MAX];
         while !halt.asked() {
-            if B::ACTS {
-                sleep = timespec(self.until_next());
-            }
+            let sleep = timespec(if B::ACTS { self.until_next() } else { TICK });
             let ready = match epoll::wait(&self.epoll, &mut events[..], Some(&sleep)) {
                 Ok(ready) => ready,
                 Err(Errno::INTR) => continue,
@@ -146,6 +143,9 @@ impl<'a, B: Behaviour> Worker<'a, B> {
             .is_ok()
         };
         if !kept {
+            if B::ACTS {
+                self.shared.plays.remove(descriptor as usize);
+            }
             self.shared.counters.connections_closed.add(1);
             return;
         }
@@ -157,7 +157,7 @@ impl<'a, B: Behaviour> Worker<'a, B> {
             self.connections.resize_with(slot + 1, || None);
         }
         if B::ACTS
-            && let Some(at) = connection.wake_at()
+            && let Some(at) = connection.wake_at(&self.shared.plays)
         {
             self.timers.add(at, slot);
         }
@@ -170,7 +170,7 @@ impl<'a, B: Behaviour> Worker<'a, B> {
         let Some(Some(connection)) = self.connections.get_mut(slot) else {
             return;
         };
-        if B::ACTS && connection.wake_at().is_some() {
+        if B::ACTS && connection.wake_at(&self.shared.plays).is_some() {
             return self.disturbed(slot, flags);
         }
         let lingered = connection.lingers_until().is_some();
@@ -182,7 +182,7 @@ impl<'a, B: Behaviour> Worker<'a, B> {
             return self.close(slot);
         }
         if B::ACTS
-            && let Some(at) = connection.wake_at()
+            && let Some(at) = connection.wake_at(&self.shared.plays)
         {
             self.timers.add(at, slot);
         }
@@ -213,13 +213,13 @@ impl<'a, B: Behaviour> Worker<'a, B> {
             let Some(Some(connection)) = self.connections.get_mut(slot) else {
                 continue;
             };
-            if connection.wake_at() != Some(at) {
+            if connection.wake_at(&self.shared.plays) != Some(at) {
                 continue;
             }
             let wait = connection.wake(&mut self.shared);
             if wait == Wait::Close || !registered(&self.epoll, connection, slot, wait) {
                 self.close(slot);
-            } else if let Some(at) = connection.wake_at() {
+            } else if let Some(at) = connection.wake_at(&self.shared.plays) {
                 self.timers.add(at, slot);
             }
         }
@@ -236,6 +236,9 @@ impl<'a, B: Behaviour> Worker<'a, B> {
     fn close(&mut self, slot: usize) {
         // Dropping the socket takes it out of the epoll set: nobody else holds it.
         self.connections[slot] = None;
+        if B::ACTS {
+            self.shared.plays.remove(slot);
+        }
         self.shared.counters.connections_closed.add(1);
     }
 
