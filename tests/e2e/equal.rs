@@ -38,7 +38,8 @@ const LISTEN_TLS: &str = r#"
 const AES_128: &str = "ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256;";
 const AES_256: &str = "ssl_conf_command Ciphersuites TLS_AES_256_GCM_SHA384;";
 const NO_LOG: &str = "access_log off;";
-const KEPT: &str = "proxy_http_version 1.1; proxy_set_header Connection \"\"; proxy_pass http://up;";
+const KEPT: &str =
+    "proxy_http_version 1.1; proxy_set_header Connection \"\"; proxy_pass http://up;";
 
 struct Planted {
     name: &'static str,
@@ -88,19 +89,34 @@ fn planted() -> Vec<Planted> {
         ),
         one(
             "old",
-            proxy("auto", AES_128, NO_LOG, "proxy_http_version 1.0; proxy_pass http://up;"),
+            proxy(
+                "auto",
+                AES_128,
+                NO_LOG,
+                "proxy_http_version 1.0; proxy_pass http://up;",
+            ),
             &["equal-upstream-version", "equal-upstream-connections"],
             &["HTTP/1.0 in old", "proxy_http_version 1.1;"],
         ),
         one(
             "logged",
-            proxy("auto", AES_128, "access_log \"{{ run }}/access.log\";", KEPT),
+            proxy(
+                "auto",
+                AES_128,
+                "access_log \"{{ run }}/access.log\";",
+                KEPT,
+            ),
             &["equal-access-log"],
             &["bytes a request in access.log in logged", "access_log off;"],
         ),
         one(
             "gathered",
-            proxy("auto", AES_128, "access_log \"{{ run }}/all.log\" combined buffer=4k;", KEPT),
+            proxy(
+                "auto",
+                AES_128,
+                "access_log \"{{ run }}/all.log\" combined buffer=4k;",
+                KEPT,
+            ),
             &["equal-access-log"],
             &[],
         ),
@@ -136,7 +152,9 @@ fn between(table: &Value, first: &str, second: &str) -> Vec<String> {
     let inequalities = table["inequalities"].as_array().unwrap();
     let of_pair = inequalities.iter().filter(|one| {
         let pairs = one["pairs"].as_array().unwrap();
-        pairs.iter().any(|pair| pair[0] == first && pair[1] == second)
+        pairs
+            .iter()
+            .any(|pair| pair[0] == first && pair[1] == second)
     });
     let code = |one: &Value| one["check"]["code"].as_str().unwrap().to_owned();
     of_pair.map(code).collect()
@@ -174,7 +192,10 @@ fn each_planted_inequality_is_named_before_the_load_that_it_would_spoil() {
     {
         let found = between(table, "plain", name);
         // With more than two processors one worker cannot use those that it is given, either.
-        let found: Vec<&String> = found.iter().filter(|it| *it != "equal-processors").collect();
+        let found: Vec<&String> = found
+            .iter()
+            .filter(|it| *it != "equal-processors")
+            .collect();
         assert_eq!(found, *codes, "{name}");
         for words in *words {
             assert!(run.stdout.contains(words), "no `{words}` in {}", run.stdout);
@@ -215,7 +236,14 @@ fn an_answer_that_is_not_the_expected_one_ends_its_trial_before_the_load() {
     let plain = "listen 127.0.0.1:{{ port }}; root \"{{ root }}\"; default_type text/plain;";
     let page = format!("{plain} location = /sorry {{ return 200 \"We are sorry\"; }}");
     let cases = [
-        ("redirect", "synthetic", plain, "return 302 /elsewhere;", "status 302", "/elsewhere"),
+        (
+            "redirect",
+            "synthetic",
+            plain,
+            "return 302 /elsewhere;",
+            "status 302",
+            "/elsewhere",
+        ),
         (
             "error-page",
             "synthetic",
@@ -232,7 +260,14 @@ fn an_answer_that_is_not_the_expected_one_ends_its_trial_before_the_load() {
             "status 200 and 13 bytes \"Hello, World!\"",
             "expected status 200 and 13 bytes \"Hello, world!\"",
         ),
-        ("plain-text", "gzip", plain, "gzip off;", "status 200 and 12288 bytes", "by gzip"),
+        (
+            "plain-text",
+            "gzip",
+            plain,
+            "gzip off;",
+            "status 200 and 12288 bytes",
+            "by gzip",
+        ),
     ];
     // Each waits as long as a server may need to become right, so they wait together.
     let runs = cases.map(|(name, workload, http, place, ..)| {
@@ -245,7 +280,10 @@ fn an_answer_that_is_not_the_expected_one_ends_its_trial_before_the_load() {
         run.finish().expect(4);
         let trials = trials(&scene.path(name));
         let end = &trials[0]["end"];
-        assert_eq!((&end["kind"], &end["step"]), (&"failed".into(), &"start".into()));
+        assert_eq!(
+            (&end["kind"], &end["step"]),
+            (&"failed".into(), &"start".into())
+        );
         let cause = end["cause"].as_str().unwrap();
         assert!(cause.contains(came) && cause.contains(also), "{cause}");
         assert!(trials[0]["result"].is_null());

@@ -12,8 +12,8 @@
 mod commands;
 mod contributing;
 mod deaths;
-mod equal;
 mod demand;
+mod equal;
 mod faults;
 mod h2;
 mod install;

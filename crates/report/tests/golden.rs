@@ -13,7 +13,9 @@ mod support;
 use std::path::Path;
 
 use bakeoff_plan::Protocol;
-use bakeoff_report::{TextOptions, csv, html, json, load_json, load_text, markdown, text, view};
+use bakeoff_report::{
+    Report, TextOptions, csv, html, json, load_json, load_text, markdown, text, view,
+};
 use serde_json::{Value, json};
 
 /// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
