@@ -1,5 +1,6 @@
 // The report as a reader meets it: opened from a file, in a browser without a network.
-// Run with REPORT and REPORT_H3, paths of pages made by the example `synthetic_report`: see run.sh.
+// Run with REPORT, REPORT_H3 and REPORT_CONSTANT, paths of pages made by the example
+// `synthetic_report`: see run.sh.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -174,6 +175,30 @@ test("cells over HTTP/3 are told in h2load's form too, others are not", async ()
   assert.match(told, /321,070 succeeded, 0 failed/);
   await page.click('[aria-label="Workload"] button:nth-of-type(2)');
   assert.equal(await table.count(), 0, "another workload is over h1");
+  assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
+test("cells at a constant rate are told in Vegeta's form with signed differences", async () => {
+  const plain = await open(browser);
+  assert.equal(await plain.page.locator(".vegeta").count(), 0);
+  await plain.context.close();
+  const { context, page, seen } = await open(browser, {}, "REPORT_CONSTANT");
+  const told = page.locator("#table .vegeta");
+  const line = (title) => told.locator(`tr[data-line="${title}"] td`);
+  assert.deepEqual((await line("rate").allTextContents()).slice(0, 2), ["500.20", "500.20"]);
+  assert.deepEqual((await line("wait").allTextContents()).slice(0, 2), ["0.400", "0.400"]);
+  assert.equal(await line("status codes").first().textContent(), "200:7,500");
+  const share = (base, other) =>
+    told.locator(`tr[data-base="${base}"][data-other="${other}"] td.number`).first();
+  assert.equal(await share("nginx-default", "caddy-default").textContent(), "+65.6");
+  assert.equal(await share("caddy-default", "nginx-default").textContent(), "-39.6");
+  assert.match(await share("caddy-default", "nginx-default").getAttribute("title"), /3 rounds/);
+  assert.match(await told.locator(".remarks").textContent(), /too few rounds/);
+  await page.click('[aria-label="Load"] button:nth-of-type(2)');
+  assert.equal(await line("wait").first().textContent(), "–");
+  assert.match(await line("wait").first().getAttribute("title"), /ended by time/);
+  assert.equal(await share("nginx-default", "caddy-default").textContent(), "–");
   assert.deepEqual(seen.errors, []);
   await context.close();
 });

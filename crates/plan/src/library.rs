@@ -141,6 +141,24 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn vegeta_asks_500_times_a_second_by_count_and_by_time() {
+        let plan = builtin("vegeta");
+        let labels: Vec<String> = plan.loads.iter().map(crate::Load::label).collect();
+        assert_eq!(labels, ["r500-c1x128-n5000", "r500-c1x128"]);
+        assert_eq!((plan.loads[0].warmup_s, plan.loads[1].warmup_s), (0.0, 2.0));
+        let asked: Vec<(&str, usize)> = plan
+            .workloads
+            .iter()
+            .map(|it| (it.path.as_str(), it.expected_body().len()))
+            .collect();
+        assert_eq!(asked, [("/", 20), ("/data.bin", 256_000)]);
+        for workload in &plan.workloads {
+            assert_eq!(workload.protocol, crate::Protocol::H2);
+            assert!(workload.proxied && workload.headers.is_empty());
+        }
+    }
+
+    #[test]
     fn hotdog_is_the_whole_experiment() {
         let plan = builtin("hotdog");
         let clients: Vec<u32> = plan.loads.iter().map(crate::Load::clients).collect();

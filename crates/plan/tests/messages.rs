@@ -322,8 +322,8 @@ fn names() {
     plan(
         "\"synthetic\"",
         "\"zzz\"",
-        "p.toml:3:14: no workload is called `zzz`; known are gzip, html-large, html-small, proxy, \
-         synthetic",
+        "p.toml:3:14: no workload is called `zzz`; known are data-bin, gzip, hello, \
+         html-large, html-small, proxy, synthetic",
     );
     plan(
         "\"synthetic\"",

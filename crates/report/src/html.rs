@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::equal;
-use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials};
+use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials, told_by_peers};
 use crate::view::Report;
 
 /// The built page; empty when `make page` had not been run.
@@ -89,6 +89,10 @@ fn tables(out: &mut String, report: &Report) {
             if let Some(kinds) = errors_by_kind(cell) {
                 let _ = writeln!(out, "<p>{}: {kinds}</p>", escaped(&cell.contender));
             }
+        }
+        let lines = told_by_peers(report, &group);
+        if !lines.is_empty() {
+            let _ = writeln!(out, "<pre>{}</pre>", escaped(&lines.join("\n")));
         }
     }
 }

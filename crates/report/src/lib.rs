@@ -14,6 +14,7 @@ mod markdown;
 mod number;
 mod table;
 mod text;
+mod vegeta;
 pub mod view;
 
 pub use bakeoff_audit::Verdict;

@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use bakeoff_audit::Level;
 
 use crate::equal;
-use crate::h2load;
 use crate::number::plain;
-use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials, median_of};
+use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials, median_of, told_by_peers};
 use crate::view::{Report, Tone};
 
 /// The report as Markdown.
@@ -45,7 +44,7 @@ pub fn markdown(report: &Report) -> String {
                 escaped(&cell.contender)
             );
         }
-        let lines = h2load::lines(group.cells);
+        let lines = told_by_peers(report, &group);
         if !lines.is_empty() {
             // A code block takes no mark-up, and its words hold no line of their own.
             let _ = writeln!(out, "\n```text\n{}\n```", lines.join("\n"));

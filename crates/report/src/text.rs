@@ -9,10 +9,10 @@ use bakeoff_audit::{Level, Verdict};
 use comfy_table::{Attribute, Cell as Field, CellAlignment, Color, ContentArrangement, Table};
 
 use crate::equal::{self, SHORT_DIFF};
-use crate::h2load;
 use crate::number::plain;
 use crate::table::{
     COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trials, median_of, statuses,
+    told_by_peers,
 };
 use crate::view::{Cell, Class, Equivalence, Note, Report, Tone};
 
@@ -41,7 +41,7 @@ pub fn text(report: &Report, options: TextOptions) -> String {
     for group in groups(report) {
         main_table(&mut out, &group, options);
         errors(&mut out, &group, options);
-        for line in h2load::lines(group.cells) {
+        for line in told_by_peers(report, &group) {
             let _ = writeln!(out, "  {line}");
         }
         out.push('\n');
@@ -394,22 +394,30 @@ fn title(out: &mut String, text: &str, options: TextOptions) {
 
 /// Writes words in lines no longer than the width, further lines indented by two more columns.
 fn wrapped(out: &mut String, text: &str, indent: &str, options: TextOptions) {
-    let width = options.width.max(40);
+    for line in folded(text, indent, options.width.max(40)) {
+        let _ = writeln!(out, "{line}");
+    }
+}
+
+/// Words in lines of up to `width` columns, further lines indented by two more columns.
+pub(crate) fn folded(text: &str, indent: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
     let mut column = 0;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let length = word.chars().count();
-        if column == 0 {
-            out.push_str(indent);
-            column = indent.len();
-        } else if column + 1 + length > width {
-            let _ = write!(out, "\n{indent}  ");
-            column = indent.len() + 2;
-        } else {
-            out.push(' ');
-            column += 1;
+        if column > 0 && column + 1 + length > width {
+            lines.push(String::new());
+            column = 0;
         }
-        out.push_str(word);
-        column += length;
+        let more = if lines.len() > 1 { "  " } else { "" };
+        let line = lines.last_mut().expect("one line is there from the start");
+        if column == 0 {
+            *line = format!("{indent}{more}{word}");
+            column = line.chars().count();
+        } else {
+            let _ = write!(line, " {word}");
+            column += 1 + length;
+        }
     }
-    out.push('\n');
+    lines
 }
