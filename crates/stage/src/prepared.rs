@@ -343,6 +343,7 @@ impl Prepared {
         let port = free_port()?;
         self.variables.set("port", port);
         self.port = self.configuration.takes_port().then_some(port);
+        self.render_overlays()?;
         self.configuration.make_ready(
             &self.contender,
             &self.variables,
@@ -373,6 +374,19 @@ impl Prepared {
         write(&self.log_folder.join("command.txt"), lines)
     }
 
+    /// An overlay may use the variables of a trial, such as the origin's address.
+    fn render_overlays(&mut self) -> Result<(), StageError> {
+        for (name, value) in self.contender.overlays.clone() {
+            if template::is_template(&value) {
+                let words = self.render_words(&format!("overlay.{name}"), &[value])?;
+                words
+                    .into_iter()
+                    .for_each(|text| self.variables.set(&name, text));
+            }
+        }
+        Ok(())
+    }
+
     fn render_environment(&self) -> Result<Vec<(String, String)>, StageError> {
         let mut environment = Vec::new();
         for (name, value) in &self.server.description.environment {
@@ -396,7 +410,7 @@ impl Prepared {
         };
         let render = |word: &String| {
             template::render(word, &self.variables, &context).map_err(|cause| {
-                let file = format!("`{key}` of server {}", self.server.name);
+                let file = format!("`{key}` for server {}", self.server.name);
                 StageError::new(Step::Prepare, Cause::Template { file, cause })
             })
         };

@@ -197,6 +197,19 @@ fn overlays_must_name_variables() {
 }
 
 #[test]
+fn an_overlay_may_use_what_is_set_for_a_trial() {
+    let theatre = Theatre::new();
+    let mut script = theatre.script("serve({{ port }}) {{ extra }}");
+    script.overlays = vec![("extra".to_owned(), "# {{ protocol }}".to_owned())];
+    let prepared = theatre.prepare(&script).unwrap();
+    let text = std::fs::read_to_string(prepared.config()).unwrap();
+    assert!(text.contains("# h1"), "{text}");
+    script.overlays = vec![("extra".to_owned(), "# {{ orgin }}".to_owned())];
+    let text = theatre.prepare(&script).unwrap_err().to_string();
+    assert!(text.contains("`overlay.extra`"), "{text}");
+}
+
+#[test]
 fn what_is_missing_is_told_with_the_way_to_get_it() {
     let theatre = Theatre::new();
     let mut script = theatre.script("serve({{ port }})");
