@@ -245,7 +245,8 @@ impl Prepared {
             server_header: ready.server_header,
             stopped: None,
         };
-        let stop = &self.server.description.stop;
+        let description = self.server.description;
+        let stop = description.stop;
         Running {
             kept,
             address: ready.address,
@@ -254,7 +255,9 @@ impl Prepared {
             log_from: ready.log_from,
             trust: self.trust,
             host: self.contender.host,
-            stop_signal: stop.signal.clone(),
+            reload_signal: description.reload.map(|reload| reload.signal),
+            settings: description.settings,
+            stop_signal: stop.signal,
             stop_grace: Duration::from_millis(stop.grace_ms),
             _folder: Some(self.folder),
         }

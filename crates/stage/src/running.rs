@@ -1,5 +1,6 @@
 //! A server on the stage: it was seen to answer, and it can be asked, watched and stopped.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -30,6 +31,8 @@ pub struct Running {
     pub(crate) trust: Trust,
     /// Name that it is asked by instead of its address.
     pub(crate) host: Option<String>,
+    pub(crate) reload_signal: Option<String>,
+    pub(crate) settings: BTreeMap<String, String>,
     pub(crate) stop_signal: String,
     pub(crate) stop_grace: Duration,
     /// Removed when the server is gone.
@@ -118,6 +121,18 @@ impl Running {
         lines
             .find_map(|line| line.strip_prefix(beginning))
             .map(|rest| rest.trim().to_owned())
+    }
+
+    /// Signal, without `SIG`, by which its [`Tree::main_pid`] takes up a changed configuration
+    /// and goes on; `None` when it knows none.
+    pub fn reload_signal(&self) -> Option<&str> {
+        self.reload_signal.as_deref()
+    }
+
+    /// Where settings such as `workers` are in its configuration, in its own words.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let settings = self.settings.iter();
+        settings.map(|(setting, word)| (setting.as_str(), word.as_str()))
     }
 
     /// The authority that its certificate leads to, as a PEM file; `None` when it brought its

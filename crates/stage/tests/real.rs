@@ -46,6 +46,33 @@ fn workloads() -> [Workload; 5] {
 /// What only a server that reads files can do.
 const FILES: [&str; 3] = ["html-small", "html-large", "gzip"];
 
+/// Told to take up its configuration again, it does not end, and answers as before.
+fn reloads(running: &mut Running, workload: &Workload, what: &str) {
+    let Some(signal) = running.reload_signal() else {
+        return;
+    };
+    let signal = match signal {
+        "HUP" => Signal::HUP,
+        "USR1" => Signal::USR1,
+        other => panic!("{what}: {other}"),
+    };
+    let pid = running.tree().main_pid;
+    let length = |running: &Running| std::fs::metadata(running.log()).unwrap().len();
+    let (begun, logged) = (running.pids(), length(running));
+    kill(pid, signal);
+    // Its workers are others then, or it says so.
+    wait_until("it takes it up", || {
+        running.pids() != begun || length(running) > logged
+    });
+    let right = |running: &mut Running| {
+        let fetched = running.fetch(workload, "after", PATIENCE);
+        fetched.is_ok_and(|fetched| fetched.check.right)
+    };
+    wait_until("it answers", || right(running));
+    assert_eq!(running.died(), None, "{what}");
+    assert_eq!(running.tree().main_pid, pid, "{what}");
+}
+
 /// Each workload over each protocol, and what the folder says is not supported, by the name of a
 /// workload or of a protocol.
 fn everything(server: &str, variant: &str, unsupported: &[&str]) {
@@ -104,6 +131,7 @@ fn everything(server: &str, variant: &str, unsupported: &[&str]) {
             "{what}"
         );
         assert_eq!(running.died(), None);
+        reloads(&mut running, &workload, &what);
         let pids = running.pids();
         let stopped = running.stop().unwrap();
         assert!(stopped.graceful, "{what}: {stopped:?}");

@@ -44,6 +44,13 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
         facts.command.join(" "),
         up.server.log().display()
     );
+    if let Some(signal) = up.server.reload_signal() {
+        let pid = up.server.tree().main_pid;
+        text.push_str(&format!("reload   kill -{signal} {pid}\n"));
+    }
+    for (setting, word) in up.server.settings() {
+        text.push_str(&format!("setting  {setting}: {word}\n"));
+    }
     for change in &facts.config_changes {
         text.push_str(&format!("changed  {}\n", change.words()));
     }
