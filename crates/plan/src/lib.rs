@@ -11,6 +11,7 @@
 mod model;
 
 mod check;
+mod choice;
 mod demand;
 mod duration;
 mod error;
