@@ -18,6 +18,7 @@ mod faults;
 mod h2;
 mod install;
 mod load;
+mod own;
 mod protocols;
 mod run;
 mod support;

@@ -9,6 +9,7 @@ export interface Report {
   comparisons: Comparison[];
   equivalence: Equivalence[];
   diffs: ConfigDiff[];
+  config_changes: ConfigChanges[];
   lost: Lost[];
   trials: Trial[];
   texts: string[];
@@ -182,6 +183,13 @@ export interface ConfigDiff {
   second: string;
   changed: number;
   text: string;
+}
+
+/** Lines of a contender's own configuration that a trial needed otherwise. */
+export interface ConfigChanges {
+  contender: string;
+  server: string;
+  changes: { file: string; line: number; before: string; after: string; why: string }[];
 }
 
 export interface Lost {

@@ -155,7 +155,7 @@ fn own_file(table: &ContenderTable, config: &ConfigSource) -> Result<(), (&'stat
     }
     if !table.replace.is_empty() && matches!(config, ConfigSource::Variant(_)) {
         let problem = "`replace` changes files of your own, and this is a ready variant";
-        let mend = "name a file in `config`, or use `overlay`";
+        let mend = "name a file in `config`, as ./Caddyfile and no bare word, or use `overlay`";
         return Err(("replace", Fault::new(problem, mend)));
     }
     match table.replace.iter().any(|it| it.from.trim().is_empty()) {

@@ -11,7 +11,7 @@ use bakeoff_record::{ConfigFile, ServerFacts, Step};
 
 use crate::bounded;
 use crate::certificates::CertificateFiles;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, OWN_FOLDER};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
 use crate::installed::Installed;
@@ -174,10 +174,19 @@ impl Prepared {
         }
         let cause = Cause::ConfigRejected {
             server: self.server.title().to_owned(),
-            config: self.configuration.path.clone(),
+            config: self
+                .as_users_know(&self.configuration.path.display().to_string())
+                .into(),
             status: output.status.to_string(),
         };
-        Err(StageError::new(Step::CheckConfig, cause).with_words(output.text.trim_end()))
+        Err(StageError::new(Step::CheckConfig, cause)
+            .with_words(self.as_users_know(output.text.trim_end())))
+    }
+
+    /// Words of a server with the user's own files in the place of their changed copies.
+    fn as_users_know(&self, words: &str) -> String {
+        let copies = self.folder.0.join(OWN_FOLDER);
+        words.replace(&copies.display().to_string(), "")
     }
 
     /// Starts the server and waits, at most `within`, until it gives the right answer.

@@ -94,7 +94,7 @@ pub(crate) struct ReportFlags {
     /// What is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Show whole differences of configurations in text, not only short ones
+    /// Show differences and changes of configurations whole in text, not only short ones
     #[arg(long)]
     pub(crate) diffs: bool,
     /// File to write instead of standard output

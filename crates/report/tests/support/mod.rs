@@ -10,6 +10,7 @@ mod traffic;
 mod usage;
 mod work;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub(crate) use traffic::Shape;
 
 /// The `Server` header that must stay text wherever it is shown.
 pub(crate) const HOSTILE: &str = "<script>alert(1)</script>";
+/// The folder that a trial filled into configurations.
+pub(crate) const RUN: &str = "/t/trial-1/run";
 /// Measured seconds of a trial.
 pub(crate) const MEASURED_S: f64 = 5.0;
 
@@ -392,9 +395,9 @@ fn facts(name: &str) -> ServerFacts {
         configs: vec![ConfigFile {
             path: format!("logs/{name}.conf"),
             text: text.into(),
-            filled: Default::default(),
+            filled: BTreeMap::from([("run".to_owned(), RUN.to_owned())]),
         }],
-        config_changes: Vec::new(),
+        config_changes: work::config_changes(server),
         remedies: work::remedies(server),
         address: "127.0.0.1:8080".into(),
         server_header: Some(header.into()),
