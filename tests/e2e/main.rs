@@ -19,3 +19,4 @@ mod run;
 mod support;
 mod transport;
 mod truth;
+mod workloads;

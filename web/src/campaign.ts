@@ -70,8 +70,8 @@ export function surroundings(report: Report): HTMLElement {
   const workloads = campaign.workloads.map((one): [string, string] => [
     one.name,
     [
-      `${one.description} ${one.request}, expects ${one.expect_status}`,
-      ` and ${bytes(one.body_bytes)}${one.proxied ? ", through an upstream" : ""}`,
+      `${one.description} ${one.request}, expects ${one.expects}`,
+      one.proxied ? ", through an upstream" : "",
     ].join(""),
   ]);
   const plan: [string, string][] = [

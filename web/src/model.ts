@@ -40,9 +40,7 @@ export interface Workload {
   name: string;
   description: string;
   request: string;
-  headers: [string, string][];
-  expect_status: number;
-  body_bytes: number;
+  expects: string;
   proxied: boolean;
 }
 

@@ -11,6 +11,7 @@ mod doctor;
 mod list;
 mod load;
 mod plan;
+mod plan_notes;
 mod report;
 mod run;
 mod serve;

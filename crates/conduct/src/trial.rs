@@ -8,9 +8,10 @@ use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
     ContenderKind, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, Usage,
 };
-use bakeoff_stage::{Fetched, Stage, StageError};
+use bakeoff_stage::{Stage, StageError};
 
 use crate::ConductError;
+use crate::answers::{Encoded, check_after, check_before};
 use crate::contestant::{Contestant, Place};
 use crate::event::Event;
 use crate::measure::{Measured, measure};
@@ -77,9 +78,9 @@ fn on_stage(
     tell: &mut dyn FnMut(Event<'_>),
 ) {
     record.server = Some(contestant.server.facts());
-    let end = match check_answer(trial, &contestant, record, "before") {
+    let end = match check_before(trial, &contestant, record) {
         Err(end) => Some(end),
-        Ok(answer) => {
+        Ok(encoded) => {
             let mut follow = |event: Event<'_>| {
                 if let Event::Step(step) = event {
                     clock.begin(step);
@@ -89,7 +90,7 @@ fn on_stage(
             under_load(
                 setting,
                 trial,
-                &answer,
+                &encoded,
                 &mut contestant,
                 record,
                 &mut follow,
@@ -99,7 +100,7 @@ fn on_stage(
     let end = end.or_else(|| {
         clock.begin(Step::CheckAgain);
         tell(Event::Step(Step::CheckAgain));
-        check_answer(trial, &contestant, record, "after").err()
+        check_after(trial, &contestant, record).err()
     });
     clock.begin(Step::Stop);
     tell(Event::Step(Step::Stop));
@@ -121,7 +122,7 @@ fn on_stage(
 fn under_load(
     setting: &Setting<'_>,
     trial: &Trial,
-    answer: &[u8],
+    encoded: &Encoded,
     contestant: &mut Contestant,
     record: &mut TrialRecord,
     tell: &mut dyn FnMut(Event<'_>),
@@ -129,7 +130,7 @@ fn under_load(
     let seed = setting.seed.wrapping_add(u64::from(trial.round));
     let measured = measure(
         trial,
-        answer,
+        encoded,
         seed,
         setting.roles,
         contestant,
@@ -148,49 +149,6 @@ fn under_load(
     record.origin = origin;
     record.warnings = warnings;
     end
-}
-
-/// Fetches one answer, compares it, and gives back its body. A wrong one before the window ends
-/// the trial; one after it is in the record, for the judge.
-fn check_answer(
-    trial: &Trial,
-    contestant: &Contestant,
-    record: &mut TrialRecord,
-    when: &str,
-) -> Result<Vec<u8>, TrialEnd> {
-    match contestant.server.fetch(&trial.workload, when) {
-        Ok(Fetched {
-            check: answer,
-            body,
-        }) => {
-            let server = answer
-                .headers
-                .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case("server"));
-            let header = server.map(|(_, value)| value.clone());
-            if let Some(facts) = record.server.as_mut() {
-                facts.server_header = facts.server_header.take().or(header);
-            }
-            let wrong = when == "before" && !answer.right;
-            let cause = format!(
-                "the answer is wrong: status {} and {} bytes, expected status {} and {} bytes",
-                answer.status,
-                answer.body_bytes,
-                trial.workload.expect_status,
-                trial.workload.expected_body().len()
-            );
-            record.answers.push(answer);
-            if wrong {
-                return Err(TrialEnd::Failed {
-                    step: Step::Start,
-                    cause,
-                    words: None,
-                });
-            }
-            Ok(body)
-        }
-        Err(error) => Err(error.trial_end()),
-    }
 }
 
 /// Stops the server, then the origin behind it.

@@ -323,7 +323,7 @@ fn names() {
         "\"synthetic\"",
         "\"zzz\"",
         "p.toml:3:14: no workload is called `zzz`; known are gzip, html-large, html-small, proxy, \
-         synthetic",
+         site, synthetic",
     );
     plan(
         "\"synthetic\"",
@@ -437,8 +437,7 @@ fn workload_bodies() {
     workload(
         "file = \"index.html\"",
         "file = \"index.html\"\ntext = \"\"",
-        "w.toml:7:8: `file` stands beside another body; keep one of `text`, `generated` and \
-         `file`",
+        "w.toml:7:8: `file` stands beside another body; keep one of them",
     );
     workload(
         "\"html\"",
@@ -503,5 +502,93 @@ fn protocols_and_counts() {
         "encoding = \"gzip\"",
         "w.toml:6:12: a compressed answer is expected and not asked for; \
          add `headers = [\"Accept-Encoding: gzip\"]`",
+    );
+}
+
+const LIST: &str = r#"name = "list"
+
+[[request]]
+path = "/page"
+weight = 8
+expect.text = "hello"
+
+[[request]]
+method = "POST"
+path = "/form"
+body = { text = "name=value", chunked = true }
+expect = { status = 303, body = "any" }
+"#;
+
+#[track_caller]
+fn list(old: &str, new: &str, expected: &str) {
+    assert!(LIST.contains(old), "{old}");
+    let error = parse_workload(&LIST.replacen(old, new, 1), "w.toml").unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn lists_of_requests() {
+    parse_workload(LIST, "w.toml").unwrap();
+    list(
+        "name = \"list\"",
+        "name = \"list\"\npath = \"/\"",
+        "w.toml:2:8: `path` stands beside `[[request]]` tables; write it in each of them, or \
+         take them out",
+    );
+    list(
+        "weight = 8",
+        "weight = 0",
+        "w.toml:5:10: `weight` is 0; write a number from 1 to 1000000000, such as `weight = 10`",
+    );
+    list(
+        "expect.text = \"hello\"",
+        "",
+        "w.toml:3:1: `expect` is missing in `request`: write a `expect` table",
+    );
+    list(
+        "text = \"name=value\", ",
+        "",
+        "w.toml:11:8: nothing says what the content is; write one of `text`, `generated`, \
+         `file`, such as `text = \"Hello, world!\"`",
+    );
+    list(
+        "text = \"name=value\"",
+        "file = \"form.json\"",
+        "w.toml:11:17: failed to read form.json: no files are read here; name a file of text \
+         in the folder of this workload",
+    );
+    list(
+        "body = \"any\"",
+        "body = \"any\", text = \"\"",
+        "w.toml:12:33: `body` stands beside another body; keep one of them",
+    );
+    list(
+        "body = \"any\"",
+        "body = \"any\", encoding = \"gzip\"",
+        "w.toml:12:51: nothing is looked at in a body that may be any; take `encoding` out, or \
+         say what the body is",
+    );
+    list(
+        "name = \"list\"",
+        "name = \"list\"\nproxied = true",
+        "w.toml:2:11: the upstream behind the server has one answer, and these requests expect \
+         several; expect one status and body of all of them, or make a workload of each",
+    );
+    list(
+        "name = \"list\"",
+        "name = \"list\"\nprotocol = \"h2\"",
+        "w.toml:2:12: workload `list` sends a body in chunks, and h2 has frames instead; take \
+         `chunked` out, or ask it over h1 or h1-tls",
+    );
+    list(
+        "name = \"list\"",
+        "name = \"list\"\nconnections = \"new\"\nrequests_per_connection = 5",
+        "w.toml:3:27: `connections` and `requests_per_connection` contradict each other; keep \
+         one of them",
+    );
+    workload(
+        "[expect]\nstatus = 200\nfile = \"index.html\"\n",
+        "",
+        "w.toml:1:1: `expect` is missing: write an `expect` table, or several `[[request]]` tables",
     );
 }

@@ -193,7 +193,11 @@ impl Prepared {
 
     fn try_start(&self, within: Duration) -> Result<(Kept, Ready), StageError> {
         let log = self.log();
-        let expectation = Expectation::of(&self.workload, self.trust.clone());
+        let expectation = Expectation::of(
+            self.workload.requests.first(),
+            self.workload.protocol,
+            self.trust.clone(),
+        );
         let awaited = Awaited {
             expectation: &expectation,
             identity: self.server.identity.as_ref(),

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::Workload;
+use bakeoff_plan::{Protocol, Request};
 use bakeoff_record::{AnswerCheck, ServerFacts, Step, StopFacts};
 
 use crate::error::{Cause, StageError};
@@ -122,17 +122,22 @@ impl Running {
         }
     }
 
-    /// Asks once as `workload` does and compares; `when` is `before` or `after`.
+    /// Sends `request` once over `protocol` and compares; `when` is `before` or `after`.
     ///
     /// # Errors
     /// When no whole answer came. A wrong answer is no error: it has `right: false`.
-    pub fn fetch(&self, workload: &Workload, when: &str) -> Result<Fetched, StageError> {
-        let expectation = Expectation::of(workload, self.trust.clone());
+    pub fn fetch(
+        &self,
+        request: &Request,
+        protocol: Protocol,
+        when: &str,
+    ) -> Result<Fetched, StageError> {
+        let expectation = Expectation::of(request, protocol, self.trust.clone());
         let answer = expectation
             .ask(self.address, FETCH_LIMIT)
             .map_err(|cause| {
                 let scheme = expectation.scheme();
-                let url = format!("{scheme}://{}{}", self.address, workload.path);
+                let url = format!("{scheme}://{}{}", self.address, request.path);
                 let step = if when == "after" {
                     Step::CheckAgain
                 } else {
@@ -142,7 +147,7 @@ impl Running {
             })?;
         let right = expectation.is_met_by(&answer);
         Ok(Fetched {
-            check: answer.to_check(when, right),
+            check: answer.to_check(when, request.name(), right),
             body: answer.body,
         })
     }

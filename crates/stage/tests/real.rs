@@ -17,7 +17,7 @@ use std::time::Duration;
 use bakeoff_plan::{CertificateKey, ConfigSource, Contender, Encoding, Protocol, Workload};
 use bakeoff_stage::{Cause, Running, Surroundings, find_program};
 use rustix::process::Signal;
-use support::{PATIENCE, Theatre, contender, kill, runs, served, wait_until, workload};
+use support::{PATIENCE, Theatre, contender, fetch, kill, runs, served, wait_until, workload};
 
 /// 31 bytes, as the upstream of the experiment answered.
 const ORIGIN_BODY: &str = "thirty-one bytes from upstream\n";
@@ -66,9 +66,13 @@ fn workloads() -> [Workload; 5] {
     let mut proxy = workload("proxy", "/", ORIGIN_BODY);
     proxy.proxied = true;
     let mut gzip = file("gzip", "page.html", 12_288);
-    gzip.headers
-        .push(("Accept-Encoding".to_owned(), "gzip".to_owned()));
-    gzip.expect_encoding = Encoding::Gzip;
+    gzip.requests = gzip.requests.map(|request| {
+        let mut request = request.clone();
+        let accepted = ("Accept-Encoding".to_owned(), "gzip".to_owned());
+        request.headers.push(accepted);
+        request.expect.encoding = Encoding::Gzip;
+        request
+    });
     [
         workload("synthetic", "/", "Hello, world!"),
         file("html-small", "index.html", 4500),
@@ -106,7 +110,7 @@ fn everything(server: &str, variant: &str, unsupported: &[&str]) {
         let prepared = prepared.unwrap();
         prepared.check_config().unwrap();
         let mut running = prepared.start(PATIENCE).unwrap();
-        let answer = running.fetch(&workload, "before").unwrap().check;
+        let answer = fetch(&running, &workload, "before").unwrap().check;
         let what = format!("{server} {variant} {} {}", workload.name, protocol.name());
         assert!(answer.right, "{what}");
         let negotiated = answer.negotiated.unwrap();
@@ -213,7 +217,7 @@ fn a_contender_may_have_an_rsa_key() {
         let surroundings = theatre.surroundings();
         let prepared = theatre.stage.prepare(&contender, &synthetic, &surroundings);
         let running = prepared.unwrap().start(PATIENCE).unwrap();
-        let answer = running.fetch(&synthetic, "before").unwrap().check;
+        let answer = fetch(&running, &synthetic, "before").unwrap().check;
         assert!(answer.right);
         let folder = running.authority().unwrap().parent().unwrap().to_owned();
         let key = std::fs::read(folder.join("key.pem")).unwrap();

@@ -23,10 +23,14 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Asks on a fresh connection, until `end` at the latest.
 pub(super) fn ask(stream: Stream, asked: &Asked<'_>, end: Instant) -> io::Result<Answer> {
     let request = request(asked)?;
+    let body = asked
+        .body
+        .as_ref()
+        .map(|sent| Bytes::copy_from_slice(sent.bytes));
     let mut exchange = pin!(async move {
         let (sender, connection) = h2::client::handshake(Socket(stream)).await?;
         let mut connection = pin!(connection);
-        let mut answer = pin!(answer(sender, request));
+        let mut answer = pin!(answer(sender, request, body));
         poll_fn(|context| {
             if let Poll::Ready(answer) = answer.as_mut().poll(context) {
                 return Poll::Ready(answer);
@@ -60,15 +64,22 @@ fn request(asked: &Asked<'_>) -> io::Result<http::Request<()>> {
     for (name, value) in asked.headers {
         request = request.header(name, value);
     }
+    if let Some(sent) = &asked.body {
+        request = request.header("content-length", sent.bytes.len());
+    }
     request.body(()).map_err(io::Error::other)
 }
 
 async fn answer(
     sender: SendRequest<Bytes>,
     request: http::Request<()>,
+    body: Option<Bytes>,
 ) -> Result<Answer, h2::Error> {
     let mut sender = sender.ready().await?;
-    let (response, _) = sender.send_request(request, true)?;
+    let (response, mut sending) = sender.send_request(request, body.is_none())?;
+    if let Some(body) = body {
+        sending.send_data(body, true)?;
+    }
     let (head, mut stream) = response.await?.into_parts();
     let mut body = Vec::new();
     while let Some(piece) = stream.data().await {
