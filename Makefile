@@ -1,4 +1,5 @@
 # make bench   an honest comparison of nginx and Caddy on this machine, in minutes
+# make bench-all   gets every server that can be had here, and measures each at everything, briefly
 # make test    everything that is tested
 # Both install what they need and do not find: see tests/programs.sh.
 
@@ -8,11 +9,18 @@ PAGE := web/dist/index.html
 PAGE_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -type f -print)
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
-.PHONY: bench build check clean fuzz page test test-page test-rust
+.PHONY: bench bench-all build check clean fuzz page test test-page test-rust
 
 bench: build
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy
 	$(RUN) target/release/bakeoff run quick
+
+# Into the user's cache, beside what is there; what cannot be had here is said and left out.
+bench-all: build
+	-target/release/bakeoff install --all
+	-target/release/bakeoff install caddy@2.8.4 caddy@2.11.7 nginx@1.28
+	target/release/bakeoff list
+	target/release/bakeoff run matrix --duration 2s --rounds 1
 
 build: $(PAGE)
 	$(CARGO) build --release --locked -p bakeoff
@@ -32,7 +40,8 @@ check: $(PAGE)
 	cd web && npm run --silent check
 
 test-rust: $(PAGE)
-	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy apache haproxy h2o nghttpd
+	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy apache haproxy h2o \
+	    lighttpd varnish envoy traefik nghttpd
 	$(RUN) $(CARGO) test --workspace --locked
 
 test-page: $(PAGE)

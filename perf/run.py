@@ -59,7 +59,7 @@ def main() -> int:
             claims = []
             if with_truth:
                 engine = truth.Engine(arguments.bakeoff, children, client_core)
-                claims = test_truth(engine, stage, arguments.truth_seconds, document)
+                claims = test_truth(engine, stage, arguments, document)
     except KeyboardInterrupt:
         say("interrupted: the record holds what was measured")
         store(document, arguments.out)
@@ -84,6 +84,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=8.0, help="length of a run")
     parser.add_argument("--clients-only", default="", help="names with commas: only these")
     parser.add_argument("--truth-seconds", type=float, default=30.0, help="length of truth runs")
+    parser.add_argument("--truth-only", default="", help="truth tests by name, with commas")
     parser.add_argument("--bakeoff", type=Path, default=ROOT / "target/release/bakeoff")
     parser.add_argument("--tools", type=Path, default=ROOT / ".bench/perf")
     parser.add_argument("--out", type=Path, default=ROOT / "results/perf")
@@ -162,12 +163,15 @@ def measure_points(
 
 
 def test_truth(
-    engine: truth.Engine, stage: Stage, seconds: float, document: dict[str, object]
+    engine: truth.Engine, stage: Stage, arguments: argparse.Namespace, document: dict[str, object]
 ) -> list[truth.Claim]:
     claims: list[truth.Claim] = []
+    only = [name for name in arguments.truth_only.split(",") if name]
     for test in truth.TESTS:
+        if only and test.__name__ not in only:
+            continue
         say(f"truth: {test.__name__}")
-        claims += test(engine, stage, seconds)
+        claims += test(engine, stage, arguments.truth_seconds)
         document["truth"] = [asdict(claim) for claim in claims]
     return claims
 

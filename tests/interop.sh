@@ -1,27 +1,30 @@
 #!/bin/sh
-# Asks every HTTP/2 server that is here for N pages over TLS and in the clear, compares each body
-# byte by byte, and prints a table:
+# Asks every server of HTTP/2 and HTTP/3 that is here for N pages over TLS, in the clear and over
+# QUIC, compares each body byte by byte, and prints a table:
 #   tests/interop.sh [N]
-# BAKEOFF names the program, BAKEOFF_PROGRAMS a folder with more servers, INTEROP the servers that
-# are asked (all). Each server runs alone with a small configuration of its own and is ended by its
+# nginx-1.28 is an nginx with HTTP/3, as `bakeoff install nginx@1.28` names it. BAKEOFF names the
+# program, BAKEOFF_PROGRAMS a folder with more servers, INTEROP the servers that are asked (all).
+# Each server runs alone with a small configuration of its own and is ended by its
 # pid. Leaves with 1 if a request came out wrong, and says which server is not here.
 set -eu
 count=${1:-100000}
 here=$(cd "$(dirname "$0")/.." && pwd)
 bakeoff=${BAKEOFF:-$here/target/release/bakeoff}
-servers=${INTEROP:-nginx caddy haproxy h2o apache nghttpd}
+servers=${INTEROP:-nginx nginx-1.28 caddy envoy traefik haproxy h2o apache nghttpd}
 PATH=$PATH:${BAKEOFF_PROGRAMS:-$here/.bench/programs}:/usr/sbin:/sbin
 scene=$(mktemp -d)
 chmod 755 "$scene"
 pid=
+behind=
 wrong=0
 
 stop() {
-    if [ -n "$pid" ]; then
-        kill -TERM "$pid" 2>/dev/null || true
-        wait "$pid" 2>/dev/null || true
-    fi
+    for each in $pid $behind; do
+        kill -TERM "$each" 2>/dev/null || true
+        wait "$each" 2>/dev/null || true
+    done
     pid=
+    behind=
 }
 trap 'stop; rm -rf "$scene"' EXIT
 trap 'exit 130' INT TERM
@@ -33,7 +36,8 @@ print(s.getsockname()[1])'
 
 # configure SERVER: reads its configuration with @PLAIN@, @SECURE@ and @SCENE@ filled in.
 configure() {
-    sed "s/@PLAIN@/$plain/g; s/@SECURE@/$secure/g; s|@SCENE@|$scene|g" >"$scene/$1.conf"
+    sed "s/@PLAIN@/$plain/g; s/@SECURE@/$secure/g; s|@SCENE@|$scene|g
+        s|@TYPES@|type.googleapis.com/envoy.extensions|g" >"$scene/$1.conf"
 }
 
 run() {
@@ -68,7 +72,7 @@ start_caddy() {
     auto_https off
     default_bind 127.0.0.1
     servers {
-        protocols h1 h2 h2c
+        protocols h1 h2 h2c h3
     }
 }
 (pages) {
@@ -84,6 +88,104 @@ https://127.0.0.1:@SECURE@ {
 }
 END
     run caddy run --adapter caddyfile --config "$scene/caddy.conf"
+}
+
+start_nginx_1_28() {
+    configure nginx <<'END'
+daemon off; pid @SCENE@/nginx.pid; error_log stderr error; worker_processes 1;
+events { worker_connections 1024; }
+http {
+    access_log off; types { } default_type text/plain;
+    client_body_temp_path @SCENE@/t1; proxy_temp_path @SCENE@/t2; fastcgi_temp_path @SCENE@/t3;
+    uwsgi_temp_path @SCENE@/t4; scgi_temp_path @SCENE@/t5;
+    ssl_certificate @SCENE@/server.pem; ssl_certificate_key @SCENE@/server.key;
+    server {
+        listen 127.0.0.1:@SECURE@ quic reuseport;
+        root @SCENE@/pages;
+    }
+}
+END
+    run nginx-1.28 -e stderr -p "$scene" -c "$scene/nginx.conf"
+}
+
+start_envoy() {
+    configure envoy <<'END'
+static_resources:
+  listeners:
+  - name: quic
+    address: { socket_address: { protocol: UDP, address: 127.0.0.1, port_value: @SECURE@ } }
+    udp_listener_config: { quic_options: {} }
+    filter_chains:
+    - transport_socket:
+        name: envoy.transport_sockets.quic
+        typed_config:
+          "@type": @TYPES@.transport_sockets.quic.v3.QuicDownstreamTransport
+          downstream_tls_context:
+            common_tls_context:
+              tls_certificates:
+              - certificate_chain: { filename: "@SCENE@/server.pem" }
+                private_key: { filename: "@SCENE@/server.key" }
+      filters:
+      - name: envoy.filters.network.http_connection_manager
+        typed_config:
+          "@type": @TYPES@.filters.network.http_connection_manager.v3.HttpConnectionManager
+          codec_type: HTTP3
+          stat_prefix: quic
+          route_config:
+            max_direct_response_body_size_bytes: 65536
+            virtual_hosts:
+            - name: all
+              domains: ["*"]
+              routes:
+              - match: { prefix: "/" }
+                direct_response: { status: 200, body: { filename: "@SCENE@/pages/page" } }
+          http_filters:
+          - name: envoy.filters.http.router
+            typed_config:
+              "@type": @TYPES@.filters.http.router.v3.Router
+END
+    cp "$scene/envoy.conf" "$scene/envoy.yaml"
+    run envoy --use-dynamic-base-id --concurrency 1 --log-level error -c "$scene/envoy.yaml"
+}
+
+# It has no files of its own: nginx is behind it.
+start_traefik() {
+    configure behind <<'END'
+daemon off; pid @SCENE@/nginx.pid; error_log stderr error; worker_processes 1;
+events { worker_connections 1024; }
+http {
+    access_log off; types { } default_type text/plain;
+    client_body_temp_path @SCENE@/t1; proxy_temp_path @SCENE@/t2; fastcgi_temp_path @SCENE@/t3;
+    uwsgi_temp_path @SCENE@/t4; scgi_temp_path @SCENE@/t5;
+    server { listen 127.0.0.1:@PLAIN@; root @SCENE@/pages; }
+}
+END
+    run nginx -e stderr -p "$scene" -c "$scene/behind.conf"
+    behind=$pid
+    configure routes <<'END'
+[http.routers.all]
+rule = "PathPrefix(`/`)"
+service = "page"
+[http.routers.all.tls]
+[[http.services.page.loadBalancer.servers]]
+url = "http://127.0.0.1:@PLAIN@"
+[tls.stores.default.defaultCertificate]
+certFile = "@SCENE@/server.pem"
+keyFile = "@SCENE@/server.key"
+END
+    mv "$scene/routes.conf" "$scene/routes.toml"
+    configure traefik <<'END'
+[global]
+checkNewVersion = false
+sendAnonymousUsage = false
+[entryPoints.site]
+address = "127.0.0.1:@SECURE@"
+[entryPoints.site.http3]
+[providers.file]
+filename = "@SCENE@/routes.toml"
+END
+    mv "$scene/traefik.conf" "$scene/traefik.toml"
+    run traefik --configFile="$scene/traefik.toml"
 }
 
 start_haproxy() {
@@ -161,7 +263,9 @@ start_nghttpd() {
 
 version() {
     case $1 in
-        nginx) nginx -v 2>&1 | sed 's|.*/||' ;;
+        nginx | nginx-1.28) "$1" -v 2>&1 | sed 's|.*/||' ;;
+        envoy) envoy --version | sed -n 's|.*/\([0-9.]*\)/.*|\1|p' ;;
+        traefik) traefik version | sed -n 's/^Version: *//p' ;;
         caddy) caddy version | cut -d' ' -f1 ;;
         haproxy) haproxy -v | sed -n 's/.*version \([0-9.]*\).*/\1/p' | head -n 1 ;;
         h2o) h2o --version | sed -n 's/.*version \([^ ]*\).*/\1/p' | head -n 1 ;;
@@ -195,7 +299,7 @@ server, version, count, path = sys.argv[1:]
 told = json.load(open(path))
 ok, links = told["requests"]["ok"], told["connections"]
 bad = {name: n for name, n in told["outcomes"].items() if n and name != "ok"}
-print(f'{server:8} {version:10} {told["negotiated"]["protocol"]:4} {ok:8} '
+print(f'{server:10} {version:10} {told["negotiated"]["protocol"]:4} {ok:8} '
       f'{sum(bad.values()):7} {told["bodies_checked"]:8} {links["opened"]:7} '
       f'{links["goaways"]:8} {links["streams_withdrawn"]:9}', flush=True)
 for name, words in told["error_samples"].items():
@@ -213,7 +317,7 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -su
     2>/dev/null
 cat "$scene/server.pem" "$scene/server.key" >"$scene/both.pem"
 
-echo 'server   version    over       ok  errors   bodies  opened  goaways withdrawn'
+echo 'server     version    over       ok  errors   bodies  opened  goaways withdrawn'
 for server in $servers; do
     program=$server
     if [ "$server" = apache ]; then program=apache2; fi
@@ -223,9 +327,15 @@ for server in $servers; do
     fi
     plain=$(port)
     secure=$(port)
-    for protocol in h2 h2c; do
-        if [ -z "$pid" ]; then "start_$server" "$protocol"; fi
+    case $server in
+        nginx-1.28 | envoy | traefik) protocols=h3 ;;
+        caddy) protocols='h2 h2c h3' ;;
+        *) protocols='h2 h2c' ;;
+    esac
+    for protocol in $protocols; do
+        if [ -z "$pid" ]; then "start_$(printf %s "$server" | tr .- __)" "$protocol"; fi
         case $protocol in
+            h3) ask "$server" h3 "https://127.0.0.1:$secure/page" ;;
             h2) ask "$server" h2 "https://127.0.0.1:$secure/page" ;;
             h2c) ask "$server" h2c "http://127.0.0.1:$plain/page" ;;
         esac

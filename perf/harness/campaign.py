@@ -13,6 +13,8 @@ from harness.servers import Server, ServerFailed, Stage
 
 # Beyond its seconds, a client may take so long to connect, to end and to print.
 GRACE_S = 30.0
+# How a client ends that does not end by itself, as a shell says it.
+KILLED = 128 + 9
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Run:
     clients: int = 0
     server_cpu_s: float = 0.0
     other_cpu_share: float = 0.0
+    # Of one answer, where every answer is compared with it.
+    body_bytes: int = 0
 
     def metric(self, name: str) -> float | None:
         """A figure of this run, or None when it has none."""
@@ -55,6 +59,14 @@ class Run:
                 return self.counted.p50_us
             case "p99_us":
                 return self.counted.p99_us
+            case "client_share":
+                return (self.user_s + self.system_s) / self.wall_s if self.wall_s else None
+            case "server_idle":
+                return 1 - self.server_cpu_s / self.wall_s if self.wall_s else None
+            case "goodput_mb_per_s":
+                return self.body_bytes * self.counted.requests / self.wall_s / 1e6
+            case "errors":
+                return float(self.counted.errors)
             case "unsent":
                 if self.counted.planned is None or self.counted.sent is None:
                     return None
@@ -63,7 +75,8 @@ class Run:
 
     def document(self) -> dict[str, object]:
         """The run as it is stored, with the figures that are derived from it."""
-        derived = ("cpu_us", "user_us", "server_us", "requests_per_s", "rss_per_client")
+        derived = ("cpu_us", "user_us", "server_us", "requests_per_s", "rss_per_client",
+                   "client_share", "server_idle", "goodput_mb_per_s")  # fmt: skip
         return asdict(self) | {name: self.metric(name) for name in derived}
 
 
@@ -108,7 +121,7 @@ def measure(
         try:
             for place in range(len(able)):
                 client = able[(place + number) % len(able)]
-                load = point.load(server.port, seconds)
+                load = point.load(server.port, seconds, server.folder)
                 run = once(point, client, load, server, stage.children, core, number, place)
                 runs.append(run)
                 told(run)
@@ -129,11 +142,19 @@ def once(
 ) -> Run:
     """One run of one client."""
     command = client.command(load)
+    count_before = None if client.ends(load) else server.requests()
     busy_before, server_before = busy_s(), server.cpu_s()
     ended = children.run(command, core, load.seconds + GRACE_S, client.text_in(load))
     server_s = server.cpu_s() - server_before
     other_s = busy_s() - busy_before - server_s - ended.cpu_s
-    failure, counted = outcome(client, ended)
+    if count_before is None:
+        failure, counted = outcome(client, ended)
+    elif ended.status != KILLED:
+        words = (ended.errors.strip() or ended.output.strip())[-300:]
+        failure, counted = f"ended by itself, exit {ended.status}: {words}", None
+    else:
+        # The question itself is among them.
+        failure, counted = None, Counted(requests=server.requests() - count_before - 1)
     if not server.alive():
         raise ServerFailed(f"the server of {point.name} died under {client.name}")
     return Run(
@@ -151,6 +172,7 @@ def once(
         clients=load.clients,
         server_cpu_s=server_s,
         other_cpu_share=max(0.0, other_s / ended.wall_s) if ended.wall_s else 0.0,
+        body_bytes=load.body.stat().st_size if load.body else 0,
     )
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from harness.clients import Load
-from harness.servers import Nginx, Server, Stage, yardstick
+from harness.servers import Caddy, Nginx, Server, Stage, yardstick
 
 Metric = Literal["cpu_us", "user_us", "requests_per_s", "rss_bytes", "rss_per_client", "p50_us",
-                 "p99_us", "unsent"]  # fmt: skip
+                 "p99_us", "unsent", "client_share", "server_idle", "errors"]  # fmt: skip
 Form = Literal["ratio", "difference", "value"]
 
 CLOSED = ("bakeoff", "floor", "wrk", "h2load", "ab", "oha", "k6")
@@ -49,11 +50,14 @@ class Point:
     rate: int | None = None
     protocol: str = "h1"
     streams: int = 1
+    # Whether every body is compared.
+    compares: bool = False
     bars: tuple[Bar, ...] = field(default_factory=tuple)
 
-    def load(self, port: int, seconds: float) -> Load:
+    def load(self, port: int, seconds: float, folder: Path = Path()) -> Load:
+        body = folder / f"html{self.path}" if self.compares else None
         return Load(port, self.path, self.clients, seconds, self.tls, self.keep_alive, self.rate,
-                    self.protocol, self.streams)  # fmt: skip
+                    self.protocol, self.streams, body)  # fmt: skip
 
 
 def plain(stage: Stage) -> Server:
@@ -70,6 +74,14 @@ def secure_h2(stage: Stage) -> Server:
 
 def plain_h2(stage: Stage) -> Server:
     return Nginx(stage, h2=True)
+
+
+def nginx_h3(stage: Stage) -> Server:
+    return Nginx(stage, tls=True, h2=True, h3=True)
+
+
+def caddy_h3(stage: Stage) -> Server:
+    return Caddy(stage)
 
 
 def cheaper_than(limit: float, *peers: str) -> Bar:
@@ -110,6 +122,41 @@ def multiplexed(clients: int, streams: int, *bars: Bar, tls: bool = True,
         protocol=name,
         streams=streams,
         bars=bars,
+    )
+
+
+def over_quic(server: str, clients: int, streams: int, *bars: Bar, path: str = "/synthetic",
+              contenders: tuple[str, ...] = ("bakeoff",)) -> Point:  # fmt: skip
+    """HTTP/3, beside HTTP/2 from h2load against the same server."""
+    large = "large" in path
+    return Point(
+        name=f"h3{'-large' if large else ''}-{clients}x{streams}-{server}",
+        what=f"{server} {'a file of 289,812 bytes' if large else 'of 13 bytes'}, h3, "
+        f"{clients:,} connections with {streams} streams each",
+        server={"nginx": nginx_h3, "caddy": caddy_h3}[server],
+        path=path,
+        clients=clients,
+        contenders=contenders,
+        tls=True,
+        protocol="h3",
+        streams=streams,
+        compares=large,
+        bars=bars,
+    )
+
+
+def quic_points() -> tuple[Point, ...]:
+    cheap = (cheaper_than(1.2, "h2load"), cheaper_than(0.35, "oha"))
+    not_the_limit = (Bar("client_share", "value", 0.90), Bar("server_idle", "value", 0.05))
+    small = Bar("rss_bytes", "value", 256 * 2**20)
+    return tuple(
+        point
+        for server in ("nginx", "caddy")
+        for point in (
+            over_quic(server, 50, 32, *cheap, contenders=MULTIPLEXED),
+            over_quic(server, 20, 4, *not_the_limit, path="/large.html"),
+            over_quic(server, 1_000, 100, small, Bar("errors", "value", 0)),
+        )
     )
 
 
@@ -189,4 +236,5 @@ POINTS = (
         clients=200,
         contenders=CLOSED,
     ),
+    *quic_points(),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -19,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.children import Children, children_of, cpu_s_of
+from harness.children import Children, children_of, cpu_s_of, signal_group
 
 HOST = "127.0.0.1"
 SMALL_BYTES = 4_608
@@ -52,14 +53,45 @@ http {{
         listen 127.0.0.1:{port} backlog=16384{protocol};
         listen 127.0.0.1:{status_port};
         root {folder}/html;
-{tls_settings}        location = /synthetic {{
-            default_type text/plain;
-            return 200 "Hello, world!";
-        }}
-        location = /status {{
+{tls_settings}{quic}{synthetic}        location = /status {{
             stub_status;
         }}
     }}
+}}
+"""
+
+SYNTHETIC = """\
+        location = /synthetic {
+            default_type text/plain;
+            return 200 "Hello, world!";
+        }
+"""
+
+# Segmentation by the kernel, as in a configuration that is made for speed.
+QUIC_SETTINGS = """\
+        listen 127.0.0.1:{port} quic reuseport;
+        http3_max_concurrent_streams 128;
+        quic_gso on;
+        open_file_cache max=10;
+"""
+
+CADDY_CONFIGURATION = """\
+{{
+    admin 127.0.0.1:{admin}
+    persist_config off
+    storage file_system {folder}/storage
+    auto_https off
+    metrics
+    servers {{
+        protocols h1 h2 h3
+    }}
+}}
+https://127.0.0.1:{port} {{
+    bind 127.0.0.1
+    tls {folder}/certificate.pem {folder}/key.pem
+    respond /synthetic "Hello, world!"
+    root * {folder}/html
+    file_server
 }}
 """
 
@@ -84,11 +116,21 @@ class Server(ABC):
     """A server that is up."""
 
     port: int
+    folder: Path = Path()
     _child: subprocess.Popen[str]
 
     def alive(self) -> bool:
         """Whether it still runs."""
         return self._child.poll() is None
+
+    def restart(self, children: Children, core: int, pause_s: float) -> None:
+        """Kills it, and starts it again on the same port after a pause."""
+        command = self._child.args
+        assert isinstance(command, list)
+        signal_group(self._child.pid, signal.SIGKILL)
+        self._child.wait()
+        time.sleep(pause_s)
+        self._child = children.start(command, core, self.folder / "again.log")
 
     @abstractmethod
     def processes(self) -> list[int]:
@@ -97,6 +139,10 @@ class Server(ABC):
     @abstractmethod
     def stop(self) -> None:
         """Ends it."""
+
+    def requests(self) -> int:
+        """Requests that it has counted so far, this question among them."""
+        raise ServerFailed("this server counts no requests")
 
     def cpu_s(self) -> float:
         """User and system time so far, in seconds."""
@@ -117,11 +163,14 @@ class Stage:
 class Nginx(Server):
     """nginx with one worker and the sites of the points."""
 
-    def __init__(self, stage: Stage, tls: bool = False, h2: bool = False) -> None:
+    def __init__(
+        self, stage: Stage, tls: bool = False, h2: bool = False, h3: bool = False
+    ) -> None:
         self._children = stage.children
         self._tls = tls
         self._h2 = h2
-        self._folder = stage.folder / f"nginx-{time.monotonic_ns()}"
+        self._h3 = h3
+        self._folder = self.folder = stage.folder / f"nginx-{time.monotonic_ns()}"
         self._folder.mkdir()
         write_site(self._folder)
         if tls:
@@ -131,7 +180,8 @@ class Nginx(Server):
         self._status_port = free_port()
         configuration = self._folder / "nginx.conf"
         configuration.write_text(self._configuration())
-        command = [nginx_program(), "-p", str(self._folder), "-c", str(configuration)]
+        program = quic_nginx_program() if h3 else nginx_program()
+        command = [program, "-p", str(self._folder), "-c", str(configuration)]
         self._child = stage.children.start(command, stage.core, self._folder / "output.log")
         log = self._folder / "error.log"
         await_answer(self._child, lambda: self._asked("/synthetic") != "", "nginx", log)
@@ -150,14 +200,13 @@ class Nginx(Server):
             status_port=self._status_port,
             protocol=(" ssl" if self._tls else "") + (" http2" if self._h2 else ""),
             tls_settings=TLS_SETTINGS.format(folder=self._folder) if self._tls else "",
+            quic=QUIC_SETTINGS.format(port=self.port) if self._h3 else "",
+            # The one with HTTP/3 may be built without the module of `return`: a file does there.
+            synthetic="" if self._h3 else SYNTHETIC,
         )
 
     def _asked(self, path: str) -> str:
-        url = f"http://{HOST}:{self._status_port}{path}"
-        # Proxies of the environment have no business on the loopback.
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(url, timeout=5) as answer:
-            return str(answer.read().decode())
+        return asked(f"http://{HOST}:{self._status_port}{path}")
 
     def worker(self) -> int:
         """The one worker's process."""
@@ -176,6 +225,46 @@ class Nginx(Server):
     def stop(self) -> None:
         self._children.stop(self._child)
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class Caddy(Server):
+    """Caddy on one core, with HTTP/3 and a count of requests."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._children = stage.children
+        self.folder = stage.folder / f"caddy-{time.monotonic_ns()}"
+        self.folder.mkdir()
+        write_site(self.folder)
+        write_certificate(self.folder)
+        self.port, self._admin = free_port(), free_port()
+        configuration = self.folder / "Caddyfile"
+        configuration.write_text(
+            CADDY_CONFIGURATION.format(folder=self.folder, port=self.port, admin=self._admin)
+        )
+        log = self.folder / "output.log"
+        program = shutil.which("caddy")
+        if program is None:
+            raise ServerFailed("caddy is not on the search path: run `tests/programs.sh caddy`")
+        command = [program, "run", "--adapter", "caddyfile", "--config", str(configuration)]
+        self._child = stage.children.start(command, stage.core, log)
+        await_answer(self._child, lambda: self._metrics() != "", "caddy", log)
+
+    def _metrics(self) -> str:
+        return asked(f"http://{HOST}:{self._admin}/metrics")
+
+    def requests(self) -> int:
+        lines = self._metrics().splitlines()
+        name = 'caddy_http_request_duration_seconds_count{'
+        counts = [line for line in lines if line.startswith(name) and '"subroute"' in line]
+        # Its own question is not among them, as the callers think it is.
+        return round(sum(float(line.rsplit(" ", 1)[1]) for line in counts)) + 1
+
+    def processes(self) -> list[int]:
+        return [self._child.pid]
+
+    def stop(self) -> None:
+        self._children.stop(self._child)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Printing(Server):
@@ -217,10 +306,30 @@ def nginx_program() -> str:
     return candidates[0]
 
 
+def quic_nginx_program() -> str:
+    """Where an nginx with HTTP/3 is: `nginx-1.28`, as `bakeoff install` names it, or `nginx`."""
+    for name in ("nginx-1.28", "nginx"):
+        program = shutil.which(name)
+        if program is None:
+            continue
+        told = subprocess.run([program, "-V"], capture_output=True, text=True, timeout=10)
+        if "--with-http_v3_module" in told.stderr:
+            return program
+    raise ServerFailed("no nginx with http_v3_module is on the search path, as nginx-1.28 or nginx")
+
+
+def asked(url: str) -> str:
+    """The body of an answer; proxies of the environment have no business on the loopback."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(url, timeout=5) as answer:
+        return str(answer.read().decode())
+
+
 def write_site(folder: Path) -> None:
     """The files of the html points, of exactly the published sizes."""
     html = folder / "html"
     html.mkdir()
+    (html / "synthetic").write_bytes(b"Hello, world!")
     line = b"<p>The quick brown fox jumps over the lazy dog, and is timed while it does.</p>\n"
     for name, size in (("small.html", SMALL_BYTES), ("large.html", LARGE_BYTES)):
         (html / name).write_bytes((line * (size // len(line) + 1))[:size])

@@ -18,6 +18,9 @@ NAMES = {
     "p50_us": "p50, µs",
     "p99_us": "p99, µs",
     "unsent": "requests not sent",
+    "client_share": "its core's share",
+    "server_idle": "idle share of the server's core",
+    "errors": "errors",
 }
 
 
@@ -116,6 +119,14 @@ def point_table(point: Point, runs: Sequence[Run], skipped: Sequence[Skipped]) -
     for run in runs:
         if run.failure:
             notes.append(f"  {run.client}, round {run.round + 1}, failed: {run.failure}")
+    for run in runs:
+        if run.counted and run.counted.causes:
+            notes.append(f"  {run.client}, round {run.round + 1}: {run.counted.causes}")
+    if compared := [run for run in runs if run.body_bytes and run.counted]:
+        shares = [ranged(spread([run.metric(name) or 0 for run in compared]))
+                  for name in ("goodput_mb_per_s", "client_share", "server_idle")]  # fmt: skip
+        notes.append("  every body compared: {} MB/s; the client's core {}, the server's idle {}"
+                     .format(*shares))  # fmt: skip
     noisy = [run for run in runs if run.other_cpu_share > OTHERS_MAX]
     if noisy:
         worst = max(run.other_cpu_share for run in noisy)

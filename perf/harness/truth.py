@@ -21,9 +21,13 @@ from typing import Any
 
 from harness.campaign import GRACE_S
 from harness.children import Children, Finished, children_of, signal_group
-from harness.servers import HOST, Nginx, Server, Stage, known_delays
+from harness.servers import HOST, Caddy, Nginx, Server, Stage, known_delays
 
 FROZEN_SHARE = 1 / 30
+# The longest load under which a server is killed and restarted, seconds.
+RESTART_S = 6.0
+# What a request may come to whose server is killed.
+LOST = {"refused", "reset", "timeout", "connect_timeout"}
 STARVED_SHARE = 0.10
 STARVED_WARNINGS = {"generator-saturated", "schedule-behind"}
 CGROUP_V1 = Path("/sys/fs/cgroup/cpu")
@@ -63,7 +67,8 @@ class Engine:
         meanwhile: Callable[[subprocess.Popen[str]], None] | None = None,
     ) -> tuple[Finished, Document]:
         """Runs it; the document is empty when it printed none."""
-        command = [str(self._program), "load", f"http://{HOST}:{server.port}{path}", "--json"]
+        scheme = "https" if "h3" in more else "http"
+        command = [str(self._program), "load", f"{scheme}://{HOST}:{server.port}{path}", "--json"]
         command += ["--threads", "1", "--clients", str(clients)]
         command += ["--duration", f"{round(seconds * 1e3)}ms", *more]
         ended = self._children.run(
@@ -76,12 +81,27 @@ class Engine:
 
 
 def frozen(engine: Engine, stage: Stage, seconds: float) -> list[Claim]:
-    """nginx stands still for a thirtieth of the time, in the middle, at 1,000 requests/s.
-
-    In an open loop over T seconds a freeze of S puts the quantile q at S - (1 - q) T.
-    """
+    """nginx stands still for a thirtieth of the time, in the middle, at 1,000 requests/s."""
     length = seconds * FROZEN_SHARE
-    server = Nginx(stage)
+    return froze(engine, Nginx(stage), seconds, f"frozen {length:.2g} s in {seconds:g} s")
+
+
+def frozen_h3(engine: Engine, stage: Stage, seconds: float) -> list[Claim]:
+    """The same over HTTP/3."""
+    length = seconds * FROZEN_SHARE
+    server = Nginx(stage, tls=True, h2=True, h3=True)
+    test = f"frozen {length:.2g} s in {seconds:g} s, h3"
+    claims = froze(engine, server, seconds, test, "--protocol", "h3", "--insecure")
+    # What overran the frozen server's socket is lost and sent again after a probe timeout, which
+    # has doubled meanwhile: beyond p99 there is more than the freeze.
+    return [claim for claim in claims if claim.text != "p99.9, s"]
+
+
+def froze(
+    engine: Engine, server: Nginx, seconds: float, test: str, *more: str
+) -> list[Claim]:
+    """In an open loop over T seconds a freeze of S puts the quantile q at S - (1 - q) T."""
+    length = seconds * FROZEN_SHARE
     try:
         worker = server.worker()
 
@@ -95,11 +115,10 @@ def frozen(engine: Engine, stage: Stage, seconds: float) -> list[Claim]:
                 os.kill(worker, signal.SIGCONT)
 
         ended, document = engine.load(
-            server, "/synthetic", 200, seconds, "--rate", "1000", meanwhile=freeze
+            server, "/synthetic", 200, seconds, "--rate", "1000", *more, meanwhile=freeze
         )
     finally:
         server.stop()
-    test = f"frozen {length:.2g} s in {seconds:g} s"
     if not document:
         return [failed(test, ended)]
     return [
@@ -108,6 +127,36 @@ def frozen(engine: Engine, stage: Stage, seconds: float) -> list[Claim]:
                quantile_s(document, "p99_9")),
         sent_all(test, document),
     ]  # fmt: skip
+
+
+def restarted_h3(engine: Engine, stage: Stage, seconds: float) -> list[Claim]:
+    """A server of HTTP/3 is killed and started again: what fails is named, and the load goes on."""
+    seconds, claims = min(seconds, RESTART_S), []
+    for name, server in (("nginx", Nginx(stage, tls=True, h2=True, h3=True)),
+                         ("caddy", Caddy(stage))):  # fmt: skip
+        test = f"killed and restarted, h3, {name}"
+
+        def kill(_child: subprocess.Popen[str], server: Server = server) -> None:
+            time.sleep(seconds / 3)
+            server.restart(stage.children, stage.core, seconds / 6)
+
+        try:
+            ended, document = engine.load(
+                server, "/synthetic", 20, seconds, "--protocol", "h3", "--insecure",
+                "--streams", "4", "--timeout", "2s", meanwhile=kill,
+            )  # fmt: skip
+        finally:
+            server.stop()
+        if not document:
+            claims.append(failed(test, ended))
+            continue
+        outcomes = {name for name, count in document["outcomes"].items() if count} - {"ok"}
+        claims.append(Claim(test, "outcomes beside ok", "some of " + ", ".join(sorted(LOST)),
+                            ", ".join(sorted(outcomes)) or "none",
+                            bool(outcomes) and outcomes <= LOST))  # fmt: skip
+        last = sum(part["ok"] for part in document["intervals"][-10:])
+        claims.append(Claim(test, "ok in the last second", "some", f"{last:,}", last > 0))
+    return claims
 
 
 def delays(engine: Engine, stage: Stage, seconds: float) -> list[Claim]:
@@ -253,6 +302,8 @@ def failed(test: str, ended: Finished) -> Claim:
 
 TESTS: tuple[Callable[[Engine, Stage, float], list[Claim]], ...] = (
     frozen,
+    frozen_h3,
+    restarted_h3,
     delays,
     starved,
     counters,

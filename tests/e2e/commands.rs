@@ -26,6 +26,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "report",
         "plan",
         "list",
+        "install",
         "doctor",
         "debug",
         "origin",
@@ -46,7 +47,11 @@ fn list_names_servers_workloads_and_plans() {
     }
     let list = scene.json(&["list", "--json"]);
     assert_eq!(list["schema"], "bakeoff.list/1");
+    let matrix = scene.run(&["plan", "matrix"]).expect(0).stdout;
     for server in list["servers"].as_array().unwrap() {
+        let name = server["name"].as_str().unwrap();
+        let trial = format!("r1-{name}-proxy-h2c-c20");
+        assert!(matrix.contains(&trial), "no {name} in the plan `matrix`");
         assert!(
             server["version"].is_string() != server["missing"].is_string(),
             "either a version or a reason: {server}"

@@ -194,11 +194,11 @@ fn a_second_ctrl_c_ends_at_once() {
 }
 
 /// A small disk of its own at a folder; gone when dropped.
-struct Disk(PathBuf);
+pub(crate) struct Disk(PathBuf);
 
 impl Disk {
     /// `None` when this user may not mount anything.
-    fn mount(path: PathBuf, bytes: u32) -> Option<Self> {
+    pub(crate) fn mount(path: PathBuf, bytes: u32) -> Option<Self> {
         std::fs::create_dir_all(&path).unwrap();
         let size = format!("size={bytes},mode=0755");
         let mount = Command::new("mount")

@@ -294,6 +294,39 @@ serve(answer=turn)";
 }
 
 #[test]
+fn a_server_that_is_silent_after_the_load_keeps_what_was_measured() {
+    let _alone = alone();
+    let scene = Scene::new();
+    // Answers connections of the first second and a half: the checks before, and the load.
+    let script = "
+begun = time.time()
+def tire(connection, body):
+    if time.time() < begun + 1.5:
+        answer(connection, body)
+    else:
+        time.sleep(60)
+serve(answer=tire)";
+    if !script_server(&scene, 1000, &[("tired", script)]) {
+        return;
+    }
+    let text = plan(
+        &[("tired", "script", "tired")],
+        "synthetic",
+        "duration = \"2s\"",
+    );
+    scene.write("own.toml", &text.replace("\"5s\"", "\"200ms\""));
+    let told = scene.run(&RUN_OWN).expect_measured();
+    let words = "tired, synthetic, c3: slow to recover";
+    assert!(told.stdout.contains(words), "{told:#?}");
+    let record = scene.path("record");
+    assert_eq!(measured(&record), ["r1-tired-synthetic-c3"]);
+    let trial = &trials(&record)[0];
+    assert_eq!(trial["warnings"][0]["code"], "no-answer-after", "{trial:#}");
+    assert_eq!(trial["answers"].as_array().unwrap().len(), 1);
+    assert!(trial["result"]["requests"]["ok"].as_u64() > Some(0));
+}
+
+#[test]
 fn a_campaign_with_nothing_measured_ends_with_4() {
     let scene = Scene::new();
     if !script_server(&scene, 1000, &[("broken", "sys.exit(1)")]) {

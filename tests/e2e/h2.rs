@@ -196,6 +196,31 @@ fn a_server_of_http1_alone_is_told_apart() {
 }
 
 #[test]
+fn streams_that_a_server_of_http1_leaves_unused_are_told() {
+    let scene = Scene::new();
+    certificates::write(&scene);
+    let secure = nobody();
+    let http = format!(
+        "access_log off; server {{ listen ADDRESS; listen {secure} ssl;
+         ssl_certificate ../tls/server.pem; ssl_certificate_key ../tls/server.key;
+         location / {{ return 200 'Hello, world!'; }} }}"
+    );
+    let Some(_nginx) = Nginx::start_with(&scene, nobody(), &http) else {
+        return;
+    };
+    let to = [&format!("https://{secure}/"), "--cacert", "tls/ca.pem"].map(str::to_owned);
+    let codes = |flags: &[&str]| {
+        let load = load(&scene, &to, flags);
+        let warnings = load["warnings"].as_array().unwrap().iter();
+        let codes = warnings.map(|warning| warning["code"].as_str().unwrap().to_owned());
+        codes.collect::<Vec<_>>()
+    };
+    let unused = "streams-unused".to_owned();
+    assert!(codes(&["-n", "20", "-m", "8"]).contains(&unused));
+    assert!(!codes(&["-n", "20"]).contains(&unused));
+}
+
+#[test]
 fn every_server_that_is_here_answers_each_request_rightly() {
     let _alone = alone();
     let scene = Scene::new();

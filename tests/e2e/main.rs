@@ -10,9 +10,13 @@
 #![allow(clippy::print_stderr, reason = "the output says what was passed over")]
 
 mod commands;
+mod contributing;
 mod deaths;
+mod demand;
+mod equal;
 mod faults;
 mod h2;
+mod install;
 mod load;
 mod protocols;
 mod run;

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::support::alone;
 use crate::support::files::{measured, trials};
 use crate::support::scene::Scene;
-use crate::support::servers::are_installed;
+use crate::support::servers::{are_installed, script_server};
+use crate::support::{RUN_OWN, alone};
 
 const PLAN: &str = r#"
 name = "protocols"
@@ -71,6 +71,85 @@ fn h1_over_tls_is_measured_and_says_what_was_negotiated() {
             }
         }
     }
+}
+
+#[test]
+fn h3_is_measured_and_judged_by_its_own_ledger() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["caddy"]) {
+        return;
+    }
+    let keys = "workloads = [\"synthetic\", \"html-large\", \"proxy\"]\nprotocols = [\"h3\"]";
+    let text = plan(
+        keys,
+        "streams = 4\nwarmup = \"100ms\"\nduration = \"400ms\"",
+    );
+    let file = scene.write("h3.toml", &text);
+    let run = ["run", file.to_str().unwrap(), "--contender", "caddy"];
+    let told = scene.run(&[&run[..], &["--out", "h3"]].concat());
+    let told = told.expect_measured();
+    assert!(told.stdout.contains("h3 by ALPN h3, TLSv1.3"), "{told:#?}");
+    let record = scene.path("h3");
+    assert_eq!(measured(&record).len(), 3);
+    for trial in trials(&record) {
+        let result = &trial["result"];
+        assert!(number(&result["requests"]["ok"]) > 0, "{trial:#}");
+        let requests = &result["requests"];
+        assert_eq!(requests["ok"], requests["completed"], "{trial:#}");
+        assert!(number(&result["bodies_checked"]) > 0, "{trial:#}");
+        assert_eq!(result["negotiated"]["protocol"], "h3");
+        let quic = &result["quic"];
+        assert!(number(&quic["datagrams_received"]) > 0, "{quic:#}");
+        let answers = trial["answers"].as_array().unwrap();
+        assert_eq!(answers.len(), 2, "{trial:#}");
+        for answer in answers {
+            assert_eq!(answer["right"], true);
+            for key in ["protocol", "alpn", "tls_version"] {
+                assert_eq!(answer["negotiated"][key], result["negotiated"][key]);
+            }
+        }
+    }
+    let report = scene.json(&["report", "h3", "--format", "json"]);
+    for cell in report["cells"].as_array().unwrap() {
+        let checks = cell["verdict"]["checks"].as_array().unwrap();
+        let ran = checks.iter().find(|check| check["code"] == "udp-drops");
+        assert!(
+            ran.is_some_and(|check| check["level"] != "not-run"),
+            "{cell:#}"
+        );
+    }
+}
+
+#[test]
+fn a_program_without_http_3_is_told_from_the_others() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let caddy_or_later = "[[requires]]\nprotocol = \"h3\"\n\
+                          command = [\"{{ binary }}\", \"-c\", \"print('no QUIC here')\"]\n\
+                          pattern = \"with QUIC\"\nreason = \"it takes a build with QUIC\"\n";
+    if !script_server(&scene, 1000, &[("plain", "serve()")]) {
+        return;
+    }
+    let toml = "library/servers/script/server.toml";
+    let text = std::fs::read_to_string(scene.path(toml)).unwrap();
+    let spoken = "config = \"main.py\"\nprotocols = [\"h1\", \"h3\"]";
+    let text = text.replace("config = \"main.py\"", spoken) + caddy_or_later;
+    scene.write(toml, &text);
+    let keys = "name = \"own\"\nrounds = 1\nworkloads = [\"synthetic\"]\n\
+                protocols = [\"h1\", \"h3\"]\n[[contender]]\nname = \"it\"\n\
+                server = \"script\"\nconfig = \"plain\"\n\
+                [[load]]\nclients = 2\nduration = \"300ms\"\n";
+    scene.write("own.toml", keys);
+    scene
+        .run(&RUN_OWN)
+        .says("it takes a build with QUIC; this is 3.");
+    let record = scene.path("record");
+    let all = trials(&record);
+    let of_h3 = all.iter().find(|trial| trial["workload"] == "synthetic-h3");
+    assert_eq!(of_h3.unwrap()["end"]["kind"], "unsupported");
+    let asked_over_h1 = measured(&record);
+    assert!(asked_over_h1.contains(&"r1-it-synthetic-c2".to_owned()));
 }
 
 #[test]

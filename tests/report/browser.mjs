@@ -29,10 +29,10 @@ function program() {
   return found;
 }
 
-/** The address of the report named by `REPORT`. */
-export function reportAddress() {
-  const path = process.env.REPORT;
-  if (!path) throw new Error("set REPORT to the report.html to be tested");
+/** The address of the report named by `REPORT`, or by another variable of the environment. */
+export function reportAddress(variable = "REPORT") {
+  const path = process.env[variable];
+  if (!path) throw new Error(`set ${variable} to the report.html to be tested`);
   return pathToFileURL(resolve(path)).href;
 }
 
@@ -42,7 +42,7 @@ export function launch() {
 }
 
 /** Opens the report and waits until its charts are drawn; `seen` fills up as things happen. */
-export async function open(browser, options = {}) {
+export async function open(browser, options = {}, variable = "REPORT") {
   const context = await browser.newContext({ offline: true, ...options });
   const page = await context.newPage();
   const seen = { requests: [], console: [], errors: [], dialogs: [] };
@@ -53,7 +53,7 @@ export async function open(browser, options = {}) {
     seen.dialogs.push(dialog.message());
     return dialog.dismiss();
   });
-  await page.goto(reportAddress());
+  await page.goto(reportAddress(variable));
   await page.waitForSelector("figure.chart[data-series] svg path", { state: "attached" });
   return { context, page, seen };
 }

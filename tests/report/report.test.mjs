@@ -1,5 +1,5 @@
 // The report as a reader meets it: opened from a file, in a browser without a network.
-// Run with REPORT=path/to/report.html, made by the example `synthetic_report`.
+// Run with REPORT and REPORT_H3, paths of pages made by the example `synthetic_report`: see run.sh.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -124,6 +124,26 @@ test("tables have a row for each contender and reference, and say what is missin
   await context.close();
 });
 
+test("unequal work stands open with what to change, and equal work is folded away", async () => {
+  const { context, page } = await open(browser);
+  const unequal = page.locator('#equal-work [data-workload="proxy"]');
+  assert.equal(await unequal.getAttribute("open"), "");
+  const row = unequal.locator('tr[data-fact="upstream-version"]');
+  assert.deepEqual(await row.locator("td").allTextContents(), [
+    "HTTP/1.0",
+    "HTTP/1.1",
+    "HTTP/1.1",
+    "unfair",
+  ]);
+  assert.match(await unequal.textContent(), /to change in nginx-default \(nginx\): proxy_http/);
+  const equal = page.locator('#equal-work [data-workload="synthetic"]');
+  assert.equal(await equal.getAttribute("open"), null);
+  assert.match(await equal.textContent(), /equal: status 200/);
+  const added = page.locator("#configurations .added");
+  assert.deepEqual(await added.allTextContents(), ["+    sendfile on;\n"]);
+  await context.close();
+});
+
 test("errors are shown by kind, and with a narrow screen nothing overflows the page", async () => {
   const { context, page } = await open(browser, { viewport: { width: 390, height: 844 } });
   await page.click('[aria-label="Load"] button:nth-of-type(2)');
@@ -136,5 +156,24 @@ test("errors are shown by kind, and with a narrow screen nothing overflows the p
     window.innerWidth,
   ]);
   assert.ok(inner <= outer, `the page is ${inner} wide in a window of ${outer}`);
+  await context.close();
+});
+
+test("cells over HTTP/3 are told in h2load's form too, others are not", async () => {
+  const plain = await open(browser);
+  assert.equal(await plain.page.locator(".h2load").count(), 0);
+  await plain.context.close();
+  const { context, page, seen } = await open(browser, {}, "REPORT_H3");
+  const table = page.locator("#table .h2load");
+  const rows = await table.locator('tbody tr[data-contender="caddy-default"]').allTextContents();
+  assert.equal(rows.length, 4, "request, connect, handshake, first byte");
+  assert.match(rows[0], /request0\.02513\.40\.4610\.80997\.00$/);
+  assert.match(rows[1], /connect–––––/);
+  const told = await table.locator(".remarks").textContent();
+  assert.match(told, /h3 by ALPN h3, TLSv1\.3/);
+  assert.match(told, /321,070 succeeded, 0 failed/);
+  await page.click('[aria-label="Workload"] button:nth-of-type(2)');
+  assert.equal(await table.count(), 0, "another workload is over h1");
+  assert.deepEqual(seen.errors, []);
   await context.close();
 });

@@ -2,7 +2,11 @@
 # The report's page in headless Chromium: makes a report from an invented record and tests it.
 set -eu
 cd "$(dirname "$0")/../.."
-page=$(mktemp -d)/report.html
-trap 'rm -rf "$(dirname "$page")"' EXIT
-${CARGO:-cargo} run --quiet --locked -p bakeoff-report --example synthetic_report -- "$page"
-REPORT="$page" node --test tests/report/
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+make_page() {
+    ${CARGO:-cargo} run --quiet --locked -p bakeoff-report --example synthetic_report -- "$1"
+}
+make_page "$folder/report.html"
+PROTOCOL=h3 make_page "$folder/h3.html"
+REPORT="$folder/report.html" REPORT_H3="$folder/h3.html" node --test tests/report/

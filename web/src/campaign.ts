@@ -24,15 +24,20 @@ export function notes(report: Report): HTMLElement | null {
   return section("Notes", list);
 }
 
-/** Trials that have no result, with reason and mend. */
+/** Trials that have no result, with reason and mend, once for all cells that share them. */
 export function lost(report: Report): HTMLElement | null {
   if (report.lost.length === 0) return null;
   const list = element("ul", { class: "notes" });
   for (const one of report.lost) {
-    const cell = `${one.contender}, ${one.workload}, ${one.load}`;
-    const where = `${cell}, round ${one.rounds.join(", ")}: `;
+    const cells = one.cells.map((cell) => `${cell.workload}, ${cell.load}`);
+    const places = cells.length === 1 ? `, ${cells[0]}` : "";
+    const where = `${one.contender}${places}, round ${one.rounds.join(", ")}: `;
     const verdict = element("span", { class: "verdict", "data-verdict": one.verdict }, one.verdict);
     const line = element("li", {}, element("b", {}, where), verdict, ` ${one.text}`);
+    if (cells.length > 1) {
+      const label = element("summary", {}, `${whole(cells.length)} cells`);
+      line.append(element("details", {}, label, cells.join("; ")));
+    }
     if (one.words) line.append(element("pre", {}, one.words));
     list.append(line);
   }
@@ -70,8 +75,9 @@ export function surroundings(report: Report): HTMLElement {
   const workloads = campaign.workloads.map((one): [string, string] => [
     one.name,
     [
-      `${one.description} ${one.request}, expects ${one.expects}`,
+      `${one.description} ${one.request} over ${one.protocol}, expects ${one.expects}`,
       one.proxied ? ", through an upstream" : "",
+      one.origin === undefined ? "" : ` with ${one.origin}`,
     ].join(""),
   ]);
   const plan: [string, string][] = [

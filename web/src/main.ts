@@ -9,7 +9,9 @@ import { percentileCurve } from "./charts/curve.ts";
 import { memoryOverTime, processorsOverTime, throughputOverTime } from "./charts/time.ts";
 import { legend, tabs } from "./controls.ts";
 import { element, section } from "./dom.ts";
-import { readReport, type Report } from "./model.ts";
+import { configurations, equalWork } from "./equal.ts";
+import { h2loadTable } from "./h2load.ts";
+import { type Cell, readReport, type Report } from "./model.ts";
 import { Selection } from "./selection.ts";
 import { summary } from "./summary.ts";
 import { mainTable, overview, remarks } from "./tables.ts";
@@ -38,13 +40,19 @@ function header(report: Report): HTMLElement {
   );
 }
 
+/** What the cells of one workload and load are told by. */
+function tablesOf(cells: Cell[], title: string): HTMLElement[] {
+  const parts = [mainTable(cells, title), remarks(cells), h2loadTable(cells)];
+  return parts.filter((part) => part !== null);
+}
+
 function tables(selection: Selection): HTMLElement {
   const box = element("div", { id: "table" });
   const draw = () => {
     const { workload, load } = selection;
     const title = selection.report.campaign.loads.find((one) => one.label === load)?.title ?? load;
     const cells = selection.cells();
-    box.replaceChildren(mainTable(cells, `${workload}, ${title}`), remarks(cells));
+    box.replaceChildren(...tablesOf(cells, `${workload}, ${title}`));
     paint(selection.report);
   };
   selection.watch(draw);
@@ -95,10 +103,8 @@ function allTables(report: Report): HTMLElement {
   for (const key of keys) {
     const cells = report.cells.filter((cell) => `${cell.workload}\n${cell.load}` === key);
     const load = report.campaign.loads.find((one) => one.label === cells[0]?.load);
-    box.append(
-      mainTable(cells, `${cells[0]?.workload ?? ""}, ${load?.title ?? cells[0]?.load ?? ""}`),
-      remarks(cells),
-    );
+    const title = `${cells[0]?.workload ?? ""}, ${load?.title ?? cells[0]?.load ?? ""}`;
+    box.append(...tablesOf(cells, title));
   }
   return box;
 }
@@ -121,6 +127,8 @@ function start(report: Report): void {
     section("Overview", overview(selection)),
     results(selection),
     campaign.comparisons(report),
+    equalWork(report),
+    configurations(report),
     campaign.notes(report),
     campaign.lost(report),
     section(

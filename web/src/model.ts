@@ -7,6 +7,8 @@ export interface Report {
   notes: Note[];
   cells: Cell[];
   comparisons: Comparison[];
+  equivalence: Equivalence[];
+  diffs: ConfigDiff[];
   lost: Lost[];
   trials: Trial[];
   texts: string[];
@@ -39,9 +41,11 @@ export interface Campaign {
 export interface Workload {
   name: string;
   description: string;
+  protocol: string;
   request: string;
   expects: string;
   proxied: boolean;
+  origin?: string;
 }
 
 export interface Load {
@@ -91,6 +95,36 @@ export interface Check {
   text: string;
 }
 
+/** How durations spread, ns; null where there are none, or too few. */
+export interface Spread {
+  min_ns: number | null;
+  max_ns: number | null;
+  mean_ns: number | null;
+  sd_ns: number | null;
+  within_sd_share: number | null;
+}
+
+/** A cell in h2load's form; of cells over HTTP/2 and 3. */
+export interface H2load {
+  request: Spread;
+  connect: Spread;
+  handshake: Spread;
+  first_byte: Spread;
+  read_bytes: number | null;
+  header_bytes: number | null;
+  header_saved_share: number | null;
+  body_bytes: number | null;
+  succeeded: number;
+  failed: number;
+  negotiated: {
+    protocol: string;
+    alpn: string | null;
+    tls_version: string | null;
+    cipher: string | null;
+    group: string | null;
+  };
+}
+
 export interface Cell extends CellName {
   kind: Kind;
   rounds: number;
@@ -107,6 +141,7 @@ export interface Cell extends CellName {
   verdict: { verdict: VerdictName; checks: Check[] };
   notes: number[];
   bottleneck: { name: string; text: string; also: { name: string; text: string }[] } | null;
+  h2load?: H2load;
 }
 
 export interface Comparison {
@@ -117,11 +152,39 @@ export interface Comparison {
   second: string;
   ratio: Estimate | null;
   p_value: number | null;
+  unequal: Check[];
   conclusion: string;
   text: string;
 }
 
-export interface Lost extends CellName {
+export interface Equivalence {
+  workload: string;
+  contenders: string[];
+  rows: { fact: string; title: string; class: "unfair" | "differs"; values: (string | null)[] }[];
+  equal: { fact: string; title: string; value: string }[];
+  unknown: { fact: string; title: string; contenders: string[]; reason: string }[];
+  inequalities: Inequality[];
+}
+
+export interface Inequality {
+  fact: string;
+  check: Check;
+  pairs: [string, string][];
+  remedies: { contender: string; server: string; line: string | null }[];
+}
+
+export interface ConfigDiff {
+  server: string;
+  workloads: string[];
+  first: string;
+  second: string;
+  changed: number;
+  text: string;
+}
+
+export interface Lost {
+  contender: string;
+  cells: { workload: string; load: string }[];
   rounds: number[];
   verdict: VerdictName;
   text: string;

@@ -92,9 +92,14 @@ export function mainTable(cells: Cell[], caption: string): HTMLElement {
   for (const cell of cells) body.append(row(cell));
   const table = element("table", { class: "main" }, element("caption", {}, caption));
   table.append(element("thead", {}, head), body);
+  return scrolling(caption, table);
+}
+
+/** A table that scrolls by itself where the page is narrower. */
+export function scrolling(label: string, table: HTMLElement): HTMLElement {
   return element(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
     table,
   );
 }
@@ -161,11 +166,7 @@ export function overview(selection: Selection): HTMLElement {
     body.append(line);
   }
   const table = element("table", { class: "overview" }, element("thead", {}, top, head), body);
-  return element(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Overview" },
-    table,
-  );
+  return scrolling("Overview", table);
 }
 
 function rateField(report: Report, contender: string, key: Cell): HTMLElement {

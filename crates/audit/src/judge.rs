@@ -116,6 +116,7 @@ fn step_name(step: bakeoff_record::Step) -> &'static str {
         Step::Origin => "origin",
         Step::CheckConfig => "check-config",
         Step::Start => "start",
+        Step::Observe => "observe",
         Step::WarmUp => "warm-up",
         Step::Measure => "measure",
         Step::CheckAgain => "check-again",

@@ -28,7 +28,18 @@ pub const ORIGIN_SHARE: f64 = 0.01;
 pub const STEAL_SUSPECT: f64 = 0.05;
 /// R36: share of a processor taken by the hypervisor that leaves nothing to believe.
 pub const STEAL_INVALID: f64 = 0.10;
+/// R38: time from the load's end to the next answer from which a server was slow to recover, s.
+pub const RECOVERY_S: f64 = 1.0;
+/// R37: UDP datagrams that sockets had no room for, as a share of those that the load took.
+pub const UDP_DROPS_SHARE: f64 = 0.001;
 /// R25: coefficient of variation of the rate over rounds.
 pub const RATE_VARIATION: f64 = 0.10;
 /// R34: share of a processor in deferred interrupts that says the network stack is full.
 pub const SOFTIRQ_SHARE: f64 = 0.9;
+/// R16: share by which bodies as sent may differ in length before one side did other work.
+pub const BODY_BYTES_SHARE: f64 = 0.10;
+/// R16: bytes that a server's files grow by with each request from which it logs requests: the
+/// shortest line worth the name, with an address or a time in it.
+pub const LOG_BYTES_PER_REQUEST: u64 = 16;
+/// R16: share of failed requests above which a log that grows under load may be one of errors.
+pub const LOGGED_ERRORS_SHARE: f64 = 0.01;

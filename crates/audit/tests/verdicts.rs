@@ -5,7 +5,7 @@
 mod support;
 
 use bakeoff_audit::{Ceilings, Judgement, Level, Verdict, bottleneck, judge_cell, judge_trial};
-use bakeoff_record::{Outcome, Record, TrialRecord, Warning};
+use bakeoff_record::{Outcome, QuicLedger, Record, Step, TrialRecord, Warning};
 use bakeoff_stats::{Cell, cells};
 
 const SOUND: &str = "r1-nginx-optimized-synthetic-c10";
@@ -243,6 +243,22 @@ fn the_machine_is_judged_too() {
             .for_each(|t| t.listen_overflows = 9);
     });
     blames(&overflow, Verdict::Suspect, "listen-overflows");
+    let dropped = |drops: u64| {
+        move |trial: &mut TrialRecord| {
+            trial.result.as_mut().unwrap().quic = Some(QuicLedger {
+                datagrams_sent: 4_000,
+                datagrams_received: 6_000,
+                ..QuicLedger::default()
+            });
+            trial.usage.tcp.last_mut().unwrap().udp_drops = drops;
+        }
+    };
+    assert_eq!(judge(SOUND, dropped(10)).verdict, Verdict::Valid);
+    blames(&judge(SOUND, dropped(11)), Verdict::Suspect, "udp-drops");
+    let over_tcp = judge(SOUND, |trial| {
+        trial.usage.tcp.last_mut().unwrap().udp_drops = 99;
+    });
+    assert_eq!(over_tcp.verdict, Verdict::Valid, "not of this trial");
     let died = judge(SOUND, |trial| {
         let ticks = trial.usage.trees[0].ticks.iter_mut();
         ticks
@@ -250,6 +266,26 @@ fn the_machine_is_judged_too() {
             .for_each(|tick| tick.processes = 0);
     });
     blames(&died, Verdict::Invalid, "server-alive");
+}
+
+#[test]
+fn a_server_that_is_busy_after_the_load_keeps_its_numbers() {
+    let told = |took_s: f64, answered: bool| {
+        let judgement = judge(SOUND, |trial| {
+            let mut steps = trial.steps.iter_mut();
+            let again = steps.find(|one| one.step == Step::CheckAgain).unwrap();
+            again.took_s = took_s;
+            trial
+                .answers
+                .retain(|answer| answered || answer.when == "before");
+        });
+        let mut checks = judgement.checks.iter();
+        let recovered = checks.find(|check| check.code == "recovered").unwrap();
+        (judgement.verdict, recovered.level)
+    };
+    assert_eq!(told(0.9, true), (Verdict::Valid, Level::Passed));
+    assert_eq!(told(12.5, true), (Verdict::Valid, Level::Note));
+    assert_eq!(told(60.0, false), (Verdict::Suspect, Level::Note));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::{exit, output};
 
 mod debug;
 mod doctor;
+mod install;
 mod list;
 mod load;
 mod plan;
@@ -24,10 +25,11 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Report(flags) => report::carry_out(&flags),
         Command::Plan(flags) => plan::carry_out(&flags),
         Command::List(flags) => list::carry_out(&flags),
+        Command::Install(flags) => install::carry_out(&flags),
         Command::Doctor => doctor::carry_out(),
         Command::Debug(flags) => debug::carry_out(&flags),
-        Command::Origin(flags) => serve::carry_out(&flags, bakeoff_origin::Name::Origin),
-        Command::Yardstick(flags) => serve::carry_out(&flags, bakeoff_origin::Name::Yardstick),
+        Command::Origin(flags) => serve::origin(&flags),
+        Command::Yardstick(flags) => serve::yardstick(&flags),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Flags::command(), "bakeoff", &mut text);

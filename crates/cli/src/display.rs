@@ -1,6 +1,7 @@
 //! What a person sees while a campaign runs: one moving line on a terminal, a plain line for each
 //! trial elsewhere. It hears events and changes nothing.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ pub(crate) struct Display {
     trial: String,
     step: &'static str,
     left: Duration,
+    /// Changes of own configurations that were told: contender, file and line.
+    told: BTreeSet<(String, String, usize)>,
 }
 
 impl Display {
@@ -31,6 +34,7 @@ impl Display {
             trial: String::new(),
             step: "",
             left: Duration::ZERO,
+            told: BTreeSet::new(),
         }
     }
 
@@ -81,6 +85,7 @@ impl Display {
                 self.left = self.left.saturating_sub(*since);
                 self.draw(&format!("{rate:.0} ok/s, {errors} errors"));
             }
+            Event::Observed(_) => {}
             Event::Ended(record) => self.ended(record),
         }
     }
@@ -101,7 +106,8 @@ impl Display {
         }
     }
 
-    fn ended(&self, record: &TrialRecord) {
+    fn ended(&mut self, record: &TrialRecord) {
+        self.tell_changes(record);
         if let Some(bar) = &self.bar {
             bar.inc(1);
         }
@@ -109,6 +115,20 @@ impl Display {
         let quiet = matches!(record.end, TrialEnd::Measured) && self.bar.is_some();
         if !quiet {
             self.note(&line);
+        }
+    }
+}
+
+impl Display {
+    /// What a contender's own configuration was changed in; each line of it once, as only its
+    /// ports are others from trial to trial.
+    fn tell_changes(&mut self, record: &TrialRecord) {
+        let changes = record.server.iter().flat_map(|it| &it.config_changes);
+        for change in changes {
+            let key = (record.contender.clone(), change.file.clone(), change.line);
+            if self.told.insert(key) {
+                self.note(&format!("{}: changed {}", record.contender, change.words()));
+            }
         }
     }
 }
@@ -140,6 +160,7 @@ fn step_name(step: Step) -> &'static str {
         Step::Origin => "start the origin",
         Step::CheckConfig => "check the configuration",
         Step::Start => "start",
+        Step::Observe => "observe",
         Step::WarmUp => "warm up",
         Step::Measure => "measure",
         Step::CheckAgain => "check again",

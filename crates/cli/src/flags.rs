@@ -2,15 +2,17 @@
 
 use clap::{Parser, Subcommand};
 
+mod install;
 mod load;
 mod run;
 mod serve;
 
+pub(crate) use install::{InstallFlags, SourceFlag};
 pub(crate) use load::{
     ArrivalFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag,
 };
 pub(crate) use run::{DebugFlags, Format, ListFlags, PlanFlags, ReportFlags, RunFlags};
-pub(crate) use serve::ServeFlags;
+pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
 
 /// Benchmarks web servers and reverse proxies side by side, and says whether to believe it.
 #[derive(Debug, Parser)]
@@ -39,12 +41,14 @@ pub(crate) enum Command {
     Plan(PlanFlags),
     /// List servers, workloads and plans, with the version of each program found
     List(ListFlags),
+    /// Get a server's program into the user's cache
+    Install(InstallFlags),
     /// Tell what this machine will do to a result, and how to mend it
     Doctor,
     /// Start a contender as a trial would and keep it up until Ctrl-C
     Debug(DebugFlags),
     /// Run the built-in upstream by itself
-    Origin(ServeFlags),
+    Origin(Box<OriginFlags>),
     /// Run the built-in null server by itself
     Yardstick(ServeFlags),
     /// Print completions for a shell

@@ -1,15 +1,23 @@
 //! Answers outside the window: asked for before and after the load, compared, and recorded.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use bakeoff_plan::{Encoding, Request, Trial};
-use bakeoff_record::{Step, TrialEnd, TrialRecord};
+use bakeoff_record::{Step, TrialEnd, TrialRecord, Warning};
 use bakeoff_stage::Fetched;
 
 use crate::contestant::Contestant;
 
 /// Most requests of a list that are asked for; of a longer one so many, evenly chosen.
 const ASKED_MAX: usize = 64;
+/// One request outside the window may take this long.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+/// After the load answers are waited for so many times as long as a request of the load was.
+const RECOVERY_TIMEOUTS: f64 = 3.0;
+/// Between two requests for an answer that did not come.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Bodies as they were sent where the server encodes, by the position of their request: what a
 /// right body looks like on the wire.
@@ -23,7 +31,7 @@ pub(crate) fn check_before(
 ) -> Result<Encoded, TrialEnd> {
     let mut encoded = Encoded::new();
     for (index, request) in chosen(&trial.workload.requests, true) {
-        let body = check_answer(trial, request, contestant, record, "before")?;
+        let body = check_answer(trial, request, contestant, record, "before", ANSWER_LIMIT)?;
         if let Some(answer) = record.answers.last().filter(|answer| !answer.right) {
             return Err(TrialEnd::Failed {
                 step: Step::Start,
@@ -44,16 +52,55 @@ pub(crate) fn check_before(
     Ok(encoded)
 }
 
-/// Asks after the load. A wrong answer is in the record, for the judge.
+/// Asks after the load, each request until its answer comes. A server that is busy with what the
+/// load left it answers late, or not in this time: that is told of it, and takes away nothing that
+/// was measured before. A wrong answer is in the record, for the judge.
 pub(crate) fn check_after(
     trial: &Trial,
-    contestant: &Contestant,
+    contestant: &mut Contestant,
     record: &mut TrialRecord,
-) -> Result<(), TrialEnd> {
+    stop: &AtomicBool,
+) -> Option<TrialEnd> {
+    let end = Instant::now() + Duration::from_secs_f64(trial.load.timeout_s * RECOVERY_TIMEOUTS);
     for (_, request) in chosen(&trial.workload.requests, false) {
-        check_answer(trial, request, contestant, record, "after")?;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let within = left.clamp(ASK_AGAIN, ANSWER_LIMIT);
+            let asked = check_answer(trial, request, contestant, record, "after", within);
+            let Err(failed) = asked else {
+                break;
+            };
+            if let Some(status) = contestant.server.died() {
+                return Some(TrialEnd::Failed {
+                    step: Step::CheckAgain,
+                    cause: format!("the server died after the load: {status}"),
+                    words: Some(contestant.server.log_tail()),
+                });
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Some(failed);
+            }
+            if Instant::now() >= end {
+                record.warnings.push(no_answer(failed));
+                return None;
+            }
+            std::thread::sleep(ASK_AGAIN);
+        }
     }
-    Ok(())
+    None
+}
+
+fn no_answer(failed: TrialEnd) -> Warning {
+    let cause = match failed {
+        TrialEnd::Failed { cause, .. } => cause,
+        other => format!("{other:?}"),
+    };
+    Warning {
+        code: "no-answer-after".to_owned(),
+        text: format!("the server lives and gave no answer after the load: {cause}"),
+        hint: "its log is beside the record; a smaller load may leave it less to work off"
+            .to_owned(),
+    }
 }
 
 /// Fetches one answer, records what came, and gives back its body as sent.
@@ -63,10 +110,10 @@ fn check_answer(
     contestant: &Contestant,
     record: &mut TrialRecord,
     when: &str,
+    within: Duration,
 ) -> Result<Vec<u8>, TrialEnd> {
-    let fetched = contestant
-        .server
-        .fetch(request, trial.workload.protocol, when);
+    let protocol = trial.workload.protocol;
+    let fetched = contestant.server.fetch(request, protocol, when, within);
     let Fetched {
         check: answer,
         body,

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bakeoff_origin::Counts;
-use bakeoff_plan::{Contender, Expected, ServerChoice, Workload};
+use bakeoff_origin::{ControlError, Counts};
+use bakeoff_plan::{Contender, Demand, Expected, ServerChoice, Workload, format_duration};
 use bakeoff_record::Step;
 use bakeoff_stage::{Helper, Running, Stage, StageError, Surroundings};
 
@@ -26,6 +26,8 @@ pub(crate) struct Place<'a> {
     pub(crate) logs: &'a Path,
     pub(crate) server_cpus: &'a [usize],
     pub(crate) origin_cpus: &'a [usize],
+    /// Seed of what the origin draws: the plan's, so that each round draws the same.
+    pub(crate) seed: u64,
 }
 
 /// What answers in a trial, and the upstream behind it.
@@ -37,6 +39,8 @@ pub struct Contestant {
     pub origin: Option<Running>,
     /// Where the upstream tells its counts; also of an origin that is asked directly.
     control: Option<SocketAddr>,
+    /// Whether something is demanded of the upstream.
+    demanded: bool,
 }
 
 impl Contestant {
@@ -61,6 +65,7 @@ impl Contestant {
                 server,
                 origin: None,
                 control,
+                demanded: workload.origin.is_some() && name == "origin",
             });
         }
         step(Step::Prepare);
@@ -85,7 +90,17 @@ impl Contestant {
             server,
             origin,
             control,
+            demanded: workload.origin.is_some(),
         })
+    }
+
+    /// Has the origin do what the workload demands of it, or with `begin` false the right answer
+    /// at once: what is checked before and after the load is what a proxy makes of a right answer.
+    pub(crate) fn behave(&self, begin: bool) -> Result<(), ControlError> {
+        match self.control {
+            Some(control) if self.demanded => bakeoff_origin::behave(control, begin).map(drop),
+            _ => Ok(()),
+        }
     }
 
     /// What the upstream has counted since its start; `None` where there is no upstream or it
@@ -98,7 +113,8 @@ impl Contestant {
 /// Starts a contender as a trial would, for `bakeoff debug`.
 ///
 /// # Errors
-/// Those of the trial.
+/// Those of the trial. An origin that cannot be told to begin what is demanded of it goes on with
+/// right answers.
 pub fn start_for_debugging(
     stage: &Stage,
     bakeoff: &Path,
@@ -112,8 +128,11 @@ pub fn start_for_debugging(
         logs,
         server_cpus: &[],
         origin_cpus: &[],
+        seed: 1,
     };
-    Contestant::start(place, contender, workload, &mut |_| {})
+    let contestant = Contestant::start(place, contender, workload, &mut |_| {})?;
+    let _ = contestant.behave(true);
+    Ok(contestant)
 }
 
 fn control_of(helper: &Running) -> Option<SocketAddr> {
@@ -136,6 +155,9 @@ fn start_helper(
     command.extend(["--status".to_owned(), answer.status.to_string()]);
     command.extend(["--body".to_owned(), body.display().to_string()]);
     command.extend(["--threads".to_owned(), cpus.len().max(1).to_string()]);
+    if let Some(demand) = workload.origin.as_ref().filter(|_| name == "origin") {
+        command.extend(demand_flags(demand, place.seed));
+    }
     let helper = Helper {
         name: name.to_owned(),
         command,
@@ -144,6 +166,28 @@ fn start_helper(
         within: HELPER_WITHIN,
     };
     place.stage.start_helper(&helper)
+}
+
+/// Flags of `bakeoff origin` that say `demand`; it begins when it is told to.
+fn demand_flags(demand: &Demand, seed: u64) -> Vec<String> {
+    let mut flags = vec!["--later".to_owned()];
+    let mut flag = |name: &str, value: Option<String>| {
+        flags.extend(value.map(|value| format!("--{name}={value}")));
+    };
+    flag("seed", Some(seed.to_string()));
+    flag("delay", demand.delay.map(|delay| delay.to_string()));
+    flag("errors", Some(demand.errors.to_string()));
+    flag("error-status", Some(demand.error_status.to_string()));
+    flag("resets", Some(demand.resets.to_string()));
+    flag("closes", Some(demand.closes.to_string()));
+    let slow = demand.slow_body;
+    flag(
+        "slow-body",
+        slow.map(|slow| format!("{}:{}", slow.bytes, format_duration(slow.every))),
+    );
+    flag("workers", demand.workers.map(|workers| workers.to_string()));
+    flag("queue", demand.queue.map(|queue| queue.to_string()));
+    flags
 }
 
 /// The stage takes a built-in server for the upstream; where it is what is measured, it failed at
@@ -191,6 +235,7 @@ mod tests {
             logs: &folder.path().join("logs/trial"),
             server_cpus: &[],
             origin_cpus: &[],
+            seed: 1,
         };
         let mut steps = Vec::new();
         let mut step = |step| steps.push(step);

@@ -29,6 +29,9 @@ pub enum Event<'a> {
     },
     /// A step of the running trial began.
     Step(Step),
+    /// A contender was observed, before its load: its record so far, with what it does for an
+    /// answer.
+    Observed(&'a TrialRecord),
     /// Load is on; about ten times a second.
     Live {
         /// Requests that ended as `ok` since the last such event.

@@ -257,6 +257,14 @@ fn recorded(counts: &Counts) -> OriginCounts {
         http_1_0: counts.http_1_0,
         bytes_read: counts.bytes_read,
         bytes_written: counts.bytes_written,
+        delayed: counts.delayed,
+        errors: counts.errors,
+        resets: counts.resets,
+        closes: counts.closes,
+        slow_bodies: counts.slow_bodies,
+        queued: counts.queued,
+        queue_full: counts.queue_full,
+        queued_max: counts.queued_max,
     }
 }
 

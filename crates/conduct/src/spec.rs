@@ -61,6 +61,7 @@ fn protocol(workload: &Workload) -> Protocol {
         bakeoff_plan::Protocol::H1 | bakeoff_plan::Protocol::H1Tls => Protocol::H1,
         bakeoff_plan::Protocol::H2 => Protocol::H2,
         bakeoff_plan::Protocol::H2c => Protocol::H2c,
+        bakeoff_plan::Protocol::H3 => Protocol::H3,
     }
 }
 
@@ -114,21 +115,21 @@ fn exchange(
 
 fn target(workload: &Workload, server: &Running) -> Target {
     let path = &workload.requests.first().path;
-    let plain = Target::at(server.address(), path);
-    if !workload.protocol.is_secure() {
-        return plain;
+    let mut target = Target::at(server.address(), path);
+    if workload.protocol.is_secure() {
+        target.url = format!("https://{}{}", server.address(), path);
+        target.secure = true;
     }
-    Target {
-        url: format!("https://{}{}", server.address(), path),
-        secure: true,
-        ..plain
+    if let Some(host) = server.host() {
+        target.host = host.to_owned();
     }
+    target
 }
 
 /// TLS as the preflight spoke it: one application protocol, and no more trust than needed.
 fn tls(workload: &Workload, server: &Running) -> Option<TlsSettings> {
     workload.protocol.is_secure().then(|| TlsSettings {
-        server_name: Some(SERVER_NAME.to_owned()),
+        server_name: Some(server.host().unwrap_or(SERVER_NAME).to_owned()),
         trust: server
             .authority()
             .map_or(Trust::Anything, |file| Trust::File(file.to_owned())),
@@ -136,6 +137,7 @@ fn tls(workload: &Workload, server: &Running) -> Option<TlsSettings> {
         ciphers: Vec::new(),
         groups: Vec::new(),
         resumption: false,
+        early_data: false,
         client_certificate: None,
     })
 }

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use bakeoff_origin::{ControlError, Counts};
 use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
-    ContenderKind, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, Usage,
+    ContenderKind, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, UpstreamWork,
+    Usage,
 };
 use bakeoff_stage::{Stage, StageError};
 
@@ -17,6 +19,10 @@ use crate::event::Event;
 use crate::measure::{Measured, measure};
 use crate::roles::Roles;
 use crate::skip::forbidden;
+
+/// Requests that show what a contender does for an answer: enough that one connection for each is
+/// told from a few that are kept, and a line in a log for each from a word now and then.
+const OBSERVED: u32 = 10;
 
 /// What every trial of a campaign shares.
 pub(crate) struct Setting<'a> {
@@ -49,6 +55,7 @@ pub(crate) fn carry_out(
         logs,
         server_cpus: &setting.roles.pinned.server,
         origin_cpus: &setting.roles.pinned.origin,
+        seed: setting.seed,
     };
     let started = Contestant::start(place, &trial.contender, &trial.workload, &mut |step| {
         clock.begin(step);
@@ -87,20 +94,26 @@ fn on_stage(
                 }
                 tell(event);
             };
-            under_load(
+            observe(trial, &contestant, record, &mut follow);
+            let before = contestant.server.written();
+            let end = under_load(
                 setting,
                 trial,
                 &encoded,
                 &mut contestant,
                 record,
                 &mut follow,
-            )
+            );
+            if let Some(work) = record.work.as_mut().filter(|_| end.is_none()) {
+                work.grown_under_load = Some(contestant.server.grown_since(&before));
+            }
+            end
         }
     };
     let end = end.or_else(|| {
         clock.begin(Step::CheckAgain);
         tell(Event::Step(Step::CheckAgain));
-        check_after(trial, &contestant, record).err()
+        check_after(trial, &mut contestant, record, setting.stop)
     });
     clock.begin(Step::Stop);
     tell(Event::Step(Step::Stop));
@@ -118,6 +131,44 @@ fn on_stage(
     };
 }
 
+/// Makes a few requests to see what a contender does for an answer; references are not compared.
+fn observe(
+    trial: &Trial,
+    contestant: &Contestant,
+    record: &mut TrialRecord,
+    tell: &mut dyn FnMut(Event<'_>),
+) {
+    if record.kind != ContenderKind::Contender {
+        return;
+    }
+    tell(Event::Step(Step::Observe));
+    let counts = || {
+        let counts = trial.workload.proxied.then(|| contestant.origin_counts());
+        counts.flatten()
+    };
+    let before = counts();
+    let mut work = contestant.server.observe(&trial.workload, OBSERVED);
+    match before.zip(counts()).filter(|_| work.connections.is_some()) {
+        Some((before, after)) => work.upstream = Some(upstream(&after.since(&before))),
+        None if trial.workload.proxied => {
+            let why = "the upstream's counts could not be read".to_owned();
+            work.unknown.entry("upstream".to_owned()).or_insert(why);
+        }
+        None => {}
+    }
+    record.work = Some(work);
+    tell(Event::Observed(record));
+}
+
+fn upstream(counts: &Counts) -> UpstreamWork {
+    UpstreamWork {
+        requests: counts.requests,
+        connections: counts.connections,
+        http_1_0: counts.http_1_0,
+        close: counts.close,
+    }
+}
+
 /// The load and what it came to; the trial's end, unless it goes on.
 fn under_load(
     setting: &Setting<'_>,
@@ -127,6 +178,9 @@ fn under_load(
     record: &mut TrialRecord,
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Option<TrialEnd> {
+    if let Err(error) = contestant.behave(true) {
+        return Some(unled(&error));
+    }
     let seed = setting.seed.wrapping_add(u64::from(trial.round));
     let measured = measure(
         trial,
@@ -148,7 +202,17 @@ fn under_load(
     record.usage = usage;
     record.origin = origin;
     record.warnings = warnings;
-    end
+    // A server that has died needs no more right answers, and its end says more.
+    end.or_else(|| contestant.behave(false).err().map(|error| unled(&error)))
+}
+
+/// The end of a trial whose origin could not be told what to do.
+fn unled(error: &ControlError) -> TrialEnd {
+    TrialEnd::Failed {
+        step: Step::Origin,
+        cause: format!("failed to {error}"),
+        words: None,
+    }
 }
 
 /// Stops the server, then the origin behind it.
@@ -190,6 +254,7 @@ fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
         usage: Usage::default(),
         origin: None,
         answers: Vec::new(),
+        work: None,
         steps: Vec::new(),
         warnings: Vec::new(),
     }

@@ -7,7 +7,7 @@ use bakeoff_wire::h1::ResponseReader;
 use crate::multiplex::Multiplex;
 use crate::places::Places;
 use crate::quic::Session;
-use crate::tls::Tls;
+use crate::tls::{Seen, Tls};
 
 /// A place for a connection: a client in a closed loop, one of a pool in an open loop.
 #[derive(Default)]
@@ -20,8 +20,8 @@ pub(crate) struct Connection {
     pub(crate) multiplex: Option<Box<Multiplex>>,
     /// QUIC on the socket, from the start of its handshake.
     pub(crate) quic: Option<Box<Session>>,
-    /// Whether the server proved in a handshake of QUIC who it is; a resumed one needs no proof.
-    pub(crate) is_verified: bool,
+    /// What was seen of a handshake of QUIC.
+    pub(crate) seen: Seen,
     /// The requests of a connection that carries many at once, from the first time it did.
     pub(crate) places: Option<Box<Places>>,
     /// Raised with each new socket, so that an event of an old one is known as such.

@@ -267,6 +267,21 @@ fn warnings(
             "the server did not take the rate with so many clients; its capacity is lower",
         );
     }
+    let chose_h1 = |agreed: &Agreed| agreed.alpn.as_deref() != Some("h2");
+    if spec.load.streams > 1
+        && spec.protocol == Protocol::Auto
+        && counts.agreed.as_ref().is_some_and(chose_h1)
+    {
+        warn(
+            "streams-unused",
+            format!(
+                "{} streams were asked for, and the server agreed on HTTP/1.1: each connection \
+                 carried one request at a time",
+                spec.load.streams
+            ),
+            "ask for as many clients instead, or give the server HTTP/2 (ALPN h2)",
+        );
+    }
     if counts.outcomes.of(Outcome::Local) > 0 {
         warn(
             "local-limit",

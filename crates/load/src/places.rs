@@ -220,6 +220,18 @@ impl Places {
         self.waiting.push_back(token);
     }
 
+    /// The server took no early data, and this request was in it: it is sent again on the same
+    /// connection, before those that wait.
+    #[cold]
+    pub(crate) fn send_again(&mut self, token: u32, sink: &mut Sink<'_>) {
+        sink.tally.counts.quic.early_data.sent_again += 1;
+        self.in_flight -= 1;
+        let place = &mut self.places[token as usize];
+        place.state = State::Waiting;
+        place.enqueued = sink.now;
+        self.waiting.push_front(token);
+    }
+
     /// A whole response ended a request.
     #[inline]
     pub(crate) fn end(&mut self, token: u32, body_bytes: u64, sink: &mut Sink<'_>) {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Retry, version negotiation, key updates and stateless resets are quinn-proto's. Connections
-//! do not migrate, send no datagrams (RFC 9221) and no early data.
+//! do not migrate and send no datagrams (RFC 9221).
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -28,6 +28,7 @@ use crate::tls::QuicTls;
 pub(crate) mod datagrams;
 mod loss;
 mod session;
+mod streams;
 mod timers;
 
 pub(crate) use loss::{Lost, lost_by};
@@ -49,6 +50,8 @@ pub(crate) struct Quic {
     server_name: String,
     requests: Rc<[Ready]>,
     streams: u32,
+    /// Whether requests go before the end of a resumed handshake.
+    early_data: bool,
     start: (u64, Instant),
     pub(crate) memo: h3::Memo,
     /// Memory that datagrams are received into.
@@ -92,6 +95,7 @@ impl Quic {
             client,
             server_name: tls.server_name.clone(),
             requests: ready.collect(),
+            early_data: spec.tls.as_ref().is_some_and(|tls| tls.early_data),
             streams: spec.load.streams.max(1),
             start: (now(), Instant::now()),
             memo: h3::Memo::new(&h3::Config::default()),

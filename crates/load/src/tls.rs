@@ -18,10 +18,12 @@ use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 use rustls::{HandshakeKind, ProtocolVersion};
 
+mod noted;
 mod quic;
 mod settings;
 
-pub(crate) use quic::{QuicTls, agreed_in_quic, forget_verified, has_verified};
+pub(crate) use noted::{Seen, forget_seen, seen};
+pub(crate) use quic::{QuicTls, agreed_in_quic};
 pub(crate) use settings::{TlsClient, TlsSide};
 pub use settings::{TlsSettings, TlsSetupError, TlsVersions, Trust};
 

@@ -3,39 +3,15 @@
 
 use std::net::UdpSocket;
 
-use bakeoff_load::{Exchange, LoadSpec, Protocol, Request, TlsSettings, TlsVersions, Trust, run};
+use bakeoff_load::{TlsVersions, Trust, run};
 use bakeoff_plan::{Arrival, LoadModel};
 use bakeoff_record::{CloseKind, LoadResult, Outcome};
 
-use quic_server::{Act, serve, serve_badly};
+use quic_server::{Act, HELLO, Ways, send, serve, serve_in, spec};
 use support::load;
 
 mod quic_server;
 mod support;
-
-/// HEADERS with `:status: 200`, DATA with `hello`.
-const HELLO: &[u8] = b"\x01\x03\0\0\xd9\0\x05hello";
-
-fn spec(port: u16) -> LoadSpec {
-    let mut spec = support::spec(([127, 0, 0, 1], port).into());
-    spec.protocol = Protocol::H3;
-    spec.tls = Some(TlsSettings {
-        trust: Trust::Anything,
-        ..TlsSettings::default()
-    });
-    spec.load.streams = 4;
-    let request = Request {
-        method: "GET",
-        target: "/",
-        host: "localhost",
-        headers: &[],
-        body: b"",
-        keep_alive: true,
-    };
-    let exchange = &mut spec.exchanges[0];
-    exchange.h2 = Exchange::over_h2(Protocol::H3, &request, true).expect("a valid request");
-    spec
-}
 
 /// Thirty requests of three connections with four streams each all come out as `outcome`.
 fn check(
@@ -43,7 +19,7 @@ fn check(
     outcome: Outcome,
     words: &str,
 ) -> LoadResult {
-    let result = load(&spec(serve(b"h3", act)));
+    let result = load(&spec(serve(act)));
     assert_eq!(result.outcomes.of(outcome), 30, "{:?}", result.outcomes);
     if outcome != Outcome::Ok {
         let sample = &result.error_samples[outcome.name()];
@@ -59,7 +35,10 @@ fn a_good_server_gives_ok() {
     assert_eq!(result.connections.handshakes_full, 3);
     assert_eq!(result.connections.reused, 27);
     assert_eq!((result.bytes.body, result.bodies_checked), (150, 30));
-    assert_eq!(result.negotiated.protocol, "h3");
+    let agreed = &result.negotiated;
+    assert_eq!(agreed.protocol, "h3");
+    assert_eq!(agreed.cipher.as_deref(), Some("TLS13_AES_256_GCM_SHA384"));
+    assert_eq!(agreed.group.as_deref(), Some("X25519"));
     assert_eq!(result.handshake.count(), 3);
     assert_eq!(result.connect.count(), 0, "QUIC connects by its handshake");
     let quic = result.quic.expect("there is a ledger");
@@ -142,7 +121,7 @@ fn what_a_goaway_refuses_goes_on_the_next_connection() {
 
 #[test]
 fn silence_is_a_timeout_and_its_connection_is_given_up() {
-    let mut spec = spec(serve(b"h3", |_| Act::Nothing));
+    let mut spec = spec(serve(|_| Act::Nothing));
     spec.count = Some(12);
     let result = load(&spec);
     assert_eq!(
@@ -186,9 +165,13 @@ fn a_server_that_says_nothing_is_a_connect_timeout() {
 
 #[test]
 fn failed_handshakes_are_told_as_tls() {
-    let other = load(&spec(serve(b"hq-interop", |_| Act::Answer(HELLO))));
+    let old = Ways {
+        alpn: b"hq-interop",
+        ..Ways::default()
+    };
+    let other = load(&spec(serve_in(old, |_| Act::Answer(HELLO))));
     assert_eq!(other.outcomes.of(Outcome::Tls), 30, "{:?}", other.outcomes);
-    let mut distrustful = spec(serve(b"h3", |_| Act::Answer(HELLO)));
+    let mut distrustful = spec(serve(|_| Act::Answer(HELLO)));
     if let Some(tls) = &mut distrustful.tls {
         tls.trust = Trust::File(quic_server::other_authority());
     }
@@ -205,7 +188,7 @@ fn failed_handshakes_are_told_as_tls() {
 
 #[test]
 fn sessions_are_resumed_by_choice() {
-    let mut spec = spec(serve(b"h3", |_| Act::Answer(HELLO)));
+    let mut spec = spec(serve(|_| Act::Answer(HELLO)));
     spec.requests_per_connection = Some(5);
     spec.load.model = LoadModel::Closed { clients: 1 };
     let fresh = load(&spec);
@@ -229,7 +212,7 @@ fn sessions_are_resumed_by_choice() {
 
 #[test]
 fn an_open_loop_keeps_its_schedule() {
-    let mut spec = spec(serve(b"h3", |_| Act::Answer(HELLO)));
+    let mut spec = spec(serve(|_| Act::Answer(HELLO)));
     spec.count = None;
     spec.load.duration_s = 0.5;
     spec.load.model = LoadModel::Open {
@@ -246,7 +229,11 @@ fn an_open_loop_keeps_its_schedule() {
 
 #[test]
 fn what_is_lost_is_counted_and_sent_again() {
-    let mut spec = spec(serve_badly(|_| Act::Answer(HELLO)));
+    let lossy = Ways {
+        loses: 5,
+        ..Ways::default()
+    };
+    let mut spec = spec(serve_in(lossy, |_| Act::Answer(HELLO)));
     spec.count = Some(300);
     spec.load.timeout_s = 10.0;
     let result = load(&spec);
@@ -276,16 +263,8 @@ fn quic_needs_tls_1_3() {
 #[test]
 fn a_long_request_is_sent_as_windows_allow() {
     let body = vec![7; 3_000_000];
-    let mut spec = spec(serve(b"h3", |_| Act::Answer(HELLO)));
-    let request = Request {
-        method: "POST",
-        target: "/",
-        host: "localhost",
-        headers: &[],
-        body: &body,
-        keep_alive: true,
-    };
-    spec.exchanges[0].h2 = Exchange::over_h2(Protocol::H3, &request, true).expect("valid");
+    let mut spec = spec(serve(|_| Act::Answer(HELLO)));
+    send(&mut spec, &body);
     spec.load.timeout_s = 10.0;
     spec.count = Some(6);
     let result = load(&spec);

@@ -7,6 +7,8 @@ use crate::request::{Method, Refusal, Request, Version};
 #[derive(Debug)]
 pub(crate) struct Answers {
     encoded: [Encoded; 6],
+    /// Other replies than the one to every request: each as kept, kept of old, and closed.
+    others: Vec<[Encoded; 3]>,
 }
 
 /// Which of the answers.
@@ -33,6 +35,8 @@ struct Encoded {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     kind: Kind,
+    /// One of the other replies, counted from 1; 0 is none of them.
+    other: u16,
     sent: usize,
     end: usize,
 }
@@ -56,7 +60,7 @@ impl Answers {
     /// When the reply cannot be an HTTP answer.
     pub(crate) fn new(name: &str, reply: &Reply) -> Result<Self, OriginError> {
         reply.check()?;
-        let error = |status, text: &str| {
+        let refused = |status, text: &str| {
             let body = format!("{text}\n").into_bytes();
             Reply {
                 status,
@@ -64,13 +68,14 @@ impl Answers {
                 body,
             }
         };
-        let malformed = error(400, "bad request");
-        let large = error(431, "request head too large");
+        let malformed = refused(400, "bad request");
+        let large = refused(431, "request head too large");
+        let [keep, keep_old, close] = encode_each(name, reply);
         Ok(Self {
             encoded: [
-                encode(name, reply, ""),
-                encode(name, reply, "Connection: keep-alive\r\n"),
-                encode(name, reply, "Connection: close\r\n"),
+                keep,
+                keep_old,
+                close,
                 encode(name, &malformed, "Connection: close\r\n"),
                 encode(name, &large, "Connection: close\r\n"),
                 Encoded {
@@ -78,18 +83,48 @@ impl Answers {
                     head: 25,
                 },
             ],
+            others: Vec::new(),
         })
+    }
+
+    /// The same with other replies, which [`other`](Self::other) gives by their number.
+    ///
+    /// # Errors
+    /// When one of them cannot be an HTTP answer.
+    pub(crate) fn with(mut self, name: &str, replies: &[Reply]) -> Result<Self, OriginError> {
+        for reply in replies {
+            reply.check()?;
+            self.others.push(encode_each(name, reply));
+        }
+        Ok(self)
     }
 
     /// The answer to `request`.
     #[inline]
     pub(crate) fn reply(&self, request: &Request) -> Output {
-        let kind = match (request.keep_alive, request.version) {
-            (false, _) => Kind::Close,
-            (true, Version::Http11) => Kind::Keep,
-            (true, Version::Http10) => Kind::KeepOld,
+        self.output(Kind::of(request), request.method == Method::Head)
+    }
+
+    /// The other reply with this number; the reply itself where there is none.
+    pub(crate) fn other(&self, request: &Request, number: u16) -> Output {
+        let kind = Kind::of(request);
+        let Some(encoded) = self.others.get(usize::from(number)) else {
+            return self.reply(request);
         };
-        self.output(kind, request.method == Method::Head)
+        let encoded = &encoded[kind as usize];
+        let end = encoded.end(request.method == Method::Head);
+        let other = number + 1;
+        Output {
+            kind,
+            other,
+            sent: 0,
+            end,
+        }
+    }
+
+    /// Bytes of the head of `output`.
+    pub(crate) fn head(&self, output: &Output) -> usize {
+        self.encoded::<true>(output).head
     }
 
     /// The answer to what is no request.
@@ -106,21 +141,52 @@ impl Answers {
         self.output(Kind::Continue, false)
     }
 
-    /// What is left to send of `output`.
+    /// What is left to send of `output`; `OTHERS` says whether it may be another reply.
     #[inline]
-    pub(crate) fn rest(&self, output: &Output) -> &[u8] {
-        &self.encoded[output.kind as usize].bytes[output.sent..output.end]
+    pub(crate) fn rest<const OTHERS: bool>(&self, output: &Output) -> &[u8] {
+        &self.encoded::<OTHERS>(output).bytes[output.sent..output.end]
+    }
+
+    #[inline]
+    fn encoded<const OTHERS: bool>(&self, output: &Output) -> &Encoded {
+        if OTHERS && output.other > 0 {
+            return &self.others[usize::from(output.other) - 1][output.kind as usize];
+        }
+        &self.encoded[output.kind as usize]
     }
 
     #[inline]
     fn output(&self, kind: Kind, head_only: bool) -> Output {
-        let encoded = &self.encoded[kind as usize];
-        let end = if head_only {
-            encoded.head
+        let end = self.encoded[kind as usize].end(head_only);
+        Output {
+            kind,
+            other: 0,
+            sent: 0,
+            end,
+        }
+    }
+}
+
+impl Kind {
+    /// Which reply a request gets.
+    #[inline]
+    fn of(request: &Request) -> Self {
+        match (request.keep_alive, request.version) {
+            (false, _) => Self::Close,
+            (true, Version::Http11) => Self::Keep,
+            (true, Version::Http10) => Self::KeepOld,
+        }
+    }
+}
+
+impl Encoded {
+    #[inline]
+    fn end(&self, head_only: bool) -> usize {
+        if head_only {
+            self.head
         } else {
-            encoded.bytes.len()
-        };
-        Output { kind, sent: 0, end }
+            self.bytes.len()
+        }
     }
 }
 
@@ -132,6 +198,20 @@ impl Output {
         self.sent == self.end
     }
 
+    /// The bytes from `begin` to `end` of it.
+    pub(crate) fn piece(self, begin: usize, end: usize) -> Self {
+        Self {
+            sent: begin,
+            end,
+            ..self
+        }
+    }
+
+    /// Where it ends.
+    pub(crate) fn end(&self) -> usize {
+        self.end
+    }
+
     /// What becomes of the connection afterwards.
     #[inline]
     pub(crate) fn after(&self) -> After {
@@ -141,6 +221,16 @@ impl Output {
             Kind::Malformed | Kind::HeadTooLarge => After::Linger,
         }
     }
+}
+
+/// A reply as it is sent on a connection that stays, stays on request, or ends: in the order of
+/// [`Kind`].
+fn encode_each(name: &str, reply: &Reply) -> [Encoded; 3] {
+    [
+        encode(name, reply, ""),
+        encode(name, reply, "Connection: keep-alive\r\n"),
+        encode(name, reply, "Connection: close\r\n"),
+    ]
 }
 
 fn encode(name: &str, reply: &Reply, connection: &str) -> Encoded {
@@ -233,7 +323,7 @@ mod tests {
                 "HTTP/1.1 200 OK\r\nServer: x\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\
                  {line}\r\nhi"
             );
-            assert_eq!(answers.rest(&output).escape_ascii().to_string(), {
+            assert_eq!(answers.rest::<false>(&output).escape_ascii().to_string(), {
                 expected.as_bytes().escape_ascii().to_string()
             });
             assert_eq!(output.after(), after);

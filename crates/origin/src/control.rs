@@ -1,7 +1,8 @@
 //! Tells counts on a listener of its own, and asks for them.
 //!
-//! One request a connection, `GET /counts`, answered with the JSON of [`Counts`]. Slow on purpose
-//! in one way: one client at a time, so that asking never takes a core from answering.
+//! One request a connection: `GET /counts`, answered with the JSON of [`Counts`]; for an origin on
+//! demand also `POST /behaviour/on` and `POST /behaviour/off`, answered with the same. Slow on
+//! purpose in one way: one client at a time, so that asking never takes a core from answering.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 
+use crate::behaviour::Behaviour;
 use crate::counts::{Counters, Counts};
 use crate::serve::Halt;
 
@@ -24,6 +26,11 @@ const ANSWER: Duration = Duration::from_secs(5);
 
 /// Bytes that an exchange may have in either direction.
 const BYTES_MAX: usize = 8 * 1024;
+
+/// What can be asked: the start of a request line, with the blank that ends the target.
+const COUNTS: &str = "GET /counts ";
+const ON: &str = "POST /behaviour/on ";
+const OFF: &str = "POST /behaviour/off ";
 
 /// Why counts could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +58,20 @@ pub enum ControlError {
 /// # Errors
 /// When nothing answers within five seconds, or something else than a control listener does.
 pub fn counts(address: SocketAddr) -> Result<Counts, ControlError> {
-    let answer = ask(address).map_err(|source| ControlError::Ask { address, source })?;
+    exchange_with(address, COUNTS)
+}
+
+/// Tells an origin on demand to behave as demanded, or with `begin` false to answer at once;
+/// requests that have come keep what was decided of them.
+///
+/// # Errors
+/// Those of [`counts`].
+pub fn behave(address: SocketAddr, begin: bool) -> Result<Counts, ControlError> {
+    exchange_with(address, if begin { ON } else { OFF })
+}
+
+fn exchange_with(address: SocketAddr, question: &str) -> Result<Counts, ControlError> {
+    let answer = ask(address, question).map_err(|source| ControlError::Ask { address, source })?;
     let text = String::from_utf8_lossy(&answer);
     let counts = text.split_once("\r\n\r\n").and_then(|(head, body)| {
         head.starts_with("HTTP/1.1 200 ")
@@ -64,11 +84,11 @@ pub fn counts(address: SocketAddr) -> Result<Counts, ControlError> {
     })
 }
 
-fn ask(address: SocketAddr) -> io::Result<Vec<u8>> {
+fn ask(address: SocketAddr, question: &str) -> io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect_timeout(&address, ANSWER)?;
     stream.set_read_timeout(Some(ANSWER))?;
     stream.set_write_timeout(Some(ANSWER))?;
-    let question = format!("GET /counts HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let question = format!("{question}HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(question.as_bytes())?;
     let mut answer = Vec::new();
     stream.take(BYTES_MAX as u64).read_to_end(&mut answer)?;
@@ -85,14 +105,19 @@ pub(crate) fn total(counters: &[Counters]) -> Counts {
 }
 
 /// Tells counts until the server ends.
-pub(crate) fn tell(listener: &TcpListener, counters: &[Counters], halt: Halt<'_>) {
+pub(crate) fn tell<B: Behaviour>(
+    listener: &TcpListener,
+    counters: &[Counters],
+    behaviour: &B,
+    halt: Halt<'_>,
+) {
     while !halt.asked() {
         wait(listener);
         let Ok((stream, _)) = listener.accept() else {
             continue;
         };
         // A client that misbehaves loses its answer; there is nobody else to tell.
-        let _ = exchange(stream, counters, halt);
+        let _ = exchange(stream, counters, behaviour, halt);
     }
 }
 
@@ -112,7 +137,12 @@ fn wait(listener: &TcpListener) {
     }
 }
 
-fn exchange(mut stream: TcpStream, counters: &[Counters], halt: Halt<'_>) -> io::Result<()> {
+fn exchange<B: Behaviour>(
+    mut stream: TcpStream,
+    counters: &[Counters],
+    behaviour: &B,
+    halt: Halt<'_>,
+) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(TICK))?;
     stream.set_write_timeout(Some(TICK))?;
@@ -131,12 +161,16 @@ fn exchange(mut stream: TcpStream, counters: &[Counters], halt: Halt<'_>) -> io:
             return Ok(());
         }
     }
-    let (status, body) = if question.starts_with(b"GET /counts ") {
+    let asks = |what: &str| question.starts_with(what.as_bytes());
+    if asks(ON) || asks(OFF) {
+        behaviour.behave(asks(ON));
+    }
+    let (status, body) = if asks(COUNTS) || asks(ON) || asks(OFF) {
         ("200 OK", serde_json::to_string(&total(counters))?)
     } else {
         (
             "404 Not Found",
-            r#"{"error":"only GET /counts is known here"}"#.to_owned(),
+            r#"{"error":"known are GET /counts and POST /behaviour/on or /off"}"#.to_owned(),
         )
     };
     let length = body.len();

@@ -43,10 +43,27 @@ pub struct Counts {
     pub bad_requests: u64,
     /// Times that a connection could not be accepted for want of files or memory.
     pub accept_errors: u64,
+    /// Requests whose answer was to begin later.
+    pub delayed: u64,
+    /// Requests answered with the status of an error, on demand.
+    pub errors: u64,
+    /// Requests whose connection was reset, on demand.
+    pub resets: u64,
+    /// Requests whose connection was closed half way, on demand.
+    pub closes: u64,
+    /// Requests whose body went in pieces.
+    pub slow_bodies: u64,
+    /// Requests that had to wait for a worker.
+    pub queued: u64,
+    /// Requests that there was no room to wait for.
+    pub queue_full: u64,
+    /// Most requests that waited for a worker at once, since the start.
+    pub queued_max: u64,
 }
 
 impl Counts {
-    /// What was added since `earlier`; `connections_open` stays what it is now.
+    /// What was added since `earlier`; `connections_open` and `queued_max` stay what they
+    /// are now.
     pub fn since(&self, earlier: &Self) -> Self {
         let (mut added, mut before) = (*self, *earlier);
         for (now, then) in added.totals().into_iter().zip(before.totals()) {
@@ -58,13 +75,14 @@ impl Counts {
     /// Adds the counts of another loop.
     pub(crate) fn merge(&mut self, mut other: Self) {
         self.connections_open += other.connections_open;
+        self.queued_max = self.queued_max.max(other.queued_max);
         for (mine, theirs) in self.totals().into_iter().zip(other.totals()) {
             *mine += *theirs;
         }
     }
 
     /// Everything that only ever grows.
-    fn totals(&mut self) -> [&mut u64; 15] {
+    fn totals(&mut self) -> [&mut u64; 22] {
         [
             &mut self.requests,
             &mut self.connections,
@@ -81,6 +99,13 @@ impl Counts {
             &mut self.connections_closed,
             &mut self.bad_requests,
             &mut self.accept_errors,
+            &mut self.delayed,
+            &mut self.errors,
+            &mut self.resets,
+            &mut self.closes,
+            &mut self.slow_bodies,
+            &mut self.queued,
+            &mut self.queue_full,
         ]
     }
 }
@@ -101,6 +126,14 @@ pub(crate) struct Counters {
     pub(crate) connections_closed: Counter,
     pub(crate) bad_requests: Counter,
     pub(crate) accept_errors: Counter,
+    pub(crate) delayed: Counter,
+    pub(crate) errors: Counter,
+    pub(crate) resets: Counter,
+    pub(crate) closes: Counter,
+    pub(crate) slow_bodies: Counter,
+    pub(crate) queued: Counter,
+    pub(crate) queue_full: Counter,
+    pub(crate) queued_max: Counter,
 }
 
 impl Counters {
@@ -130,6 +163,14 @@ impl Counters {
             connections_closed,
             bad_requests: self.bad_requests.value(),
             accept_errors: self.accept_errors.value(),
+            delayed: self.delayed.value(),
+            errors: self.errors.value(),
+            resets: self.resets.value(),
+            closes: self.closes.value(),
+            slow_bodies: self.slow_bodies.value(),
+            queued: self.queued.value(),
+            queue_full: self.queue_full.value(),
+            queued_max: self.queued_max.value(),
         }
     }
 }
@@ -144,6 +185,13 @@ impl Counter {
     pub(crate) fn add(&self, n: u64) {
         self.0
             .store(self.0.load(Ordering::Relaxed) + n, Ordering::Release);
+    }
+
+    /// Raises it to `n`, if it is lower; called by one thread only.
+    pub(crate) fn raise_to(&self, n: u64) {
+        if n > self.0.load(Ordering::Relaxed) {
+            self.0.store(n, Ordering::Release);
+        }
     }
 
     fn value(&self) -> u64 {

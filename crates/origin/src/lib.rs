@@ -10,6 +10,10 @@
 //!                    (bytes only)     (the seam)   (chosen, not built)
 //! ```
 //!
+//! [`OnDemand`] makes of the origin an upstream that is slow, faulty or short of workers: an answer
+//! that is not to come at once is kept with its connection, and a timer of its loop begins it, so
+//! that nothing else waits for it.
+//!
 //! What the server deliberately does not do: TLS, HTTP/2, files, routing, logs, time limits for
 //! idle connections, and a `Date` header (RFC 9110 asks for one where a clock is at hand; it would
 //! be the only part of an answer that changes).
@@ -23,14 +27,22 @@ mod chunks;
 mod connection;
 mod control;
 mod counts;
+mod delay;
+mod demand;
 mod options;
+mod play;
+mod queue;
+mod random;
 mod request;
 mod serve;
+mod timers;
 mod worker;
 
-pub use behaviour::{Behaviour, Decision, Immediate};
-pub use control::{ControlError, counts};
+pub use behaviour::{Act, Behaviour, Decision, Ending, Immediate, Queueing, SlowBody};
+pub use control::{ControlError, behave, counts};
 pub use counts::Counts;
+pub use delay::Delay;
+pub use demand::{Demand, OnDemand};
 pub use options::{Name, OriginError, Reply, ServeOptions};
 pub use request::{MAX_HEAD_BYTES, Memo, Method, Refusal, Request, RequestReader, Step, Version};
 pub use serve::{serve, serve_with};

@@ -61,6 +61,9 @@ pub enum OriginError {
     /// The reply cannot be an HTTP answer.
     #[error("encode the reply: {0}")]
     Reply(String),
+    /// What is wanted of the upstream cannot be.
+    #[error("behave as asked: {0}")]
+    Demand(String),
     /// An address could not be listened on.
     #[error("listen on {address} for {purpose}: {source}; choose a free port, or port 0")]
     Listen {

@@ -15,6 +15,7 @@ use crate::connection::{BUFFER_BYTES, Shared};
 use crate::control;
 use crate::counts::{Counters, Counts};
 use crate::options::{OriginError, ServeOptions};
+use crate::play::Plays;
 use crate::request::Memo;
 use crate::worker::Worker;
 
@@ -49,7 +50,8 @@ pub fn serve_with<B: Behaviour>(
     if options.threads == 0 {
         return Err(OriginError::NoThreads);
     }
-    let answers = Answers::new(options.name.header(), &options.reply)?;
+    let answers = Answers::new(options.name.header(), &options.reply)?
+        .with(options.name.header(), &behaviour.replies(&options.reply))?;
     let (listeners, address) = request_listeners(options)?;
     let (control, control_address) = control_listener(options)?;
     let counters: Vec<Counters> = listeners.iter().map(|_| Counters::default()).collect();
@@ -72,6 +74,7 @@ pub fn serve_with<B: Behaviour>(
                     counters,
                     behaviour,
                     memo: Memo::default(),
+                    plays: Plays::default(),
                     buffer,
                 };
                 let result = pin(cpu)
@@ -81,7 +84,7 @@ pub fn serve_with<B: Behaviour>(
                 result
             }));
         }
-        control::tell(&control, &counters, halt);
+        control::tell(&control, &counters, &behaviour, halt);
         loops.into_iter().try_for_each(|one| match one.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),

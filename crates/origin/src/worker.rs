@@ -17,6 +17,7 @@ use crate::behaviour::Behaviour;
 use crate::connection::{Connection, Shared, Wait};
 use crate::options::OriginError;
 use crate::serve::Halt;
+use crate::timers::Timers;
 
 /// Longest sleep: how soon a stop, a paused listener and lingering connections are looked after.
 const TICK: Duration = Duration::from_millis(50);
@@ -39,6 +40,8 @@ pub(crate) struct Worker<'a, B> {
     connections: Vec<Option<Connection>>,
     /// Connections that have said their last word.
     lingering: Vec<RawFd>,
+    /// When answers go on that do not come at once.
+    timers: Timers,
     /// When to accept again, after the system had no file or memory left for a connection.
     paused_until: Option<Instant>,
 }
@@ -66,6 +69,7 @@ impl<'a, B: Behaviour> Worker<'a, B> {
             shared,
             connections: Vec::new(),
             lingering: Vec::new(),
+            timers: Timers::default(),
             paused_until: None,
         })
     }
@@ -75,17 +79,14 @@ impl<'a, B: Behaviour> Worker<'a, B> {
     /// # Errors
     /// When the kernel's event queue fails.
     pub(crate) fn run(mut self, halt: Halt<'_>) -> Result<(), OriginError> {
-        let tick = Timespec {
-            tv_sec: 0,
-            tv_nsec: TICK.subsec_nanos().into(),
-        };
         let idle = Event {
             flags: EventFlags::empty(),
             data: EventData::new_u64(0),
         };
         let mut events = [idle; EVENTS_MAX];
         while !halt.asked() {
-            let ready = match epoll::wait(&self.epoll, &mut events[..], Some(&tick)) {
+            let sleep = timespec(if B::ACTS { self.until_next() } else { TICK });
+            let ready = match epoll::wait(&self.epoll, &mut events[..], Some(&sleep)) {
                 Ok(ready) => ready,
                 Err(Errno::INTR) => continue,
                 Err(errno) => return Err(system("wait for events", errno)),
@@ -93,8 +94,11 @@ impl<'a, B: Behaviour> Worker<'a, B> {
             for event in &events[..ready] {
                 match event.data.u64() {
                     LISTENER => self.accept()?,
-                    descriptor => self.proceed(descriptor as usize),
+                    descriptor => self.proceed(descriptor as usize, event.flags),
                 }
+            }
+            if B::ACTS {
+                self.wake_due();
             }
             if self.paused_until.is_some() || !self.lingering.is_empty() {
                 self.look_after(Instant::now())?;
@@ -123,9 +127,12 @@ impl<'a, B: Behaviour> Worker<'a, B> {
     fn welcome(&mut self, socket: OwnedFd) {
         self.shared.counters.connections.add(1);
         let mut connection = Connection::new(socket);
-        connection.wait = connection.proceed(&mut self.shared);
+        let wait = connection.proceed(&mut self.shared);
         let descriptor = connection.socket().as_raw_fd();
-        let kept = connection.wait != Wait::Close && {
+        if wait != Wait::Timer {
+            connection.wait = wait;
+        }
+        let kept = wait != Wait::Close && {
             let data = EventData::new_u64(descriptor as u64);
             epoll::add(
                 &self.epoll,
@@ -136,6 +143,9 @@ impl<'a, B: Behaviour> Worker<'a, B> {
             .is_ok()
         };
         if !kept {
+            if B::ACTS {
+                self.shared.plays.remove(descriptor as usize);
+            }
             self.shared.counters.connections_closed.add(1);
             return;
         }
@@ -146,35 +156,89 @@ impl<'a, B: Behaviour> Worker<'a, B> {
         if slot >= self.connections.len() {
             self.connections.resize_with(slot + 1, || None);
         }
+        if B::ACTS
+            && let Some(at) = connection.wake_at(&self.shared.plays)
+        {
+            self.timers.add(at, slot);
+        }
         self.connections[slot] = Some(connection);
     }
 
     /// Drives a connection that has an event. A stale event finds no connection, or one that
     /// merely has nothing to do.
-    fn proceed(&mut self, slot: usize) {
+    fn proceed(&mut self, slot: usize, flags: EventFlags) {
         let Some(Some(connection)) = self.connections.get_mut(slot) else {
             return;
         };
-        let (waited, lingered) = (connection.wait, connection.lingers_until().is_some());
-        connection.wait = connection.proceed(&mut self.shared);
-        if connection.wait == Wait::Close {
-            return self.close(slot);
+        if B::ACTS && connection.wake_at(&self.shared.plays).is_some() {
+            return self.disturbed(slot, flags);
         }
-        if !lingered && connection.lingers_until().is_some() {
+        let lingered = connection.lingers_until().is_some();
+        let wait = connection.proceed(&mut self.shared);
+        if !lingered && wait != Wait::Close && connection.lingers_until().is_some() {
             self.lingering.push(slot as RawFd);
         }
-        if connection.wait != waited {
-            let data = EventData::new_u64(slot as u64);
-            let flags = interest(connection.wait);
-            if epoll::modify(&self.epoll, connection.socket(), data, flags).is_err() {
+        if wait == Wait::Close || !registered(&self.epoll, connection, slot, wait) {
+            return self.close(slot);
+        }
+        if B::ACTS
+            && let Some(at) = connection.wake_at(&self.shared.plays)
+        {
+            self.timers.add(at, slot);
+        }
+    }
+
+    /// A connection that waits for its time has an event: the client has left, or says more than
+    /// can be answered now. Then it is not listened to until its time has come.
+    fn disturbed(&mut self, slot: usize, flags: EventFlags) {
+        let Some(Some(connection)) = self.connections.get_mut(slot) else {
+            return;
+        };
+        let gone = flags.intersects(EventFlags::HUP | EventFlags::ERR);
+        if gone || !register(&self.epoll, connection, slot, Wait::Timer) {
+            self.close(slot);
+        }
+    }
+
+    /// Goes on with the answers whose time has come.
+    fn wake_due(&mut self) {
+        let Some(next) = self.timers.next() else {
+            return;
+        };
+        let now = Instant::now();
+        if next > now {
+            return;
+        }
+        while let Some((at, slot)) = self.timers.take_due(now) {
+            let Some(Some(connection)) = self.connections.get_mut(slot) else {
+                continue;
+            };
+            if connection.wake_at(&self.shared.plays) != Some(at) {
+                continue;
+            }
+            let wait = connection.wake(&mut self.shared);
+            if wait == Wait::Close || !registered(&self.epoll, connection, slot, wait) {
                 self.close(slot);
+            } else if let Some(at) = connection.wake_at(&self.shared.plays) {
+                self.timers.add(at, slot);
             }
         }
+    }
+
+    /// How long to sleep: up to the next timer, at the most a tick.
+    fn until_next(&self) -> Duration {
+        let next = self.timers.next();
+        next.map_or(TICK, |at| {
+            TICK.min(at.saturating_duration_since(Instant::now()))
+        })
     }
 
     fn close(&mut self, slot: usize) {
         // Dropping the socket takes it out of the epoll set: nobody else holds it.
         self.connections[slot] = None;
+        if B::ACTS {
+            self.shared.plays.remove(slot);
+        }
         self.shared.counters.connections_closed.add(1);
     }
 
@@ -215,10 +279,34 @@ impl<'a, B: Behaviour> Worker<'a, B> {
     }
 }
 
+/// Sees to it that a connection is registered for what it waits for; false when that failed.
+///
+/// One that waits for its time stays as it is: most clients say nothing meanwhile, and registering
+/// anew would cost two calls for each answer.
+#[inline]
+fn registered(epoll: &OwnedFd, connection: &mut Connection, slot: usize, wait: Wait) -> bool {
+    connection.wait == wait || wait == Wait::Timer || register(epoll, connection, slot, wait)
+}
+
+fn register(epoll: &OwnedFd, connection: &mut Connection, slot: usize, wait: Wait) -> bool {
+    connection.wait = wait;
+    let data = EventData::new_u64(slot as u64);
+    epoll::modify(epoll, connection.socket(), data, interest(wait)).is_ok()
+}
+
 fn interest(wait: Wait) -> EventFlags {
     match wait {
         Wait::Writable => EventFlags::OUT,
         Wait::Readable | Wait::Close => EventFlags::IN,
+        Wait::Timer => EventFlags::empty(),
+    }
+}
+
+/// A time below a second, for the kernel.
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: 0,
+        tv_nsec: duration.subsec_nanos().into(),
     }
 }
 

@@ -15,7 +15,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::duration::{format_duration, parse_duration};
-use crate::model::{Arrival, CertificateKey, Cpus, Protocol};
+use crate::model::{Arrival, CertificateKey, Cpus, Protocol, Replacement};
 
 mod workload;
 
@@ -77,7 +77,7 @@ pub(crate) struct PlanFile {
     /// Ask each workload over each of these; a workload that says so itself is left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("examples" = [["h1-tls", "h2"]]))]
-    pub(crate) protocols: Option<Vec<ProtocolName>>,
+    pub(crate) protocols: Option<Vec<Protocol>>,
     /// Processors given to each role.
     #[serde(default)]
     pub(crate) pinning: PinningTable,
@@ -141,6 +141,10 @@ pub(crate) struct ContenderTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["1.22"]))]
     pub(crate) version: Option<String>,
+    /// Makes one contender for each of these versions, named `NAME-VERSION`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1), extend("examples" = [["2.8.4", "2.11.7"]]))]
+    pub(crate) versions: Option<Vec<String>>,
     /// Program to run instead of the one on the search path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["/opt/nginx/sbin/nginx"]))]
@@ -157,6 +161,13 @@ pub(crate) struct ContenderTable {
     #[serde(default)]
     #[schemars(extend("examples" = ["ecdsa-p256"]))]
     pub(crate) certificate: CertificateKey,
+    /// Name that it is asked by, in `Host` and over TLS in SNI; without it, its address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["www.example.com"]))]
+    pub(crate) host: Option<String>,
+    /// Texts to change in a configuration file of your own and in what it takes in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) replace: Vec<Replacement>,
 }
 
 /// How hard a server is asked: a closed loop of clients, or with `rate` an open loop.
@@ -174,7 +185,7 @@ pub(crate) struct LoadTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["poisson"]))]
     pub(crate) arrival: Option<Arrival>,
-    /// Requests in flight on each connection; more than 1 only over HTTP/2.
+    /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3.
     #[serde(default = "default_streams")]
     #[schemars(range(min = 1, max = 1000), extend("examples" = [32]))]
     pub(crate) streams: u32,
@@ -191,46 +202,6 @@ pub(crate) struct LoadTable {
     /// A request older than this has failed.
     #[serde(default = "default_timeout")]
     pub(crate) timeout: DurationText,
-}
-
-/// A protocol by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ProtocolName {
-    /// HTTP/1.1 in the clear.
-    H1,
-    /// HTTP/1.1 over TLS.
-    H1Tls,
-    /// HTTP/2 over TLS, agreed on by ALPN.
-    H2,
-    /// HTTP/2 in the clear, by prior knowledge.
-    H2c,
-    /// HTTP/3: a name kept for later, which no plan can use yet.
-    H3,
-}
-
-impl ProtocolName {
-    /// The protocol; `None` for one that is only a name yet.
-    pub(crate) fn spoken(self) -> Option<Protocol> {
-        Some(match self {
-            Self::H1 => Protocol::H1,
-            Self::H1Tls => Protocol::H1Tls,
-            Self::H2 => Protocol::H2,
-            Self::H2c => Protocol::H2c,
-            Self::H3 => return None,
-        })
-    }
-}
-
-impl From<Protocol> for ProtocolName {
-    fn from(protocol: Protocol) -> Self {
-        match protocol {
-            Protocol::H1 => Self::H1,
-            Protocol::H1Tls => Self::H1Tls,
-            Protocol::H2 => Self::H2,
-            Protocol::H2c => Self::H2c,
-        }
-    }
 }
 
 /// A duration such as `5s`.

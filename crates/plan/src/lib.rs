@@ -12,6 +12,7 @@ mod model;
 mod request;
 
 mod check;
+mod demand;
 mod duration;
 mod error;
 mod file;
@@ -33,6 +34,7 @@ mod order;
 mod random;
 mod schedule;
 
+pub use demand::{Delay, Demand, SlowBody};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{Place, PlanError};
 pub use file::{plan_schema, workload_schema};

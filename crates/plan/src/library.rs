@@ -129,6 +129,25 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn its_http_3_half_rests_half_a_minute_before_each_trial() {
+        let plan = builtin("h2load-2020-h3");
+        let labels: Vec<String> = plan.loads.iter().map(crate::Load::label).collect();
+        let published = [
+            "c150x50-n1000",
+            "c500x100-n2000",
+            "c1000x100-n10000",
+            "c50x50",
+        ];
+        assert_eq!(labels, published);
+        let by_time = &plan.loads[3];
+        assert_eq!((by_time.warmup_s, by_time.duration_s), (5.0, 20.0));
+        assert_eq!(plan.rest.as_secs(), 30);
+        assert_eq!(plan.workloads[0].protocol, crate::Protocol::H3);
+        let http_2 = builtin("h2load-2020");
+        assert_eq!(plan.workloads[0].template, http_2.workloads[0].template);
+    }
+
+    #[test]
     fn hotdog_is_the_whole_experiment() {
         let plan = builtin("hotdog");
         let clients: Vec<u32> = plan.loads.iter().map(crate::Load::clients).collect();

@@ -62,12 +62,12 @@ pub(crate) fn check_streams(plan: &Plan) -> Result<(), Fault> {
     let Some(streams) = many.filter(|streams| *streams > 1) else {
         return Ok(());
     };
-    let one = plan.workloads.iter().find(|it| !it.protocol.is_h2());
+    let one = plan.workloads.iter().find(|it| !it.protocol.has_streams());
     one.map_or(Ok(()), |workload| {
         let (name, protocol) = (&workload.name, workload.protocol.name());
         Err(Fault::new(
             format!("`streams` is {streams}, and workload `{name}` is asked over {protocol}"),
-            "ask over h2 or h2c, such as `protocols = [\"h2\"]`, or write `streams = 1`",
+            "ask over h2, h2c or h3, such as `protocols = [\"h2\"]`, or write `streams = 1`",
         ))
     })
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::demand::Demand;
 use crate::request::{Connections, Requests};
 
 /// What to run: contenders times workloads times loads, several rounds of it.
@@ -80,6 +81,22 @@ pub struct Contender {
     pub overlays: Vec<(String, String)>,
     /// Key of the certificate that it shows over TLS.
     pub certificate: CertificateKey,
+    /// Name that it is asked by (`Host`, and SNI over TLS) instead of its address.
+    pub host: Option<String>,
+    /// Texts changed in a configuration file of the user's own.
+    pub replacements: Vec<Replacement>,
+}
+
+/// A text changed in the lines of a user's own configuration files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Replacement {
+    /// As it stands there; must be found, and may be often.
+    #[schemars(extend("examples" = ["/var/www/site"]))]
+    pub from: String,
+    /// A template of what stands there instead.
+    #[schemars(extend("examples" = ["{{ root }}"]))]
+    pub to: String,
 }
 
 /// Key of a certificate, and so what a full TLS handshake costs the server.
@@ -143,10 +160,12 @@ pub struct Workload {
     pub files: Vec<ServedFile>,
     /// Whether the answer comes from an upstream behind the server.
     pub proxied: bool,
+    /// What is wanted of that upstream besides the answer; only where `proxied`.
+    pub origin: Option<Demand>,
 }
 
 /// How requests travel to a server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
     /// HTTP/1.1 in the clear.
@@ -158,11 +177,13 @@ pub enum Protocol {
     H2,
     /// HTTP/2 in the clear, by prior knowledge.
     H2c,
+    /// HTTP/3 over QUIC, by prior knowledge.
+    H3,
 }
 
 impl Protocol {
     /// Every protocol, in the order of messages.
-    pub const ALL: [Self; 4] = [Self::H1, Self::H1Tls, Self::H2, Self::H2c];
+    pub const ALL: [Self; 5] = [Self::H1, Self::H1Tls, Self::H2, Self::H2c, Self::H3];
 
     /// As plans write it.
     pub fn name(self) -> &'static str {
@@ -171,17 +192,28 @@ impl Protocol {
             Self::H1Tls => "h1-tls",
             Self::H2 => "h2",
             Self::H2c => "h2c",
+            Self::H3 => "h3",
         }
     }
 
-    /// Whether it travels inside TLS.
+    /// Whether it travels inside TLS; QUIC has it within.
     pub fn is_secure(self) -> bool {
-        matches!(self, Self::H1Tls | Self::H2)
+        matches!(self, Self::H1Tls | Self::H2 | Self::H3)
     }
 
-    /// Whether it is HTTP/2, which carries several requests at once on a connection.
+    /// Whether it is HTTP/2.
     pub fn is_h2(self) -> bool {
         matches!(self, Self::H2 | Self::H2c)
+    }
+
+    /// Whether it is HTTP/3.
+    pub fn is_h3(self) -> bool {
+        self == Self::H3
+    }
+
+    /// Whether a connection carries several requests at once.
+    pub fn has_streams(self) -> bool {
+        self.is_h2() || self.is_h3()
     }
 }
 
@@ -236,7 +268,7 @@ pub enum ContentKind {
 pub struct Load {
     /// Closed or open loop.
     pub model: LoadModel,
-    /// Requests in flight on each connection, at the most. More than 1 only over HTTP/2.
+    /// Requests in flight on each connection, at the most. More than 1 only over HTTP/2 and 3.
     #[serde(default = "one_stream")]
     pub streams: u32,
     /// Ends when so many requests have ended, or after the duration; `None` by time alone.

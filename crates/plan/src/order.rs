@@ -140,6 +140,8 @@ fn reference(name: &str, server: ServerChoice) -> Contender {
         server,
         overlays: Vec::new(),
         certificate: CertificateKey::default(),
+        host: None,
+        replacements: Vec::new(),
     }
 }
 

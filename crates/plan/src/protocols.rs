@@ -1,7 +1,6 @@
 //! One workload asked over several protocols becomes one workload for each.
 
 use crate::error::PlanError;
-use crate::file::ProtocolName;
 use crate::model::{Protocol, Workload};
 use crate::rules::{self, Fault};
 use crate::source::Source;
@@ -80,39 +79,23 @@ pub(crate) fn chunks_travel(workload: &Workload, protocol: Protocol) -> Result<(
     ))
 }
 
-/// The protocols of the list at `key`.
-pub(crate) fn spoken(
+/// Refuses a protocol that stands twice in the list at `key`.
+pub(crate) fn check_each(
     source: &Source<'_>,
     key: &str,
-    names: &[ProtocolName],
-) -> Result<Vec<Protocol>, PlanError> {
-    let mut protocols = Vec::new();
-    for (index, name) in names.iter().enumerate() {
-        let key = format!("{key}.{index}");
-        let protocol = spoken_one(source, &key, *name)?;
-        if protocols.contains(&protocol) {
+    protocols: &[Protocol],
+) -> Result<(), PlanError> {
+    for (index, protocol) in protocols.iter().enumerate() {
+        if protocols[..index].contains(protocol) {
             return Err(PlanError::Duplicate {
-                place: source.place(&key),
+                place: source.place(&format!("{key}.{index}")),
                 what: "protocol",
                 name: protocol.name().to_owned(),
                 mend: "name each protocol once".to_owned(),
             });
         }
-        protocols.push(protocol);
     }
-    Ok(protocols)
-}
-
-/// The protocol at `key`.
-pub(crate) fn spoken_one(
-    source: &Source<'_>,
-    key: &str,
-    name: ProtocolName,
-) -> Result<Protocol, PlanError> {
-    name.spoken().ok_or_else(|| {
-        let names = Protocol::ALL.map(Protocol::name).join(", ");
-        Fault::new("`h3` is not spoken yet", format!("write one of {names}")).at(source.place(key))
-    })
+    Ok(())
 }
 
 #[cfg(test)]
@@ -213,16 +196,17 @@ mod tests {
 
     #[test]
     fn streams_and_counts_name_loads_and_need_a_protocol_that_has_them() {
-        let keys = "workloads = [\"synthetic\"]\nprotocols = [\"h2\"]";
+        let keys = "workloads = [\"synthetic\"]\nprotocols = [\"h2\", \"h2c\", \"h3\"]";
         let plan = read(keys, "streams = 50\nrequests = 1000\n").unwrap();
+        assert_eq!(plan.workloads[2].name, "synthetic-h3");
         let load = &plan.loads[0];
         assert_eq!(load.label(), "c10x50-n1000");
         assert_eq!((load.warmup_s, load.requests), (0.0, Some(1000)));
         let refused = read("workloads = [\"synthetic\"]", "streams = 2\n").unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "p.toml:6:1: `streams` is 2, and workload `synthetic` is asked over h1; ask over h2 \
-             or h2c, such as `protocols = [\"h2\"]`, or write `streams = 1`"
+            "p.toml:6:1: `streams` is 2, and workload `synthetic` is asked over h1; ask over \
+             h2, h2c or h3, such as `protocols = [\"h2\"]`, or write `streams = 1`"
         );
         let flags = Overrides {
             streams: Some(8),

@@ -16,7 +16,7 @@ use crate::model::{
 };
 use crate::nearest::nearest;
 use crate::order;
-use crate::protocols::{Asked, expand, spoken};
+use crate::protocols::{Asked, check_each, expand};
 use crate::rules::{self, Fault};
 use crate::source::Source;
 use crate::workload::{read_workload, resolve_workload};
@@ -128,14 +128,6 @@ fn contenders(
     for (index, table) in tables.iter().enumerate() {
         let at = |key: &str| source.place(&format!("contender.{index}.{key}"));
         contender_name(&table.name).map_err(|fault| fault.at(at("name")))?;
-        if contenders.iter().any(|other| other.name == table.name) {
-            return Err(PlanError::Duplicate {
-                place: at("name"),
-                what: "contender",
-                name: table.name.clone(),
-                mend: "give each contender a name of its own".to_owned(),
-            });
-        }
         server(&table.server).map_err(|fault| fault.at(at("server")))?;
         for (key, text) in [("version", &table.version), ("binary", &table.binary)] {
             if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
@@ -148,24 +140,83 @@ fn contenders(
             return Err(Fault::new(problem, mend).at(at("overlay")));
         }
         let config = config(&table.config, base).map_err(|fault| fault.at(at("config")))?;
-        let binary = table
-            .binary
-            .as_ref()
-            .map(|binary| program(binary, base))
-            .transpose();
-        contenders.push(Contender {
-            name: table.name.clone(),
-            server: ServerChoice::Program {
-                server: table.server.clone(),
-                version: table.version.clone(),
-                binary: binary.map_err(|fault| fault.at(at("binary")))?,
-                config,
-            },
-            overlays: table.overlay.clone().into_iter().collect(),
-            certificate: table.certificate,
-        });
+        own_file(table, &config).map_err(|(key, fault)| fault.at(at(key)))?;
+        let binary = table.binary.as_ref();
+        let binary = binary.map(|binary| program(binary, base)).transpose();
+        let binary = binary.map_err(|fault| fault.at(at("binary")))?;
+        let named = versions(table).map_err(|fault| fault.at(at("versions")))?;
+        for (name, version) in named {
+            if contenders.iter().any(|other| other.name == name) {
+                return Err(PlanError::Duplicate {
+                    place: at("name"),
+                    what: "contender",
+                    name,
+                    mend: "give each contender a name of its own".to_owned(),
+                });
+            }
+            contenders.push(Contender {
+                name,
+                server: ServerChoice::Program {
+                    server: table.server.clone(),
+                    version,
+                    binary: binary.clone(),
+                    config: config.clone(),
+                },
+                overlays: table.overlay.clone().into_iter().collect(),
+                certificate: table.certificate,
+                host: table.host.clone(),
+                replacements: table.replace.clone(),
+            });
+        }
     }
     Ok(contenders)
+}
+
+/// What a contender says of a file of the user's own, and the key of it that is wrong.
+fn own_file(table: &ContenderTable, config: &ConfigSource) -> Result<(), (&'static str, Fault)> {
+    if let Some(host) = &table.host {
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        if host.is_empty() || host.len() > 253 || !host.chars().all(is_letter) {
+            let problem = format!("`{}` is no name of a host", host.escape_debug());
+            let mend = "write a name such as www.example.com, without a port";
+            return Err(("host", Fault::new(problem, mend)));
+        }
+    }
+    if !table.replace.is_empty() && matches!(config, ConfigSource::Variant(_)) {
+        let problem = "`replace` changes files of your own, and this is a ready variant";
+        let mend = "name a file in `config`, or use `overlay`";
+        return Err(("replace", Fault::new(problem, mend)));
+    }
+    match table.replace.iter().any(|it| it.from.trim().is_empty()) {
+        true => Err(("replace", empty("from"))),
+        false => Ok(()),
+    }
+}
+
+/// Names and versions of the contenders that a table stands for: one, or one of each version.
+fn versions(table: &ContenderTable) -> Result<Vec<(String, Option<String>)>, Fault> {
+    let Some(versions) = &table.versions else {
+        return Ok(vec![(table.name.clone(), table.version.clone())]);
+    };
+    for (key, is_there) in [
+        ("version", table.version.is_some()),
+        ("binary", table.binary.is_some()),
+    ] {
+        if is_there {
+            let problem = format!("`versions` and `{key}` both say which program is meant");
+            return Err(Fault::new(problem, "take one of them out"));
+        }
+    }
+    let mut named = Vec::new();
+    for version in versions {
+        if version.trim().is_empty() {
+            return Err(empty("versions"));
+        }
+        let name = format!("{}-{version}", table.name);
+        rules::name(&name)?;
+        named.push((name, Some(version.clone())));
+    }
+    Ok(named)
 }
 
 fn contender_name(name: &str) -> Result<(), Fault> {
@@ -245,9 +296,10 @@ fn workloads(
     library: &dyn Library,
 ) -> Result<Vec<Workload>, PlanError> {
     let all = match &file.protocols {
-        Some(names) => spoken(source, "protocols", names)?,
+        Some(protocols) => protocols.clone(),
         None => vec![Protocol::H1],
     };
+    check_each(source, "protocols", &all)?;
     let mut workloads: Vec<Workload> = Vec::new();
     for (asked, place) in chosen(source, file, base, library)? {
         for workload in expand(asked, &all).map_err(|fault| fault.at(source.place(&place)))? {
@@ -391,6 +443,22 @@ mod tests {
         };
         assert_eq!((version, binary), (&None, &None));
         assert_eq!(*config, ConfigSource::Variant("default".to_owned()));
+    }
+
+    #[test]
+    fn each_of_the_versions_is_a_contender() {
+        let text = LITTLE.replace("\"nginx\"", "\"nginx\"\nversions = [\"1.22\", \"1.28.3\"]");
+        let plan = read(&text).unwrap();
+        let named = plan.contenders.iter().map(|contender| {
+            let ServerChoice::Program { version, .. } = &contender.server else {
+                panic!("a program");
+            };
+            (contender.name.as_str(), version.as_deref())
+        });
+        let expected = [("a-1.22", Some("1.22")), ("a-1.28.3", Some("1.28.3"))];
+        assert_eq!(named.collect::<Vec<_>>(), expected);
+        let again = parse(&plan.to_toml(), "p", Path::new("/"), &NoFiles).unwrap();
+        assert_eq!(again, plan);
     }
 
     #[test]

@@ -50,6 +50,12 @@ impl Fault {
     }
 }
 
+impl std::fmt::Display for Fault {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}; {}", self.problem, self.mend)
+    }
+}
+
 /// A name that is safe as a part of a folder name.
 pub(crate) fn name(name: &str) -> Result<(), Fault> {
     let safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);

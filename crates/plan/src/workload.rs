@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use crate::check::check;
+use crate::demand::{Demand, demand_table, resolve_demand};
 use crate::error::PlanError;
 use crate::file::{ConnectionsName, ServedFileTable, WorkloadFile, workload_schema_value};
 use crate::model::{Protocol, ServedFile, Workload};
-use crate::protocols::{Asked, Over, chunks_travel, spoken, spoken_one};
+use crate::protocols::{Asked, Over, check_each, chunks_travel};
 use crate::request::Connections;
 use crate::requests::{Surroundings, content, content_keys, requests, write_requests};
 use crate::resolve::{Library, NoFiles};
@@ -89,6 +90,7 @@ pub(crate) fn resolve_workload(
         connections: connections(source, path, table)?,
         files,
         proxied: table.proxied,
+        origin: origin(source, path, table)?,
     };
     if over == Over::One {
         chunks_travel(&workload, protocol).map_err(|fault| fault.at(at("protocol")))?;
@@ -113,6 +115,26 @@ fn connections(
     }
 }
 
+/// What is wanted of the origin, if the answer comes from there.
+fn origin(
+    source: &Source<'_>,
+    path: &str,
+    table: &WorkloadFile,
+) -> Result<Option<Demand>, PlanError> {
+    let Some(origin) = &table.origin else {
+        return Ok(None);
+    };
+    if !table.proxied {
+        return Err(PlanError::Conflict {
+            place: source.place(&format!("{path}origin")),
+            problem: "`origin` asks something of an upstream that this workload does not have"
+                .to_owned(),
+            mend: "write `proxied = true`, or take `origin` out".to_owned(),
+        });
+    }
+    resolve_demand(source, &format!("{path}origin."), origin).map(Some)
+}
+
 /// The protocol of the workload as it stands, and over what a plan asks it.
 fn protocols(
     source: &Source<'_>,
@@ -121,13 +143,10 @@ fn protocols(
 ) -> Result<(Protocol, Over), PlanError> {
     match (table.protocol, &table.protocols) {
         (None, None) => Ok((Protocol::H1, Over::Unsaid)),
-        (Some(name), None) => {
-            let protocol = spoken_one(source, &format!("{path}protocol"), name)?;
-            Ok((protocol, Over::One))
-        }
-        (None, Some(names)) => {
-            let each = spoken(source, &format!("{path}protocols"), names)?;
-            Ok((Protocol::H1, Over::Each(each)))
+        (Some(protocol), None) => Ok((protocol, Over::One)),
+        (None, Some(each)) => {
+            check_each(source, &format!("{path}protocols"), each)?;
+            Ok((Protocol::H1, Over::Each(each.clone())))
         }
         (Some(_), Some(_)) => Err(PlanError::Conflict {
             place: source.place(&format!("{path}protocols")),
@@ -156,7 +175,7 @@ pub(crate) fn workload_table(workload: &Workload) -> WorkloadFile {
         name: workload.name.clone(),
         description: workload.description.clone(),
         template: Some(workload.template.clone()),
-        protocol: Some(workload.protocol.into()),
+        protocol: Some(workload.protocol),
         protocols: None,
         method: None,
         path: None,
@@ -164,6 +183,7 @@ pub(crate) fn workload_table(workload: &Workload) -> WorkloadFile {
         connections,
         requests_per_connection,
         proxied: workload.proxied,
+        origin: workload.origin.as_ref().map(demand_table),
         expect: None,
         request: Vec::new(),
         file: files.collect(),

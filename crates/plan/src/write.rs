@@ -60,6 +60,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             name,
             server: server.clone(),
             version: version.clone(),
+            versions: None,
             binary: binary
                 .as_ref()
                 .map(|path| path.to_string_lossy().into_owned()),
@@ -69,6 +70,8 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             },
             overlay,
             certificate: contender.certificate,
+            host: contender.host.clone(),
+            replace: contender.replacements.clone(),
         },
         // Only trials hold these, and trials are not written; a reader refuses them by name.
         built_in @ (ServerChoice::Yardstick | ServerChoice::Origin) => ContenderTable {
@@ -80,10 +83,13 @@ fn contender_table(contender: &Contender) -> ContenderTable {
             }
             .into(),
             version: None,
+            versions: None,
             binary: None,
             config: "default".to_owned(),
             overlay,
             certificate: contender.certificate,
+            host: contender.host.clone(),
+            replace: contender.replacements.clone(),
         },
     }
 }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use bakeoff_plan::{Builtin, parse, parse_workload};
+use bakeoff_plan::{Builtin, parse};
 
 const PLAN: &str = r#"name = "quick"
 rounds = 3
@@ -19,19 +19,6 @@ clients = [10, 200]
 duration = "2s"
 "#;
 
-const WORKLOAD: &str = r#"name = "page"
-path = "/index.html"
-headers = ["Accept: text/html"]
-
-[expect]
-status = 200
-file = "index.html"
-
-[[file]]
-path = "index.html"
-generated = { kind = "html", bytes = 4608 }
-"#;
-
 /// `PLAN` with `old` replaced by `new` is refused in the words `expected`.
 #[track_caller]
 fn plan(old: &str, new: &str, expected: &str) {
@@ -41,17 +28,9 @@ fn plan(old: &str, new: &str, expected: &str) {
     assert_eq!(error.to_string(), expected);
 }
 
-#[track_caller]
-fn workload(old: &str, new: &str, expected: &str) {
-    assert!(WORKLOAD.contains(old), "{old}");
-    let error = parse_workload(&WORKLOAD.replacen(old, new, 1), "w.toml").unwrap_err();
-    assert_eq!(error.to_string(), expected);
-}
-
 #[test]
-fn both_are_right_before_they_are_broken() {
+fn it_is_right_before_it_is_broken() {
     parse(PLAN, "p.toml", Path::new("/plans"), &Builtin).unwrap();
-    parse_workload(WORKLOAD, "w.toml").unwrap();
 }
 
 #[test]
@@ -349,6 +328,24 @@ fn names() {
         "p.toml:9:8: contender `nginx-default` appears twice; give each contender a name of \
          its own",
     );
+    let versions = |list: &str| format!("\"nginx\"\nversions = {list}");
+    plan(
+        "\"nginx\"",
+        &versions("[\"1.22\", \"1.22\"]"),
+        "p.toml:6:8: contender `nginx-default-1.22` appears twice; give each contender a name \
+         of its own",
+    );
+    plan(
+        "\"nginx\"",
+        &versions("[\"1.22\"]\nversion = \"1.28\""),
+        "p.toml:8:12: `versions` and `version` both say which program is meant; take one of \
+         them out",
+    );
+    plan(
+        "\"nginx\"",
+        &versions("[\"\"]"),
+        "p.toml:8:12: `versions` is empty; fill it or take it out",
+    );
     plan(
         "[10, 200]",
         "[10, 200, 10]",
@@ -383,103 +380,11 @@ fn contradictions() {
 }
 
 #[test]
-fn workloads() {
-    workload(
-        "path = \"/index.html\"",
-        "path = \"index.html\"",
-        "w.toml:2:8: `index.html` is not a request target; begin with a slash, and write \
-         blanks and other signs as %20 and so on",
-    );
-    workload(
-        "path = \"/index.html\"",
-        "method = \"get\"",
-        "w.toml:2:10: `get` is not a request method; write it in capitals, such as `method \
-         = \"GET\"`",
-    );
-    workload(
-        "Accept: text/html",
-        "Accept text/html",
-        "w.toml:3:12: `Accept text/html` is not a header; write it as `Name: value`, such \
-         as `Accept: text/html`",
-    );
-    workload(
-        "Accept: text/html",
-        "A: b\\r\\nB: c",
-        "w.toml:3:12: `A: b\\r\\nB: c` is not a header; write it as `Name: value`, such as \
-         `Accept: text/html`",
-    );
-    workload(
-        "Accept: text/html",
-        "Host: x",
-        "w.toml:3:12: `Host` is written by the load engine itself; take this header out",
-    );
-}
-
-#[test]
-fn workload_bodies() {
-    workload(
-        "status = 200",
-        "status = 99",
-        "w.toml:6:10: `status` is 99; write a number from 200 to 599, such as `status = \
-         200`",
-    );
-    workload(
-        "file = \"index.html\"",
-        "file = \"index.htm\"",
-        "w.toml:7:8: no `[[file]]` is called `index.htm`; did you mean `index.html`?",
-    );
-    workload(
-        "file = \"index.html\"",
-        "",
-        "w.toml:5:1: nothing says what the content is; write one of `text`, `generated`, \
-         `file`, such as `text = \"Hello, world!\"`",
-    );
-    workload(
-        "file = \"index.html\"",
-        "file = \"index.html\"\ntext = \"\"",
-        "w.toml:7:8: `file` stands beside another body; keep one of them",
-    );
-    workload(
-        "\"html\"",
-        "\"htlm\"",
-        "w.toml:11:22: `kind` cannot be `htlm`; did you mean `html`?",
-    );
-    workload(
-        "4608",
-        "-1",
-        "w.toml:11:38: `bytes` is -1; write a number from 0 to 67108864, such as `bytes = \
-         4608`",
-    );
-    workload(
-        "path = \"index.html\"",
-        "path = \"../index.html\"",
-        "w.toml:10:8: `../index.html` is not a path below the document root; write it \
-         without a leading slash, `..` or blanks, such as `index.html`",
-    );
-    workload(
-        "generated",
-        "text = \"\"\ngenerated",
-        "w.toml:12:13: `text` and `generated` contradict each other; keep one of them",
-    );
-    workload(
-        "[expect]",
-        "[expects]",
-        "w.toml:5:2: unknown key `expects`; did you mean `expect`?",
-    );
-    workload(
-        "[[file]]",
-        "[[file]]\npath = \"index.html\"\ntext = \"\"\n[[file]]",
-        "w.toml:13:8: file `index.html` appears twice; give each `[[file]]` a path of its \
-         own",
-    );
-}
-
-#[test]
 fn protocols_and_counts() {
     plan(
         "rounds = 3",
-        "protocols = [\"h2\", \"h3\"]",
-        "p.toml:2:20: `h3` is not spoken yet; write one of h1, h1-tls, h2, h2c",
+        "protocols = [\"h2\", \"h4\"]",
+        "p.toml:2:20: `protocols` cannot be `h4`; did you mean `h1`?",
     );
     plan(
         "rounds = 3",
@@ -491,104 +396,5 @@ fn protocols_and_counts() {
         "requests = 100\nwarmup = \"1s\"",
         "p.toml:12:10: `warmup` beside `requests`: the first requests of so many are measured; \
          take one of them out",
-    );
-    workload(
-        "path =",
-        "protocol = \"h2\"\nprotocols = [\"h2\"]\npath =",
-        "w.toml:3:13: `protocol` and `protocols` contradict each other; keep one of them",
-    );
-    workload(
-        "status = 200",
-        "encoding = \"gzip\"",
-        "w.toml:6:12: a compressed answer is expected and not asked for; \
-         add `headers = [\"Accept-Encoding: gzip\"]`",
-    );
-}
-
-const LIST: &str = r#"name = "list"
-
-[[request]]
-path = "/page"
-weight = 8
-expect.text = "hello"
-
-[[request]]
-method = "POST"
-path = "/form"
-body = { text = "name=value", chunked = true }
-expect = { status = 303, body = "any" }
-"#;
-
-#[track_caller]
-fn list(old: &str, new: &str, expected: &str) {
-    assert!(LIST.contains(old), "{old}");
-    let error = parse_workload(&LIST.replacen(old, new, 1), "w.toml").unwrap_err();
-    assert_eq!(error.to_string(), expected);
-}
-
-#[test]
-fn lists_of_requests() {
-    parse_workload(LIST, "w.toml").unwrap();
-    list(
-        "name = \"list\"",
-        "name = \"list\"\npath = \"/\"",
-        "w.toml:2:8: `path` stands beside `[[request]]` tables; write it in each of them, or \
-         take them out",
-    );
-    list(
-        "weight = 8",
-        "weight = 0",
-        "w.toml:5:10: `weight` is 0; write a number from 1 to 1000000000, such as `weight = 10`",
-    );
-    list(
-        "expect.text = \"hello\"",
-        "",
-        "w.toml:3:1: `expect` is missing in `request`: write a `expect` table",
-    );
-    list(
-        "text = \"name=value\", ",
-        "",
-        "w.toml:11:8: nothing says what the content is; write one of `text`, `generated`, \
-         `file`, such as `text = \"Hello, world!\"`",
-    );
-    list(
-        "text = \"name=value\"",
-        "file = \"form.json\"",
-        "w.toml:11:17: failed to read form.json: no files are read here; name a file of text \
-         in the folder of this workload",
-    );
-    list(
-        "body = \"any\"",
-        "body = \"any\", text = \"\"",
-        "w.toml:12:33: `body` stands beside another body; keep one of them",
-    );
-    list(
-        "body = \"any\"",
-        "body = \"any\", encoding = \"gzip\"",
-        "w.toml:12:51: nothing is looked at in a body that may be any; take `encoding` out, or \
-         say what the body is",
-    );
-    list(
-        "name = \"list\"",
-        "name = \"list\"\nproxied = true",
-        "w.toml:2:11: the upstream behind the server has one answer, and these requests expect \
-         several; expect one status and body of all of them, or make a workload of each",
-    );
-    list(
-        "name = \"list\"",
-        "name = \"list\"\nprotocol = \"h2\"",
-        "w.toml:2:12: workload `list` sends a body in chunks, and h2 has frames instead; take \
-         `chunked` out, or ask it over h1 or h1-tls",
-    );
-    list(
-        "name = \"list\"",
-        "name = \"list\"\nconnections = \"new\"\nrequests_per_connection = 5",
-        "w.toml:3:27: `connections` and `requests_per_connection` contradict each other; keep \
-         one of them",
-    );
-    workload(
-        "[expect]\nstatus = 200\nfile = \"index.html\"\n",
-        "",
-        "w.toml:1:1: `expect` is missing: write an `expect` table, or several `[[request]]` tables",
     );
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use bakeoff_plan::{
     Arrival, Builtin, CertificateKey, ConfigSource, Connections, Contender, Content, ContentKind,
-    Cpus, Encoding, Expected, Library, Load, LoadModel, Pinning, Plan, Protocol, References,
-    Request, RequestBody, Requests, ServedFile, ServerChoice, Workload, builtin_plan, parse,
-    trials,
+    Cpus, Delay, Demand, Encoding, Expected, Library, Load, LoadModel, Pinning, Plan, Protocol,
+    References, Replacement, Request, RequestBody, Requests, ServedFile, ServerChoice, SlowBody,
+    Workload, builtin_plan, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -70,9 +70,16 @@ fn contender(index: usize) -> impl Strategy<Value = Contender> {
         config,
         overlays,
         any::<bool>(),
+        option::of("[a-z]{1,8}(\\.[a-z]{1,5})?"),
+        vec(("[!-~]{1,9}", any::<String>()), 0..3),
     )
         .prop_map(
-            move |(name, server, version, binary, config, overlays, rsa)| Contender {
+            move |(name, server, version, binary, config, overlays, rsa, host, texts)| Contender {
+                host,
+                replacements: match config {
+                    ConfigSource::Variant(_) => Vec::new(),
+                    ConfigSource::File(_) => replacements(texts),
+                },
                 name: format!("c{index}{name}"),
                 server: ServerChoice::Program {
                     server,
@@ -88,6 +95,11 @@ fn contender(index: usize) -> impl Strategy<Value = Contender> {
                 },
             },
         )
+}
+
+fn replacements(texts: Vec<(String, String)>) -> Vec<Replacement> {
+    let texts = texts.into_iter();
+    texts.map(|(from, to)| Replacement { from, to }).collect()
 }
 
 fn request() -> impl Strategy<Value = Request> {
@@ -141,7 +153,7 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
         vec(request(), 1..4),
         connections(),
         files,
-        any::<bool>(),
+        option::of(option::of(demand())),
         0..Protocol::ALL.len(),
     )
         .prop_map(
@@ -156,16 +168,60 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
                     body.chunked &= matches!(protocol, Protocol::H1 | Protocol::H1Tls);
                 }
                 let requests = Requests::new(requests).unwrap();
+                // The origin has one answer, so what it cannot give is not proxied.
+                let proxied = proxied.filter(|_| requests.one_answer().is_some());
                 Workload {
                     // The letter after the dash keeps one trial's name from being another's.
                     name: format!("w{index}{name}"),
                     description,
                     template: format!("w{name}"),
                     protocol,
-                    proxied: proxied && requests.one_answer().is_some(),
+                    proxied: proxied.is_some(),
+                    origin: proxied.flatten(),
                     requests,
                     connections,
                     files: numbered.map(file).collect(),
+                }
+            },
+        )
+}
+
+fn demand() -> impl Strategy<Value = Demand> {
+    let (least, most) = (duration(1), duration(1));
+    let delay = (0..4_usize, least, most).prop_map(|(kind, one, other)| match kind {
+        0 => Delay::Constant(one),
+        1 => Delay::Uniform {
+            from: one.min(other),
+            to: one.max(other),
+        },
+        2 => Delay::Exponential { mean: one },
+        _ => Delay::Lognormal {
+            median: one.min(other),
+            p99: one.max(other),
+        },
+    });
+    let share = || 0.0..0.33_f64;
+    let slow_body = (1..67_108_864_u32, duration(1));
+    let slow_body = slow_body.prop_map(|(bytes, every)| SlowBody { bytes, every });
+    let workers = option::of((1..1_000_000_u32, option::of(0..1_000_000_000_u32)));
+    (
+        option::of(delay),
+        (share(), 400..600_u16, share(), share()),
+        option::of(slow_body),
+        workers,
+    )
+        .prop_map(
+            |(delay, (errors, error_status, resets, closes), slow_body, workers)| {
+                let workers = workers.filter(|_| delay.is_some() || slow_body.is_some());
+                Demand {
+                    delay,
+                    errors,
+                    error_status,
+                    resets,
+                    closes,
+                    slow_body,
+                    workers: workers.map(|(workers, _)| workers),
+                    queue: workers.and_then(|(_, queue)| queue),
                 }
             },
         )
@@ -239,7 +295,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         .prop_map(
             |(head, rest, pinning, references, contenders, workloads, mut loads)| {
                 let (name, description, rounds, seed) = head;
-                if !workloads.iter().all(|it| it.protocol.is_h2()) {
+                if !workloads.iter().all(|it| it.protocol.has_streams()) {
                     loads.iter_mut().for_each(|load| load.streams = 1);
                 }
                 Plan {

@@ -119,6 +119,7 @@ impl Tcp {
             attempt_fails: now.attempt_fails.saturating_sub(base.attempt_fails),
             time_wait: now.time_wait,
             established: now.established,
+            udp_drops: now.udp_drops.saturating_sub(base.udp_drops),
         });
     }
 
@@ -143,6 +144,7 @@ impl Tcp {
         let established_resets = basic(b"EstabResets")?;
         let attempt_fails = basic(b"AttemptFails")?;
         let established = basic(b"CurrEstab")?;
+        let udp_drops = parse::counter(text, b"Udp:", b"RcvbufErrors")?;
         let text = self.sockstat.as_ref()?.read(buffer)?;
         let time_wait = parse::socket_count(text, b"TCP:", b"tw")?;
         Some(TcpTick {
@@ -156,6 +158,7 @@ impl Tcp {
             attempt_fails,
             time_wait,
             established,
+            udp_drops,
         })
     }
 }

@@ -11,12 +11,14 @@ mod outcome;
 mod quic;
 mod trial;
 mod usage;
+mod work;
 
 pub use folder::{FolderError, Record, RecordFolder};
 pub use histogram::Histogram;
 pub use load::*;
 pub use machine::{MACHINE_SCHEMA, Machine};
 pub use outcome::{Outcome, OutcomeCounts};
-pub use quic::{CloseKind, QuicLedger};
+pub use quic::{CloseKind, EarlyData, QuicLedger};
 pub use trial::*;
 pub use usage::*;
+pub use work::*;

@@ -13,9 +13,11 @@ use crate::histogram::Histogram;
 pub struct QuicLedger {
     /// Round-trip time that each connection had estimated last, nanoseconds.
     pub rtt: Histogram,
-    /// Packets sent, probes of the path's size left out.
+    /// Packets that this side sent, probes of the path's size left out.
     pub packets_sent: u64,
-    /// Of them, those that were taken for lost.
+    /// Of them, those that were taken for lost (RFC 9002, 6.1): a later one was acknowledged, and
+    /// they were not within three packets or 9/8 of the round-trip time. What the server sent and
+    /// lost is not among them: this side does not see it.
     pub packets_lost: u64,
     /// Times that a connection slowed down because of loss.
     pub congestion_events: u64,
@@ -27,8 +29,29 @@ pub struct QuicLedger {
     pub send_calls: u64,
     /// Calls that received datagrams; the kernel joins what one call takes (GRO).
     pub receive_calls: u64,
+    /// Retry packets that were followed, each by a handshake begun anew.
+    #[serde(default)]
+    pub retries: u64,
+    /// What became of early data.
+    #[serde(default)]
+    pub early_data: EarlyData,
     /// Connections by why they ended, where this side had not ended them in order.
     pub closes: BTreeMap<CloseKind, u64>,
+}
+
+/// What became of requests that were sent before the handshake's end (0-RTT).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EarlyData {
+    /// Handshakes whose early data the server took. They are resumed ones.
+    pub accepted: u64,
+    /// Handshakes whose early data the server refused, resumed or not.
+    pub rejected: u64,
+    /// Requests that were sent as early data.
+    pub requests: u64,
+    /// Of them, those that were sent again because the server had refused: the same requests,
+    /// and their time went on.
+    pub sent_again: u64,
 }
 
 /// Why a QUIC connection ended.
@@ -80,6 +103,11 @@ impl QuicLedger {
         self.datagrams_received += other.datagrams_received;
         self.send_calls += other.send_calls;
         self.receive_calls += other.receive_calls;
+        self.retries += other.retries;
+        self.early_data.accepted += other.early_data.accepted;
+        self.early_data.rejected += other.early_data.rejected;
+        self.early_data.requests += other.early_data.requests;
+        self.early_data.sent_again += other.early_data.sent_again;
         for (kind, n) in &other.closes {
             *self.closes.entry(*kind).or_default() += n;
         }

@@ -1,10 +1,13 @@
 //! One line of `trials.jsonl`: everything about one trial, raw.
 
+use std::collections::BTreeMap;
+
 use bakeoff_plan::Load;
 use serde::{Deserialize, Serialize};
 
 use crate::load::{LoadResult, Negotiated, Warning};
 use crate::usage::Usage;
+use crate::work::Work;
 
 /// Version of the line format. A reader refuses a line of a later version.
 pub const TRIAL_SCHEMA: &str = "bakeoff.trial/1";
@@ -45,6 +48,10 @@ pub struct TrialRecord {
     pub origin: Option<OriginCounts>,
     /// Answers fetched and compared before and after the window.
     pub answers: Vec<AnswerCheck>,
+    /// What the server was seen to do for an answer; `None` for references, where the trial ended
+    /// before, and in records of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
     /// How long each step took.
     pub steps: Vec<StepTime>,
     /// What weakens the numbers, besides the engine's own warnings in `result`.
@@ -106,6 +113,8 @@ pub enum Step {
     CheckConfig,
     /// From start to the right answer.
     Start,
+    /// A few requests, to find out what the server does for an answer.
+    Observe,
     /// Load that is not measured.
     WarmUp,
     /// The window.
@@ -132,6 +141,13 @@ pub struct ServerFacts {
     pub command: Vec<String>,
     /// Configuration as used, path below the record folder and text.
     pub configs: Vec<ConfigFile>,
+    /// What was changed in a user's own files for the trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub config_changes: Vec<ConfigChange>,
+    /// Lines of its configuration that make its work equal to that of others, by the name of the
+    /// fact: `[remedies]` of its folder.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub remedies: BTreeMap<String, String>,
     /// Address that it answered on.
     pub address: String,
     /// `Server` header of its answer, as sent.
@@ -148,6 +164,41 @@ pub struct ConfigFile {
     pub path: String,
     /// Text.
     pub text: String,
+    /// What bakeoff filled in that changes from trial to trial, by the name of the template's
+    /// variable: ports and folders. Two texts are compared without it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub filled: BTreeMap<String, String>,
+}
+
+/// A line of a user's own configuration that a trial needed otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigChange {
+    /// The user's file.
+    pub file: String,
+    /// Line in it, from 1.
+    pub line: usize,
+    /// The line as the user wrote it.
+    pub before: String,
+    /// What stands there in the trial; may be several lines.
+    pub after: String,
+    /// Why.
+    pub why: String,
+}
+
+impl ConfigChange {
+    /// The change on one line: `nginx.conf:3: pid /run/nginx.pid; -> pid "..."; (why)`.
+    pub fn words(&self) -> String {
+        let after: Vec<&str> = self.after.lines().map(str::trim).collect();
+        format!(
+            "{}:{}: {} -> {} ({})",
+            self.file,
+            self.line,
+            self.before.trim(),
+            after.join(" | "),
+            self.why
+        )
+    }
 }
 
 /// How a server was stopped.
@@ -188,6 +239,35 @@ pub struct OriginCounts {
     pub bytes_read: u64,
     /// Bytes written.
     pub bytes_written: u64,
+    /// Requests whose answer was to begin later. This one and those below are 0 where nothing was
+    /// demanded of the origin, and then left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub delayed: u64,
+    /// Requests answered with the status of an error, on demand.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub errors: u64,
+    /// Requests whose connection was reset, on demand.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resets: u64,
+    /// Requests whose connection was closed half way through the body, on demand.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub closes: u64,
+    /// Requests whose body went in pieces.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slow_bodies: u64,
+    /// Requests that had to wait for a worker.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queued: u64,
+    /// Requests that there was no room to wait for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queue_full: u64,
+    /// Most requests that waited for a worker at once, warm-up included.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queued_max: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One answer fetched outside the window and compared.

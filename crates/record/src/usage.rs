@@ -125,6 +125,9 @@ pub struct TcpTick {
     pub time_wait: u64,
     /// Established sockets now.
     pub established: u64,
+    /// Datagrams that UDP sockets had no room for.
+    #[serde(default)]
+    pub udp_drops: u64,
 }
 
 /// What the probe itself cost.

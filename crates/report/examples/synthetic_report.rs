@@ -1,5 +1,6 @@
 //! Writes the report of a made-up campaign, for tests of the page and for looking at it:
-//! `cargo run -p bakeoff-report --example synthetic_report -- report.html [text|md|csv|json]`.
+//! `cargo run -p bakeoff-report --example synthetic_report -- report.html [text|md|csv|json]`, with
+//! `ROUNDS` or `PROTOCOL` in the environment for another campaign.
 
 #![expect(
     clippy::disallowed_methods,
@@ -10,6 +11,7 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+use bakeoff_plan::Protocol;
 use bakeoff_report::{TextOptions, csv, html, json, markdown, text, view};
 
 fn main() -> std::io::Result<()> {
@@ -19,7 +21,12 @@ fn main() -> std::io::Result<()> {
         .ok()
         .and_then(|rounds| rounds.parse().ok())
         .unwrap_or(3);
-    let report = view(&support::record_of_rounds(rounds));
+    let protocol = std::env::var("PROTOCOL").unwrap_or_default();
+    let named = Protocol::ALL.into_iter().find(|it| it.name() == protocol);
+    let report = view(&match named {
+        Some(protocol) => support::record_over(protocol),
+        None => support::record_of_rounds(rounds),
+    });
     let drawn = match arguments.next().as_deref() {
         Some("md") => markdown(&report),
         Some("csv") => csv(&report),
@@ -29,6 +36,7 @@ fn main() -> std::io::Result<()> {
             TextOptions {
                 width: 160,
                 colour: false,
+                diffs: false,
             },
         ),
         Some("narrow") => text(
@@ -36,6 +44,7 @@ fn main() -> std::io::Result<()> {
             TextOptions {
                 width: 90,
                 colour: true,
+                diffs: false,
             },
         ),
         _ => html(&report),

@@ -1,11 +1,11 @@
-//! Cells over HTTP/2 in h2load's form, as lines of text that fit 80 columns with an indent.
+//! Cells over HTTP/2 and 3 in h2load's form, as lines of text that fit 80 columns with an indent.
 
 use std::fmt::Write as _;
 
 use crate::number::{bytes, count, milliseconds, percent, plain};
 use crate::view::{Cell, H2load, Spread};
 
-/// The lines of a group's cells; empty unless one of them is over HTTP/2.
+/// The lines of a group's cells; empty unless one of them is over HTTP/2 or 3.
 pub(crate) fn lines(cells: &[Cell]) -> Vec<String> {
     let mut lines = Vec::new();
     for cell in cells {

@@ -4,7 +4,8 @@
 
 use std::fmt::Write as _;
 
-use crate::table::{COLUMNS, errors_by_kind, groups, lost_trial};
+use crate::equal;
+use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials};
 use crate::view::Report;
 
 /// The built page; empty when `make page` had not been run.
@@ -57,8 +58,9 @@ fn fallback(report: &Report) -> String {
     }
     out.push_str("</ul>\n");
     tables(&mut out, report);
+    equal_work(&mut out, report);
     for lost in &report.lost {
-        let _ = writeln!(out, "<p>{}</p>", escaped(&lost_trial(lost)));
+        let _ = writeln!(out, "<p>{}</p>", escaped(&lost_trials(lost)));
     }
     out
 }
@@ -88,6 +90,34 @@ fn tables(out: &mut String, report: &Report) {
                 let _ = writeln!(out, "<p>{}: {kinds}</p>", escaped(&cell.contender));
             }
         }
+    }
+}
+
+fn equal_work(out: &mut String, report: &Report) {
+    for facts in &report.equivalence {
+        let _ = writeln!(
+            out,
+            "<h2>Equal work: {}</h2>\n<table>",
+            escaped(&facts.workload)
+        );
+        for row in [equal::titles(facts)]
+            .into_iter()
+            .chain(facts.rows.iter().map(equal::fields))
+        {
+            let fields: String = row
+                .iter()
+                .map(|field| format!("<td>{}</td>", escaped(field)))
+                .collect();
+            let _ = writeln!(out, "<tr>{fields}</tr>");
+        }
+        out.push_str("</table>\n");
+        for one in &facts.inequalities {
+            let _ = writeln!(out, "<p>{}</p>", escaped(&equal::inequality_line(one)));
+        }
+    }
+    for diff in &report.diffs {
+        let title = escaped(&equal::diff_title(diff));
+        let _ = writeln!(out, "<h2>{title}</h2>\n<pre>{}</pre>", escaped(&diff.text));
     }
 }
 

@@ -3,7 +3,9 @@
 //! [`view()`] draws one view model from a record; each format is a function from it to text. A
 //! format chooses and arranges, and computes nothing. Nothing here prints or writes a file.
 
+mod before;
 mod csv;
+mod equal;
 mod h2load;
 mod html;
 mod json;
@@ -15,6 +17,7 @@ mod text;
 pub mod view;
 
 pub use bakeoff_audit::Verdict;
+pub use before::Warnings;
 pub use csv::csv;
 pub use html::html;
 pub use json::json;

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use bakeoff_plan::{Arrival, LoadModel};
-use bakeoff_record::{Histogram, LoadResult, Outcome, QuicLedger, UrlResult};
+use bakeoff_record::{EarlyData, Histogram, LoadResult, Outcome, QuicLedger, UrlResult};
 use serde_json::{Value, json};
 
 use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
@@ -150,6 +150,8 @@ fn quic_of(quic: &QuicLedger) -> Value {
         "datagrams_received": quic.datagrams_received,
         "send_calls": quic.send_calls,
         "receive_calls": quic.receive_calls,
+        "retries": quic.retries,
+        "early_data": quic.early_data,
         "closes": quic.closes,
     })
 }
@@ -375,6 +377,17 @@ fn quic(text: &mut String, quic: &QuicLedger) {
         per_call(quic.datagrams_sent, quic.send_calls),
         per_call(quic.datagrams_received, quic.receive_calls),
     );
+    let early = quic.early_data;
+    if early != EarlyData::default() {
+        let _ = writeln!(
+            text,
+            "             {} requests sent early; {} handshakes took them, {} not; {} sent again",
+            count(early.requests),
+            count(early.accepted),
+            count(early.rejected),
+            count(early.sent_again),
+        );
+    }
     let closes: Vec<String> = quic
         .closes
         .iter()

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use bakeoff_audit::Level;
 
+use crate::equal;
 use crate::h2load;
 use crate::number::plain;
-use crate::table::{COLUMNS, errors_by_kind, groups, lost_trial, median_of};
+use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials, median_of};
 use crate::view::{Report, Tone};
 
 /// The report as Markdown.
@@ -50,8 +51,10 @@ pub fn markdown(report: &Report) -> String {
             let _ = writeln!(out, "\n```text\n{}\n```", lines.join("\n"));
         }
     }
+    equal_work(&mut out, report);
+    diffs(&mut out, report);
     notes(&mut out, report);
-    lost_trials(&mut out, report);
+    without_result(&mut out, report);
     out
 }
 
@@ -98,6 +101,53 @@ fn row(out: &mut String, fields: impl Iterator<Item = String>) {
     let _ = writeln!(out, "| {} |", fields.collect::<Vec<_>>().join(" | "));
 }
 
+fn equal_work(out: &mut String, report: &Report) {
+    for (index, table) in report.equivalence.iter().enumerate() {
+        if index == 0 {
+            out.push_str("\n## Equal work\n");
+        }
+        let _ = writeln!(out, "\n### {}\n", escaped(&table.workload));
+        if !table.rows.is_empty() {
+            let titles = equal::titles(table);
+            row(out, titles.iter().map(|title| escaped(title)));
+            row(out, titles.iter().map(|_| "---".to_owned()));
+            for fact in &table.rows {
+                row(out, equal::fields(fact).iter().map(|field| escaped(field)));
+            }
+            out.push('\n');
+        }
+        for line in equal::equal_line(table)
+            .iter()
+            .chain(&equal::unknown_lines(table))
+        {
+            let _ = writeln!(out, "- {}", escaped(line));
+        }
+        for one in &table.inequalities {
+            let _ = writeln!(
+                out,
+                "- **Unfair:** {}",
+                escaped(&equal::inequality_line(one))
+            );
+            for line in equal::remedy_lines(one) {
+                let _ = writeln!(out, "  - {}", escaped(&line));
+            }
+        }
+    }
+}
+
+fn diffs(out: &mut String, report: &Report) {
+    for (index, diff) in report.diffs.iter().enumerate() {
+        if index == 0 {
+            out.push_str("\n## Configurations\n");
+        }
+        // Four spaces begin a code block that no text inside can end.
+        let _ = writeln!(out, "\n{}\n", escaped(&equal::diff_title(diff)));
+        for line in diff.text.lines() {
+            let _ = writeln!(out, "    {}", plain(line));
+        }
+    }
+}
+
 fn notes(out: &mut String, report: &Report) {
     let bad: Vec<_> = report
         .notes
@@ -123,12 +173,12 @@ fn notes(out: &mut String, report: &Report) {
     }
 }
 
-fn lost_trials(out: &mut String, report: &Report) {
+fn without_result(out: &mut String, report: &Report) {
     for (index, lost) in report.lost.iter().enumerate() {
         if index == 0 {
             out.push_str("\n## Trials without a result\n\n");
         }
-        let _ = writeln!(out, "- {}", escaped(&lost_trial(lost)));
+        let _ = writeln!(out, "- {}", escaped(&lost_trials(lost)));
     }
 }
 

@@ -5,7 +5,7 @@
 use bakeoff_stats::Measure;
 
 use crate::number::{bytes, count, digits, milliseconds, percent, plain, whole};
-use crate::view::{Cell, Lost, Report};
+use crate::view::{Cell, Lost, LostCell, Report};
 
 /// A column of the main table.
 pub(crate) struct Column {
@@ -153,18 +153,39 @@ pub(crate) fn median_of(rounds: u32) -> String {
     }
 }
 
-/// A line about trials without a result.
-pub(crate) fn lost_trial(lost: &Lost) -> String {
+/// A line about trials without a result: one cell by its name, several behind their reason.
+pub(crate) fn lost_trials(lost: &Lost) -> String {
     let rounds: Vec<String> = lost.rounds.iter().map(ToString::to_string).collect();
-    format!(
-        "{}, {}, {}: {} (round {}): {}",
-        plain(&lost.contender),
-        plain(&lost.workload),
-        lost.load,
+    let contender = plain(&lost.contender);
+    let end = format!(
+        "{} (round {}): {}",
         lost.verdict.name(),
         rounds.join(", "),
         plain(&lost.text)
-    )
+    );
+    match &lost.cells[..] {
+        [cell] => format!(
+            "{contender}, {}, {}: {end}",
+            plain(&cell.workload),
+            cell.load
+        ),
+        cells => format!("{contender}: {end}; {}", places(cells)),
+    }
+}
+
+/// Cells by load: `c10: this, that; c200: this`.
+fn places(cells: &[LostCell]) -> String {
+    let mut by_load: Vec<(&str, Vec<String>)> = Vec::new();
+    for cell in cells {
+        let workload = plain(&cell.workload);
+        match by_load.iter_mut().find(|(load, _)| *load == cell.load) {
+            Some((_, workloads)) => workloads.push(workload),
+            None => by_load.push((&cell.load, vec![workload])),
+        }
+    }
+    let words =
+        |(load, workloads): &(&str, Vec<String>)| format!("{load}: {}", workloads.join(", "));
+    by_load.iter().map(words).collect::<Vec<_>>().join("; ")
 }
 
 /// References stand in brackets: they are measured beside the contenders and not compared.

@@ -8,12 +8,13 @@ use std::fmt::Write as _;
 use bakeoff_audit::{Level, Verdict};
 use comfy_table::{Attribute, Cell as Field, CellAlignment, Color, ContentArrangement, Table};
 
+use crate::equal::{self, SHORT_DIFF};
 use crate::h2load;
 use crate::number::plain;
 use crate::table::{
-    COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trial, median_of, statuses,
+    COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trials, median_of, statuses,
 };
-use crate::view::{Cell, Note, Report, Tone};
+use crate::view::{Cell, Class, Equivalence, Note, Report, Tone};
 
 /// Cells listed under a note before the rest is only counted.
 const CELLS_PER_NOTE: usize = 3;
@@ -29,6 +30,8 @@ pub struct TextOptions {
     pub width: usize,
     /// Whether colours may be used.
     pub colour: bool,
+    /// Whether differences of configurations are shown whole, and not only short ones.
+    pub diffs: bool,
 }
 
 /// The report for a terminal or a log.
@@ -44,8 +47,10 @@ pub fn text(report: &Report, options: TextOptions) -> String {
         out.push('\n');
     }
     comparisons(&mut out, report, options);
+    equal_work(&mut out, report, options);
+    diffs(&mut out, report, options);
     notes(&mut out, report, options);
-    lost_trials(&mut out, report, options);
+    without_result(&mut out, report, options);
     summary(&mut out, report, options);
     out
 }
@@ -215,6 +220,99 @@ fn comparisons(out: &mut String, report: &Report, options: TextOptions) {
     out.push('\n');
 }
 
+/// A table for each workload where the work is unequal, a few lines for each where it is not.
+fn equal_work(out: &mut String, report: &Report, options: TextOptions) {
+    if report.equivalence.is_empty() {
+        return;
+    }
+    title(out, "Equal work", options);
+    for table in &report.equivalence {
+        let workload = plain(&table.workload);
+        if equal::is_unfair(table) {
+            let _ = writeln!(out, "  {workload}: unequal");
+            fact_table(out, table, options);
+        } else {
+            let _ = writeln!(out, "  {workload}: equal in all that matters");
+            if let Some(line) = equal::differing_line(table) {
+                wrapped(out, &line, "    ", options);
+            }
+        }
+        for line in equal::equal_line(table)
+            .iter()
+            .chain(&equal::unknown_lines(table))
+        {
+            wrapped(out, line, "    ", options);
+        }
+        for one in &table.inequalities {
+            wrapped(
+                out,
+                &format!("! {}", equal::inequality_line(one)),
+                "    ",
+                options,
+            );
+            for line in equal::remedy_lines(one) {
+                wrapped(out, &line, "      ", options);
+            }
+        }
+    }
+    out.push('\n');
+}
+
+fn fact_table(out: &mut String, facts: &Equivalence, options: TextOptions) {
+    let indent = "    ";
+    let mut table = Table::new();
+    table
+        .load_preset("     ──            ")
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(u16::try_from(options.width.max(60) - indent.len()).unwrap_or(u16::MAX));
+    if options.colour {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    let header = equal::titles(facts).into_iter().map(Field::new);
+    table.set_header(
+        header.map(|field| styled(field, options, |field| field.add_attribute(Attribute::Bold))),
+    );
+    for row in &facts.rows {
+        table.add_row(equal::fields(row).into_iter().map(|text| {
+            styled(Field::new(text), options, |field| match row.class {
+                Class::Unfair => field.fg(Color::Yellow),
+                Class::Differs => field,
+            })
+        }));
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
+    for line in table.to_string().lines() {
+        let _ = writeln!(out, "{indent}{}", line.trim_end());
+    }
+}
+
+/// Differences of configurations: short ones always, all of them where they are asked for.
+fn diffs(out: &mut String, report: &Report, options: TextOptions) {
+    let (shown, long): (Vec<_>, Vec<_>) = report
+        .diffs
+        .iter()
+        .partition(|diff| options.diffs || diff.changed <= SHORT_DIFF);
+    if shown.is_empty() && long.is_empty() {
+        return;
+    }
+    title(out, "Configurations", options);
+    for diff in shown {
+        wrapped(out, &equal::diff_title(diff), "  ", options);
+        for line in diff.text.lines() {
+            let _ = writeln!(out, "    {}", plain(line));
+        }
+    }
+    for diff in long {
+        let line = format!("{} (--diffs shows them)", equal::diff_title(diff));
+        wrapped(out, &line, "  ", options);
+    }
+    out.push('\n');
+}
+
 fn notes(out: &mut String, report: &Report, options: TextOptions) {
     let bad: Vec<&Note> = report
         .notes
@@ -244,13 +342,13 @@ fn notes(out: &mut String, report: &Report, options: TextOptions) {
     out.push('\n');
 }
 
-fn lost_trials(out: &mut String, report: &Report, options: TextOptions) {
+fn without_result(out: &mut String, report: &Report, options: TextOptions) {
     if report.lost.is_empty() {
         return;
     }
     title(out, "Trials without a result", options);
     for lost in &report.lost {
-        wrapped(out, &lost_trial(lost), "  ", options);
+        wrapped(out, &lost_trials(lost), "  ", options);
         if let Some(words) = &lost.words {
             wrapped(
                 out,

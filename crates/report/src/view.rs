@@ -7,24 +7,27 @@ mod believe;
 mod campaign;
 mod cell;
 mod comparison;
+mod diff;
 mod h2load;
 mod lost;
 mod series;
 mod trial;
 
-use bakeoff_audit::{Ceilings, Judgement, judge_cell, judge_trial};
+use bakeoff_audit::{Ceilings, Judgement, equivalences, judge_cell, judge_trial};
 use bakeoff_record::Record;
 use bakeoff_stats::{Cell as Trials, cells};
 use serde::Serialize;
 
+pub use bakeoff_audit::{Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact};
 pub use believe::{Note, Sentence, Tone};
 pub use campaign::{
     Campaign, ContenderFacts, IntervalFacts, LoadFacts, TrialCounts, WorkloadFacts,
 };
 pub use cell::{Cell, Verdict};
 pub use comparison::Comparison;
+pub use diff::ConfigDiff;
 pub use h2load::{H2load, Spread};
-pub use lost::Lost;
+pub use lost::{Lost, LostCell};
 pub use series::{Curve, Processes, Throughput, Tree};
 pub use trial::{Server, Text, Trial};
 
@@ -46,6 +49,10 @@ pub struct Report {
     pub cells: Vec<Cell>,
     /// Pairs of contenders at the same workload and load.
     pub comparisons: Vec<Comparison>,
+    /// Whether contenders do equal work, by workload: facts that differ and facts that do not.
+    pub equivalence: Vec<Equivalence>,
+    /// What contenders of one server say differently in their configurations.
+    pub diffs: Vec<ConfigDiff>,
     /// Trials without a result, those of one cell that ended alike together.
     pub lost: Vec<Lost>,
     /// Every trial, in the order of the cells and by round.
@@ -67,9 +74,10 @@ pub fn view(record: &Record) -> Report {
         trials.extend(draw_trials(record, trials_of_cell, ceilings, &mut texts));
     }
     let notes = believe::notes(&mut shown);
-    let comparisons = comparison::draw(&groups, &shown);
+    let equivalence = equivalences(&record.plan, &record.trials);
+    let comparisons = comparison::draw(&groups, &shown, &equivalence);
     let campaign = campaign::draw(record, &groups);
-    let summary = believe::summary(record, &shown, &comparisons, &notes);
+    let summary = believe::summary(record, &shown, &comparisons, &notes, &equivalence);
     let lost = lost::draw(&trials);
     let cells = shown;
     let schema = REPORT_SCHEMA;
@@ -80,6 +88,8 @@ pub fn view(record: &Record) -> Report {
         notes,
         cells,
         comparisons,
+        equivalence,
+        diffs: diff::draw(record),
         lost,
         trials,
         texts,

@@ -13,7 +13,6 @@ mod support;
 use std::path::Path;
 
 use bakeoff_plan::Protocol;
-use bakeoff_record::{HeaderBytes, Negotiated};
 use bakeoff_report::{
     Report, TextOptions, csv, html, json, load_json, load_text, markdown, text, view,
 };
@@ -46,7 +45,14 @@ fn report() -> Report {
 }
 
 fn text_of(width: usize, colour: bool) -> String {
-    text(&report(), TextOptions { width, colour })
+    text(
+        &report(),
+        TextOptions {
+            width,
+            colour,
+            diffs: false,
+        },
+    )
 }
 
 #[test]
@@ -65,43 +71,15 @@ fn text_for_a_narrow_terminal_cuts_the_table_in_two() {
     assert!(widest <= Some(80), "a line is {widest:?} wide");
 }
 
-/// The made-up campaign as if `synthetic` had been asked over HTTP/2, compressed headers and all.
-fn over_h2() -> Report {
-    let mut record = support::record();
-    for workload in &mut record.plan.workloads {
-        if workload.name == "synthetic" {
-            workload.protocol = Protocol::H2;
-        }
-    }
-    for (number, trial) in (1..).zip(&mut record.trials) {
-        let Some(result) = &mut trial.result else {
-            continue;
-        };
-        result.negotiated = Negotiated {
-            protocol: "h2".into(),
-            tls_version: Some("TLSv1.3".into()),
-            cipher: Some("TLS13_AES_128_GCM_SHA256".into()),
-            group: Some("X25519".into()),
-            alpn: Some("h2".into()),
-            settings: None,
-        };
-        result.handshake.record_n(2_000_000 + number * 1_000, 10);
-        result.header_bytes = (trial.contender != "caddy-default").then_some(HeaderBytes {
-            wire: 9_000 * number,
-            decoded: 60_000 * number,
-        });
-    }
-    view(&record)
-}
-
 #[test]
 fn cells_over_http_2_have_h2loads_figures() {
-    let report = over_h2();
+    let report = view(&support::record_over(Protocol::H2));
     let narrow = text(
         &report,
         TextOptions {
             width: 80,
             colour: false,
+            diffs: false,
         },
     );
     let figures = |line: &&str| line.chars().count() <= 80;
@@ -116,6 +94,21 @@ fn cells_over_http_2_have_h2loads_figures() {
         .iter()
         .filter(|cell| cell.workload != "synthetic");
     assert!(others.into_iter().all(|cell| cell.h2load.is_none()));
+}
+
+#[test]
+fn cells_over_http_3_have_them_too_without_a_connect_of_their_own() {
+    let wide = text(
+        &view(&support::record_over(Protocol::H3)),
+        TextOptions {
+            width: 120,
+            colour: false,
+            diffs: false,
+        },
+    );
+    let at = |title: &str| wide.find(title).expect("the contender is shown");
+    let caddy = &wide[at("  caddy-default: h3")..at("  yardstick: h3")];
+    check("h2load-h3.txt", caddy);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #[allow(dead_code)]
 mod support;
 
-use bakeoff_record::{Histogram, OutcomeCounts, Record};
+use bakeoff_record::{Histogram, OutcomeCounts, Record, TrialEnd};
 use bakeoff_report::view::{Cell, Comparison, Report, view};
 use bakeoff_stats::{IntervalKind, Measure};
 
@@ -185,10 +185,106 @@ fn a_record_without_trials_can_be_drawn_in_every_format() {
     let options = bakeoff_report::TextOptions {
         width: 80,
         colour: false,
+        diffs: false,
     };
     assert!(bakeoff_report::text(&report, options).contains("none was measured"));
     assert!(bakeoff_report::markdown(&report).contains("none was measured"));
     assert!(bakeoff_report::html(&report).contains("none was measured"));
     assert_eq!(bakeoff_report::csv(&report).lines().count(), 1);
     assert!(bakeoff_report::json(&report).contains("\"cells\":[]"));
+}
+
+#[test]
+fn a_reason_that_cells_share_is_told_once() {
+    let mut record = support::record();
+    let caddys = record
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.contender == "caddy-default" && trial.workload != "proxy");
+    for trial in caddys {
+        trial.result = None;
+        trial.end = TrialEnd::Unsupported {
+            reason: "it forwards".into(),
+        };
+    }
+    let report = view(&record);
+    let told: Vec<_> = report
+        .lost
+        .iter()
+        .filter(|lost| lost.text.contains("it forwards"))
+        .collect();
+    let [lost] = told[..] else {
+        panic!("told {} times", told.len());
+    };
+    assert_eq!(lost.rounds, [1, 2, 3]);
+    let cells = |of: &str| lost.cells.iter().filter(|cell| cell.load == of).count();
+    assert!(cells("c10") > 0 && cells("c10") == cells("c200"));
+    let page = bakeoff_report::markdown(&report);
+    assert!(
+        page.contains("- caddy-default: unsupported (round 1, 2, 3): it forwards; c10: synthetic"),
+        "{page}"
+    );
+}
+
+#[test]
+fn unequal_work_spoils_a_comparison_and_no_number() {
+    let report = view(&support::record_of_rounds(10));
+    let of_proxy = |first: &str, second: &str| {
+        let is_it = |one: &&Comparison| {
+            (one.workload.as_str(), one.load.as_str()) == ("proxy", "c10")
+                && (one.first.as_str(), one.second.as_str()) == (first, second)
+                && one.metric == bakeoff_stats::Metric::RatePerS
+        };
+        let found = report.comparisons.iter().find(is_it);
+        found.expect("the campaign has this pair")
+    };
+    let unequal = of_proxy("nginx-default", "caddy-default");
+    assert_eq!(unequal.conclusion, "unequal-work");
+    assert!(unequal.ratio.is_some(), "it is shown");
+    let codes: Vec<&str> = unequal.unequal.iter().map(|check| check.code).collect();
+    assert_eq!(
+        codes,
+        ["equal-upstream-version", "equal-upstream-connections"]
+    );
+    assert!(unequal.text.contains("equal-upstream-version"));
+    // Without these facts every cell is the same.
+    let mut without = support::record_of_rounds(10);
+    without
+        .trials
+        .iter_mut()
+        .for_each(|trial| trial.work = None);
+    assert_eq!(view(&without).cells, report.cells);
+    assert!(
+        comparison(&report, "nginx-default", "caddy-default")
+            .unequal
+            .is_empty()
+    );
+    let told = |sentence: &&bakeoff_report::view::Sentence| {
+        sentence.text.starts_with("Unequal work in proxy: ")
+    };
+    assert_eq!(report.summary.iter().filter(told).count(), 2);
+}
+
+#[test]
+fn unequal_work_is_told_once_when_the_second_of_a_pair_is_observed() {
+    let record = support::record();
+    let mut warnings = bakeoff_report::Warnings::new(record.plan.clone(), &[]);
+    let observed = |id: &str| {
+        let mut trial = record.trials.iter().find(|trial| trial.id == id).cloned();
+        if let Some(trial) = &mut trial {
+            trial.result = None;
+        }
+        trial.expect("the campaign has this trial")
+    };
+    let mut told = |id: &str| warnings.observed(&observed(id));
+    assert!(told("r1-nginx-default-proxy-c10").is_empty());
+    let lines = told("r1-nginx-optimized-proxy-c10");
+    assert_eq!(lines.len(), 2);
+    assert!(lines[0].starts_with("unequal work, proxy: equal-upstream-version (R16)"));
+    assert!(lines[0].ends_with("to change in nginx-default (nginx): proxy_http_version 1.1;"));
+    assert!(told("r1-nginx-default-proxy-c200").is_empty());
+    assert!(told("r2-nginx-optimized-proxy-c200").is_empty());
+    // A third contender makes new pairs.
+    assert_eq!(told("r1-caddy-default-proxy-c10").len(), 2);
+    assert!(told("r1-caddy-default-synthetic-c10").is_empty());
 }

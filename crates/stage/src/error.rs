@@ -47,7 +47,7 @@ pub enum Cause {
         install: String,
     },
     /// Programs were found, all of another version.
-    #[error("version {wanted} of {server} is not installed; found {found}")]
+    #[error("version {wanted} of {server} is not installed; found {found}; to get it: {install}")]
     WrongVersion {
         /// Title of the server.
         server: String,
@@ -55,6 +55,18 @@ pub enum Cause {
         wanted: String,
         /// Versions and where they are.
         found: String,
+        /// Ways to get it.
+        install: String,
+    },
+    /// A program that bakeoff installed is not what it was.
+    #[error("use {program}: it is not what was installed: {damage}; to get it again: {install}")]
+    Damaged {
+        /// The program.
+        program: PathBuf,
+        /// What is different.
+        damage: String,
+        /// The way to get it.
+        install: String,
     },
     /// A program did not tell its version.
     #[error("`{binary}` does not tell its version: {cause}")]
@@ -122,6 +134,24 @@ pub enum Cause {
         file: String,
         /// What is wrong in it.
         cause: String,
+    },
+    /// A replacement that replaces nothing.
+    #[error(
+        "`{from}` stands nowhere in {file} or what it takes in, so there is nothing to replace"
+    )]
+    NothingToReplace {
+        /// The main file.
+        file: PathBuf,
+        /// The text.
+        from: String,
+    },
+    /// A configuration that takes in too much.
+    #[error(
+        "{file} takes in more than 1,000 files or 64 MiB; name the files in its includes closer"
+    )]
+    TooManyIncludes {
+        /// The main file.
+        file: PathBuf,
     },
     /// No certificate could be made.
     #[error("make a certificate: {cause}")]
@@ -249,6 +279,15 @@ impl StageError {
                 install,
             } => TrialEnd::Skipped {
                 reason: format!("{server} is not installed: no `{program}` was found"),
+                mend: install.clone(),
+            },
+            Cause::WrongVersion {
+                server,
+                wanted,
+                found,
+                install,
+            } => TrialEnd::Skipped {
+                reason: format!("version {wanted} of {server} is not installed; found {found}"),
                 mend: install.clone(),
             },
             cause => TrialEnd::Failed {

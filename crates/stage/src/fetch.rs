@@ -1,11 +1,17 @@
 //! One request outside the measured window, to see whether an answer is right.
 //!
 //! It is deliberately simple and separate from the load engine: what judges the answers should
-//! not share the engine's mistakes. So HTTP/1.1 is read here by a few lines of its own, and
-//! HTTP/2 by the crate `h2`. It opens a connection for each request and follows nothing.
+//! not share the engine's mistakes. So HTTP/1.1 is read here by a few lines of its own, HTTP/2 by
+//! the crate `h2`, and HTTP/3 by `h3` over `quinn`. It opens a connection for each request and
+//! follows nothing; only to see what a server does for an answer ([`repeat`]) it asks several
+//! times.
 
+mod certificate;
 mod h1;
 mod h2;
+mod h3;
+mod message;
+mod repeat;
 mod stream;
 mod trust;
 
@@ -16,6 +22,7 @@ use std::time::{Duration, Instant};
 use bakeoff_plan::{Encoding, Protocol, Request};
 use bakeoff_record::{AnswerCheck, Negotiated};
 
+use crate::certificates::NAMES;
 use crate::program::sha256;
 use stream::Stream;
 pub(crate) use trust::Trust;
@@ -33,6 +40,8 @@ pub(crate) struct Expectation {
     body: Option<Vec<u8>>,
     protocol: Protocol,
     trust: Trust,
+    /// Name that the server is asked by instead of its address.
+    host: Option<String>,
 }
 
 /// An answer as it came.
@@ -52,6 +61,8 @@ struct Asked<'a> {
     path: &'a str,
     headers: &'a [(String, String)],
     secure: bool,
+    /// What it asks for over TLS (SNI).
+    server_name: &'a str,
     body: Option<Sent<'a>>,
 }
 
@@ -63,38 +74,61 @@ struct Sent<'a> {
 }
 
 impl Expectation {
-    pub(crate) fn of(request: &Request, protocol: Protocol, trust: Trust) -> Self {
+    pub(crate) fn of(
+        request: &Request,
+        protocol: Protocol,
+        trust: Trust,
+        host: Option<String>,
+    ) -> Self {
         Self {
             request: request.clone(),
             sent: request.body.as_ref().map(|body| body.content.bytes()),
             body: request.expect.body_bytes(),
             protocol,
             trust,
+            host,
         }
     }
 
     /// Asks once; `limit` is for the whole exchange.
     pub(crate) fn ask(&self, address: SocketAddr, limit: Duration) -> io::Result<Answer> {
         let end = Instant::now() + limit;
-        let mut stream = Stream::connect(address, self.protocol, &self.trust, end)?;
+        let asked = self.asked(address);
+        if self.protocol.is_h3() {
+            return h3::ask(address, &asked, &self.trust, 1, end).map(|(answer, _)| answer);
+        }
+        let mut stream = self.connect(address, end)?;
         let negotiated = stream.negotiated(self.protocol);
-        let asked = Asked {
-            method: &self.request.method,
-            authority: address.to_string(),
-            path: &self.request.path,
-            headers: &self.request.headers,
-            secure: self.protocol.is_secure(),
-            body: self.sent(),
-        };
         let answer = if self.protocol.is_h2() {
-            h2::ask(stream, &asked, end)?
+            h2::ask(stream, &asked, 1, end)?
         } else {
-            h1::ask(&mut stream, &asked, end)?
+            h1::ask(&mut stream, &asked, true, end)?
         };
         Ok(Answer {
             negotiated,
             ..answer
         })
+    }
+
+    /// A connection over TCP.
+    fn connect(&self, address: SocketAddr, end: Instant) -> io::Result<Stream> {
+        Stream::connect(address, self.protocol, &self.trust, self.server_name(), end)
+    }
+
+    fn server_name(&self) -> &str {
+        self.host.as_deref().unwrap_or(NAMES[0])
+    }
+
+    fn asked(&self, address: SocketAddr) -> Asked<'_> {
+        Asked {
+            method: &self.request.method,
+            authority: self.host.clone().unwrap_or_else(|| address.to_string()),
+            path: &self.request.path,
+            headers: &self.request.headers,
+            secure: self.protocol.is_secure(),
+            server_name: self.server_name(),
+            body: self.sent(),
+        }
     }
 
     fn sent(&self) -> Option<Sent<'_>> {
@@ -147,13 +181,17 @@ impl Answer {
 
     /// The answer, for people.
     pub(crate) fn words(&self) -> String {
-        match (self.header("Content-Encoding"), self.unzipped()) {
+        let sent_on = self
+            .header("Location")
+            .map_or(String::new(), |place| format!(", sent on to {place:?}"));
+        let words = match (self.header("Content-Encoding"), self.unzipped()) {
             (Some(_), Some(body)) => describe(self.status, &body) + " compressed by gzip",
             (Some(other), None) => {
                 describe(self.status, &self.body) + &format!(" encoded as {other:?}")
             }
             (None, _) => describe(self.status, &self.body),
-        }
+        };
+        words + &sent_on
     }
 
     pub(crate) fn to_check(&self, when: &str, request: String, right: bool) -> AnswerCheck {
@@ -221,11 +259,8 @@ mod tests {
         let text = "name = \"w\"\nheaders = [\"Accept-Encoding: gzip\"]\n\
                     [expect]\nencoding = \"gzip\"\ntext = \"hello\"\n";
         let workload = bakeoff_plan::parse_workload(text, "w").unwrap();
-        let expectation = Expectation::of(
-            workload.requests.first(),
-            workload.protocol,
-            Trust::Anything,
-        );
+        let request = workload.requests.first();
+        let expectation = Expectation::of(request, workload.protocol, Trust::Anything, None);
         let zipped = |text: &str| {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
             encoder.write_all(text.as_bytes()).unwrap();

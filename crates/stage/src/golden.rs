@@ -8,7 +8,7 @@ use bakeoff_plan::{Connections, Content, Encoding, Expected, Protocol, Request, 
 use crate::servers::Servers;
 use crate::template::{self, Variables};
 
-fn workload(name: &str, protocol: Protocol) -> Workload {
+pub(crate) fn workload(name: &str, protocol: Protocol) -> Workload {
     Workload {
         name: name.to_owned(),
         description: String::new(),
@@ -30,6 +30,7 @@ fn workload(name: &str, protocol: Protocol) -> Workload {
         connections: Connections::default(),
         files: Vec::new(),
         proxied: false,
+        origin: None,
     }
 }
 
@@ -41,6 +42,7 @@ fn variables(server: &crate::Server, protocol: Protocol) -> Variables {
     variables.set("port", 8080);
     variables.set("root", "/run/trial/root");
     variables.set("run", "/run/trial/run");
+    variables.set("config", "/run/trial/config");
     variables.set("log", "/run/trial/server.log");
     variables.set("origin", "127.0.0.1:8081");
     variables.set("workers", 1);
@@ -49,6 +51,7 @@ fn variables(server: &crate::Server, protocol: Protocol) -> Variables {
     variables.set("protocol", protocol.name());
     variables.set("tls", protocol.is_secure());
     variables.set("h2", protocol.is_h2());
+    variables.set("h3", protocol.is_h3());
     if protocol.is_secure() {
         variables.set("certificate", "/run/trial/tls/certificate.pem");
         variables.set("key", "/run/trial/tls/key.pem");
@@ -71,15 +74,21 @@ fn configurations_are_as_they_were() {
         ("haproxy", "2.6.12"),
         ("h2o", "2.2.5"),
         ("apache", "2.4.62"),
+        ("envoy", "1.40.0"),
+        ("lighttpd", "1.4.69"),
+        ("traefik", "3.7.15"),
+        ("varnish", "7.1.1"),
     ] {
         let server = Servers::new(None).find(name).unwrap();
         for (variant, templates) in &server.description.templates {
+            // The protocol is a matter of the files that all of a server's templates include: one
+            // of them shows it.
+            let shown = ["synthetic", "proxy"].map(str::to_owned);
+            let shown = shown.iter().find(|name| templates.contains_key(*name));
             for workload_name in templates.keys() {
                 for protocol in Protocol::ALL {
                     let asked = workload(workload_name, protocol);
-                    // The protocol is a matter of the files that all of a server's templates
-                    // include: one of them shows it.
-                    if protocol != Protocol::H1 && workload_name != "synthetic" {
+                    if protocol != Protocol::H1 && shown != Some(workload_name) {
                         continue;
                     }
                     let Ok(template) = server.template(variant, &asked) else {

@@ -12,6 +12,8 @@
 //! Nothing that was started survives: every server has a [`keeper`], which ends it when bakeoff
 //! ends in whatever way.
 //!
+//! [`install`](install()) gets a server's program beforehand, by the user's own tools.
+//!
 //! This crate deliberately does not measure, sample or schedule, and adding a server needs no
 //! change in it: a server is a folder in `servers/`.
 
@@ -20,28 +22,37 @@ pub mod keeper;
 mod bounded;
 mod certificates;
 mod cgroup;
+mod configuration;
+mod crew;
 mod error;
 mod fetch;
 #[cfg(test)]
 mod golden;
+mod install;
+mod installed;
 mod kept;
 mod listeners;
 mod log;
+mod own;
 mod prepared;
 mod program;
 mod ready;
 mod running;
 mod server;
 mod servers;
+mod source;
 mod stage;
 mod template;
 mod tree;
+mod version;
 
 pub use cgroup::{CgroupKind, cgroup_kind};
 pub use error::{Cause, StageError};
+pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, install};
 pub use prepared::Prepared;
-pub use program::{Program, find as find_program};
-pub use running::{Fetched, Running, Tree};
+pub use program::{Found, Program, find as find_program};
+pub use running::{Fetched, Running, Tree, Written};
 pub use server::Server;
 pub use servers::{Listed, Servers};
+pub use source::SourceKind;
 pub use stage::{Helper, Stage, StageOptions, Surroundings};

@@ -7,9 +7,17 @@ use rustix::process::Pid;
 
 use crate::tree;
 
-/// One listening TCP socket.
+/// How bytes reach a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Tcp,
+    Udp,
+}
+
+/// One listening TCP socket, or a UDP socket that takes datagrams from anybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Listener {
+    pub(crate) transport: Transport,
     pub(crate) address: SocketAddr,
     pub(crate) inode: u64,
 }
@@ -27,14 +35,20 @@ impl Listener {
     }
 }
 
-/// Every listening TCP socket of this network namespace.
+/// Every listening socket of this network namespace.
 pub(crate) fn listeners() -> Vec<Listener> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
-    let texts = tables.map(|table| std::fs::read_to_string(table).unwrap_or_default());
-    texts
-        .iter()
-        .flat_map(|text| text.lines().filter_map(parse))
-        .collect()
+    let tables = [
+        (Transport::Tcp, "tcp"),
+        (Transport::Tcp, "tcp6"),
+        (Transport::Udp, "udp"),
+        (Transport::Udp, "udp6"),
+    ];
+    let mut listeners = Vec::new();
+    for (transport, table) in tables {
+        let text = std::fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
+        listeners.extend(text.lines().filter_map(|line| parse(transport, line)));
+    }
+    listeners
 }
 
 /// The listening sockets that `pids` hold.
@@ -60,6 +74,11 @@ pub(crate) fn owner_words(port: u16) -> Option<String> {
     })
 }
 
+/// Whether `pid` holds one of these sockets.
+pub(crate) fn holds(pid: Pid, inodes: &HashSet<u64>) -> bool {
+    sockets(pid).iter().any(|inode| inodes.contains(inode))
+}
+
 fn sockets(pid: Pid) -> Vec<u64> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
         return Vec::new();
@@ -80,11 +99,15 @@ fn inode(target: &str) -> Option<u64> {
         .ok()
 }
 
-/// A line of `/proc/net/tcp` or `tcp6`, if it is a listening socket's.
-fn parse(line: &str) -> Option<Listener> {
+/// A line of one of these tables, if it is a listening socket's.
+fn parse(transport: Transport, line: &str) -> Option<Listener> {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    // 0A is TCP_LISTEN.
-    if *fields.get(3)? != "0A" {
+    // 0A is TCP_LISTEN; a UDP socket that is connected to nobody is in 07, TCP_CLOSE.
+    let listens = match transport {
+        Transport::Tcp => "0A",
+        Transport::Udp => "07",
+    };
+    if *fields.get(3)? != listens {
         return None;
     }
     let (ip, port) = fields.get(1)?.split_once(':')?;
@@ -100,6 +123,7 @@ fn parse(line: &str) -> Option<Listener> {
         _ => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?)),
     };
     Some(Listener {
+        transport,
         address: SocketAddr::new(ip, port),
         inode: fields.get(9)?.parse().ok()?,
     })
@@ -107,7 +131,7 @@ fn parse(line: &str) -> Option<Listener> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{TcpListener, UdpSocket};
 
     use super::*;
 
@@ -137,5 +161,21 @@ mod tests {
                     .any(|listener| listener.address == address)
             );
         }
+    }
+
+    #[test]
+    fn a_udp_socket_listens_until_it_is_connected() {
+        let me = rustix::process::getpid();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        let listens = || {
+            let held = held_by(&[me]).into_iter();
+            let mut udp = held.filter(|listener| listener.transport == Transport::Udp);
+            udp.any(|listener| listener.address == address)
+        };
+        assert!(listens());
+        assert!(owner_words(address.port()).is_some());
+        socket.connect(address).unwrap();
+        assert!(!listens());
     }
 }

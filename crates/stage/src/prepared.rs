@@ -1,6 +1,7 @@
 //! A contender that is ready to be started: program found, configuration rendered, files made.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::io::ErrorKind::AddrInUse;
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +11,12 @@ use bakeoff_record::{ConfigFile, ServerFacts, Step};
 
 use crate::bounded;
 use crate::certificates::CertificateFiles;
+use crate::configuration::Configuration;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
+use crate::installed::Installed;
 use crate::kept::{Kept, Order};
+use crate::listeners::Transport;
 use crate::log;
 use crate::program::{self, Program};
 use crate::ready::{self, Awaited, Ready};
@@ -27,12 +31,25 @@ const CHECK_LIMIT: Duration = Duration::from_secs(30);
 /// Another process may take a port between its choice and the server's start.
 const PORTS_TRIED: u32 = 3;
 
+/// Variables whose values change from trial to trial.
+const OF_THE_TRIAL: [&str; 8] = [
+    "port",
+    "origin",
+    "root",
+    "run",
+    "log",
+    "certificate",
+    "key",
+    "certificate_and_key",
+];
+
 /// A contender before its start. Dropping it removes its folder.
 #[derive(Debug)]
 pub struct Prepared {
     shared: Arc<Shared>,
     server: Server,
     program: Program,
+    contender: Contender,
     workload: Workload,
     log_folder: PathBuf,
     cpus: Vec<usize>,
@@ -46,22 +63,6 @@ pub struct Prepared {
     environment: Vec<(String, String)>,
     /// What its certificate leads to, where it was given one.
     trust: Trust,
-}
-
-#[derive(Debug)]
-struct Configuration {
-    /// Where the text came from, for messages.
-    source: String,
-    /// Before rendering.
-    template: String,
-    /// As used.
-    text: String,
-    /// The file that the server reads.
-    path: PathBuf,
-    /// A user's file that is no template is read where it is, so that what it includes is found.
-    in_place: bool,
-    /// The server's folder brought the template along.
-    is_of_folder: bool,
 }
 
 impl Prepared {
@@ -97,6 +98,8 @@ impl Prepared {
         let own_file = matches!(config, ConfigSource::File(_));
         let overlays = server.variables(contender, own_file)?;
         let program = program::find(&server, version.as_deref(), binary.as_deref())?;
+        program::check_speaks(&server, &program, workload.protocol)?;
+        refuse_damaged(&server, &program, &shared)?;
         let mut variables = Variables::default();
         for (name, value) in overlays {
             variables.set(&name, value);
@@ -105,6 +108,7 @@ impl Prepared {
             shared,
             server,
             program,
+            contender: contender.clone(),
             workload: workload.clone(),
             log_folder: surroundings.log_folder.clone(),
             cpus: surroundings.cpus.clone(),
@@ -117,7 +121,8 @@ impl Prepared {
             trust: Trust::Anything,
         };
         prepared.make_files()?;
-        if workload.protocol.is_secure() {
+        // A file of the user's own may speak TLS beside what is asked.
+        if workload.protocol.is_secure() || own_file {
             let tls = prepared.folder.0.join("tls");
             let certificates = &prepared.shared.certificates;
             let files = certificates.write(contender.certificate, &tls)?;
@@ -197,10 +202,16 @@ impl Prepared {
             self.workload.requests.first(),
             self.workload.protocol,
             self.trust.clone(),
+            self.contender.host.clone(),
         );
         let awaited = Awaited {
             expectation: &expectation,
             identity: self.server.identity.as_ref(),
+            transport: if self.workload.protocol.is_h3() {
+                Transport::Udp
+            } else {
+                Transport::Tcp
+            },
             port: self.port,
             log: &log,
             log_from: log::length(&log),
@@ -227,11 +238,10 @@ impl Prepared {
             version: self.program.version.clone(),
             binary: binary.display().to_string(),
             binary_sha256: self.shared.digests.of(binary).unwrap_or_default(),
-            command: self.command,
-            configs: vec![ConfigFile {
-                path: path_in_record(&self.log_folder, &self.server.description.config),
-                text: self.configuration.text,
-            }],
+            command: self.command.clone(),
+            configs: self.configs(),
+            config_changes: self.configuration.changes,
+            remedies: self.server.description.remedies.clone(),
             address: ready.address.to_string(),
             server_header: ready.server_header,
             stopped: None,
@@ -244,10 +254,32 @@ impl Prepared {
             log,
             log_from: ready.log_from,
             trust: self.trust,
+            host: self.contender.host,
             stop_signal: stop.signal.clone(),
             stop_grace: Duration::from_millis(stop.grace_ms),
             _folder: Some(self.folder),
         }
+    }
+
+    /// The configuration as used, as the record keeps it.
+    fn configs(&self) -> Vec<ConfigFile> {
+        let filled = if self.configuration.is_in_place() {
+            Default::default()
+        } else {
+            self.variables.texts(&OF_THE_TRIAL)
+        };
+        let file = |(name, text): (String, &String)| ConfigFile {
+            filled: filled.clone(),
+            path: path_in_record(&self.log_folder, &name),
+            text: text.clone(),
+        };
+        let main = (
+            self.server.description.config.clone(),
+            &self.configuration.text,
+        );
+        let others = self.configuration.others.iter();
+        let others = others.map(|(path, text)| (included_name(path), text));
+        std::iter::once(main).chain(others).map(file).collect()
     }
 
     fn run_folder(&self) -> PathBuf {
@@ -288,8 +320,8 @@ impl Prepared {
         variables.set("protocol", self.workload.protocol.name());
         variables.set("tls", self.workload.protocol.is_secure());
         variables.set("h2", self.workload.protocol.is_h2());
+        variables.set("h3", self.workload.protocol.is_h3());
         variables.set("binary", text(&self.program.path));
-        variables.set("config", text(&self.configuration.path));
         if let Some(origin) = surroundings.origin {
             variables.set("origin", origin.to_string());
         }
@@ -297,8 +329,8 @@ impl Prepared {
 
     fn set_certificate(&mut self, files: CertificateFiles) {
         let text = |path: &Path| path.display().to_string();
-        let own = &self.configuration;
-        if own.is_of_folder || template::uses(&own.template, "certificate") {
+        // The certificate is for this machine's names, and not for one of the user's.
+        if self.configuration.takes_certificate() && self.contender.host.is_none() {
             self.trust = Trust::Authority(files.authority);
         }
         let variables = &mut self.variables;
@@ -311,26 +343,25 @@ impl Prepared {
     fn render(&mut self) -> Result<(), StageError> {
         let port = free_port()?;
         self.variables.set("port", port);
-        let configuration = &mut self.configuration;
-        // A folder's template may leave its port to a file that it includes.
-        let uses_port = template::uses(&configuration.template, "port")
-            || template::includes(&configuration.template);
-        self.port = (uses_port && !configuration.in_place).then_some(port);
-        if !configuration.in_place {
-            let context = template::Context {
-                version: &self.program.version,
-                configuration: "",
-                files: &self.server,
-            };
-            let rendered = template::render(&configuration.template, &self.variables, &context);
-            configuration.text = rendered.map_err(|cause| {
-                let file = configuration.source.clone();
-                StageError::new(Step::Prepare, Cause::Template { file, cause })
-            })?;
-            write(&configuration.path, &configuration.text)?;
+        self.port = self.configuration.takes_port().then_some(port);
+        self.configuration.make_ready(
+            &self.contender,
+            &self.variables,
+            &self.program.version,
+            &self.server,
+            &self.folder.0,
+        )?;
+        let config = self.configuration.path.display().to_string();
+        self.variables.set("config", config);
+        write(
+            &self.log_folder.join(&self.server.description.config),
+            &self.configuration.text,
+        )?;
+        for (path, text) in &self.configuration.others {
+            let copy = self.log_folder.join(included_name(path));
+            make_folder(copy.parent().unwrap_or(&self.log_folder))?;
+            write(&copy, text)?;
         }
-        let copy = self.log_folder.join(&self.server.description.config);
-        write(&copy, &self.configuration.text)?;
         self.command = self.render_words("start", &self.server.description.start.command)?;
         self.environment = self.render_environment()?;
         let environment = self
@@ -374,41 +405,28 @@ impl Prepared {
     }
 }
 
-impl Configuration {
-    fn choose(
-        server: &Server,
-        config: &ConfigSource,
-        workload: &Workload,
-        folder: &Path,
-    ) -> Result<Self, StageError> {
-        let rendered = folder.join(&server.description.config);
-        match config {
-            ConfigSource::Variant(variant) => {
-                let template = server.template(variant, workload)?;
-                Ok(Self {
-                    source: format!("servers/{}/{}", server.name, template.file),
-                    template: template.text,
-                    text: String::new(),
-                    path: rendered,
-                    in_place: false,
-                    is_of_folder: true,
-                })
-            }
-            ConfigSource::File(path) => {
-                let template = std::fs::read_to_string(path)
-                    .map_err(|cause| StageError::file(Step::Prepare, path, cause))?;
-                let in_place = !template::is_template(&template);
-                Ok(Self {
-                    source: path.display().to_string(),
-                    text: template.clone(),
-                    template,
-                    path: if in_place { path.clone() } else { rendered },
-                    in_place,
-                    is_of_folder: false,
-                })
-            }
-        }
-    }
+/// Where a trial's folder keeps a file that the user's own takes in.
+fn included_name(path: &Path) -> String {
+    let below = path.strip_prefix("/").unwrap_or(path);
+    format!("included/{}", below.display())
+}
+
+/// What bakeoff installed must still be that; what others installed is theirs to watch.
+fn refuse_damaged(server: &Server, program: &Program, shared: &Shared) -> Result<(), StageError> {
+    let Some(installed) = Installed::beside(&program.path) else {
+        return Ok(());
+    };
+    let digest = shared.digests.of(&program.path)?;
+    let Some(damage) = installed.damage(Ok(digest)) else {
+        return Ok(());
+    };
+    let ways = server.ways_to_install(Some(&program.version));
+    let cause = Cause::Damaged {
+        program: program.path.clone(),
+        damage,
+        install: ways.into_iter().next().unwrap_or_default(),
+    };
+    Err(StageError::new(Step::Prepare, cause))
 }
 
 fn is_port_taken(error: &StageError) -> bool {
@@ -425,11 +443,19 @@ fn below(root: &Path, path: &str) -> Result<PathBuf, StageError> {
     Err(StageError::file(Step::Prepare, path, cause))
 }
 
-/// A port that was free a moment ago.
-fn free_port() -> Result<u16, StageError> {
-    let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
-    let address = address.map_err(|cause| StageError::file(Step::Prepare, "127.0.0.1:0", cause))?;
-    Ok(address.port())
+/// A port that was free a moment ago, for TCP and for UDP: a server of HTTP/3 may listen on both.
+pub(crate) fn free_port() -> Result<u16, StageError> {
+    let fail = |cause| StageError::file(Step::Prepare, "127.0.0.1:0", cause);
+    let mut tried = 0;
+    loop {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(fail)?;
+        let address = listener.local_addr().map_err(fail)?;
+        match UdpSocket::bind(address) {
+            Ok(_) => return Ok(address.port()),
+            Err(cause) if cause.kind() == AddrInUse && tried < PORTS_TRIED => tried += 1,
+            Err(cause) => return Err(fail(cause)),
+        }
+    }
 }
 
 /// `logs/<trial>/<name>`.
@@ -444,7 +470,7 @@ fn path_in_record(log_folder: &Path, name: &str) -> String {
         .to_string()
 }
 
-fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), StageError> {
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), StageError> {
     use std::os::unix::fs::PermissionsExt as _;
     let fail = |cause| StageError::file(Step::Prepare, path, cause);
     std::fs::write(path, bytes).map_err(fail)?;

@@ -1,18 +1,21 @@
 //! A server's program on this machine: where it is, which version, which bytes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
+use bakeoff_plan::Protocol;
 use bakeoff_record::Step;
 use sha2::{Digest as _, Sha256};
 
 use crate::bounded;
 use crate::error::{Cause, StageError};
+use crate::installed::Installed;
 use crate::server::Server;
 use crate::template::{self, Variables};
+use crate::version::{accepts, compare};
 
 /// A program tells its version in no time; one that does not is not worth waiting for.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
@@ -26,8 +29,17 @@ pub struct Program {
     pub version: String,
 }
 
-/// Finds the program of `server`: this `binary`, or the first on the search paths that has the
-/// wanted version.
+/// A program that was found, and whether it is still what was installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The program.
+    pub program: Program,
+    /// What is wrong with it, if `bakeoff install` got it and it has changed since.
+    pub damage: Option<String>,
+}
+
+/// Finds the program of `server`: this `binary`; or of all that are installed the newest of the
+/// wanted version; or without one the first on the search paths.
 ///
 /// # Errors
 /// When there is none, or none of that version, or it does not tell its version.
@@ -48,33 +60,119 @@ pub fn find(
         }
         None => candidates(server),
     };
-    let mut found = Vec::new();
+    let mut newest: Option<Program> = None;
+    let mut others = Vec::new();
     let mut silent = None;
     for path in candidates {
-        match tell_version(server, &path) {
-            Ok(told) if version.is_none_or(|wanted| accepts(wanted, &told)) => {
-                return Ok(Program {
-                    path,
-                    version: told,
-                });
+        match (told_by(server, path), version) {
+            (Ok(program), None) => return Ok(program),
+            (Ok(program), Some(wanted)) if accepts(wanted, &program.version) => {
+                let is_newer = |best: &Program| compare(&best.version, &program.version).is_lt();
+                if newest.as_ref().is_none_or(is_newer) {
+                    newest = Some(program);
+                }
             }
-            Ok(told) => found.push(format!("{told} ({})", path.display())),
-            Err(error) => silent = silent.or(Some(error)),
+            (Ok(other), Some(_)) => {
+                others.push(format!("{} ({})", other.version, other.path.display()));
+            }
+            (Err(error), _) => silent = silent.or(Some(error)),
         }
     }
-    match (found.is_empty(), silent, version) {
-        (false, _, Some(wanted)) => fail(Cause::WrongVersion {
+    let install = server.ways_to_install(version).join(", or ");
+    match (newest, silent, version) {
+        (Some(program), _, _) => Ok(program),
+        (None, _, Some(wanted)) if !others.is_empty() => fail(Cause::WrongVersion {
             server: server.title().to_owned(),
             wanted: wanted.to_owned(),
-            found: found.join(", "),
+            found: others.join(", "),
+            install,
         }),
-        (_, Some(error), _) => Err(error),
-        _ => fail(Cause::NotInstalled {
+        (None, Some(error), _) => Err(error),
+        (None, None, _) => fail(Cause::NotInstalled {
             server: server.title().to_owned(),
             program: server.description.programs[0].clone(),
-            install: server.description.install.join(", or "),
+            install,
         }),
     }
+}
+
+/// Refuses a program that lacks what its folder asks of one that shall speak `protocol`.
+///
+/// # Errors
+/// `Unsupported`, with the folder's reason; or that the program could not be asked.
+pub(crate) fn check_speaks(
+    server: &Server,
+    program: &Program,
+    protocol: Protocol,
+) -> Result<(), StageError> {
+    let requires = server.description.requires.iter();
+    for asked in requires.filter(|requires| requires.protocol == protocol) {
+        let (_, output) = ask(server, &program.path, &asked.command).map_err(|cause| {
+            let cause = std::io::Error::other(cause);
+            StageError::file(Step::Prepare, &program.path, cause)
+        })?;
+        if !asked.pattern.is_match(&output.text) {
+            let (path, version) = (program.path.display(), &program.version);
+            let reason = format!("{}; this is {version} ({path})", asked.reason);
+            return Err(StageError::new(
+                Step::Prepare,
+                Cause::Unsupported { reason },
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Every program of `server` that tells its version, in the order in which they are searched.
+pub(crate) fn find_all(server: &Server) -> Vec<Found> {
+    let mut real = HashSet::new();
+    let candidates = candidates(server).into_iter().filter(|path| {
+        // A link to a program that is listed already is no other one.
+        path.canonicalize().is_ok_and(|path| real.insert(path))
+    });
+    candidates
+        .filter_map(|path| look_at(server, path))
+        .collect()
+}
+
+/// Programs that `bakeoff install` put on this shelf, of this version or of a package that is
+/// called so, the newest first.
+pub(crate) fn installed_in(server: &Server, shelf: &Path, version: Option<&str>) -> Vec<Found> {
+    let folders = versions(shelf).into_iter().rev();
+    let mut found = Vec::new();
+    for folder in folders {
+        let path = shelf.join(folder).join(&server.description.programs[0]);
+        let Some(installed) = Installed::beside(&path) else {
+            continue;
+        };
+        let called = [&installed.version, &installed.package_version];
+        if version.is_none_or(|wanted| called.iter().any(|called| accepts(wanted, called))) {
+            found.extend(look_at(server, path));
+        }
+    }
+    found
+}
+
+/// A program with its version, and whether it is what was installed. One that was installed and
+/// does not run any more is there as well.
+fn look_at(server: &Server, path: PathBuf) -> Option<Found> {
+    let installed = Installed::beside(&path);
+    let damage = installed
+        .as_ref()
+        .and_then(|installed| installed.damage(sha256_of(&path)));
+    match (told_by(server, path.clone()), installed) {
+        (Ok(program), _) => Some(Found { program, damage }),
+        (Err(error), Some(Installed { version, .. })) => Some(Found {
+            program: Program { path, version },
+            damage: damage.or_else(|| Some(error.to_string())),
+        }),
+        (Err(_), None) => None,
+    }
+}
+
+fn told_by(server: &Server, path: PathBuf) -> Result<Program, StageError> {
+    let version = tell_version(server, &path)?;
+    Ok(Program { path, version })
 }
 
 /// Digests that were taken once and need not be taken for every trial.
@@ -96,13 +194,17 @@ impl Digests {
         {
             return Ok(digest.clone());
         }
-        let mut hasher = Sha256::new();
-        let mut file = std::fs::File::open(path).map_err(fail)?;
-        std::io::copy(&mut file, &mut hasher).map_err(fail)?;
-        let digest = hex(&hasher.finalize());
+        let digest = sha256_of(path).map_err(fail)?;
         known.insert(path.to_owned(), (stamp.0, stamp.1, digest.clone()));
         Ok(digest)
     }
+}
+
+/// SHA-256 of a file, hex.
+pub(crate) fn sha256_of(path: &Path) -> std::io::Result<String> {
+    let mut hasher = Sha256::new();
+    std::io::copy(&mut std::fs::File::open(path)?, &mut hasher)?;
+    Ok(hex(&hasher.finalize()))
 }
 
 /// SHA-256 of `bytes`, hex.
@@ -114,14 +216,8 @@ fn hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// `1.22` accepts `1.22.1` and not `1.221`.
-fn accepts(wanted: &str, told: &str) -> bool {
-    told.strip_prefix(wanted).is_some_and(|rest| {
-        rest.is_empty() || rest.starts_with(['.', '-', '+']) || wanted.is_empty()
-    })
-}
-
-fn tell_version(server: &Server, binary: &Path) -> Result<String, StageError> {
+/// The version of a program, as it tells itself.
+pub(crate) fn tell_version(server: &Server, binary: &Path) -> Result<String, StageError> {
     let fail = |cause: String| {
         let cause = Cause::NoVersion {
             binary: binary.to_owned(),
@@ -129,20 +225,8 @@ fn tell_version(server: &Server, binary: &Path) -> Result<String, StageError> {
         };
         StageError::new(Step::Prepare, cause)
     };
-    let mut variables = Variables::default();
-    variables.set("binary", binary.display().to_string());
-    let context = template::Context {
-        version: "",
-        configuration: "",
-        files: server,
-    };
-    let words = server.description.version.command.iter();
-    let command: Result<Vec<String>, String> = words
-        .map(|word| template::render(word, &variables, &context))
-        .collect();
-    let command = command.map_err(fail)?;
-    let output = bounded::run(&command, &[], Path::new("/"), VERSION_LIMIT)
-        .map_err(|cause| fail(cause.to_string()))?;
+    let command = &server.description.version.command;
+    let (command, output) = ask(server, binary, command).map_err(&fail)?;
     let pattern = &server.version_pattern;
     let version = pattern
         .captures(&output.text)
@@ -159,18 +243,39 @@ fn tell_version(server: &Server, binary: &Path) -> Result<String, StageError> {
         })
 }
 
+/// What `binary` answers to `command`, a template of its folder's; and the command as it was run.
+fn ask(
+    server: &Server,
+    binary: &Path,
+    command: &[String],
+) -> Result<(Vec<String>, bounded::Output), String> {
+    let mut variables = Variables::default();
+    variables.set("binary", binary.display().to_string());
+    let context = template::Context {
+        version: "",
+        configuration: "",
+        files: server,
+    };
+    let words = command.iter();
+    let command: Result<Vec<String>, String> = words
+        .map(|word| template::render(word, &variables, &context))
+        .collect();
+    let command = command?;
+    let output = bounded::run(&command, &[], Path::new("/"), VERSION_LIMIT);
+    output
+        .map(|output| (command, output))
+        .map_err(|cause| cause.to_string())
+}
+
 /// Programs in the order of preference: bakeoff's own folders, the search path, the usual folders.
 fn candidates(server: &Server) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for own in own_folders() {
         folders.extend([own.clone(), own.join("bin")]);
         folders.extend([own.join(&server.name), own.join(&server.name).join("bin")]);
-        let mut versions: Vec<PathBuf> = std::fs::read_dir(own.join(&server.name))
-            .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
-            .unwrap_or_default();
-        versions.sort();
-        for version in versions.into_iter().rev() {
-            folders.extend([version.clone(), version.join("bin")]);
+        for version in versions(&own.join(&server.name)).into_iter().rev() {
+            let folder = own.join(&server.name).join(version);
+            folders.extend([folder.clone(), folder.join("bin")]);
         }
     }
     if let Some(path) = std::env::var_os("PATH") {
@@ -193,8 +298,18 @@ fn candidates(server: &Server) -> Vec<PathBuf> {
     found
 }
 
-/// `BAKEOFF_PROGRAMS`, then the user's cache.
-fn own_folders() -> Vec<PathBuf> {
+/// Versions that have a folder of their own, the oldest first.
+fn versions(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    // What begins with a dot is not installed yet.
+    let mut versions: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
+    versions.sort_by(|one, other| compare(one, other));
+    versions
+}
+
+/// `BAKEOFF_PROGRAMS`, then the user's cache. What is installed goes to the first of them.
+pub(crate) fn own_folders() -> Vec<PathBuf> {
     let named = std::env::var_os("BAKEOFF_PROGRAMS").map(PathBuf::from);
     let cache = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
@@ -206,25 +321,7 @@ fn own_folders() -> Vec<PathBuf> {
     named.into_iter().chain(cache).collect()
 }
 
-fn is_executable(path: &Path) -> bool {
+pub(crate) fn is_executable(path: &Path) -> bool {
     path.metadata()
         .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_version_is_accepted_by_dotted_part() {
-        for (wanted, told, expected) in [
-            ("1.22", "1.22.1", true),
-            ("1.22.1", "1.22.1", true),
-            ("1.2", "1.22.1", false),
-            ("2", "2.11.7-beta", true),
-            ("2.11.7", "2.11.7-beta", true),
-        ] {
-            assert_eq!(accepts(wanted, told), expected, "{wanted} {told}");
-        }
-    }
 }

@@ -14,7 +14,8 @@ use regex_lite::Regex;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Answer, Expectation};
 use crate::kept::Kept;
-use crate::{listeners, log};
+use crate::listeners::{self, Transport};
+use crate::log;
 
 /// Between two looks. A look costs a walk over `/proc` and one request.
 const LOOK_AGAIN: Duration = Duration::from_millis(15);
@@ -25,6 +26,8 @@ const ASK_LIMIT: Duration = Duration::from_secs(2);
 pub(crate) struct Awaited<'a> {
     pub(crate) expectation: &'a Expectation,
     pub(crate) identity: Option<&'a Regex>,
+    /// By what it is reached: datagrams in HTTP/3, whatever else listens at its port.
+    pub(crate) transport: Transport,
     /// The port that it was told to use; `None` lets any of its sockets do.
     pub(crate) port: Option<u16>,
     pub(crate) log: &'a Path,
@@ -49,7 +52,7 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
         if let Some(status) = kept.died() {
             return Err(ended(awaited, status));
         }
-        for address in addresses(kept, awaited.port) {
+        for address in addresses(kept, awaited) {
             let left = end
                 .saturating_duration_since(Instant::now())
                 .max(LOOK_AGAIN);
@@ -114,11 +117,14 @@ impl Awaited<'_> {
 }
 
 /// Where the server's own listening sockets are reached, each once.
-fn addresses(kept: &Kept, port: Option<u16>) -> BTreeSet<SocketAddr> {
+fn addresses(kept: &Kept, awaited: &Awaited<'_>) -> BTreeSet<SocketAddr> {
     let held = listeners::held_by(&kept.pids());
-    let reached = held.iter().filter_map(listeners::Listener::reached_at);
-    reached
-        .filter(|address| port.is_none_or(|port| address.port() == port))
+    let by_transport = held
+        .iter()
+        .filter(|listener| listener.transport == awaited.transport);
+    by_transport
+        .filter_map(listeners::Listener::reached_at)
+        .filter(|address| awaited.port.is_none_or(|port| address.port() == port))
         .collect()
 }
 

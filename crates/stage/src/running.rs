@@ -4,17 +4,18 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{Protocol, Request};
-use bakeoff_record::{AnswerCheck, ServerFacts, Step, StopFacts};
+use bakeoff_plan::{Protocol, Request, Workload};
+use bakeoff_record::{AnswerCheck, GrownFile, ServerFacts, Step, StopFacts, Work};
 
+use crate::crew::{self, Sizes};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
 use crate::kept::{Gone, Kept};
 use crate::listeners;
 use crate::log;
 
-/// One request outside the window may take this long.
-const FETCH_LIMIT: Duration = Duration::from_secs(10);
+/// A few requests outside the window may take this long, all together.
+const OBSERVE_LIMIT: Duration = Duration::from_secs(10);
 
 /// A running server. Dropping it ends all of its processes by force.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct Running {
     pub(crate) log_from: u64,
     /// What its certificate leads to.
     pub(crate) trust: Trust,
+    /// Name that it is asked by instead of its address.
+    pub(crate) host: Option<String>,
     pub(crate) stop_signal: String,
     pub(crate) stop_grace: Duration,
     /// Removed when the server is gone.
@@ -52,6 +55,10 @@ pub struct Fetched {
     /// Its body as sent, encoding and all.
     pub body: Vec<u8>,
 }
+
+/// What a server's processes had open for writing at a moment, and how large it was.
+#[derive(Debug)]
+pub struct Written(Sizes);
 
 /// A folder that goes with its owner.
 #[derive(Debug)]
@@ -122,34 +129,82 @@ impl Running {
         }
     }
 
+    /// The name that it is asked by, in `Host` and over TLS in SNI, instead of its address.
+    pub fn host(&self) -> Option<&str> {
+        self.host.as_deref()
+    }
+
     /// Sends `request` once over `protocol` and compares; `when` is `before` or `after`.
     ///
     /// # Errors
-    /// When no whole answer came. A wrong answer is no error: it has `right: false`.
+    /// When no whole answer came `within` this time. A wrong answer is no error: it has
+    /// `right: false`.
     pub fn fetch(
         &self,
         request: &Request,
         protocol: Protocol,
         when: &str,
+        within: Duration,
     ) -> Result<Fetched, StageError> {
-        let expectation = Expectation::of(request, protocol, self.trust.clone());
-        let answer = expectation
-            .ask(self.address, FETCH_LIMIT)
-            .map_err(|cause| {
-                let scheme = expectation.scheme();
-                let url = format!("{scheme}://{}{}", self.address, request.path);
-                let step = if when == "after" {
-                    Step::CheckAgain
-                } else {
-                    Step::Start
-                };
-                StageError::new(step, Cause::Fetch { url, cause }).with_words(self.log_tail())
-            })?;
+        let host = self.host.clone();
+        let expectation = Expectation::of(request, protocol, self.trust.clone(), host);
+        let answer = expectation.ask(self.address, within).map_err(|cause| {
+            let scheme = expectation.scheme();
+            let url = format!("{scheme}://{}{}", self.address, request.path);
+            let step = if when == "after" {
+                Step::CheckAgain
+            } else {
+                Step::Start
+            };
+            StageError::new(step, Cause::Fetch { url, cause }).with_words(self.log_tail())
+        })?;
         let right = expectation.is_met_by(&answer);
         Ok(Fetched {
             check: answer.to_check(when, request.name(), right),
             body: answer.body,
         })
+    }
+
+    /// Makes so many equal `requests` in turn, as `workload` asks first, and looks at what the
+    /// server does for them. Nothing here fails: what cannot be found out is not known, with the
+    /// reason. What the upstream saw is for the caller to fill in.
+    pub fn observe(&self, workload: &Workload, requests: u32) -> Work {
+        let mut work = Work {
+            requests,
+            crew: crew::crew(&self.kept.pids(), self.address.port()),
+            ..Work::default()
+        };
+        if work.crew.is_none() {
+            let why = "no process of the server seems to hold the listening socket";
+            work.unknown.insert("crew".to_owned(), why.to_owned());
+        }
+        let before = self.written();
+        let (first, host) = (workload.requests.first(), self.host.clone());
+        let expectation = Expectation::of(first, workload.protocol, self.trust.clone(), host);
+        match expectation.repeat(self.address, requests, OBSERVE_LIMIT) {
+            Ok(repeated) => {
+                work.connections = Some(repeated.connections);
+                work.certificate = repeated.certificate;
+                work.grown = Some(self.grown_since(&before));
+            }
+            Err(cause) => {
+                let why = format!("{requests} requests in turn failed: {cause}");
+                for fact in ["connections", "certificate", "grown", "upstream"] {
+                    work.unknown.insert(fact.to_owned(), why.clone());
+                }
+            }
+        }
+        work
+    }
+
+    /// The files that it writes, as they are now.
+    pub fn written(&self) -> Written {
+        Written(crew::sizes(&self.kept.pids()))
+    }
+
+    /// Which of its files have grown since then.
+    pub fn grown_since(&self, before: &Written) -> Vec<GrownFile> {
+        crew::grown(&before.0, &crew::sizes(&self.kept.pids()))
     }
 
     /// How it ended by itself, if it has. Does not wait.

@@ -8,10 +8,13 @@ use std::path::PathBuf;
 use bakeoff_plan::{Contender, Protocol, Workload};
 use bakeoff_record::Step;
 use regex_lite::Regex;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::error::{Cause, StageError};
 use crate::keeper::signal_named;
+use crate::own::{OwnRules, OwnTable};
+use crate::source::Source;
 
 /// A program that can be a contender, as its folder describes it.
 #[derive(Debug, Clone)]
@@ -21,6 +24,7 @@ pub struct Server {
     pub(crate) description: Description,
     pub(crate) version_pattern: Regex,
     pub(crate) identity: Option<Regex>,
+    pub(crate) own: OwnRules,
     files: Files,
 }
 
@@ -46,6 +50,9 @@ pub(crate) struct Description {
     /// Ways to get it, for people.
     #[serde(default)]
     pub(crate) install: Vec<String>,
+    /// Where `bakeoff install` gets it, the best first.
+    #[serde(default)]
+    pub(crate) source: Vec<Source>,
     /// Pattern of the `Server` header, or of `Via` where a proxy names itself there; absent when
     /// the server sends neither.
     pub(crate) identity: Option<String>,
@@ -65,8 +72,29 @@ pub(crate) struct Description {
     /// Variant, then workload, then file.
     #[serde(default)]
     pub(crate) templates: BTreeMap<String, BTreeMap<String, String>>,
+    /// What a program must say to speak a protocol, where not every build does.
+    #[serde(default)]
+    pub(crate) requires: Vec<Requires>,
     #[serde(default)]
     pub(crate) unsupported: Vec<Unsupported>,
+    /// Fact of an unequal work, then the line of the configuration to change.
+    #[serde(default)]
+    pub(crate) remedies: BTreeMap<String, String>,
+    #[serde(default)]
+    own: OwnTable,
+}
+
+/// What a program must say of itself to speak a protocol.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Requires {
+    pub(crate) protocol: Protocol,
+    pub(crate) command: Vec<String>,
+    /// Must match what the command says.
+    #[serde(deserialize_with = "pattern")]
+    pub(crate) pattern: Regex,
+    /// For people, where it does not.
+    pub(crate) reason: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -110,7 +138,7 @@ pub(crate) struct Template {
 }
 
 /// Variables that bakeoff sets by itself; an overlay may not.
-const OWN_VARIABLES: [&str; 16] = [
+const OWN_VARIABLES: [&str; 17] = [
     "port",
     "root",
     "origin",
@@ -124,6 +152,7 @@ const OWN_VARIABLES: [&str; 16] = [
     "protocol",
     "tls",
     "h2",
+    "h3",
     "certificate",
     "key",
     "certificate_and_key",
@@ -156,8 +185,10 @@ impl Server {
         let identity = identity
             .map(|identity| pattern("identity", identity))
             .transpose()?;
+        let own = description.own.rules().map_err(&fail)?;
         Ok(Self {
             name: name.to_owned(),
+            own,
             description,
             version_pattern,
             identity,
@@ -175,9 +206,23 @@ impl Server {
         self.description.templates.keys().map(String::as_str)
     }
 
-    /// Ways to get the program, for people.
-    pub fn install(&self) -> &[String] {
-        &self.description.install
+    /// Ways to get the program, or this version of it, for people.
+    pub(crate) fn ways_to_install(&self, version: Option<&str>) -> Vec<String> {
+        let others = self.description.install.iter().cloned();
+        match (self.sources().next(), version) {
+            (None, _) => others.collect(),
+            // Other ways give the version that they give.
+            (Some(_), Some(version)) => vec![format!("bakeoff install {}@{version}", self.name)],
+            (Some(_), None) => {
+                let own = format!("bakeoff install {}", self.name);
+                [own].into_iter().chain(others).collect()
+            }
+        }
+    }
+
+    /// Where `bakeoff install` gets the program, the best first.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.description.source.iter()
     }
 
     /// The template for a workload, or why there is none.
@@ -288,9 +333,16 @@ impl Description {
             Some(&self.start.command),
             self.check.as_ref().map(|check| &check.command),
         ];
-        if commands.into_iter().flatten().any(Vec::is_empty) {
+        let asked = self.requires.iter().map(|requires| &requires.command);
+        if commands
+            .into_iter()
+            .flatten()
+            .chain(asked)
+            .any(Vec::is_empty)
+        {
             return Err("a `command` is empty; expected a program and its arguments".to_owned());
         }
+        self.source.iter().try_for_each(Source::check)?;
         let own = self
             .variables
             .keys()
@@ -299,6 +351,11 @@ impl Description {
             Err(format!("variable `{name}` is set by bakeoff itself"))
         })
     }
+}
+
+fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Regex, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Regex::new(&text).map_err(|cause| D::Error::custom(format!("no pattern: {cause}")))
 }
 
 /// What a folder speaks that does not say.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bakeoff_record::Step;
 
 use crate::error::{Cause, StageError};
-use crate::program::{self, Program};
+use crate::program::{self, Found, Program};
 use crate::server::{Files, Server, list};
 
 /// `servers/` as it was when this was built: name below it and text.
@@ -25,8 +25,13 @@ pub struct Listed {
     pub name: String,
     /// The server's name as people write it; the folder's name when the folder cannot be used.
     pub title: String,
-    /// Program and version; or why there is none, with the way to get it.
+    /// The program that is taken when no version is asked for; or why there is none, with the
+    /// way to get it.
     pub program: Result<Program, StageError>,
+    /// Every program of it that was found, that one first.
+    pub found: Vec<Found>,
+    /// Kind and package of each source that `bakeoff install` knows.
+    pub sources: Vec<String>,
 }
 
 impl Servers {
@@ -67,17 +72,22 @@ impl Servers {
     pub fn list(&self) -> Vec<Listed> {
         let listed = |name: String| match self.find(&name) {
             Ok(server) => {
-                let title = server.title().to_owned();
+                let found = program::find_all(&server);
+                let first = found.first().map(|found| found.program.clone());
                 Listed {
                     name,
-                    title,
-                    program: program::find(&server, None, None),
+                    title: server.title().to_owned(),
+                    program: first.map_or_else(|| program::find(&server, None, None), Ok),
+                    found,
+                    sources: server.sources().map(ToString::to_string).collect(),
                 }
             }
             Err(error) => Listed {
                 title: name.clone(),
                 name,
                 program: Err(error),
+                found: Vec::new(),
+                sources: Vec::new(),
             },
         };
         self.names().into_iter().map(listed).collect()
@@ -108,6 +118,8 @@ fn is_plain(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_plan::Protocol;
+
     use super::*;
 
     #[test]
@@ -126,14 +138,37 @@ mod tests {
     }
 
     #[test]
+    fn every_cell_has_a_template_or_a_reason_why_not() {
+        let servers = Servers::new(None);
+        for name in servers.names() {
+            let server = servers.find(&name).unwrap();
+            let workloads = ["synthetic", "html-small", "html-large", "gzip", "proxy"];
+            for (variant, workload, protocol) in server.variants().flat_map(|variant| {
+                workloads.into_iter().flat_map(move |workload| {
+                    Protocol::ALL.map(|protocol| (variant, workload, protocol))
+                })
+            }) {
+                let asked = crate::golden::workload(workload, protocol);
+                let cell = format!("{name} {variant} {workload} {}", protocol.name());
+                match server
+                    .template(variant, &asked)
+                    .map_err(|error| *error.cause)
+                {
+                    Ok(_) => {}
+                    Err(Cause::Unsupported { reason }) => {
+                        assert!(!reason.starts_with("the templates of"), "{cell}: {reason}");
+                    }
+                    Err(other) => panic!("{cell}: {other:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
     fn an_unknown_server_is_told_with_the_known_ones() {
-        let error = Servers::new(None).find("ngnix").unwrap_err();
-        assert!(error.to_string().contains("`ngnix`"), "{error}");
-        assert!(
-            error
-                .to_string()
-                .contains("`apache`, `caddy`, `h2o`, `haproxy`, `nginx`"),
-            "{error}"
-        );
+        let error = Servers::new(None).find("ngnix").unwrap_err().to_string();
+        for name in ["`ngnix`", "`caddy`, ", "`nginx`"] {
+            assert!(error.contains(name), "no {name} in {error}");
+        }
     }
 }

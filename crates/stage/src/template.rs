@@ -9,6 +9,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
 use crate::server::Server;
+use crate::version::at_least;
 
 /// Values by name.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,12 @@ pub(crate) struct Variables(BTreeMap<String, Value>);
 impl Variables {
     pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.0.insert(name.to_owned(), value.into());
+    }
+
+    /// The values of those of `names` that are set, as a template writes them.
+    pub(crate) fn texts(&self, names: &[&str]) -> BTreeMap<String, String> {
+        let text = |name: &&str| Some(((*name).to_owned(), self.0.get(*name)?.to_string()));
+        names.iter().filter_map(text).collect()
     }
 }
 
@@ -92,15 +99,6 @@ fn words(cause: &minijinja::Error) -> String {
         .map(|line| format!("line {line}: "))
         .unwrap_or_default();
     format!("{line}{}{detail}", cause.kind())
-}
-
-/// Whether a version is this one or a later one, number by number: 1.22.1 is before 1.25.
-fn at_least(version: &str, least: &str) -> bool {
-    let numbers = |text: &str| -> Vec<u64> {
-        let parts = text.split(['.', '-', '+', '~']);
-        parts.map_while(|part| part.parse().ok()).collect()
-    };
-    numbers(version) >= numbers(least)
 }
 
 /// Whether a statement of `configuration` begins with `word`; comments count for nothing.

@@ -1,10 +1,10 @@
 //! Whether the answers were the right ones, and all of them came (family C).
 
-use bakeoff_record::Outcome;
+use bakeoff_record::{Outcome, Step};
 use bakeoff_stats::server_tree;
 
 use crate::check::{Check, Level};
-use crate::limits::FAILED_SHARE;
+use crate::limits::{FAILED_SHARE, RECOVERY_S};
 use crate::subject::Subject;
 use crate::words::count;
 
@@ -15,6 +15,7 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(answers(subject, "before"));
     checks.push(answers(subject, "after"));
     checks.push(server_alive(subject));
+    checks.push(recovered(subject));
 }
 
 fn failed_share(subject: &Subject<'_>) -> Check {
@@ -131,4 +132,30 @@ fn server_alive(subject: &Subject<'_>) -> Check {
             ),
         ),
     }
+}
+
+/// What a load beyond capacity leaves in a server's queues is worked off before the next answer.
+fn recovered(subject: &Subject<'_>) -> Check {
+    let name = ("recovered", "R38");
+    let mut steps = subject.trial.steps.iter();
+    let Some(asked) = steps.find(|one| one.step == Step::CheckAgain) else {
+        return Check::plain(name, Level::Passed, "nothing was asked after the load");
+    };
+    let figures = (asked.took_s, RECOVERY_S);
+    let answered = subject.trial.answers.iter().any(|one| one.when == "after");
+    if answered && asked.took_s <= RECOVERY_S {
+        let text = "the server answered at once after the load";
+        return Check::new(name, Level::Passed, figures, text.to_owned());
+    }
+    let text = match answered {
+        true => format!(
+            "slow to recover: the first answer after the load took {:.1} s",
+            asked.took_s
+        ),
+        false => format!(
+            "slow to recover: the server lived and gave no answer for {:.1} s after the load",
+            asked.took_s
+        ),
+    };
+    Check::new(name, Level::Note, figures, text)
 }

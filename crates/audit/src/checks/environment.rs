@@ -1,15 +1,18 @@
 //! What the machine did to the trial (R14, R36), and what the tool says against itself.
 
-use bakeoff_record::{CpuShares, TcpTick};
+use bakeoff_record::{CpuShares, QuicLedger, TcpTick};
 
 use crate::check::{Check, Level};
-use crate::limits::{BACKEND_SHARE, STEAL_INVALID, STEAL_SUSPECT};
+use crate::limits::{BACKEND_SHARE, STEAL_INVALID, STEAL_SUSPECT, UDP_DROPS_SHARE};
 use crate::subject::Subject;
 use crate::words::{count, rate};
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(steal(subject));
     checks.push(listen_overflows(subject));
+    if let Some(quic) = &subject.result.quic {
+        checks.push(udp_drops(subject, quic));
+    }
     if subject.proxied && subject.is_contender() {
         checks.push(backend(subject));
     }
@@ -64,6 +67,32 @@ fn listen_overflows(subject: &Subject<'_>) -> Check {
         ),
     };
     Check::new(name, level, (overflows as f64, 0.0), text)
+}
+
+/// Datagrams that the kernel threw away because a socket was full: of the server or of the engine,
+/// whichever did not keep up. The ledger counts the whole load, so the drops are of all of it too.
+fn udp_drops(subject: &Subject<'_>, quic: &QuicLedger) -> Check {
+    let name = ("udp-drops", "R37");
+    let Some(last) = subject.trial.usage.tcp.last() else {
+        return Check::not_run(name, "the kernel's network counters were not read");
+    };
+    let datagrams = quic.datagrams_sent + quic.datagrams_received;
+    let share = last.udp_drops as f64 / datagrams.max(1) as f64;
+    if share <= UDP_DROPS_SHARE {
+        let text = format!(
+            "sockets had no room for {} of {} datagrams",
+            count(last.udp_drops),
+            count(datagrams)
+        );
+        return Check::new(name, Level::Passed, (share, UDP_DROPS_SHARE), text);
+    }
+    let text = format!(
+        "sockets had no room for {} datagrams, {:.2} % of those sent and received: who did not \
+         read them in time made QUIC slow down and send again",
+        count(last.udp_drops),
+        share * 100.0
+    );
+    Check::new(name, Level::Suspect, (share, UDP_DROPS_SHARE), text)
 }
 
 /// A proxy near the rate of its upstream alone: the upstream is what was measured.

@@ -32,13 +32,21 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
     let mut up = start_for_debugging(&stage, &bakeoff, &logs, contender, workload)
         .map_err(super::stage_error)?;
     let facts = up.server.facts();
+    let scheme = if workload.protocol.is_secure() {
+        "https"
+    } else {
+        "http"
+    };
     let mut text = format!(
-        "url      http://{}{}\ncommand  {}\nlog      {}\n",
+        "url      {scheme}://{}{}\ncommand  {}\nlog      {}\n",
         facts.address,
         workload.requests.first().path,
         facts.command.join(" "),
         up.server.log().display()
     );
+    for change in &facts.config_changes {
+        text.push_str(&format!("changed  {}\n", change.words()));
+    }
     for config in &facts.configs {
         text.push_str(&format!("\n{}\n{}\n", config.path, config.text));
     }

@@ -186,6 +186,12 @@ fn protocol(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Protocol> {
             "--unix-socket and --proxy-protocol are of TCP; HTTP/3 is over QUIC",
         ));
     }
+    let is_early = flags.tls.early_data == Switch::On;
+    if is_early && (protocol != Protocol::H3 || flags.tls.resumption == Switch::Off) {
+        return Err(exit::usage(
+            "--early-data on is of resumed handshakes of HTTP/3: add --protocol h3 --resumption on",
+        ));
+    }
     if flags.chunked && matches!(protocol, Protocol::H2 | Protocol::H2c | Protocol::H3) {
         return Err(exit::usage(
             "--chunked is of HTTP/1.1: HTTP/2 and 3 have frames",
@@ -253,6 +259,7 @@ fn tls(flags: &TlsFlags) -> TlsSettings {
         ciphers: flags.ciphers.clone(),
         groups: flags.groups.clone(),
         resumption: flags.resumption == Switch::On,
+        early_data: flags.early_data == Switch::On,
         client_certificate: flags.cert.clone().zip(flags.key.clone()),
     }
 }

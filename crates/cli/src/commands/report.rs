@@ -14,7 +14,7 @@ const WIDTH: usize = 120;
 
 pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     let record = Record::read(&flags.record).map_err(super::folder_error)?;
-    let text = draw(&bakeoff_report::view(&record), flags.format);
+    let text = draw(&bakeoff_report::view(&record), flags.format, flags.diffs);
     match &flags.output {
         Some(path) => std::fs::write(path, text)
             .with_context(|| format!("failed to write {}", path.display()))?,
@@ -24,7 +24,7 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
 }
 
 /// A report in a format; text suits the terminal that standard output is.
-pub(crate) fn draw(report: &Report, format: Format) -> String {
+pub(crate) fn draw(report: &Report, format: Format, diffs: bool) -> String {
     match format {
         Format::Text => {
             let terminal = std::io::stdout().is_terminal();
@@ -36,6 +36,7 @@ pub(crate) fn draw(report: &Report, format: Format) -> String {
                 TextOptions {
                     width,
                     colour: terminal,
+                    diffs,
                 },
             )
         }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use bakeoff_conduct::{CampaignEnd, Finding, Options, carry_out as conduct, preflight};
+use bakeoff_conduct::{CampaignEnd, Event, Finding, Options, carry_out as conduct, preflight};
 use bakeoff_plan::Plan;
 use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialEnd};
-use bakeoff_report::Report;
+use bakeoff_report::{Report, Warnings};
 
 use super::{folder_error, plan_notes, report};
 use crate::display::Display;
@@ -56,9 +56,16 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         stop: interrupt.flag(),
         earlier: earlier.map(|record| record.trials).unwrap_or_default(),
     };
+    let mut warnings = Warnings::new(plan.clone(), &options.earlier);
     let mut display = Display::new();
     display.note(&format!("record: {}", path.display()));
     let end = conduct(&plan, &mut folder, &stage, &options, &mut |event| {
+        if let Event::Observed(trial) = &event {
+            warnings
+                .observed(trial)
+                .iter()
+                .for_each(|line| display.note(line));
+        }
         display.show(&event)
     });
     display.finish();
@@ -86,16 +93,19 @@ fn write_report(path: &Path) -> anyhow::Result<Report> {
 }
 
 fn print(report: &Report, format: Format) -> anyhow::Result<()> {
-    Ok(output::result(&report::draw(report, format))?)
+    Ok(output::result(&report::draw(report, format, false))?)
 }
 
 /// A rejected configuration ends the campaign before it begins; what is not installed or not
 /// possible is told and becomes a skipped trial.
 fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyhow::Result<()> {
     let mut rejected = String::new();
-    for finding in findings {
-        let who = format!("{}, workload {}", finding.contender, finding.workload);
-        match &finding.end {
+    for (first, workloads) in by_reason(findings) {
+        let who = match &workloads[..] {
+            [workload] => format!("{}, workload {workload}", first.contender),
+            several => format!("{}, workloads {}", first.contender, several.join(", ")),
+        };
+        match &first.end {
             TrialEnd::Failed { cause, words, .. } => {
                 let words = words
                     .as_deref()
@@ -125,6 +135,22 @@ fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyhow::Result<(
         ));
     }
     Ok(())
+}
+
+/// Findings of a contender that end in the same way: the first, and the workloads of all.
+fn by_reason(findings: &[Finding]) -> Vec<(&Finding, Vec<&str>)> {
+    let mut grouped: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    for finding in findings {
+        let key = (&finding.contender, &finding.end);
+        match grouped
+            .iter_mut()
+            .find(|(first, _)| (&first.contender, &first.end) == key)
+        {
+            Some((_, workloads)) => workloads.push(&finding.workload),
+            None => grouped.push((finding, vec![&finding.workload])),
+        }
+    }
+    grouped
 }
 
 fn machine() -> Machine {

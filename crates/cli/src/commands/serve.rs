@@ -1,19 +1,36 @@
 //! `bakeoff origin` and `bakeoff yardstick`: the built-in servers by themselves.
 
-use bakeoff_origin::{Name, Reply, ServeOptions, serve};
+use bakeoff_origin::{
+    Behaviour, Delay, Demand, Immediate, Name, OnDemand, OriginError, Reply, ServeOptions,
+    SlowBody, serve_with,
+};
 
-use crate::flags::ServeFlags;
+use crate::flags::{DemandFlags, OriginFlags, ServeFlags};
 use crate::interrupt::Interrupt;
 use crate::{exit, output};
 
-pub(crate) fn carry_out(flags: &ServeFlags, name: Name) -> anyhow::Result<u8> {
+pub(crate) fn yardstick(flags: &ServeFlags) -> anyhow::Result<u8> {
+    carry_out(&options(flags, Name::Yardstick)?, Immediate)
+}
+
+pub(crate) fn origin(flags: &OriginFlags) -> anyhow::Result<u8> {
+    let options = options(&flags.serve, Name::Origin)?;
+    let demand = demand(&flags.demand);
+    if demand.is_nothing() {
+        return carry_out(&options, Immediate);
+    }
+    let behaviour = OnDemand::new(demand, &options.reply).map_err(usage)?;
+    carry_out(&options, behaviour)
+}
+
+fn options(flags: &ServeFlags, name: Name) -> anyhow::Result<ServeOptions> {
     let body = match (&flags.body_text, &flags.body) {
         (Some(text), _) => text.clone().into_bytes(),
         (None, Some(path)) => std::fs::read(path)
             .map_err(|error| exit::usage(format!("failed to read {}: {error}", path.display())))?,
         (None, None) => b"Hello, world!".to_vec(),
     };
-    let options = ServeOptions {
+    Ok(ServeOptions {
         listen: flags.listen,
         control: flags.control,
         threads: flags.threads as usize,
@@ -24,18 +41,52 @@ pub(crate) fn carry_out(flags: &ServeFlags, name: Name) -> anyhow::Result<u8> {
             body,
         },
         name,
-    };
+    })
+}
+
+fn demand(flags: &DemandFlags) -> Demand {
+    use bakeoff_plan::Delay as Written;
+    let delay = flags.delay.map(|delay| match delay {
+        Written::Constant(delay) => Delay::Constant(delay),
+        Written::Uniform { from, to } => Delay::Uniform { from, to },
+        Written::Exponential { mean } => Delay::Exponential { mean },
+        Written::Lognormal { median, p99 } => Delay::Lognormal { median, p99 },
+    });
+    Demand {
+        seed: flags.seed,
+        delay,
+        sizes: flags.body_sizes.clone(),
+        errors: flags.errors,
+        error_status: flags.error_status,
+        resets: flags.resets,
+        closes: flags.closes,
+        slow_body: flags
+            .slow_body
+            .map(|(bytes, every)| SlowBody { bytes, every }),
+        workers: flags.workers,
+        queue: flags.queue,
+        later: flags.later,
+    }
+}
+
+fn carry_out<B: Behaviour>(options: &ServeOptions, behaviour: B) -> anyhow::Result<u8> {
     let interrupt = Interrupt::listen()?;
     let mut told = Ok(());
-    let counts = serve(
-        &options,
-        &mut |address, control| {
-            let text = format!("listening on {address}\ncounts on http://{control}/counts\n");
-            told = output::result(&text);
-        },
-        &interrupt.flag(),
-    )?;
+    let mut announce = |address, control| {
+        let text = format!("listening on {address}\ncounts on http://{control}/counts\n");
+        told = output::result(&text);
+    };
+    let counts = serve_with(options, behaviour, &mut announce, &interrupt.flag());
+    let counts = counts.map_err(|error| match error {
+        OriginError::Reply(_) | OriginError::Demand(_) => usage(error),
+        other => other.into(),
+    })?;
     told?;
     output::note(&format!("answered {} requests", counts.requests));
     Ok(exit::DONE)
+}
+
+/// Of what was wanted, not of this machine: the user's to mend.
+fn usage(error: OriginError) -> anyhow::Error {
+    exit::usage(format!("failed to {error}"))
 }

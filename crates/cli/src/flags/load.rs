@@ -174,6 +174,10 @@ pub(crate) struct TlsFlags {
     /// Whether a new connection may resume an earlier one's session
     #[arg(long, value_enum, default_value_t = Switch::Off)]
     pub(crate) resumption: Switch,
+    /// Whether requests go before the end of a resumed handshake (0-RTT); a server may see such a
+    /// request twice. HTTP/3 only, with --resumption on
+    #[arg(long, value_enum, default_value_t = Switch::Off)]
+    pub(crate) early_data: Switch,
     /// PEM file with the certificate shown to the server
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<PathBuf>,

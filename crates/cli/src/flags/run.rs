@@ -93,6 +93,9 @@ pub(crate) struct ReportFlags {
     /// What is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// Show whole differences of configurations in text, not only short ones
+    #[arg(long)]
+    pub(crate) diffs: bool,
     /// File to write instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

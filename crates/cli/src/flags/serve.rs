@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use bakeoff_plan::Delay;
 use clap::Args;
 
-use super::cpus;
+use super::{cpus, duration};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeFlags {
@@ -34,4 +35,104 @@ pub(crate) struct ServeFlags {
     /// Body of each answer, from a file
     #[arg(long, value_name = "FILE")]
     pub(crate) body: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OriginFlags {
+    #[command(flatten)]
+    pub(crate) serve: ServeFlags,
+    #[command(flatten)]
+    pub(crate) demand: DemandFlags,
+}
+
+/// What is wanted of an upstream besides the answer. Shares are of all requests.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Slow and faulty on demand")]
+pub(crate) struct DemandFlags {
+    /// Time before each answer: 5ms, uniform:2ms:10ms, exponential:5ms (its mean) or
+    /// lognormal:5ms:50ms (its median and p99); with --workers, time in service
+    #[arg(long, value_name = "DELAY")]
+    pub(crate) delay: Option<Delay>,
+    /// Sizes of the body in bytes, drawn by weight: 4096, or 1000:3,20000:1
+    #[arg(long, value_name = "BYTES[:WEIGHT],...", value_parser = size, value_delimiter = ',')]
+    pub(crate) body_sizes: Vec<(usize, u32)>,
+    /// Share of answers with --error-status, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) errors: f64,
+    /// Status of these errors, 400 to 599
+    #[arg(long, value_name = "STATUS", default_value_t = 503,
+          value_parser = clap::value_parser!(u16).range(400..=599))]
+    pub(crate) error_status: u16,
+    /// Share of connections reset instead of an answer, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) resets: f64,
+    /// Share of connections closed half way through the body, from 0 to 1
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) closes: f64,
+    /// The body in pieces of so many bytes, one each duration: 1024:10ms
+    #[arg(long, value_name = "BYTES:DURATION", value_parser = slow_body)]
+    pub(crate) slow_body: Option<(usize, std::time::Duration)>,
+    /// Requests in service at once, over all threads; the others wait in order
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) workers: Option<u32>,
+    /// Requests that may wait for a worker; one more is answered with 503 at once. Without it
+    /// there is no limit
+    #[arg(long, value_name = "N", requires = "workers")]
+    pub(crate) queue: Option<u32>,
+    /// Seed of all draws: the n-th request has the same fate in each run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Answer at once until POST /behaviour/on comes to the address of counts; /off ends it again
+    #[arg(long)]
+    pub(crate) later: bool,
+}
+
+/// Reads a share such as `0.1`.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok();
+    share
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| format!("`{text}` is no share: write a number from 0 to 1, such as 0.1"))
+}
+
+/// Reads a size such as `4096`, or with its weight `1000:3`.
+fn size(text: &str) -> Result<(usize, u32), String> {
+    let (bytes, weight) = text.split_once(':').unwrap_or((text, "1"));
+    match (bytes.parse(), weight.parse()) {
+        (Ok(bytes), Ok(weight)) => Ok((bytes, weight)),
+        _ => Err(format!(
+            "`{text}` is no size: write bytes, such as 4096, or with a weight 1000:3"
+        )),
+    }
+}
+
+/// Reads pieces such as `1024:10ms`.
+fn slow_body(text: &str) -> Result<(usize, std::time::Duration), String> {
+    let wrong = || format!("`{text}` says no pieces: write bytes and a time, such as 1024:10ms");
+    let (bytes, every) = text.split_once(':').ok_or_else(wrong)?;
+    Ok((bytes.parse().map_err(|_| wrong())?, duration(every)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn shares_sizes_and_pieces_are_read_or_told_wrong() {
+        assert_eq!((share("0.1"), share("1")), (Ok(0.1), Ok(1.0)));
+        assert_eq!((size("5"), size("5:0")), (Ok((5, 1)), Ok((5, 0))));
+        let every = Duration::from_millis(10);
+        assert_eq!(slow_body("1024:10ms"), Ok((1024, every)));
+        for wrong in ["", "10%", "1.1", "-0.1", "NaN", "x"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["", "5k", "5:", ":5", "5:-1"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["", "5", "5:6", ":10ms", "-5:10ms"] {
+            assert!(slow_body(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! One connection's QUIC and HTTP/3, and where its requests are on it.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -15,12 +14,10 @@ use quinn_proto::{
 };
 use rustix::io::Errno;
 
+use super::streams::Streams;
 use super::{Quic, Ready, datagrams};
 use crate::clock::nanos;
 use crate::places::{Attempt, Opened, Places, Sink};
-
-/// No place: the stream's request has ended.
-const NONE: u32 = u32::MAX;
 
 /// One connection's QUIC and HTTP/3.
 pub(crate) struct Session {
@@ -36,6 +33,9 @@ pub(crate) struct Session {
     /// The server said GOAWAY.
     is_going_away: bool,
     is_established: bool,
+    /// Whether requests go before the handshake's end.
+    is_early: bool,
+    retries: u64,
     /// What the connection is closed with.
     close_code: ErrorCode,
     /// Whether it is among those that are to be driven.
@@ -63,6 +63,8 @@ struct Flight {
 pub(crate) struct Polled {
     /// Its handshake ended.
     pub(crate) connected: bool,
+    /// Requests that the server refused as early data, and that wait again.
+    pub(crate) again: u32,
     pub(crate) lost: Option<ConnectionError>,
     /// A rule that the server broke and that ends the connection.
     pub(crate) violation: Option<Violation>,
@@ -93,7 +95,7 @@ impl Session {
             response: Response::new(false),
             unsent: Bytes::new(),
         };
-        Ok(Self {
+        let mut session = Self {
             endpoint,
             handle,
             connection,
@@ -104,6 +106,8 @@ impl Session {
             flights: (0..quic.streams).map(|_| flight()).collect(),
             is_going_away: false,
             is_established: false,
+            is_early: false,
+            retries: 0,
             close_code: ErrorCode::NO_ERROR,
             is_marked: false,
             entered: None,
@@ -111,7 +115,22 @@ impl Session {
             unsent: None,
             send_calls: 0,
             receive_calls: 0,
-        })
+        };
+        if quic.early_data && session.connection.has_0rtt() {
+            session.is_early = true;
+            session.open_control();
+        }
+        Ok(session)
+    }
+
+    /// Whether requests go, or went, before the handshake's end.
+    pub(crate) fn is_early(&self) -> bool {
+        self.is_early
+    }
+
+    /// Whether the server took what went before the handshake's end.
+    pub(crate) fn early_was_taken(&self) -> bool {
+        self.connection.accepted_0rtt()
     }
 
     pub(crate) fn is_established(&self) -> bool {
@@ -132,6 +151,7 @@ impl Session {
         ledger.datagrams_received += stats.udp_rx.datagrams;
         ledger.send_calls += self.send_calls;
         ledger.receive_calls += self.receive_calls;
+        ledger.retries += self.retries;
     }
 
     /// Takes datagrams of `segment` bytes each but the last.
@@ -140,6 +160,9 @@ impl Session {
         let mut answer = Vec::new();
         while !bytes.is_empty() {
             let datagram = bytes.split_to(segment.clamp(1, bytes.len()));
+            if !self.is_established {
+                self.retries += u64::from(is_retry(&datagram));
+            }
             let event = self
                 .endpoint
                 .handle(now, self.remote, None, None, datagram, &mut answer);
@@ -211,7 +234,12 @@ impl Session {
                 Event::Connected => {
                     self.is_established = true;
                     polled.connected = true;
-                    self.open_control();
+                    if self.is_early && !self.connection.accepted_0rtt() {
+                        polled.again = self.start_over(places, sink);
+                    }
+                    if !(self.is_early && self.connection.accepted_0rtt()) {
+                        self.open_control();
+                    }
                 }
                 Event::ConnectionLost { reason } => polled.lost = Some(reason),
                 Event::Stream(event) => {
@@ -226,6 +254,22 @@ impl Session {
             }
         }
         polled
+    }
+
+    /// The server took no early data: no stream was ever opened, to it.
+    #[cold]
+    fn start_over(&mut self, places: &mut Places, sink: &mut Sink<'_>) -> u32 {
+        self.http = h3::Connection::new(&h3::Config::default());
+        let streams = std::mem::take(&mut self.streams);
+        // Those that wait again are put in front one by one: the first shall be the foremost.
+        let mut again = 0;
+        for token in streams.tokens_from_last() {
+            self.flights[token as usize].unsent = Bytes::new();
+            places.send_again(token, sink);
+            again += 1;
+        }
+        places.is_draining = false;
+        again
     }
 
     fn open_control(&mut self) {
@@ -504,50 +548,11 @@ fn write(connection: &mut Connection, flight: &mut Flight) {
     let _ = stream.finish();
 }
 
+/// Whether a datagram is a Retry of QUIC's version 1 (RFC 9000, 17.2.5).
+fn is_retry(datagram: &[u8]) -> bool {
+    matches!(datagram, [first, 0, 0, 0, 1, ..] if first & 0xb0 == 0xb0)
+}
+
 fn varint(code: ErrorCode) -> VarInt {
     VarInt::from_u64(code.0).unwrap_or(VarInt::MAX)
-}
-
-/// Which place's request is on which stream. Streams are opened in order and end in about that
-/// order, so a queue does for a map.
-#[derive(Debug, Default)]
-struct Streams {
-    /// Index of the first stream in `tokens`.
-    first: u64,
-    tokens: VecDeque<u32>,
-}
-
-impl Streams {
-    fn open(&mut self, id: StreamId, token: u32) {
-        debug_assert_eq!(id.index(), self.first + self.tokens.len() as u64);
-        self.tokens.push_back(token);
-    }
-
-    #[inline]
-    fn place(&self, id: StreamId) -> Option<usize> {
-        usize::try_from(id.index().checked_sub(self.first)?).ok()
-    }
-
-    #[inline]
-    fn token(&self, id: StreamId) -> Option<u32> {
-        let token = self.tokens.get(self.place(id)?).copied();
-        token.filter(|token| *token != NONE)
-    }
-
-    /// Forgets the stream.
-    #[inline]
-    fn end(&mut self, id: StreamId) {
-        if let Some(token) = self.place(id).and_then(|place| self.tokens.get_mut(place)) {
-            *token = NONE;
-        }
-        while self.tokens.front() == Some(&NONE) {
-            self.tokens.pop_front();
-            self.first += 1;
-        }
-    }
-
-    /// The indexes from `index` on that streams were opened for.
-    fn open_from(&self, index: u64) -> std::ops::Range<u64> {
-        index.max(self.first)..self.first + self.tokens.len() as u64
-    }
 }

@@ -1,15 +1,12 @@
-//! TLS inside QUIC: the configuration that quinn-proto takes, and what it does not tell.
+//! TLS inside QUIC: the configuration that quinn-proto takes.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use quinn_proto::crypto::rustls::QuicClientConfig;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, SignatureScheme};
 
 use super::Agreed;
+use super::noted::Seen;
 use super::settings::{TlsClient, TlsSetupError};
 
 /// Settings made ready for QUIC: shared by all connections.
@@ -44,73 +41,12 @@ impl QuicTls {
     }
 }
 
-/// What every handshake of HTTP/3 agrees on. quinn-proto does not tell suite and group.
-pub(crate) fn agreed_in_quic() -> Agreed {
+/// What a handshake of HTTP/3 agreed on: any other version and protocol would have ended it.
+pub(crate) fn agreed_in_quic(seen: Seen) -> Agreed {
     Agreed {
         version: Some("TLSv1.3".to_owned()),
+        cipher: seen.suite.map(|suite| format!("{suite:?}")),
+        group: seen.group.map(|group| format!("{group:?}")),
         alpn: Some("h3".to_owned()),
-        ..Agreed::default()
-    }
-}
-
-thread_local! {
-    static HAS_VERIFIED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Begins to watch whether a certificate is verified on this thread.
-pub(crate) fn forget_verified() {
-    HAS_VERIFIED.set(false);
-}
-
-/// Whether a certificate was verified on this thread since [`forget_verified`]: then the
-/// handshake that went on in between was a full one. quinn-proto does not tell otherwise.
-pub(crate) fn has_verified() -> bool {
-    HAS_VERIFIED.get()
-}
-
-/// `verifier`, noticed when it is asked.
-pub(super) fn noticed(verifier: Arc<dyn ServerCertVerifier>) -> Arc<dyn ServerCertVerifier> {
-    Arc::new(Noticed(verifier))
-}
-
-#[derive(Debug)]
-struct Noticed(Arc<dyn ServerCertVerifier>);
-
-impl ServerCertVerifier for Noticed {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        HAS_VERIFIED.set(true);
-        self.0
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0
-            .verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0
-            .verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
     }
 }

@@ -15,7 +15,8 @@ use rustls::{
     SupportedProtocolVersion,
 };
 
-use super::quic::{self, QuicTls};
+use super::noted;
+use super::quic::QuicTls;
 use crate::spec::Protocol;
 
 /// Groups offered unless others are asked for. Post-quantum ones are not among them: they cost
@@ -37,6 +38,9 @@ pub struct TlsSettings {
     pub groups: Vec<String>,
     /// Whether a new connection may resume an earlier one's session.
     pub resumption: bool,
+    /// Whether requests are sent before the end of a resumed handshake; HTTP/3 only. A server may
+    /// see such a request twice (RFC 9001, 9.2).
+    pub early_data: bool,
     /// Certificate chain and key shown to the server, as PEM files.
     pub client_certificate: Option<(PathBuf, PathBuf)>,
 }
@@ -126,6 +130,7 @@ impl Default for TlsSettings {
             ciphers: Vec::new(),
             groups: Vec::new(),
             resumption: false,
+            early_data: false,
             client_certificate: None,
         }
     }
@@ -150,7 +155,7 @@ impl TlsSettings {
             TlsVersions::Only12 => &[&TLS12],
             TlsVersions::Only13 => &[&TLS13],
         };
-        self.client(host, alpn, versions, |verifier| verifier)
+        self.client(host, alpn, versions, false)
     }
 
     fn ready_for_quic(&self, host: &str, alpn: &[&[u8]]) -> Result<QuicTls, TlsSetupError> {
@@ -158,16 +163,16 @@ impl TlsSettings {
             let words = "QUIC needs TLS 1.3".to_owned();
             return Err(TlsSetupError::Contradiction(words));
         }
-        QuicTls::new(self.client(host, alpn, &[&TLS13], quic::noticed)?)
+        QuicTls::new(self.client(host, alpn, &[&TLS13], true)?)
     }
 
-    /// `watch` gets hold of what verifies the server's certificate.
+    /// Of QUIC, what a handshake comes to is noted on the way.
     fn client(
         &self,
         host: &str,
         alpn: &[&[u8]],
         versions: &[&'static SupportedProtocolVersion],
-        watch: impl FnOnce(Arc<dyn ServerCertVerifier>) -> Arc<dyn ServerCertVerifier>,
+        is_quic: bool,
     ) -> Result<TlsClient, TlsSetupError> {
         let name = self.server_name.as_deref().unwrap_or(host);
         let bare = name
@@ -176,15 +181,22 @@ impl TlsSettings {
             .to_owned();
         let server_name =
             ServerName::try_from(bare).map_err(|_| TlsSetupError::ServerName(name.to_owned()))?;
-        let provider = Arc::new(self.provider()?);
+        let mut provider = self.provider()?;
+        if is_quic {
+            noted::note_provider(&mut provider);
+        }
+        let provider = Arc::new(provider);
         let contradiction = |error: rustls::Error| TlsSetupError::Contradiction(error.to_string());
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(versions)
             .map_err(contradiction)?;
-        let verifier = self.verifier(provider)?;
+        let mut verifier = self.verifier(provider)?;
+        if is_quic {
+            verifier = noted::note_verifier(verifier);
+        }
         let builder = builder
             .dangerous()
-            .with_custom_certificate_verifier(watch(verifier));
+            .with_custom_certificate_verifier(verifier);
         let mut config = match &self.client_certificate {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => builder
@@ -197,6 +209,7 @@ impl TlsSettings {
         } else {
             Resumption::disabled()
         };
+        config.enable_early_data = is_quic && self.resumption && self.early_data;
         Ok(TlsClient {
             config: Arc::new(config),
             name: server_name,

@@ -155,7 +155,8 @@ impl Worker<'_> {
         }
     }
 
-    #[inline]
+    // Left to itself the compiler takes it into the loop or not by what else is in the crate.
+    #[inline(always)]
     fn handle_in_flight(&mut self, slot: u32, ended: bool) {
         let connection = &self.connections[slot as usize];
         let request = &self.spec.exchanges[connection.exchange as usize].request;

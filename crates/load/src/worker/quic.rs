@@ -40,6 +40,10 @@ impl Worker<'_> {
             return self.fail(slot, Outcome::Local, now, || words);
         }
         self.mark_to_drive(slot);
+        let session = self.connections[slot as usize].quic.as_ref();
+        if session.is_some_and(|session| session.is_early()) {
+            self.take_up(slot, now);
+        }
     }
 
     fn open_quic(
@@ -111,15 +115,16 @@ impl Worker<'_> {
         self.tally.read(received.bytes.len());
         session.last_received = time.now;
         if !session.is_established() {
-            tls::forget_verified();
+            tls::forget_seen();
         }
         session.receive(received.bytes, received.segment, quic.instant(time.now));
         if !session.is_established() {
-            connection.is_verified |= tls::has_verified();
+            connection.seen.add(tls::seen());
         }
         let mut sink = sink(&mut self.tally, self.spec, time);
         let news = session.poll(places, &mut quic.memo, &mut sink);
         polled.connected |= news.connected;
+        polled.again += news.again;
         polled.lost = polled.lost.take().or(news.lost);
         polled.violation = polled.violation.or(news.violation);
         Ok(())
@@ -128,11 +133,10 @@ impl Worker<'_> {
     /// Goes on with what a connection's datagrams, or the time, came to.
     fn follow_quic(&mut self, slot: u32, free_before: usize, polled: Polled, now: u64) {
         if polled.connected {
-            self.finish_quic_handshake(slot, now);
+            self.finish_quic_handshake(slot, polled.again, now);
         }
         if let Some(reason) = polled.lost {
-            let session = self.connections[slot as usize].quic.as_ref();
-            let is_established = session.is_some_and(|session| session.is_established());
+            let is_established = self.is_quic_established(slot);
             return self.lose_quic(slot, lost_by(&reason, is_established), now);
         }
         if let Some(violation) = polled.violation {
@@ -148,17 +152,31 @@ impl Worker<'_> {
         }
     }
 
-    fn finish_quic_handshake(&mut self, slot: u32, now: u64) {
-        let connection = &self.connections[slot as usize];
-        if connection.phase != Phase::Handshaking {
-            return;
-        }
+    /// `again` requests were refused as early data.
+    fn finish_quic_handshake(&mut self, slot: u32, again: u32, now: u64) {
+        let connection = &mut self.connections[slot as usize];
         let took_ns = now.saturating_sub(connection.begun);
-        let is_resumed = !connection.is_verified;
+        let seen = connection.seen;
         self.tally.counts.connections.opened += 1;
-        self.tally
-            .handshake(took_ns, is_resumed, tls::agreed_in_quic);
-        self.take_up(slot, now);
+        let agreed = || tls::agreed_in_quic(seen);
+        self.tally.handshake(took_ns, !seen.verified, agreed);
+        let session = connection
+            .quic
+            .as_ref()
+            .filter(|session| session.is_early());
+        let Some(session) = session else {
+            return self.take_up(slot, now);
+        };
+        let is_taken = session.early_was_taken();
+        connection.carried -= again;
+        let early = &mut self.tally.counts.quic.early_data;
+        early.accepted += u64::from(is_taken);
+        early.rejected += u64::from(!is_taken);
+    }
+
+    fn is_quic_established(&self, slot: u32) -> bool {
+        let session = self.connections[slot as usize].quic.as_ref();
+        session.is_some_and(|session| session.is_established())
     }
 
     /// A QUIC connection ended that this side did not close.
@@ -168,7 +186,11 @@ impl Worker<'_> {
             lost.kind,
             CloseKind::Local | CloseKind::Idle | CloseKind::Timeout
         );
-        let by_server = connection.phase == Phase::Multiplexed && !by_this_side;
+        let is_established = self.is_quic_established(slot);
+        let by_server = is_established && !by_this_side;
+        // One that carried requests early has failed all the same.
+        let is_early = connection.phase == Phase::Multiplexed && !is_established;
+        self.tally.counts.connections.failed += u64::from(is_early);
         self.tally.count_close(lost.kind);
         self.tally.counts.connections.closed_by_server += u64::from(by_server);
         if by_server {
@@ -193,9 +215,9 @@ impl Worker<'_> {
         if connection.quic.is_none() {
             return;
         }
-        let outcome = match (errno, connection.phase) {
-            (Errno::CONNREFUSED, Phase::Handshaking) => Outcome::Refused,
-            (Errno::CONNREFUSED, _) => Outcome::Reset,
+        let outcome = match (errno, self.is_quic_established(slot)) {
+            (Errno::CONNREFUSED, false) => Outcome::Refused,
+            (Errno::CONNREFUSED, true) => Outcome::Reset,
             _ => Outcome::Local,
         };
         let lost = Lost {
@@ -307,7 +329,7 @@ impl Worker<'_> {
     /// Tells the server that the connection ends, and forgets it.
     pub(super) fn close_quic(&mut self, slot: u32) {
         let connection = &mut self.connections[slot as usize];
-        connection.is_verified = false;
+        connection.seen = tls::Seen::default();
         let (Some(socket), Some(mut session), Some(quic)) =
             (&connection.socket, connection.quic.take(), &mut self.quic)
         else {

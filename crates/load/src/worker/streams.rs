@@ -114,7 +114,12 @@ impl Worker<'_> {
                 &mut connection.multiplex,
                 &mut self.h2,
             ) {
-                (Some(session), _, _) => session.open_next(places, is_closed_loop, now),
+                (Some(session), _, _) => {
+                    let opened = session.open_next(places, is_closed_loop, now);
+                    let is_early = opened.is_some() && !session.is_established();
+                    self.tally.counts.quic.early_data.requests += u64::from(is_early);
+                    opened
+                }
                 (None, Some(multiplex), Some(h2)) => {
                     multiplex.open_next(places, is_closed_loop, now, &mut h2.frames)
                 }

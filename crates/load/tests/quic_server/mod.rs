@@ -1,17 +1,55 @@
 //! A server of HTTP/3 on a thread, whose answers a test decides request by request.
 
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use bakeoff_load::{Exchange, LoadSpec, Protocol, Request, TlsSettings, Trust};
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
-    ServerConfig, StreamEvent, StreamId, VarInt,
+    HashedConnectionIdGenerator, ServerConfig, StreamEvent, StreamId, TokenLog, TokenReuseError,
+    TransportConfig, VarInt,
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::support;
+
+pub(crate) mod relay;
+
+/// HEADERS with `:status: 200`, DATA with `hello`.
+pub(crate) const HELLO: &[u8] = b"\x01\x03\0\0\xd9\0\x05hello";
+
+/// A load of thirty requests by three connections with four streams each.
+pub(crate) fn spec(port: u16) -> LoadSpec {
+    let mut spec = support::spec(([127, 0, 0, 1], port).into());
+    spec.protocol = Protocol::H3;
+    spec.tls = Some(TlsSettings {
+        trust: Trust::Anything,
+        ..TlsSettings::default()
+    });
+    spec.load.streams = 4;
+    send(&mut spec, b"");
+    spec
+}
+
+/// Makes a request with this body the load's one.
+pub(crate) fn send(spec: &mut LoadSpec, body: &[u8]) {
+    let request = Request {
+        method: if body.is_empty() { "GET" } else { "POST" },
+        target: "/",
+        host: "localhost",
+        headers: &[],
+        body,
+        keep_alive: true,
+    };
+    let exchange = &mut spec.exchanges[0];
+    exchange.h2 = Exchange::over_h2(Protocol::H3, &request, true).expect("a valid request");
+}
 
 /// What is done when a request has come whole.
 pub(crate) enum Act {
@@ -25,8 +63,44 @@ pub(crate) enum Act {
     Close(u32),
     /// GOAWAY refuses all streams behind it, and then it is answered.
     GoAway(&'static [u8]),
+    /// The server goes over to new keys, and answers under them.
+    UpdateKeys(&'static [u8]),
+    /// The server loses all it knows about its connections, as by a restart on the same port.
+    Forget,
     /// Nothing, ever.
     Nothing,
+}
+
+/// How a server behaves beneath HTTP/3.
+pub(crate) struct Ways {
+    /// The protocol that it agrees to.
+    pub(crate) alpn: &'static [u8],
+    /// One of so many datagrams that it receives is lost.
+    pub(crate) loses: u64,
+    /// Whether a new client has to show first that it receives what is sent to it.
+    pub(crate) retries: bool,
+    /// Versions of QUIC that it speaks.
+    pub(crate) versions: Vec<u32>,
+    /// Silence after which a connection is over.
+    pub(crate) idle: Duration,
+    /// Whether requests may come before the end of a resumed handshake.
+    pub(crate) takes_early_data: bool,
+    /// Whether no ticket is of use to the next connection.
+    pub(crate) loses_tickets: bool,
+}
+
+impl Default for Ways {
+    fn default() -> Self {
+        Self {
+            alpn: b"h3",
+            loses: u64::MAX,
+            retries: false,
+            versions: vec![1],
+            idle: Duration::from_secs(30),
+            takes_early_data: false,
+            loses_tickets: false,
+        }
+    }
 }
 
 /// A connection and what its server needs to remember.
@@ -37,40 +111,40 @@ struct Peer {
     slow: Vec<(StreamId, &'static [u8])>,
 }
 
-/// Serves by `act`, which takes the number of the request, under the protocol name `alpn`.
-/// Returns the port.
-pub(crate) fn serve(alpn: &'static [u8], act: impl FnMut(u64) -> Act + Send + 'static) -> u16 {
-    start(alpn, u64::MAX, act)
+/// Serves by `act`, which takes the number of the request. Returns the port.
+pub(crate) fn serve(act: impl FnMut(u64) -> Act + Send + 'static) -> u16 {
+    serve_in(Ways::default(), act)
 }
 
-fn start(alpn: &'static [u8], loses: u64, act: impl FnMut(u64) -> Act + Send + 'static) -> u16 {
+/// [`serve`]s in other ways than the usual ones.
+pub(crate) fn serve_in(ways: Ways, act: impl FnMut(u64) -> Act + Send + 'static) -> u16 {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let port = socket.local_addr().expect("bound").port();
     let step = Duration::from_millis(1);
     socket.set_read_timeout(Some(step)).expect("a timeout");
-    let config = EndpointConfig::default();
-    let endpoint = Endpoint::new(
-        Arc::new(config),
-        Some(Arc::new(config_of(alpn))),
-        false,
-        None,
-    );
+    let mut config = EndpointConfig::default();
+    config.supported_versions(ways.versions.clone());
+    // As a server that was restarted must, it knows its own identifiers again.
+    config.cid_generator(|| Box::new(HashedConnectionIdGenerator::from_key(7)));
+    let configs = (Arc::new(config), Arc::new(config_of(&ways)));
     let server = Server {
         socket,
-        endpoint,
+        endpoint: endpoint_of(&configs),
+        configs,
         peers: HashMap::new(),
         act,
         requests: 0,
-        loses,
+        ways,
         received: 0,
     };
     std::thread::spawn(move || server.run());
     port
 }
 
-/// [`serve`]s, and loses each fifth datagram that it receives.
-pub(crate) fn serve_badly(act: impl FnMut(u64) -> Act + Send + 'static) -> u16 {
-    start(b"h3", 5, act)
+type Configs = (Arc<EndpointConfig>, Arc<ServerConfig>);
+
+fn endpoint_of((endpoint, server): &Configs) -> Endpoint {
+    Endpoint::new(endpoint.clone(), Some(server.clone()), false, None)
 }
 
 /// A certificate that did not sign the server's.
@@ -86,7 +160,7 @@ pub(crate) fn other_authority() -> PathBuf {
     FILE.get_or_init(make).clone()
 }
 
-fn config_of(alpn: &[u8]) -> ServerConfig {
+fn config_of(ways: &Ways) -> ServerConfig {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a key");
     let chain = vec![CertificateDer::from(certified.cert.der().to_vec())];
     let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).expect("a key");
@@ -97,19 +171,34 @@ fn config_of(alpn: &[u8]) -> ServerConfig {
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .expect("a certificate");
-    tls.alpn_protocols = vec![alpn.to_vec()];
+    tls.alpn_protocols = vec![ways.alpn.to_vec()];
+    tls.max_early_data_size = if ways.takes_early_data { u32::MAX } else { 0 };
     let quic = QuicServerConfig::try_from(tls).expect("a suite for QUIC");
-    ServerConfig::with_crypto(Arc::new(quic))
+    let mut transport = TransportConfig::default();
+    transport.max_idle_timeout(Some(ways.idle.try_into().expect("a timeout of QUIC")));
+    let mut config = ServerConfig::with_crypto(Arc::new(quic));
+    config.transport_config(Arc::new(transport));
+    config.validation_token.sent(2).log(Arc::new(Forgetful));
+    config
+}
+
+/// Takes every token for a new one.
+struct Forgetful;
+
+impl TokenLog for Forgetful {
+    fn check_and_insert(&self, _: u128, _: SystemTime, _: Duration) -> Result<(), TokenReuseError> {
+        Ok(())
+    }
 }
 
 struct Server<A> {
     socket: UdpSocket,
     endpoint: Endpoint,
+    configs: Configs,
     peers: HashMap<ConnectionHandle, Peer>,
     act: A,
     requests: u64,
-    /// One of so many datagrams is lost.
-    loses: u64,
+    ways: Ways,
     received: u64,
 }
 
@@ -117,13 +206,15 @@ impl<A: FnMut(u64) -> Act> Server<A> {
     fn run(mut self) {
         let mut buffer = vec![0; 65536];
         loop {
-            if let Ok((length, from)) = self.socket.recv_from(&mut buffer) {
+            // Waits for one, and takes all that came: what finds no room in the socket is lost.
+            while let Ok((length, from)) = self.socket.recv_from(&mut buffer) {
                 self.received += 1;
-                if self.received.is_multiple_of(self.loses) {
-                    continue;
+                if !self.received.is_multiple_of(self.ways.loses) {
+                    self.receive(&buffer[..length], from);
                 }
-                self.receive(&buffer[..length], from);
+                self.socket.set_nonblocking(true).expect("a socket");
             }
+            self.socket.set_nonblocking(false).expect("a socket");
             let handles: Vec<_> = self.peers.keys().copied().collect();
             for handle in handles {
                 self.work(handle);
@@ -142,8 +233,19 @@ impl<A: FnMut(u64) -> Act> Server<A> {
                     peer.connection.handle_event(event);
                 }
             }
+            Some(DatagramEvent::NewConnection(incoming))
+                if self.ways.retries && !incoming.remote_address_validated() =>
+            {
+                let transmit = self.endpoint.retry(incoming, &mut out);
+                let transmit = transmit.expect("a Retry may be sent");
+                let _ = self.socket.send_to(&out[..transmit.size], from);
+            }
             Some(DatagramEvent::NewConnection(incoming)) => {
-                match self.endpoint.accept(incoming, now, &mut out, None) {
+                let other = self
+                    .ways
+                    .loses_tickets
+                    .then(|| Arc::new(config_of(&self.ways)));
+                match self.endpoint.accept(incoming, now, &mut out, other) {
                     Ok((handle, connection)) => {
                         let peer = Peer {
                             connection,
@@ -174,6 +276,7 @@ impl<A: FnMut(u64) -> Act> Server<A> {
         if peer.connection.poll_timeout().is_some_and(|at| at <= now) {
             peer.connection.handle_timeout(now);
         }
+        let mut forgets = false;
         while let Some(event) = peer.connection.poll() {
             match event {
                 Event::Connected => {
@@ -184,14 +287,19 @@ impl<A: FnMut(u64) -> Act> Server<A> {
                 }
                 Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
                     while let Some(id) = peer.connection.streams().accept(Dir::Bi) {
-                        answer_whole(peer, id, &mut self.act, &mut self.requests, now);
+                        forgets |= answer_whole(peer, id, &mut self.act, &mut self.requests, now);
                     }
                 }
                 Event::Stream(StreamEvent::Readable { id }) if id.dir() == Dir::Bi => {
-                    answer_whole(peer, id, &mut self.act, &mut self.requests, now);
+                    forgets |= answer_whole(peer, id, &mut self.act, &mut self.requests, now);
                 }
                 _ => {}
             }
+        }
+        if forgets {
+            self.peers.clear();
+            self.endpoint = endpoint_of(&self.configs);
+            return;
         }
         for (id, rest) in &mut peer.slow {
             let mut stream = peer.connection.send_stream(*id);
@@ -222,19 +330,22 @@ impl<A: FnMut(u64) -> Act> Server<A> {
     }
 }
 
-/// Reads a request and acts upon it when it has come whole.
+/// Reads a request and acts upon it when it has come whole; `true` if all is to be forgotten.
 fn answer_whole(
     peer: &mut Peer,
     id: StreamId,
     act: &mut impl FnMut(u64) -> Act,
     requests: &mut u64,
     now: Instant,
-) {
-    if has_come(&mut peer.connection, id) {
-        let act = act(*requests);
-        *requests += 1;
-        carry_out(peer, id, act, now);
+) -> bool {
+    if !has_come(&mut peer.connection, id) {
+        return false;
     }
+    let act = act(*requests);
+    *requests += 1;
+    let forgets = matches!(act, Act::Forget);
+    carry_out(peer, id, act, now);
+    forgets
 }
 
 /// Reads what came of a request; `true` at its end.
@@ -269,7 +380,11 @@ fn carry_out(peer: &mut Peer, id: StreamId, act: Act, now: Instant) {
             }
             answer(connection, id, bytes);
         }
-        Act::Nothing => {}
+        Act::UpdateKeys(bytes) => {
+            connection.force_key_update();
+            answer(connection, id, bytes);
+        }
+        Act::Nothing | Act::Forget => {}
     }
 }
 

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ProtocolName;
-use crate::model::{ContentKind, Encoding};
+use crate::demand::OriginTable;
+use crate::model::{ContentKind, Encoding, Protocol};
 
 /// What is asked of a server, and what a right answer is.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -25,11 +25,11 @@ pub(crate) struct WorkloadFile {
     /// How requests travel; without it, as the plan's `protocols` say, or else h1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["h2"]))]
-    pub(crate) protocol: Option<ProtocolName>,
+    pub(crate) protocol: Option<Protocol>,
     /// Makes one workload for each: `NAME` over h1, `NAME-PROTOCOL` over another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1), extend("examples" = [["h1-tls", "h2"]]))]
-    pub(crate) protocols: Option<Vec<ProtocolName>>,
+    pub(crate) protocols: Option<Vec<Protocol>>,
     /// Request method; without it, GET.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["GET"]))]
@@ -54,6 +54,9 @@ pub(crate) struct WorkloadFile {
     #[serde(default)]
     #[schemars(extend("examples" = [true]))]
     pub(crate) proxied: bool,
+    /// What is wanted of that upstream: delays, errors, a limit of workers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) origin: Option<OriginTable>,
     /// What a right answer is; in each `[[request]]`, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expect: Option<ExpectTable>,

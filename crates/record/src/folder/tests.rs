@@ -33,6 +33,7 @@ fn trial(id: &str) -> TrialRecord {
         usage: crate::Usage::default(),
         origin: None,
         answers: Vec::new(),
+        work: None,
         steps: Vec::new(),
         warnings: Vec::new(),
     }

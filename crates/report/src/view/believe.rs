@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_audit::{Check, Level, TRIAL_ENDED, Verdict};
+use bakeoff_audit::{Check, Equivalence, Inequality, Level, TRIAL_ENDED, Verdict};
 use bakeoff_record::Record;
 use bakeoff_stats::CONFIDENCE_ROUNDS;
 use serde::Serialize;
@@ -13,6 +13,9 @@ use crate::view::comparison::Comparison;
 
 /// Declared differences that are spelled out at the top; the rest are counted.
 const SPELLED_OUT: usize = 4;
+
+/// The check that speaks of the machine, whatever the cell.
+const OF_THE_MACHINE: &str = "co-located";
 
 /// One sentence of the summary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -120,12 +123,14 @@ pub(super) fn summary(
     cells: &[Cell],
     comparisons: &[Comparison],
     notes: &[Note],
+    equivalence: &[Equivalence],
 ) -> Vec<Sentence> {
     let mut sentences = vec![verdicts(cells)];
     sentences.extend(shares(notes));
+    sentences.extend(unequal_work(equivalence));
     sentences.extend(differences(record, comparisons));
     sentences.extend(lower_bounds(cells));
-    sentences.extend(machine(notes));
+    sentences.extend(facts(notes));
     sentences
 }
 
@@ -202,6 +207,31 @@ fn shares(notes: &[Note]) -> Vec<Sentence> {
         .collect()
 }
 
+/// One sentence for each kind of unequal work, with the workloads where it was found.
+fn unequal_work(equivalence: &[Equivalence]) -> Vec<Sentence> {
+    let mut kinds: Vec<(&Inequality, Vec<&str>)> = Vec::new();
+    for table in equivalence {
+        for one in &table.inequalities {
+            let known = kinds.iter_mut().find(|(known, _)| known.fact == one.fact);
+            match known {
+                Some((_, workloads)) => workloads.push(&table.workload),
+                None => kinds.push((one, vec![&table.workload])),
+            }
+        }
+    }
+    let sentence = |(one, workloads): (&Inequality, Vec<&str>)| Sentence {
+        tone: Tone::Warning,
+        text: format!(
+            "Unequal work in {}: {} ({}).",
+            workloads.join(", "),
+            one.check.text,
+            one.check.code
+        ),
+        note: None,
+    };
+    kinds.into_iter().map(sentence).collect()
+}
+
 fn differences(record: &Record, comparisons: &[Comparison]) -> Vec<Sentence> {
     if comparisons.is_empty() {
         return Vec::new();
@@ -255,14 +285,18 @@ fn lower_bounds(cells: &[Cell]) -> Option<Sentence> {
     })
 }
 
-/// What the machine lays on every cell alike, said once.
-fn machine(notes: &[Note]) -> Vec<Sentence> {
+/// What must be known and takes nothing away; what the machine lays on all cells, said once.
+fn facts(notes: &[Note]) -> Vec<Sentence> {
     let mut sentences: Vec<Sentence> = Vec::new();
     for note in notes.iter().filter(|note| note.level == Level::Note) {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         for cell in &note.cells {
             if seen.insert(&cell.text) && sentences.len() < SPELLED_OUT {
-                let text = format!("{}.", upper_first(&cell.text));
+                let (whom, text) = (&cell.contender, &cell.text);
+                let text = match note.code {
+                    OF_THE_MACHINE => format!("{}.", upper_first(text)),
+                    _ => format!("{whom}, {}, {}: {text}.", cell.workload, cell.load),
+                };
                 sentences.push(Sentence {
                     tone: Tone::Note,
                     text,

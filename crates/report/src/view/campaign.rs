@@ -76,6 +76,9 @@ pub struct WorkloadFacts {
     pub requests: Vec<RequestFacts>,
     /// Whether an upstream answers behind the server.
     pub proxied: bool,
+    /// What was demanded of that upstream, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
     /// How requests travel: `h1`, `h1-tls`, `h2`, `h2c`.
     pub protocol: &'static str,
 }
@@ -211,6 +214,7 @@ fn workload(workload: &Workload) -> WorkloadFacts {
             .map(request)
             .collect(),
         proxied: workload.proxied,
+        origin: workload.origin.as_ref().map(ToString::to_string),
         protocol: workload.protocol.name(),
     }
 }

@@ -42,7 +42,7 @@ pub struct Cell {
     pub status: BTreeMap<u16, u64>,
     /// First error of each kind in words.
     pub error_samples: BTreeMap<String, String>,
-    /// The figures that h2load would give; left out unless it was measured over HTTP/2.
+    /// The figures that h2load would give; left out unless it was measured over HTTP/2 or 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub h2load: Option<H2load>,
     /// Whether the numbers can be believed, and why.

@@ -1,6 +1,6 @@
 //! Pairs of contenders at the same workload and load.
 
-use bakeoff_audit::Verdict;
+use bakeoff_audit::{Check, Equivalence, Verdict};
 use bakeoff_stats::{
     CONFIDENCE_ROUNDS, Cell as Trials, Comparison as Compared, Conclusion, Estimate, Metric,
     NOISE_FLOOR, compare_group,
@@ -28,15 +28,21 @@ pub struct Comparison {
     pub ratio: Option<Estimate>,
     /// Sign test's p-value with Holm's correction over the pairs of this workload and load.
     pub p_value: Option<f64>,
-    /// `higher`, `lower`, `no-difference-shown`, `too-few-rounds`, `not-comparable`, or
-    /// `not-ranked` where one of the two is not valid.
+    /// Checks of equal work that did not pass between the two.
+    pub unequal: Vec<Check>,
+    /// `higher`, `lower`, `no-difference-shown`, `too-few-rounds`, `not-comparable`, `not-ranked`
+    /// where one of the two is not valid, or `unequal-work` where one has more to do.
     pub conclusion: &'static str,
     /// The same as a sentence.
     pub text: String,
 }
 
 /// Compares the contenders of each workload and load; references are not compared.
-pub(super) fn draw(groups: &[Trials<'_>], cells: &[Cell]) -> Vec<Comparison> {
+pub(super) fn draw(
+    groups: &[Trials<'_>],
+    cells: &[Cell],
+    equivalence: &[Equivalence],
+) -> Vec<Comparison> {
     let mut comparisons = Vec::new();
     let both: Vec<(&Trials<'_>, &Cell)> = groups
         .iter()
@@ -51,17 +57,29 @@ pub(super) fn draw(groups: &[Trials<'_>], cells: &[Cell]) -> Vec<Comparison> {
         for compared in compare_group(&trials) {
             let first = group[compared.pair.first].1;
             let second = group[compared.pair.second].1;
-            comparisons.push(one(&compared, first, second));
+            let unequal = unequal(equivalence, first, second);
+            comparisons.push(one(&compared, first, second, unequal));
         }
     }
     comparisons
 }
 
-fn one(compared: &Compared, first: &Cell, second: &Cell) -> Comparison {
+/// What makes a comparison of these two unfair.
+fn unequal(equivalence: &[Equivalence], first: &Cell, second: &Cell) -> Vec<Check> {
+    let of_workload = equivalence
+        .iter()
+        .filter(|it| it.workload == first.workload);
+    of_workload
+        .flat_map(|table| table.between(&first.contender, &second.contender))
+        .map(|one| one.check.clone())
+        .collect()
+}
+
+fn one(compared: &Compared, first: &Cell, second: &Cell, unequal: Vec<Check>) -> Comparison {
     let verdicts = [first.verdict.verdict, second.verdict.verdict];
     let withheld = verdicts.iter().any(|verdict| *verdict > Verdict::Suspect);
     let ratio = compared.ratio.filter(|_| !withheld);
-    let (conclusion, why) = conclude(compared, ratio.is_some(), &verdicts);
+    let (conclusion, why) = conclude(compared, ratio.is_some(), &verdicts, &unequal);
     let what = compared.metric.words();
     let text = match ratio {
         Some(ratio) => format!(
@@ -86,6 +104,7 @@ fn one(compared: &Compared, first: &Cell, second: &Cell) -> Comparison {
         second: second.contender.clone(),
         ratio,
         p_value: compared.p_value.filter(|_| ratio.is_some()),
+        unequal,
         conclusion,
         text,
     }
@@ -95,12 +114,21 @@ fn conclude(
     compared: &Compared,
     has_ratio: bool,
     verdicts: &[Verdict; 2],
+    unequal: &[Check],
 ) -> (&'static str, String) {
     if !has_ratio {
         let why = compared
             .reason
             .unwrap_or("numbers of an invalid cell are withheld");
         return ("not-comparable", why.into());
+    }
+    if !unequal.is_empty() {
+        let codes: Vec<&str> = unequal.iter().map(|check| check.code).collect();
+        let why = format!(
+            "not ranked, because their work is not equal: {}",
+            codes.join(", ")
+        );
+        return ("unequal-work", why);
     }
     match compared.conclusion {
         Conclusion::TooFewRounds => (

@@ -1,8 +1,7 @@
-//! What h2load tells of a run, for cells over HTTP/2: the form of the comparison of 2020.
+//! What h2load tells of a run, for cells over HTTP/2 and 3: the form of the comparison of 2020.
 //!
 //! One value of each measured round, then the median over rounds, as everywhere.
 
-use bakeoff_plan::Protocol;
 use bakeoff_record::{Histogram, LoadResult, Negotiated, Record};
 use bakeoff_stats::{Cell as Trials, median};
 use serde::Serialize;
@@ -13,9 +12,9 @@ pub struct H2load {
     /// From sending to the end of an `ok` response.
     pub request: Spread,
     /// From the start of a connection attempt to its success. h2load's own row of this name
-    /// holds the TLS handshake too.
+    /// holds the TLS handshake too. Nothing over HTTP/3: QUIC connects by its handshake.
     pub connect: Spread,
-    /// From a connection's success to the end of its TLS handshake.
+    /// From a connection's success to the end of its TLS handshake; over HTTP/3, from the start.
     pub handshake: Spread,
     /// From sending to the first byte of an `ok` response. h2load counts from the start of the
     /// connection, once for each.
@@ -24,7 +23,8 @@ pub struct H2load {
     pub read_bytes: Option<f64>,
     /// Bytes of header blocks in a round; null where they were not counted.
     pub header_bytes: Option<f64>,
-    /// Share of the headers' length that HPACK saved, 0 to 1; null where it was not counted.
+    /// Share of the headers' length that HPACK or QPACK saved, 0 to 1; null where it was not
+    /// counted.
     pub header_saved_share: Option<f64>,
     /// Bytes of bodies in a round.
     pub body_bytes: Option<f64>,
@@ -51,11 +51,11 @@ pub struct Spread {
     pub within_sd_share: Option<f64>,
 }
 
-/// The figures of a cell; `None` unless it was measured over HTTP/2.
+/// The figures of a cell; `None` unless it was measured over HTTP/2 or 3.
 pub(super) fn draw(record: &Record, trials: &Trials<'_>) -> Option<H2load> {
     let mut workloads = record.plan.workloads.iter();
     let workload = workloads.find(|workload| workload.name == trials.key.workload)?;
-    if !Protocol::is_h2(workload.protocol) {
+    if !workload.protocol.has_streams() {
         return None;
     }
     let measured = trials.measured();

@@ -1,12 +1,14 @@
 //! A made-up campaign, the same on every machine: 3 contenders x 2 workloads x 2 loads x 3
 //! rounds and the references, with one cell that fails under load, one that is skipped, one trial
-//! that failed to start, and a `Server` header that tries to be a script.
+//! that failed to start, a `Server` header that tries to be a script, and a proxy that asks its
+//! upstream by HTTP/1.0 beside two that do not.
 //!
 //! It obeys the laws that the audit checks (Little's law, counts, the origin's count), so that
 //! what is suspect in it is so on purpose.
 
 mod traffic;
 mod usage;
+mod work;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,8 +19,9 @@ use bakeoff_plan::{
     ServerChoice, Workload,
 };
 use bakeoff_record::{
-    AnswerCheck, ConfigFile, ContenderKind, MACHINE_SCHEMA, Machine, OriginCounts, Pinned, Record,
-    ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, Warning,
+    AnswerCheck, ConfigFile, ContenderKind, HeaderBytes, Histogram, MACHINE_SCHEMA, Machine,
+    Negotiated, OriginCounts, Pinned, Record, ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA,
+    TrialEnd, TrialRecord, Warning,
 };
 
 pub(crate) use traffic::Shape;
@@ -55,6 +58,41 @@ pub(crate) fn record_of_rounds(rounds: u32) -> Record {
         machine: machine(),
         trials,
     }
+}
+
+/// The made-up campaign as if `synthetic` had been asked over HTTP/2 or 3, compressed headers and
+/// all.
+pub(crate) fn record_over(protocol: Protocol) -> Record {
+    let mut record = record();
+    for workload in &mut record.plan.workloads {
+        if workload.name == "synthetic" {
+            workload.protocol = protocol;
+        }
+    }
+    for (number, trial) in (1..).zip(&mut record.trials) {
+        let Some(result) = &mut trial.result else {
+            continue;
+        };
+        let name = protocol.name().to_owned();
+        let told = |name: &str| (!protocol.is_h3()).then(|| name.to_owned());
+        result.negotiated = Negotiated {
+            protocol: name.clone(),
+            tls_version: Some("TLSv1.3".into()),
+            cipher: told("TLS13_AES_128_GCM_SHA256"),
+            group: told("X25519"),
+            alpn: Some(name),
+            settings: None,
+        };
+        if protocol.is_h3() {
+            result.connect = Histogram::new();
+        }
+        result.handshake.record_n(2_000_000 + number * 1_000, 10);
+        result.header_bytes = (trial.contender != "caddy-default").then_some(HeaderBytes {
+            wire: 9_000 * number,
+            decoded: 60_000 * number,
+        });
+    }
+    record
 }
 
 /// One trial in an open loop: 500 requests a second, all answered, sent on time.
@@ -123,6 +161,8 @@ fn contender(name: &str, server: &str, variant: &str) -> Contender {
         },
         overlays: Vec::new(),
         certificate: CertificateKey::default(),
+        host: None,
+        replacements: Vec::new(),
     }
 }
 
@@ -154,6 +194,7 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
             },
         }],
         proxied,
+        origin: None,
     }
 }
 
@@ -233,6 +274,7 @@ fn trial(round: u32, contender: &Contender, workload: &Workload, load: &Load) ->
     let mut trial = measured(round, &contender.name, workload, load, &shape, seed);
     let name = contender.name.as_str();
     trial.server = Some(facts(name));
+    trial.work = Some(work::work(name, workload.proxied));
     if case == ("caddy-default", "proxy", 200) {
         unmeasured(&mut trial);
         trial.server = None;
@@ -290,6 +332,7 @@ fn measured(
         http_1_0: 0,
         bytes_read: result.requests.completed * 96,
         bytes_written: result.requests.completed * 140,
+        ..OriginCounts::default()
     });
     TrialRecord {
         schema: TRIAL_SCHEMA.into(),
@@ -312,6 +355,7 @@ fn measured(
         result: Some(result),
         origin,
         answers: ["before", "after"].map(answer).to_vec(),
+        work: None,
         steps: steps(),
         warnings: vec![Warning {
             code: "shared-cores".into(),
@@ -326,6 +370,7 @@ fn unmeasured(trial: &mut TrialRecord) {
     trial.origin = None;
     trial.usage = bakeoff_record::Usage::default();
     trial.answers.clear();
+    trial.work = None;
     trial.steps.truncate(2);
     trial.warnings.clear();
 }
@@ -338,6 +383,9 @@ fn facts(name: &str) -> ServerFacts {
     };
     let text = match server {
         "caddy" => "{\n\tadmin off\n}\n:8080 {\n\trespond \"Hello, world!\"\n}\n",
+        _ if name == "nginx-optimized" => {
+            "events {\n    use epoll;\n}\nhttp {\n    access_log off;\n    sendfile on;\n}\n"
+        }
         _ => "events {\n    use epoll;\n}\nhttp {\n    access_log off;\n}\n",
     };
     ServerFacts {
@@ -353,7 +401,10 @@ fn facts(name: &str) -> ServerFacts {
         configs: vec![ConfigFile {
             path: format!("logs/{name}.conf"),
             text: text.into(),
+            filled: Default::default(),
         }],
+        config_changes: Vec::new(),
+        remedies: work::remedies(server),
         address: "127.0.0.1:8080".into(),
         server_header: Some(header.into()),
         stopped: Some(StopFacts {

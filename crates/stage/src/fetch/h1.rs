@@ -1,4 +1,4 @@
-//! One HTTP/1.1 exchange. It closes its connection and follows nothing.
+//! One HTTP/1.1 exchange. It follows nothing.
 
 use std::io;
 use std::time::Instant;
@@ -9,9 +9,15 @@ use super::{Answer, Asked, Sent, header};
 /// No answer of a workload is larger.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 
-/// Asks on a fresh connection, until `end` at the latest.
-pub(super) fn ask(stream: &mut Stream, asked: &Asked<'_>, end: Instant) -> io::Result<Answer> {
-    stream.write_all(&head(asked))?;
+/// Asks on a connection that nothing is under way on, until `end` at the latest; `last` says that
+/// it is not needed after that.
+pub(super) fn ask(
+    stream: &mut Stream,
+    asked: &Asked<'_>,
+    last: bool,
+    end: Instant,
+) -> io::Result<Answer> {
+    stream.write_all(&head(asked, last))?;
     if let Some(sent) = &asked.body {
         stream.write_all(&framed(sent))?;
     }
@@ -38,7 +44,7 @@ pub(super) fn ask(stream: &mut Stream, asked: &Asked<'_>, end: Instant) -> io::R
     }
 }
 
-fn head(asked: &Asked<'_>) -> Vec<u8> {
+fn head(asked: &Asked<'_>, last: bool) -> Vec<u8> {
     let Asked {
         method,
         path,
@@ -57,7 +63,11 @@ fn head(asked: &Asked<'_>) -> Vec<u8> {
         }
         None => {}
     }
-    head.push_str("Connection: close\r\n\r\n");
+    head.push_str(if last {
+        "Connection: close\r\n\r\n"
+    } else {
+        "\r\n"
+    });
     head.into_bytes()
 }
 

@@ -15,22 +15,25 @@ use h2::client::SendRequest;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::stream::Stream;
-use super::{Answer, Asked};
+use super::{Answer, Asked, message};
 
 /// How long one look at the socket waits.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Asks on a fresh connection, until `end` at the latest.
-pub(super) fn ask(stream: Stream, asked: &Asked<'_>, end: Instant) -> io::Result<Answer> {
-    let request = request(asked)?;
-    let body = asked
-        .body
-        .as_ref()
-        .map(|sent| Bytes::copy_from_slice(sent.bytes));
+/// Asks so many `times` in turn on a fresh connection, until `end` at the latest, and gives the
+/// last answer.
+pub(super) fn ask(
+    stream: Stream,
+    asked: &Asked<'_>,
+    times: u32,
+    end: Instant,
+) -> io::Result<Answer> {
+    let request = message::request(asked)?;
+    let body = message::body(asked);
     let mut exchange = pin!(async move {
         let (sender, connection) = h2::client::handshake(Socket(stream)).await?;
         let mut connection = pin!(connection);
-        let mut answer = pin!(answer(sender, request, body));
+        let mut answer = pin!(last_answer(sender, request, body, times));
         poll_fn(|context| {
             if let Poll::Ready(answer) = answer.as_mut().poll(context) {
                 return Poll::Ready(answer);
@@ -57,46 +60,37 @@ pub(super) fn ask(stream: Stream, asked: &Asked<'_>, end: Instant) -> io::Result
     }
 }
 
-fn request(asked: &Asked<'_>) -> io::Result<http::Request<()>> {
-    let scheme = if asked.secure { "https" } else { "http" };
-    let uri = format!("{scheme}://{}{}", asked.authority, asked.path);
-    let mut request = http::Request::builder().method(asked.method).uri(uri);
-    for (name, value) in asked.headers {
-        request = request.header(name, value);
+async fn last_answer(
+    mut sender: SendRequest<Bytes>,
+    request: http::Request<()>,
+    body: Option<Bytes>,
+    times: u32,
+) -> Result<Answer, h2::Error> {
+    for _ in 1..times {
+        answer(&mut sender, request.clone(), body.clone()).await?;
     }
-    if let Some(sent) = &asked.body {
-        request = request.header("content-length", sent.bytes.len());
-    }
-    request.body(()).map_err(io::Error::other)
+    answer(&mut sender, request, body).await
 }
 
 async fn answer(
-    sender: SendRequest<Bytes>,
+    sender: &mut SendRequest<Bytes>,
     request: http::Request<()>,
     body: Option<Bytes>,
 ) -> Result<Answer, h2::Error> {
-    let mut sender = sender.ready().await?;
+    poll_fn(|context| sender.poll_ready(context)).await?;
     let (response, mut sending) = sender.send_request(request, body.is_none())?;
     if let Some(body) = body {
         sending.send_data(body, true)?;
     }
     let (head, mut stream) = response.await?.into_parts();
+    let head = http::Response::from_parts(head, ());
     let mut body = Vec::new();
     while let Some(piece) = stream.data().await {
         let piece = piece?;
         body.extend_from_slice(&piece);
         stream.flow_control().release_capacity(piece.len())?;
     }
-    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    let headers = head.headers.iter();
-    Ok(Answer {
-        status: head.status.as_u16(),
-        headers: headers
-            .map(|(name, value)| (name.as_str().to_owned(), text(value)))
-            .collect(),
-        body,
-        ..Answer::default()
-    })
+    Ok(message::answer(&head, body))
 }
 
 /// A blocking connection behind tokio's traits.

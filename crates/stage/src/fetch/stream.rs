@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 
 use bakeoff_plan::Protocol;
 use bakeoff_record::Negotiated;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConnection, ProtocolVersion, StreamOwned};
 
 use super::trust::Trust;
-use crate::certificates::NAMES;
 
 /// A connection.
 pub(super) enum Stream {
@@ -25,6 +24,7 @@ impl Stream {
         address: SocketAddr,
         protocol: Protocol,
         trust: &Trust,
+        server_name: &str,
         end: Instant,
     ) -> io::Result<Self> {
         let left = || {
@@ -38,7 +38,7 @@ impl Stream {
         }
         let wanted: &[u8] = if protocol.is_h2() { b"h2" } else { b"http/1.1" };
         let config = trust.config(wanted)?;
-        let name = ServerName::try_from(NAMES[0]).map_err(io::Error::other)?;
+        let name = ServerName::try_from(server_name.to_owned()).map_err(io::Error::other)?;
         let mut connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
         while connection.is_handshaking() {
             if Instant::now() >= end {
@@ -82,6 +82,14 @@ impl Stream {
             negotiated.alpn = alpn.map(|it| String::from_utf8_lossy(it).into_owned());
         }
         negotiated
+    }
+
+    /// The server's own certificate; `None` in the clear.
+    pub(super) fn certificate(&self) -> Option<&CertificateDer<'_>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Tls(stream) => stream.conn.peer_certificates()?.first(),
+        }
     }
 
     /// Reads what is there, or waits for it so long; `WouldBlock` says that nothing came.

@@ -1,8 +1,14 @@
 //! What the tests with real processes share: a stage in a folder of its own, and servers that are
 //! scripts, each a folder as a user would add it.
 
+#![allow(
+    clippy::print_stdout,
+    reason = "the output says which program was tested"
+)]
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,7 +18,8 @@ use bakeoff_plan::{
     Request, ServedFile, ServerChoice, Workload,
 };
 use bakeoff_stage::{
-    Fetched, Prepared, Running, Servers, Stage, StageError, StageOptions, Surroundings, keeper,
+    Fetched, Prepared, Running, Servers, Stage, StageError, StageOptions, Surroundings,
+    find_program, keeper,
 };
 
 /// Longer than any machine needs; a test that waits this long has failed.
@@ -34,6 +41,9 @@ def serve(port, body=b"hello", name="script"):
         connection.sendall(head.encode() + body)
         connection.close()
 "#;
+
+/// 31 bytes, as the upstream of the experiment answered.
+pub(crate) const ORIGIN_BODY: &str = "thirty-one bytes from upstream\n";
 
 pub(crate) struct Theatre {
     pub(crate) stage: Stage,
@@ -135,6 +145,8 @@ pub(crate) fn contender(server: &str, config: ConfigSource) -> Contender {
         server,
         overlays: Vec::new(),
         certificate: CertificateKey::default(),
+        host: None,
+        replacements: Vec::new(),
     }
 }
 
@@ -160,6 +172,7 @@ pub(crate) fn workload(name: &str, path: &str, body: &str) -> Workload {
         connections: Connections::default(),
         files: Vec::new(),
         proxied: false,
+        origin: None,
     }
 }
 
@@ -173,7 +186,8 @@ pub(crate) fn fetch(
     workload: &Workload,
     when: &str,
 ) -> Result<Fetched, StageError> {
-    running.fetch(workload.requests.first(), workload.protocol, when)
+    let first = workload.requests.first();
+    running.fetch(first, workload.protocol, when, PATIENCE)
 }
 
 pub(crate) fn served(path: &str, body: &str) -> ServedFile {
@@ -219,4 +233,39 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 pub(crate) fn kill(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap();
     rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// Whether the program of a server is there. Where `CI=true` it must be.
+pub(crate) fn is_installed(theatre: &Theatre, name: &str) -> bool {
+    let server = theatre.stage.servers().find(name).unwrap();
+    match find_program(&server, None, None) {
+        Ok(program) => {
+            println!("{name} {} at {}", program.version, program.path.display());
+            true
+        }
+        Err(error) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
+            println!("PASSED OVER: {error}");
+            false
+        }
+    }
+}
+
+/// Answers on a thread until the test ends.
+pub(crate) fn origin() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request);
+            let length = ORIGIN_BODY.len();
+            let head = "HTTP/1.1 200 OK\r\nServer: upstream\r\nConnection: close";
+            let _ = write!(
+                stream,
+                "{head}\r\nContent-Length: {length}\r\n\r\n{ORIGIN_BODY}"
+            );
+        }
+    });
+    address
 }

@@ -1,0 +1,414 @@
+//! Whether contenders do equal work for an answer (R15, R16, R32), fact by fact.
+//!
+//! What a trial found out before its load is held against what the others' trials found out at the
+//! same workload. Equal facts are listed; of those that differ some make a comparison unfair, and
+//! are checks against the comparison, never against a contender's own number. What is not known
+//! never counts as a difference.
+
+mod facts;
+mod headers;
+
+use bakeoff_plan::{Plan, Workload};
+use bakeoff_record::{AnswerCheck, ContenderKind, TrialRecord, Work};
+use serde::Serialize;
+
+use crate::check::{Check, Level};
+use facts::{FACTS, Fact, Mend};
+
+/// Characters of a value that are shown.
+const VALUE_LENGTH: usize = 60;
+
+/// How the contenders of one workload compare in what they do for an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Equivalence {
+    /// Workload's name; its protocol is a part of it.
+    pub workload: String,
+    /// Contenders whose work was observed, in the plan's order.
+    pub contenders: Vec<String>,
+    /// Facts that differ, those that make a comparison unfair first.
+    pub rows: Vec<FactRow>,
+    /// Facts that are the same for all.
+    pub equal: Vec<EqualFact>,
+    /// Facts that are not known of some.
+    pub unknown: Vec<UnknownFact>,
+    /// What makes comparisons unfair, in the order of the rows.
+    pub inequalities: Vec<Inequality>,
+}
+
+/// A fact that differs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FactRow {
+    /// Name, such as `access-log`.
+    pub fact: String,
+    /// What it is, for people.
+    pub title: String,
+    /// What the difference does.
+    pub class: Class,
+    /// Value of each contender; null where it is not known.
+    pub values: Vec<Option<String>>,
+}
+
+/// What a difference does to a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// One side has more to do for the same answer.
+    Unfair,
+    /// To be known; no reason not to compare.
+    Differs,
+}
+
+/// A fact that is the same for all.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EqualFact {
+    /// Name.
+    pub fact: String,
+    /// What it is, for people.
+    pub title: String,
+    /// The value.
+    pub value: String,
+}
+
+/// A fact that is not known of some contenders.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UnknownFact {
+    /// Name.
+    pub fact: String,
+    /// What it is, for people.
+    pub title: String,
+    /// Of whom it is not known.
+    pub contenders: Vec<String>,
+    /// Why, of the first of them.
+    pub reason: String,
+}
+
+/// A difference that makes comparisons unfair.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Inequality {
+    /// Name of the fact.
+    pub fact: &'static str,
+    /// The check that did not pass.
+    pub check: Check,
+    /// Pairs of contenders whose comparison it makes unfair.
+    pub pairs: Vec<[String; 2]>,
+    /// What to change in whose configuration.
+    pub remedies: Vec<Remedy>,
+}
+
+/// What to change in a contender's configuration.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Remedy {
+    /// Contender's name.
+    pub contender: String,
+    /// Folder name of its server.
+    pub server: String,
+    /// The line; null where the server's folder knows none.
+    pub line: Option<String>,
+}
+
+/// Holds the contenders of each workload against each other. Trials that ended before anything
+/// was observed take no part, and a workload with fewer than two contenders left has no table.
+pub fn equivalences<'r>(
+    plan: &'r Plan,
+    trials: impl IntoIterator<Item = &'r TrialRecord> + Clone,
+) -> Vec<Equivalence> {
+    let of_workload = |workload: &Workload| {
+        let sides: Vec<Side<'_>> = plan
+            .contenders
+            .iter()
+            .filter_map(|contender| Side::new(&contender.name, workload, trials.clone()))
+            .collect();
+        (sides.len() > 1).then(|| compare(workload, &sides))
+    };
+    plan.workloads.iter().filter_map(of_workload).collect()
+}
+
+impl Equivalence {
+    /// What makes a comparison of these two unfair.
+    pub fn between<'e>(
+        &'e self,
+        first: &'e str,
+        second: &'e str,
+    ) -> impl Iterator<Item = &'e Inequality> {
+        let is_pair =
+            move |[a, b]: &[String; 2]| (a == first && b == second) || (a == second && b == first);
+        self.inequalities
+            .iter()
+            .filter(move |one| one.pairs.iter().any(is_pair))
+    }
+}
+
+/// One contender at one workload.
+struct Side<'r> {
+    contender: &'r str,
+    server: &'r str,
+    proxied: bool,
+    /// Its trials with something observed, in order.
+    trials: Vec<&'r TrialRecord>,
+}
+
+/// A value of a fact.
+#[derive(Debug, Clone, PartialEq)]
+struct Value {
+    /// What decides whether two are the same.
+    key: String,
+    /// What is shown.
+    text: String,
+}
+
+impl Value {
+    fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let key = text.clone();
+        Self { key, text }
+    }
+
+    fn number(&self) -> Option<f64> {
+        self.key.parse().ok()
+    }
+}
+
+impl<'r> Side<'r> {
+    fn new(
+        contender: &'r str,
+        workload: &Workload,
+        trials: impl IntoIterator<Item = &'r TrialRecord>,
+    ) -> Option<Self> {
+        let trials: Vec<&TrialRecord> = trials
+            .into_iter()
+            .filter(|trial| trial.kind == ContenderKind::Contender)
+            .filter(|trial| trial.contender == contender && trial.workload == workload.name)
+            .filter(|trial| trial.work.is_some() || before(trial).is_some())
+            .collect();
+        let server = &trials.first()?.server;
+        Some(Self {
+            contender,
+            server: server.as_ref().map_or("", |facts| &facts.server),
+            proxied: workload.proxied,
+            trials,
+        })
+    }
+
+    /// The fact in all trials; where they disagree, all values.
+    fn value(&self, read: impl Fn(&TrialRecord) -> Option<Value>) -> Option<Value> {
+        let mut values: Vec<Value> = Vec::new();
+        for value in self.trials.iter().filter_map(|trial| read(trial)) {
+            if values.iter().all(|known| known.key != value.key) {
+                values.push(value);
+            }
+        }
+        let joined = |part: fn(&Value) -> &str| {
+            let parts: Vec<&str> = values.iter().map(part).collect();
+            parts.join(" or ")
+        };
+        (!values.is_empty()).then(|| Value {
+            key: joined(|value| &value.key),
+            text: shortened(&joined(|value| &value.text)),
+        })
+    }
+
+    /// Open files that the server needs under the largest load that it met.
+    fn files_needed(&self) -> f64 {
+        let clients = self.trials.iter().map(|trial| trial.load.clients()).max();
+        let each = if self.proxied { 2 } else { 1 };
+        f64::from(clients.unwrap_or(0)) * f64::from(each)
+    }
+
+    fn remedy(&self, fact: &str) -> Remedy {
+        let facts = self.trials.iter().find_map(|trial| trial.server.as_ref());
+        Remedy {
+            contender: self.contender.to_owned(),
+            server: self.server.to_owned(),
+            line: facts.and_then(|facts| facts.remedies.get(fact).cloned()),
+        }
+    }
+
+    /// Why the field of [`Work`] is not known.
+    fn reason(&self, field: &str) -> String {
+        let works = self.trials.iter().map(|trial| trial.work.as_ref());
+        let mut reasons = works.map(|work| match work {
+            Some(work) => work.unknown.get(field).cloned(),
+            None => Some("nothing was observed before the load".to_owned()),
+        });
+        let reason = reasons.find_map(|reason| reason);
+        reason.unwrap_or_else(|| "it did not tell".to_owned())
+    }
+}
+
+/// The answer that was compared before the load.
+fn before(trial: &TrialRecord) -> Option<&AnswerCheck> {
+    let mut answers = trial.answers.iter();
+    answers.find(|answer| answer.when == "before")
+}
+
+fn work(trial: &TrialRecord) -> Option<&Work> {
+    trial.work.as_ref()
+}
+
+fn compare(workload: &Workload, sides: &[Side<'_>]) -> Equivalence {
+    let mut table = Equivalence {
+        workload: workload.name.clone(),
+        contenders: sides.iter().map(|side| side.contender.to_owned()).collect(),
+        rows: Vec::new(),
+        equal: Vec::new(),
+        unknown: Vec::new(),
+        inequalities: Vec::new(),
+    };
+    for fact in &FACTS {
+        let read = |side: &Side<'_>| side.value(|trial| (fact.read)(trial, side));
+        let values: Vec<Option<Value>> = sides.iter().map(read).collect();
+        add(&mut table, fact, sides, &values);
+    }
+    headers::add(&mut table, sides);
+    table.rows.sort_by_key(|row| row.class);
+    table
+}
+
+/// Puts a fact where it belongs: among the rows, the equal ones or the unknown ones.
+fn add(table: &mut Equivalence, fact: &Fact, sides: &[Side<'_>], values: &[Option<Value>]) {
+    let Some(first) = values.iter().flatten().next() else {
+        // It does not apply here, such as a cipher in the clear.
+        return;
+    };
+    let absent: Vec<&Side<'_>> = sides
+        .iter()
+        .zip(values)
+        .filter_map(|(side, value)| value.is_none().then_some(side))
+        .collect();
+    if let Some(side) = absent.first() {
+        table.unknown.push(UnknownFact {
+            fact: fact.name.to_owned(),
+            title: fact.title.to_owned(),
+            contenders: absent.iter().map(|one| one.contender.to_owned()).collect(),
+            reason: side.reason(fact.field),
+        });
+    }
+    if values.iter().flatten().all(|value| value.key == first.key) {
+        if absent.is_empty() {
+            table.equal.push(EqualFact {
+                fact: fact.name.to_owned(),
+                title: fact.title.to_owned(),
+                value: first.text.clone(),
+            });
+        }
+        return;
+    }
+    let pairs = unfair_pairs(fact, sides, values);
+    table.rows.push(FactRow {
+        fact: fact.name.to_owned(),
+        title: fact.title.to_owned(),
+        class: if pairs.is_empty() {
+            Class::Differs
+        } else {
+            Class::Unfair
+        },
+        values: values
+            .iter()
+            .map(|value| value.as_ref().map(|value| value.text.clone()))
+            .collect(),
+    });
+    if !pairs.is_empty() {
+        table
+            .inequalities
+            .push(inequality(fact, sides, values, &pairs));
+    }
+}
+
+/// Positions of the contenders whose comparison the fact makes unfair.
+fn unfair_pairs(fact: &Fact, sides: &[Side<'_>], values: &[Option<Value>]) -> Vec<(usize, usize)> {
+    let known: Vec<(usize, &Side<'_>, &Value)> = sides
+        .iter()
+        .zip(values)
+        .enumerate()
+        .filter_map(|(index, (side, value))| Some((index, side, value.as_ref()?)))
+        .collect();
+    let mut pairs = Vec::new();
+    for (position, (left, side, value)) in known.iter().enumerate() {
+        for (right, other_side, other) in &known[position + 1..] {
+            let differ = value.key != other.key;
+            if differ && (fact.class)((side, value), (other_side, other)) == Class::Unfair {
+                pairs.push((*left, *right));
+            }
+        }
+    }
+    pairs
+}
+
+fn inequality(
+    fact: &Fact,
+    sides: &[Side<'_>],
+    values: &[Option<Value>],
+    pairs: &[(usize, usize)],
+) -> Inequality {
+    let concerned: Vec<(&Side<'_>, &Value)> = sides
+        .iter()
+        .zip(values)
+        .enumerate()
+        .filter(|(index, _)| pairs.iter().any(|(a, b)| a == index || b == index))
+        .filter_map(|(_, (side, value))| Some((side, value.as_ref()?)))
+        .collect();
+    let to_change = to_change(fact.mend, &concerned);
+    let name = |index: usize| sides[index].contender.to_owned();
+    Inequality {
+        fact: fact.name,
+        check: Check::plain(
+            (fact.code, fact.rule),
+            Level::Suspect,
+            format!("{}: {}; {}", fact.title, told(&concerned), fact.meaning),
+        ),
+        pairs: pairs.iter().map(|(a, b)| [name(*a), name(*b)]).collect(),
+        remedies: to_change
+            .into_iter()
+            .map(|side| side.remedy(fact.name))
+            .collect(),
+    }
+}
+
+/// Each value once, with those that have it.
+fn told(concerned: &[(&Side<'_>, &Value)]) -> String {
+    let mut groups: Vec<(&Value, Vec<&str>)> = Vec::new();
+    for (side, value) in concerned {
+        match groups.iter_mut().find(|(known, _)| known.key == value.key) {
+            Some((_, names)) => names.push(side.contender),
+            None => groups.push((value, vec![side.contender])),
+        }
+    }
+    let words =
+        |(value, names): &(&Value, Vec<&str>)| format!("{} in {}", value.text, names.join(" and "));
+    let parts: Vec<String> = groups.iter().map(words).collect();
+    parts.join(", ")
+}
+
+/// Those whose configuration is to be changed so that all do the same.
+fn to_change<'s, 'r>(mend: Mend, concerned: &[(&'s Side<'r>, &Value)]) -> Vec<&'s Side<'r>> {
+    let votes = |key: &str| concerned.iter().filter(|(_, it)| it.key == key).count();
+    let wanted = match mend {
+        Mend::To(key) => Some(key.to_owned()),
+        // Of equal votes the plan's first counts: max_by_key takes the last, so go backwards.
+        Mend::ToMost => concerned
+            .iter()
+            .rev()
+            .max_by_key(|(_, value)| votes(&value.key))
+            .map(|(_, value)| value.key.clone()),
+        Mend::ToLargest => concerned
+            .iter()
+            .max_by(|a, b| {
+                a.1.number()
+                    .partial_cmp(&b.1.number())
+                    .unwrap_or(std::cmp::Ordering::Equal)
+            })
+            .map(|(_, value)| value.key.clone()),
+    };
+    concerned
+        .iter()
+        .filter(|(_, value)| Some(&value.key) != wanted.as_ref())
+        .map(|(side, _)| *side)
+        .collect()
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(VALUE_LENGTH) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,365 @@
+//! The facts that are compared: how each is read, when a difference is unfair, and to what.
+
+use bakeoff_record::{Crew, GrownFile, TrialRecord, Work};
+
+use super::{Class, Side, Value, before, work};
+use crate::limits::{BODY_BYTES_SHARE, LOG_BYTES_PER_REQUEST, LOGGED_ERRORS_SHARE};
+use crate::words::count;
+
+/// A fact.
+pub(super) struct Fact {
+    /// Name, which remedies go by.
+    pub(super) name: &'static str,
+    /// Code of the check that it is.
+    pub(super) code: &'static str,
+    /// Requirement in `docs/method.md`.
+    pub(super) rule: &'static str,
+    /// What it is, for people.
+    pub(super) title: &'static str,
+    /// Field of [`Work`] that it is read from, for the reason why it is not known.
+    pub(super) field: &'static str,
+    /// The value in a trial.
+    pub(super) read: fn(&TrialRecord, &Side<'_>) -> Option<Value>,
+    /// What a difference between two does.
+    pub(super) class: fn((&Side<'_>, &Value), (&Side<'_>, &Value)) -> Class,
+    /// Whose configuration is to be changed.
+    pub(super) mend: Mend,
+    /// What the difference means for a comparison.
+    pub(super) meaning: &'static str,
+}
+
+/// To which value the others are to be changed.
+#[derive(Clone, Copy)]
+pub(super) enum Mend {
+    /// This one.
+    To(&'static str),
+    /// The one that most have; of equally many the plan's first.
+    ToMost,
+    /// The largest.
+    ToLargest,
+}
+
+const CLOSED: &str = "closed after each answer";
+const KEPT: &str = "kept open";
+const NEW: &str = "a new one for each request";
+
+/// The facts, in the order in which they are shown.
+pub(super) const FACTS: [Fact; 19] = [
+    Fact {
+        read: |trial, _| {
+            let server = trial.server.as_ref()?;
+            Some(Value::new(format!("{} {}", server.server, server.version)))
+        },
+        class: differs,
+        ..fact("version", "equal-version", "server", "server")
+    },
+    Fact {
+        read: |trial, _| Some(Value::new(before(trial)?.status.to_string())),
+        rule: "R15",
+        meaning: "another status is another answer",
+        ..fact("status", "equal-status", "status", "answers")
+    },
+    Fact {
+        read: |trial, _| {
+            let answer = before(trial)?;
+            let hash = answer.decoded_sha256.as_ref();
+            let hash = hash.unwrap_or(&answer.body_sha256);
+            let text = hash.chars().take(12).collect::<String>();
+            let key = hash.clone();
+            Some(Value { key, text })
+        },
+        rule: "R15",
+        meaning: "another body is another answer, of the same length or not",
+        ..fact("body", "equal-body", "body, SHA-256", "answers")
+    },
+    Fact {
+        read: |trial, _| Some(number(before(trial)?.body_bytes)),
+        class: |(_, left), (_, right)| {
+            let (left, right) = (left.number(), right.number());
+            let (left, right) = (left.unwrap_or(0.0), right.unwrap_or(0.0));
+            let apart = (left - right).abs() > BODY_BYTES_SHARE * left.max(right);
+            if apart { Class::Unfair } else { Class::Differs }
+        },
+        meaning: "one side compresses harder, or not at all",
+        ..fact(
+            "body-bytes",
+            "equal-body-bytes",
+            "body as sent, bytes",
+            "answers",
+        )
+    },
+    Fact {
+        read: |trial, _| {
+            let mut headers = before(trial)?.headers.iter();
+            let header = headers.find(|(name, _)| name.eq_ignore_ascii_case("Content-Encoding"));
+            Some(Value::new(header.map_or("none", |(_, value)| value)))
+        },
+        meaning: "compressing is work, and what is compressed is quicker to send",
+        ..fact("encoding", "equal-encoding", "content encoding", "answers")
+    },
+    Fact {
+        read: |trial, _| negotiated(trial, |it| Some(it.protocol.clone())),
+        meaning: "it is not the same protocol",
+        ..fact("protocol", "equal-protocol", "protocol", "answers")
+    },
+    Fact {
+        read: |trial, _| negotiated(trial, |it| it.tls_version.clone()),
+        mend: Mend::To("TLSv1.3"),
+        meaning: "handshakes and records of TLS versions cost differently",
+        ..fact("tls-version", "equal-tls-version", "TLS version", "answers")
+    },
+    Fact {
+        // Suites of TLS 1.2 name key exchange and signature too, which other facts tell.
+        read: |trial, _| {
+            let suite = negotiated(trial, |it| it.cipher.clone())?;
+            let key = bulk_cipher(&suite.key).to_owned();
+            let text = suite.text;
+            Some(Value { key, text })
+        },
+        mend: Mend::To("AES_128_GCM"),
+        meaning: "each byte is encrypted by another cipher",
+        ..fact("cipher", "equal-cipher", "cipher", "answers")
+    },
+    Fact {
+        read: |trial, _| negotiated(trial, |it| it.group.clone()),
+        class: differs,
+        ..fact("group", "equal-group", "key exchange group", "answers")
+    },
+    Fact {
+        read: |trial, _| {
+            let facts = work(trial)?.certificate.as_ref()?;
+            let bits = facts.bits.map(|bits| format!(" {bits}"));
+            Some(Value::new(facts.key.clone() + &bits.unwrap_or_default()))
+        },
+        meaning: "a signature by another key costs another time in each handshake",
+        ..fact(
+            "certificate",
+            "equal-certificate",
+            "certificate key",
+            "certificate",
+        )
+    },
+    Fact {
+        read: |trial, _| {
+            let work = work(trial)?;
+            let kept = work.connections? <= work.requests.div_ceil(2);
+            Some(Value::new(if kept { KEPT } else { CLOSED }))
+        },
+        mend: Mend::To(KEPT),
+        meaning: "one side has a connection to set up for each request",
+        ..fact(
+            "keep-alive",
+            "equal-keep-alive",
+            "client connection",
+            "connections",
+        )
+    },
+    Fact {
+        read: |trial, _| {
+            let work = work(trial)?;
+            let (asked, made) = (work.upstream?.requests, u64::from(work.requests));
+            // More requests than were made are retries or probes, which R32 tells.
+            let key = if asked >= made { "asked" } else { "cached" };
+            let text = format!("asked for {} of {made} requests", asked.min(made));
+            let key = key.to_owned();
+            Some(Value { key, text })
+        },
+        rule: "R32",
+        mend: Mend::To("asked"),
+        meaning: "a cache answers in place of the upstream",
+        ..fact("cache", "equal-cache", "upstream", "upstream")
+    },
+    Fact {
+        read: |trial, _| {
+            let upstream = work(trial)?.upstream.filter(|it| it.requests > 0)?;
+            let old = upstream.http_1_0 > 0;
+            Some(Value::new(if old { "HTTP/1.0" } else { "HTTP/1.1" }))
+        },
+        mend: Mend::To("HTTP/1.1"),
+        meaning: "HTTP/1.0 ends the upstream's connection with each answer",
+        ..fact(
+            "upstream-version",
+            "equal-upstream-version",
+            "version to upstream",
+            "upstream",
+        )
+    },
+    Fact {
+        read: |trial, _| {
+            let upstream = work(trial)?.upstream.filter(|it| it.requests > 0)?;
+            let new = upstream.connections > upstream.requests / 2;
+            Some(Value::new(if new { NEW } else { KEPT }))
+        },
+        mend: Mend::To(KEPT),
+        meaning: "one side connects to the upstream for each request",
+        ..fact(
+            "upstream-connections",
+            "equal-upstream-connections",
+            "upstream connection",
+            "upstream",
+        )
+    },
+    Fact {
+        read: access_log,
+        mend: Mend::To("off"),
+        meaning: "a line for each request is work that only one side does",
+        ..fact("access-log", "equal-access-log", "access log", "grown")
+    },
+    Fact {
+        read: |trial, _| {
+            let crew = crew(trial)?;
+            Some(number(u64::from(crew.loops.max(crew.listening))))
+        },
+        // How many workers another server has says nothing about it: one may do with threads.
+        class: |(side, _), (other, _)| {
+            if side.server == other.server {
+                Class::Unfair
+            } else {
+                Class::Differs
+            }
+        },
+        mend: Mend::ToLargest,
+        meaning: "the same server runs with fewer workers on one side",
+        ..fact("workers", "equal-workers", "workers that accept", "crew")
+    },
+    Fact {
+        read: |trial, _| {
+            let crew = crew(trial).filter(|crew| crew.processors > 0)?;
+            let usable = crew.listening_threads.min(crew.processors);
+            Some(number(u64::from(usable)))
+        },
+        mend: Mend::ToLargest,
+        meaning: "one side has too few workers to use the processors that it was given",
+        ..fact(
+            "processors",
+            "equal-processors",
+            "processors it can use",
+            "crew",
+        )
+    },
+    Fact {
+        read: |trial, _| Some(number(crew(trial)?.open_files?)),
+        class: |(side, left), (other, right)| {
+            let is_below = |side: &Side<'_>, value: &Value| {
+                value
+                    .number()
+                    .is_some_and(|limit| limit < side.files_needed())
+            };
+            if is_below(side, left) != is_below(other, right) {
+                Class::Unfair
+            } else {
+                Class::Differs
+            }
+        },
+        mend: Mend::ToLargest,
+        meaning: "one side may not open as many files as the load needs",
+        ..fact(
+            "open-files",
+            "equal-open-files",
+            "limit of open files",
+            "crew",
+        )
+    },
+    Fact {
+        read: |trial, _| {
+            let headers = &before(trial)?.headers;
+            let bytes: usize = headers
+                .iter()
+                .map(|(name, value)| name.len() + value.len() + ": \r\n".len())
+                .sum();
+            Some(Value::new(format!("{}, {bytes} bytes", headers.len())))
+        },
+        class: differs,
+        ..fact("headers", "equal-headers", "headers", "answers")
+    },
+];
+
+/// A fact whose differences are unfair, to be filled in.
+const fn fact(
+    name: &'static str,
+    code: &'static str,
+    title: &'static str,
+    field: &'static str,
+) -> Fact {
+    Fact {
+        name,
+        code,
+        rule: "R16",
+        title,
+        field,
+        read: |_, _| None,
+        class: |_, _| Class::Unfair,
+        mend: Mend::ToMost,
+        meaning: "",
+    }
+}
+
+fn differs(_: (&Side<'_>, &Value), _: (&Side<'_>, &Value)) -> Class {
+    Class::Differs
+}
+
+fn number(value: u64) -> Value {
+    Value {
+        key: value.to_string(),
+        text: count(value),
+    }
+}
+
+fn crew(trial: &TrialRecord) -> Option<&Crew> {
+    work(trial)?.crew.as_ref()
+}
+
+fn negotiated(
+    trial: &TrialRecord,
+    part: fn(&bakeoff_record::Negotiated) -> Option<String>,
+) -> Option<Value> {
+    part(before(trial)?.negotiated.as_ref()?).map(Value::new)
+}
+
+/// What encrypts the bytes, of a suite such as `TLS13_AES_128_GCM_SHA256` or
+/// `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`.
+fn bulk_cipher(suite: &str) -> &str {
+    let rest = suite.split_once("_WITH_").map(|(_, rest)| rest);
+    let rest = rest.unwrap_or_else(|| suite.trim_start_matches("TLS13_"));
+    rest.rsplit_once("_SHA").map_or(rest, |(cipher, _)| cipher)
+}
+
+/// Whether a file grows by a line or more with each request, before the load or under it.
+fn access_log(trial: &TrialRecord, _: &Side<'_>) -> Option<Value> {
+    let Work {
+        grown,
+        grown_under_load,
+        requests,
+        ..
+    } = work(trial)?;
+    // Requests that fail may be told by a line each in a log of errors, which is no access log.
+    let result = trial.result.as_ref().filter(|result| {
+        let outcomes = &result.outcomes;
+        outcomes.errors() as f64 <= LOGGED_ERRORS_SHARE * outcomes.completed() as f64
+    });
+    let under_load = result.map_or(0, |result| result.requests.completed);
+    let seen = [
+        (grown.as_deref()?, u64::from(*requests)),
+        (grown_under_load.as_deref().unwrap_or_default(), under_load),
+    ];
+    for (files, requests) in seen {
+        let bytes: u64 = files.iter().map(|file| file.bytes).sum();
+        if requests == 0 || bytes < requests.saturating_mul(LOG_BYTES_PER_REQUEST) {
+            continue;
+        }
+        let names: Vec<&str> = files.iter().map(file_name).collect();
+        return Some(Value {
+            key: "on".to_owned(),
+            text: format!(
+                "on, {} bytes a request in {}",
+                count(bytes / requests),
+                names.join(", ")
+            ),
+        });
+    }
+    Some(Value::new("off"))
+}
+
+fn file_name(file: &GrownFile) -> &str {
+    file.path.rsplit('/').next().unwrap_or(&file.path)
+}

@@ -1,0 +1,102 @@
+//! `bakeoff install`: a server's program into the user's cache.
+
+use bakeoff_stage::{InstallError, InstallOrder, install};
+
+use crate::flags::{InstallFlags, SourceFlag};
+use crate::interrupt::Interrupt;
+use crate::library::Folder;
+use crate::{exit, output};
+
+/// A server, and its version if one is wanted.
+type Wanted = (String, Option<String>);
+
+pub(crate) fn carry_out(flags: &InstallFlags) -> anyhow::Result<u8> {
+    let library = Folder::new(flags.library.clone())?;
+    let wanted: anyhow::Result<Vec<Wanted>> = if flags.all {
+        Ok(missing(&library))
+    } else {
+        flags.servers.iter().map(|text| wanted(text)).collect()
+    };
+    let interrupt = Interrupt::listen()?;
+    let mut worst = exit::DONE;
+    for wanted in wanted? {
+        match install_one(&wanted, flags, &library, &interrupt) {
+            Ok(()) => {}
+            Err(_) if interrupt.came() => {
+                output::note("interrupted: nothing is left of what was not finished");
+                return Ok(exit::INTERRUPTED);
+            }
+            // The others can still be had.
+            Err(error) => {
+                output::error(&error);
+                worst = worst.max(exit::code_of(&error));
+            }
+        }
+    }
+    Ok(worst)
+}
+
+fn wanted(text: &str) -> anyhow::Result<Wanted> {
+    let (server, version) = match text.split_once('@') {
+        Some((server, version)) => (server, Some(version)),
+        None => (text, None),
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    if version.is_some_and(|version| {
+        !version.starts_with(|c: char| c.is_ascii_digit()) || !version.chars().all(is_plain)
+    }) {
+        return Err(exit::usage(format!(
+            "`{text}` names no version: write caddy@2.8.4, or caddy alone for the newest"
+        )));
+    }
+    Ok((server.to_owned(), version.map(str::to_owned)))
+}
+
+/// Servers that can be installed and are not.
+fn missing(library: &Folder) -> Vec<Wanted> {
+    let servers = library.servers().list().into_iter();
+    let missing = servers.filter(|server| server.found.is_empty() && !server.sources.is_empty());
+    missing.map(|server| (server.name, None)).collect()
+}
+
+fn install_one(
+    (name, version): &Wanted,
+    flags: &InstallFlags,
+    library: &Folder,
+    interrupt: &Interrupt,
+) -> anyhow::Result<()> {
+    let server = library.servers().find(name).map_err(super::stage_error)?;
+    let order = InstallOrder {
+        server: &server,
+        version: version.as_deref(),
+        source: flags.source.map(SourceFlag::ready),
+        force: flags.force,
+        time_limit: flags.time_limit,
+        date: jiff::Timestamp::now()
+            .strftime("%Y-%m-%dT%H:%M:%SZ")
+            .to_string(),
+    };
+    let mut tell = |words: &str| output::note(&format!("{name}: {words}"));
+    let installed = install(&order, &interrupt.flag(), &mut tell).map_err(mark)?;
+    if installed.was_there {
+        output::note(&format!(
+            "{name}: installed already; --force installs it again"
+        ));
+    }
+    let program = installed.program;
+    output::result(&format!(
+        "{name} {}  {}",
+        program.version,
+        program.path.display()
+    ))?;
+    Ok(())
+}
+
+/// What can be mended by another word on the command line, or by another tool, is the user's.
+fn mark(error: InstallError) -> anyhow::Error {
+    if error.is_mendable() {
+        exit::usage(format!("failed to {error}"))
+    } else {
+        anyhow::anyhow!("failed to {error}")
+    }
+}

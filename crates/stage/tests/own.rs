@@ -1,0 +1,225 @@
+//! Users' own configurations, as they are met, with the real programs.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
+#![allow(
+    clippy::print_stdout,
+    reason = "the output says which program was tested"
+)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use bakeoff_plan::{ConfigSource, Contender, Protocol, Replacement, Workload};
+use bakeoff_record::ConfigChange;
+use bakeoff_stage::{Cause, Running, Surroundings};
+use support::{
+    ORIGIN_BODY, PATIENCE, Theatre, contender, fetch, is_installed, origin, served, workload,
+};
+
+const PAGE: &str = "<!doctype html><title>Ours</title>";
+
+/// Copies `tests/own/NAME` to where a user would have it, and gives back the main file.
+fn own_files(theatre: &Theatre, name: &str, main: &str) -> PathBuf {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/own")
+        .join(name);
+    let to = theatre.folder.path().join("etc").join(name);
+    copy(&from, &to, &to.display().to_string());
+    to.join(main)
+}
+
+fn copy(from: &Path, to: &Path, base: &str) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (path, copied) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &copied, base);
+        } else {
+            let text = std::fs::read_to_string(&path).unwrap();
+            std::fs::write(copied, text.replace("@BASE@", base)).unwrap();
+        }
+    }
+}
+
+/// The user's own configuration of `server`, asked by its own name.
+fn own(server: &str, main: &Path) -> Contender {
+    let mut contender = contender(server, ConfigSource::File(main.to_owned()));
+    contender.host = Some("www.example.com".to_owned());
+    contender.replacements = vec![Replacement {
+        from: "/var/www/site".to_owned(),
+        to: "{{ root }}".to_owned(),
+    }];
+    contender
+}
+
+/// What a site like that is asked for: a page, a fixed answer, and the upstream's.
+fn asked() -> [Workload; 3] {
+    let mut page = workload("page", "/index.html", PAGE);
+    page.files = vec![served("index.html", PAGE)];
+    page.protocol = Protocol::H2;
+    let mut health = workload("health", "/health", "healthy");
+    health.protocol = Protocol::H1Tls;
+    let mut api = workload("api", "/api/", ORIGIN_BODY);
+    api.protocol = Protocol::H1Tls;
+    api.proxied = true;
+    [page, health, api]
+}
+
+fn start(theatre: &Theatre, contender: &Contender, workload: &Workload) -> Running {
+    let surroundings = Surroundings {
+        origin: workload.proxied.then(origin),
+        ..theatre.surroundings()
+    };
+    let prepared = theatre.stage.prepare(contender, workload, &surroundings);
+    let prepared = prepared.unwrap();
+    prepared.check_config().unwrap();
+    prepared.start(PATIENCE).unwrap()
+}
+
+/// Starts it for every workload; returns the changes of the last one.
+fn run_all(theatre: &Theatre, contender: &Contender, ending: &str) -> Vec<ConfigChange> {
+    let mut changes = Vec::new();
+    for mut workload in asked() {
+        if workload.name == "health" {
+            let body = bakeoff_plan::Content::Text(format!("healthy{ending}"));
+            workload.requests = workload.requests.map(|request| {
+                let mut request = request.clone();
+                request.expect.body = Some(body.clone());
+                request
+            });
+        }
+        let running = start(theatre, contender, &workload);
+        let fetched = fetch(&running, &workload, "before").unwrap();
+        assert!(fetched.check.right, "{:?}", fetched.check);
+        assert!(
+            running.address().ip().is_loopback(),
+            "{}",
+            running.address()
+        );
+        changes = running.facts().config_changes;
+        running.stop().unwrap();
+    }
+    changes
+}
+
+#[track_caller]
+fn assert_changed(changes: &[ConfigChange], file: &str, before: &str, after: &str) {
+    let found = |it: &&ConfigChange| {
+        it.file.ends_with(file) && it.before.trim() == before && it.after.contains(after)
+    };
+    let one = changes.iter().find(found);
+    let one = one.unwrap_or_else(|| panic!("no `{before}` with `{after}` in {changes:#?}"));
+    let text = std::fs::read_to_string(&one.file).unwrap();
+    let line = text.lines().nth(one.line - 1);
+    assert_eq!(line, Some(one.before.as_str()), "told by its line");
+    assert!(!one.why.is_empty());
+}
+
+#[test]
+fn a_configuration_of_nginx_runs_with_what_a_trial_needs_changed() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "nginx") {
+        return;
+    }
+    let main = own_files(&theatre, "nginx", "nginx.conf");
+    let changes = run_all(&theatre, &own("nginx", &main), "\n");
+    let www = "sites-enabled/www.conf";
+    assert_changed(
+        &changes,
+        www,
+        "listen 80 default_server;",
+        "listen 127.0.0.1:",
+    );
+    assert_changed(&changes, www, "listen [::]:443 ssl http2;", "listen [::1]:");
+    assert_changed(&changes, www, "root /var/www/site;", "/root;");
+    let certificate = "ssl_certificate /etc/letsencrypt/live/www.example.com/fullchain.pem;";
+    assert_changed(&changes, www, certificate, "certificate");
+    assert_changed(
+        &changes,
+        "nginx.conf",
+        "server 10.0.0.5:3000 weight=5;",
+        "127.0.0.1:",
+    );
+    assert_changed(
+        &changes,
+        "nginx.conf",
+        "pid /run/nginx.pid;",
+        "/run/nginx.pid",
+    );
+    let log = "access_log /var/log/nginx/access.log main;";
+    assert_changed(&changes, "nginx.conf", log, "/access.log main;");
+    let admin = "proxy_pass http://localhost:9000/;";
+    assert_changed(
+        &changes,
+        "admin.conf",
+        admin,
+        "proxy_pass http://127.0.0.1:",
+    );
+    let untouched = [
+        "gzip",
+        "worker_processes",
+        "user",
+        "keepalive",
+        "add_header",
+    ];
+    for change in &changes {
+        let word = change.before.split_whitespace().next().unwrap();
+        assert!(!untouched.contains(&word), "{change:#?}");
+    }
+}
+
+#[test]
+fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "caddy") {
+        return;
+    }
+    let main = own_files(&theatre, "caddy", "Caddyfile");
+    let changes = run_all(&theatre, &own("caddy", &main), "");
+    let www = "sites/www.caddy";
+    let upstreams = "reverse_proxy 10.0.0.5:3000 10.0.0.6:3000 {";
+    assert_changed(&changes, www, upstreams, "reverse_proxy 127.0.0.1:");
+    assert_changed(&changes, www, "tls ops@example.com", "tls internal");
+    assert_changed(&changes, www, "root * /var/www/site", "/root");
+    assert_changed(&changes, "Caddyfile", "{", "local_certs");
+    let log = "output file /var/log/caddy/access.log";
+    assert_changed(&changes, "Caddyfile", log, "/access.log");
+    let second = changes.iter().find(|it| it.before.contains(":81, "));
+    assert!(
+        second.is_some_and(|it| !it.after.contains(":81")),
+        "{changes:#?}"
+    );
+}
+
+#[test]
+fn the_users_files_stay_as_they_are_and_a_file_that_needs_nothing_is_read_where_it_lies() {
+    let theatre = Theatre::new();
+    let script = theatre.own_file("serve(int(os.environ.get('NONE', '18473')))");
+    let running = theatre.start(&script, PATIENCE).unwrap();
+    let facts = running.facts();
+    assert!(facts.config_changes.is_empty());
+    let path = theatre.folder.path().join("own.py").display().to_string();
+    assert!(facts.command.contains(&path), "{:?}", facts.command);
+    running.stop().unwrap();
+
+    if !is_installed(&theatre, "nginx") {
+        return;
+    }
+    let main = own_files(&theatre, "nginx", "nginx.conf");
+    let before = std::fs::read_to_string(&main).unwrap();
+    let mut unknown = own("nginx", &main);
+    unknown.replacements[0].from = "/srv/nowhere".to_owned();
+    let [page, ..] = asked();
+    let error = theatre
+        .stage
+        .prepare(&unknown, &page, &theatre.surroundings())
+        .unwrap_err();
+    assert!(
+        matches!(*error.cause, Cause::NothingToReplace { .. }),
+        "{error}"
+    );
+    start(&theatre, &own("nginx", &main), &page).stop().unwrap();
+    assert_eq!(std::fs::read_to_string(&main).unwrap(), before);
+}

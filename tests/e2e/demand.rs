@@ -1,0 +1,113 @@
+//! An upstream that is slow and faulty on demand, behind a proxy and by itself.
+
+use serde_json::Value;
+
+use crate::support::alone;
+use crate::support::files::{measured, trials};
+use crate::support::scene::Scene;
+use crate::support::servers::are_installed;
+
+/// A plan whose only workload is proxied by nginx, with these lines in its `[origin]`.
+fn proxied(origin: &str, load: &str) -> String {
+    format!(
+        "name = \"demand\"\nrounds = 2\nrest = \"0s\"\n\
+         [references]\nyardstick = false\norigin = true\n\
+         [[contender]]\nname = \"nginx\"\nserver = \"nginx\"\n\
+         [[load]]\nclients = 10\n{load}\n\
+         [[workload]]\nname = \"faulty\"\ntemplate = \"proxy\"\nproxied = true\n\
+         expect = {{ text = \"Mustard\" }}\n[workload.origin]\n{origin}\n"
+    )
+}
+
+/// Carries out the plan and returns the trials of its record; `None` when nginx is missing.
+fn carried_out(scene: &Scene, plan: &str) -> Option<(Vec<Value>, Value)> {
+    if !are_installed(scene, &["nginx"]) {
+        return None;
+    }
+    let file = scene.write("demand.toml", plan);
+    let file = file.to_str().unwrap();
+    let run = ["run", file, "--out", "record", "--format", "json"];
+    let report = scene.run(&run).expect_measured().json();
+    let record = scene.path("record");
+    assert_eq!(measured(&record).len(), 4, "nginx and the origin, twice");
+    let trials = trials(&record);
+    for trial in &trials {
+        let answers = trial["answers"].as_array().unwrap();
+        let right = answers.iter().filter(|answer| answer["right"] == true);
+        assert_eq!(right.count(), 2, "checked without faults: {trial:#}");
+    }
+    Some((trials, report))
+}
+
+#[test]
+fn a_delayed_upstream_is_in_every_latency_of_a_proxy() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let plan = proxied(
+        "delay = \"20ms\"",
+        "warmup = \"100ms\"\nduration = \"500ms\"",
+    );
+    let Some((trials, report)) = carried_out(&scene, &plan) else {
+        return;
+    };
+    for cell in report["cells"].as_array().unwrap() {
+        let least = cell["estimates"]["latency_min_ns"]["low"].as_f64();
+        assert!(least >= Some(20e6), "{cell:#}");
+    }
+    for trial in trials {
+        let origin = &trial["origin"];
+        assert!(origin["delayed"].as_u64() > Some(0), "{origin}");
+        assert_eq!(origin["delayed"], origin["requests"]);
+    }
+}
+
+#[test]
+fn errors_of_an_upstream_come_in_their_share_and_again() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let load = "requests = 2000\nduration = \"30s\"";
+    let Some((trials, _)) = carried_out(&scene, &proxied("errors = 0.1", load)) else {
+        return;
+    };
+    let errors: Vec<u64> = trials
+        .iter()
+        .map(|trial| {
+            let told = trial["result"]["status"]["503"].as_u64().unwrap();
+            assert_eq!(trial["result"]["outcomes"]["status"], told, "{trial:#}");
+            assert_eq!(trial["origin"]["errors"], told, "{trial:#}");
+            told
+        })
+        .collect();
+    // Three standard errors of 2,000 draws are 40.
+    assert!((160..=240).contains(&errors[0]), "{errors:?}");
+    let same = errors.iter().all(|count| *count == errors[0]);
+    assert!(same, "the same requests in each round: {errors:?}");
+}
+
+#[test]
+fn a_demand_that_cannot_be_is_wrong_usage() {
+    let scene = Scene::new();
+    for (flags, words) in [
+        (&["--delay", "normal:5ms"][..], "`normal:5ms` is no delay"),
+        (&["--errors", "10%"], "`10%` is no share"),
+        (&["--errors", "0.6", "--resets", "0.6"], "all together too"),
+        (&["--workers", "4"], "workers limit nothing without a delay"),
+        (&["--queue", "4", "--delay", "1ms"], "--workers"),
+        (&["--slow-body", "0:1ms"], "at least 1 byte"),
+        (&["--body-sizes", "many"], "`many` is no size"),
+    ] {
+        let arguments = [&["origin"][..], flags].concat();
+        scene.run(&arguments).expect(2).says(words);
+    }
+    let help = scene.run(&["origin", "--help"]).expect(0).stdout;
+    for words in [
+        "--delay <DELAY>",
+        "lognormal:5ms:50ms",
+        "from 0 to 1",
+        "1024:10ms",
+    ] {
+        assert!(help.contains(words), "no {words} in {help}");
+    }
+    let yardstick = ["yardstick", "--delay", "5ms"];
+    scene.run(&yardstick).expect(2).says("--delay");
+}
