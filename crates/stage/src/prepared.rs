@@ -322,6 +322,8 @@ impl Prepared {
         variables.set("h2", self.workload.protocol.is_h2());
         variables.set("h3", self.workload.protocol.is_h3());
         variables.set("binary", text(&self.program.path));
+        // A template may name the file that it becomes.
+        variables.set("config", text(&self.configuration.path));
         if let Some(origin) = surroundings.origin {
             variables.set("origin", origin.to_string());
         }
