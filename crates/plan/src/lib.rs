@@ -12,6 +12,7 @@ mod model;
 mod request;
 
 mod check;
+mod choice;
 mod demand;
 mod duration;
 mod error;

@@ -219,7 +219,7 @@ fn versions(table: &ContenderTable) -> Result<Vec<(String, Option<String>)>, Fau
     Ok(named)
 }
 
-fn contender_name(name: &str) -> Result<(), Fault> {
+pub(crate) fn contender_name(name: &str) -> Result<(), Fault> {
     rules::name(name)?;
     if RESERVED.contains(&name) {
         let problem = format!("`{name}` is the name of a built-in reference");
@@ -228,7 +228,7 @@ fn contender_name(name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-fn server(name: &str) -> Result<(), Fault> {
+pub(crate) fn server(name: &str) -> Result<(), Fault> {
     if RESERVED.contains(&name) {
         return Err(Fault::new(
             format!("`{name}` is built in and no contender"),
@@ -245,7 +245,7 @@ fn is_variable(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-fn config(text: &str, base: &Path) -> Result<ConfigSource, Fault> {
+pub(crate) fn config(text: &str, base: &Path) -> Result<ConfigSource, Fault> {
     if text.trim().is_empty() {
         return Err(empty("config"));
     }
