@@ -107,3 +107,60 @@ fn bodies_are_sent_and_a_wrong_answer_is_told_with_its_request() {
         "{cause}"
     );
 }
+
+#[test]
+fn a_log_is_replayed_and_what_is_left_out_is_told() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx", "caddy"]) {
+        return;
+    }
+    let line = |request: &str, rest: &str| {
+        format!("::1 - - [21/Nov/2026:10:00:00 +0000] \"{request} HTTP/1.1\" {rest} \"-\" \"x\"\n")
+    };
+    let log = [
+        line("GET /", "200 5000"),
+        line("GET /", "200 5000"),
+        line("GET /shop/?page=2", "200 700"),
+        line("GET /app.js", "304 0"),
+        line("HEAD /app.js", "200 0"),
+        line("GET /wp-login.php", "404 150"),
+        line("POST /order", "303 0"),
+        "\\x16\\x03\n".to_owned(),
+    ];
+    scene.write("access.log", &log.concat());
+    let contenders = [("nginx", "nginx", "default"), ("caddy", "caddy", "default")];
+    let own = "[[workload]]\nname = \"day\"\ntemplate = \"site\"\nprotocols = [\"h1\", \"h2c\"]\n\
+               [workload.replay]\nfile = \"access.log\"\nformat = \"combined\"\n";
+    let text = plan(&contenders, "day", "duration = \"300ms\"") + own;
+    let file = scene.write("day.toml", &text);
+    let ran = scene.run(&["run", file.to_str().unwrap(), "--out", "day"]);
+    let told = [
+        "day replays 6 of 8 lines in access.log, 5 of them different",
+        "day leaves out 1 line with no request in the combined format, the first is line 8",
+        "day leaves out 1 request that may change something (POST and such)",
+    ];
+    for note in told {
+        assert_eq!(
+            ran.stderr.matches(note).count(),
+            1,
+            "{note}: {}",
+            ran.stderr
+        );
+    }
+    ran.expect_measured();
+    let record = scene.path("day");
+    std::fs::remove_file(scene.path("access.log")).unwrap();
+    let measured = trials(&record);
+    assert!(measured.len() >= 3, "nginx may lack HTTP/2 in the clear");
+    for trial in measured {
+        let requests = &trial["result"]["requests"];
+        assert_eq!(requests["ok"], requests["completed"], "{trial:#}");
+        let found: Vec<String> = statuses(&trial).into_iter().map(|it| it.0).collect();
+        assert_eq!(found, ["200", "304", "404"], "{trial:#}");
+    }
+    let report = scene.run(&["report", "day", "--format", "json"]).json();
+    let workload = &report["campaign"]["workloads"][0];
+    assert_eq!(workload["notes"][0], told[0]);
+    assert_eq!(workload["requests_total"], 5);
+}

@@ -78,6 +78,7 @@ export function surroundings(report: Report): HTMLElement {
       `${one.description} ${one.request} over ${one.protocol}, expects ${one.expects}`,
       one.proxied ? ", through an upstream" : "",
       one.origin === undefined ? "" : ` with ${one.origin}`,
+      ...(one.notes ?? []).map((note) => `; ${note}`),
     ].join(""),
   ]);
   const plan: [string, string][] = [

@@ -46,6 +46,7 @@ export interface Workload {
   expects: string;
   proxied: boolean;
   origin?: string;
+  notes?: string[];
 }
 
 export interface Load {

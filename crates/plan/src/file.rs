@@ -19,9 +19,10 @@ use crate::model::{Arrival, CertificateKey, Cpus, Protocol, Replacement};
 
 mod workload;
 
+pub use workload::LogFormat;
 pub(crate) use workload::{
-    AnyBody, BodyTable, ConnectionsName, ExpectTable, GeneratedTable, RequestTable,
-    ServedFileTable, WorkloadFile, default_method, default_path,
+    AnswersName, AnyBody, BodyTable, ConnectionsName, ExpectTable, GeneratedTable, ReplayTable,
+    RequestTable, ServedFileTable, WorkloadFile, default_method, default_path,
 };
 
 /// The JSON Schema of a plan file, as indented text.

@@ -162,6 +162,8 @@ pub struct Workload {
     pub proxied: bool,
     /// What is wanted of that upstream besides the answer; only where `proxied`.
     pub origin: Option<Demand>,
+    /// What a reader of a report should know of it.
+    pub notes: Vec<String>,
 }
 
 /// How requests travel to a server.

@@ -87,7 +87,8 @@ fn own(around: &Surroundings<'_>, table: &WorkloadFile) -> Result<Request, PlanE
     request(around, around.path, &one)
 }
 
-fn request(
+/// The request of the table at `path`.
+pub(crate) fn request(
     around: &Surroundings<'_>,
     path: &str,
     table: &RequestTable,

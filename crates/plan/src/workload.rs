@@ -8,10 +8,11 @@ use crate::error::PlanError;
 use crate::file::{ConnectionsName, ServedFileTable, WorkloadFile, workload_schema_value};
 use crate::model::{Protocol, ServedFile, Workload};
 use crate::protocols::{Asked, Over, check_each, chunks_travel};
+use crate::replay::replay;
 use crate::request::Connections;
 use crate::requests::{Surroundings, content, content_keys, requests, write_requests};
 use crate::resolve::{Library, NoFiles};
-use crate::rules::{self, Fault};
+use crate::rules;
 use crate::source::Source;
 
 /// Reads a workload file; `origin_name` is what messages call it. Of one that is asked over
@@ -70,7 +71,13 @@ pub(crate) fn resolve_workload(
         folder,
         library,
     };
-    let requests = requests(&surroundings, table)?;
+    let (requests, files, notes) = match &table.replay {
+        None => (requests(&surroundings, table)?, files, Vec::new()),
+        Some(log) => {
+            let replayed = replay(&surroundings, table, log)?;
+            (replayed.requests, replayed.files, replayed.notes)
+        }
+    };
     if table.proxied && requests.one_answer().is_none() {
         return Err(PlanError::Conflict {
             place: at("proxied"),
@@ -91,6 +98,7 @@ pub(crate) fn resolve_workload(
         files,
         proxied: table.proxied,
         origin: origin(source, path, table)?,
+        notes: table.notes.iter().cloned().chain(notes).collect(),
     };
     if over == Over::One {
         chunks_travel(&workload, protocol).map_err(|fault| fault.at(at("protocol")))?;
@@ -186,6 +194,8 @@ pub(crate) fn workload_table(workload: &Workload) -> WorkloadFile {
         origin: workload.origin.as_ref().map(demand_table),
         expect: None,
         request: Vec::new(),
+        replay: None,
+        notes: workload.notes.clone(),
         file: files.collect(),
     };
     write_requests(&workload.requests, &mut table);
@@ -197,24 +207,8 @@ fn served_file(
     path: &str,
     table: &ServedFileTable,
 ) -> Result<ServedFile, PlanError> {
-    let visible = table
-        .path
-        .chars()
-        .all(|c| c.is_ascii_graphic() && !"\\?#%".contains(c));
-    let inside = table
-        .path
-        .split('/')
-        .all(|part| !part.is_empty() && part != "." && part != "..");
-    if !visible || !inside || table.path.len() > 200 {
-        return Err(Fault::new(
-            format!(
-                "`{}` is not a path below the document root",
-                table.path.escape_debug()
-            ),
-            "write it without a leading slash, `..` or blanks, such as `index.html`",
-        )
-        .at(source.place(&format!("{path}path"))));
-    }
+    rules::file_path(&table.path)
+        .map_err(|fault| fault.at(source.place(&format!("{path}path"))))?;
     let content = content(
         source,
         path,

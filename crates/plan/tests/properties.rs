@@ -178,6 +178,7 @@ fn workload(index: usize) -> impl Strategy<Value = Workload> {
                     protocol,
                     proxied: proxied.is_some(),
                     origin: proxied.flatten(),
+                    notes: Vec::from([String::from("a note")]),
                     requests,
                     connections,
                     files: numbered.map(file).collect(),

@@ -31,6 +31,7 @@ pub(crate) fn workload(name: &str, protocol: Protocol) -> Workload {
         files: Vec::new(),
         proxied: false,
         origin: None,
+        notes: Vec::new(),
     }
 }
 

@@ -11,6 +11,12 @@ pub(crate) fn of(plan: &Plan) -> Vec<String> {
         if let Some(why) = why_no_references(workload).filter(|_| wanted) {
             notes.push(format!("no references beside {}: {why}", workload.name));
         }
+        // A workload over several protocols has the same ones over each.
+        for note in &workload.notes {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
     }
     notes
 }

@@ -63,6 +63,13 @@ pub(crate) struct WorkloadFile {
     /// Requests by weight, instead of the one that `method`, `path`, `headers` and `expect` are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) request: Vec<RequestTable>,
+    /// Requests by weight, as often as they came in a log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) replay: Option<ReplayTable>,
+    /// What a reader of a report should know of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["sizes are those of compressed answers"]]))]
+    pub(crate) notes: Vec<String>,
     /// Files that the server serves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) file: Vec<ServedFileTable>,
@@ -153,6 +160,54 @@ pub(crate) enum AnyBody {
     Any,
 }
 
+/// A log whose requests are asked as often as they came.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReplayTable {
+    /// The log, relative to the folder of the file that this stands in; not compressed.
+    #[schemars(extend("examples" = ["access.log"]))]
+    pub(crate) file: String,
+    /// What its lines look like.
+    #[schemars(extend("examples" = ["combined"]))]
+    pub(crate) format: LogFormat,
+    /// Keep so many different requests, the most frequent.
+    #[serde(default = "default_requests")]
+    #[schemars(range(min = 1, max = 10_000), extend("examples" = [1000]))]
+    pub(crate) requests: u32,
+    /// The host whose requests are replayed, where the format tells; else the first of an HTTP
+    /// Archive, and the one that was asked most in Caddy's log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["www.example.com"]))]
+    pub(crate) host: Option<String>,
+    /// Where the right answers come from.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["files"]))]
+    pub(crate) answers: AnswersName,
+}
+
+/// What a log looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// Apache's and nginx's lines, combined or common.
+    Combined,
+    /// Caddy's lines of JSON.
+    Caddy,
+    /// An HTTP Archive, as browsers write it.
+    Har,
+}
+
+/// Where the right answers to a log's requests come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AnswersName {
+    /// From files that are made for the server, as large as the logged answers.
+    #[default]
+    Files,
+    /// From the server's own content: only the status is expected.
+    Status,
+}
+
 /// How long a connection is used, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -197,6 +252,10 @@ pub(crate) fn default_method() -> String {
 
 pub(crate) fn default_path() -> String {
     "/".to_owned()
+}
+
+fn default_requests() -> u32 {
+    1000
 }
 
 fn default_weight() -> u32 {

@@ -81,6 +81,9 @@ pub struct WorkloadFacts {
     pub origin: Option<String>,
     /// How requests travel: `h1`, `h1-tls`, `h2`, `h2c`.
     pub protocol: &'static str,
+    /// What a reader should know of it: of a replay, what was left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// One of the requests of a workload.
@@ -216,6 +219,7 @@ fn workload(workload: &Workload) -> WorkloadFacts {
         proxied: workload.proxied,
         origin: workload.origin.as_ref().map(ToString::to_string),
         protocol: workload.protocol.name(),
+        notes: workload.notes.clone(),
     }
 }
 

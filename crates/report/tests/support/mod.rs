@@ -195,6 +195,7 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
         }],
         proxied,
         origin: None,
+        notes: Vec::new(),
     }
 }
 

@@ -173,6 +173,7 @@ pub(crate) fn workload(name: &str, path: &str, body: &str) -> Workload {
         files: Vec::new(),
         proxied: false,
         origin: None,
+        notes: Vec::new(),
     }
 }
 
