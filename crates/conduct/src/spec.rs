@@ -101,12 +101,16 @@ fn exchange(
     };
     let secure = workload.protocol.is_secure();
     let h2 = Exchange::over_h2(protocol(workload), &request, secure);
-    let right_body = wire_body.or_else(|| asked.expect.body_bytes());
+    let to_head_request = asked.method == "HEAD";
+    // An answer to HEAD has the other's headers, and no body.
+    let right_body = wire_body
+        .or_else(|| asked.expect.body_bytes())
+        .filter(|_| !to_head_request);
     Ok(Exchange {
         name: asked.name(),
         request: bytes.map_err(|error| error.to_string())?.into(),
         h2: h2.map_err(|error| error.to_string())?,
-        to_head_request: asked.method == "HEAD",
+        to_head_request,
         status: ExpectedStatus::Exactly(asked.expect.status),
         body: right_body.map(Into::into),
         weight: asked.weight,
@@ -163,12 +167,16 @@ mod tests {
         path = "/packed"
         headers = ["Accept-Encoding: gzip"]
         expect = { text = "packed", encoding = "gzip" }
+        [[request]]
+        path = "/packed"
+        headers = ["Accept-Encoding: gzip"]
+        expect = { text = "packed", encoding = "gzip" }
     "#;
 
     #[test]
     fn a_list_becomes_exchanges_with_its_weights_bodies_and_checks() {
         let workload = bakeoff_plan::parse_workload(LIST, "list").unwrap();
-        let encoded = Encoded::from([(2, b"as sent".to_vec())]);
+        let encoded = Encoded::from([(2, Vec::new()), (3, b"as sent".to_vec())]);
         let exchanges = exchanges(&workload, "127.0.0.1:9", &encoded).unwrap();
         let facts = |exchange: &Exchange| {
             let body = exchange.body.as_deref().map(<[u8]>::to_vec);
@@ -193,11 +201,12 @@ mod tests {
             [
                 of("GET /page", 8, 200, Some(b"hello")),
                 of("POST /form", 1, 303, None),
-                of("HEAD /packed", 1, 200, Some(b"as sent")),
+                of("HEAD /packed", 1, 200, None),
+                of("GET /packed", 1, 200, Some(b"as sent")),
             ]
         );
         let heads: Vec<bool> = exchanges.iter().map(|each| each.to_head_request).collect();
-        assert_eq!(heads, [false, false, true]);
+        assert_eq!(heads, [false, false, true, false]);
         assert_eq!(
             String::from_utf8_lossy(&exchanges[1].request),
             "POST /form HTTP/1.1\r\nHost: 127.0.0.1:9\r\nTransfer-Encoding: chunked\r\n\
