@@ -153,7 +153,7 @@ fn a_day_of_a_site() {
     assert_eq!(
         workload.notes,
         [
-            "day replays 10 of 18 lines in day.log, 7 of them different",
+            "day replays 10 of 18 lines in day.log as 7 different requests",
             "day leaves out 1 line with no request in the combined format, the first is line 19",
             "day leaves out 1 request that may change something (POST and such)",
             "day leaves out 1 request for what is no path of a site",
@@ -285,7 +285,7 @@ fn caddys_lines_are_those_of_the_host_that_was_asked_most() {
     assert_eq!(
         workload.notes,
         [
-            "day replays 2 of 4 lines in day.log to www.example:8443, 2 of them different",
+            "day replays 2 of 4 lines in day.log to www.example:8443 as 2 different requests",
             "day leaves out 1 line with no request in Caddy's format, the first is line 2",
             "day leaves out 1 request to other hosts: `host` chooses another",
         ]
@@ -328,7 +328,7 @@ fn an_archive_is_of_its_first_host() {
     assert_eq!(
         workload.notes,
         [
-            "day replays 2 of 6 entries in day.log to a.example, 2 of them different",
+            "day replays 2 of 6 entries in day.log to a.example as 2 different requests",
             "day leaves out 1 entry with no answered request by HTTP, the first is entry 5",
             "day leaves out 2 requests to other hosts: `host` chooses another",
             "day leaves out 1 request whose answer no file gives (a redirect, a part, a refusal)",

@@ -19,10 +19,10 @@ pub(super) fn notes(
         None => String::new(),
     };
     let mut notes = vec![format!(
-        "{workload} replays {times} of {} in {}{host}, {} of them different",
+        "{workload} replays {times} of {} in {}{host} as {}",
         counted(log.total(), unit(replay)),
         replay.file,
-        list.len()
+        counted(list.len() as u64, "different request")
     )];
     let reasons = reasons(replay, log);
     notes.extend(reasons.map(|reason| format!("{workload} leaves out {reason}")));
