@@ -208,7 +208,8 @@ impl Prepared {
     fn try_start(&self, within: Duration) -> Result<(Kept, Ready), StageError> {
         let log = self.log();
         let expectation = Expectation::of(
-            &self.workload,
+            self.workload.requests.first(),
+            self.workload.protocol,
             self.trust.clone(),
             self.contender.host.clone(),
         );
@@ -333,6 +334,8 @@ impl Prepared {
         variables.set("h2", self.workload.protocol.is_h2());
         variables.set("h3", self.workload.protocol.is_h3());
         variables.set("binary", text(&self.program.path));
+        // A template may name the file that it becomes.
+        variables.set("config", text(&self.configuration.path));
         if let Some(origin) = surroundings.origin {
             variables.set("origin", origin.to_string());
         }

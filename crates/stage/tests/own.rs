@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use bakeoff_plan::{ConfigSource, Contender, Protocol, Replacement, Workload};
 use bakeoff_record::ConfigChange;
 use bakeoff_stage::{Cause, Running, Surroundings};
-use support::{ORIGIN_BODY, PATIENCE, Theatre, contender, is_installed, origin, served, workload};
+use support::{
+    ORIGIN_BODY, PATIENCE, Theatre, contender, fetch, is_installed, origin, served, workload,
+};
 
 const PAGE: &str = "<!doctype html><title>Ours</title>";
 
@@ -81,13 +83,15 @@ fn run_all(theatre: &Theatre, contender: &Contender, ending: &str) -> Vec<Config
     let mut changes = Vec::new();
     for mut workload in asked() {
         if workload.name == "health" {
-            workload = Workload {
-                expect_body: bakeoff_plan::Content::Text(format!("healthy{ending}")),
-                ..workload
-            };
+            let body = bakeoff_plan::Content::Text(format!("healthy{ending}"));
+            workload.requests = workload.requests.map(|request| {
+                let mut request = request.clone();
+                request.expect.body = Some(body.clone());
+                request
+            });
         }
         let running = start(theatre, contender, &workload);
-        let fetched = running.fetch(&workload, "before", PATIENCE).unwrap();
+        let fetched = fetch(&running, &workload, "before").unwrap();
         assert!(fetched.check.right, "{:?}", fetched.check);
         assert!(
             running.address().ip().is_loopback(),

@@ -17,7 +17,7 @@ use bakeoff_plan::{CertificateKey, ConfigSource, Contender, Encoding, Protocol, 
 use bakeoff_stage::{Cause, Running, Surroundings};
 use rustix::process::Signal;
 use support::{
-    ORIGIN_BODY, PATIENCE, Theatre, contender, is_installed, kill, origin, runs, served,
+    ORIGIN_BODY, PATIENCE, Theatre, contender, fetch, is_installed, kill, origin, runs, served,
     wait_until, workload,
 };
 
@@ -31,9 +31,13 @@ fn workloads() -> [Workload; 5] {
     let mut proxy = workload("proxy", "/", ORIGIN_BODY);
     proxy.proxied = true;
     let mut gzip = file("gzip", "page.html", 12_288);
-    gzip.headers
-        .push(("Accept-Encoding".to_owned(), "gzip".to_owned()));
-    gzip.expect_encoding = Encoding::Gzip;
+    gzip.requests = gzip.requests.map(|request| {
+        let mut request = request.clone();
+        let accepted = ("Accept-Encoding".to_owned(), "gzip".to_owned());
+        request.headers.push(accepted);
+        request.expect.encoding = Encoding::Gzip;
+        request
+    });
     [
         workload("synthetic", "/", "Hello, world!"),
         file("html-small", "index.html", 4500),
@@ -110,7 +114,7 @@ fn everything(server: &str, variant: &str, unsupported: &[&str]) {
         let prepared = prepared.unwrap();
         prepared.check_config().unwrap();
         let mut running = prepared.start(PATIENCE).unwrap();
-        let answer = running.fetch(&workload, "before", PATIENCE).unwrap().check;
+        let answer = fetch(&running, &workload, "before").unwrap().check;
         let what = format!("{server} {variant} {} {}", workload.name, protocol.name());
         assert!(answer.right, "{what}");
         let negotiated = answer.negotiated.unwrap();
@@ -244,7 +248,7 @@ fn a_contender_may_have_an_rsa_key() {
         let surroundings = theatre.surroundings();
         let prepared = theatre.stage.prepare(&contender, &synthetic, &surroundings);
         let running = prepared.unwrap().start(PATIENCE).unwrap();
-        let answer = running.fetch(&synthetic, "before", PATIENCE).unwrap().check;
+        let answer = fetch(&running, &synthetic, "before").unwrap().check;
         assert!(answer.right);
         let folder = running.authority().unwrap().parent().unwrap().to_owned();
         let key = std::fs::read(folder.join("key.pem")).unwrap();

@@ -40,7 +40,7 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
     let mut text = format!(
         "url      {scheme}://{}{}\ncommand  {}\nlog      {}\n",
         facts.address,
-        workload.path,
+        workload.requests.first().path,
         facts.command.join(" "),
         up.server.log().display()
     );
