@@ -140,8 +140,25 @@ test("unequal work stands open with what to change, and equal work is folded awa
   const equal = page.locator('#equal-work [data-workload="synthetic"]');
   assert.equal(await equal.getAttribute("open"), null);
   assert.match(await equal.textContent(), /equal: status 200/);
-  const added = page.locator("#configurations .added");
+  const added = page.locator("#configurations details:not([data-contender]) .added");
   assert.deepEqual(await added.allTextContents(), ["+    sendfile on;\n"]);
+  await context.close();
+});
+
+test("what was changed in an own configuration stands by line and reason, as text", async () => {
+  const { context, page, seen } = await open(browser);
+  assert.equal(await page.locator("#configurations [data-contender]").count(), 1);
+  const changed = page.locator('#configurations [data-contender="caddy-default"]');
+  await changed.locator("summary").click();
+  assert.match(await changed.locator("summary").textContent(), /4 lines of its own files changed/);
+  const places = await changed.locator(".place").allTextContents();
+  assert.equal(places.length, 4);
+  assert.equal(places[1], "/etc/caddy/Caddyfile:3 (not at a port of the system's)\n");
+  const added = await changed.locator(".added").allTextContents();
+  assert.deepEqual(added.slice(0, 3), ["+ {\n", "+ \tadmin off\n", "+ :8080 {\n"]);
+  assert.equal(added[3], `+ \theader Server "${HOSTILE}" # {{ run }}\n`);
+  assert.equal(await changed.locator("script").count(), 0);
+  assert.deepEqual(seen.errors, []);
   await context.close();
 });
 

@@ -10,6 +10,7 @@ export interface Report {
   differences: Difference[];
   equivalence: Equivalence[];
   diffs: ConfigDiff[];
+  config_changes: ConfigChanges[];
   lost: Lost[];
   trials: Trial[];
   texts: string[];
@@ -44,11 +45,10 @@ export interface Workload {
   description: string;
   protocol: string;
   request: string;
-  headers: [string, string][];
-  expect_status: number;
-  body_bytes: number;
+  expects: string;
   proxied: boolean;
   origin?: string;
+  notes?: string[];
 }
 
 export interface Load {
@@ -218,6 +218,13 @@ export interface ConfigDiff {
   second: string;
   changed: number;
   text: string;
+}
+
+/** Lines of a contender's own configuration that a trial needed otherwise. */
+export interface ConfigChanges {
+  contender: string;
+  server: string;
+  changes: { file: string; line: number; before: string; after: string; why: string }[];
 }
 
 export interface Lost {

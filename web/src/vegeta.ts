@@ -43,7 +43,12 @@ const LINES: Line[] = [
     missing: "bytes_in.mean",
     text: (it) => shown(it.bytes_in.mean, digits),
   },
-  { title: "bytes out", unit: "", text: (it) => shown(it.bytes_out.total, whole) },
+  {
+    title: "bytes out",
+    unit: "",
+    missing: "bytes_out",
+    text: (it) => shown(it.bytes_out.total, whole),
+  },
   {
     title: "success",
     unit: "%",

@@ -4,6 +4,7 @@
 //! format chooses and arranges, and computes nothing. Nothing here prints or writes a file.
 
 mod before;
+mod changes;
 mod csv;
 mod equal;
 mod h2load;

@@ -8,13 +8,14 @@ use std::fmt::Write as _;
 use bakeoff_audit::{Level, Verdict};
 use comfy_table::{Attribute, Cell as Field, CellAlignment, Color, ContentArrangement, Table};
 
+use crate::changes;
 use crate::equal::{self, SHORT_DIFF};
 use crate::number::plain;
 use crate::table::{
     COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trials, median_of, statuses,
     told_by_peers,
 };
-use crate::view::{Cell, Class, Equivalence, Note, Report, Tone};
+use crate::view::{Cell, Class, ConfigDiff, Equivalence, Note, Report, Tone};
 
 /// Cells listed under a note before the rest is only counted.
 const CELLS_PER_NOTE: usize = 3;
@@ -30,7 +31,7 @@ pub struct TextOptions {
     pub width: usize,
     /// Whether colours may be used.
     pub colour: bool,
-    /// Whether differences of configurations are shown whole, and not only short ones.
+    /// Whether differences and changes of configurations are shown whole, and not only short ones.
     pub diffs: bool,
 }
 
@@ -48,7 +49,7 @@ pub fn text(report: &Report, options: TextOptions) -> String {
     }
     comparisons(&mut out, report, options);
     equal_work(&mut out, report, options);
-    diffs(&mut out, report, options);
+    configurations(&mut out, report, options);
     notes(&mut out, report, options);
     without_result(&mut out, report, options);
     summary(&mut out, report, options);
@@ -290,16 +291,29 @@ fn fact_table(out: &mut String, facts: &Equivalence, options: TextOptions) {
     }
 }
 
-/// Differences of configurations: short ones always, all of them where they are asked for.
-fn diffs(out: &mut String, report: &Report, options: TextOptions) {
-    let (shown, long): (Vec<_>, Vec<_>) = report
-        .diffs
-        .iter()
-        .partition(|diff| options.diffs || diff.changed <= SHORT_DIFF);
-    if shown.is_empty() && long.is_empty() {
+/// Differences of configurations and changes of users' own: short diffs always and reasons for the
+/// changes, all of both where it is asked for.
+fn configurations(out: &mut String, report: &Report, options: TextOptions) {
+    if report.diffs.is_empty() && report.config_changes.is_empty() {
         return;
     }
     title(out, "Configurations", options);
+    for one in &report.config_changes {
+        let title = changes::title(one);
+        if options.diffs {
+            wrapped(out, &title, "  ", options);
+            for line in changes::lines(one) {
+                let _ = writeln!(out, "    {line}");
+            }
+            continue;
+        }
+        wrapped(out, &format!("{title} (--diffs shows them)"), "  ", options);
+        for line in changes::by_reason(one) {
+            wrapped(out, &line, "    ", options);
+        }
+    }
+    let is_shown = |diff: &&ConfigDiff| options.diffs || diff.changed <= SHORT_DIFF;
+    let (shown, long): (Vec<_>, Vec<_>) = report.diffs.iter().partition(is_shown);
     for diff in shown {
         wrapped(out, &equal::diff_title(diff), "  ", options);
         for line in diff.text.lines() {

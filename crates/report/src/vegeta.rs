@@ -111,6 +111,7 @@ fn holes(cells: &[Cell]) -> Vec<String> {
         ("p99_ns", "99"),
         ("wait_s", "wait"),
         ("bytes_in.mean", "mean of Bytes In"),
+        ("bytes_out", "Bytes Out"),
     ] {
         let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (cell, figures) in &told {
@@ -169,6 +170,13 @@ fn against(difference: &Difference) -> Vec<String> {
     if rounds > 1 {
         lines.push(row("low".into(), |share| share.low));
         lines.push(row("high".into(), |share| share.high));
+    }
+    for (measure, share) in MEASURES.into_iter().zip(shares) {
+        // Rounds with too thin a tail have no percentile to compare.
+        if let Some(share) = share.filter(|share| share.n < rounds) {
+            let of = counted(share.n as u64, "round");
+            lines.push(format!("  {} of {of} alone", title(measure)));
+        }
     }
     for (reason, titles) in reasons(difference) {
         let words = format!("no {}: {}", titles.join(", "), plain(reason));

@@ -6,6 +6,7 @@
 mod believe;
 mod campaign;
 mod cell;
+mod changes;
 mod comparison;
 mod diff;
 mod difference;
@@ -26,6 +27,7 @@ pub use campaign::{
     Campaign, ContenderFacts, IntervalFacts, LoadFacts, TrialCounts, WorkloadFacts,
 };
 pub use cell::{Cell, Verdict};
+pub use changes::ConfigChanges;
 pub use comparison::Comparison;
 pub use diff::ConfigDiff;
 pub use difference::Difference;
@@ -60,6 +62,8 @@ pub struct Report {
     pub equivalence: Vec<Equivalence>,
     /// What contenders of one server say differently in their configurations.
     pub diffs: Vec<ConfigDiff>,
+    /// What was changed in contenders' own configurations for their trials.
+    pub config_changes: Vec<ConfigChanges>,
     /// Trials without a result, those of one cell that ended alike together.
     pub lost: Vec<Lost>,
     /// Every trial, in the order of the cells and by round.
@@ -99,6 +103,7 @@ pub fn view(record: &Record) -> Report {
         differences,
         equivalence,
         diffs: diff::draw(record),
+        config_changes: changes::draw(record),
         lost,
         trials,
         texts,

@@ -59,7 +59,7 @@ pub(crate) struct Tools<'a> {
 impl OwnFiles {
     /// Reads `main`, an absolute path, and what it takes in.
     pub(crate) fn read(main: &Path, rules: &OwnRules) -> Result<Self, StageError> {
-        let files = includes::closure(main, rules.include.as_ref())?;
+        let files = includes::closure(main, rules)?;
         Ok(Self { files })
     }
 
@@ -99,8 +99,8 @@ impl OwnFiles {
             main: mirror::at(folder, &main),
             ..Changed::default()
         };
-        for (mut edit, file) in edits.into_iter().zip(&self.files) {
-            edit.lead_includes_to(folder);
+        while edit::lead_includes(&mut edits, folder) {}
+        for (edit, file) in edits.into_iter().zip(&self.files) {
             let (text, changes) = edit.finish();
             changed.changes.extend(changes);
             changed.files.push(OwnFile {

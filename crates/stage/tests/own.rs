@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use bakeoff_plan::{ConfigSource, Contender, Protocol, Replacement, Workload};
 use bakeoff_record::ConfigChange;
 use bakeoff_stage::{Cause, Running, Surroundings};
-use support::{ORIGIN_BODY, PATIENCE, Theatre, contender, is_installed, origin, served, workload};
+use support::{
+    ORIGIN_BODY, PATIENCE, Theatre, contender, fetch, is_installed, origin, served, workload,
+};
 
 const PAGE: &str = "<!doctype html><title>Ours</title>";
 
@@ -81,13 +83,15 @@ fn run_all(theatre: &Theatre, contender: &Contender, ending: &str) -> Vec<Config
     let mut changes = Vec::new();
     for mut workload in asked() {
         if workload.name == "health" {
-            workload = Workload {
-                expect_body: bakeoff_plan::Content::Text(format!("healthy{ending}")),
-                ..workload
-            };
+            let body = bakeoff_plan::Content::Text(format!("healthy{ending}"));
+            workload.requests = workload.requests.map(|request| {
+                let mut request = request.clone();
+                request.expect.body = Some(body.clone());
+                request
+            });
         }
         let running = start(theatre, contender, &workload);
-        let fetched = running.fetch(&workload, "before", PATIENCE).unwrap();
+        let fetched = fetch(&running, &workload, "before").unwrap();
         assert!(fetched.check.right, "{:?}", fetched.check);
         assert!(
             running.address().ip().is_loopback(),
@@ -153,14 +157,26 @@ fn a_configuration_of_nginx_runs_with_what_a_trial_needs_changed() {
         admin,
         "proxy_pass http://127.0.0.1:",
     );
-    let untouched = [
-        "gzip",
-        "worker_processes",
-        "user",
-        "keepalive",
-        "add_header",
-    ];
+    assert_changed(&changes, "nginx.conf", "user shop shop;", "user root;");
+    let cache = "proxy_cache_path /var/cache/nginx/app levels=1:2 keys_zone=app:1m;";
+    assert_changed(&changes, "nginx.conf", cache, "/run/app levels=1:2");
+    let tiny = |change: &&ConfigChange| change.file.ends_with("tiny.conf");
+    let [tiny] = &changes.iter().filter(tiny).collect::<Vec<_>>()[..] else {
+        panic!("one line, and no comment, in {changes:#?}");
+    };
+    for statement in [
+        "listen 127.0.0.1:",
+        "; listen [::1]:",
+        "/run/syslog main;",
+        "/old/; }",
+    ] {
+        assert!(tiny.after.contains(statement), "{statement} in {tiny:#?}");
+    }
+    assert!(!tiny.after.contains("10.0.0") && !tiny.after.contains("unix:"));
+    let untouched = ["gzip", "worker_processes", "keepalive", "add_header"];
     for change in &changes {
+        let is_taken_in = change.before.contains("mime.types");
+        assert!(!is_taken_in, "nothing in it was changed: {change:#?}");
         let word = change.before.split_whitespace().next().unwrap();
         assert!(!untouched.contains(&word), "{change:#?}");
     }
@@ -182,6 +198,12 @@ fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
     assert_changed(&changes, "Caddyfile", "{", "local_certs");
     let log = "output file /var/log/caddy/access.log";
     assert_changed(&changes, "Caddyfile", log, "/access.log");
+    assert_changed(&changes, "Caddyfile", "admin :2019", "admin 127.0.0.1:0");
+    let storage = "storage file_system /var/lib/caddy";
+    assert_changed(&changes, "Caddyfile", storage, "/run/storage");
+    let old = "reverse_proxy https://old.example.com {";
+    assert_changed(&changes, www, old, "reverse_proxy 127.0.0.1:");
+    assert_changed(&changes, www, "tls_server_name old.example.com", "");
     let second = changes.iter().find(|it| it.before.contains(":81, "));
     assert!(
         second.is_some_and(|it| !it.after.contains(":81")),

@@ -124,7 +124,7 @@ pub(super) fn draw(
         },
         notes: Vec::new(),
     };
-    vegeta::add(trials, &mut cell);
+    vegeta::add(record, trials, &mut cell);
     cell
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use bakeoff_plan::{Arrival, LoadModel};
-use bakeoff_record::LoadResult;
+use bakeoff_record::{LoadResult, Record};
 use bakeoff_stats::{Cell as Trials, Measure, median};
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ pub struct Vegeta {
     pub latencies: Latencies,
     /// Bodies of whole responses.
     pub bytes_in: Amount,
-    /// Bodies of requests.
+    /// Bodies of requests, as sent.
     pub bytes_out: Amount,
     /// Share of right answers in what ended, all rounds together, 0 to 1. To Vegeta any status from
     /// 200 to 399 is a success.
@@ -42,7 +42,7 @@ pub struct Vegeta {
 pub struct Attacked {
     /// Requests that ended.
     pub total: Option<f64>,
-    /// Requests sent per second of the attack. In a load by count n requests have n - 1 gaps, so
+    /// Requests begun per second of the attack. In a load by count n requests have n - 1 gaps, so
     /// it comes out a little above the rate that was asked for, as Vegeta's does.
     pub rate_per_s: Option<f64>,
     /// `ok` responses per second of the whole.
@@ -85,11 +85,39 @@ pub struct Amount {
 }
 
 /// Adds the figures to a cell that was measured in an open loop of equal gaps.
-pub(super) fn add(trials: &Trials<'_>, cell: &mut Cell) {
+pub(super) fn add(record: &Record, trials: &Trials<'_>, cell: &mut Cell) {
     let measured = trials.measured();
     let results: Vec<&LoadResult> = measured.filter_map(|it| it.result.as_ref()).collect();
-    let rate = results.first().and_then(|result| constant_rate(result));
-    cell.vegeta = rate.map(|rate_per_s| figures(&results, rate_per_s, cell));
+    let Some(rate_per_s) = results.first().and_then(|result| constant_rate(result)) else {
+        return;
+    };
+    let mut vegeta = figures(&results, rate_per_s, cell);
+    match request_body_bytes(record, &cell.workload) {
+        Some(bytes) => {
+            let sent = |result: &&LoadResult| (bytes * result.requests.started) as f64;
+            let sent: Vec<f64> = results.iter().map(sent).collect();
+            vegeta.bytes_out.total = median(&sent);
+            vegeta.bytes_out.mean = Some(bytes as f64);
+        }
+        None => {
+            let reason = "requests differ in their bodies, which are not counted apart";
+            vegeta.missing.insert("bytes_out", reason.to_owned());
+        }
+    }
+    cell.vegeta = Some(vegeta);
+}
+
+/// Length of the body that each request of the workload has; `None` where they differ.
+fn request_body_bytes(record: &Record, workload: &str) -> Option<u64> {
+    let mut workloads = record.plan.workloads.iter();
+    let workload = workloads.find(|one| one.name == workload)?;
+    let length = |request: &bakeoff_plan::Request| {
+        let body = request.body.as_ref();
+        body.map_or(0, |body| body.content.length() as u64)
+    };
+    let first = length(workload.requests.first());
+    let same = |request| length(request) == first;
+    workload.requests.iter().all(same).then_some(first)
 }
 
 /// Whether the cell was asked in an open loop of equal gaps.
@@ -143,7 +171,7 @@ fn figures(results: &[&LoadResult], rate_per_s: f64, cell: &Cell) -> Vegeta {
     Vegeta {
         requests: Attacked {
             total: over(&|result| Some(result.requests.completed as f64)),
-            rate_per_s: over(&|result| Some(result.send_lag.count() as f64 / attack(result)?)),
+            rate_per_s: over(&|result| Some(result.requests.started as f64 / attack(result)?)),
             throughput_per_s,
         },
         duration: Duration {
@@ -156,10 +184,9 @@ fn figures(results: &[&LoadResult], rate_per_s: f64, cell: &Cell) -> Vegeta {
             total: over(&|result| Some(result.bytes.body as f64)),
             mean: body_mean,
         },
-        // A plan's workloads have no request bodies.
         bytes_out: Amount {
-            total: Some(0.0),
-            mean: Some(0.0),
+            total: None,
+            mean: None,
         },
         success_share: cell.error_share.map(|share| 1.0 - share),
         status_codes: cell.status.clone(),

@@ -10,12 +10,14 @@ mod traffic;
 mod usage;
 mod work;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, CertificateKey, ConfigSource, Contender, Content, ContentKind, Encoding, Load,
-    LoadModel, Pinning, Plan, Protocol, References, ServedFile, ServerChoice, Workload,
+    Arrival, CertificateKey, ConfigSource, Connections, Contender, Content, ContentKind, Encoding,
+    Expected, Load, LoadModel, Pinning, Plan, Protocol, References, Request, ServedFile,
+    ServerChoice, Workload,
 };
 use bakeoff_record::{
     AnswerCheck, ConfigFile, ContenderKind, HeaderBytes, Histogram, MACHINE_SCHEMA, Machine,
@@ -29,6 +31,8 @@ pub(crate) use traffic::Shape;
 pub(crate) const HOSTILE: &str = "<script>alert(1)</script>";
 /// Requests per second of the campaign at a constant rate.
 const CONSTANT_RATE: f64 = 500.0;
+/// The folder that a trial filled into configurations.
+pub(crate) const RUN: &str = "/t/trial-1/run";
 /// Measured seconds of a trial.
 pub(crate) const MEASURED_S: f64 = 5.0;
 
@@ -196,12 +200,20 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
         description: description.into(),
         template: name.into(),
         protocol: Protocol::H1,
-        method: "GET".into(),
-        path: "/".into(),
-        headers: vec![("X-Hotdogs".into(), "aplenty".into())],
-        expect_status: 200,
-        expect_body: Content::Text("Hello, world!".into()),
-        expect_encoding: Encoding::Identity,
+        requests: Request {
+            method: "GET".to_owned(),
+            path: "/".into(),
+            headers: vec![("X-Hotdogs".into(), "aplenty".into())],
+            weight: 1,
+            body: None,
+            expect: Expected {
+                status: 200,
+                body: Some(Content::Text("Hello, world!".into())),
+                encoding: Encoding::Identity,
+            },
+        }
+        .into(),
+        connections: Connections::default(),
         files: vec![ServedFile {
             path: "index.html".into(),
             content: Content::Generated {
@@ -211,6 +223,7 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
         }],
         proxied,
         origin: None,
+        notes: Vec::new(),
     }
 }
 
@@ -424,9 +437,9 @@ fn facts(name: &str) -> ServerFacts {
         configs: vec![ConfigFile {
             path: format!("logs/{name}.conf"),
             text: text.into(),
-            filled: Default::default(),
+            filled: BTreeMap::from([("run".to_owned(), RUN.to_owned())]),
         }],
-        config_changes: Vec::new(),
+        config_changes: work::config_changes(server),
         remedies: work::remedies(server),
         address: "127.0.0.1:8080".into(),
         server_header: Some(header.into()),
@@ -440,6 +453,7 @@ fn facts(name: &str) -> ServerFacts {
 
 fn answer(when: &str) -> AnswerCheck {
     AnswerCheck {
+        request: Some("GET /".into()),
         when: when.into(),
         status: 200,
         body_bytes: 13,

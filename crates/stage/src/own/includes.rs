@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use bakeoff_record::Step;
-use regex_lite::Regex;
 
-use super::OwnFile;
+use super::{OwnFile, OwnRules};
 use crate::error::{Cause, StageError};
 
 /// Files and bytes of one configuration, at the most: a pattern that matches a whole disk is a
@@ -14,7 +13,7 @@ const FILES_MAX: usize = 1000;
 const BYTES_MAX: usize = 64 << 20;
 
 /// `main` and, transitively, what it takes in, each file once.
-pub(super) fn closure(main: &Path, include: Option<&Regex>) -> Result<Vec<OwnFile>, StageError> {
+pub(super) fn closure(main: &Path, rules: &OwnRules) -> Result<Vec<OwnFile>, StageError> {
     let base = main.parent().unwrap_or(Path::new("/"));
     let mut files: Vec<OwnFile> = Vec::new();
     let mut waiting = vec![main.to_owned()];
@@ -35,7 +34,7 @@ pub(super) fn closure(main: &Path, include: Option<&Regex>) -> Result<Vec<OwnFil
         let Ok(text) = String::from_utf8(text) else {
             continue;
         };
-        let patterns = text.lines().filter_map(|line| pattern_in(line, include?));
+        let patterns = text.lines().flat_map(|line| rules.included(line));
         let found: Vec<PathBuf> = patterns
             .flat_map(|pattern| files_of(&base.join(pattern)))
             .collect();
@@ -43,12 +42,6 @@ pub(super) fn closure(main: &Path, include: Option<&Regex>) -> Result<Vec<OwnFil
         files.push(OwnFile { path, text });
     }
     Ok(files)
-}
-
-/// What a line takes in, without quotes.
-pub(super) fn pattern_in<'l>(line: &'l str, include: &Regex) -> Option<&'l str> {
-    let pattern = include.captures(line)?.get(1)?.as_str();
-    Some(pattern.trim().trim_matches(['"', '\'']))
 }
 
 /// The files that a pattern with `*` and `?` stands for, in the order of names. What is no such

@@ -9,6 +9,8 @@ use serde::Deserialize;
 pub(crate) struct OwnTable {
     /// Its first group is a pattern of files that a line takes in.
     include: Option<String>,
+    /// Lines that are left alone.
+    comment: Option<String>,
     #[serde(default)]
     change: Vec<ChangeTable>,
     insert: Option<Insert>,
@@ -19,7 +21,8 @@ pub(crate) struct OwnTable {
 struct ChangeTable {
     /// Lines that it looks into; left out, all.
     line: Option<String>,
-    /// What it replaces, as often as it is there. Named groups become variables of `to`.
+    /// What it replaces, as often as it is there. Named groups become variables of `to`; one
+    /// called `next` is what must follow, and stays.
     pattern: String,
     to: String,
     /// A template; the rule rests where it gives nothing.
@@ -46,6 +49,7 @@ pub(crate) struct Insert {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OwnRules {
     pub(crate) include: Option<Regex>,
+    pub(crate) comment: Option<Regex>,
     pub(crate) changes: Vec<Rule>,
     pub(crate) insert: Option<(Regex, Insert)>,
 }
@@ -90,8 +94,26 @@ impl OwnTable {
         });
         Ok(OwnRules {
             include,
+            comment: optional("comment", &self.comment)?,
             changes,
             insert: insert.transpose()?,
         })
+    }
+}
+
+impl OwnRules {
+    /// Whether a line says nothing to the server.
+    pub(crate) fn is_comment(&self, line: &str) -> bool {
+        self.comment.as_ref().is_some_and(|it| it.is_match(line))
+    }
+
+    /// The patterns of files that a line takes in, without quotes.
+    pub(crate) fn included<'l>(&self, line: &'l str) -> Vec<&'l str> {
+        let include = self.include.as_ref().filter(|_| !self.is_comment(line));
+        let patterns = include.into_iter().flat_map(|it| it.captures_iter(line));
+        patterns
+            .filter_map(|captures| captures.get(1))
+            .map(|group| group.as_str().trim().trim_matches(['"', '\'']))
+            .collect()
     }
 }
