@@ -10,7 +10,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use bakeoff_plan::{ConfigSource, Contender, Protocol, Replacement, Workload};
+use bakeoff_plan::{ConfigSource, Contender, Content, Protocol, Replacement, Workload};
 use bakeoff_record::ConfigChange;
 use bakeoff_stage::{Cause, Running, Surroundings};
 use support::{ORIGIN_BODY, PATIENCE, Theatre, contender, is_installed, origin, served, workload};
@@ -77,15 +77,13 @@ fn start(theatre: &Theatre, contender: &Contender, workload: &Workload) -> Runni
 }
 
 /// Starts it for every workload; returns the changes of the last one.
-fn run_all(theatre: &Theatre, contender: &Contender, ending: &str) -> Vec<ConfigChange> {
+fn run_all(
+    theatre: &Theatre,
+    contender: &Contender,
+    asked: impl IntoIterator<Item = Workload>,
+) -> Vec<ConfigChange> {
     let mut changes = Vec::new();
-    for mut workload in asked() {
-        if workload.name == "health" {
-            workload = Workload {
-                expect_body: bakeoff_plan::Content::Text(format!("healthy{ending}")),
-                ..workload
-            };
-        }
+    for workload in asked {
         let running = start(theatre, contender, &workload);
         let fetched = running.fetch(&workload, "before", PATIENCE).unwrap();
         assert!(fetched.check.right, "{:?}", fetched.check);
@@ -120,7 +118,9 @@ fn a_configuration_of_nginx_runs_with_what_a_trial_needs_changed() {
         return;
     }
     let main = own_files(&theatre, "nginx", "nginx.conf");
-    let changes = run_all(&theatre, &own("nginx", &main), "\n");
+    let [page, mut health, api] = asked();
+    health.expect_body = Content::Text("healthy\n".to_owned());
+    let changes = run_all(&theatre, &own("nginx", &main), [page, health, api]);
     let www = "sites-enabled/www.conf";
     assert_changed(
         &changes,
@@ -185,7 +185,7 @@ fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
         return;
     }
     let main = own_files(&theatre, "caddy", "Caddyfile");
-    let changes = run_all(&theatre, &own("caddy", &main), "");
+    let changes = run_all(&theatre, &own("caddy", &main), asked());
     let www = "sites/www.caddy";
     let upstreams = "reverse_proxy 10.0.0.5:3000 10.0.0.6:3000 {";
     assert_changed(&changes, www, upstreams, "reverse_proxy 127.0.0.1:");
@@ -205,6 +205,119 @@ fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
         second.is_some_and(|it| !it.after.contains(":81")),
         "{changes:#?}"
     );
+}
+
+#[test]
+fn a_configuration_of_haproxy_runs_with_what_a_trial_needs_changed() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "haproxy") {
+        return;
+    }
+    let main = own_files(&theatre, "haproxy", "haproxy.cfg");
+    let mut contender = own("haproxy", &main);
+    contender.replacements.clear();
+    let [_, health, api] = asked();
+    let changes = run_all(&theatre, &contender, [health, api]);
+    for (before, after) in [
+        ("log /dev/log local0", "log stderr format raw local0"),
+        (
+            "log 10.0.0.9:514 len 4096 format rfc5424 local1 notice",
+            "log stderr len 4096 format raw local1 notice",
+        ),
+        ("chroot /var/lib/haproxy-of-ours", ""),
+        (
+            "stats socket /run/haproxy/admin.sock mode 660 level admin expose-fd listeners",
+            "/run/admin.sock mode 660",
+        ),
+        ("pidfile /run/haproxy.pid", "/run/haproxy.pid"),
+        ("user shop", ""),
+        ("errorfile 503 /etc/haproxy/errors-of-ours/503.http", ""),
+        ("peer lb1 10.0.0.2:1024", "peer lb1 127.0.0.1:9"),
+        ("bind *:80", "bind 127.0.0.1:"),
+        ("bind [::]:80 v6only", "bind [::1]:"),
+        ("bind unix@/run/haproxy/stats.sock", "/run/stats.sock"),
+        ("server app1 10.0.0.5:3000 maxconn 500", "app1 127.0.0.1:"),
+        (
+            "server old old.example.com:443 ssl verify none sni str(old.example.com)",
+            "server old 127.0.0.1:",
+        ),
+    ] {
+        assert_changed(&changes, "haproxy.cfg", before, after);
+    }
+    let after = |before: &str| {
+        let found = |it: &&ConfigChange| it.before.trim_start().starts_with(before);
+        changes.iter().find(found).unwrap().after.clone()
+    };
+    let listeners = after("bind :443,10.0.0.2:444");
+    assert_eq!(listeners.matches("127.0.0.1:").count(), 2, "{listeners}");
+    assert!(listeners.ends_with(" alpn h2,http/1.1"), "{listeners}");
+    assert!(listeners.contains("/tls/"), "{listeners}");
+    assert!(after("bind :::443").contains("[::1]:"));
+    assert!(!after("server old").contains("ssl"));
+    assert!(!changes.iter().any(|it| it.before.contains("user admin")));
+}
+
+#[test]
+fn a_configuration_of_apache_runs_with_what_a_trial_needs_changed() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "apache") {
+        return;
+    }
+    let main = own_files(&theatre, "apache", "apache2.conf");
+    let [page, _, api] = asked();
+    let changes = run_all(&theatre, &own("apache", &main), [page, api]);
+    let main = "apache2.conf";
+    assert_changed(&changes, main, "User shop", "ServerRoot \"");
+    assert_changed(&changes, main, "User shop", "User \"#65534\"");
+    assert_changed(
+        &changes,
+        main,
+        "ErrorLog ${APACHE_LOG_DIR}/error.log",
+        "/run/error.log",
+    );
+    assert_changed(&changes, "ports.conf", "Listen 80", "Listen 127.0.0.1:");
+    assert_changed(&changes, "ports.conf", "Listen [::]:80", "Listen [::1]:");
+    assert_changed(&changes, "ports.conf", "Listen 443", "Listen 127.0.0.1:");
+    assert_changed(
+        &changes,
+        "ssl.conf",
+        "SSLUseStapling On",
+        "SSLUseStapling off",
+    );
+    let www = "sites-enabled/www.conf";
+    let certificate = "SSLCertificateFile \"/etc/letsencrypt/live/www.example.com/fullchain.pem\"";
+    for (before, after) in [
+        ("<VirtualHost 10.0.0.2:443>", "<VirtualHost *:"),
+        (certificate, "/tls/certificate.pem"),
+        ("DocumentRoot /var/www/site", "/root"),
+        (
+            "CustomLog ${APACHE_LOG_DIR}/www.log common",
+            "/run/www.log\" common",
+        ),
+        ("BalancerMember http://10.0.0.5:3000", "http://127.0.0.1:"),
+        (
+            "ProxyPass /old/ https://old.example.com/ retry=0",
+            "/ retry=0",
+        ),
+        (
+            "RewriteRule ^/legacy/(.*)$ http://10.0.0.7:8080/$1 [P,L]",
+            "/$1 [P,L]",
+        ),
+    ] {
+        assert_changed(&changes, www, before, after);
+    }
+    let untouched = [
+        "redirect",
+        "ServerName",
+        "Protocols",
+        "[R=301",
+        "balancer://",
+        "nowhere",
+    ];
+    for change in &changes {
+        let word = untouched.iter().find(|word| change.before.contains(**word));
+        assert_eq!(word, None, "{change:#?}");
+    }
 }
 
 #[test]
