@@ -133,3 +133,8 @@ fn a_configuration_of_apache_is_measured_and_each_change_told() {
 fn a_configuration_of_haproxy_is_measured_and_each_change_told() {
     check("haproxy", "haproxy.cfg", &["api"]);
 }
+
+#[test]
+fn a_configuration_of_lighttpd_is_measured_and_each_change_told() {
+    check("lighttpd", "lighttpd.conf", &["page", "api"]);
+}

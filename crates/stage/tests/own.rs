@@ -321,6 +321,70 @@ fn a_configuration_of_apache_runs_with_what_a_trial_needs_changed() {
 }
 
 #[test]
+fn a_configuration_of_lighttpd_runs_with_what_a_trial_needs_changed() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "lighttpd") {
+        return;
+    }
+    let main = own_files(&theatre, "lighttpd", "lighttpd.conf");
+    let [page, _, api] = asked();
+    let changes = run_all(&theatre, &own("lighttpd", &main), [page, api]);
+    let first = "server.modules = ( \"mod_access\", \"mod_accesslog\", \"mod_redirect\", \
+                 \"mod_setenv\", \"mod_proxy\" )";
+    for (file, before, after) in [
+        ("lighttpd.conf", first, "server.bind = \"127.0.0.1\"\n"),
+        (
+            "lighttpd.conf",
+            "server.document-root = \"/var/www/site\"",
+            "/root",
+        ),
+        (
+            "lighttpd.conf",
+            "server.port          = 80",
+            "server.port          = ",
+        ),
+        (
+            "lighttpd.conf",
+            "accesslog.filename   = \"|/usr/bin/cronolog /var/log/lighttpd/%Y.log\"",
+            "/run/access.log\"",
+        ),
+        (
+            "10-ssl.conf",
+            "ssl.pemfile = \"/etc/lighttpd/certs/www.example.com.pem\"",
+            "/tls/",
+        ),
+        (
+            "10-ssl.conf",
+            "$SERVER[\"socket\"] == \":443\" {",
+            "== \"127.0.0.1:",
+        ),
+        (
+            "10-ssl.conf",
+            "$SERVER[\"socket\"] == \"[::]:443\" { ssl.engine = \"enable\" }",
+            "== \"[::1]:",
+        ),
+        (
+            "20-app.conf",
+            "( \"host\" => \"10.0.0.6\", \"port\" => \"3000\" )",
+            "( \"host\" => \"127.0.0.1\", \"port\" => ",
+        ),
+    ] {
+        assert_changed(&changes, file, before, after);
+    }
+    let untouched = [
+        "server.tag",
+        "setenv.add",
+        "TLSv1.2",
+        "proxy.balance",
+        "none.conf",
+    ];
+    for change in &changes {
+        let word = untouched.iter().find(|word| change.before.contains(**word));
+        assert_eq!(word, None, "{change:#?}");
+    }
+}
+
+#[test]
 fn the_users_files_stay_as_they_are_and_a_file_that_needs_nothing_is_read_where_it_lies() {
     let theatre = Theatre::new();
     let script = theatre.own_file("serve(int(os.environ.get('NONE', '18473')))");

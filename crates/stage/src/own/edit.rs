@@ -342,7 +342,7 @@ mod tests {
         fn every_text_comes_to_an_end(text in "([ \t#;{}\\[\\]\"|:/,*.a-z0-9$-]|listen |\
             server |bind |log |Listen |proxy_pass http://|<VirtualHost |tls |\n){0,40}")
         {
-            for server in ["nginx", "caddy", "haproxy", "apache"] {
+            for server in ["nginx", "caddy", "haproxy", "apache", "lighttpd"] {
                 // A number too large for a port is the only thing to be refused.
                 match changed(server, &text) {
                     Ok(changed) => {
