@@ -24,3 +24,4 @@ mod run;
 mod support;
 mod transport;
 mod truth;
+mod workloads;

@@ -44,11 +44,10 @@ export interface Workload {
   description: string;
   protocol: string;
   request: string;
-  headers: [string, string][];
-  expect_status: number;
-  body_bytes: number;
+  expects: string;
   proxied: boolean;
   origin?: string;
+  notes?: string[];
 }
 
 export interface Load {

@@ -12,6 +12,7 @@ mod install;
 mod list;
 mod load;
 mod plan;
+mod plan_notes;
 mod report;
 mod run;
 mod serve;

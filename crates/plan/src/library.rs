@@ -69,6 +69,10 @@ pub(crate) mod tests {
         parse_workload(&Builtin.workload(name).unwrap(), name).unwrap()
     }
 
+    fn body(name: &str) -> Vec<u8> {
+        workload(name).requests.first().expect.body_bytes().unwrap()
+    }
+
     #[test]
     fn every_file_reads_and_is_called_as_it_calls_itself() {
         for (name, _) in builtin_plans() {
@@ -83,18 +87,18 @@ pub(crate) mod tests {
 
     #[test]
     fn the_experiment_has_its_sizes_and_header() {
-        assert_eq!(workload("synthetic").expected_body(), b"Hello, world!");
-        assert_eq!(workload("html-small").expected_body().len(), 4_608);
-        assert_eq!(workload("html-large").expected_body().len(), 289_812);
-        assert_eq!(workload("proxy").expected_body().len(), 31);
+        assert_eq!(body("synthetic"), b"Hello, world!");
+        assert_eq!(body("html-small").len(), 4_608);
+        assert_eq!(body("html-large").len(), 289_812);
+        assert_eq!(body("proxy").len(), 31);
         for name in ["synthetic", "html-small", "html-large", "proxy"] {
             let workload = workload(name);
             assert_eq!(
-                workload.headers,
+                workload.requests.first().headers,
                 [("X-Hotdogs".to_owned(), "aplenty".to_owned())]
             );
             assert_eq!(workload.proxied, name == "proxy");
-            assert_eq!(workload.expect_status, 200);
+            assert_eq!(workload.requests.first().expect.status, 200);
         }
         let large = &workload("html-large").files[0];
         assert_eq!(large.path, "jquery-3.6.1.js");
@@ -118,7 +122,10 @@ pub(crate) mod tests {
             panic!("one workload");
         };
         assert_eq!(workload.protocol, crate::Protocol::H2);
-        assert_eq!(workload.expected_body().len(), 12_288);
+        assert_eq!(
+            workload.requests.first().expect.body_bytes().unwrap().len(),
+            12_288
+        );
     }
 
     #[test]

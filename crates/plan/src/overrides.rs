@@ -301,7 +301,7 @@ mod tests {
             ..Overrides::default()
         };
         let plan = builtin("quick").with(&overrides).unwrap();
-        let nothing = crate::resolve::tests::Nothing;
+        let nothing = crate::resolve::NoFiles;
         let again = crate::parse(&plan.to_toml(), "p", std::path::Path::new("/x"), &nothing);
         assert_eq!(again, Ok(plan));
     }

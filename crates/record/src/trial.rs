@@ -280,6 +280,9 @@ fn is_zero(count: &u64) -> bool {
 pub struct AnswerCheck {
     /// `before` or `after` the window.
     pub when: String,
+    /// What was asked, such as `GET /index.html`; `None` in records of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// Status.
     pub status: u16,
     /// Length of the body, bytes.

@@ -208,7 +208,8 @@ impl Prepared {
     fn try_start(&self, within: Duration) -> Result<(Kept, Ready), StageError> {
         let log = self.log();
         let expectation = Expectation::of(
-            &self.workload,
+            self.workload.requests.first(),
+            self.workload.protocol,
             self.trust.clone(),
             self.contender.host.clone(),
         );
@@ -254,7 +255,8 @@ impl Prepared {
             server_header: ready.server_header,
             stopped: None,
         };
-        let stop = &self.server.description.stop;
+        let description = self.server.description;
+        let stop = description.stop;
         Running {
             kept,
             address: ready.address,
@@ -263,7 +265,9 @@ impl Prepared {
             log_from: ready.log_from,
             trust: self.trust,
             host: self.contender.host,
-            stop_signal: stop.signal.clone(),
+            reload_signal: description.reload.map(|reload| reload.signal),
+            settings: description.settings,
+            stop_signal: stop.signal,
             stop_grace: Duration::from_millis(stop.grace_ms),
             _folder: Some(self.folder),
         }
@@ -330,6 +334,8 @@ impl Prepared {
         variables.set("h2", self.workload.protocol.is_h2());
         variables.set("h3", self.workload.protocol.is_h3());
         variables.set("binary", text(&self.program.path));
+        // A template may name the file that it becomes.
+        variables.set("config", text(&self.configuration.path));
         if let Some(origin) = surroundings.origin {
             variables.set("origin", origin.to_string());
         }

@@ -65,9 +65,15 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
                         log_from: awaited.log_from,
                     });
                 }
-                Ok(answer) => last.insert(address, Ok(awaited.words(&answer))),
-                Err(cause) => last.insert(address, Err(cause.to_string())),
-            };
+                Ok(answer) => {
+                    last.insert(address, Ok(awaited.words(&answer)));
+                }
+                // That the last, short time did not do says less than what was answered before.
+                Err(_) if left < ASK_LIMIT && last.contains_key(&address) => {}
+                Err(cause) => {
+                    last.insert(address, Err(cause.to_string()));
+                }
+            }
         }
         if Instant::now() >= end {
             return Err(gave_up(awaited, &last));

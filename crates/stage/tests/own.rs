@@ -10,10 +10,12 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use bakeoff_plan::{ConfigSource, Contender, Content, Protocol, Replacement, Workload};
+use bakeoff_plan::{ConfigSource, Contender, Protocol, Replacement, Workload};
 use bakeoff_record::ConfigChange;
 use bakeoff_stage::{Cause, Running, Surroundings};
-use support::{ORIGIN_BODY, PATIENCE, Theatre, contender, is_installed, origin, served, workload};
+use support::{
+    ORIGIN_BODY, PATIENCE, Theatre, contender, fetch, is_installed, origin, served, workload,
+};
 
 const PAGE: &str = "<!doctype html><title>Ours</title>";
 
@@ -53,11 +55,11 @@ fn own(server: &str, main: &Path) -> Contender {
 }
 
 /// What a site like that is asked for: a page, a fixed answer, and the upstream's.
-fn asked() -> [Workload; 3] {
+fn asked(healthy: &str) -> [Workload; 3] {
     let mut page = workload("page", "/index.html", PAGE);
     page.files = vec![served("index.html", PAGE)];
     page.protocol = Protocol::H2;
-    let mut health = workload("health", "/health", "healthy");
+    let mut health = workload("health", "/health", healthy);
     health.protocol = Protocol::H1Tls;
     let mut api = workload("api", "/api/", ORIGIN_BODY);
     api.protocol = Protocol::H1Tls;
@@ -85,7 +87,7 @@ fn run_all(
     let mut changes = Vec::new();
     for workload in asked {
         let running = start(theatre, contender, &workload);
-        let fetched = running.fetch(&workload, "before", PATIENCE).unwrap();
+        let fetched = fetch(&running, &workload, "before").unwrap();
         assert!(fetched.check.right, "{:?}", fetched.check);
         assert!(
             running.address().ip().is_loopback(),
@@ -118,9 +120,7 @@ fn a_configuration_of_nginx_runs_with_what_a_trial_needs_changed() {
         return;
     }
     let main = own_files(&theatre, "nginx", "nginx.conf");
-    let [page, mut health, api] = asked();
-    health.expect_body = Content::Text("healthy\n".to_owned());
-    let changes = run_all(&theatre, &own("nginx", &main), [page, health, api]);
+    let changes = run_all(&theatre, &own("nginx", &main), asked("healthy\n"));
     let www = "sites-enabled/www.conf";
     assert_changed(
         &changes,
@@ -185,7 +185,7 @@ fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
         return;
     }
     let main = own_files(&theatre, "caddy", "Caddyfile");
-    let changes = run_all(&theatre, &own("caddy", &main), asked());
+    let changes = run_all(&theatre, &own("caddy", &main), asked("healthy"));
     let www = "sites/www.caddy";
     let upstreams = "reverse_proxy 10.0.0.5:3000 10.0.0.6:3000 {";
     assert_changed(&changes, www, upstreams, "reverse_proxy 127.0.0.1:");
@@ -216,7 +216,7 @@ fn a_configuration_of_haproxy_runs_with_what_a_trial_needs_changed() {
     let main = own_files(&theatre, "haproxy", "haproxy.cfg");
     let mut contender = own("haproxy", &main);
     contender.replacements.clear();
-    let [_, health, api] = asked();
+    let [_, health, api] = asked("healthy");
     let changes = run_all(&theatre, &contender, [health, api]);
     for (before, after) in [
         ("log /dev/log local0", "log stderr format raw local0"),
@@ -264,7 +264,7 @@ fn a_configuration_of_apache_runs_with_what_a_trial_needs_changed() {
         return;
     }
     let main = own_files(&theatre, "apache", "apache2.conf");
-    let [page, _, api] = asked();
+    let [page, _, api] = asked("healthy");
     let changes = run_all(&theatre, &own("apache", &main), [page, api]);
     let main = "apache2.conf";
     assert_changed(&changes, main, "User shop", "ServerRoot \"");
@@ -327,7 +327,7 @@ fn a_configuration_of_lighttpd_runs_with_what_a_trial_needs_changed() {
         return;
     }
     let main = own_files(&theatre, "lighttpd", "lighttpd.conf");
-    let [page, _, api] = asked();
+    let [page, _, api] = asked("healthy");
     let changes = run_all(&theatre, &own("lighttpd", &main), [page, api]);
     let first = "server.modules = ( \"mod_access\", \"mod_accesslog\", \"mod_redirect\", \
                  \"mod_setenv\", \"mod_proxy\" )";
@@ -402,7 +402,7 @@ fn the_users_files_stay_as_they_are_and_a_file_that_needs_nothing_is_read_where_
     let before = std::fs::read_to_string(&main).unwrap();
     let mut unknown = own("nginx", &main);
     unknown.replacements[0].from = "/srv/nowhere".to_owned();
-    let [page, ..] = asked();
+    let [page, ..] = asked("healthy");
     let error = theatre
         .stage
         .prepare(&unknown, &page, &theatre.surroundings())

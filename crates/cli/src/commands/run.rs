@@ -8,7 +8,7 @@ use bakeoff_plan::Plan;
 use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialEnd};
 use bakeoff_report::{Report, Warnings};
 
-use super::{folder_error, report};
+use super::{folder_error, plan_notes, report};
 use crate::display::{Display, step_name};
 use crate::flags::{Format, RunFlags};
 use crate::interrupt::Interrupt;
@@ -31,6 +31,9 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         Some(record) => record.plan.clone(),
         None => library.plan(&flags.plan)?,
     };
+    plan_notes::of(&plan)
+        .iter()
+        .for_each(|note| output::note(note));
     let interrupt = Interrupt::listen()?;
     let scratch = RunFolder::make()?;
     let (bakeoff, stage) = scratch.stage(library.servers())?;

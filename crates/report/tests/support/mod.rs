@@ -15,8 +15,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, CertificateKey, ConfigSource, Contender, Content, ContentKind, Encoding, Load,
-    LoadModel, Pinning, Plan, Protocol, References, ServedFile, ServerChoice, Workload,
+    Arrival, CertificateKey, ConfigSource, Connections, Contender, Content, ContentKind, Encoding,
+    Expected, Load, LoadModel, Pinning, Plan, Protocol, References, Request, ServedFile,
+    ServerChoice, Workload,
 };
 use bakeoff_record::{
     AnswerCheck, ConfigFile, ContenderKind, HeaderBytes, Histogram, MACHINE_SCHEMA, Machine,
@@ -174,12 +175,20 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
         description: description.into(),
         template: name.into(),
         protocol: Protocol::H1,
-        method: "GET".into(),
-        path: "/".into(),
-        headers: vec![("X-Hotdogs".into(), "aplenty".into())],
-        expect_status: 200,
-        expect_body: Content::Text("Hello, world!".into()),
-        expect_encoding: Encoding::Identity,
+        requests: Request {
+            method: "GET".to_owned(),
+            path: "/".into(),
+            headers: vec![("X-Hotdogs".into(), "aplenty".into())],
+            weight: 1,
+            body: None,
+            expect: Expected {
+                status: 200,
+                body: Some(Content::Text("Hello, world!".into())),
+                encoding: Encoding::Identity,
+            },
+        }
+        .into(),
+        connections: Connections::default(),
         files: vec![ServedFile {
             path: "index.html".into(),
             content: Content::Generated {
@@ -189,6 +198,7 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
         }],
         proxied,
         origin: None,
+        notes: Vec::new(),
     }
 }
 
@@ -411,6 +421,7 @@ fn facts(name: &str) -> ServerFacts {
 
 fn answer(when: &str) -> AnswerCheck {
     AnswerCheck {
+        request: Some("GET /".into()),
         when: when.into(),
         status: 200,
         body_bytes: 13,
