@@ -7,12 +7,16 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Events taken from the kernel at once. More would let answers at the end of a batch wait while
 /// those before them are worked on.
 const BATCH: usize = 128;
+const BOTH_WAYS: EventFlags = EventFlags::IN
+    .union(EventFlags::OUT)
+    .union(EventFlags::RDHUP)
+    .union(EventFlags::ET);
 
 /// An epoll instance and the batch it returned last.
 pub(crate) struct Poll {
@@ -40,21 +44,23 @@ impl Poll {
 
     /// Registers `socket`; closing it ends the registration.
     pub(crate) fn add(&self, socket: impl AsFd, token: u64) -> io::Result<()> {
-        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        Ok(epoll::add(
-            &self.epoll,
-            socket,
-            EventData::new_u64(token),
-            interest,
-        )?)
+        let token = EventData::new_u64(token);
+        Ok(epoll::add(&self.epoll, socket, token, BOTH_WAYS)?)
+    }
+
+    /// Waits at most `timeout_ns` until a socket is ready, and leaves it to `wait` to take it.
+    pub(crate) fn until_ready(&self, timeout_ns: u64) -> io::Result<bool> {
+        let mut epoll = [PollFd::new(&self.epoll, PollFlags::IN)];
+        match poll(&mut epoll, Some(&timespec(timeout_ns))) {
+            Ok(ready) => Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     /// Waits at most `timeout_ns` and returns how many sockets are ready.
     pub(crate) fn wait(&mut self, timeout_ns: u64) -> io::Result<usize> {
-        let timeout = Timespec {
-            tv_sec: (timeout_ns / 1_000_000_000) as i64,
-            tv_nsec: (timeout_ns % 1_000_000_000) as i64,
-        };
+        let timeout = timespec(timeout_ns);
         self.batch.clear();
         let spare = rustix::buffer::spare_capacity(&mut self.batch);
         match epoll::wait(&self.epoll, spare, Some(&timeout)) {
@@ -96,5 +102,12 @@ impl Poll {
             token: event.data.u64(),
             ended,
         }
+    }
+}
+
+fn timespec(ns: u64) -> Timespec {
+    Timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as i64,
     }
 }
