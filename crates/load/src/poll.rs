@@ -2,7 +2,8 @@
 //!
 //! Sockets are registered once, edge-triggered for both directions: no call changes an interest
 //! afterwards, and a socket that has been read is not looked at again by the kernel. The price
-//! is that a reader must read until a short read; see `worker`.
+//! is that a reader must read until a short read; see `worker`. Sockets of datagrams are the
+//! exception: each datagram that leaves one would make it ready for the next.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -46,6 +47,18 @@ impl Poll {
     pub(crate) fn add(&self, socket: impl AsFd, token: u64) -> io::Result<()> {
         let token = EventData::new_u64(token);
         Ok(epoll::add(&self.epoll, socket, token, BOTH_WAYS)?)
+    }
+
+    /// Registers a socket of datagrams for what comes alone.
+    pub(crate) fn add_for_reading(&self, socket: impl AsFd, token: u64) -> io::Result<()> {
+        let (token, interest) = (EventData::new_u64(token), BOTH_WAYS - EventFlags::OUT);
+        Ok(epoll::add(&self.epoll, socket, token, interest)?)
+    }
+
+    /// Tells from now on, too, when the socket takes what it had no room for.
+    pub(crate) fn watch_writing(&self, socket: impl AsFd, token: u64) -> io::Result<()> {
+        let token = EventData::new_u64(token);
+        Ok(epoll::modify(&self.epoll, socket, token, BOTH_WAYS)?)
     }
 
     /// Waits at most `timeout_ns` until a socket is ready, and leaves it to `wait` to take it.
@@ -109,5 +122,34 @@ fn timespec(ns: u64) -> Timespec {
     Timespec {
         tv_sec: (ns / 1_000_000_000) as i64,
         tv_nsec: (ns % 1_000_000_000) as i64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_of_datagrams_is_not_ready_by_its_own_sends() {
+        let (here, there) = (socket(), socket());
+        here.connect(there.local_addr().unwrap()).unwrap();
+        there.connect(here.local_addr().unwrap()).unwrap();
+        let mut poll = Poll::new().unwrap();
+        poll.add_for_reading(&here, 7).unwrap();
+        here.send(b"question").unwrap();
+        assert!(!poll.until_ready(0).unwrap());
+        there.send(b"answer").unwrap();
+        assert!(poll.until_ready(1_000_000_000).unwrap());
+        assert_eq!(poll.wait(0).unwrap(), 1, "it was left to be taken");
+        assert_eq!(poll.wait(0).unwrap(), 0);
+        poll.watch_writing(&here, 7).unwrap();
+        assert_eq!(poll.wait(0).unwrap(), 1, "it has room");
+        assert_eq!(poll.ready(0).token, 7);
+    }
+
+    fn socket() -> UdpSocket {
+        UdpSocket::bind("127.0.0.1:0").unwrap()
     }
 }
