@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-from harness.children import Children, Finished
+from harness.children import Finished
 from harness.clients import Client, Counted, Load, Unreadable
-from harness.machine import busy_s
+from harness.machine import busy_s, idle_s
 from harness.points import Point
 from harness.servers import Server, ServerFailed, Stage
 
@@ -34,6 +34,9 @@ class Run:
     rss_bytes: int = 0
     clients: int = 0
     server_cpu_s: float = 0.0
+    # Of the server's core. Part of what a server sends is the kernel's own work, in no process's
+    # time: what a server leaves of its core is not 1 less its share.
+    server_idle_s: float = 0.0
     other_cpu_share: float = 0.0
     # Of one answer, where every answer is compared with it.
     body_bytes: int = 0
@@ -62,7 +65,7 @@ class Run:
             case "client_share":
                 return (self.user_s + self.system_s) / self.wall_s if self.wall_s else None
             case "server_idle":
-                return 1 - self.server_cpu_s / self.wall_s if self.wall_s else None
+                return self.server_idle_s / self.wall_s if self.wall_s else None
             case "goodput_mb_per_s":
                 return self.body_bytes * self.counted.requests / self.wall_s / 1e6
             case "errors":
@@ -122,7 +125,7 @@ def measure(
             for place in range(len(able)):
                 client = able[(place + number) % len(able)]
                 load = point.load(server.port, seconds, server.folder)
-                run = once(point, client, load, server, stage.children, core, number, place)
+                run = once(point, client, load, server, stage, core, number, place)
                 runs.append(run)
                 told(run)
         finally:
@@ -135,7 +138,7 @@ def once(
     client: Client,
     load: Load,
     server: Server,
-    children: Children,
+    stage: Stage,
     core: int,
     number: int,
     place: int,
@@ -143,8 +146,9 @@ def once(
     """One run of one client."""
     command = client.command(load)
     count_before = None if client.ends(load) else server.requests()
-    busy_before, server_before = busy_s(), server.cpu_s()
-    ended = children.run(command, core, load.seconds + GRACE_S, client.text_in(load))
+    busy_before, server_before, idle_before = busy_s(), server.cpu_s(), idle_s(stage.core)
+    ended = stage.children.run(command, core, load.seconds + GRACE_S, client.text_in(load))
+    server_idle = idle_s(stage.core) - idle_before
     server_s = server.cpu_s() - server_before
     other_s = busy_s() - busy_before - server_s - ended.cpu_s
     if count_before is None:
@@ -171,6 +175,7 @@ def once(
         rss_bytes=ended.rss_bytes,
         clients=load.clients,
         server_cpu_s=server_s,
+        server_idle_s=server_idle,
         other_cpu_share=max(0.0, other_s / ended.wall_s) if ended.wall_s else 0.0,
         body_bytes=load.body.stat().st_size if load.body else 0,
     )

@@ -69,3 +69,10 @@ def busy_s() -> float:
     fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     user, nice, system, _idle, _iowait, interrupts, soft_interrupts = map(int, fields[:7])
     return (user + nice + system + interrupts + soft_interrupts) / os.sysconf("SC_CLK_TCK")
+
+
+def idle_s(core: int) -> float:
+    """Time in which one core had nothing to do, in seconds."""
+    lines = Path("/proc/stat").read_text().splitlines()
+    fields = next(line.split()[1:] for line in lines if line.startswith(f"cpu{core} "))
+    return (int(fields[3]) + int(fields[4])) / os.sysconf("SC_CLK_TCK")

@@ -150,13 +150,14 @@ test("what was changed in an own configuration stands by line and reason, as tex
   assert.equal(await page.locator("#configurations [data-contender]").count(), 1);
   const changed = page.locator('#configurations [data-contender="caddy-default"]');
   await changed.locator("summary").click();
-  assert.match(await changed.locator("summary").textContent(), /4 lines of its own files changed/);
+  assert.match(await changed.locator("summary").textContent(), /5 lines of its own files changed/);
   const places = await changed.locator(".place").allTextContents();
-  assert.equal(places.length, 4);
+  assert.equal(places.length, 5);
   assert.equal(places[1], "/etc/caddy/Caddyfile:3 (not at a port of the system's)\n");
   const added = await changed.locator(".added").allTextContents();
   assert.deepEqual(added.slice(0, 3), ["+ {\n", "+ \tadmin off\n", "+ :8080 {\n"]);
   assert.equal(added[3], `+ \theader Server "${HOSTILE}" # {{ run }}\n`);
+  assert.equal(added.length, 5, "a line that was left out has none");
   assert.equal(await changed.locator("script").count(), 0);
   assert.deepEqual(seen.errors, []);
   await context.close();

@@ -122,8 +122,9 @@ function changed(one: ConfigChanges): HTMLElement {
   for (const change of one.changes) {
     text.append(diffLine("place", `${change.file}:${change.line} (${change.why})`));
     text.append(diffLine("removed", `- ${change.before}`));
-    for (const line of change.after.trimEnd().split("\n"))
-      text.append(diffLine("added", `+ ${line}`));
+    // A line that was left out has nothing in its place.
+    const after = change.after.split("\n").filter((line) => line.trim() !== "");
+    for (const line of after) text.append(diffLine("added", `+ ${line}`));
   }
   const summary = element("summary", {}, title);
   return element("details", { "data-contender": one.contender }, summary, text);

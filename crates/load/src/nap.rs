@@ -66,7 +66,7 @@ impl Gathering {
     const PART: u64 = 64;
     /// Shortest wait; below it the sleep costs more than it saves.
     const NS_MIN: u64 = 50_000;
-    const NS_MAX: u64 = 500_000;
+    const NS_MAX: u64 = 2_000_000;
 
     /// Takes the latency of a response and returns how long to wait before the next look, if at
     /// all.

@@ -2,17 +2,22 @@
 //!
 //! Sockets are registered once, edge-triggered for both directions: no call changes an interest
 //! afterwards, and a socket that has been read is not looked at again by the kernel. The price
-//! is that a reader must read until a short read; see `worker`.
+//! is that a reader must read until a short read; see `worker`. Sockets of datagrams are the
+//! exception: each datagram that leaves one would make it ready for the next.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Events taken from the kernel at once. More would let answers at the end of a batch wait while
 /// those before them are worked on.
 const BATCH: usize = 128;
+const BOTH_WAYS: EventFlags = EventFlags::IN
+    .union(EventFlags::OUT)
+    .union(EventFlags::RDHUP)
+    .union(EventFlags::ET);
 
 /// An epoll instance and the batch it returned last.
 pub(crate) struct Poll {
@@ -40,21 +45,35 @@ impl Poll {
 
     /// Registers `socket`; closing it ends the registration.
     pub(crate) fn add(&self, socket: impl AsFd, token: u64) -> io::Result<()> {
-        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        Ok(epoll::add(
-            &self.epoll,
-            socket,
-            EventData::new_u64(token),
-            interest,
-        )?)
+        let token = EventData::new_u64(token);
+        Ok(epoll::add(&self.epoll, socket, token, BOTH_WAYS)?)
+    }
+
+    /// Registers a socket of datagrams for what comes alone.
+    pub(crate) fn add_for_reading(&self, socket: impl AsFd, token: u64) -> io::Result<()> {
+        let (token, interest) = (EventData::new_u64(token), BOTH_WAYS - EventFlags::OUT);
+        Ok(epoll::add(&self.epoll, socket, token, interest)?)
+    }
+
+    /// Tells from now on, too, when the socket takes what it had no room for.
+    pub(crate) fn watch_writing(&self, socket: impl AsFd, token: u64) -> io::Result<()> {
+        let token = EventData::new_u64(token);
+        Ok(epoll::modify(&self.epoll, socket, token, BOTH_WAYS)?)
+    }
+
+    /// Waits at most `timeout_ns` until a socket is ready, and leaves it to `wait` to take it.
+    pub(crate) fn until_ready(&self, timeout_ns: u64) -> io::Result<bool> {
+        let mut epoll = [PollFd::new(&self.epoll, PollFlags::IN)];
+        match poll(&mut epoll, Some(&timespec(timeout_ns))) {
+            Ok(ready) => Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     /// Waits at most `timeout_ns` and returns how many sockets are ready.
     pub(crate) fn wait(&mut self, timeout_ns: u64) -> io::Result<usize> {
-        let timeout = Timespec {
-            tv_sec: (timeout_ns / 1_000_000_000) as i64,
-            tv_nsec: (timeout_ns % 1_000_000_000) as i64,
-        };
+        let timeout = timespec(timeout_ns);
         self.batch.clear();
         let spare = rustix::buffer::spare_capacity(&mut self.batch);
         match epoll::wait(&self.epoll, spare, Some(&timeout)) {
@@ -96,5 +115,41 @@ impl Poll {
             token: event.data.u64(),
             ended,
         }
+    }
+}
+
+fn timespec(ns: u64) -> Timespec {
+    Timespec {
+        tv_sec: (ns / 1_000_000_000) as i64,
+        tv_nsec: (ns % 1_000_000_000) as i64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_of_datagrams_is_not_ready_by_its_own_sends() {
+        let (here, there) = (socket(), socket());
+        here.connect(there.local_addr().unwrap()).unwrap();
+        there.connect(here.local_addr().unwrap()).unwrap();
+        let mut poll = Poll::new().unwrap();
+        poll.add_for_reading(&here, 7).unwrap();
+        here.send(b"question").unwrap();
+        assert!(!poll.until_ready(0).unwrap());
+        there.send(b"answer").unwrap();
+        assert!(poll.until_ready(1_000_000_000).unwrap());
+        assert_eq!(poll.wait(0).unwrap(), 1, "it was left to be taken");
+        assert_eq!(poll.wait(0).unwrap(), 0);
+        poll.watch_writing(&here, 7).unwrap();
+        assert_eq!(poll.wait(0).unwrap(), 1, "it has room");
+        assert_eq!(poll.ready(0).token, 7);
+    }
+
+    fn socket() -> UdpSocket {
+        UdpSocket::bind("127.0.0.1:0").unwrap()
     }
 }

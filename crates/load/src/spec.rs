@@ -48,7 +48,7 @@ pub struct LoadSpec {
     /// How a thread waits for the next request of an open loop to be due.
     pub waiting: Waiting,
     /// In a closed loop of several streams: let answers gather for a 64th of what requests take
-    /// lately, at most half a millisecond, and send what follows them together.
+    /// lately, at most 2 ms, and send what follows them together.
     pub gather: bool,
     /// How connections are opened.
     pub opening: Opening,

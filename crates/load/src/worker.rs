@@ -335,11 +335,11 @@ impl<'a> Worker<'a> {
             && let Some(gather) = self.gathering.next(self.tally.last_latency())
             && gather < gap
         {
-            Nap::past(self.turned + gather);
-            let ready = self.poll.wait(0)?;
-            if ready > 0 {
-                return Ok(ready);
+            // From the first answer on: one that comes alone would be a turn of its own.
+            if self.poll.until_ready(gap - gather)? {
+                Nap::past(now() + gather);
             }
+            return self.poll.wait(0);
         }
         self.poll.wait(gap)
     }

@@ -15,13 +15,19 @@ mod words;
 pub use log::AccessLog;
 
 use crate::error::PlanError;
-use crate::file::{AnswersName, LogFormat, ReplayTable, RequestTable, WorkloadFile, default_path};
-use crate::model::ServedFile;
+use crate::file::{
+    AnswersName, AnyBody, ExpectTable, LogFormat, ReplayTable, RequestTable, WorkloadFile,
+    default_path,
+};
+use crate::model::{Encoding, ServedFile};
 use crate::replay::answers::Answers;
 use crate::replay::log::{Kind, LeftOut};
 use crate::request::{Request, Requests};
 use crate::requests::{Surroundings, request};
 use crate::rules::Fault;
+
+/// Largest weight that a file may say.
+const WEIGHT_MAX: u32 = 1_000_000_000;
 
 /// What a workload with a `replay` is ready as.
 pub(crate) struct Replayed {
@@ -121,13 +127,13 @@ fn contradictions(
 
 /// A request with the headers and the answer that the workload's own keys say.
 fn model(around: &Surroundings<'_>, table: &WorkloadFile) -> Result<Request, PlanError> {
-    let any = crate::file::ExpectTable {
+    let any = ExpectTable {
         status: 200,
-        encoding: crate::model::Encoding::Identity,
+        encoding: Encoding::Identity,
         text: None,
         generated: None,
         file: None,
-        body: Some(crate::file::AnyBody::Any),
+        body: Some(AnyBody::Any),
     };
     let one = RequestTable {
         method: "GET".to_owned(),
@@ -177,6 +183,3 @@ fn keep_most_frequent(log: &mut AccessLog, list: &mut Vec<Replay>, most: usize) 
         one.request.weight = u32::try_from(one.times).unwrap_or(u32::MAX).min(WEIGHT_MAX);
     }
 }
-
-/// Largest weight that a file may say.
-const WEIGHT_MAX: u32 = 1_000_000_000;

@@ -76,8 +76,10 @@ fn line(request: &str, status: u16, bytes: u64) -> String {
     )
 }
 
-/// Weight, name, status and length of the expected body of each request.
-fn list(workload: &Workload) -> Vec<(u32, String, u16, Option<usize>)> {
+/// Weight, name, status and length of the expected body of a request.
+type Row = (u32, String, u16, Option<usize>);
+
+fn list(workload: &Workload) -> Vec<Row> {
     let each = workload.requests.iter().map(|one| {
         let bytes = one.expect.body.as_ref().map(Content::length);
         (one.weight, one.name(), one.expect.status, bytes)
@@ -91,12 +93,7 @@ fn files(workload: &Workload) -> Vec<(&str, usize)> {
         .collect()
 }
 
-fn row(
-    weight: u32,
-    name: &str,
-    status: u16,
-    bytes: Option<usize>,
-) -> (u32, String, u16, Option<usize>) {
+fn row(weight: u32, name: &str, status: u16, bytes: Option<usize>) -> Row {
     (weight, name.to_owned(), status, bytes)
 }
 
@@ -295,9 +292,8 @@ fn caddys_lines_are_those_of_the_host_that_was_asked_most() {
     refused(
         &(keys + "host = \"b\"\n"),
         &line("a", "/"),
-        "workloads/day.toml:4:8: nothing in day.log can be replayed: 1 request to other hosts: none \
-         is to the `host` that is named; `answers = \"status\"` replays what no file answers, beside \
-         a server with its own content",
+        "workloads/day.toml:4:8: nothing in day.log can be replayed: 1 request to other hosts: \
+         none is to the `host` that is named; write the `host` as it stands there, or take it out",
     );
 }
 
@@ -341,8 +337,15 @@ fn refusals() {
     refused(
         COMBINED,
         "{}\n\nx\n",
-        "workloads/day.toml:4:8: nothing in day.log can be replayed: 2 lines with no request in the \
-         combined format, the first is line 1; write the `format` that it has",
+        "workloads/day.toml:4:8: nothing in day.log can be replayed: 2 lines with no request in \
+         the combined format, the first is line 1; write the `format` that it has",
+    );
+    refused(
+        COMBINED,
+        &line("POST /", 200, 1),
+        "workloads/day.toml:4:8: nothing in day.log can be replayed: 1 request that may change \
+         something (POST and such); `answers = \"status\"` replays what no file answers, beside a \
+         server with its own content",
     );
     refused(
         COMBINED,

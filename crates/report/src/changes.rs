@@ -53,7 +53,8 @@ pub(crate) fn lines(one: &ConfigChanges) -> Vec<String> {
         let place = format!("{}:{} ({})", change.file, change.line, change.why);
         lines.push(plain(&place));
         lines.push(format!("- {}", plain(&change.before)));
-        let after = change.after.lines();
+        // What was left out has nothing in its place.
+        let after = change.after.lines().filter(|it| !it.trim().is_empty());
         lines.extend(after.map(|line| format!("+ {}", plain(line))));
     }
     lines

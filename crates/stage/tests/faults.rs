@@ -14,7 +14,7 @@ use bakeoff_stage::{Cause, StageError};
 use support::{PATIENCE, Theatre, contender, hello};
 
 /// Long enough for a script to start, short enough to wait for what never comes.
-const SHORT: Duration = Duration::from_millis(700);
+const SHORT: Duration = Duration::from_secs(3);
 
 #[track_caller]
 fn fails(theatre: &Theatre, body: &str, within: Duration) -> StageError {

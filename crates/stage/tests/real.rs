@@ -69,7 +69,7 @@ fn reloads(running: &mut Running, workload: &Workload, what: &str) {
         running.pids() != begun || length(running) > logged
     });
     let right = |running: &mut Running| {
-        let fetched = running.fetch(workload, "after", PATIENCE);
+        let fetched = fetch(running, workload, "after");
         fetched.is_ok_and(|fetched| fetched.check.right)
     };
     wait_until("it answers", || right(running));

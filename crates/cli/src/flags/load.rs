@@ -76,8 +76,8 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_parser = duration, requires = "rate", conflicts_with = "spin",
           value_name = "TIME")]
     pub(crate) slack: Option<Duration>,
-    /// Closed loop of several streams: look for answers after a 64th of what requests take lately
-    /// (0.5ms at most) instead of at each one, and send what follows them together
+    /// Closed loop of several streams: let answers gather for a 64th of what requests take
+    /// lately (2ms at most) instead of waking for each one, and send what follows them together
     #[arg(long, value_enum, default_value_t = Switch::On, value_name = "SWITCH")]
     pub(crate) gather: Switch,
     /// Time under load before measuring

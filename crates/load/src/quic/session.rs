@@ -137,6 +137,11 @@ impl Session {
         self.is_established
     }
 
+    /// Whether the socket has not taken all that was to be sent.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.unsent.is_some()
+    }
+
     /// Adds what the connection counted to the ledger.
     pub(crate) fn note(&self, ledger: &mut QuicLedger) {
         let stats = self.connection.stats();

@@ -63,7 +63,7 @@ impl Worker<'_> {
             socket::stamp_arrivals(&socket).map_err(failed)?;
         }
         let token = u64::from(connection.generation) << 32 | u64::from(slot);
-        let added = self.poll.add(&socket, token);
+        let added = self.poll.add_for_reading(&socket, token);
         added.map_err(|error| format!("set up a socket: {error}"))?;
         connection.socket = Some(socket);
         let session = quic.begin(remote, now);
@@ -319,6 +319,11 @@ impl Worker<'_> {
         let at = quic.instant(now);
         let written = session.transmit(socket, at, &mut quic.segments_max, &mut quic.outgoing)?;
         self.tally.wrote(written);
+        if session.has_unsent() {
+            let token = u64::from(connection.generation) << 32 | u64::from(slot);
+            // Where that fails, a timer of the connection's sends it later.
+            let _ = self.poll.watch_writing(socket, token);
+        }
         if let Some(timeout) = session.timeout() {
             let timeout = quic.nanos(timeout);
             quic.timers.set(slot, timeout, &mut session.entered);

@@ -41,10 +41,11 @@ mod tests {
     #[test]
     fn a_line_as_caddy_2_11_writes_it() {
         let line = r#"{"level":"info","ts":1763719200.5,"logger":"http.log.access.log0",
-            "msg":"handled request","request":{"remote_ip":"127.0.0.1","remote_port":"5","client_ip":
-            "127.0.0.1","proto":"HTTP/1.1","method":"GET","host":"x:8080","uri":"/a?b=c","headers":
-            {"User-Agent":["curl/7"],"Cookie":["REDACTED"]}},"bytes_read":0,"user_id":"",
-            "duration":0.0002,"size":13,"status":200,"resp_headers":{"Server":["Caddy"]}}"#;
+            "msg":"handled request","request":{"remote_ip":"127.0.0.1","remote_port":"5",
+            "client_ip":"127.0.0.1","proto":"HTTP/1.1","method":"GET","host":"x:8080",
+            "uri":"/a?b=c","headers":{"User-Agent":["curl/7"],"Cookie":["REDACTED"]}},
+            "bytes_read":0,"user_id":"","duration":0.0002,"size":13,"status":200,
+            "resp_headers":{"Server":["Caddy"]}}"#;
         let expected = Logged {
             method: "GET".to_owned(),
             target: "/a?b=c".to_owned(),

@@ -133,10 +133,9 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_decoded_body_where_it_is_known() {
         let entry = |response: &str| {
-            let request = r#"{"method": "GET", "url": "http://a/"}"#;
-            let text = format!(
-                "{{\"log\": {{\"entries\": [{{\"request\": {request}, \"response\": {response}}}]}}}}"
-            );
+            let asked = r#"{"method": "GET", "url": "http://a/"}"#;
+            let entry = format!("{{\"request\": {asked}, \"response\": {response}}}");
+            let text = format!("{{\"log\": {{\"entries\": [{entry}]}}}}");
             let mut found = parse(&mut text.as_bytes()).unwrap();
             found.remove(0).map(|logged| (logged.status, logged.bytes))
         };

@@ -32,15 +32,19 @@ pub(super) fn notes(
 /// The fault of a log of which nothing is left.
 pub(super) fn nothing(replay: &ReplayTable, log: &AccessLog) -> Fault {
     let reasons: Vec<String> = reasons(replay, log).collect();
-    let all_strange = log.left_out.keys().eq([&LeftOut::NotUnderstood]);
-    let (why, mend) = if log.total() == 0 {
-        ("it is empty".to_owned(), "name a log with requests in it")
-    } else if all_strange {
-        (reasons.join(", "), "write the `format` that it has")
+    let only = |why: LeftOut| log.left_out.keys().eq([&why]);
+    let mend = if log.total() == 0 {
+        "name a log with requests in it"
+    } else if only(LeftOut::NotUnderstood) {
+        "write the `format` that it has"
+    } else if log.host.is_none() && log.left_out.contains_key(&LeftOut::OtherHost) {
+        "write the `host` as it stands there, or take it out"
     } else {
-        let mend = "`answers = \"status\"` replays what no file answers, beside a server with its \
-                    own content";
-        (reasons.join(", "), mend)
+        "`answers = \"status\"` replays what no file answers, beside a server with its own content"
+    };
+    let why = match reasons.as_slice() {
+        [] => "it is empty".to_owned(),
+        reasons => reasons.join(", "),
     };
     Fault::new(
         format!("nothing in {} can be replayed: {why}", replay.file),

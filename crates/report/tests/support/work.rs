@@ -66,6 +66,12 @@ pub(crate) fn config_changes(server: &str) -> Vec<ConfigChange> {
                 "the plan says so",
             ),
             change(8, ":81 {", ":8081 {", "not at a port of the system's"),
+            change(
+                9,
+                "\ttls_server_name x",
+                "",
+                "the origin speaks in the clear",
+            ),
         ],
         _ => Vec::new(),
     }

@@ -12,7 +12,7 @@ use crate::template::Variables;
 
 pub(super) struct Edit<'a> {
     file: &'a OwnFile,
-    /// The main file's folder.
+    /// Where relative paths begin.
     base: &'a Path,
     tools: &'a Tools<'a>,
     lines: Vec<Line<'a>>,
@@ -240,4 +240,120 @@ fn is_listed(name: &str, list: &str) -> bool {
         &line[..end.unwrap_or(0)]
     });
     names.any(|listed| listed == name.as_bytes() && !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::own::Ports;
+    use crate::servers::Servers;
+    use crate::template;
+
+    const RUN: &str = "/t/trial/run";
+
+    /// The text after the rules of `server`, as a trial behind an origin has it.
+    fn changed(server: &str, text: &str) -> Result<String, String> {
+        let server = Servers::new(None).find(server).unwrap();
+        let mut variables = Variables::default();
+        for (name, value) in [
+            ("run", RUN),
+            ("base", "/t/trial/own/etc"),
+            ("origin", "127.0.0.1:3999"),
+            ("certificate", "/t/trial/tls/certificate.pem"),
+            ("key", "/t/trial/tls/key.pem"),
+            ("certificate_and_key", "/t/trial/tls/both.pem"),
+        ] {
+            variables.set(name, value);
+        }
+        variables.set("is_root", true);
+        let render = |text: &str, variables: &Variables, configuration: &str| {
+            let context = template::Context {
+                version: "1.0",
+                configuration,
+                files: &server,
+            };
+            template::render(text, variables, &context)
+        };
+        let tools = Tools {
+            rules: &server.own,
+            replacements: &[],
+            variables: &variables,
+            ports: &Ports::default(),
+            render: &render,
+        };
+        let file = OwnFile {
+            path: PathBuf::from("/etc/main.conf"),
+            text: text.to_owned(),
+        };
+        let mut edit = Edit::new(&file, Path::new("/etc"), &tools);
+        edit.by_rules()?;
+        edit.insert()?;
+        Ok(edit.finish().0)
+    }
+
+    #[track_caller]
+    fn check(server: &str, line: &str, expected: &str) {
+        let changed = changed(server, line).unwrap();
+        assert_eq!(changed.lines().last(), Some(expected), "{line}");
+    }
+
+    #[test]
+    fn statements_that_share_a_line_are_each_changed() {
+        let line = "a { listen 8081; listen [::]:8082 ssl; listen *:8083; } # listen 1;";
+        let expected = "a { listen 127.0.0.1:8081; listen [::1]:8082 ssl; \
+                        listen 127.0.0.1:8083; } # listen 1;";
+        check("nginx", line, expected);
+        check("nginx", "# a; listen 8081;", "# a; listen 8081;");
+        let line = "upstream a { server b weight=2; server unix:/c; } server { }";
+        let expected = "upstream a { server 127.0.0.1:3999 weight=2; \
+                        server 127.0.0.1:3999; } server { }";
+        check("nginx", line, expected);
+        let line = "\tbind :8081,ipv4@10.0.0.1:8082,[::]:8083-8084 ssl alpn h2,http/1.1";
+        let expected = "\tbind 127.0.0.1:8081,127.0.0.1:8082,[::1]:8083-8084 ssl \
+                        alpn h2,http/1.1";
+        check("haproxy", line, expected);
+        let line = "<virtualhost 10.0.0.1 *:8081 [::1]:8082>";
+        check("apache", line, "<virtualhost * *:8081 *:8082>");
+    }
+
+    #[test]
+    fn what_only_looks_like_it_stays() {
+        for (server, line) in [
+            ("nginx", "proxy_pass http://app;"),
+            ("nginx", "server_name listen 80;"),
+            ("nginx", "access_log off;"),
+            ("haproxy", "    log global"),
+            ("haproxy", "    user admin password 1234"),
+            ("haproxy", "    log-format \"%ci\""),
+            ("apache", "RewriteRule ^/$ https://example.com/ [R,P2]"),
+            ("apache", "ProxyPassReverse / http://example.com/"),
+            ("apache", "ProxyPass / balancer://app/"),
+            ("caddy", "\tadmin $2a$14$hash"),
+        ] {
+            check(server, line, line);
+        }
+    }
+
+    proptest! {
+        /// Whatever the file holds, it is read to its end; comments stay.
+        #[test]
+        fn every_text_comes_to_an_end(text in "([ \t#;{}\\[\\]\"|:/,*.a-z0-9$-]|listen |\
+            server |bind |log |Listen |proxy_pass http://|<VirtualHost |tls |\n){0,40}")
+        {
+            for server in ["nginx", "caddy", "haproxy", "apache", "lighttpd"] {
+                // A number too large for a port is the only thing to be refused.
+                match changed(server, &text) {
+                    Ok(changed) => {
+                        let comments = |text: &str| text.lines().filter(|it| {
+                            it.trim_start().starts_with('#') && !it.contains("Set by bakeoff")
+                        }).count();
+                        prop_assert_eq!(comments(&changed), comments(&text));
+                    }
+                    Err(cause) => prop_assert!(cause.ends_with("is no port"), "{}", cause),
+                }
+            }
+        }
+    }
 }

@@ -12,9 +12,13 @@ use crate::error::{Cause, StageError};
 const FILES_MAX: usize = 1000;
 const BYTES_MAX: usize = 64 << 20;
 
-/// `main` and, transitively, what it takes in, each file once.
-pub(super) fn closure(main: &Path, rules: &OwnRules) -> Result<Vec<OwnFile>, StageError> {
-    let base = main.parent().unwrap_or(Path::new("/"));
+/// `main` and, transitively, what it takes in, each file once, and the folder that relative paths
+/// in all of them begin at.
+pub(super) fn closure(
+    main: &Path,
+    rules: &OwnRules,
+) -> Result<(Vec<OwnFile>, PathBuf), StageError> {
+    let mut base = main.parent().unwrap_or(Path::new("/")).to_owned();
     let mut files: Vec<OwnFile> = Vec::new();
     let mut waiting = vec![main.to_owned()];
     let mut bytes = 0;
@@ -34,6 +38,9 @@ pub(super) fn closure(main: &Path, rules: &OwnRules) -> Result<Vec<OwnFile>, Sta
         let Ok(text) = String::from_utf8(text) else {
             continue;
         };
+        if files.is_empty() {
+            base = rules.base_of(main, &text);
+        }
         let patterns = text.lines().flat_map(|line| rules.included(line));
         let found: Vec<PathBuf> = patterns
             .flat_map(|pattern| files_of(&base.join(pattern)))
@@ -41,7 +48,7 @@ pub(super) fn closure(main: &Path, rules: &OwnRules) -> Result<Vec<OwnFile>, Sta
         waiting.extend(found.into_iter().rev());
         files.push(OwnFile { path, text });
     }
-    Ok(files)
+    Ok((files, base))
 }
 
 /// The files that a pattern with `*` and `?` stands for, in the order of names. What is no such
