@@ -34,8 +34,8 @@ pub struct Difference {
     pub base: String,
     /// The contender held against it.
     pub other: String,
-    /// `(other - base) / base` by the name of the measure: 0.14 is 14 % more than the base, -0.14 as
-    /// much less; null where values of both are missing or withheld.
+    /// `(other - base) / base` by the name of the measure: 0.14 is 14 % more than the base, -0.14
+    /// as much less; null where values of both are missing or withheld.
     pub shares: BTreeMap<&'static str, Option<Estimate>>,
     /// Why a share is null, by the name of its measure.
     pub missing: BTreeMap<&'static str, String>,
