@@ -41,7 +41,7 @@ check: $(PAGE)
 
 test-rust: $(PAGE)
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy apache haproxy h2o \
-	    lighttpd varnish envoy traefik nghttpd
+	    lighttpd varnish envoy traefik nghttpd nginx-1.28
 	$(RUN) $(CARGO) test --workspace --locked
 
 test-page: $(PAGE)
@@ -86,7 +86,7 @@ PERF_TOOLS := $(addprefix $(PERF_FOLDER)/,delay floor launch spin)
 
 perf: build perf-tools
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx openssl wrk h2load ab $(PERF_PEERS)
-	PATH="$(PROGRAMS):$$PATH" python3 -B perf/run.py $(PERF)
+	PATH="$(PROGRAMS)/bin:$$PATH" python3 -B perf/run.py $(PERF)
 
 perf-tools: $(PERF_TOOLS)
 

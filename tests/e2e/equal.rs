@@ -173,7 +173,7 @@ fn each_planted_inequality_is_named_before_the_load_that_it_would_spoil() {
         .map(|it| contender(&scene, it.name, &it.config))
         .collect();
     let caddy = "[[contender]]\nname = \"caddy-logs\"\nserver = \"caddy\"\n\
-                 overlays = { site = \"log\" }\n";
+                 overlay = { site = \"log\" }\n";
     let more = contenders + caddy;
     let file = plan(&scene, "equal", "proxy", "protocols = [\"h1-tls\"]", &more);
     let run = scene.run(&["run", &file, "--out", "record"]);
@@ -185,6 +185,8 @@ fn each_planted_inequality_is_named_before_the_load_that_it_would_spoil() {
     let table = &report["equivalence"][0];
     assert_eq!(table["workload"], "proxy-h1-tls");
     let told = |words: &str| run.stderr.find(words);
+    // The summary is wrapped to the width of a terminal.
+    let summary = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let ended = |name: &str| told(&format!("r1-{name}-proxy")).unwrap();
     for Planted {
         name, codes, words, ..
@@ -198,7 +200,7 @@ fn each_planted_inequality_is_named_before_the_load_that_it_would_spoil() {
             .collect();
         assert_eq!(found, *codes, "{name}");
         for words in *words {
-            assert!(run.stdout.contains(words), "no `{words}` in {}", run.stdout);
+            assert!(summary.contains(words), "no `{words}` in {summary}");
         }
         // Lines that are gathered show under the load alone.
         let first = words.first().filter(|_| *name != "gathered");

@@ -297,14 +297,18 @@ serve(answer=turn)";
 fn a_server_that_is_silent_after_the_load_keeps_what_was_measured() {
     let _alone = alone();
     let scene = Scene::new();
-    // Answers connections of the first second and a half: the checks before, and the load.
+    // Answers all connections until the load's three are open at once, and then only these.
     let script = "
-begun = time.time()
+open_now = 0
+tired = False
 def tire(connection, body):
-    if time.time() < begun + 1.5:
-        answer(connection, body)
-    else:
+    global open_now, tired
+    if tired:
         time.sleep(60)
+    open_now += 1
+    tired = open_now == 3
+    answer(connection, body)
+    open_now -= 1
 serve(answer=tire)";
     if !script_server(&scene, 1000, &[("tired", script)]) {
         return;

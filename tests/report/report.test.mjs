@@ -1,5 +1,6 @@
 // The report as a reader meets it: opened from a file, in a browser without a network.
-// Run with REPORT and REPORT_H3, paths of pages made by the example `synthetic_report`: see run.sh.
+// Run with REPORT, REPORT_H3 and REPORT_CONSTANT, paths of pages made by the example
+// `synthetic_report`: see run.sh.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -139,8 +140,26 @@ test("unequal work stands open with what to change, and equal work is folded awa
   const equal = page.locator('#equal-work [data-workload="synthetic"]');
   assert.equal(await equal.getAttribute("open"), null);
   assert.match(await equal.textContent(), /equal: status 200/);
-  const added = page.locator("#configurations .added");
+  const added = page.locator("#configurations details:not([data-contender]) .added");
   assert.deepEqual(await added.allTextContents(), ["+    sendfile on;\n"]);
+  await context.close();
+});
+
+test("what was changed in an own configuration stands by line and reason, as text", async () => {
+  const { context, page, seen } = await open(browser);
+  assert.equal(await page.locator("#configurations [data-contender]").count(), 1);
+  const changed = page.locator('#configurations [data-contender="caddy-default"]');
+  await changed.locator("summary").click();
+  assert.match(await changed.locator("summary").textContent(), /5 lines of its own files changed/);
+  const places = await changed.locator(".place").allTextContents();
+  assert.equal(places.length, 5);
+  assert.equal(places[1], "/etc/caddy/Caddyfile:3 (not at a port of the system's)\n");
+  const added = await changed.locator(".added").allTextContents();
+  assert.deepEqual(added.slice(0, 3), ["+ {\n", "+ \tadmin off\n", "+ :8080 {\n"]);
+  assert.equal(added[3], `+ \theader Server "${HOSTILE}" # {{ run }}\n`);
+  assert.equal(added.length, 5, "a line that was left out has none");
+  assert.equal(await changed.locator("script").count(), 0);
+  assert.deepEqual(seen.errors, []);
   await context.close();
 });
 
@@ -174,6 +193,30 @@ test("cells over HTTP/3 are told in h2load's form too, others are not", async ()
   assert.match(told, /321,070 succeeded, 0 failed/);
   await page.click('[aria-label="Workload"] button:nth-of-type(2)');
   assert.equal(await table.count(), 0, "another workload is over h1");
+  assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
+test("cells at a constant rate are told in Vegeta's form with signed differences", async () => {
+  const plain = await open(browser);
+  assert.equal(await plain.page.locator(".vegeta").count(), 0);
+  await plain.context.close();
+  const { context, page, seen } = await open(browser, {}, "REPORT_CONSTANT");
+  const told = page.locator("#table .vegeta");
+  const line = (title) => told.locator(`tr[data-line="${title}"] td`);
+  assert.deepEqual((await line("rate").allTextContents()).slice(0, 2), ["500.20", "500.20"]);
+  assert.deepEqual((await line("wait").allTextContents()).slice(0, 2), ["0.400", "0.400"]);
+  assert.equal(await line("status codes").first().textContent(), "200:7,500");
+  const share = (base, other) =>
+    told.locator(`tr[data-base="${base}"][data-other="${other}"] td.number`).first();
+  assert.equal(await share("nginx-default", "caddy-default").textContent(), "+65.6");
+  assert.equal(await share("caddy-default", "nginx-default").textContent(), "-39.6");
+  assert.match(await share("caddy-default", "nginx-default").getAttribute("title"), /3 rounds/);
+  assert.match(await told.locator(".remarks").textContent(), /too few rounds/);
+  await page.click('[aria-label="Load"] button:nth-of-type(2)');
+  assert.equal(await line("wait").first().textContent(), "–");
+  assert.match(await line("wait").first().getAttribute("title"), /ended by time/);
+  assert.equal(await share("nginx-default", "caddy-default").textContent(), "–");
   assert.deepEqual(seen.errors, []);
   await context.close();
 });

@@ -9,4 +9,6 @@ make_page() {
 }
 make_page "$folder/report.html"
 PROTOCOL=h3 make_page "$folder/h3.html"
-REPORT="$folder/report.html" REPORT_H3="$folder/h3.html" node --test tests/report/
+LOAD=constant make_page "$folder/constant.html"
+export REPORT="$folder/report.html" REPORT_H3="$folder/h3.html"
+REPORT_CONSTANT="$folder/constant.html" node --test tests/report/

@@ -75,9 +75,10 @@ export function surroundings(report: Report): HTMLElement {
   const workloads = campaign.workloads.map((one): [string, string] => [
     one.name,
     [
-      `${one.description} ${one.request} over ${one.protocol}, expects ${one.expect_status}`,
-      ` and ${bytes(one.body_bytes)}${one.proxied ? ", through an upstream" : ""}`,
+      `${one.description} ${one.request} over ${one.protocol}, expects ${one.expects}`,
+      one.proxied ? ", through an upstream" : "",
       one.origin === undefined ? "" : ` with ${one.origin}`,
+      ...(one.notes ?? []).map((note) => `; ${note}`),
     ].join(""),
   ]);
   const plan: [string, string][] = [

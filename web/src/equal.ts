@@ -2,7 +2,7 @@
 
 import { element, section } from "./dom.ts";
 import { whole } from "./format.ts";
-import type { ConfigDiff, Equivalence, Inequality, Report } from "./model.ts";
+import type { ConfigChanges, ConfigDiff, Equivalence, Inequality, Report } from "./model.ts";
 import { named } from "./tables.ts";
 
 /** A table for each workload; the first that is unfair stands open. */
@@ -34,10 +34,11 @@ export function equalWork(report: Report): HTMLElement | null {
   return section("Equal work", element("p", { class: "muted" }, words), box);
 }
 
-/** Unified diffs between contenders of one server. */
+/** What trials changed in users' own files, and unified diffs between contenders of one server. */
 export function configurations(report: Report): HTMLElement | null {
-  if (report.diffs.length === 0) return null;
+  if (report.diffs.length === 0 && report.config_changes.length === 0) return null;
   const box = element("div", { id: "configurations" });
+  for (const one of report.config_changes) box.append(changed(one));
   for (const one of report.diffs) box.append(diff(one));
   return section("Configurations", box);
 }
@@ -103,14 +104,36 @@ function unfair(one: Inequality): HTMLElement {
 }
 
 function diff(one: ConfigDiff): HTMLElement {
-  const lines = `${whole(one.changed)} ${one.changed === 1 ? "line" : "lines"}`;
   const pair = `${one.second} against ${one.first} (${one.server})`;
-  const title = `${pair}, ${one.workloads.join(", ")}: ${lines}`;
+  const title = `${pair}, ${one.workloads.join(", ")}: ${lines(one.changed)}`;
   const text = element("pre", { class: "diff" });
   for (const line of one.text.trimEnd().split("\n")) {
     const kind = line.startsWith("@@") || /^(\+\+\+|---) /.test(line) ? "place" : line.charAt(0);
     const name = kind === "+" ? "added" : kind === "-" ? "removed" : kind === "place" ? kind : "";
-    text.append(element("span", name === "" ? {} : { class: name }, `${line}\n`));
+    text.append(diffLine(name, line));
   }
   return element("details", {}, element("summary", {}, title), text);
+}
+
+function changed(one: ConfigChanges): HTMLElement {
+  const count = lines(one.changes.length);
+  const title = `${one.contender} (${one.server}): ${count} of its own files changed for a trial`;
+  const text = element("pre", { class: "diff" });
+  for (const change of one.changes) {
+    text.append(diffLine("place", `${change.file}:${change.line} (${change.why})`));
+    text.append(diffLine("removed", `- ${change.before}`));
+    // A line that was left out has nothing in its place.
+    const after = change.after.split("\n").filter((line) => line.trim() !== "");
+    for (const line of after) text.append(diffLine("added", `+ ${line}`));
+  }
+  const summary = element("summary", {}, title);
+  return element("details", { "data-contender": one.contender }, summary, text);
+}
+
+function diffLine(kind: string, line: string): HTMLElement {
+  return element("span", kind === "" ? {} : { class: kind }, `${line}\n`);
+}
+
+function lines(count: number): string {
+  return `${whole(count)} ${count === 1 ? "line" : "lines"}`;
 }

@@ -17,6 +17,7 @@ import { summary } from "./summary.ts";
 import { mainTable, overview, remarks } from "./tables.ts";
 import { apply, colours, onTheme, toggleTheme } from "./theme.ts";
 import { trialList } from "./trials.ts";
+import { vegetaTable } from "./vegeta.ts";
 
 function header(report: Report): HTMLElement {
   const { campaign: run } = report;
@@ -41,8 +42,9 @@ function header(report: Report): HTMLElement {
 }
 
 /** What the cells of one workload and load are told by. */
-function tablesOf(cells: Cell[], title: string): HTMLElement[] {
-  const parts = [mainTable(cells, title), remarks(cells), h2loadTable(cells)];
+function tablesOf(report: Report, cells: Cell[], title: string): HTMLElement[] {
+  const peers = [h2loadTable(cells), vegetaTable(cells, report.differences)];
+  const parts = [mainTable(cells, title), remarks(cells), ...peers];
   return parts.filter((part) => part !== null);
 }
 
@@ -52,7 +54,7 @@ function tables(selection: Selection): HTMLElement {
     const { workload, load } = selection;
     const title = selection.report.campaign.loads.find((one) => one.label === load)?.title ?? load;
     const cells = selection.cells();
-    box.replaceChildren(...tablesOf(cells, `${workload}, ${title}`));
+    box.replaceChildren(...tablesOf(selection.report, cells, `${workload}, ${title}`));
     paint(selection.report);
   };
   selection.watch(draw);
@@ -104,7 +106,7 @@ function allTables(report: Report): HTMLElement {
     const cells = report.cells.filter((cell) => `${cell.workload}\n${cell.load}` === key);
     const load = report.campaign.loads.find((one) => one.label === cells[0]?.load);
     const title = `${cells[0]?.workload ?? ""}, ${load?.title ?? cells[0]?.load ?? ""}`;
-    box.append(...tablesOf(cells, title));
+    box.append(...tablesOf(report, cells, title));
   }
   return box;
 }

@@ -7,8 +7,10 @@ export interface Report {
   notes: Note[];
   cells: Cell[];
   comparisons: Comparison[];
+  differences: Difference[];
   equivalence: Equivalence[];
   diffs: ConfigDiff[];
+  config_changes: ConfigChanges[];
   lost: Lost[];
   trials: Trial[];
   texts: string[];
@@ -43,11 +45,10 @@ export interface Workload {
   description: string;
   protocol: string;
   request: string;
-  headers: [string, string][];
-  expect_status: number;
-  body_bytes: number;
+  expects: string;
   proxied: boolean;
   origin?: string;
+  notes?: string[];
 }
 
 export interface Load {
@@ -127,6 +128,29 @@ export interface H2load {
   };
 }
 
+/** A cell in Vegeta's form; of cells at a constant rate. `missing` says why something is null. */
+export interface Vegeta {
+  requests: {
+    total: number | null;
+    rate_per_s: number | null;
+    throughput_per_s: number | null;
+  };
+  duration: { total_s: number | null; attack_s: number | null; wait_s: number | null };
+  latencies: {
+    mean_ns: number | null;
+    p50_ns: number | null;
+    p95_ns: number | null;
+    p99_ns: number | null;
+    max_ns: number | null;
+  };
+  bytes_in: { total: number | null; mean: number | null };
+  bytes_out: { total: number | null; mean: number | null };
+  success_share: number | null;
+  status_codes: Record<string, number>;
+  errors: Record<string, number>;
+  missing: Record<string, string>;
+}
+
 export interface Cell extends CellName {
   kind: Kind;
   rounds: number;
@@ -144,6 +168,7 @@ export interface Cell extends CellName {
   notes: number[];
   bottleneck: { name: string; text: string; also: { name: string; text: string }[] } | null;
   h2load?: H2load;
+  vegeta?: Vegeta;
 }
 
 export interface Comparison {
@@ -157,6 +182,17 @@ export interface Comparison {
   unequal: Check[];
   conclusion: string;
   text: string;
+}
+
+/** `other` against `base`, in shares of the base: 0.14 is 14 % more, -0.14 as much less. */
+export interface Difference {
+  workload: string;
+  load: string;
+  base: string;
+  other: string;
+  shares: Record<string, Estimate | null>;
+  missing: Record<string, string>;
+  caution: string | null;
 }
 
 export interface Equivalence {
@@ -182,6 +218,13 @@ export interface ConfigDiff {
   second: string;
   changed: number;
   text: string;
+}
+
+/** Lines of a contender's own configuration that a trial needed otherwise. */
+export interface ConfigChanges {
+  contender: string;
+  server: string;
+  changes: { file: string; line: number; before: string; after: string; why: string }[];
 }
 
 export interface Lost {

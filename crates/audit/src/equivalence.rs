@@ -364,19 +364,35 @@ fn inequality(
     }
 }
 
-/// Each value once, with those that have it.
+/// Each value once, with those that have it. Values that count as one, such as suites with the same
+/// cipher, stand together.
 fn told(concerned: &[(&Side<'_>, &Value)]) -> String {
-    let mut groups: Vec<(&Value, Vec<&str>)> = Vec::new();
+    let mut groups: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
     for (side, value) in concerned {
-        match groups.iter_mut().find(|(known, _)| known.key == value.key) {
-            Some((_, names)) => names.push(side.contender),
-            None => groups.push((value, vec![side.contender])),
+        let text = value.text.as_str();
+        match groups.iter_mut().find(|(key, ..)| *key == value.key) {
+            Some((_, texts, names)) => {
+                names.push(side.contender);
+                if !texts.contains(&text) {
+                    texts.push(text);
+                }
+            }
+            None => groups.push((&value.key, vec![text], vec![side.contender])),
         }
     }
-    let words =
-        |(value, names): &(&Value, Vec<&str>)| format!("{} in {}", value.text, names.join(" and "));
-    let parts: Vec<String> = groups.iter().map(words).collect();
-    parts.join(", ")
+    let groups = groups.iter();
+    let parts: Vec<String> = groups
+        .map(|(_, texts, names)| format!("{} in {}", texts.join(" or "), list(names)))
+        .collect();
+    parts.join("; ")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn list(names: &[&str]) -> String {
+    match names {
+        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 /// Those whose configuration is to be changed so that all do the same.

@@ -134,13 +134,13 @@ fn another_answer_is_told() {
     blames_answer(
         |answer| answer.status = 302,
         ("equal-status", "R15"),
-        "200 in nginx-default and caddy-default, 302 in nginx-optimized",
+        "200 in nginx-default and caddy-default; 302 in nginx-optimized",
     );
     // Of the same length.
     blames_answer(
         |answer| answer.body_sha256 = "b2".repeat(32),
         ("equal-body", "R15"),
-        "a1a1a1a1a1a1 in nginx-default and caddy-default, b2b2b2b2b2b2 in nginx-optimized",
+        "a1a1a1a1a1a1 in nginx-default and caddy-default; b2b2b2b2b2b2 in nginx-optimized",
     );
 }
 
@@ -155,7 +155,7 @@ fn compression_on_one_side_is_told() {
     blames_answer(
         compress,
         ("equal-encoding", "R16"),
-        "content encoding: none in nginx-default and caddy-default, gzip in nginx-optimized",
+        "content encoding: none in nginx-default and caddy-default; gzip in nginx-optimized",
     );
     // Both compress, one harder: a few bytes are an accident of the library, many are a level.
     let table = planted(|trial| trial.answers.iter_mut().for_each(|it| it.body_bytes = 12));
@@ -163,7 +163,7 @@ fn compression_on_one_side_is_told() {
     blames_answer(
         |answer| answer.body_bytes = 11,
         ("equal-body-bytes", "R16"),
-        "body as sent, bytes: 13 in nginx-default and caddy-default, 11 in nginx-optimized",
+        "body as sent, bytes: 13 in nginx-default and caddy-default; 11 in nginx-optimized",
     );
 }
 
@@ -201,7 +201,7 @@ fn another_tls_is_told() {
             });
         },
         ("equal-certificate", "R16"),
-        "ECDSA 256 in nginx-default and caddy-default, RSA 2048 in nginx-optimized",
+        "ECDSA 256 in nginx-default and caddy-default; RSA 2048 in nginx-optimized",
         None,
     );
     let group = with(|it| it.group = Some("SECP256R1".into()));
@@ -307,7 +307,7 @@ fn fewer_workers_and_files_are_told() {
     blames_work(
         crew(|it| it.open_files = Some(399)),
         ("equal-open-files", "R16"),
-        "20,000 in nginx-default and caddy-default, 399 in nginx-optimized",
+        "20,000 in nginx-default and caddy-default; 399 in nginx-optimized",
         None,
     );
     let table = planted(|trial| trial.each_work(crew(|it| it.open_files = Some(400))));

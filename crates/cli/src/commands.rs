@@ -12,6 +12,7 @@ mod install;
 mod list;
 mod load;
 mod plan;
+mod plan_notes;
 mod report;
 mod run;
 mod serve;
@@ -69,5 +70,6 @@ fn stage_error(error: bakeoff_stage::StageError) -> anyhow::Error {
     } else {
         format!("\n{words}")
     };
-    exit::usage(format!("failed to {error}{below}"))
+    let step = crate::display::step_name(error.step);
+    exit::usage(format!("failed at {step}: {error}{below}"))
 }

@@ -154,7 +154,7 @@ fn ended_line(record: &TrialRecord) -> String {
     }
 }
 
-fn step_name(step: Step) -> &'static str {
+pub(crate) fn step_name(step: Step) -> &'static str {
     match step {
         Step::Prepare => "prepare",
         Step::Origin => "start the origin",

@@ -1,6 +1,7 @@
 //! Where plans, workloads and servers are found: the user's own folder first, then what is built
 //! in.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -132,6 +133,17 @@ impl Library for Folder {
             Some(path) => std::fs::read_to_string(path).ok(),
             None => Builtin.workload(name),
         }
+    }
+
+    fn workload_folder(&self, name: &str) -> PathBuf {
+        let own = self.own_file("workloads", name);
+        let folder = own.and_then(|path| path.parent().map(Path::to_owned));
+        folder.unwrap_or_default()
+    }
+
+    fn open(&self, path: &Path) -> std::io::Result<Box<dyn BufRead>> {
+        let file = std::fs::File::open(path)?;
+        Ok(Box::new(BufReader::new(file)))
     }
 
     fn workload_names(&self) -> Vec<String> {

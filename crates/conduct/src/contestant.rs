@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_origin::{ControlError, Counts};
-use bakeoff_plan::{Contender, Demand, ServerChoice, Workload, format_duration};
+use bakeoff_plan::{Contender, Demand, Expected, ServerChoice, Workload, format_duration};
 use bakeoff_record::Step;
 use bakeoff_stage::{Helper, Running, Stage, StageError, Surroundings};
 
@@ -148,9 +148,11 @@ fn start_helper(
     workload: &Workload,
 ) -> Result<Running, StageError> {
     let body = place.logs.join(format!("{name}-body"));
-    write_body(&body, workload)?;
+    write_body(&body, &workload.requests.first().expect)?;
     let mut command: Vec<String> = vec![place.bakeoff.display().to_string(), name.to_owned()];
-    command.extend(["--status".to_owned(), workload.expect_status.to_string()]);
+    // Where an upstream or a reference is there, all requests expect one answer.
+    let answer = &workload.requests.first().expect;
+    command.extend(["--status".to_owned(), answer.status.to_string()]);
     command.extend(["--body".to_owned(), body.display().to_string()]);
     command.extend(["--threads".to_owned(), cpus.len().max(1).to_string()]);
     if let Some(demand) = workload.origin.as_ref().filter(|_| name == "origin") {
@@ -200,10 +202,10 @@ fn in_the_servers_place(error: StageError) -> StageError {
     }
 }
 
-fn write_body(path: &PathBuf, workload: &Workload) -> Result<(), StageError> {
+fn write_body(path: &PathBuf, answer: &Expected) -> Result<(), StageError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(path, workload.expected_body()))
+        .and_then(|()| std::fs::write(path, answer.body_bytes().unwrap_or_default()))
         .map_err(|cause| StageError::file(Step::Prepare, path, cause))
 }
 

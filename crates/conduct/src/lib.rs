@@ -10,6 +10,7 @@
 //! stop ends the running trial cleanly and keeps those before it. It judges nothing: what a
 //! number is worth is found out from the record alone.
 
+mod answers;
 mod campaign;
 mod contestant;
 mod event;

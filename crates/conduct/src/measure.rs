@@ -12,6 +12,7 @@ use bakeoff_probe::{Probe, ProbeOptions, TreeSource};
 use bakeoff_record::{LoadResult, OriginCounts, Role, Step, TrialEnd, Usage, Warning};
 use bakeoff_stage::Running;
 
+use crate::answers::Encoded;
 use crate::contestant::Contestant;
 use crate::event::Event;
 use crate::roles::Roles;
@@ -35,11 +36,11 @@ pub(crate) struct Measured {
     pub(crate) end: Option<TrialEnd>,
 }
 
-/// Puts the trial's load on the contestant; `answer` is the body of the right answer that was
-/// fetched before.
+/// Puts the trial's load on the contestant; `encoded` holds the bodies that were
+/// fetched before of what the server encodes.
 pub(crate) fn measure(
     trial: &Trial,
-    answer: &[u8],
+    encoded: &Encoded,
     seed: u64,
     roles: &Roles,
     contestant: &mut Contestant,
@@ -47,7 +48,7 @@ pub(crate) fn measure(
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Measured {
     let mut warnings = Vec::new();
-    let spec = match spec_of(trial, answer, seed, roles, &contestant.server) {
+    let spec = match spec_of(trial, encoded, seed, roles, &contestant.server) {
         Ok(spec) => spec,
         Err(cause) => return Measured::failed(Step::Measure, cause),
     };

@@ -6,9 +6,10 @@ use bakeoff_load::{
     BodyCheck, Exchange, ExpectedStatus, LoadSpec, Opening, Protocol, Request, Target, TlsSettings,
     TlsVersions, Trust, Waiting,
 };
-use bakeoff_plan::{Encoding, RateShape, Trial, Workload};
+use bakeoff_plan::{Connections, RateShape, Trial, Workload};
 use bakeoff_stage::Running;
 
+use crate::answers::Encoded;
 use crate::roles::Roles;
 
 /// One body in so many is compared byte by byte.
@@ -16,55 +17,31 @@ const CHECK_ONE_IN: u32 = 64;
 /// The first name of the certificates that the stage makes.
 const SERVER_NAME: &str = "localhost";
 
-/// What the engine is to do in `trial`. `answer` is the body that was fetched before: where the
-/// server encodes, it is what the right body looks like on the wire.
+/// What the engine is to do in `trial`; `encoded` is what was fetched before of bodies that the
+/// server encodes.
 pub(crate) fn spec_of(
     trial: &Trial,
-    answer: &[u8],
+    encoded: &Encoded,
     seed: u64,
     roles: &Roles,
     server: &Running,
 ) -> Result<LoadSpec, String> {
     let workload = &trial.workload;
     let target = target(workload, server);
-    let request = Request {
-        method: &workload.method,
-        target: &workload.path,
-        host: &target.host,
-        headers: &workload.headers,
-        body: b"",
-        keep_alive: true,
-    };
-    let bytes = request.encode().map_err(|error| error.to_string())?;
-    let protocol = match workload.protocol {
-        bakeoff_plan::Protocol::H1 | bakeoff_plan::Protocol::H1Tls => Protocol::H1,
-        bakeoff_plan::Protocol::H2 => Protocol::H2,
-        bakeoff_plan::Protocol::H2c => Protocol::H2c,
-        bakeoff_plan::Protocol::H3 => Protocol::H3,
-    };
-    let body = match workload.expect_encoding {
-        Encoding::Identity => workload.expected_body(),
-        Encoding::Gzip => answer.to_vec(),
-    };
-    let exchange = Exchange {
-        name: workload.path.clone(),
-        request: bytes.into(),
-        h2: Exchange::over_h2(protocol, &request, workload.protocol.is_secure())
-            .map_err(|error| error.to_string())?,
-        to_head_request: workload.method == "HEAD",
-        status: ExpectedStatus::Exactly(workload.expect_status),
-        body: Some(body.into()),
-        weight: 1,
-    };
+    let protocol = protocol(workload);
     Ok(LoadSpec {
-        target,
         protocol,
         tls: tls(workload, server),
-        exchanges: vec![exchange],
+        exchanges: exchanges(workload, &target.host, encoded)?,
+        target,
         load: trial.load.clone(),
         shape: RateShape::Level,
         count: trial.load.requests,
-        requests_per_connection: None,
+        requests_per_connection: match workload.connections {
+            Connections::KeepAlive => None,
+            Connections::New => Some(1),
+            Connections::Requests(requests) => Some(requests),
+        },
         threads: roles.engine_threads,
         pin: roles.pinned.engine.clone(),
         seed,
@@ -79,10 +56,72 @@ pub(crate) fn spec_of(
     })
 }
 
+fn protocol(workload: &Workload) -> Protocol {
+    match workload.protocol {
+        bakeoff_plan::Protocol::H1 | bakeoff_plan::Protocol::H1Tls => Protocol::H1,
+        bakeoff_plan::Protocol::H2 => Protocol::H2,
+        bakeoff_plan::Protocol::H2c => Protocol::H2c,
+        bakeoff_plan::Protocol::H3 => Protocol::H3,
+    }
+}
+
+/// The workload's requests as they travel to `host`.
+fn exchanges(workload: &Workload, host: &str, encoded: &Encoded) -> Result<Vec<Exchange>, String> {
+    let keep_alive = workload.connections != Connections::New;
+    let each = workload.requests.iter().enumerate();
+    each.map(|(index, asked)| {
+        let wire_body = encoded.get(&index).cloned();
+        exchange(workload, asked, wire_body, (host, keep_alive))
+            .map_err(|cause| format!("`{}`: {cause}", asked.name()))
+    })
+    .collect()
+}
+
+/// `wire_body` is what the right body looks like where the server encodes.
+fn exchange(
+    workload: &Workload,
+    asked: &bakeoff_plan::Request,
+    wire_body: Option<Vec<u8>>,
+    (host, keep_alive): (&str, bool),
+) -> Result<Exchange, String> {
+    let sent = asked.body.as_ref();
+    let body = sent.map(|body| body.content.bytes()).unwrap_or_default();
+    let request = Request {
+        method: &asked.method,
+        target: &asked.path,
+        host,
+        headers: &asked.headers,
+        body: &body,
+        keep_alive,
+    };
+    let bytes = if sent.is_some_and(|body| body.chunked) {
+        request.encode_chunked()
+    } else {
+        request.encode()
+    };
+    let secure = workload.protocol.is_secure();
+    let h2 = Exchange::over_h2(protocol(workload), &request, secure);
+    let to_head_request = asked.method == "HEAD";
+    // An answer to HEAD has the other's headers, and no body.
+    let right_body = wire_body
+        .or_else(|| asked.expect.body_bytes())
+        .filter(|_| !to_head_request);
+    Ok(Exchange {
+        name: asked.name(),
+        request: bytes.map_err(|error| error.to_string())?.into(),
+        h2: h2.map_err(|error| error.to_string())?,
+        to_head_request,
+        status: ExpectedStatus::Exactly(asked.expect.status),
+        body: right_body.map(Into::into),
+        weight: asked.weight,
+    })
+}
+
 fn target(workload: &Workload, server: &Running) -> Target {
-    let mut target = Target::at(server.address(), &workload.path);
+    let path = &workload.requests.first().path;
+    let mut target = Target::at(server.address(), path);
     if workload.protocol.is_secure() {
-        target.url = format!("https://{}{}", server.address(), workload.path);
+        target.url = format!("https://{}{}", server.address(), path);
         target.secure = true;
     }
     if let Some(host) = server.host() {
@@ -105,4 +144,73 @@ fn tls(workload: &Workload, server: &Running) -> Option<TlsSettings> {
         early_data: false,
         client_certificate: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = r#"
+        name = "list"
+        connections = "new"
+        [[request]]
+        path = "/page"
+        weight = 8
+        expect.text = "hello"
+        [[request]]
+        method = "POST"
+        path = "/form"
+        body = { text = "name=value", chunked = true }
+        expect = { status = 303, body = "any" }
+        [[request]]
+        method = "HEAD"
+        path = "/packed"
+        headers = ["Accept-Encoding: gzip"]
+        expect = { text = "packed", encoding = "gzip" }
+        [[request]]
+        path = "/packed"
+        headers = ["Accept-Encoding: gzip"]
+        expect = { text = "packed", encoding = "gzip" }
+    "#;
+
+    #[test]
+    fn a_list_becomes_exchanges_with_its_weights_bodies_and_checks() {
+        let workload = bakeoff_plan::parse_workload(LIST, "list").unwrap();
+        let encoded = Encoded::from([(2, Vec::new()), (3, b"as sent".to_vec())]);
+        let exchanges = exchanges(&workload, "127.0.0.1:9", &encoded).unwrap();
+        let facts = |exchange: &Exchange| {
+            let body = exchange.body.as_deref().map(<[u8]>::to_vec);
+            (
+                exchange.name.clone(),
+                exchange.weight,
+                exchange.status,
+                body,
+            )
+        };
+        let exactly = ExpectedStatus::Exactly;
+        let of = |name: &str, weight, status, body: Option<&[u8]>| {
+            (
+                name.to_owned(),
+                weight,
+                exactly(status),
+                body.map(<[u8]>::to_vec),
+            )
+        };
+        assert_eq!(
+            exchanges.iter().map(facts).collect::<Vec<_>>(),
+            [
+                of("GET /page", 8, 200, Some(b"hello")),
+                of("POST /form", 1, 303, None),
+                of("HEAD /packed", 1, 200, None),
+                of("GET /packed", 1, 200, Some(b"as sent")),
+            ]
+        );
+        let heads: Vec<bool> = exchanges.iter().map(|each| each.to_head_request).collect();
+        assert_eq!(heads, [false, false, true, false]);
+        assert_eq!(
+            String::from_utf8_lossy(&exchanges[1].request),
+            "POST /form HTTP/1.1\r\nHost: 127.0.0.1:9\r\nTransfer-Encoding: chunked\r\n\
+             Connection: close\r\n\r\na\r\nname=value\r\n0\r\n\r\n"
+        );
+    }
 }

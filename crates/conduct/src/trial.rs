@@ -2,17 +2,18 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bakeoff_origin::{ControlError, Counts};
 use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
     ContenderKind, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, UpstreamWork,
-    Usage, Warning,
+    Usage,
 };
-use bakeoff_stage::{Fetched, Stage, StageError};
+use bakeoff_stage::{Stage, StageError};
 
 use crate::ConductError;
+use crate::answers::{Encoded, check_after, check_before};
 use crate::contestant::{Contestant, Place};
 use crate::event::Event;
 use crate::measure::{Measured, measure};
@@ -22,12 +23,6 @@ use crate::skip::forbidden;
 /// Requests that show what a contender does for an answer: enough that one connection for each is
 /// told from a few that are kept, and a line in a log for each from a word now and then.
 const OBSERVED: u32 = 10;
-/// One request outside the window may take this long.
-const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// After the load an answer is waited for so many times as long as a request of the load was.
-const RECOVERY_TIMEOUTS: f64 = 3.0;
-/// Between two such requests.
-const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// What every trial of a campaign shares.
 pub(crate) struct Setting<'a> {
@@ -90,9 +85,9 @@ fn on_stage(
     tell: &mut dyn FnMut(Event<'_>),
 ) {
     record.server = Some(contestant.server.facts());
-    let end = match check_answer(trial, &contestant, record, "before", ANSWER_LIMIT) {
+    let end = match check_before(trial, &contestant, record) {
         Err(end) => Some(end),
-        Ok(answer) => {
+        Ok(encoded) => {
             let mut follow = |event: Event<'_>| {
                 if let Event::Step(step) = event {
                     clock.begin(step);
@@ -104,7 +99,7 @@ fn on_stage(
             let end = under_load(
                 setting,
                 trial,
-                &answer,
+                &encoded,
                 &mut contestant,
                 record,
                 &mut follow,
@@ -118,7 +113,7 @@ fn on_stage(
     let end = end.or_else(|| {
         clock.begin(Step::CheckAgain);
         tell(Event::Step(Step::CheckAgain));
-        check_again(setting, trial, &mut contestant, record)
+        check_after(trial, &mut contestant, record, setting.stop)
     });
     clock.begin(Step::Stop);
     tell(Event::Step(Step::Stop));
@@ -178,7 +173,7 @@ fn upstream(counts: &Counts) -> UpstreamWork {
 fn under_load(
     setting: &Setting<'_>,
     trial: &Trial,
-    answer: &[u8],
+    encoded: &Encoded,
     contestant: &mut Contestant,
     record: &mut TrialRecord,
     tell: &mut dyn FnMut(Event<'_>),
@@ -189,7 +184,7 @@ fn under_load(
     let seed = setting.seed.wrapping_add(u64::from(trial.round));
     let measured = measure(
         trial,
-        answer,
+        encoded,
         seed,
         setting.roles,
         contestant,
@@ -217,94 +212,6 @@ fn unled(error: &ControlError) -> TrialEnd {
         step: Step::Origin,
         cause: format!("failed to {error}"),
         words: None,
-    }
-}
-
-/// Fetches one answer, compares it, and gives back its body. A wrong one before the window ends
-/// the trial; one after it is in the record, for the judge.
-fn check_answer(
-    trial: &Trial,
-    contestant: &Contestant,
-    record: &mut TrialRecord,
-    when: &str,
-    within: Duration,
-) -> Result<Vec<u8>, TrialEnd> {
-    match contestant.server.fetch(&trial.workload, when, within) {
-        Ok(Fetched {
-            check: answer,
-            body,
-        }) => {
-            let server = answer
-                .headers
-                .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case("server"));
-            let header = server.map(|(_, value)| value.clone());
-            if let Some(facts) = record.server.as_mut() {
-                facts.server_header = facts.server_header.take().or(header);
-            }
-            let wrong = when == "before" && !answer.right;
-            let cause = format!(
-                "the answer is wrong: status {} and {} bytes, expected status {} and {} bytes",
-                answer.status,
-                answer.body_bytes,
-                trial.workload.expect_status,
-                trial.workload.expected_body().len()
-            );
-            record.answers.push(answer);
-            if wrong {
-                return Err(TrialEnd::Failed {
-                    step: Step::Start,
-                    cause,
-                    words: None,
-                });
-            }
-            Ok(body)
-        }
-        Err(error) => Err(error.trial_end()),
-    }
-}
-
-/// Asks until an answer comes. A server that is busy with what the load left it answers late, or
-/// not in this time: that is told of it, and takes away nothing that was measured before.
-fn check_again(
-    setting: &Setting<'_>,
-    trial: &Trial,
-    contestant: &mut Contestant,
-    record: &mut TrialRecord,
-) -> Option<TrialEnd> {
-    let end = Instant::now() + Duration::from_secs_f64(trial.load.timeout_s * RECOVERY_TIMEOUTS);
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        let within = left.clamp(ASK_AGAIN, ANSWER_LIMIT);
-        let failed = check_answer(trial, contestant, record, "after", within).err()?;
-        if let Some(status) = contestant.server.died() {
-            return Some(TrialEnd::Failed {
-                step: Step::CheckAgain,
-                cause: format!("the server died after the load: {status}"),
-                words: Some(contestant.server.log_tail()),
-            });
-        }
-        if setting.stop.load(Ordering::Relaxed) {
-            return Some(failed);
-        }
-        if Instant::now() >= end {
-            record.warnings.push(no_answer(failed));
-            return None;
-        }
-        std::thread::sleep(ASK_AGAIN);
-    }
-}
-
-fn no_answer(failed: TrialEnd) -> Warning {
-    let cause = match failed {
-        TrialEnd::Failed { cause, .. } => cause,
-        other => format!("{other:?}"),
-    };
-    Warning {
-        code: "no-answer-after".to_owned(),
-        text: format!("the server lives and gave no answer after the load: {cause}"),
-        hint: "its log is beside the record; a smaller load may leave it less to work off"
-            .to_owned(),
     }
 }
 

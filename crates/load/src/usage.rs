@@ -40,9 +40,13 @@ fn kept_ns() -> Option<u64> {
     line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Peak resident memory of this process, bytes.
+/// Peak resident memory of this process, bytes. `getrusage` would count what the program that
+/// started it used, too: its `ru_maxrss` begins before the `exec`.
 pub(crate) fn rss_bytes_max() -> u64 {
-    usage(libc::RUSAGE_SELF).ru_maxrss.unsigned_abs() * 1024
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or_else(|| usage(libc::RUSAGE_SELF).ru_maxrss.unsigned_abs()) * 1024
 }
 
 fn usage(who: libc::c_int) -> libc::rusage {

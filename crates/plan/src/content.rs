@@ -4,7 +4,7 @@
 //! and markup that repeat, but not one line over and over. What is generated shrinks under
 //! gzip about as real pages and scripts do. It is made of our own words, not copied.
 
-use crate::model::{Content, ContentKind, Workload};
+use crate::model::{Content, ContentKind};
 use crate::random::Random;
 
 impl Content {
@@ -15,12 +15,13 @@ impl Content {
             Self::Generated { kind, bytes } => generate(*kind, *bytes),
         }
     }
-}
 
-impl Workload {
-    /// The body of a right answer.
-    pub fn expected_body(&self) -> Vec<u8> {
-        self.expect_body.bytes()
+    /// How many bytes these are.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Generated { bytes, .. } => *bytes,
+        }
     }
 }
 

@@ -14,9 +14,16 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::demand::OriginTable;
 use crate::duration::{format_duration, parse_duration};
-use crate::model::{Arrival, CertificateKey, ContentKind, Cpus, Encoding, Protocol, Replacement};
+use crate::model::{Arrival, CertificateKey, Cpus, Protocol, Replacement};
+
+mod workload;
+
+pub use workload::LogFormat;
+pub(crate) use workload::{
+    AnswersName, AnyBody, BodyTable, ConnectionsName, ExpectTable, GeneratedTable, ReplayTable,
+    RequestTable, ServedFileTable, WorkloadFile, default_method, default_path,
+};
 
 /// The JSON Schema of a plan file, as indented text.
 pub fn plan_schema() -> String {
@@ -196,109 +203,6 @@ pub(crate) struct LoadTable {
     /// A request older than this has failed.
     #[serde(default = "default_timeout")]
     pub(crate) timeout: DurationText,
-}
-
-/// What is asked of a server, and what a right answer is.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(title = "bakeoff workload")]
-pub(crate) struct WorkloadFile {
-    /// Unique in the plan; in `workloads/`, the name of the file.
-    #[schemars(extend("examples" = ["html-small"]))]
-    pub(crate) name: String,
-    /// One sentence for the reader of a report.
-    #[serde(default)]
-    #[schemars(extend("examples" = ["A small page from disk."]))]
-    pub(crate) description: String,
-    /// What a server's configuration template is chosen by; without it, the name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["html-small"]))]
-    pub(crate) template: Option<String>,
-    /// How requests travel; without it, as the plan's `protocols` say, or else h1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["h2"]))]
-    pub(crate) protocol: Option<Protocol>,
-    /// Makes one workload for each: `NAME` over h1, `NAME-PROTOCOL` over another.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1), extend("examples" = [["h1-tls", "h2"]]))]
-    pub(crate) protocols: Option<Vec<Protocol>>,
-    /// Request method.
-    #[serde(default = "default_method")]
-    #[schemars(extend("examples" = ["GET"]))]
-    pub(crate) method: String,
-    /// Request target.
-    #[serde(default = "default_path")]
-    #[schemars(extend("examples" = ["/index.html"]))]
-    pub(crate) path: String,
-    /// Request headers besides `Host`, each as `Name: value`.
-    #[serde(default)]
-    #[schemars(extend("examples" = [["Accept: text/html"]]))]
-    pub(crate) headers: Vec<String>,
-    /// Whether the answer comes from the built-in upstream behind the server.
-    #[serde(default)]
-    #[schemars(extend("examples" = [true]))]
-    pub(crate) proxied: bool,
-    /// What is wanted of that upstream: delays, errors, a limit of workers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) origin: Option<OriginTable>,
-    /// What a right answer is.
-    pub(crate) expect: ExpectTable,
-    /// Files that the server serves.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) file: Vec<ServedFileTable>,
-}
-
-/// What a right answer is. Exactly one of `text`, `generated` and `file` says its body.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ExpectTable {
-    /// Status.
-    #[serde(default = "default_status")]
-    #[schemars(range(min = 200, max = 599), extend("examples" = [200]))]
-    pub(crate) status: u16,
-    /// How the body is encoded; what is said of it here is the decoded one.
-    #[serde(default)]
-    #[schemars(extend("examples" = ["gzip"]))]
-    pub(crate) encoding: Encoding,
-    /// This body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["Hello, world!"]))]
-    pub(crate) text: Option<String>,
-    /// A generated body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) generated: Option<GeneratedTable>,
-    /// The content of this `[[file]]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["index.html"]))]
-    pub(crate) file: Option<String>,
-}
-
-/// A file that the server serves. Exactly one of `text` and `generated` says what is in it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ServedFileTable {
-    /// Path below the document root, without a leading slash.
-    #[schemars(extend("examples" = ["index.html"]))]
-    pub(crate) path: String,
-    /// This content.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["Hello, world!"]))]
-    pub(crate) text: Option<String>,
-    /// Generated content.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) generated: Option<GeneratedTable>,
-}
-
-/// Content that bakeoff makes, the same on every machine.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct GeneratedTable {
-    /// What it looks like; matters where a server compresses.
-    #[schemars(extend("examples" = ["html"]))]
-    pub(crate) kind: ContentKind,
-    /// Length in bytes.
-    #[schemars(range(min = 0, max = 67_108_864), extend("examples" = [4608]))]
-    pub(crate) bytes: u32,
 }
 
 /// A duration such as `5s`.
@@ -496,16 +400,4 @@ fn default_streams() -> u32 {
 
 fn default_timeout() -> DurationText {
     DurationText(Duration::from_secs(10))
-}
-
-fn default_method() -> String {
-    "GET".to_owned()
-}
-
-fn default_path() -> String {
-    "/".to_owned()
-}
-
-fn default_status() -> u16 {
-    200
 }

@@ -9,8 +9,10 @@
 //! A pure crate: it reads no file and no clock; text goes in and ready values come out.
 
 mod model;
+mod request;
 
 mod check;
+mod choice;
 mod demand;
 mod duration;
 mod error;
@@ -18,6 +20,8 @@ mod file;
 mod loads;
 mod nearest;
 mod protocols;
+mod replay;
+mod requests;
 mod resolve;
 mod rules;
 mod source;
@@ -35,13 +39,15 @@ mod schedule;
 pub use demand::{Delay, Demand, SlowBody};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{Place, PlanError};
-pub use file::{plan_schema, workload_schema};
+pub use file::{LogFormat, plan_schema, workload_schema};
 pub use library::{Builtin, builtin_plan, builtin_plans, builtin_workloads};
 pub use model::*;
 pub use nearest::nearest;
-pub use order::{TRIAL_OVERHEAD, expected_duration, trials};
+pub use order::{TRIAL_OVERHEAD, expected_duration, trials, why_no_references};
 pub use overrides::Overrides;
 pub use random::Random;
+pub use replay::AccessLog;
+pub use request::{Connections, Expected, Request, RequestBody, Requests};
 pub use resolve::{Library, RESERVED, parse};
 pub use schedule::Schedule;
 pub use workload::parse_workload;

@@ -69,6 +69,10 @@ pub(crate) mod tests {
         parse_workload(&Builtin.workload(name).unwrap(), name).unwrap()
     }
 
+    fn body(name: &str) -> Vec<u8> {
+        workload(name).requests.first().expect.body_bytes().unwrap()
+    }
+
     #[test]
     fn every_file_reads_and_is_called_as_it_calls_itself() {
         for (name, _) in builtin_plans() {
@@ -83,18 +87,18 @@ pub(crate) mod tests {
 
     #[test]
     fn the_experiment_has_its_sizes_and_header() {
-        assert_eq!(workload("synthetic").expected_body(), b"Hello, world!");
-        assert_eq!(workload("html-small").expected_body().len(), 4_608);
-        assert_eq!(workload("html-large").expected_body().len(), 289_812);
-        assert_eq!(workload("proxy").expected_body().len(), 31);
+        assert_eq!(body("synthetic"), b"Hello, world!");
+        assert_eq!(body("html-small").len(), 4_608);
+        assert_eq!(body("html-large").len(), 289_812);
+        assert_eq!(body("proxy").len(), 31);
         for name in ["synthetic", "html-small", "html-large", "proxy"] {
             let workload = workload(name);
             assert_eq!(
-                workload.headers,
+                workload.requests.first().headers,
                 [("X-Hotdogs".to_owned(), "aplenty".to_owned())]
             );
             assert_eq!(workload.proxied, name == "proxy");
-            assert_eq!(workload.expect_status, 200);
+            assert_eq!(workload.requests.first().expect.status, 200);
         }
         let large = &workload("html-large").files[0];
         assert_eq!(large.path, "jquery-3.6.1.js");
@@ -118,7 +122,10 @@ pub(crate) mod tests {
             panic!("one workload");
         };
         assert_eq!(workload.protocol, crate::Protocol::H2);
-        assert_eq!(workload.expected_body().len(), 12_288);
+        assert_eq!(
+            workload.requests.first().expect.body_bytes().unwrap().len(),
+            12_288
+        );
     }
 
     #[test]
@@ -138,6 +145,28 @@ pub(crate) mod tests {
         assert_eq!(plan.workloads[0].protocol, crate::Protocol::H3);
         let http_2 = builtin("h2load-2020");
         assert_eq!(plan.workloads[0].template, http_2.workloads[0].template);
+    }
+
+    #[test]
+    fn vegeta_asks_500_times_a_second_by_count_and_by_time() {
+        let plan = builtin("vegeta");
+        let labels: Vec<String> = plan.loads.iter().map(crate::Load::label).collect();
+        assert_eq!(labels, ["r500-c1x128-n5000", "r500-c1x128"]);
+        assert_eq!((plan.loads[0].warmup_s, plan.loads[1].warmup_s), (0.0, 2.0));
+        let asked: Vec<(&str, usize)> = plan
+            .workloads
+            .iter()
+            .map(|it| {
+                let request = it.requests.first();
+                let body = request.expect.body_bytes().unwrap();
+                (request.path.as_str(), body.len())
+            })
+            .collect();
+        assert_eq!(asked, [("/", 20), ("/data.bin", 256_000)]);
+        for workload in &plan.workloads {
+            assert_eq!(workload.protocol, crate::Protocol::H2);
+            assert!(workload.proxied && workload.requests.first().headers.is_empty());
+        }
     }
 
     #[test]

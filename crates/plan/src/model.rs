@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::demand::Demand;
+use crate::request::{Connections, Requests};
 
 /// What to run: contenders times workloads times loads, several rounds of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,24 +152,18 @@ pub struct Workload {
     pub template: String,
     /// How requests travel.
     pub protocol: Protocol,
-    /// Request method.
-    pub method: String,
-    /// Request target, such as `/index.html`.
-    pub path: String,
-    /// Request headers besides `Host`, in order.
-    pub headers: Vec<(String, String)>,
-    /// Status of a right answer.
-    pub expect_status: u16,
-    /// Body of a right answer, decoded.
-    pub expect_body: Content,
-    /// How a right answer's body is encoded.
-    pub expect_encoding: Encoding,
+    /// Requests and their right answers.
+    pub requests: Requests,
+    /// How long a connection is used.
+    pub connections: Connections,
     /// Files that the server serves.
     pub files: Vec<ServedFile>,
     /// Whether the answer comes from an upstream behind the server.
     pub proxied: bool,
     /// What is wanted of that upstream besides the answer; only where `proxied`.
     pub origin: Option<Demand>,
+    /// What a reader of a report should know of it.
+    pub notes: Vec<String>,
 }
 
 /// How requests travel to a server.

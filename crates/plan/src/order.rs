@@ -103,8 +103,7 @@ fn blocks(plan: &Plan) -> impl Iterator<Item = (&Workload, &Load)> {
 /// Who answers `workload`: the contenders, then the references that know it.
 fn entrants(plan: &Plan, workload: &Workload) -> Vec<Contender> {
     let mut entrants = plan.contenders.clone();
-    // The built-in servers speak HTTP/1.1 in the clear and compress nothing.
-    if workload.protocol != Protocol::H1 || workload.expect_encoding != Encoding::Identity {
+    if why_no_references(workload).is_some() {
         return entrants;
     }
     if plan.references.yardstick {
@@ -114,6 +113,25 @@ fn entrants(plan: &Plan, workload: &Workload) -> Vec<Contender> {
         entrants.push(reference("origin", ServerChoice::Origin));
     }
     entrants
+}
+
+/// Why the built-in servers cannot answer `workload`, in words; `None` where they can.
+pub fn why_no_references(workload: &Workload) -> Option<&'static str> {
+    let requests = &workload.requests;
+    if workload.protocol != Protocol::H1 {
+        return Some("they speak HTTP/1.1 in the clear");
+    }
+    if requests
+        .iter()
+        .any(|one| one.expect.encoding != Encoding::Identity)
+    {
+        return Some("they compress nothing");
+    }
+    match requests.one_answer() {
+        None => Some("they have one answer, and its requests expect several"),
+        Some(answer) if answer.body.is_none() => Some("it does not say what a right body is"),
+        Some(_) => None,
+    }
 }
 
 fn reference(name: &str, server: ServerChoice) -> Contender {

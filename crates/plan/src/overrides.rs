@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use crate::choice;
 use crate::error::{Place, PlanError};
 use crate::loads::check_streams;
 use crate::model::{Arrival, Load, LoadModel, Plan, Protocol, Workload};
-use crate::nearest::nearest;
 use crate::order;
 use crate::protocols::over;
 use crate::rules;
@@ -13,7 +13,8 @@ use crate::rules;
 /// Changes to a plan; a default one changes nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
-    /// Only these contenders, in the plan's order; empty for all.
+    /// Only these contenders, in the plan's order, and after them those that are named with a
+    /// version, `NAME@VERSION` or `SERVER@VERSION`; empty for all.
     pub contenders: Vec<String>,
     /// Only these workloads, in the plan's order; empty for all.
     pub workloads: Vec<String>,
@@ -46,10 +47,8 @@ impl Plan {
     /// A name that the plan does not have, a number out of its range, or loads that cannot be
     /// told apart afterwards. The place of an error is the flag of the override's name.
     pub fn with(mut self, overrides: &Overrides) -> Result<Self, PlanError> {
-        self.contenders = chosen(self.contenders, &overrides.contenders, "contender", |it| {
-            &it.name
-        })?;
-        self.workloads = chosen(self.workloads, &overrides.workloads, "workload", |it| {
+        self.contenders = choice::contenders(self.contenders, &overrides.contenders)?;
+        self.workloads = choice::named(self.workloads, &overrides.workloads, "workload", |it| {
             &it.name
         })?;
         self.protocols(overrides)?;
@@ -224,29 +223,7 @@ fn with_clients(load: &Load, clients: u32) -> Load {
     }
 }
 
-fn chosen<T>(
-    all: Vec<T>,
-    names: &[String],
-    what: &'static str,
-    name_of: impl Fn(&T) -> &String,
-) -> Result<Vec<T>, PlanError> {
-    let known: Vec<String> = all.iter().map(|it| name_of(it).clone()).collect();
-    if let Some(name) = names.iter().find(|name| !known.contains(name)) {
-        return Err(PlanError::UnknownName {
-            place: flag(what),
-            what,
-            name: name.clone(),
-            nearest: nearest(name, &known).map(str::to_owned),
-            known,
-        });
-    }
-    Ok(all
-        .into_iter()
-        .filter(|it| names.is_empty() || names.contains(name_of(it)))
-        .collect())
-}
-
-fn flag(name: &str) -> Box<Place> {
+pub(crate) fn flag(name: &str) -> Box<Place> {
     Box::new(Place {
         source: format!("--{name}"),
         position: None,
@@ -324,7 +301,7 @@ mod tests {
             ..Overrides::default()
         };
         let plan = builtin("quick").with(&overrides).unwrap();
-        let nothing = crate::resolve::tests::Nothing;
+        let nothing = crate::resolve::NoFiles;
         let again = crate::parse(&plan.to_toml(), "p", std::path::Path::new("/x"), &nothing);
         assert_eq!(again, Ok(plan));
     }

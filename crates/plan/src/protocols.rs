@@ -52,11 +52,31 @@ pub(crate) fn over(workload: &Workload, protocol: Protocol) -> Result<Workload, 
     let name = workload.name.strip_suffix(&suffix(workload.protocol));
     let name = name.unwrap_or(&workload.name).to_owned() + &suffix(protocol);
     rules::name(&name)?;
+    chunks_travel(workload, protocol)?;
     Ok(Workload {
         name,
         protocol,
         ..workload.clone()
     })
+}
+
+/// Whether `protocol` can carry what `workload` sends.
+pub(crate) fn chunks_travel(workload: &Workload, protocol: Protocol) -> Result<(), Fault> {
+    let mut bodies = workload
+        .requests
+        .iter()
+        .filter_map(|each| each.body.as_ref());
+    if matches!(protocol, Protocol::H1 | Protocol::H1Tls) || !bodies.any(|body| body.chunked) {
+        return Ok(());
+    }
+    Err(Fault::new(
+        format!(
+            "workload `{}` sends a body in chunks, and {} has frames instead",
+            workload.name,
+            protocol.name()
+        ),
+        "take `chunked` out, or ask it over h1 or h1-tls",
+    ))
 }
 
 /// Refuses a protocol that stands twice in the list at `key`.
@@ -160,7 +180,10 @@ mod tests {
         let keys = "workloads = [\"synthetic\", \"gzip\", \"proxy\"]\n\
                     protocols = [\"h1\", \"h2\"]\nrounds = 1";
         let plan = read(keys, "").unwrap();
-        assert_eq!(plan.workloads[2].expect_encoding, Encoding::Gzip);
+        assert_eq!(
+            plan.workloads[2].requests.first().expect.encoding,
+            Encoding::Gzip
+        );
         let mut with: Vec<String> = crate::trials(&plan)
             .into_iter()
             .filter(|trial| trial.contender.name != "a")

@@ -4,6 +4,7 @@
 //! It reads no file: workloads come as text from a [`Library`], and whether a server or a
 //! configuration exists is the stage's to say.
 
+use std::io::{self, BufRead};
 use std::path::{Component, Path, PathBuf};
 
 use crate::check::check;
@@ -34,6 +35,34 @@ pub trait Library {
     /// What messages call the file of the workload `name`.
     fn workload_file(&self, name: &str) -> String {
         format!("workloads/{name}.toml")
+    }
+
+    /// The folder that files named in the workload `name` are relative to.
+    fn workload_folder(&self, name: &str) -> PathBuf {
+        let file = PathBuf::from(self.workload_file(name));
+        file.parent().map(Path::to_owned).unwrap_or_default()
+    }
+
+    /// Opens a file that a workload names; a library without files opens none.
+    ///
+    /// # Errors
+    /// The file is not there, or cannot be read.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn BufRead>> {
+        let _ = path;
+        Err(io::Error::other("no files are read here"))
+    }
+}
+
+/// A library without workloads and files.
+pub(crate) struct NoFiles;
+
+impl Library for NoFiles {
+    fn workload(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn workload_names(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -69,7 +98,7 @@ pub fn parse(
         },
         references: references(&source, &file)?,
         contenders: contenders(&source, &file.contender, base)?,
-        workloads: workloads(&source, &file, library)?,
+        workloads: workloads(&source, &file, base, library)?,
         loads: loads(&source, &file.load)?,
     };
     check_streams(&plan).map_err(|fault| fault.at(source.place("load")))?;
@@ -155,7 +184,7 @@ fn own_file(table: &ContenderTable, config: &ConfigSource) -> Result<(), (&'stat
     }
     if !table.replace.is_empty() && matches!(config, ConfigSource::Variant(_)) {
         let problem = "`replace` changes files of your own, and this is a ready variant";
-        let mend = "name a file in `config`, or use `overlay`";
+        let mend = "name a file in `config`, as ./Caddyfile and no bare word, or use `overlay`";
         return Err(("replace", Fault::new(problem, mend)));
     }
     match table.replace.iter().any(|it| it.from.trim().is_empty()) {
@@ -190,7 +219,7 @@ fn versions(table: &ContenderTable) -> Result<Vec<(String, Option<String>)>, Fau
     Ok(named)
 }
 
-fn contender_name(name: &str) -> Result<(), Fault> {
+pub(crate) fn contender_name(name: &str) -> Result<(), Fault> {
     rules::name(name)?;
     if RESERVED.contains(&name) {
         let problem = format!("`{name}` is the name of a built-in reference");
@@ -199,7 +228,7 @@ fn contender_name(name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-fn server(name: &str) -> Result<(), Fault> {
+pub(crate) fn server(name: &str) -> Result<(), Fault> {
     if RESERVED.contains(&name) {
         return Err(Fault::new(
             format!("`{name}` is built in and no contender"),
@@ -216,7 +245,7 @@ fn is_variable(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-fn config(text: &str, base: &Path) -> Result<ConfigSource, Fault> {
+pub(crate) fn config(text: &str, base: &Path) -> Result<ConfigSource, Fault> {
     if text.trim().is_empty() {
         return Err(empty("config"));
     }
@@ -263,6 +292,7 @@ fn empty(key: &str) -> Fault {
 fn workloads(
     source: &Source<'_>,
     file: &PlanFile,
+    base: &Path,
     library: &dyn Library,
 ) -> Result<Vec<Workload>, PlanError> {
     let all = match &file.protocols {
@@ -271,7 +301,7 @@ fn workloads(
     };
     check_each(source, "protocols", &all)?;
     let mut workloads: Vec<Workload> = Vec::new();
-    for (asked, place) in chosen(source, file, library)? {
+    for (asked, place) in chosen(source, file, base, library)? {
         for workload in expand(asked, &all).map_err(|fault| fault.at(source.place(&place)))? {
             if workloads.iter().any(|other| other.name == workload.name) {
                 return Err(twice(source.place(&place), workload.name));
@@ -286,11 +316,12 @@ fn workloads(
 fn chosen(
     source: &Source<'_>,
     file: &PlanFile,
+    base: &Path,
     library: &dyn Library,
 ) -> Result<Vec<(Asked, String)>, PlanError> {
     let mut own: Vec<(Asked, String)> = Vec::new();
     for (index, table) in file.workload.iter().enumerate() {
-        let asked = resolve_workload(source, &format!("workload.{index}."), table)?;
+        let asked = resolve_workload(source, &format!("workload.{index}."), table, base, library)?;
         let key = format!("workload.{index}.name");
         if own.iter().any(|(other, _)| other.name() == asked.name()) {
             return Err(twice(source.place(&key), asked.name().to_owned()));
@@ -357,7 +388,7 @@ fn from_library(name: &str, library: &dyn Library) -> Result<Option<Asked>, Plan
         return Ok(None);
     };
     let file = library.workload_file(name);
-    let asked = read_workload(&text, &file)?;
+    let asked = read_workload(&text, &file, &library.workload_folder(name), library)?;
     if asked.name() != name {
         let place = Source::read(&text, &file)?.place("name");
         let problem = format!("workload `{name}` calls itself `{}`", asked.name());
@@ -367,22 +398,9 @@ fn from_library(name: &str, library: &dyn Library) -> Result<Option<Asked>, Plan
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use crate::model::{Load, LoadModel};
-
-    /// A library without workloads.
-    pub(crate) struct Nothing;
-
-    impl Library for Nothing {
-        fn workload(&self, _: &str) -> Option<String> {
-            None
-        }
-
-        fn workload_names(&self) -> Vec<String> {
-            Vec::new()
-        }
-    }
 
     fn read(text: &str) -> Result<Plan, PlanError> {
         parse(text, "p.toml", Path::new("/base/./plans"), &crate::Builtin)
@@ -439,7 +457,7 @@ pub(crate) mod tests {
         });
         let expected = [("a-1.22", Some("1.22")), ("a-1.28.3", Some("1.28.3"))];
         assert_eq!(named.collect::<Vec<_>>(), expected);
-        let again = parse(&plan.to_toml(), "p", Path::new("/"), &Nothing).unwrap();
+        let again = parse(&plan.to_toml(), "p", Path::new("/"), &NoFiles).unwrap();
         assert_eq!(again, plan);
     }
 
@@ -479,7 +497,15 @@ pub(crate) mod tests {
     fn a_plans_own_workload_comes_before_the_librarys() {
         let own = "[[workload]]\nname = \"synthetic\"\n[workload.expect]\ntext = \"mine\"\n";
         let plan = read(&format!("{LITTLE}\n{own}")).unwrap();
-        assert_eq!(plan.workloads[0].expected_body(), b"mine");
+        assert_eq!(
+            plan.workloads[0]
+                .requests
+                .first()
+                .expect
+                .body_bytes()
+                .unwrap(),
+            b"mine"
+        );
         let without = LITTLE.replace("workloads = [\"synthetic\"]", "");
         let plan = read(&format!("{without}\n{own}")).unwrap();
         assert_eq!(plan.workloads.len(), 1);

@@ -71,6 +71,22 @@ pub(crate) fn name(name: &str) -> Result<(), Fault> {
     ))
 }
 
+/// A path below the document root.
+pub(crate) fn file_path(path: &str) -> Result<(), Fault> {
+    let visible = |c: char| c.is_ascii_graphic() && !"\\?#%".contains(c);
+    let inside = |part: &str| !part.is_empty() && part != "." && part != "..";
+    if path.chars().all(visible) && path.split('/').all(inside) && path.len() <= 200 {
+        return Ok(());
+    }
+    Err(Fault::new(
+        format!(
+            "`{}` is not a path below the document root",
+            path.escape_debug()
+        ),
+        "write it without a leading slash, `..` or blanks, such as `index.html`",
+    ))
+}
+
 /// A length of time that may be nothing.
 pub(crate) fn pause(key: &str, duration: Duration) -> Result<(), Fault> {
     if duration <= DURATION_MAX {

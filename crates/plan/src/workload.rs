@@ -1,34 +1,41 @@
 //! Workload tables become [`Workload`]s and back.
 
+use std::path::Path;
+
 use crate::check::check;
 use crate::demand::{Demand, demand_table, resolve_demand};
 use crate::error::PlanError;
-use crate::file::{
-    ExpectTable, GeneratedTable, ServedFileTable, WorkloadFile, workload_schema_value,
-};
-use crate::model::{Content, Encoding, Protocol, ServedFile, Workload};
-use crate::protocols::{Asked, Over, check_each};
-use crate::rules::{self, Fault};
+use crate::file::{ConnectionsName, ServedFileTable, WorkloadFile, workload_schema_value};
+use crate::model::{Protocol, ServedFile, Workload};
+use crate::protocols::{Asked, Over, check_each, chunks_travel};
+use crate::replay::replay;
+use crate::request::Connections;
+use crate::requests::{Surroundings, content, content_keys, requests, write_requests};
+use crate::resolve::{Library, NoFiles};
+use crate::rules;
 use crate::source::Source;
-
-/// Headers that the engine writes itself, because the message would break without them.
-const OWN_HEADERS: [&str; 3] = ["host", "content-length", "transfer-encoding"];
 
 /// Reads a workload file; `origin_name` is what messages call it. Of one that is asked over
 /// several protocols this is the one that it is without a plan: over h1.
 ///
 /// # Errors
-/// The text is not TOML, or not a workload.
+/// The text is not TOML, not a workload, or needs another file.
 pub fn parse_workload(text: &str, origin_name: &str) -> Result<Workload, PlanError> {
-    read_workload(text, origin_name).map(|asked| asked.workload)
+    let asked = read_workload(text, origin_name, Path::new(""), &NoFiles)?;
+    Ok(asked.workload)
 }
 
-/// The same with what it says of protocols.
-pub(crate) fn read_workload(text: &str, origin_name: &str) -> Result<Asked, PlanError> {
+/// The same with what it says of protocols; files that it names lie below `folder`.
+pub(crate) fn read_workload(
+    text: &str,
+    origin_name: &str,
+    folder: &Path,
+    library: &dyn Library,
+) -> Result<Asked, PlanError> {
     let source = Source::read(text, origin_name)?;
     check(&source, workload_schema_value())?;
     let table: WorkloadFile = source.deserialize()?;
-    resolve_workload(&source, "", &table)
+    resolve_workload(&source, "", &table, folder, library)
 }
 
 /// The workload of the table at `path` (empty for a whole file, or `workload.0.`).
@@ -36,18 +43,14 @@ pub(crate) fn resolve_workload(
     source: &Source<'_>,
     path: &str,
     table: &WorkloadFile,
+    folder: &Path,
+    library: &dyn Library,
 ) -> Result<Asked, PlanError> {
     let at = |key: &str| source.place(&format!("{path}{key}"));
     rules::name(&table.name).map_err(|fault| fault.at(at("name")))?;
     let template = table.template.as_ref().unwrap_or(&table.name);
     rules::name(template).map_err(|fault| fault.at(at("template")))?;
     let (protocol, over) = protocols(source, path, table)?;
-    method(&table.method).map_err(|fault| fault.at(at("method")))?;
-    target(&table.path).map_err(|fault| fault.at(at("path")))?;
-    let mut headers = Vec::new();
-    for (index, line) in table.headers.iter().enumerate() {
-        headers.push(header(line).map_err(|fault| fault.at(at(&format!("headers.{index}"))))?);
-    }
     let mut files: Vec<ServedFile> = Vec::new();
     for (index, entry) in table.file.iter().enumerate() {
         let file = served_file(source, &format!("{path}file.{index}."), entry)?;
@@ -61,23 +64,63 @@ pub(crate) fn resolve_workload(
         }
         files.push(file);
     }
-    encoding(&table.expect, &headers).map_err(|fault| fault.at(at("expect.encoding")))?;
+    let surroundings = Surroundings {
+        source,
+        path,
+        files: &files,
+        folder,
+        library,
+    };
+    let (requests, files, notes) = match &table.replay {
+        None => (requests(&surroundings, table)?, files, Vec::new()),
+        Some(log) => {
+            let replayed = replay(&surroundings, table, log)?;
+            (replayed.requests, replayed.files, replayed.notes)
+        }
+    };
+    if table.proxied && requests.one_answer().is_none() {
+        return Err(PlanError::Conflict {
+            place: at("proxied"),
+            problem: "the upstream behind the server has one answer, and these requests expect \
+                      several"
+                .to_owned(),
+            mend: "expect one status and body of all of them, or make a workload of each"
+                .to_owned(),
+        });
+    }
     let workload = Workload {
         name: table.name.clone(),
         description: table.description.clone(),
         template: template.clone(),
         protocol,
-        method: table.method.clone(),
-        path: table.path.clone(),
-        headers,
-        expect_status: table.expect.status,
-        expect_body: expected_body(source, &format!("{path}expect."), &table.expect, &files)?,
-        expect_encoding: table.expect.encoding,
+        requests,
+        connections: connections(source, path, table)?,
         files,
         proxied: table.proxied,
         origin: origin(source, path, table)?,
+        notes: table.notes.iter().cloned().chain(notes).collect(),
     };
+    if over == Over::One {
+        chunks_travel(&workload, protocol).map_err(|fault| fault.at(at("protocol")))?;
+    }
     Ok(Asked { workload, over })
+}
+
+fn connections(
+    source: &Source<'_>,
+    path: &str,
+    table: &WorkloadFile,
+) -> Result<Connections, PlanError> {
+    match (table.connections, table.requests_per_connection) {
+        (None | Some(ConnectionsName::KeepAlive), None) => Ok(Connections::KeepAlive),
+        (Some(ConnectionsName::New), None) => Ok(Connections::New),
+        (None, Some(requests)) => Ok(Connections::Requests(requests)),
+        (Some(_), Some(_)) => Err(PlanError::Conflict {
+            place: source.place(&format!("{path}requests_per_connection")),
+            problem: "`connections` and `requests_per_connection` contradict each other".to_owned(),
+            mend: "keep one of them".to_owned(),
+        }),
+    }
 }
 
 /// What is wanted of the origin, if the answer comes from there.
@@ -121,27 +164,8 @@ fn protocols(
     }
 }
 
-/// An encoding that nobody asks for would never come.
-fn encoding(expect: &ExpectTable, headers: &[(String, String)]) -> Result<(), Fault> {
-    let asked = headers.iter().any(|(name, value)| {
-        name.eq_ignore_ascii_case("accept-encoding") && value.to_ascii_lowercase().contains("gzip")
-    });
-    if expect.encoding == Encoding::Identity || asked {
-        return Ok(());
-    }
-    Err(Fault::new(
-        "a compressed answer is expected and not asked for",
-        "add `headers = [\"Accept-Encoding: gzip\"]`",
-    ))
-}
-
 /// The table that [`resolve_workload`] makes `workload` of.
 pub(crate) fn workload_table(workload: &Workload) -> WorkloadFile {
-    let (text, generated) = content_keys(&workload.expect_body);
-    let headers = workload
-        .headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {value}"));
     let files = workload.files.iter().map(|file| {
         let (text, generated) = content_keys(&file.content);
         ServedFileTable {
@@ -150,74 +174,32 @@ pub(crate) fn workload_table(workload: &Workload) -> WorkloadFile {
             generated,
         }
     });
-    WorkloadFile {
+    let (connections, requests_per_connection) = match workload.connections {
+        Connections::KeepAlive => (ConnectionsName::KeepAlive.into(), None),
+        Connections::New => (ConnectionsName::New.into(), None),
+        Connections::Requests(requests) => (None, Some(requests)),
+    };
+    let mut table = WorkloadFile {
         name: workload.name.clone(),
         description: workload.description.clone(),
         template: Some(workload.template.clone()),
         protocol: Some(workload.protocol),
         protocols: None,
-        method: workload.method.clone(),
-        path: workload.path.clone(),
-        headers: headers.collect(),
+        method: None,
+        path: None,
+        headers: None,
+        connections,
+        requests_per_connection,
         proxied: workload.proxied,
         origin: workload.origin.as_ref().map(demand_table),
-        expect: ExpectTable {
-            status: workload.expect_status,
-            encoding: workload.expect_encoding,
-            text,
-            generated,
-            file: None,
-        },
+        expect: None,
+        request: Vec::new(),
+        replay: None,
+        notes: workload.notes.clone(),
         file: files.collect(),
-    }
-}
-
-fn content_keys(content: &Content) -> (Option<String>, Option<GeneratedTable>) {
-    match content {
-        Content::Text(text) => (Some(text.clone()), None),
-        Content::Generated { kind, bytes } => {
-            // A content that was read has at most 64 MiB.
-            let bytes = u32::try_from(*bytes).unwrap_or(u32::MAX);
-            (None, Some(GeneratedTable { kind: *kind, bytes }))
-        }
-    }
-}
-
-fn expected_body(
-    source: &Source<'_>,
-    path: &str,
-    table: &ExpectTable,
-    files: &[ServedFile],
-) -> Result<Content, PlanError> {
-    let Some(name) = &table.file else {
-        return content(
-            source,
-            path,
-            table.text.as_ref(),
-            table.generated.as_ref(),
-            ", `file`",
-        );
     };
-    if table.text.is_some() || table.generated.is_some() {
-        return Err(PlanError::Conflict {
-            place: source.place(&format!("{path}file")),
-            problem: "`file` stands beside another body".to_owned(),
-            mend: "keep one of `text`, `generated` and `file`".to_owned(),
-        });
-    }
-    match files.iter().find(|file| file.path == *name) {
-        Some(file) => Ok(file.content.clone()),
-        None => {
-            let known: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
-            Err(PlanError::UnknownName {
-                place: source.place(&format!("{path}file")),
-                what: "`[[file]]`",
-                name: name.clone(),
-                nearest: crate::nearest(name, &known).map(str::to_owned),
-                known,
-            })
-        }
-    }
+    write_requests(&workload.requests, &mut table);
+    table
 }
 
 fn served_file(
@@ -225,24 +207,8 @@ fn served_file(
     path: &str,
     table: &ServedFileTable,
 ) -> Result<ServedFile, PlanError> {
-    let visible = table
-        .path
-        .chars()
-        .all(|c| c.is_ascii_graphic() && !"\\?#%".contains(c));
-    let inside = table
-        .path
-        .split('/')
-        .all(|part| !part.is_empty() && part != "." && part != "..");
-    if !visible || !inside || table.path.len() > 200 {
-        return Err(Fault::new(
-            format!(
-                "`{}` is not a path below the document root",
-                table.path.escape_debug()
-            ),
-            "write it without a leading slash, `..` or blanks, such as `index.html`",
-        )
-        .at(source.place(&format!("{path}path"))));
-    }
+    rules::file_path(&table.path)
+        .map_err(|fault| fault.at(source.place(&format!("{path}path"))))?;
     let content = content(
         source,
         path,
@@ -254,72 +220,4 @@ fn served_file(
         path: table.path.clone(),
         content,
     })
-}
-
-fn content(
-    source: &Source<'_>,
-    path: &str,
-    text: Option<&String>,
-    generated: Option<&GeneratedTable>,
-    others: &str,
-) -> Result<Content, PlanError> {
-    match (text, generated) {
-        (Some(text), None) => Ok(Content::Text(text.clone())),
-        (None, Some(table)) => Ok(Content::Generated {
-            kind: table.kind,
-            bytes: table.bytes as usize,
-        }),
-        (Some(_), Some(_)) => Err(PlanError::Conflict {
-            place: source.place(&format!("{path}generated")),
-            problem: "`text` and `generated` contradict each other".to_owned(),
-            mend: "keep one of them".to_owned(),
-        }),
-        (None, None) => Err(Fault::new(
-            "nothing says what the content is",
-            format!("write one of `text`, `generated`{others}, such as `text = \"Hello, world!\"`"),
-        )
-        .at(source.place(path))),
-    }
-}
-
-fn method(method: &str) -> Result<(), Fault> {
-    if (1..=32).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase()) {
-        return Ok(());
-    }
-    Err(Fault::new(
-        format!("`{}` is not a request method", method.escape_debug()),
-        "write it in capitals, such as `method = \"GET\"`",
-    ))
-}
-
-fn target(path: &str) -> Result<(), Fault> {
-    let visible = path
-        .bytes()
-        .all(|byte| byte.is_ascii_graphic() && byte != b'#');
-    if path.starts_with('/') && visible && path.len() <= 4096 {
-        return Ok(());
-    }
-    Err(Fault::new(
-        format!("`{}` is not a request target", path.escape_debug()),
-        "begin with a slash, and write blanks and other signs as %20 and so on",
-    ))
-}
-
-fn header(line: &str) -> Result<(String, String), Fault> {
-    let shown = line.escape_debug();
-    let split = line
-        .split_once(':')
-        .map(|(name, value)| (name, value.trim_matches([' ', '\t'])));
-    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    let Some((name, value)) = split.filter(|(name, value)| {
-        !name.is_empty() && name.chars().all(token) && !value.chars().any(char::is_control)
-    }) else {
-        let mend = "write it as `Name: value`, such as `Accept: text/html`";
-        return Err(Fault::new(format!("`{shown}` is not a header"), mend));
-    };
-    if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
-        let problem = format!("`{name}` is written by the load engine itself");
-        return Err(Fault::new(problem, "take this header out"));
-    }
-    Ok((name.to_owned(), value.to_owned()))
 }

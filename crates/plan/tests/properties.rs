@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, Builtin, CertificateKey, ConfigSource, Contender, Content, ContentKind, Cpus, Delay,
-    Demand, Encoding, Library, Load, LoadModel, Pinning, Plan, Protocol, References, Replacement,
-    ServedFile, ServerChoice, SlowBody, Workload, builtin_plan, parse, trials,
+    Arrival, Builtin, CertificateKey, ConfigSource, Connections, Contender, Content, ContentKind,
+    Cpus, Delay, Demand, Encoding, Expected, Library, Load, LoadModel, Pinning, Plan, Protocol,
+    References, Replacement, Request, RequestBody, Requests, ServedFile, ServerChoice, SlowBody,
+    Workload, builtin_plan, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -101,61 +102,86 @@ fn replacements(texts: Vec<(String, String)>) -> Vec<Replacement> {
     texts.map(|(from, to)| Replacement { from, to }).collect()
 }
 
-fn workload(index: usize) -> impl Strategy<Value = Workload> {
+fn request() -> impl Strategy<Value = Request> {
     let header = ("[A-Za-z-]{1,12}x", "([!-~ä]([ -~ä]{0,9}[!-~ä])?)?");
-    let files = vec(("[a-z]{1,8}\\.html", content()), 0..3);
-    let head = (
-        "[a-z0-9._-]{0,9}",
-        any::<String>(),
-        "[A-Z]{1,9}",
-        "/[!-\"$-~]{0,20}",
-    );
+    let body =
+        (content(), any::<bool>()).prop_map(|(content, chunked)| RequestBody { content, chunked });
     (
-        head,
+        ("[A-Z]{1,9}", "/[!-\"$-~]{0,20}"),
         vec(header, 0..4),
-        200..600_u16,
-        content(),
+        1..=1_000_000_000_u32,
+        option::of(body),
+        (200..600_u16, option::of(content()), any::<bool>()),
+    )
+        .prop_map(|((method, path), mut headers, weight, body, expect)| {
+            let (status, expected, gzip) = expect;
+            let gzip = gzip && expected.is_some();
+            if gzip {
+                headers.push(("Accept-Encoding".to_owned(), "br, gzip".to_owned()));
+            }
+            Request {
+                method,
+                path,
+                headers,
+                weight,
+                body,
+                expect: Expected {
+                    status,
+                    body: expected,
+                    encoding: if gzip {
+                        Encoding::Gzip
+                    } else {
+                        Encoding::Identity
+                    },
+                },
+            }
+        })
+}
+
+fn connections() -> impl Strategy<Value = Connections> {
+    prop_oneof![
+        Just(Connections::KeepAlive),
+        Just(Connections::New),
+        (1..1000_u32).prop_map(Connections::Requests),
+    ]
+}
+
+fn workload(index: usize) -> impl Strategy<Value = Workload> {
+    let files = vec(("[a-z]{1,8}\\.html", content()), 0..3);
+    (
+        ("[a-z0-9._-]{0,9}", any::<String>()),
+        vec(request(), 1..4),
+        connections(),
         files,
         option::of(option::of(demand())),
-        (0..Protocol::ALL.len(), any::<bool>()),
+        0..Protocol::ALL.len(),
     )
         .prop_map(
-            move |(
-                (name, description, method, path),
-                mut headers,
-                expect_status,
-                body,
-                files,
-                proxied,
-                (protocol, gzip),
-            )| {
-                if gzip {
-                    headers.push(("Accept-Encoding".to_owned(), "br, gzip".to_owned()));
-                }
+            move |((name, description), mut requests, connections, files, proxied, protocol)| {
                 let numbered = files.into_iter().enumerate();
                 let file = |(at, (path, content))| ServedFile {
                     path: format!("{at}/{path}"),
                     content,
                 };
+                let protocol = Protocol::ALL[protocol];
+                for body in requests.iter_mut().filter_map(|each| each.body.as_mut()) {
+                    body.chunked &= matches!(protocol, Protocol::H1 | Protocol::H1Tls);
+                }
+                let requests = Requests::new(requests).unwrap();
+                // The origin has one answer, so what it cannot give is not proxied.
+                let proxied = proxied.filter(|_| requests.one_answer().is_some());
                 Workload {
                     // The letter after the dash keeps one trial's name from being another's.
                     name: format!("w{index}{name}"),
                     description,
                     template: format!("w{name}"),
-                    protocol: Protocol::ALL[protocol],
-                    method,
-                    path,
-                    headers,
-                    expect_status,
-                    expect_body: body,
-                    expect_encoding: if gzip {
-                        Encoding::Gzip
-                    } else {
-                        Encoding::Identity
-                    },
-                    files: numbered.map(file).collect(),
+                    protocol,
                     proxied: proxied.is_some(),
                     origin: proxied.flatten(),
+                    notes: Vec::from([String::from("a note")]),
+                    requests,
+                    connections,
+                    files: numbered.map(file).collect(),
                 }
             },
         )

@@ -180,7 +180,7 @@ pub struct ConfigChange {
     pub line: usize,
     /// The line as the user wrote it.
     pub before: String,
-    /// What stands there in the trial; may be several lines.
+    /// What stands there in the trial; may be several lines, or empty where it was left out.
     pub after: String,
     /// Why.
     pub why: String,
@@ -190,12 +190,16 @@ impl ConfigChange {
     /// The change on one line: `nginx.conf:3: pid /run/nginx.pid; -> pid "..."; (why)`.
     pub fn words(&self) -> String {
         let after: Vec<&str> = self.after.lines().map(str::trim).collect();
+        let after = match after.join(" | ") {
+            nothing if nothing.is_empty() => "left out".to_owned(),
+            lines => lines,
+        };
         format!(
             "{}:{}: {} -> {} ({})",
             self.file,
             self.line,
             self.before.trim(),
-            after.join(" | "),
+            after,
             self.why
         )
     }
@@ -276,6 +280,9 @@ fn is_zero(count: &u64) -> bool {
 pub struct AnswerCheck {
     /// `before` or `after` the window.
     pub when: String,
+    /// What was asked, such as `GET /index.html`; `None` in records of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// Status.
     pub status: u16,
     /// Length of the body, bytes.

@@ -1,6 +1,6 @@
 //! Writes the report of a made-up campaign, for tests of the page and for looking at it:
 //! `cargo run -p bakeoff-report --example synthetic_report -- report.html [text|md|csv|json]`, with
-//! `ROUNDS` or `PROTOCOL` in the environment for another campaign.
+//! `ROUNDS`, `PROTOCOL` or `LOAD=constant` in the environment for another campaign.
 
 #![expect(
     clippy::disallowed_methods,
@@ -23,7 +23,9 @@ fn main() -> std::io::Result<()> {
         .unwrap_or(3);
     let protocol = std::env::var("PROTOCOL").unwrap_or_default();
     let named = Protocol::ALL.into_iter().find(|it| it.name() == protocol);
+    let constant = std::env::var("LOAD").is_ok_and(|load| load == "constant");
     let report = view(&match named {
+        _ if constant => support::record_at_constant_rate(),
         Some(protocol) => support::record_over(protocol),
         None => support::record_of_rounds(rounds),
     });

@@ -4,8 +4,9 @@
 
 use std::fmt::Write as _;
 
+use crate::changes;
 use crate::equal;
-use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials};
+use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials, told_by_peers};
 use crate::view::Report;
 
 /// The built page; empty when `make page` had not been run.
@@ -59,6 +60,7 @@ fn fallback(report: &Report) -> String {
     out.push_str("</ul>\n");
     tables(&mut out, report);
     equal_work(&mut out, report);
+    configurations(&mut out, report);
     for lost in &report.lost {
         let _ = writeln!(out, "<p>{}</p>", escaped(&lost_trials(lost)));
     }
@@ -90,6 +92,10 @@ fn tables(out: &mut String, report: &Report) {
                 let _ = writeln!(out, "<p>{}: {kinds}</p>", escaped(&cell.contender));
             }
         }
+        let lines = told_by_peers(report, &group);
+        if !lines.is_empty() {
+            let _ = writeln!(out, "<pre>{}</pre>", escaped(&lines.join("\n")));
+        }
     }
 }
 
@@ -114,6 +120,14 @@ fn equal_work(out: &mut String, report: &Report) {
         for one in &facts.inequalities {
             let _ = writeln!(out, "<p>{}</p>", escaped(&equal::inequality_line(one)));
         }
+    }
+}
+
+fn configurations(out: &mut String, report: &Report) {
+    for one in &report.config_changes {
+        let title = escaped(&changes::title(one));
+        let lines = escaped(&changes::lines(one).join("\n"));
+        let _ = writeln!(out, "<h2>{title}</h2>\n<pre>{lines}</pre>");
     }
     for diff in &report.diffs {
         let title = escaped(&equal::diff_title(diff));

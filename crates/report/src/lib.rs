@@ -4,6 +4,7 @@
 //! format chooses and arranges, and computes nothing. Nothing here prints or writes a file.
 
 mod before;
+mod changes;
 mod csv;
 mod equal;
 mod h2load;
@@ -14,6 +15,7 @@ mod markdown;
 mod number;
 mod table;
 mod text;
+mod vegeta;
 pub mod view;
 
 pub use bakeoff_audit::Verdict;

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use bakeoff_audit::Level;
 
+use crate::changes;
 use crate::equal;
-use crate::h2load;
 use crate::number::plain;
-use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials, median_of};
+use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials, median_of, told_by_peers};
 use crate::view::{Report, Tone};
 
 /// The report as Markdown.
@@ -45,14 +45,14 @@ pub fn markdown(report: &Report) -> String {
                 escaped(&cell.contender)
             );
         }
-        let lines = h2load::lines(group.cells);
+        let lines = told_by_peers(report, &group);
         if !lines.is_empty() {
             // A code block takes no mark-up, and its words hold no line of their own.
             let _ = writeln!(out, "\n```text\n{}\n```", lines.join("\n"));
         }
     }
     equal_work(&mut out, report);
-    diffs(&mut out, report);
+    configurations(&mut out, report);
     notes(&mut out, report);
     without_result(&mut out, report);
     out
@@ -135,12 +135,18 @@ fn equal_work(out: &mut String, report: &Report) {
     }
 }
 
-fn diffs(out: &mut String, report: &Report) {
-    for (index, diff) in report.diffs.iter().enumerate() {
-        if index == 0 {
-            out.push_str("\n## Configurations\n");
+fn configurations(out: &mut String, report: &Report) {
+    if !report.diffs.is_empty() || !report.config_changes.is_empty() {
+        out.push_str("\n## Configurations\n");
+    }
+    // Four spaces begin a code block that no text inside can end.
+    for one in &report.config_changes {
+        let _ = writeln!(out, "\n{}\n", escaped(&changes::title(one)));
+        for line in changes::lines(one) {
+            let _ = writeln!(out, "    {line}");
         }
-        // Four spaces begin a code block that no text inside can end.
+    }
+    for diff in &report.diffs {
         let _ = writeln!(out, "\n{}\n", escaped(&equal::diff_title(diff)));
         for line in diff.text.lines() {
             let _ = writeln!(out, "    {}", plain(line));

@@ -4,7 +4,9 @@
 
 use bakeoff_stats::Measure;
 
+use crate::h2load;
 use crate::number::{bytes, count, digits, milliseconds, percent, plain, whole};
+use crate::vegeta;
 use crate::view::{Cell, Lost, LostCell, Report};
 
 /// A column of the main table.
@@ -117,6 +119,13 @@ fn title(report: &Report, cells: &[Cell]) -> String {
         .find(|load| load.label == cell.load);
     let load = load.map_or(cell.load.as_str(), |load| load.title.as_str());
     format!("{}, {load}", plain(&cell.workload))
+}
+
+/// The group as h2load and Vegeta tell it, where it has their forms: lines of up to 78 columns.
+pub(crate) fn told_by_peers(report: &Report, group: &Group<'_>) -> Vec<String> {
+    let mut lines = h2load::lines(group.cells);
+    lines.extend(vegeta::lines(report, group.cells));
+    lines
 }
 
 /// Errors by kind in words, most frequent first; `None` without errors.

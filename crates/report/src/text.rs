@@ -8,13 +8,14 @@ use std::fmt::Write as _;
 use bakeoff_audit::{Level, Verdict};
 use comfy_table::{Attribute, Cell as Field, CellAlignment, Color, ContentArrangement, Table};
 
+use crate::changes;
 use crate::equal::{self, SHORT_DIFF};
-use crate::h2load;
 use crate::number::plain;
 use crate::table::{
     COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trials, median_of, statuses,
+    told_by_peers,
 };
-use crate::view::{Cell, Class, Equivalence, Note, Report, Tone};
+use crate::view::{Cell, Class, ConfigDiff, Equivalence, Note, Report, Tone};
 
 /// Cells listed under a note before the rest is only counted.
 const CELLS_PER_NOTE: usize = 3;
@@ -30,7 +31,7 @@ pub struct TextOptions {
     pub width: usize,
     /// Whether colours may be used.
     pub colour: bool,
-    /// Whether differences of configurations are shown whole, and not only short ones.
+    /// Whether differences and changes of configurations are shown whole, and not only short ones.
     pub diffs: bool,
 }
 
@@ -41,14 +42,14 @@ pub fn text(report: &Report, options: TextOptions) -> String {
     for group in groups(report) {
         main_table(&mut out, &group, options);
         errors(&mut out, &group, options);
-        for line in h2load::lines(group.cells) {
+        for line in told_by_peers(report, &group) {
             let _ = writeln!(out, "  {line}");
         }
         out.push('\n');
     }
     comparisons(&mut out, report, options);
     equal_work(&mut out, report, options);
-    diffs(&mut out, report, options);
+    configurations(&mut out, report, options);
     notes(&mut out, report, options);
     without_result(&mut out, report, options);
     summary(&mut out, report, options);
@@ -290,16 +291,29 @@ fn fact_table(out: &mut String, facts: &Equivalence, options: TextOptions) {
     }
 }
 
-/// Differences of configurations: short ones always, all of them where they are asked for.
-fn diffs(out: &mut String, report: &Report, options: TextOptions) {
-    let (shown, long): (Vec<_>, Vec<_>) = report
-        .diffs
-        .iter()
-        .partition(|diff| options.diffs || diff.changed <= SHORT_DIFF);
-    if shown.is_empty() && long.is_empty() {
+/// Differences of configurations and changes of users' own: short diffs always and reasons for the
+/// changes, all of both where it is asked for.
+fn configurations(out: &mut String, report: &Report, options: TextOptions) {
+    if report.diffs.is_empty() && report.config_changes.is_empty() {
         return;
     }
     title(out, "Configurations", options);
+    for one in &report.config_changes {
+        let title = changes::title(one);
+        if options.diffs {
+            wrapped(out, &title, "  ", options);
+            for line in changes::lines(one) {
+                let _ = writeln!(out, "    {line}");
+            }
+            continue;
+        }
+        wrapped(out, &format!("{title} (--diffs shows them)"), "  ", options);
+        for line in changes::by_reason(one) {
+            wrapped(out, &line, "    ", options);
+        }
+    }
+    let is_shown = |diff: &&ConfigDiff| options.diffs || diff.changed <= SHORT_DIFF;
+    let (shown, long): (Vec<_>, Vec<_>) = report.diffs.iter().partition(is_shown);
     for diff in shown {
         wrapped(out, &equal::diff_title(diff), "  ", options);
         for line in diff.text.lines() {
@@ -394,22 +408,30 @@ fn title(out: &mut String, text: &str, options: TextOptions) {
 
 /// Writes words in lines no longer than the width, further lines indented by two more columns.
 fn wrapped(out: &mut String, text: &str, indent: &str, options: TextOptions) {
-    let width = options.width.max(40);
+    for line in folded(text, indent, options.width.max(40)) {
+        let _ = writeln!(out, "{line}");
+    }
+}
+
+/// Words in lines of up to `width` columns, further lines indented by two more columns.
+pub(crate) fn folded(text: &str, indent: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
     let mut column = 0;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let length = word.chars().count();
-        if column == 0 {
-            out.push_str(indent);
-            column = indent.len();
-        } else if column + 1 + length > width {
-            let _ = write!(out, "\n{indent}  ");
-            column = indent.len() + 2;
-        } else {
-            out.push(' ');
-            column += 1;
+        if column > 0 && column + 1 + length > width {
+            lines.push(String::new());
+            column = 0;
         }
-        out.push_str(word);
-        column += length;
+        let more = if lines.len() > 1 { "  " } else { "" };
+        let line = lines.last_mut().expect("one line is there from the start");
+        if column == 0 {
+            *line = format!("{indent}{more}{word}");
+            column = line.chars().count();
+        } else {
+            let _ = write!(line, " {word}");
+            column += 1 + length;
+        }
     }
-    out.push('\n');
+    lines
 }

@@ -6,12 +6,15 @@
 mod believe;
 mod campaign;
 mod cell;
+mod changes;
 mod comparison;
 mod diff;
+mod difference;
 mod h2load;
 mod lost;
 mod series;
 mod trial;
+mod vegeta;
 
 use bakeoff_audit::{Ceilings, Judgement, equivalences, judge_cell, judge_trial};
 use bakeoff_record::Record;
@@ -24,12 +27,16 @@ pub use campaign::{
     Campaign, ContenderFacts, IntervalFacts, LoadFacts, TrialCounts, WorkloadFacts,
 };
 pub use cell::{Cell, Verdict};
+pub use changes::ConfigChanges;
 pub use comparison::Comparison;
 pub use diff::ConfigDiff;
+pub use difference::Difference;
+pub(crate) use difference::MEASURES;
 pub use h2load::{H2load, Spread};
 pub use lost::{Lost, LostCell};
 pub use series::{Curve, Processes, Throughput, Tree};
 pub use trial::{Server, Text, Trial};
+pub use vegeta::{Amount, Attacked, Duration, Latencies, Vegeta};
 
 /// Version of the view model as a document.
 pub const REPORT_SCHEMA: &str = "bakeoff.report/1";
@@ -49,10 +56,14 @@ pub struct Report {
     pub cells: Vec<Cell>,
     /// Pairs of contenders at the same workload and load.
     pub comparisons: Vec<Comparison>,
+    /// The same pairs in shares of one of them, for cells in Vegeta's form.
+    pub differences: Vec<Difference>,
     /// Whether contenders do equal work, by workload: facts that differ and facts that do not.
     pub equivalence: Vec<Equivalence>,
     /// What contenders of one server say differently in their configurations.
     pub diffs: Vec<ConfigDiff>,
+    /// What was changed in contenders' own configurations for their trials.
+    pub config_changes: Vec<ConfigChanges>,
     /// Trials without a result, those of one cell that ended alike together.
     pub lost: Vec<Lost>,
     /// Every trial, in the order of the cells and by round.
@@ -76,6 +87,7 @@ pub fn view(record: &Record) -> Report {
     let notes = believe::notes(&mut shown);
     let equivalence = equivalences(&record.plan, &record.trials);
     let comparisons = comparison::draw(&groups, &shown, &equivalence);
+    let differences = difference::draw(&groups, &shown, &equivalence);
     let campaign = campaign::draw(record, &groups);
     let summary = believe::summary(record, &shown, &comparisons, &notes, &equivalence);
     let lost = lost::draw(&trials);
@@ -88,8 +100,10 @@ pub fn view(record: &Record) -> Report {
         notes,
         cells,
         comparisons,
+        differences,
         equivalence,
         diffs: diff::draw(record),
+        config_changes: changes::draw(record),
         lost,
         trials,
         texts,

@@ -112,6 +112,62 @@ fn cells_over_http_3_have_them_too_without_a_connect_of_their_own() {
 }
 
 #[test]
+fn cells_at_a_constant_rate_have_vegetas_figures_and_differences() {
+    let report = view(&support::record_at_constant_rate());
+    let options = TextOptions {
+        width: 80,
+        colour: false,
+        diffs: false,
+    };
+    let narrow = text(&report, options);
+    let told = between(&narrow, "synthetic, 500", "\nproxy, 500");
+    check("vegeta.txt", told);
+    // The main table above may be wider, by what its verdicts say.
+    let figures = told
+        .lines()
+        .skip_while(|line| !line.contains("As Vegeta tells it"));
+    let figures = figures.take_while(|line| !line.is_empty());
+    assert!(figures.into_iter().all(|line| line.chars().count() <= 80));
+    let markdown = markdown(&report);
+    check(
+        "vegeta.md",
+        between(
+            &markdown,
+            "## proxy, 500 requests/s, constant, 200",
+            "## Equal",
+        ),
+    );
+    let document: Value = serde_json::from_str(&json(&report)).expect("the report is JSON");
+    let of = |list: &str, wanted: &[(&str, &str)]| -> Vec<Value> {
+        let items = document[list].as_array().expect("a list").iter();
+        let wanted = |it: &&Value| wanted.iter().all(|(key, value)| it[*key] == *value);
+        items.filter(wanted).cloned().collect()
+    };
+    let load = ("load", "r500-c10-n2500");
+    let cells = of("cells", &[load, ("workload", "synthetic")]);
+    let vegeta: Vec<&Value> = cells.iter().map(|cell| &cell["vegeta"]).collect();
+    let differences = of("differences", &[load, ("workload", "synthetic")]);
+    let shown = json!({ "vegeta": vegeta[0], "differences": &differences[..2] });
+    check(
+        "vegeta.json",
+        &serde_json::to_string_pretty(&shown).expect("a value is JSON"),
+    );
+    assert!(
+        self::report()
+            .cells
+            .iter()
+            .all(|cell| cell.vegeta.is_none())
+    );
+}
+
+/// What stands from `start` up to `end`.
+#[track_caller]
+fn between<'text>(text: &'text str, start: &str, end: &str) -> &'text str {
+    let (_, rest) = text.split_at(text.find(start).expect("it begins somewhere"));
+    rest.split_once(end).expect("it ends somewhere").0
+}
+
+#[test]
 fn colour_changes_no_word() {
     let mut plain = String::new();
     let mut in_escape = false;

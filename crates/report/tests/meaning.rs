@@ -288,3 +288,50 @@ fn unequal_work_is_told_once_when_the_second_of_a_pair_is_observed() {
     assert_eq!(told("r1-caddy-default-proxy-c10").len(), 2);
     assert!(told("r1-caddy-default-synthetic-c10").is_empty());
 }
+
+#[test]
+fn a_difference_is_a_share_of_its_base_and_told_both_ways() {
+    let report = view(&support::record_at_constant_rate());
+    let share = |base: &str, other: &str, load: &str| {
+        let found = report.differences.iter().find(|it| {
+            let names = (it.base.as_str(), it.other.as_str());
+            names == (base, other) && it.workload == "synthetic" && it.load == load
+        });
+        let found = found.expect("the campaign has this pair");
+        (found.shares["latency_p50_ns"], &found.missing)
+    };
+    let (count, time) = ("r500-c10-n2500", "r500-c200");
+    let (more, _) = share("nginx-default", "caddy-default", count);
+    let (less, _) = share("caddy-default", "nginx-default", count);
+    let (more, less) = (more.expect("a value"), less.expect("a value"));
+    assert!(more.point > 0.0 && less.point < 0.0, "{more:?}, {less:?}");
+    assert!(((1.0 + more.point) * (1.0 + less.point) - 1.0).abs() < 1e-9);
+    assert!(((1.0 + more.low) * (1.0 + less.high) - 1.0).abs() < 1e-9);
+    let (none, missing) = share("nginx-default", "caddy-default", time);
+    assert_eq!(none, None);
+    assert!(missing["latency_p50_ns"].starts_with("error rates differ"));
+}
+
+#[test]
+fn vegetas_form_withholds_what_rests_on_the_timing_of_an_invalid_cell() {
+    let mut record = support::record_at_constant_rate();
+    for trial in &mut record.trials {
+        if trial.id.ends_with("-caddy-default-synthetic-r500-c200") {
+            let result = trial.result.as_mut().expect("these trials are measured");
+            result.requests.started += 1;
+        }
+    }
+    let report = view(&record);
+    let cell = cell(&report, "caddy-default", "synthetic", "r500-c200");
+    let vegeta = cell.vegeta.as_ref().expect("its gaps are equal");
+    assert_eq!(vegeta.latencies.max_ns, None);
+    assert!(vegeta.missing["max_ns"].starts_with("withheld: counts contradict"));
+    assert_eq!(vegeta.requests.total, Some(2500.0));
+    let against = |it: &&bakeoff_report::view::Difference| {
+        it.other == cell.contender && it.workload == cell.workload && it.load == cell.load
+    };
+    let withheld = report.differences.iter().find(against);
+    let withheld = withheld.expect("it is told all the same");
+    assert!(withheld.shares.values().all(Option::is_none));
+    assert!(withheld.missing["rate_per_s"].contains("invalid cell"));
+}

@@ -11,6 +11,9 @@ use crate::prepared::write;
 use crate::server::Server;
 use crate::template::{self, Variables};
 
+/// Where a trial's folder has changed copies of a user's own files.
+pub(crate) const OWN_FOLDER: &str = "own";
+
 /// A configuration before and after it was made ready.
 #[derive(Debug)]
 pub(crate) struct Configuration {
@@ -128,7 +131,7 @@ impl Configuration {
             ports: &Ports::default(),
             render: &render,
         };
-        let changed = own.change(&tools, &folder.join("own"))?;
+        let changed = own.change(&tools, &folder.join(OWN_FOLDER))?;
         let Changed {
             files,
             changes,

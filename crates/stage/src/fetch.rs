@@ -19,7 +19,7 @@ use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{Encoding, Protocol, Workload};
+use bakeoff_plan::{Encoding, Protocol, Request};
 use bakeoff_record::{AnswerCheck, Negotiated};
 
 use crate::certificates::NAMES;
@@ -33,12 +33,11 @@ const DECODED_BYTES_MAX: u64 = 256 << 20;
 /// The request and the right answer to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Expectation {
-    method: String,
-    path: String,
-    headers: Vec<(String, String)>,
-    status: u16,
-    body: Vec<u8>,
-    encoding: Encoding,
+    request: Request,
+    /// What is sent with it.
+    sent: Option<Vec<u8>>,
+    /// The body of the right answer, decoded; `None` where any is.
+    body: Option<Vec<u8>>,
     protocol: Protocol,
     trust: Trust,
     /// Name that the server is asked by instead of its address.
@@ -64,18 +63,28 @@ struct Asked<'a> {
     secure: bool,
     /// What it asks for over TLS (SNI).
     server_name: &'a str,
+    body: Option<Sent<'a>>,
+}
+
+/// A body on its way to the server.
+struct Sent<'a> {
+    bytes: &'a [u8],
+    /// In chunks instead of with a length.
+    chunked: bool,
 }
 
 impl Expectation {
-    pub(crate) fn of(workload: &Workload, trust: Trust, host: Option<String>) -> Self {
+    pub(crate) fn of(
+        request: &Request,
+        protocol: Protocol,
+        trust: Trust,
+        host: Option<String>,
+    ) -> Self {
         Self {
-            method: workload.method.clone(),
-            path: workload.path.clone(),
-            headers: workload.headers.clone(),
-            status: workload.expect_status,
-            body: workload.expected_body(),
-            encoding: workload.expect_encoding,
-            protocol: workload.protocol,
+            request: request.clone(),
+            sent: request.body.as_ref().map(|body| body.content.bytes()),
+            body: request.expect.body_bytes(),
+            protocol,
             trust,
             host,
         }
@@ -112,13 +121,20 @@ impl Expectation {
 
     fn asked(&self, address: SocketAddr) -> Asked<'_> {
         Asked {
-            method: &self.method,
+            method: &self.request.method,
             authority: self.host.clone().unwrap_or_else(|| address.to_string()),
-            path: &self.path,
-            headers: &self.headers,
+            path: &self.request.path,
+            headers: &self.request.headers,
             secure: self.protocol.is_secure(),
             server_name: self.server_name(),
+            body: self.sent(),
         }
+    }
+
+    fn sent(&self) -> Option<Sent<'_>> {
+        let chunked = self.request.body.as_ref().is_some_and(|body| body.chunked);
+        let bytes = self.sent.as_deref()?;
+        Some(Sent { bytes, chunked })
     }
 
     /// What a workload's URL begins with.
@@ -131,21 +147,29 @@ impl Expectation {
     }
 
     pub(crate) fn is_met_by(&self, answer: &Answer) -> bool {
-        let body = self.method == "HEAD"
-            || match self.encoding {
-                Encoding::Identity => answer.body == self.body,
-                Encoding::Gzip => answer.unzipped().as_ref() == Some(&self.body),
-            };
-        answer.status == self.status && body
+        let expect = &self.request.expect;
+        let body = match &self.body {
+            None => true,
+            Some(_) if self.request.method == "HEAD" => true,
+            Some(body) => match expect.encoding {
+                Encoding::Identity => answer.body == *body,
+                Encoding::Gzip => answer.unzipped().as_ref() == Some(body),
+            },
+        };
+        answer.status == expect.status && body
     }
 
     /// The right answer, for people.
     pub(crate) fn words(&self) -> String {
-        let encoding = match self.encoding {
+        let expect = &self.request.expect;
+        let encoding = match expect.encoding {
             Encoding::Identity => "",
             Encoding::Gzip => " compressed by gzip",
         };
-        describe(self.status, &self.body) + encoding
+        match &self.body {
+            Some(body) => describe(expect.status, body) + encoding,
+            None => format!("status {} and any body", expect.status),
+        }
     }
 }
 
@@ -170,10 +194,11 @@ impl Answer {
         words + &sent_on
     }
 
-    pub(crate) fn to_check(&self, when: &str, right: bool) -> AnswerCheck {
+    pub(crate) fn to_check(&self, when: &str, request: String, right: bool) -> AnswerCheck {
         let decoded = self.unzipped();
         AnswerCheck {
             when: when.to_owned(),
+            request: Some(request),
             status: self.status,
             body_bytes: self.body.len() as u64,
             body_sha256: sha256(&self.body),
@@ -234,7 +259,8 @@ mod tests {
         let text = "name = \"w\"\nheaders = [\"Accept-Encoding: gzip\"]\n\
                     [expect]\nencoding = \"gzip\"\ntext = \"hello\"\n";
         let workload = bakeoff_plan::parse_workload(text, "w").unwrap();
-        let expectation = Expectation::of(&workload, Trust::Anything, None);
+        let request = workload.requests.first();
+        let expectation = Expectation::of(request, workload.protocol, Trust::Anything, None);
         let zipped = |text: &str| {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
             encoder.write_all(text.as_bytes()).unwrap();

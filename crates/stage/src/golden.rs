@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use bakeoff_plan::{Content, Encoding, Protocol, Workload};
+use bakeoff_plan::{Connections, Content, Encoding, Expected, Protocol, Request, Workload};
 
 use crate::servers::Servers;
 use crate::template::{self, Variables};
@@ -14,15 +14,24 @@ pub(crate) fn workload(name: &str, protocol: Protocol) -> Workload {
         description: String::new(),
         template: name.to_owned(),
         protocol,
-        method: "GET".to_owned(),
-        path: "/".to_owned(),
-        headers: Vec::new(),
-        expect_status: 200,
-        expect_body: Content::Text(String::new()),
-        expect_encoding: Encoding::Identity,
+        requests: Request {
+            method: "GET".to_owned(),
+            path: "/".to_owned(),
+            headers: Vec::new(),
+            weight: 1,
+            body: None,
+            expect: Expected {
+                status: 200,
+                body: Some(Content::Text(String::new())),
+                encoding: Encoding::Identity,
+            },
+        }
+        .into(),
+        connections: Connections::default(),
         files: Vec::new(),
         proxied: false,
         origin: None,
+        notes: Vec::new(),
     }
 }
 

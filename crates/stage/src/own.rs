@@ -26,6 +26,8 @@ pub(crate) use rules::{OwnRules, OwnTable};
 #[derive(Debug, Clone)]
 pub(crate) struct OwnFiles {
     files: Vec<OwnFile>,
+    /// Where relative paths in them begin.
+    base: PathBuf,
 }
 
 /// A file by its absolute path.
@@ -59,18 +61,24 @@ pub(crate) struct Tools<'a> {
 impl OwnFiles {
     /// Reads `main`, an absolute path, and what it takes in.
     pub(crate) fn read(main: &Path, rules: &OwnRules) -> Result<Self, StageError> {
-        let files = includes::closure(main, rules.include.as_ref())?;
-        Ok(Self { files })
+        let (files, base) = includes::closure(main, rules)?;
+        Ok(Self { files, base })
     }
 
     /// Applies replacements and rules; writes a mirror into `folder` if they changed anything.
     pub(crate) fn change(&self, tools: &Tools<'_>, folder: &Path) -> Result<Changed, StageError> {
         let main = self.files[0].path.clone();
-        let base = main.parent().unwrap_or(Path::new("/")).to_owned();
+        let mut variables = tools.variables.clone();
+        let base = mirror::at(folder, &self.base);
+        variables.set("base", base.display().to_string());
+        let tools = &Tools {
+            variables: &variables,
+            ..*tools
+        };
         let mut used = vec![false; tools.replacements.len()];
         let mut edits = Vec::new();
         for (index, file) in self.files.iter().enumerate() {
-            let mut edit = Edit::new(file, &base, tools);
+            let mut edit = Edit::new(file, &self.base, tools);
             let mut edited = edit.replace(&mut used).and_then(|()| edit.by_rules());
             if index == 0 {
                 edited = edited.and_then(|()| edit.insert());
@@ -99,8 +107,8 @@ impl OwnFiles {
             main: mirror::at(folder, &main),
             ..Changed::default()
         };
-        for (mut edit, file) in edits.into_iter().zip(&self.files) {
-            edit.lead_includes_to(folder);
+        while edit::lead_includes(&mut edits, folder) {}
+        for (edit, file) in edits.into_iter().zip(&self.files) {
             let (text, changes) = edit.finish();
             changed.changes.extend(changes);
             changed.files.push(OwnFile {
@@ -108,7 +116,7 @@ impl OwnFiles {
                 text,
             });
         }
-        mirror::write(&changed.files, folder)?;
+        mirror::write(&changed.files, &self.base, folder)?;
         Ok(changed)
     }
 }

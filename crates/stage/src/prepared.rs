@@ -11,7 +11,7 @@ use bakeoff_record::{ConfigFile, ServerFacts, Step};
 
 use crate::bounded;
 use crate::certificates::CertificateFiles;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, OWN_FOLDER};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
 use crate::installed::Installed;
@@ -174,10 +174,19 @@ impl Prepared {
         }
         let cause = Cause::ConfigRejected {
             server: self.server.title().to_owned(),
-            config: self.configuration.path.clone(),
+            config: self
+                .as_users_know(&self.configuration.path.display().to_string())
+                .into(),
             status: output.status.to_string(),
         };
-        Err(StageError::new(Step::CheckConfig, cause).with_words(output.text.trim_end()))
+        Err(StageError::new(Step::CheckConfig, cause)
+            .with_words(self.as_users_know(output.text.trim_end())))
+    }
+
+    /// Words of a server with the user's own files in the place of their changed copies.
+    fn as_users_know(&self, words: &str) -> String {
+        let copies = self.folder.0.join(OWN_FOLDER);
+        words.replace(&copies.display().to_string(), "")
     }
 
     /// Starts the server and waits, at most `within`, until it gives the right answer.
@@ -199,7 +208,8 @@ impl Prepared {
     fn try_start(&self, within: Duration) -> Result<(Kept, Ready), StageError> {
         let log = self.log();
         let expectation = Expectation::of(
-            &self.workload,
+            self.workload.requests.first(),
+            self.workload.protocol,
             self.trust.clone(),
             self.contender.host.clone(),
         );
@@ -245,7 +255,8 @@ impl Prepared {
             server_header: ready.server_header,
             stopped: None,
         };
-        let stop = &self.server.description.stop;
+        let description = self.server.description;
+        let stop = description.stop;
         Running {
             kept,
             address: ready.address,
@@ -254,7 +265,9 @@ impl Prepared {
             log_from: ready.log_from,
             trust: self.trust,
             host: self.contender.host,
-            stop_signal: stop.signal.clone(),
+            reload_signal: description.reload.map(|reload| reload.signal),
+            settings: description.settings,
+            stop_signal: stop.signal,
             stop_grace: Duration::from_millis(stop.grace_ms),
             _folder: Some(self.folder),
         }
@@ -321,6 +334,8 @@ impl Prepared {
         variables.set("h2", self.workload.protocol.is_h2());
         variables.set("h3", self.workload.protocol.is_h3());
         variables.set("binary", text(&self.program.path));
+        // A template may name the file that it becomes.
+        variables.set("config", text(&self.configuration.path));
         if let Some(origin) = surroundings.origin {
             variables.set("origin", origin.to_string());
         }
@@ -338,11 +353,19 @@ impl Prepared {
         variables.set("certificate_and_key", text(&files.certificate_and_key));
     }
 
+    fn set_config_path(&mut self) {
+        let config = self.configuration.path.display().to_string();
+        self.variables.set("config", config);
+    }
+
     /// Chooses a port and renders everything that may depend on it.
     fn render(&mut self) -> Result<(), StageError> {
         let port = free_port()?;
         self.variables.set("port", port);
         self.port = self.configuration.takes_port().then_some(port);
+        // Traefik's names itself. That of the user's own files is known only once they are ready.
+        self.set_config_path();
+        self.render_overlays()?;
         self.configuration.make_ready(
             &self.contender,
             &self.variables,
@@ -350,8 +373,7 @@ impl Prepared {
             &self.server,
             &self.folder.0,
         )?;
-        let config = self.configuration.path.display().to_string();
-        self.variables.set("config", config);
+        self.set_config_path();
         write(
             &self.log_folder.join(&self.server.description.config),
             &self.configuration.text,
@@ -371,6 +393,19 @@ impl Prepared {
             .chain([self.command.join(" "), "\n".to_owned()])
             .collect();
         write(&self.log_folder.join("command.txt"), lines)
+    }
+
+    /// An overlay may use the variables of a trial, such as the origin's address.
+    fn render_overlays(&mut self) -> Result<(), StageError> {
+        for (name, value) in self.contender.overlays.clone() {
+            if template::is_template(&value) {
+                let words = self.render_words(&format!("overlay.{name}"), &[value])?;
+                words
+                    .into_iter()
+                    .for_each(|text| self.variables.set(&name, text));
+            }
+        }
+        Ok(())
     }
 
     fn render_environment(&self) -> Result<Vec<(String, String)>, StageError> {
@@ -396,7 +431,7 @@ impl Prepared {
         };
         let render = |word: &String| {
             template::render(word, &self.variables, &context).map_err(|cause| {
-                let file = format!("`{key}` of server {}", self.server.name);
+                let file = format!("`{key}` for server {}", self.server.name);
                 StageError::new(Step::Prepare, Cause::Template { file, cause })
             })
         };

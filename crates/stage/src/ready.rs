@@ -3,7 +3,7 @@
 //! Answering is not enough: the socket must belong to the server's own processes, the `Server`
 //! header must be the program's, and status and body must be the workload's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ pub(crate) struct Ready {
 
 pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, StageError> {
     let end = Instant::now() + awaited.within;
-    let mut last = None;
+    let mut last = BTreeMap::new();
     loop {
         if let Some(status) = kept.died() {
             return Err(ended(awaited, status));
@@ -65,12 +65,18 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
                         log_from: awaited.log_from,
                     });
                 }
-                Ok(answer) => last = Some(awaited.words(&answer)),
-                Err(cause) => last = Some(format!("no answer from {address}: {cause}")),
+                Ok(answer) => {
+                    last.insert(address, Ok(awaited.words(&answer)));
+                }
+                // That the last, short time did not do says less than what was answered before.
+                Err(_) if left < ASK_LIMIT && last.contains_key(&address) => {}
+                Err(cause) => {
+                    last.insert(address, Err(cause.to_string()));
+                }
             }
         }
         if Instant::now() >= end {
-            return Err(gave_up(awaited, last));
+            return Err(gave_up(awaited, &last));
         }
         kept.hear(LOOK_AGAIN);
     }
@@ -155,9 +161,31 @@ fn ended(awaited: &Awaited<'_>, status: String) -> StageError {
     })
 }
 
-fn gave_up(awaited: &Awaited<'_>, last: Option<String>) -> StageError {
+/// What came last from each address: an answer in words, or why there was none.
+type Last = BTreeMap<SocketAddr, Result<String, String>>;
+
+/// The wrong answers, which say more than silence: a user's own file may have listeners for other
+/// protocols beside the one that is asked.
+fn got(last: &Last) -> Option<String> {
+    let answers: Vec<String> = last
+        .iter()
+        .filter_map(|(address, came)| Some((address, came.as_ref().ok()?)))
+        .map(|(address, words)| match last.len() {
+            1 => words.clone(),
+            _ => format!("{words} at {address}"),
+        })
+        .collect();
+    if !answers.is_empty() {
+        return Some(answers.join("; "));
+    }
+    let (address, came) = last.iter().next()?;
+    let cause = came.as_ref().err()?;
+    Some(format!("no answer from {address}: {cause}"))
+}
+
+fn gave_up(awaited: &Awaited<'_>, last: &Last) -> StageError {
     let within = awaited.within;
-    if let Some(got) = last {
+    if let Some(got) = got(last) {
         let expected = awaited.expected_words();
         return awaited.error(Cause::WrongAnswer {
             within,
@@ -193,6 +221,21 @@ fn ports_in(line: &str) -> Vec<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wrong_answers_are_told_before_silence() {
+        let address = |text: &str| -> SocketAddr { text.parse().unwrap() };
+        let mut last = Last::new();
+        assert_eq!(got(&last), None);
+        last.insert(address("[::1]:80"), Err("corrupt message".into()));
+        let silent = "no answer from [::1]:80: corrupt message";
+        assert_eq!(got(&last).as_deref(), Some(silent));
+        last.insert(address("127.0.0.1:443"), Ok("status 403".into()));
+        let wrong = "status 403 at 127.0.0.1:443";
+        assert_eq!(got(&last).as_deref(), Some(wrong));
+        last.remove(&address("[::1]:80"));
+        assert_eq!(got(&last).as_deref(), Some("status 403"));
+    }
 
     #[test]
     fn ports_are_read_from_the_words_of_servers() {

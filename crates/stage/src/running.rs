@@ -1,10 +1,11 @@
 //! A server on the stage: it was seen to answer, and it can be asked, watched and stopped.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::Workload;
+use bakeoff_plan::{Protocol, Request, Workload};
 use bakeoff_record::{AnswerCheck, GrownFile, ServerFacts, Step, StopFacts, Work};
 
 use crate::crew::{self, Sizes};
@@ -30,6 +31,8 @@ pub struct Running {
     pub(crate) trust: Trust,
     /// Name that it is asked by instead of its address.
     pub(crate) host: Option<String>,
+    pub(crate) reload_signal: Option<String>,
+    pub(crate) settings: BTreeMap<String, String>,
     pub(crate) stop_signal: String,
     pub(crate) stop_grace: Duration,
     /// Removed when the server is gone.
@@ -120,6 +123,18 @@ impl Running {
             .map(|rest| rest.trim().to_owned())
     }
 
+    /// Signal, without `SIG`, by which its [`Tree::main_pid`] takes up a changed configuration
+    /// and goes on; `None` when it knows none.
+    pub fn reload_signal(&self) -> Option<&str> {
+        self.reload_signal.as_deref()
+    }
+
+    /// Where settings such as `workers` are in its configuration, in its own words.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let settings = self.settings.iter();
+        settings.map(|(setting, word)| (setting.as_str(), word.as_str()))
+    }
+
     /// The authority that its certificate leads to, as a PEM file; `None` when it brought its
     /// own certificate, or none.
     pub fn authority(&self) -> Option<&Path> {
@@ -134,21 +149,23 @@ impl Running {
         self.host.as_deref()
     }
 
-    /// Asks once as `workload` does and compares; `when` is `before` or `after`.
+    /// Sends `request` once over `protocol` and compares; `when` is `before` or `after`.
     ///
     /// # Errors
     /// When no whole answer came `within` this time. A wrong answer is no error: it has
     /// `right: false`.
     pub fn fetch(
         &self,
-        workload: &Workload,
+        request: &Request,
+        protocol: Protocol,
         when: &str,
         within: Duration,
     ) -> Result<Fetched, StageError> {
-        let expectation = Expectation::of(workload, self.trust.clone(), self.host.clone());
+        let host = self.host.clone();
+        let expectation = Expectation::of(request, protocol, self.trust.clone(), host);
         let answer = expectation.ask(self.address, within).map_err(|cause| {
             let scheme = expectation.scheme();
-            let url = format!("{scheme}://{}{}", self.address, workload.path);
+            let url = format!("{scheme}://{}{}", self.address, request.path);
             let step = if when == "after" {
                 Step::CheckAgain
             } else {
@@ -158,14 +175,14 @@ impl Running {
         })?;
         let right = expectation.is_met_by(&answer);
         Ok(Fetched {
-            check: answer.to_check(when, right),
+            check: answer.to_check(when, request.name(), right),
             body: answer.body,
         })
     }
 
-    /// Makes so many equal `requests` in turn, as `workload` says, and looks at what the server
-    /// does for them. Nothing here fails: what cannot be found out is not known, with the reason.
-    /// What the upstream saw is for the caller to fill in.
+    /// Makes so many equal `requests` in turn, as `workload` asks first, and looks at what the
+    /// server does for them. Nothing here fails: what cannot be found out is not known, with the
+    /// reason. What the upstream saw is for the caller to fill in.
     pub fn observe(&self, workload: &Workload, requests: u32) -> Work {
         let mut work = Work {
             requests,
@@ -177,7 +194,8 @@ impl Running {
             work.unknown.insert("crew".to_owned(), why.to_owned());
         }
         let before = self.written();
-        let expectation = Expectation::of(workload, self.trust.clone(), self.host.clone());
+        let (first, host) = (workload.requests.first(), self.host.clone());
+        let expectation = Expectation::of(first, workload.protocol, self.trust.clone(), host);
         match expectation.repeat(self.address, requests, OBSERVE_LIMIT) {
             Ok(repeated) => {
                 work.connections = Some(repeated.connections);

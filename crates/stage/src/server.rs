@@ -64,6 +64,10 @@ pub(crate) struct Description {
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) stop: Stop,
+    pub(crate) reload: Option<Reload>,
+    /// Where a setting is in its configuration, for people: the setting, then its own word.
+    #[serde(default)]
+    pub(crate) settings: BTreeMap<String, String>,
     #[serde(default)]
     pub(crate) variables: BTreeMap<String, String>,
     /// What its templates can speak.
@@ -118,6 +122,14 @@ pub(crate) struct Stop {
     pub(crate) signal: String,
     /// Time until force follows.
     pub(crate) grace_ms: u64,
+}
+
+/// How a running server is told to take up a changed configuration.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reload {
+    /// Signal to the program as it was started, without `SIG`.
+    pub(crate) signal: String,
 }
 
 /// What the server cannot do; an absent key stands for all.
@@ -326,6 +338,13 @@ impl Description {
             let signal = &self.stop.signal;
             return Err(format!(
                 "`stop.signal` is `{signal}`; expected TERM, QUIT, INT or HUP"
+            ));
+        }
+        if let Some(Reload { signal }) = &self.reload
+            && signal_named(signal).is_none()
+        {
+            return Err(format!(
+                "`reload.signal` is `{signal}`; expected HUP, USR1 or USR2"
             ));
         }
         let commands = [

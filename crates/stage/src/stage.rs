@@ -1,5 +1,6 @@
 //! The stage: where contenders are prepared and helpers are started.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -200,6 +201,8 @@ impl Stage {
             log_from,
             trust: Trust::Anything,
             host: None,
+            reload_signal: None,
+            settings: BTreeMap::new(),
             stop_signal: "TERM".to_owned(),
             stop_grace: Duration::from_secs(2),
             _folder: None,

@@ -108,7 +108,11 @@ fn says(configuration: &str, word: &str) -> bool {
         .map(|line| line.split('#').next().unwrap_or_default());
     lines
         .flat_map(|line| line.split([';', '{', '}']))
-        .any(|statement| statement.split_whitespace().next() == Some(word))
+        .filter_map(|statement| {
+            let words = statement.split(|c: char| c.is_whitespace() || c == '=');
+            words.into_iter().find(|word| !word.is_empty())
+        })
+        .any(|first| first == word)
 }
 
 #[cfg(test)]
@@ -150,6 +154,7 @@ mod tests {
         let ask = "{% if says(\"pid\") %}yes{% else %}no{% endif %}";
         check(ask, "daemon off; pid x;", Ok("yes"));
         check(ask, "events {}\n\tpid\t/run/x.pid;\n", Ok("yes"));
+        check(ask, "pid=x\n", Ok("yes"));
         check(ask, "# pid x;\npidfile y;\n", Ok("no"));
     }
 

@@ -14,7 +14,7 @@ use bakeoff_stage::{Cause, StageError};
 use support::{PATIENCE, Theatre, contender, hello};
 
 /// Long enough for a script to start, short enough to wait for what never comes.
-const SHORT: Duration = Duration::from_millis(700);
+const SHORT: Duration = Duration::from_secs(3);
 
 #[track_caller]
 fn fails(theatre: &Theatre, body: &str, within: Duration) -> StageError {
@@ -194,6 +194,19 @@ fn overlays_must_name_variables() {
         text.contains("`exrta`") && text.contains("`extra`"),
         "{text}"
     );
+}
+
+#[test]
+fn an_overlay_may_use_what_is_set_for_a_trial() {
+    let theatre = Theatre::new();
+    let mut script = theatre.script("serve({{ port }}) {{ extra }}");
+    script.overlays = vec![("extra".to_owned(), "# {{ protocol }}".to_owned())];
+    let prepared = theatre.prepare(&script).unwrap();
+    let text = std::fs::read_to_string(prepared.config()).unwrap();
+    assert!(text.contains("# h1"), "{text}");
+    script.overlays = vec![("extra".to_owned(), "# {{ orgin }}".to_owned())];
+    let text = theatre.prepare(&script).unwrap_err().to_string();
+    assert!(text.contains("`overlay.extra`"), "{text}");
 }
 
 #[test]

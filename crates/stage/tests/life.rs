@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bakeoff_stage::{Cause, CgroupKind, Helper};
 use rustix::process::Signal;
-use support::{PATIENCE, Theatre, contender, hello, kill, runs, wait_until};
+use support::{PATIENCE, Theatre, contender, fetch, hello, kill, runs, wait_until, workload};
 
 /// Makes itself a daemon twice over and leaves a second one beside it.
 const DAEMON: &str = "
@@ -30,7 +30,7 @@ fn a_server_answers_and_stops_when_asked() {
     let mut running = theatre.start(&script, PATIENCE).unwrap();
     assert!(running.address().ip().is_loopback());
     assert_eq!(running.died(), None);
-    let answer = running.fetch(&hello(), "after", PATIENCE).unwrap().check;
+    let answer = fetch(&running, &hello(), "after").unwrap().check;
     assert!(answer.right);
     assert_eq!((answer.status, answer.body_bytes), (200, 5));
     assert_eq!(
@@ -38,14 +38,8 @@ fn a_server_answers_and_stops_when_asked() {
         "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
     );
     let mut other = hello();
-    other.expect_body = bakeoff_plan::Content::Text("goodbye".to_owned());
-    assert!(
-        !running
-            .fetch(&other, "after", PATIENCE)
-            .unwrap()
-            .check
-            .right
-    );
+    other.requests = workload("hello", "/", "goodbye").requests;
+    assert!(!fetch(&running, &other, "after").unwrap().check.right);
     let facts = running.facts();
     assert_eq!(facts.server_header.as_deref(), Some("script"));
     assert_eq!(facts.binary_sha256.len(), 64);
@@ -141,7 +135,7 @@ fn a_death_in_mid_trial_is_told_with_its_status() {
         died.is_some()
     });
     assert_eq!(died.as_deref(), Some("killed by signal 9"));
-    assert!(running.fetch(&hello(), "after", PATIENCE).is_err());
+    assert!(fetch(&running, &hello(), "after").is_err());
     running.stop().unwrap();
 }
 

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use bakeoff_plan::{ConfigSource, Contender, Protocol, Replacement, Workload};
 use bakeoff_record::ConfigChange;
 use bakeoff_stage::{Cause, Running, Surroundings};
-use support::{ORIGIN_BODY, PATIENCE, Theatre, contender, is_installed, origin, served, workload};
+use support::{
+    ORIGIN_BODY, PATIENCE, Theatre, contender, fetch, is_installed, origin, served, workload,
+};
 
 const PAGE: &str = "<!doctype html><title>Ours</title>";
 
@@ -53,11 +55,11 @@ fn own(server: &str, main: &Path) -> Contender {
 }
 
 /// What a site like that is asked for: a page, a fixed answer, and the upstream's.
-fn asked() -> [Workload; 3] {
+fn asked(healthy: &str) -> [Workload; 3] {
     let mut page = workload("page", "/index.html", PAGE);
     page.files = vec![served("index.html", PAGE)];
     page.protocol = Protocol::H2;
-    let mut health = workload("health", "/health", "healthy");
+    let mut health = workload("health", "/health", healthy);
     health.protocol = Protocol::H1Tls;
     let mut api = workload("api", "/api/", ORIGIN_BODY);
     api.protocol = Protocol::H1Tls;
@@ -77,17 +79,15 @@ fn start(theatre: &Theatre, contender: &Contender, workload: &Workload) -> Runni
 }
 
 /// Starts it for every workload; returns the changes of the last one.
-fn run_all(theatre: &Theatre, contender: &Contender, ending: &str) -> Vec<ConfigChange> {
+fn run_all(
+    theatre: &Theatre,
+    contender: &Contender,
+    asked: impl IntoIterator<Item = Workload>,
+) -> Vec<ConfigChange> {
     let mut changes = Vec::new();
-    for mut workload in asked() {
-        if workload.name == "health" {
-            workload = Workload {
-                expect_body: bakeoff_plan::Content::Text(format!("healthy{ending}")),
-                ..workload
-            };
-        }
+    for workload in asked {
         let running = start(theatre, contender, &workload);
-        let fetched = running.fetch(&workload, "before", PATIENCE).unwrap();
+        let fetched = fetch(&running, &workload, "before").unwrap();
         assert!(fetched.check.right, "{:?}", fetched.check);
         assert!(
             running.address().ip().is_loopback(),
@@ -120,7 +120,7 @@ fn a_configuration_of_nginx_runs_with_what_a_trial_needs_changed() {
         return;
     }
     let main = own_files(&theatre, "nginx", "nginx.conf");
-    let changes = run_all(&theatre, &own("nginx", &main), "\n");
+    let changes = run_all(&theatre, &own("nginx", &main), asked("healthy\n"));
     let www = "sites-enabled/www.conf";
     assert_changed(
         &changes,
@@ -153,14 +153,26 @@ fn a_configuration_of_nginx_runs_with_what_a_trial_needs_changed() {
         admin,
         "proxy_pass http://127.0.0.1:",
     );
-    let untouched = [
-        "gzip",
-        "worker_processes",
-        "user",
-        "keepalive",
-        "add_header",
-    ];
+    assert_changed(&changes, "nginx.conf", "user shop shop;", "user root;");
+    let cache = "proxy_cache_path /var/cache/nginx/app levels=1:2 keys_zone=app:1m;";
+    assert_changed(&changes, "nginx.conf", cache, "/run/app levels=1:2");
+    let tiny = |change: &&ConfigChange| change.file.ends_with("tiny.conf");
+    let [tiny] = &changes.iter().filter(tiny).collect::<Vec<_>>()[..] else {
+        panic!("one line, and no comment, in {changes:#?}");
+    };
+    for statement in [
+        "listen 127.0.0.1:",
+        "; listen [::1]:",
+        "/run/syslog main;",
+        "/old/; }",
+    ] {
+        assert!(tiny.after.contains(statement), "{statement} in {tiny:#?}");
+    }
+    assert!(!tiny.after.contains("10.0.0") && !tiny.after.contains("unix:"));
+    let untouched = ["gzip", "worker_processes", "keepalive", "add_header"];
     for change in &changes {
+        let is_taken_in = change.before.contains("mime.types");
+        assert!(!is_taken_in, "nothing in it was changed: {change:#?}");
         let word = change.before.split_whitespace().next().unwrap();
         assert!(!untouched.contains(&word), "{change:#?}");
     }
@@ -173,7 +185,7 @@ fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
         return;
     }
     let main = own_files(&theatre, "caddy", "Caddyfile");
-    let changes = run_all(&theatre, &own("caddy", &main), "");
+    let changes = run_all(&theatre, &own("caddy", &main), asked("healthy"));
     let www = "sites/www.caddy";
     let upstreams = "reverse_proxy 10.0.0.5:3000 10.0.0.6:3000 {";
     assert_changed(&changes, www, upstreams, "reverse_proxy 127.0.0.1:");
@@ -182,11 +194,194 @@ fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
     assert_changed(&changes, "Caddyfile", "{", "local_certs");
     let log = "output file /var/log/caddy/access.log";
     assert_changed(&changes, "Caddyfile", log, "/access.log");
+    assert_changed(&changes, "Caddyfile", "admin :2019", "admin 127.0.0.1:0");
+    let storage = "storage file_system /var/lib/caddy";
+    assert_changed(&changes, "Caddyfile", storage, "/run/storage");
+    let old = "reverse_proxy https://old.example.com {";
+    assert_changed(&changes, www, old, "reverse_proxy 127.0.0.1:");
+    assert_changed(&changes, www, "tls_server_name old.example.com", "");
     let second = changes.iter().find(|it| it.before.contains(":81, "));
     assert!(
         second.is_some_and(|it| !it.after.contains(":81")),
         "{changes:#?}"
     );
+}
+
+#[test]
+fn a_configuration_of_haproxy_runs_with_what_a_trial_needs_changed() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "haproxy") {
+        return;
+    }
+    let main = own_files(&theatre, "haproxy", "haproxy.cfg");
+    let mut contender = own("haproxy", &main);
+    contender.replacements.clear();
+    let [_, health, api] = asked("healthy");
+    let changes = run_all(&theatre, &contender, [health, api]);
+    for (before, after) in [
+        ("log /dev/log local0", "log stderr format raw local0"),
+        (
+            "log 10.0.0.9:514 len 4096 format rfc5424 local1 notice",
+            "log stderr len 4096 format raw local1 notice",
+        ),
+        ("chroot /var/lib/haproxy-of-ours", ""),
+        (
+            "stats socket /run/haproxy/admin.sock mode 660 level admin expose-fd listeners",
+            "/run/admin.sock mode 660",
+        ),
+        ("pidfile /run/haproxy.pid", "/run/haproxy.pid"),
+        ("user shop", ""),
+        ("errorfile 503 /etc/haproxy/errors-of-ours/503.http", ""),
+        ("peer lb1 10.0.0.2:1024", "peer lb1 127.0.0.1:9"),
+        ("bind *:80", "bind 127.0.0.1:"),
+        ("bind [::]:80 v6only", "bind [::1]:"),
+        ("bind unix@/run/haproxy/stats.sock", "/run/stats.sock"),
+        ("server app1 10.0.0.5:3000 maxconn 500", "app1 127.0.0.1:"),
+        (
+            "server old old.example.com:443 ssl verify none sni str(old.example.com)",
+            "server old 127.0.0.1:",
+        ),
+    ] {
+        assert_changed(&changes, "haproxy.cfg", before, after);
+    }
+    let after = |before: &str| {
+        let found = |it: &&ConfigChange| it.before.trim_start().starts_with(before);
+        changes.iter().find(found).unwrap().after.clone()
+    };
+    let listeners = after("bind :443,10.0.0.2:444");
+    assert_eq!(listeners.matches("127.0.0.1:").count(), 2, "{listeners}");
+    assert!(listeners.ends_with(" alpn h2,http/1.1"), "{listeners}");
+    assert!(listeners.contains("/tls/"), "{listeners}");
+    assert!(after("bind :::443").contains("[::1]:"));
+    assert!(!after("server old").contains("ssl"));
+    assert!(!changes.iter().any(|it| it.before.contains("user admin")));
+}
+
+#[test]
+fn a_configuration_of_apache_runs_with_what_a_trial_needs_changed() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "apache") {
+        return;
+    }
+    let main = own_files(&theatre, "apache", "apache2.conf");
+    let [page, _, api] = asked("healthy");
+    let changes = run_all(&theatre, &own("apache", &main), [page, api]);
+    let main = "apache2.conf";
+    assert_changed(&changes, main, "User shop", "ServerRoot \"");
+    assert_changed(&changes, main, "User shop", "User \"#65534\"");
+    assert_changed(
+        &changes,
+        main,
+        "ErrorLog ${APACHE_LOG_DIR}/error.log",
+        "/run/error.log",
+    );
+    assert_changed(&changes, "ports.conf", "Listen 80", "Listen 127.0.0.1:");
+    assert_changed(&changes, "ports.conf", "Listen [::]:80", "Listen [::1]:");
+    assert_changed(&changes, "ports.conf", "Listen 443", "Listen 127.0.0.1:");
+    assert_changed(
+        &changes,
+        "ssl.conf",
+        "SSLUseStapling On",
+        "SSLUseStapling off",
+    );
+    let www = "sites-enabled/www.conf";
+    let certificate = "SSLCertificateFile \"/etc/letsencrypt/live/www.example.com/fullchain.pem\"";
+    for (before, after) in [
+        ("<VirtualHost 10.0.0.2:443>", "<VirtualHost *:"),
+        (certificate, "/tls/certificate.pem"),
+        ("DocumentRoot /var/www/site", "/root"),
+        (
+            "CustomLog ${APACHE_LOG_DIR}/www.log common",
+            "/run/www.log\" common",
+        ),
+        ("BalancerMember http://10.0.0.5:3000", "http://127.0.0.1:"),
+        (
+            "ProxyPass /old/ https://old.example.com/ retry=0",
+            "/ retry=0",
+        ),
+        (
+            "RewriteRule ^/legacy/(.*)$ http://10.0.0.7:8080/$1 [P,L]",
+            "/$1 [P,L]",
+        ),
+    ] {
+        assert_changed(&changes, www, before, after);
+    }
+    let untouched = [
+        "redirect",
+        "ServerName",
+        "Protocols",
+        "[R=301",
+        "balancer://",
+        "nowhere",
+    ];
+    for change in &changes {
+        let word = untouched.iter().find(|word| change.before.contains(**word));
+        assert_eq!(word, None, "{change:#?}");
+    }
+}
+
+#[test]
+fn a_configuration_of_lighttpd_runs_with_what_a_trial_needs_changed() {
+    let theatre = Theatre::new();
+    if !is_installed(&theatre, "lighttpd") {
+        return;
+    }
+    let main = own_files(&theatre, "lighttpd", "lighttpd.conf");
+    let [page, _, api] = asked("healthy");
+    let changes = run_all(&theatre, &own("lighttpd", &main), [page, api]);
+    let first = "server.modules = ( \"mod_access\", \"mod_accesslog\", \"mod_redirect\", \
+                 \"mod_setenv\", \"mod_proxy\" )";
+    for (file, before, after) in [
+        ("lighttpd.conf", first, "server.bind = \"127.0.0.1\"\n"),
+        (
+            "lighttpd.conf",
+            "server.document-root = \"/var/www/site\"",
+            "/root",
+        ),
+        (
+            "lighttpd.conf",
+            "server.port          = 80",
+            "server.port          = ",
+        ),
+        (
+            "lighttpd.conf",
+            "accesslog.filename   = \"|/usr/bin/cronolog /var/log/lighttpd/%Y.log\"",
+            "/run/access.log\"",
+        ),
+        (
+            "10-ssl.conf",
+            "ssl.pemfile = \"/etc/lighttpd/certs/www.example.com.pem\"",
+            "/tls/",
+        ),
+        (
+            "10-ssl.conf",
+            "$SERVER[\"socket\"] == \":443\" {",
+            "== \"127.0.0.1:",
+        ),
+        (
+            "10-ssl.conf",
+            "$SERVER[\"socket\"] == \"[::]:443\" { ssl.engine = \"enable\" }",
+            "== \"[::1]:",
+        ),
+        (
+            "20-app.conf",
+            "( \"host\" => \"10.0.0.6\", \"port\" => \"3000\" )",
+            "( \"host\" => \"127.0.0.1\", \"port\" => ",
+        ),
+    ] {
+        assert_changed(&changes, file, before, after);
+    }
+    let untouched = [
+        "server.tag",
+        "setenv.add",
+        "TLSv1.2",
+        "proxy.balance",
+        "none.conf",
+    ];
+    for change in &changes {
+        let word = untouched.iter().find(|word| change.before.contains(**word));
+        assert_eq!(word, None, "{change:#?}");
+    }
 }
 
 #[test]
@@ -207,7 +402,7 @@ fn the_users_files_stay_as_they_are_and_a_file_that_needs_nothing_is_read_where_
     let before = std::fs::read_to_string(&main).unwrap();
     let mut unknown = own("nginx", &main);
     unknown.replacements[0].from = "/srv/nowhere".to_owned();
-    let [page, ..] = asked();
+    let [page, ..] = asked("healthy");
     let error = theatre
         .stage
         .prepare(&unknown, &page, &theatre.surroundings())

@@ -17,7 +17,7 @@ use bakeoff_plan::{CertificateKey, ConfigSource, Contender, Encoding, Protocol, 
 use bakeoff_stage::{Cause, Running, Surroundings};
 use rustix::process::Signal;
 use support::{
-    ORIGIN_BODY, PATIENCE, Theatre, contender, is_installed, kill, origin, runs, served,
+    ORIGIN_BODY, PATIENCE, Theatre, contender, fetch, is_installed, kill, origin, runs, served,
     wait_until, workload,
 };
 
@@ -31,9 +31,13 @@ fn workloads() -> [Workload; 5] {
     let mut proxy = workload("proxy", "/", ORIGIN_BODY);
     proxy.proxied = true;
     let mut gzip = file("gzip", "page.html", 12_288);
-    gzip.headers
-        .push(("Accept-Encoding".to_owned(), "gzip".to_owned()));
-    gzip.expect_encoding = Encoding::Gzip;
+    gzip.requests = gzip.requests.map(|request| {
+        let mut request = request.clone();
+        let accepted = ("Accept-Encoding".to_owned(), "gzip".to_owned());
+        request.headers.push(accepted);
+        request.expect.encoding = Encoding::Gzip;
+        request
+    });
     [
         workload("synthetic", "/", "Hello, world!"),
         file("html-small", "index.html", 4500),
@@ -45,6 +49,33 @@ fn workloads() -> [Workload; 5] {
 
 /// What only a server that reads files can do.
 const FILES: [&str; 3] = ["html-small", "html-large", "gzip"];
+
+/// Told to take up its configuration again, it does not end, and answers as before.
+fn reloads(running: &mut Running, workload: &Workload, what: &str) {
+    let Some(signal) = running.reload_signal() else {
+        return;
+    };
+    let signal = match signal {
+        "HUP" => Signal::HUP,
+        "USR1" => Signal::USR1,
+        other => panic!("{what}: {other}"),
+    };
+    let pid = running.tree().main_pid;
+    let length = |running: &Running| std::fs::metadata(running.log()).unwrap().len();
+    let (begun, logged) = (running.pids(), length(running));
+    kill(pid, signal);
+    // Its workers are others then, or it says so.
+    wait_until("it takes it up", || {
+        running.pids() != begun || length(running) > logged
+    });
+    let right = |running: &mut Running| {
+        let fetched = fetch(running, workload, "after");
+        fetched.is_ok_and(|fetched| fetched.check.right)
+    };
+    wait_until("it answers", || right(running));
+    assert_eq!(running.died(), None, "{what}");
+    assert_eq!(running.tree().main_pid, pid, "{what}");
+}
 
 /// Each workload over each protocol, and what the folder says is not supported, by the name of a
 /// workload or of a protocol.
@@ -83,7 +114,7 @@ fn everything(server: &str, variant: &str, unsupported: &[&str]) {
         let prepared = prepared.unwrap();
         prepared.check_config().unwrap();
         let mut running = prepared.start(PATIENCE).unwrap();
-        let answer = running.fetch(&workload, "before", PATIENCE).unwrap().check;
+        let answer = fetch(&running, &workload, "before").unwrap().check;
         let what = format!("{server} {variant} {} {}", workload.name, protocol.name());
         assert!(answer.right, "{what}");
         let negotiated = answer.negotiated.unwrap();
@@ -104,6 +135,7 @@ fn everything(server: &str, variant: &str, unsupported: &[&str]) {
             "{what}"
         );
         assert_eq!(running.died(), None);
+        reloads(&mut running, &workload, &what);
         let pids = running.pids();
         let stopped = running.stop().unwrap();
         assert!(stopped.graceful, "{what}: {stopped:?}");
@@ -216,7 +248,7 @@ fn a_contender_may_have_an_rsa_key() {
         let surroundings = theatre.surroundings();
         let prepared = theatre.stage.prepare(&contender, &synthetic, &surroundings);
         let running = prepared.unwrap().start(PATIENCE).unwrap();
-        let answer = running.fetch(&synthetic, "before", PATIENCE).unwrap().check;
+        let answer = fetch(&running, &synthetic, "before").unwrap().check;
         assert!(answer.right);
         let folder = running.authority().unwrap().parent().unwrap().to_owned();
         let key = std::fs::read(folder.join("key.pem")).unwrap();

@@ -60,10 +60,6 @@ impl Metric {
             Self::CpuNsPerRequest => "CPU time per request",
         }
     }
-
-    fn is_latency(self) -> bool {
-        matches!(self, Self::LatencyP50Ns | Self::LatencyP99Ns)
-    }
 }
 
 /// What a comparison comes to.
@@ -139,28 +135,52 @@ fn compare_pair(group: &[&Cell<'_>], pair: Pair, metric: Metric) -> Comparison {
         conclusion: Conclusion::NotComparable,
         reason: Some(reason),
     };
-    if metric.is_latency() && error_shares_apart(first, second) {
-        return blank("error rates differ by more than 0.1 point, so latencies do not compare");
-    }
-    let logs = log_ratios(first, second, metric.measure());
-    let Some(log_ratio) = estimate(&logs) else {
-        return blank("no round has a value of both");
+    let (logs, ratio) = match paired(first, second, metric.measure()) {
+        Ok(paired) => paired,
+        Err(reason) => return blank(reason),
     };
     let above = logs.iter().filter(|log| **log > 0.0).count();
     let below = logs.iter().filter(|log| **log < 0.0).count();
     Comparison {
-        ratio: Some(Estimate {
-            point: log_ratio.point.exp(),
-            low: log_ratio.low.exp(),
-            high: log_ratio.high.exp(),
-            ..log_ratio
-        }),
+        ratio: Some(ratio),
         p_value: Some(sign_test(above, below)),
         conclusion: Conclusion::NoDifferenceShown,
         reason: None,
         pair,
         metric,
     }
+}
+
+/// Second over first: median over rounds of the ratio within a round.
+///
+/// # Errors
+/// Says in words why there is none.
+pub fn ratio_over_rounds(
+    first: &Cell<'_>,
+    second: &Cell<'_>,
+    measure: Measure,
+) -> Result<Estimate, &'static str> {
+    paired(first, second, measure).map(|(_, ratio)| ratio)
+}
+
+/// The logarithms of the rounds' ratios, and what they come to.
+fn paired(
+    first: &Cell<'_>,
+    second: &Cell<'_>,
+    measure: Measure,
+) -> Result<(Vec<f64>, Estimate), &'static str> {
+    if measure.is_latency() && error_shares_apart(first, second) {
+        return Err("error rates differ by more than 0.1 point, so latencies do not compare");
+    }
+    let logs = log_ratios(first, second, measure);
+    let log_ratio = estimate(&logs).ok_or("no round has a value of both")?;
+    let ratio = Estimate {
+        point: log_ratio.point.exp(),
+        low: log_ratio.low.exp(),
+        high: log_ratio.high.exp(),
+        ..log_ratio
+    };
+    Ok((logs, ratio))
 }
 
 /// Logarithm of second over first for each round that has both.

@@ -14,6 +14,7 @@ mod usage;
 pub use cell::{Cell, CellKey, cells, reference};
 pub use compare::{
     Comparison, Conclusion, ERROR_SHARE_APART, Metric, NOISE_FLOOR, Pair, compare_group,
+    ratio_over_rounds,
 };
 pub use estimate::{
     CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks, sign_test,

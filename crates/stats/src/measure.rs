@@ -90,6 +90,11 @@ impl Measure {
         )
     }
 
+    /// Whether it is a latency, of `ok` responses only.
+    pub fn is_latency(self) -> bool {
+        self.name().starts_with("latency_")
+    }
+
     /// The value of one trial.
     ///
     /// # Errors

@@ -80,24 +80,26 @@ fn answers(subject: &Subject<'_>, when: &'static str) -> Check {
         "before" => ("answer-before", "R15"),
         _ => ("answer-after", "R15"),
     };
-    let mut found = subject
-        .trial
-        .answers
-        .iter()
-        .filter(|answer| answer.when == when)
-        .peekable();
-    if found.peek().is_none() {
+    let answers = subject.trial.answers.iter();
+    let found: Vec<_> = answers.filter(|answer| answer.when == when).collect();
+    if found.is_empty() {
         return Check::not_run(name, format!("no answer was compared {when} the window"));
     }
-    match found.find(|answer| !answer.right) {
-        None => Check::plain(
-            name,
-            Level::Passed,
-            format!("the answer {when} the window is right"),
-        ),
+    match found.iter().find(|answer| !answer.right) {
+        None => {
+            let text = match found.len() {
+                1 => format!("the answer {when} the window is right"),
+                several => format!("{several} answers {when} the window are right"),
+            };
+            Check::plain(name, Level::Passed, text)
+        }
         Some(wrong) => {
+            let request = wrong.request.as_ref();
+            let request = request
+                .map(|name| format!(" to {name}"))
+                .unwrap_or_default();
             let text = format!(
-                "the answer {when} the window is wrong: status {}, {} bytes",
+                "the answer{request} {when} the window is wrong: status {}, {} bytes",
                 wrong.status, wrong.body_bytes
             );
             Check::plain(name, Level::Invalid, text)

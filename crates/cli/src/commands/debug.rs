@@ -40,10 +40,17 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
     let mut text = format!(
         "url      {scheme}://{}{}\ncommand  {}\nlog      {}\n",
         facts.address,
-        workload.path,
+        workload.requests.first().path,
         facts.command.join(" "),
         up.server.log().display()
     );
+    if let Some(signal) = up.server.reload_signal() {
+        let pid = up.server.tree().main_pid;
+        text.push_str(&format!("reload   kill -{signal} {pid}\n"));
+    }
+    for (setting, word) in up.server.settings() {
+        text.push_str(&format!("setting  {setting}: {word}\n"));
+    }
     for change in &facts.config_changes {
         text.push_str(&format!("changed  {}\n", change.words()));
     }

@@ -36,7 +36,7 @@ pub(crate) fn carry_out(flags: &ListFlags) -> anyhow::Result<u8> {
     for server in &servers {
         let mut lines: Vec<String> = server.found.iter().map(line).collect();
         if let (true, Err(error)) = (lines.is_empty(), &server.program) {
-            lines.push(format!("failed to {error}"));
+            lines.push(format!("{:10} {error}", "-"));
         }
         let mut name = server.name.as_str();
         for line in lines {

@@ -2,6 +2,7 @@
 
 use bakeoff_plan::{Plan, expected_duration, trials};
 
+use super::plan_notes;
 use crate::display::spoken;
 use crate::flags::PlanFlags;
 use crate::library::Folder;
@@ -10,6 +11,9 @@ use crate::{exit, output};
 pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
     let plan = Folder::new(flags.library.clone())?.plan(flags)?;
     output::result(&listing(&plan))?;
+    plan_notes::of(&plan)
+        .iter()
+        .for_each(|note| output::note(note));
     Ok(exit::DONE)
 }
 

@@ -8,8 +8,8 @@ use bakeoff_plan::Plan;
 use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialEnd};
 use bakeoff_report::{Report, Warnings};
 
-use super::{folder_error, report};
-use crate::display::Display;
+use super::{folder_error, plan_notes, report};
+use crate::display::{Display, step_name};
 use crate::flags::{Format, RunFlags};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
@@ -31,6 +31,9 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         Some(record) => record.plan.clone(),
         None => library.plan(&flags.plan)?,
     };
+    plan_notes::of(&plan)
+        .iter()
+        .for_each(|note| output::note(note));
     let interrupt = Interrupt::listen()?;
     let scratch = RunFolder::make()?;
     let (bakeoff, stage) = scratch.stage(library.servers())?;
@@ -103,13 +106,16 @@ fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyhow::Result<(
             several => format!("{}, workloads {}", first.contender, several.join(", ")),
         };
         match &first.end {
-            TrialEnd::Failed { cause, words, .. } => {
+            TrialEnd::Failed { step, cause, words } => {
+                let step = step_name(*step);
                 let words = words
                     .as_deref()
                     .unwrap_or("")
                     .trim_end()
                     .replace('\n', "\n    ");
-                rejected.push_str(&format!("\n  {who}: failed to {cause}\n    {words}"));
+                rejected.push_str(&format!(
+                    "\n  {who}: failed at {step}: {cause}\n    {words}"
+                ));
             }
             TrialEnd::Skipped { reason, mend } => {
                 output::note(&format!("skipped: {who}: {reason}; {mend}"));

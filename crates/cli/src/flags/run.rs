@@ -15,7 +15,8 @@ pub(crate) struct PlanFlags {
     /// A plan file, or the name of a ready plan
     #[arg(default_value = "quick", value_name = "PLAN")]
     pub(crate) plan: String,
-    /// Only this contender; may be repeated
+    /// Only this contender; may be repeated. `NAME@VERSION` is one in another version, and
+    /// `SERVER@VERSION` any server with its default configuration, such as caddy@2.8.4
     #[arg(long, value_name = "NAME")]
     pub(crate) contender: Vec<String>,
     /// Only this workload; may be repeated
@@ -24,7 +25,7 @@ pub(crate) struct PlanFlags {
     /// Each workload over each of these, such as h1-tls,h2
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
-    /// Requests in flight on each connection; more than 1 only over HTTP/2
+    /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(long, value_name = "M")]
     pub(crate) streams: Option<u32>,
     /// End each trial after so many requests, or after its duration
@@ -93,7 +94,7 @@ pub(crate) struct ReportFlags {
     /// What is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Show whole differences of configurations in text, not only short ones
+    /// Show differences and changes of configurations whole in text, not only short ones
     #[arg(long)]
     pub(crate) diffs: bool,
     /// File to write instead of standard output

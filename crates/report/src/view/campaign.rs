@@ -1,11 +1,14 @@
 //! What was run, and on what.
 
-use bakeoff_plan::{Arrival, Content, Load, LoadModel, Workload};
+use bakeoff_plan::{Arrival, Content, Load, LoadModel, Request, Requests, Workload};
 use bakeoff_record::{ContenderKind, Machine, Record, TrialEnd};
 use bakeoff_stats::{CONFIDENCE_ROUNDS, Cell, IntervalKind};
 use serde::Serialize;
 
-use crate::number::{counted, digits};
+use crate::number::{bytes, counted, digits};
+
+/// Requests of a list that a report shows.
+const REQUESTS_SHOWN: usize = 5;
 
 /// What was run, and on what.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,14 +66,14 @@ pub struct WorkloadFacts {
     pub name: String,
     /// One sentence.
     pub description: String,
-    /// Method and target.
+    /// What is asked, in words: method and target, or how many requests and the first few.
     pub request: String,
-    /// Request headers.
-    pub headers: Vec<(String, String)>,
-    /// Expected status.
-    pub expect_status: u16,
-    /// Length of the expected body, bytes.
-    pub body_bytes: usize,
+    /// What is expected, in words.
+    pub expects: String,
+    /// Requests in the list.
+    pub requests_total: usize,
+    /// The first of them.
+    pub requests: Vec<RequestFacts>,
     /// Whether an upstream answers behind the server.
     pub proxied: bool,
     /// What was demanded of that upstream, in words.
@@ -78,6 +81,26 @@ pub struct WorkloadFacts {
     pub origin: Option<String>,
     /// How requests travel: `h1`, `h1-tls`, `h2`, `h2c`.
     pub protocol: &'static str,
+    /// What a reader should know of it: of a replay, what was left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// One of the requests of a workload.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RequestFacts {
+    /// Method and target.
+    pub request: String,
+    /// How often it is sent, relative to the others.
+    pub weight: u32,
+    /// Request headers.
+    pub headers: Vec<(String, String)>,
+    /// Length of the body that is sent with it, bytes; null without one.
+    pub sent_bytes: Option<usize>,
+    /// Expected status.
+    pub expect_status: u16,
+    /// Length of the expected body, bytes; null where any will do.
+    pub body_bytes: Option<usize>,
 }
 
 /// How hard it was asked.
@@ -184,17 +207,64 @@ fn workload(workload: &Workload) -> WorkloadFacts {
     WorkloadFacts {
         name: workload.name.clone(),
         description: workload.description.clone(),
-        request: format!("{} {}", workload.method, workload.path),
-        headers: workload.headers.clone(),
-        expect_status: workload.expect_status,
-        body_bytes: match &workload.expect_body {
-            Content::Text(text) => text.len(),
-            Content::Generated { bytes, .. } => *bytes,
-        },
+        request: asked_words(&workload.requests),
+        expects: expected_words(&workload.requests),
+        requests_total: workload.requests.len(),
+        requests: workload
+            .requests
+            .iter()
+            .take(REQUESTS_SHOWN)
+            .map(request)
+            .collect(),
         proxied: workload.proxied,
         origin: workload.origin.as_ref().map(ToString::to_string),
         protocol: workload.protocol.name(),
+        notes: workload.notes.clone(),
     }
+}
+
+fn request(request: &Request) -> RequestFacts {
+    RequestFacts {
+        request: request.name(),
+        weight: request.weight,
+        headers: request.headers.clone(),
+        sent_bytes: request.body.as_ref().map(|body| body.content.length()),
+        expect_status: request.expect.status,
+        body_bytes: request.expect.body.as_ref().map(Content::length),
+    }
+}
+
+/// The one request, or how many there are and the first few with their weights.
+fn asked_words(requests: &Requests) -> String {
+    if requests.len() == 1 {
+        return requests.first().name();
+    }
+    let first = requests.iter().take(REQUESTS_SHOWN);
+    let first: Vec<String> = first
+        .map(|one| format!("{} x{}", one.name(), one.weight))
+        .collect();
+    let more = if requests.len() > first.len() {
+        ", ..."
+    } else {
+        ""
+    };
+    format!("{} requests: {}{more}", requests.len(), first.join(", "))
+}
+
+/// The answer that the one request expects, or the statuses of several, each once.
+fn expected_words(requests: &Requests) -> String {
+    let expect = &requests.first().expect;
+    if requests.len() == 1 {
+        return match &expect.body {
+            Some(body) => format!("{} and {}", expect.status, bytes(body.length() as f64)),
+            None => format!("{} and any body", expect.status),
+        };
+    }
+    let mut statuses: Vec<u16> = requests.iter().map(|one| one.expect.status).collect();
+    statuses.sort_unstable();
+    statuses.dedup();
+    let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
+    statuses.join(", ")
 }
 
 fn load(load: &Load) -> LoadFacts {

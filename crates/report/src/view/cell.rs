@@ -8,6 +8,7 @@ use bakeoff_stats::{Cell as Trials, Estimate, Measure};
 use serde::Serialize;
 
 use super::h2load::H2load;
+use super::vegeta::{self, Vegeta};
 
 /// One contender at one workload and load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,6 +46,10 @@ pub struct Cell {
     /// The figures that h2load would give; left out unless it was measured over HTTP/2 or 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub h2load: Option<H2load>,
+    /// The figures that Vegeta would give; left out unless it was measured in an open loop of
+    /// equal gaps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vegeta: Option<Vegeta>,
     /// Whether the numbers can be believed, and why.
     pub verdict: Verdict,
     /// Numbers of the report's notes that concern this cell.
@@ -83,7 +88,7 @@ pub(super) fn draw(
     let totals = Totals::of(trials);
     let (estimates, missing) = estimates(trials, &judgement);
     let at_least = ["generator-ceiling", "backend-bound"];
-    Cell {
+    let mut cell = Cell {
         contender: trials.key.contender.clone(),
         kind: trials.kind,
         workload: trials.key.workload.clone(),
@@ -111,13 +116,16 @@ pub(super) fn draw(
         status: totals.status,
         error_samples: totals.error_samples,
         h2load: super::h2load::draw(record, trials),
+        vegeta: None,
         bottleneck: bottleneck(record, trials, ceilings),
         verdict: Verdict {
             verdict: judgement.verdict,
             checks: judgement.checks,
         },
         notes: Vec::new(),
-    }
+    };
+    vegeta::add(record, trials, &mut cell);
+    cell
 }
 
 type Estimates = BTreeMap<&'static str, Option<Estimate>>;

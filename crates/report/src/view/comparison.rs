@@ -65,7 +65,7 @@ pub(super) fn draw(
 }
 
 /// What makes a comparison of these two unfair.
-fn unequal(equivalence: &[Equivalence], first: &Cell, second: &Cell) -> Vec<Check> {
+pub(super) fn unequal(equivalence: &[Equivalence], first: &Cell, second: &Cell) -> Vec<Check> {
     let of_workload = equivalence
         .iter()
         .filter(|it| it.workload == first.workload);
@@ -122,23 +122,11 @@ fn conclude(
             .unwrap_or("numbers of an invalid cell are withheld");
         return ("not-comparable", why.into());
     }
-    if !unequal.is_empty() {
-        let codes: Vec<&str> = unequal.iter().map(|check| check.code).collect();
-        let why = format!(
-            "not ranked, because their work is not equal: {}",
-            codes.join(", ")
-        );
-        return ("unequal-work", why);
+    let rounds = compared.ratio.map_or(0, |ratio| ratio.n);
+    if let Some(caution) = caution(rounds, verdicts, unequal) {
+        return caution;
     }
     match compared.conclusion {
-        Conclusion::TooFewRounds => (
-            "too-few-rounds",
-            format!("no difference shown: too few rounds ({CONFIDENCE_ROUNDS} are needed)"),
-        ),
-        _ if verdicts.iter().any(|verdict| *verdict != Verdict::Valid) => (
-            "not-ranked",
-            "not ranked, because not both are valid".into(),
-        ),
         Conclusion::Higher => ("higher", "higher beyond chance and noise".into()),
         Conclusion::Lower => ("lower", "lower beyond chance and noise".into()),
         Conclusion::NoDifferenceShown => (
@@ -148,9 +136,36 @@ fn conclude(
                 (NOISE_FLOOR - 1.0) * 100.0
             ),
         ),
-        Conclusion::NotComparable => (
+        Conclusion::TooFewRounds | Conclusion::NotComparable => (
             "not-comparable",
             compared.reason.unwrap_or("not comparable").into(),
         ),
     }
+}
+
+/// Why numbers of two contenders rank neither, whatever they are; `None` where they may.
+pub(super) fn caution(
+    rounds: usize,
+    verdicts: &[Verdict; 2],
+    unequal: &[Check],
+) -> Option<(&'static str, String)> {
+    if !unequal.is_empty() {
+        let codes: Vec<&str> = unequal.iter().map(|check| check.code).collect();
+        let why = format!(
+            "not ranked, because their work is not equal: {}",
+            codes.join(", ")
+        );
+        return Some(("unequal-work", why));
+    }
+    if rounds < CONFIDENCE_ROUNDS {
+        let why = format!("no difference shown: too few rounds ({CONFIDENCE_ROUNDS} are needed)");
+        return Some(("too-few-rounds", why));
+    }
+    let both_valid = verdicts.iter().all(|verdict| *verdict == Verdict::Valid);
+    (!both_valid).then(|| {
+        (
+            "not-ranked",
+            "not ranked, because not both are valid".into(),
+        )
+    })
 }

@@ -1,5 +1,7 @@
 //! What two contenders of one server say differently in their configurations.
 
+use std::collections::BTreeMap;
+
 use bakeoff_record::{ConfigChange, ConfigFile, ContenderKind, Record, ServerFacts, TrialRecord};
 use serde::Serialize;
 use similar::TextDiff;
@@ -107,15 +109,18 @@ fn compare(left: &TrialRecord, right: &TrialRecord) -> Option<ConfigDiff> {
 
 /// What the configuration says without what bakeoff did to it for the trial.
 fn own_words(server: &ServerFacts) -> String {
-    let file = |config: &ConfigFile| unfilled(&unchanged(config, &server.config_changes));
+    let file = |config: &ConfigFile| {
+        let text = unchanged(&config.text, &server.config_changes);
+        with_variables(&text, &config.filled)
+    };
     server.configs.iter().map(file).collect()
 }
 
 /// The text with a user's own lines back in the place of those that were changed, which stand in
 /// their order.
-fn unchanged(config: &ConfigFile, changes: &[ConfigChange]) -> ConfigFile {
+fn unchanged(used: &str, changes: &[ConfigChange]) -> String {
     let mut text = String::new();
-    let mut rest = config.text.as_str();
+    let mut rest = used;
     for change in changes {
         let after = format!("{}\n", change.after);
         if let Some(at) = rest.find(&after) {
@@ -123,18 +128,15 @@ fn unchanged(config: &ConfigFile, changes: &[ConfigChange]) -> ConfigFile {
             rest = &rest[at + after.len()..];
         }
     }
-    ConfigFile {
-        text: text + rest,
-        ..config.clone()
-    }
+    text + rest
 }
 
 /// The text with the template's variables back in the place of what was filled in.
-fn unfilled(config: &ConfigFile) -> String {
-    let mut values: Vec<(&String, &String)> = config.filled.iter().collect();
+pub(super) fn with_variables(text: &str, filled: &BTreeMap<String, String>) -> String {
+    let mut values: Vec<(&String, &String)> = filled.iter().collect();
     // A folder may hold another, and an address a port.
     values.sort_by_key(|(name, value)| (std::cmp::Reverse(value.len()), *name));
-    let mut text = config.text.clone();
+    let mut text = text.to_owned();
     for (name, value) in values {
         text = replaced(&text, value, &format!("{{{{ {name} }}}}"));
     }
@@ -173,17 +175,11 @@ mod tests {
             ("origin", "127.0.0.1:8081"),
             ("run", "/t/trial-1-2/run"),
         ];
-        let config = ConfigFile {
-            path: "logs/x/nginx.conf".into(),
-            text: "listen 127.0.0.1:80; pass 127.0.0.1:8081; keep 1800; pid /t/trial-1-2/run/p;"
-                .into(),
-            filled: filled
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
-        };
+        let filled = filled.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let text = "listen 127.0.0.1:80; pass 127.0.0.1:8081; keep 1800; pid /t/trial-1-2/run/p;";
         let expected = "listen 127.0.0.1:{{ port }}; pass {{ origin }}; keep 1800; \
                         pid {{ run }}/p;";
-        assert_eq!(unfilled(&config), expected);
+        assert_eq!(with_variables(text, &filled.into()), expected);
     }
 
     #[test]
@@ -200,12 +196,8 @@ mod tests {
             change("of another file", "changed there"),
             change("pid /run/p;", "pid /t/p;\n# twice"),
         ];
-        let config = ConfigFile {
-            path: "logs/x/nginx.conf".into(),
-            text: "http {\nlisten 127.0.0.1:4001;\n}\npid /t/p;\n# twice\n".into(),
-            filled: Default::default(),
-        };
+        let used = "http {\nlisten 127.0.0.1:4001;\n}\npid /t/p;\n# twice\n";
         let expected = "http {\nlisten 80;\n}\npid /run/p;\n";
-        assert_eq!(unchanged(&config, &changes).text, expected);
+        assert_eq!(unchanged(used, &changes), expected);
     }
 }

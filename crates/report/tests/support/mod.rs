@@ -10,12 +10,14 @@ mod traffic;
 mod usage;
 mod work;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, CertificateKey, ConfigSource, Contender, Content, ContentKind, Encoding, Load,
-    LoadModel, Pinning, Plan, Protocol, References, ServedFile, ServerChoice, Workload,
+    Arrival, CertificateKey, ConfigSource, Connections, Contender, Content, ContentKind, Encoding,
+    Expected, Load, LoadModel, Pinning, Plan, Protocol, References, Request, ServedFile,
+    ServerChoice, Workload,
 };
 use bakeoff_record::{
     AnswerCheck, ConfigFile, ContenderKind, HeaderBytes, Histogram, MACHINE_SCHEMA, Machine,
@@ -27,6 +29,10 @@ pub(crate) use traffic::Shape;
 
 /// The `Server` header that must stay text wherever it is shown.
 pub(crate) const HOSTILE: &str = "<script>alert(1)</script>";
+/// Requests per second of the campaign at a constant rate.
+const CONSTANT_RATE: f64 = 500.0;
+/// The folder that a trial filled into configurations.
+pub(crate) const RUN: &str = "/t/trial-1/run";
 /// Measured seconds of a trial.
 pub(crate) const MEASURED_S: f64 = 5.0;
 
@@ -37,9 +43,12 @@ pub(crate) fn record() -> Record {
 
 /// The campaign with `rounds` rounds.
 pub(crate) fn record_of_rounds(rounds: u32) -> Record {
-    let plan = plan(rounds);
+    record_of(plan(rounds))
+}
+
+fn record_of(plan: Plan) -> Record {
     let mut trials = Vec::new();
-    for round in 1..=rounds {
+    for round in 1..=plan.rounds {
         for workload in &plan.workloads {
             for load in &plan.loads {
                 for contender in &plan.contenders {
@@ -90,6 +99,26 @@ pub(crate) fn record_over(protocol: Protocol) -> Record {
             wire: 9_000 * number,
             decoded: 60_000 * number,
         });
+    }
+    record
+}
+
+/// The made-up campaign at 500 requests a second and equal gaps instead: by count, then by time.
+pub(crate) fn record_at_constant_rate() -> Record {
+    let mut plan = plan(3);
+    for load in &mut plan.loads {
+        load.model = LoadModel::Open {
+            rate_per_s: CONSTANT_RATE,
+            arrival: Arrival::Constant,
+            clients: load.clients(),
+        };
+    }
+    plan.loads[0].requests = Some((CONSTANT_RATE * MEASURED_S) as u64);
+    let mut record = record_of(plan);
+    for trial in &mut record.trials {
+        if let Some(result) = &mut trial.result {
+            traffic::keep_time(result, &trial.load);
+        }
     }
     record
 }
@@ -171,12 +200,20 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
         description: description.into(),
         template: name.into(),
         protocol: Protocol::H1,
-        method: "GET".into(),
-        path: "/".into(),
-        headers: vec![("X-Hotdogs".into(), "aplenty".into())],
-        expect_status: 200,
-        expect_body: Content::Text("Hello, world!".into()),
-        expect_encoding: Encoding::Identity,
+        requests: Request {
+            method: "GET".to_owned(),
+            path: "/".into(),
+            headers: vec![("X-Hotdogs".into(), "aplenty".into())],
+            weight: 1,
+            body: None,
+            expect: Expected {
+                status: 200,
+                body: Some(Content::Text("Hello, world!".into())),
+                encoding: Encoding::Identity,
+            },
+        }
+        .into(),
+        connections: Connections::default(),
         files: vec![ServedFile {
             path: "index.html".into(),
             content: Content::Generated {
@@ -186,6 +223,7 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
         }],
         proxied,
         origin: None,
+        notes: Vec::new(),
     }
 }
 
@@ -246,6 +284,7 @@ fn shape(contender: &str, workload: &str, clients: u32) -> Shape {
         cores,
         memory,
         memory_growth,
+        in_flight: f64::from(clients),
         clients,
         refused_share: 0.0,
         reset_share: 0.0,
@@ -261,6 +300,9 @@ fn trial(round: u32, contender: &Contender, workload: &Workload, load: &Load) ->
     let case = (contender.name.as_str(), workload.name.as_str(), clients);
     if case == ("nginx-default", "synthetic", 200) {
         (shape.refused_share, shape.reset_share) = (0.31, 0.04);
+    }
+    if let LoadModel::Open { rate_per_s, .. } = load.model {
+        shape.slow_down(rate_per_s);
     }
     let mut trial = measured(round, &contender.name, workload, load, &shape, seed);
     let name = contender.name.as_str();
@@ -293,7 +335,10 @@ fn references(round: u32, workload: &Workload, load: &Load) -> Vec<TrialRecord> 
         kinds.insert(0, ("origin", ContenderKind::Origin));
     }
     let one = |(name, kind): (&str, ContenderKind)| {
-        let shape = shape(name, &workload.name, load.clients());
+        let mut shape = shape(name, &workload.name, load.clients());
+        if let LoadModel::Open { rate_per_s, .. } = load.model {
+            shape.slow_down(rate_per_s);
+        }
         let seed = seed_of(&[name, &workload.name, &load.label()], round);
         let mut trial = measured(round, name, workload, load, &shape, seed);
         trial.kind = kind;
@@ -392,9 +437,9 @@ fn facts(name: &str) -> ServerFacts {
         configs: vec![ConfigFile {
             path: format!("logs/{name}.conf"),
             text: text.into(),
-            filled: Default::default(),
+            filled: BTreeMap::from([("run".to_owned(), RUN.to_owned())]),
         }],
-        config_changes: Vec::new(),
+        config_changes: work::config_changes(server),
         remedies: work::remedies(server),
         address: "127.0.0.1:8080".into(),
         server_header: Some(header.into()),
@@ -408,6 +453,7 @@ fn facts(name: &str) -> ServerFacts {
 
 fn answer(when: &str) -> AnswerCheck {
     AnswerCheck {
+        request: Some("GET /".into()),
         when: when.into(),
         status: 200,
         body_bytes: 13,

@@ -22,14 +22,38 @@ pub(crate) struct Shape {
     pub(crate) memory: f64,
     /// Growth of that memory under load, as a share.
     pub(crate) memory_growth: f64,
-    /// Clients of the closed loop.
+    /// Clients of the load.
     pub(crate) clients: u32,
+    /// Requests in flight on average: all clients in a closed loop.
+    pub(crate) in_flight: f64,
     /// Share of requests refused.
     pub(crate) refused_share: f64,
     /// Share of requests reset.
     pub(crate) reset_share: f64,
     /// Busy share of the engine's thread.
     pub(crate) engine_busy: f64,
+}
+
+impl Shape {
+    /// The same server when it is asked for `rate_per_s` alone: answers take as long as they took
+    /// one client, and some of them fail.
+    pub(crate) fn slow_down(&mut self, rate_per_s: f64) {
+        let failing = self.refused_share + self.reset_share;
+        self.in_flight = f64::from(self.clients.min(10)) * rate_per_s / self.rate;
+        self.cores *= rate_per_s / self.rate;
+        self.rate = rate_per_s * (1.0 - failing);
+    }
+}
+
+/// Makes the result one of an open loop: sent on time, ended soon after its last request.
+pub(crate) fn keep_time(result: &mut LoadResult, load: &Load) {
+    result.requests.in_flight_at_end = 0;
+    result.requests.started = result.requests.completed;
+    result.requests.planned = Some(result.requests.started);
+    result.send_lag.record_n(20_000, result.requests.started);
+    if load.requests == Some(result.requests.completed) {
+        result.measured_s = MEASURED_S - 0.002 + 0.000_4;
+    }
 }
 
 /// Parts of the window.
@@ -112,13 +136,16 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
 /// so that all requests together fill the clients' time.
 fn interval(shape: &Shape, part: u64, seed: u64) -> Interval {
     let length_s = MEASURED_S / INTERVALS as f64;
-    let wobble = 1.0 + 0.02 * ((part + seed % 7) as f64).sin();
+    // A rate that was given does not wobble.
+    let given = shape.in_flight < f64::from(shape.clients);
+    let wobble = if given { 0.0 } else { 0.02 };
+    let wobble = 1.0 + wobble * ((part + seed % 7) as f64).sin();
     let ok = (shape.rate * length_s * wobble) as u64;
     let values: Vec<f64> = (0..STEPS)
         .map(|step| relative_latency(step, shape.spread))
         .collect();
     let mean = values.iter().sum::<f64>() / STEPS as f64;
-    let busy_s = f64::from(shape.clients) * length_s * (1.0 - shape.reset_share);
+    let busy_s = shape.in_flight * length_s * (1.0 - shape.reset_share);
     let scale_ns = busy_s * 1e9 / (ok as f64 * mean);
     let mut latency = Histogram::new();
     for (step, value) in values.iter().enumerate() {

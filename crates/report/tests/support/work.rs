@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_record::{Crew, UpstreamWork, Work};
+use super::{HOSTILE, RUN};
+use bakeoff_record::{ConfigChange, Crew, UpstreamWork, Work};
 
 pub(crate) fn work(contender: &str, proxied: bool) -> Work {
     let old = contender == "nginx-default";
@@ -43,4 +44,35 @@ pub(crate) fn remedies(server: &str) -> BTreeMap<String, String> {
     lines
         .map(|(fact, line)| (fact.to_owned(), line.to_owned()))
         .into()
+}
+
+/// What a trial changed in a configuration of Caddy's user, whose header tries to be a script.
+pub(crate) fn config_changes(server: &str) -> Vec<ConfigChange> {
+    let change = |line, before: &str, after: &str, why: &str| ConfigChange {
+        file: "/etc/caddy/Caddyfile".into(),
+        line,
+        before: before.into(),
+        after: after.into(),
+        why: why.into(),
+    };
+    match server {
+        "caddy" => vec![
+            change(1, "{", "{\n\tadmin off", "only this machine may ask"),
+            change(3, ":80 {", ":8080 {", "not at a port of the system's"),
+            change(
+                4,
+                &format!("\theader Server \"{HOSTILE}\""),
+                &format!("\theader Server \"{HOSTILE}\" # {RUN}"),
+                "the plan says so",
+            ),
+            change(8, ":81 {", ":8081 {", "not at a port of the system's"),
+            change(
+                9,
+                "\ttls_server_name x",
+                "",
+                "the origin speaks in the clear",
+            ),
+        ],
+        _ => Vec::new(),
+    }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use super::stream::Stream;
-use super::{Answer, Asked, header};
+use super::{Answer, Asked, Sent, header};
 
 /// No answer of a workload is larger.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
@@ -17,7 +17,10 @@ pub(super) fn ask(
     last: bool,
     end: Instant,
 ) -> io::Result<Answer> {
-    stream.write_all(&request(asked, last))?;
+    stream.write_all(&head(asked, last))?;
+    if let Some(sent) = &asked.body {
+        stream.write_all(&framed(sent))?;
+    }
     let mut bytes = Vec::new();
     let mut chunk = [0; 64 * 1024];
     loop {
@@ -41,7 +44,7 @@ pub(super) fn ask(
     }
 }
 
-fn request(asked: &Asked<'_>, last: bool) -> Vec<u8> {
+fn head(asked: &Asked<'_>, last: bool) -> Vec<u8> {
     let Asked {
         method,
         path,
@@ -52,12 +55,35 @@ fn request(asked: &Asked<'_>, last: bool) -> Vec<u8> {
     for (name, value) in asked.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
+    match &asked.body {
+        Some(sent) if sent.chunked => head.push_str("Transfer-Encoding: chunked\r\n"),
+        Some(sent) => head.push_str(&format!("Content-Length: {}\r\n", sent.bytes.len())),
+        None if matches!(*method, "POST" | "PUT" | "PATCH") => {
+            head.push_str("Content-Length: 0\r\n");
+        }
+        None => {}
+    }
     head.push_str(if last {
         "Connection: close\r\n\r\n"
     } else {
         "\r\n"
     });
     head.into_bytes()
+}
+
+/// The body as it follows the head: whole, or as one chunk and the last.
+fn framed(sent: &Sent<'_>) -> Vec<u8> {
+    if !sent.chunked {
+        return sent.bytes.to_vec();
+    }
+    let mut bytes = Vec::new();
+    if !sent.bytes.is_empty() {
+        bytes.extend_from_slice(format!("{:x}\r\n", sent.bytes.len()).as_bytes());
+        bytes.extend_from_slice(sent.bytes);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(b"0\r\n\r\n");
+    bytes
 }
 
 /// The answer in `bytes`, once it is whole; `ended` tells that no more will come.

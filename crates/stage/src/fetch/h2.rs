@@ -29,10 +29,11 @@ pub(super) fn ask(
     end: Instant,
 ) -> io::Result<Answer> {
     let request = message::request(asked)?;
+    let body = message::body(asked);
     let mut exchange = pin!(async move {
         let (sender, connection) = h2::client::handshake(Socket(stream)).await?;
         let mut connection = pin!(connection);
-        let mut answer = pin!(last_answer(sender, request, times));
+        let mut answer = pin!(last_answer(sender, request, body, times));
         poll_fn(|context| {
             if let Poll::Ready(answer) = answer.as_mut().poll(context) {
                 return Poll::Ready(answer);
@@ -62,20 +63,25 @@ pub(super) fn ask(
 async fn last_answer(
     mut sender: SendRequest<Bytes>,
     request: http::Request<()>,
+    body: Option<Bytes>,
     times: u32,
 ) -> Result<Answer, h2::Error> {
     for _ in 1..times {
-        answer(&mut sender, request.clone()).await?;
+        answer(&mut sender, request.clone(), body.clone()).await?;
     }
-    answer(&mut sender, request).await
+    answer(&mut sender, request, body).await
 }
 
 async fn answer(
     sender: &mut SendRequest<Bytes>,
     request: http::Request<()>,
+    body: Option<Bytes>,
 ) -> Result<Answer, h2::Error> {
     poll_fn(|context| sender.poll_ready(context)).await?;
-    let (response, _) = sender.send_request(request, true)?;
+    let (response, mut sending) = sender.send_request(request, body.is_none())?;
+    if let Some(body) = body {
+        sending.send_data(body, true)?;
+    }
     let (head, mut stream) = response.await?.into_parts();
     let head = http::Response::from_parts(head, ());
     let mut body = Vec::new();

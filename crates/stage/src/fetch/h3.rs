@@ -14,7 +14,7 @@ use quinn::crypto::rustls::{HandshakeData, QuicClientConfig};
 use quinn::{Connection, Endpoint, VarInt};
 use rustls::pki_types::CertificateDer;
 
-use super::message::{answer, request};
+use super::message::{answer, body, request};
 use super::trust::Trust;
 use super::{Answer, Asked, certificate};
 
@@ -87,6 +87,9 @@ async fn last_answer(connection: &Connection, asked: &Asked<'_>, times: u32) -> 
 async fn one_answer(sender: &mut Sender, asked: &Asked<'_>) -> io::Result<Answer> {
     let asking = sender.send_request(request(asked)?);
     let mut stream = asking.await.map_err(io::Error::other)?;
+    if let Some(body) = body(asked) {
+        stream.send_data(body).await.map_err(io::Error::other)?;
+    }
     stream.finish().await.map_err(io::Error::other)?;
     let head = stream.recv_response().await.map_err(io::Error::other)?;
     let mut body = Vec::new();

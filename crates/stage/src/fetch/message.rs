@@ -2,9 +2,11 @@
 
 use std::io;
 
+use bytes::Bytes;
+
 use super::{Answer, Asked};
 
-/// The request, without its body.
+/// The head of the request.
 pub(super) fn request(asked: &Asked<'_>) -> io::Result<http::Request<()>> {
     let scheme = if asked.secure { "https" } else { "http" };
     let uri = format!("{scheme}://{}{}", asked.authority, asked.path);
@@ -12,7 +14,16 @@ pub(super) fn request(asked: &Asked<'_>) -> io::Result<http::Request<()>> {
     for (name, value) in asked.headers {
         request = request.header(name, value);
     }
+    if let Some(sent) = &asked.body {
+        request = request.header("content-length", sent.bytes.len());
+    }
     request.body(()).map_err(io::Error::other)
+}
+
+/// The body that is sent behind it.
+pub(super) fn body(asked: &Asked<'_>) -> Option<Bytes> {
+    let sent = asked.body.as_ref();
+    sent.map(|sent| Bytes::copy_from_slice(sent.bytes))
 }
 
 /// The answer of this head and body; what was negotiated is for the caller to fill.

@@ -83,6 +83,8 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
 
+    use bakeoff_plan::Protocol;
+
     use super::*;
     use crate::fetch::Trust;
 
@@ -108,7 +110,8 @@ mod tests {
             }
         });
         let workload = bakeoff_plan::parse_workload("name = \"w\"\n[expect]\ntext = \"hi\"\n", "w");
-        let expectation = Expectation::of(&workload.unwrap(), Trust::Anything, None);
+        let requests = workload.unwrap().requests;
+        let expectation = Expectation::of(requests.first(), Protocol::H1, Trust::Anything, None);
         let repeated = expectation.repeat(address, 6, Duration::from_secs(10));
         repeated.unwrap().connections
     }

@@ -1,6 +1,7 @@
 //! One file's lines while they are changed.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use bakeoff_record::ConfigChange;
 use regex_lite::{Captures, Match, Regex};
@@ -11,10 +12,24 @@ use crate::template::Variables;
 
 pub(super) struct Edit<'a> {
     file: &'a OwnFile,
-    /// The main file's folder.
+    /// Where relative paths begin.
     base: &'a Path,
     tools: &'a Tools<'a>,
     lines: Vec<Line<'a>>,
+}
+
+/// Lets includes lead to files that were changed, which changes those that include them; says
+/// whether it did, as others may include these.
+pub(super) fn lead_includes(edits: &mut [Edit<'_>], folder: &Path) -> bool {
+    let changed = |edits: &[Edit<'_>]| -> BTreeSet<PathBuf> {
+        let changed = edits.iter().filter(|edit| !edit.is_empty());
+        changed.map(|edit| edit.file.path.clone()).collect()
+    };
+    let before = changed(edits);
+    for edit in edits.iter_mut() {
+        edit.lead_includes_to(folder, &before);
+    }
+    changed(edits) != before
 }
 
 /// A line as it was and as it is.
@@ -22,6 +37,15 @@ struct Line<'a> {
     before: &'a str,
     now: String,
     why: Vec<String>,
+}
+
+impl Line<'_> {
+    /// Keeps a reason, each once.
+    fn because(&mut self, why: &str) {
+        if !self.why.iter().any(|known| known == why) {
+            self.why.push(why.to_owned());
+        }
+    }
 }
 
 impl<'a> Edit<'a> {
@@ -51,7 +75,7 @@ impl<'a> Edit<'a> {
             for line in self.lines.iter_mut().filter(found) {
                 let to = (self.tools.render)(&replacement.to, self.tools.variables, "")?;
                 line.now = line.now.replace(&replacement.from, &to);
-                line.why.push("the plan says so".to_owned());
+                line.because("the plan says so");
                 *used = true;
             }
         }
@@ -64,6 +88,9 @@ impl<'a> Edit<'a> {
             let is_readable = self.is_readable(rule);
             for index in 0..self.lines.len() {
                 let now = &self.lines[index].now;
+                if self.tools.rules.is_comment(now) {
+                    continue;
+                }
                 if rule.line.as_ref().is_some_and(|line| !line.is_match(now)) {
                     continue;
                 }
@@ -71,7 +98,7 @@ impl<'a> Edit<'a> {
                 let line = &mut self.lines[index];
                 if changed != line.now {
                     line.now = changed;
-                    line.why.push(rule.why.clone());
+                    line.because(&rule.why);
                 }
             }
         }
@@ -99,28 +126,32 @@ impl<'a> Edit<'a> {
         } else {
             format!("{}\n{}", render(&insert.otherwise)?.trim_end(), line.now)
         };
-        line.why.push(insert.why.clone());
+        line.because(&insert.why);
         Ok(())
     }
 
     fn changed_by(&self, rule: &Rule, line: &str, is_readable: bool) -> Result<String, String> {
         let mut changed = String::new();
         let mut from = 0;
-        for captures in rule.pattern.captures_iter(line) {
+        while let Some(captures) = rule.pattern.captures_at(line, from) {
             let Some(whole) = captures.get(0) else {
-                continue;
+                break;
             };
+            let end = captures.name("next").map_or(whole.end(), |it| it.start());
+            if end == from {
+                break;
+            }
             let mut variables = self.variables(&rule.pattern, &captures)?;
             variables.set("is_readable", is_readable);
             let render = |template| (self.tools.render)(template, &variables, &self.file.text);
             let condition = rule.condition.as_deref().map(render).transpose()?;
             changed.push_str(&line[from..whole.start()]);
             if condition.is_some_and(|said| said.trim().is_empty()) {
-                changed.push_str(whole.as_str());
+                changed.push_str(&line[whole.start()..end]);
             } else {
                 changed.push_str(&render(&rule.to)?);
             }
-            from = whole.end();
+            from = end;
         }
         changed.push_str(&line[from..]);
         Ok(changed)
@@ -139,38 +170,43 @@ impl<'a> Edit<'a> {
             .all(|path| std::fs::File::open(path).is_ok())
     }
 
-    /// The trial's variables, the groups of a match, and where its port leads.
+    /// The trial's variables, the groups of a match, where its port leads, and whether this
+    /// machine knows its user and group.
     fn variables(&self, pattern: &Regex, captures: &Captures<'_>) -> Result<Variables, String> {
         let mut variables = self.tools.variables.clone();
         for name in pattern.capture_names().flatten() {
             let text = captures.name(name).map_or("", |group| group.as_str());
             variables.set(name, text);
-            if name == "own_port" && !text.is_empty() {
-                let port = text.parse().map_err(|_| format!("{text} is no port"))?;
-                variables.set("mapped_port", self.tools.ports.of(port)?);
+            match name {
+                "own_port" if !text.is_empty() => {
+                    let port = text.parse().map_err(|_| format!("{text} is no port"))?;
+                    variables.set("mapped_port", self.tools.ports.of(port)?);
+                }
+                "own_user" => variables.set("is_user", is_listed(text, "/etc/passwd")),
+                "own_group" => variables.set("is_group", is_listed(text, "/etc/group")),
+                _ => {}
             }
         }
         Ok(variables)
     }
 
-    /// Lets absolute paths of what is taken in lead into the mirror in `folder`. Relative ones
-    /// do so by themselves.
-    pub(super) fn lead_includes_to(&mut self, folder: &Path) {
-        let Some(include) = &self.tools.rules.include else {
-            return;
-        };
+    /// Lets absolute paths of what is taken in lead into the mirror in `folder`, where one of the
+    /// files is among `changed`. Relative ones do so by themselves.
+    fn lead_includes_to(&mut self, folder: &Path, changed: &BTreeSet<PathBuf>) {
         for line in &mut self.lines {
-            let Some(pattern) = includes::pattern_in(&line.now, include) else {
-                continue;
-            };
-            let path = Path::new(pattern);
-            if !path.is_absolute() || includes::files_of(path).is_empty() {
-                continue;
+            for pattern in self.tools.rules.included(line.before) {
+                let path = Path::new(pattern);
+                let there = mirror::at(folder, path).display().to_string();
+                let is_meant = path.is_absolute()
+                    && !line.now.contains(&there)
+                    && includes::files_of(path)
+                        .iter()
+                        .any(|it| changed.contains(it));
+                if is_meant {
+                    line.now = line.now.replacen(pattern, &there, 1);
+                    line.because("so that changed copies are taken in");
+                }
             }
-            let there = mirror::at(folder, path).display().to_string();
-            line.now = line.now.replacen(pattern, &there, 1);
-            line.why
-                .push("so that changed copies are taken in".to_owned());
         }
     }
 
@@ -192,5 +228,132 @@ impl<'a> Edit<'a> {
             }
         }
         (text, changes)
+    }
+}
+
+/// Whether `name` stands in a list like `/etc/passwd`. Those that only a directory service knows
+/// do not, and are changed for want of better knowledge.
+fn is_listed(name: &str, list: &str) -> bool {
+    let list = std::fs::read(list).unwrap_or_default();
+    let mut names = list.split(|byte| *byte == b'\n').map(|line| {
+        let end = line.iter().position(|byte| *byte == b':');
+        &line[..end.unwrap_or(0)]
+    });
+    names.any(|listed| listed == name.as_bytes() && !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::own::Ports;
+    use crate::servers::Servers;
+    use crate::template;
+
+    const RUN: &str = "/t/trial/run";
+
+    /// The text after the rules of `server`, as a trial behind an origin has it.
+    fn changed(server: &str, text: &str) -> Result<String, String> {
+        let server = Servers::new(None).find(server).unwrap();
+        let mut variables = Variables::default();
+        for (name, value) in [
+            ("run", RUN),
+            ("base", "/t/trial/own/etc"),
+            ("origin", "127.0.0.1:3999"),
+            ("certificate", "/t/trial/tls/certificate.pem"),
+            ("key", "/t/trial/tls/key.pem"),
+            ("certificate_and_key", "/t/trial/tls/both.pem"),
+        ] {
+            variables.set(name, value);
+        }
+        variables.set("is_root", true);
+        let render = |text: &str, variables: &Variables, configuration: &str| {
+            let context = template::Context {
+                version: "1.0",
+                configuration,
+                files: &server,
+            };
+            template::render(text, variables, &context)
+        };
+        let tools = Tools {
+            rules: &server.own,
+            replacements: &[],
+            variables: &variables,
+            ports: &Ports::default(),
+            render: &render,
+        };
+        let file = OwnFile {
+            path: PathBuf::from("/etc/main.conf"),
+            text: text.to_owned(),
+        };
+        let mut edit = Edit::new(&file, Path::new("/etc"), &tools);
+        edit.by_rules()?;
+        edit.insert()?;
+        Ok(edit.finish().0)
+    }
+
+    #[track_caller]
+    fn check(server: &str, line: &str, expected: &str) {
+        let changed = changed(server, line).unwrap();
+        assert_eq!(changed.lines().last(), Some(expected), "{line}");
+    }
+
+    #[test]
+    fn statements_that_share_a_line_are_each_changed() {
+        let line = "a { listen 8081; listen [::]:8082 ssl; listen *:8083; } # listen 1;";
+        let expected = "a { listen 127.0.0.1:8081; listen [::1]:8082 ssl; \
+                        listen 127.0.0.1:8083; } # listen 1;";
+        check("nginx", line, expected);
+        check("nginx", "# a; listen 8081;", "# a; listen 8081;");
+        let line = "upstream a { server b weight=2; server unix:/c; } server { }";
+        let expected = "upstream a { server 127.0.0.1:3999 weight=2; \
+                        server 127.0.0.1:3999; } server { }";
+        check("nginx", line, expected);
+        let line = "\tbind :8081,ipv4@10.0.0.1:8082,[::]:8083-8084 ssl alpn h2,http/1.1";
+        let expected = "\tbind 127.0.0.1:8081,127.0.0.1:8082,[::1]:8083-8084 ssl \
+                        alpn h2,http/1.1";
+        check("haproxy", line, expected);
+        let line = "<virtualhost 10.0.0.1 *:8081 [::1]:8082>";
+        check("apache", line, "<virtualhost * *:8081 *:8082>");
+    }
+
+    #[test]
+    fn what_only_looks_like_it_stays() {
+        for (server, line) in [
+            ("nginx", "proxy_pass http://app;"),
+            ("nginx", "server_name listen 80;"),
+            ("nginx", "access_log off;"),
+            ("haproxy", "    log global"),
+            ("haproxy", "    user admin password 1234"),
+            ("haproxy", "    log-format \"%ci\""),
+            ("apache", "RewriteRule ^/$ https://example.com/ [R,P2]"),
+            ("apache", "ProxyPassReverse / http://example.com/"),
+            ("apache", "ProxyPass / balancer://app/"),
+            ("caddy", "\tadmin $2a$14$hash"),
+        ] {
+            check(server, line, line);
+        }
+    }
+
+    proptest! {
+        /// Whatever the file holds, it is read to its end; comments stay.
+        #[test]
+        fn every_text_comes_to_an_end(text in "([ \t#;{}\\[\\]\"|:/,*.a-z0-9$-]|listen |\
+            server |bind |log |Listen |proxy_pass http://|<VirtualHost |tls |\n){0,40}")
+        {
+            for server in ["nginx", "caddy", "haproxy", "apache", "lighttpd"] {
+                // A number too large for a port is the only thing to be refused.
+                match changed(server, &text) {
+                    Ok(changed) => {
+                        let comments = |text: &str| text.lines().filter(|it| {
+                            it.trim_start().starts_with('#') && !it.contains("Set by bakeoff")
+                        }).count();
+                        prop_assert_eq!(comments(&changed), comments(&text));
+                    }
+                    Err(cause) => prop_assert!(cause.ends_with("is no port"), "{}", cause),
+                }
+            }
+        }
     }
 }

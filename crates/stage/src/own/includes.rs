@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use bakeoff_record::Step;
-use regex_lite::Regex;
 
-use super::OwnFile;
+use super::{OwnFile, OwnRules};
 use crate::error::{Cause, StageError};
 
 /// Files and bytes of one configuration, at the most: a pattern that matches a whole disk is a
@@ -13,9 +12,13 @@ use crate::error::{Cause, StageError};
 const FILES_MAX: usize = 1000;
 const BYTES_MAX: usize = 64 << 20;
 
-/// `main` and, transitively, what it takes in, each file once.
-pub(super) fn closure(main: &Path, include: Option<&Regex>) -> Result<Vec<OwnFile>, StageError> {
-    let base = main.parent().unwrap_or(Path::new("/"));
+/// `main` and, transitively, what it takes in, each file once, and the folder that relative paths
+/// in all of them begin at.
+pub(super) fn closure(
+    main: &Path,
+    rules: &OwnRules,
+) -> Result<(Vec<OwnFile>, PathBuf), StageError> {
+    let mut base = main.parent().unwrap_or(Path::new("/")).to_owned();
     let mut files: Vec<OwnFile> = Vec::new();
     let mut waiting = vec![main.to_owned()];
     let mut bytes = 0;
@@ -35,20 +38,17 @@ pub(super) fn closure(main: &Path, include: Option<&Regex>) -> Result<Vec<OwnFil
         let Ok(text) = String::from_utf8(text) else {
             continue;
         };
-        let patterns = text.lines().filter_map(|line| pattern_in(line, include?));
+        if files.is_empty() {
+            base = rules.base_of(main, &text);
+        }
+        let patterns = text.lines().flat_map(|line| rules.included(line));
         let found: Vec<PathBuf> = patterns
             .flat_map(|pattern| files_of(&base.join(pattern)))
             .collect();
         waiting.extend(found.into_iter().rev());
         files.push(OwnFile { path, text });
     }
-    Ok(files)
-}
-
-/// What a line takes in, without quotes.
-pub(super) fn pattern_in<'l>(line: &'l str, include: &Regex) -> Option<&'l str> {
-    let pattern = include.captures(line)?.get(1)?.as_str();
-    Some(pattern.trim().trim_matches(['"', '\'']))
+    Ok((files, base))
 }
 
 /// The files that a pattern with `*` and `?` stands for, in the order of names. What is no such

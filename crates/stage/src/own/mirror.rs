@@ -17,9 +17,9 @@ pub(super) fn at(folder: &Path, path: &Path) -> PathBuf {
     folder.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Writes `files` into the mirror in `folder`. What lies beside them and beside their folders is
-/// there as links.
-pub(super) fn write(files: &[OwnFile], folder: &Path) -> Result<(), StageError> {
+/// Writes `files` and the folder `base` into the mirror in `folder`. What lies beside them and
+/// beside their folders is there as links.
+pub(super) fn write(files: &[OwnFile], base: &Path, folder: &Path) -> Result<(), StageError> {
     // A second start, at other ports, mirrors anew.
     match std::fs::remove_dir_all(folder) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
@@ -27,11 +27,10 @@ pub(super) fn write(files: &[OwnFile], folder: &Path) -> Result<(), StageError> 
         }
         _ => {}
     }
-    let own: BTreeSet<&Path> = files.iter().flat_map(|it| it.path.ancestors()).collect();
-    let folders: BTreeSet<&Path> = files
-        .iter()
-        .flat_map(|it| it.path.ancestors().skip(1))
-        .collect();
+    let mut folders: BTreeSet<&Path> = base.ancestors().collect();
+    folders.extend(files.iter().flat_map(|it| it.path.ancestors().skip(1)));
+    let mut own = folders.clone();
+    own.extend(files.iter().map(|it| it.path.as_path()));
     for original in folders {
         let copy = at(folder, original);
         make_folder(&copy)?;

@@ -1,5 +1,7 @@
 //! What a server's folder says of users' own files: `[own]` in `server.toml`.
 
+use std::path::{Path, PathBuf};
+
 use regex_lite::Regex;
 use serde::Deserialize;
 
@@ -9,6 +11,10 @@ use serde::Deserialize;
 pub(crate) struct OwnTable {
     /// Its first group is a pattern of files that a line takes in.
     include: Option<String>,
+    /// Its first group is the folder that relative paths begin at, in a line of the main file.
+    base: Option<String>,
+    /// Lines that are left alone.
+    comment: Option<String>,
     #[serde(default)]
     change: Vec<ChangeTable>,
     insert: Option<Insert>,
@@ -19,7 +25,8 @@ pub(crate) struct OwnTable {
 struct ChangeTable {
     /// Lines that it looks into; left out, all.
     line: Option<String>,
-    /// What it replaces, as often as it is there. Named groups become variables of `to`.
+    /// What it replaces, as often as it is there. Named groups become variables of `to`; one
+    /// called `next` is what must follow, and stays.
     pattern: String,
     to: String,
     /// A template; the rule rests where it gives nothing.
@@ -46,6 +53,8 @@ pub(crate) struct Insert {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OwnRules {
     pub(crate) include: Option<Regex>,
+    pub(crate) base: Option<Regex>,
+    pub(crate) comment: Option<Regex>,
     pub(crate) changes: Vec<Rule>,
     pub(crate) insert: Option<(Regex, Insert)>,
 }
@@ -70,10 +79,13 @@ impl OwnTable {
             let text = text.as_deref();
             text.map(|text| pattern(key, text)).transpose()
         };
-        let include = optional("include", &self.include)?;
-        if include.as_ref().is_some_and(|it| it.captures_len() < 2) {
-            return Err("`own.include` has no group; expected one around the files".to_owned());
-        }
+        let with_group = |key: &str, text: &Option<String>| match optional(key, text)? {
+            Some(pattern) if pattern.captures_len() < 2 => Err(format!(
+                "`own.{key}` has no group; expected one around the path"
+            )),
+            pattern => Ok(pattern),
+        };
+        let include = with_group("include", &self.include)?;
         let mut changes = Vec::new();
         for table in &self.change {
             changes.push(Rule {
@@ -90,8 +102,37 @@ impl OwnTable {
         });
         Ok(OwnRules {
             include,
+            base: with_group("base", &self.base)?,
+            comment: optional("comment", &self.comment)?,
             changes,
             insert: insert.transpose()?,
         })
+    }
+}
+
+impl OwnRules {
+    /// Whether a line says nothing to the server.
+    pub(crate) fn is_comment(&self, line: &str) -> bool {
+        self.comment.as_ref().is_some_and(|it| it.is_match(line))
+    }
+
+    /// The folder that relative paths in the file `main` begin at.
+    pub(crate) fn base_of(&self, main: &Path, text: &str) -> PathBuf {
+        let folder = main.parent().unwrap_or(Path::new("/"));
+        let mut lines = text.lines().filter(|line| !self.is_comment(line));
+        let said = lines.find_map(|line| self.base.as_ref()?.captures(line)?.get(1));
+        said.map_or(folder.to_owned(), |said| {
+            folder.join(said.as_str().trim_matches(['"', '\'']))
+        })
+    }
+
+    /// The patterns of files that a line takes in, without quotes.
+    pub(crate) fn included<'l>(&self, line: &'l str) -> Vec<&'l str> {
+        let include = self.include.as_ref().filter(|_| !self.is_comment(line));
+        let patterns = include.into_iter().flat_map(|it| it.captures_iter(line));
+        patterns
+            .filter_map(|captures| captures.get(1))
+            .map(|group| group.as_str().trim().trim_matches(['"', '\'']))
+            .collect()
     }
 }

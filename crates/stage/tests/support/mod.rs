@@ -14,11 +14,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{
-    CertificateKey, ConfigSource, Contender, Content, Encoding, Protocol, ServedFile, ServerChoice,
-    Workload,
+    CertificateKey, ConfigSource, Connections, Contender, Content, Encoding, Expected, Protocol,
+    Request, ServedFile, ServerChoice, Workload,
 };
 use bakeoff_stage::{
-    Prepared, Running, Servers, Stage, StageError, StageOptions, Surroundings, find_program, keeper,
+    Fetched, Prepared, Running, Servers, Stage, StageError, StageOptions, Surroundings,
+    find_program, keeper,
 };
 
 /// Longer than any machine needs; a test that waits this long has failed.
@@ -155,20 +156,39 @@ pub(crate) fn workload(name: &str, path: &str, body: &str) -> Workload {
         description: String::new(),
         template: name.to_owned(),
         protocol: Protocol::H1,
-        method: "GET".to_owned(),
-        path: path.to_owned(),
-        headers: vec![("X-Hotdogs".to_owned(), "aplenty".to_owned())],
-        expect_status: 200,
-        expect_body: Content::Text(body.to_owned()),
-        expect_encoding: Encoding::Identity,
+        requests: Request {
+            method: "GET".to_owned(),
+            path: path.to_owned(),
+            headers: vec![("X-Hotdogs".to_owned(), "aplenty".to_owned())],
+            weight: 1,
+            body: None,
+            expect: Expected {
+                status: 200,
+                body: Some(Content::Text(body.to_owned())),
+                encoding: Encoding::Identity,
+            },
+        }
+        .into(),
+        connections: Connections::default(),
         files: Vec::new(),
         proxied: false,
         origin: None,
+        notes: Vec::new(),
     }
 }
 
 pub(crate) fn hello() -> Workload {
     workload("hello", "/", "hello")
+}
+
+/// Asks as `workload` does first.
+pub(crate) fn fetch(
+    running: &Running,
+    workload: &Workload,
+    when: &str,
+) -> Result<Fetched, StageError> {
+    let first = workload.requests.first();
+    running.fetch(first, workload.protocol, when, PATIENCE)
 }
 
 pub(crate) fn served(path: &str, body: &str) -> ServedFile {

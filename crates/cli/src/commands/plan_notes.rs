@@ -1,0 +1,22 @@
+//! What a plan does without saying so: told before it runs and when it is listed.
+
+use bakeoff_plan::{Plan, why_no_references};
+
+/// Each as a line of its own.
+pub(crate) fn of(plan: &Plan) -> Vec<String> {
+    let references = &plan.references;
+    let mut notes = Vec::new();
+    for workload in &plan.workloads {
+        let wanted = references.yardstick || (references.origin && workload.proxied);
+        if let Some(why) = why_no_references(workload).filter(|_| wanted) {
+            notes.push(format!("no references beside {}: {why}", workload.name));
+        }
+        // A workload over several protocols has the same ones over each.
+        for note in &workload.notes {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+    }
+    notes
+}

@@ -1,0 +1,195 @@
+//! Answers outside the window: asked for before and after the load, compared, and recorded.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bakeoff_plan::{Encoding, Request, Trial};
+use bakeoff_record::{Step, TrialEnd, TrialRecord, Warning};
+use bakeoff_stage::Fetched;
+
+use crate::contestant::Contestant;
+
+/// Most requests of a list that are asked for; of a longer one so many, evenly chosen.
+const ASKED_MAX: usize = 64;
+/// One request outside the window may take this long.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+/// After the load answers are waited for so many times as long as a request of the load was.
+const RECOVERY_TIMEOUTS: f64 = 3.0;
+/// Between two requests for an answer that did not come.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Bodies as they were sent where the server encodes, by the position of their request: what a
+/// right body looks like on the wire.
+pub(crate) type Encoded = BTreeMap<usize, Vec<u8>>;
+
+/// Asks before the load. A wrong answer ends the trial.
+pub(crate) fn check_before(
+    trial: &Trial,
+    contestant: &Contestant,
+    record: &mut TrialRecord,
+) -> Result<Encoded, TrialEnd> {
+    let mut encoded = Encoded::new();
+    for (index, request) in chosen(&trial.workload.requests, true) {
+        let body = check_answer(trial, request, contestant, record, "before", ANSWER_LIMIT)?;
+        if let Some(answer) = record.answers.last().filter(|answer| !answer.right) {
+            return Err(TrialEnd::Failed {
+                step: Step::Start,
+                cause: format!(
+                    "the answer to `{}` is wrong: status {} and {} bytes, expected {}",
+                    request.name(),
+                    answer.status,
+                    answer.body_bytes,
+                    expected_words(request)
+                ),
+                words: None,
+            });
+        }
+        if request.expect.encoding != Encoding::Identity {
+            encoded.insert(index, body);
+        }
+    }
+    Ok(encoded)
+}
+
+/// Asks after the load, each request until its answer comes. A server that is busy with what the
+/// load left it answers late, or not in this time: that is told of it, and takes away nothing that
+/// was measured before. A wrong answer is in the record, for the judge.
+pub(crate) fn check_after(
+    trial: &Trial,
+    contestant: &mut Contestant,
+    record: &mut TrialRecord,
+    stop: &AtomicBool,
+) -> Option<TrialEnd> {
+    let end = Instant::now() + Duration::from_secs_f64(trial.load.timeout_s * RECOVERY_TIMEOUTS);
+    for (_, request) in chosen(&trial.workload.requests, false) {
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let within = left.clamp(ASK_AGAIN, ANSWER_LIMIT);
+            let asked = check_answer(trial, request, contestant, record, "after", within);
+            let Err(failed) = asked else {
+                break;
+            };
+            if let Some(status) = contestant.server.died() {
+                return Some(TrialEnd::Failed {
+                    step: Step::CheckAgain,
+                    cause: format!("the server died after the load: {status}"),
+                    words: Some(contestant.server.log_tail()),
+                });
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Some(failed);
+            }
+            if Instant::now() >= end {
+                record.warnings.push(no_answer(failed));
+                return None;
+            }
+            std::thread::sleep(ASK_AGAIN);
+        }
+    }
+    None
+}
+
+fn no_answer(failed: TrialEnd) -> Warning {
+    let cause = match failed {
+        TrialEnd::Failed { cause, .. } => cause,
+        other => format!("{other:?}"),
+    };
+    Warning {
+        code: "no-answer-after".to_owned(),
+        text: format!("the server lives and gave no answer after the load: {cause}"),
+        hint: "its log is beside the record; a smaller load may leave it less to work off"
+            .to_owned(),
+    }
+}
+
+/// Fetches one answer, records what came, and gives back its body as sent.
+fn check_answer(
+    trial: &Trial,
+    request: &Request,
+    contestant: &Contestant,
+    record: &mut TrialRecord,
+    when: &str,
+    within: Duration,
+) -> Result<Vec<u8>, TrialEnd> {
+    let protocol = trial.workload.protocol;
+    let fetched = contestant.server.fetch(request, protocol, when, within);
+    let Fetched {
+        check: answer,
+        body,
+    } = fetched.map_err(|error| error.trial_end())?;
+    let mut headers = answer.headers.iter();
+    let server = headers.find(|(name, _)| name.eq_ignore_ascii_case("server"));
+    if let Some(facts) = record.server.as_mut() {
+        let header = server.map(|(_, value)| value.clone());
+        facts.server_header = facts.server_header.take().or(header);
+    }
+    record.answers.push(answer);
+    Ok(body)
+}
+
+/// The requests that are asked for, each with its position. Before the load an encoded answer is
+/// always asked for: in the load it is compared with what came here.
+fn chosen(requests: &[Request], before: bool) -> impl Iterator<Item = (usize, &Request)> {
+    let count = requests.len();
+    let evenly = move |index: usize| {
+        // The first of each of so many equal parts.
+        count <= ASKED_MAX || index == 0 || {
+            let part = |index: usize| index * ASKED_MAX / count;
+            part(index) != part(index - 1)
+        }
+    };
+    let needed = move |request: &Request| before && request.expect.encoding != Encoding::Identity;
+    let each = requests.iter().enumerate();
+    each.filter(move |(index, request)| evenly(*index) || needed(request))
+}
+
+fn expected_words(request: &Request) -> String {
+    let expect = &request.expect;
+    match expect.body_bytes() {
+        Some(body) => format!("status {} and {} bytes", expect.status, body.len()),
+        None => format!("status {} and any body", expect.status),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_plan::parse_workload;
+
+    use super::*;
+
+    /// How many of `count` requests are asked for, before and after; every tenth is compressed.
+    #[track_caller]
+    fn check(count: usize, gzip: bool, before: usize, after: usize) {
+        let mut text = "name = \"list\"\n".to_owned();
+        for index in 0..count {
+            text += &format!("[[request]]\npath = \"/{index}\"\nexpect.text = \"\"\n");
+            if gzip && index % 10 == 0 {
+                text += "headers = [\"Accept-Encoding: gzip\"]\nexpect.encoding = \"gzip\"\n";
+            }
+        }
+        let requests = parse_workload(&text, "list").unwrap().requests;
+        let asked = |before| chosen(&requests, before).map(|(index, _)| index);
+        assert_eq!(asked(true).count(), before, "{count}");
+        assert_eq!(asked(false).count(), after, "{count}");
+        assert_eq!(asked(false).next(), Some(0));
+        if count > ASKED_MAX {
+            let asked: Vec<usize> = asked(false).collect();
+            let gap = count.div_ceil(ASKED_MAX);
+            assert!(asked.windows(2).all(|pair| pair[1] - pair[0] <= gap));
+        }
+    }
+
+    #[test]
+    fn short_lists_are_asked_whole_and_long_ones_evenly() {
+        check(1, false, 1, 1);
+        check(64, false, 64, 64);
+        check(65, false, 64, 64);
+        check(1000, false, 64, 64);
+        check(20, true, 20, 20);
+        // Of the 64 in even parts, some are among the 100 that are compressed.
+        let both =
+            (0..1000).filter(|i| i % 10 == 0 || (*i > 0 && i * 64 / 1000 != (i - 1) * 64 / 1000));
+        check(1000, true, both.count(), 64);
+    }
+}

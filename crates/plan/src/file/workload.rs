@@ -1,0 +1,267 @@
+//! Workloads as they are written, in files of their own and in plans.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::demand::OriginTable;
+use crate::model::{ContentKind, Encoding, Protocol};
+
+/// What is asked of a server, and what a right answer is.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "bakeoff workload")]
+pub(crate) struct WorkloadFile {
+    /// Unique in the plan; in `workloads/`, the name of the file.
+    #[schemars(extend("examples" = ["html-small"]))]
+    pub(crate) name: String,
+    /// One sentence for the reader of a report.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["A small page from disk."]))]
+    pub(crate) description: String,
+    /// What a server's configuration template is chosen by; without it, the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["html-small"]))]
+    pub(crate) template: Option<String>,
+    /// How requests travel; without it, as the plan's `protocols` say, or else h1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["h2"]))]
+    pub(crate) protocol: Option<Protocol>,
+    /// Makes one workload for each: `NAME` over h1, `NAME-PROTOCOL` over another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1), extend("examples" = [["h1-tls", "h2"]]))]
+    pub(crate) protocols: Option<Vec<Protocol>>,
+    /// Request method; without it, GET.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["GET"]))]
+    pub(crate) method: Option<String>,
+    /// Request target; without it, `/`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["/index.html"]))]
+    pub(crate) path: Option<String>,
+    /// Request headers besides `Host`, each as `Name: value`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [["Accept: text/html"]]))]
+    pub(crate) headers: Option<Vec<String>>,
+    /// Whether connections are kept for many requests, or made anew for each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["keep-alive"]))]
+    pub(crate) connections: Option<ConnectionsName>,
+    /// Close a connection after so many requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [100]))]
+    pub(crate) requests_per_connection: Option<u32>,
+    /// Whether the answer comes from the built-in upstream behind the server.
+    #[serde(default)]
+    #[schemars(extend("examples" = [true]))]
+    pub(crate) proxied: bool,
+    /// What is wanted of that upstream: delays, errors, a limit of workers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) origin: Option<OriginTable>,
+    /// What a right answer is; in each `[[request]]`, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expect: Option<ExpectTable>,
+    /// Requests by weight, instead of the one that `method`, `path`, `headers` and `expect` are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) request: Vec<RequestTable>,
+    /// Requests by weight, as often as they came in a log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) replay: Option<ReplayTable>,
+    /// What a reader of a report should know of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["sizes are those of compressed answers"]]))]
+    pub(crate) notes: Vec<String>,
+    /// Files that the server serves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) file: Vec<ServedFileTable>,
+}
+
+/// One of the requests that a workload asks.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RequestTable {
+    /// Request method.
+    #[serde(default = "default_method")]
+    #[schemars(extend("examples" = ["GET"]))]
+    pub(crate) method: String,
+    /// Request target.
+    #[serde(default = "default_path")]
+    #[schemars(extend("examples" = ["/index.html"]))]
+    pub(crate) path: String,
+    /// Request headers besides `Host`, each as `Name: value`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["Accept: text/html"]]))]
+    pub(crate) headers: Vec<String>,
+    /// How often it is sent, relative to the others.
+    #[serde(default = "default_weight")]
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [10]))]
+    pub(crate) weight: u32,
+    /// What is sent with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) body: Option<BodyTable>,
+    /// What a right answer is.
+    pub(crate) expect: ExpectTable,
+}
+
+/// What is sent with a request. Exactly one of `text`, `generated` and `file` says what it is.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BodyTable {
+    /// This text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["name=value"]))]
+    pub(crate) text: Option<String>,
+    /// Generated content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) generated: Option<GeneratedTable>,
+    /// A file of UTF-8 text, relative to the folder of the file that this stands in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["form.json"]))]
+    pub(crate) file: Option<String>,
+    /// Send it in chunks instead of with a `Content-Length`; only over HTTP/1.1.
+    #[serde(default)]
+    #[schemars(extend("examples" = [true]))]
+    pub(crate) chunked: bool,
+}
+
+/// What a right answer is. Exactly one of `text`, `generated`, `file` and `body` says its body.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExpectTable {
+    /// Status.
+    #[serde(default = "default_status")]
+    #[schemars(range(min = 200, max = 599), extend("examples" = [200]))]
+    pub(crate) status: u16,
+    /// How the body is encoded; what is said of it here is the decoded one.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["gzip"]))]
+    pub(crate) encoding: Encoding,
+    /// This body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["Hello, world!"]))]
+    pub(crate) text: Option<String>,
+    /// A generated body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) generated: Option<GeneratedTable>,
+    /// The content of this `[[file]]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["index.html"]))]
+    pub(crate) file: Option<String>,
+    /// Any body will do: only the status is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["any"]))]
+    pub(crate) body: Option<AnyBody>,
+}
+
+/// Stands for every body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AnyBody {
+    /// Any.
+    Any,
+}
+
+/// A log whose requests are asked as often as they came.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReplayTable {
+    /// The log, relative to the folder of the file that this stands in; not compressed.
+    #[schemars(extend("examples" = ["access.log"]))]
+    pub(crate) file: String,
+    /// What its lines look like.
+    #[schemars(extend("examples" = ["combined"]))]
+    pub(crate) format: LogFormat,
+    /// Keep so many different requests, the most frequent.
+    #[serde(default = "default_requests")]
+    #[schemars(range(min = 1, max = 10_000), extend("examples" = [1000]))]
+    pub(crate) requests: u32,
+    /// The host whose requests are replayed, where the format tells; else the first of an HTTP
+    /// Archive, and the one that was asked most in Caddy's log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["www.example.com"]))]
+    pub(crate) host: Option<String>,
+    /// Where the right answers come from.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["files"]))]
+    pub(crate) answers: AnswersName,
+}
+
+/// What a log looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// Apache's and nginx's lines, combined or common.
+    Combined,
+    /// Caddy's lines of JSON.
+    Caddy,
+    /// An HTTP Archive, as browsers write it.
+    Har,
+}
+
+/// Where the right answers to a log's requests come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AnswersName {
+    /// From files that are made for the server, as large as the logged answers.
+    #[default]
+    Files,
+    /// From the server's own content: only the status is expected.
+    Status,
+}
+
+/// How long a connection is used, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ConnectionsName {
+    /// As long as the server lets it.
+    KeepAlive,
+    /// For one request.
+    New,
+}
+
+/// A file that the server serves. Exactly one of `text` and `generated` says what is in it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ServedFileTable {
+    /// Path below the document root, without a leading slash.
+    #[schemars(extend("examples" = ["index.html"]))]
+    pub(crate) path: String,
+    /// This content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["Hello, world!"]))]
+    pub(crate) text: Option<String>,
+    /// Generated content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) generated: Option<GeneratedTable>,
+}
+
+/// Content that bakeoff makes, the same on every machine.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GeneratedTable {
+    /// What it looks like; matters where a server compresses.
+    #[schemars(extend("examples" = ["html"]))]
+    pub(crate) kind: ContentKind,
+    /// Length in bytes.
+    #[schemars(range(min = 0, max = 67_108_864), extend("examples" = [4608]))]
+    pub(crate) bytes: u32,
+}
+
+pub(crate) fn default_method() -> String {
+    "GET".to_owned()
+}
+
+pub(crate) fn default_path() -> String {
+    "/".to_owned()
+}
+
+fn default_requests() -> u32 {
+    1000
+}
+
+fn default_weight() -> u32 {
+    1
+}
+
+fn default_status() -> u16 {
+    200
+}

@@ -1,0 +1,114 @@
+//! What a workload asks: requests with weights, and the right answer to each.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::model::{Content, Encoding};
+
+/// The requests of a workload: one or more, shared by all of its trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requests(Arc<[Request]>);
+
+impl Requests {
+    /// The list; `None` where it is empty.
+    pub fn new(list: Vec<Request>) -> Option<Self> {
+        (!list.is_empty()).then(|| Self(list.into()))
+    }
+
+    /// The first request of the file.
+    pub fn first(&self) -> &Request {
+        self.0.first().expect("a list that was made has a request")
+    }
+
+    /// What each request expects, where it is the same of all: what a built-in server can give.
+    pub fn one_answer(&self) -> Option<&Expected> {
+        let expect = &self.first().expect;
+        let equal = |other: &Request| {
+            (other.expect.status, &other.expect.body) == (expect.status, &expect.body)
+        };
+        self.iter().all(equal).then_some(expect)
+    }
+
+    /// Changes each request.
+    #[must_use]
+    pub fn map(&self, change: impl Fn(&Request) -> Request) -> Self {
+        Self(self.iter().map(change).collect())
+    }
+}
+
+impl From<Request> for Requests {
+    fn from(one: Request) -> Self {
+        Self(Arc::new([one]))
+    }
+}
+
+impl Deref for Requests {
+    type Target = [Request];
+
+    fn deref(&self) -> &[Request] {
+        &self.0
+    }
+}
+
+/// One of the things that a workload asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// Request method.
+    pub method: String,
+    /// Request target, such as `/index.html`.
+    pub path: String,
+    /// Request headers besides `Host`, in order.
+    pub headers: Vec<(String, String)>,
+    /// How often it is sent, relative to the others. At least 1.
+    pub weight: u32,
+    /// What is sent with it.
+    pub body: Option<RequestBody>,
+    /// The right answer.
+    pub expect: Expected,
+}
+
+/// What is sent with a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestBody {
+    /// The bytes.
+    pub content: Content,
+    /// Sent in chunks instead of with a length; only over HTTP/1.1.
+    pub chunked: bool,
+}
+
+/// A right answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// Status.
+    pub status: u16,
+    /// Body, decoded; `None` where any will do.
+    pub body: Option<Content>,
+    /// How the body is encoded.
+    pub encoding: Encoding,
+}
+
+impl Request {
+    /// What messages and reports call it: `GET /index.html`.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+}
+
+impl Expected {
+    /// The bytes of the body, decoded; `None` where any will do.
+    pub fn body_bytes(&self) -> Option<Vec<u8>> {
+        self.body.as_ref().map(Content::bytes)
+    }
+}
+
+/// How long a connection is used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Connections {
+    /// As long as the server lets it.
+    #[default]
+    KeepAlive,
+    /// For one request, which says so (`Connection: close`).
+    New,
+    /// For so many requests, and then it is closed. At least 1.
+    Requests(u32),
+}

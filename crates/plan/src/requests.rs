@@ -1,0 +1,372 @@
+//! What a workload's tables say of its requests becomes [`Requests`], and back.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use crate::error::{Place, PlanError};
+use crate::file::{
+    AnyBody, BodyTable, ExpectTable, GeneratedTable, RequestTable, WorkloadFile, default_method,
+    default_path,
+};
+use crate::model::{Content, Encoding, ServedFile};
+use crate::request::{Expected, Request, RequestBody, Requests};
+use crate::resolve::Library;
+use crate::rules::Fault;
+use crate::source::Source;
+
+/// Headers that the engine writes itself, because the message would break without them.
+const OWN_HEADERS: [&str; 3] = ["host", "content-length", "transfer-encoding"];
+/// Most requests in a workload: each is kept encoded in the engine.
+pub(crate) const REQUESTS_MAX: usize = 10_000;
+/// Longest body that is read from a file, bytes: it is written into the record's plan.
+const BODY_FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// What the tables of a workload refer to.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) source: &'a Source<'a>,
+    /// Path of the workload's table in the source, empty or with a dot at its end.
+    pub(crate) path: &'a str,
+    pub(crate) files: &'a [ServedFile],
+    /// Where relative paths begin.
+    pub(crate) folder: &'a Path,
+    pub(crate) library: &'a dyn Library,
+}
+
+/// The requests of `table`: its own one, or those of its list.
+pub(crate) fn requests(
+    around: &Surroundings<'_>,
+    table: &WorkloadFile,
+) -> Result<Requests, PlanError> {
+    let at = |key: &str| around.source.place(&format!("{}{key}", around.path));
+    let list = table.request.iter().enumerate();
+    let list: Result<Vec<Request>, PlanError> = list
+        .map(|(index, entry)| request(around, &format!("{}request.{index}.", around.path), entry))
+        .collect();
+    let Some(list) = Requests::new(list?) else {
+        return own(around, table).map(Requests::from);
+    };
+    let own_keys = [
+        ("method", table.method.is_some()),
+        ("path", table.path.is_some()),
+        ("headers", table.headers.is_some()),
+        ("expect", table.expect.is_some()),
+    ];
+    if let Some((key, _)) = own_keys.iter().find(|(_, said)| *said) {
+        return Err(PlanError::Conflict {
+            place: at(key),
+            problem: format!("`{key}` stands beside `[[request]]` tables"),
+            mend: "write it in each of them, or take them out".to_owned(),
+        });
+    }
+    if list.len() > REQUESTS_MAX {
+        let problem = format!("the workload asks {} requests", list.len());
+        let fault = Fault::new(problem, format!("keep at most {REQUESTS_MAX} of them"));
+        return Err(fault.at(at("request")));
+    }
+    Ok(list)
+}
+
+/// The one request that a workload's own keys are.
+fn own(around: &Surroundings<'_>, table: &WorkloadFile) -> Result<Request, PlanError> {
+    let Some(expect) = &table.expect else {
+        return Err(PlanError::MissingKey {
+            place: around.source.place(around.path),
+            key: "expect".to_owned(),
+            table: around.path.split('.').next().unwrap_or("").to_owned(),
+            mend: "an `expect` table, or several `[[request]]` tables".to_owned(),
+        });
+    };
+    let one = RequestTable {
+        method: table.method.clone().unwrap_or_else(default_method),
+        path: table.path.clone().unwrap_or_else(default_path),
+        headers: table.headers.clone().unwrap_or_default(),
+        weight: 1,
+        body: None,
+        expect: expect.clone(),
+    };
+    request(around, around.path, &one)
+}
+
+/// The request of the table at `path`.
+pub(crate) fn request(
+    around: &Surroundings<'_>,
+    path: &str,
+    table: &RequestTable,
+) -> Result<Request, PlanError> {
+    let at = |key: &str| around.source.place(&format!("{path}{key}"));
+    method(&table.method).map_err(|fault| fault.at(at("method")))?;
+    target(&table.path).map_err(|fault| fault.at(at("path")))?;
+    let mut headers = Vec::new();
+    for (index, line) in table.headers.iter().enumerate() {
+        headers.push(header(line).map_err(|fault| fault.at(at(&format!("headers.{index}"))))?);
+    }
+    let expect = &table.expect;
+    encoding(expect, &headers).map_err(|fault| fault.at(at("expect.encoding")))?;
+    let body = table
+        .body
+        .as_ref()
+        .map(|body| RequestBody::of(around, &format!("{path}body."), body));
+    Ok(Request {
+        method: table.method.clone(),
+        path: table.path.clone(),
+        headers,
+        weight: table.weight,
+        body: body.transpose()?,
+        expect: Expected {
+            status: expect.status,
+            body: expected_body(
+                around.source,
+                &format!("{path}expect."),
+                expect,
+                around.files,
+            )?,
+            encoding: expect.encoding,
+        },
+    })
+}
+
+impl RequestBody {
+    fn of(around: &Surroundings<'_>, path: &str, table: &BodyTable) -> Result<Self, PlanError> {
+        let content = match &table.file {
+            None => content(
+                around.source,
+                path,
+                table.text.as_ref(),
+                table.generated.as_ref(),
+                ", `file`",
+            )?,
+            Some(name) => {
+                let place = || around.source.place(&format!("{path}file"));
+                if table.text.is_some() || table.generated.is_some() {
+                    return Err(beside_another("file", place()));
+                }
+                let text = around.text_of(name).map_err(|fault| fault.at(place()))?;
+                Content::Text(text)
+            }
+        };
+        Ok(Self {
+            content,
+            chunked: table.chunked,
+        })
+    }
+}
+
+impl Surroundings<'_> {
+    /// The text of a file beside the one that names it.
+    fn text_of(&self, name: &str) -> Result<String, Fault> {
+        let path = self.folder.join(name);
+        let mend = "name a file of text in the folder of this workload";
+        let failed = |cause: std::io::Error| {
+            Fault::new(format!("failed to read {}: {cause}", path.display()), mend)
+        };
+        let reader = self.library.open(&path).map_err(failed)?;
+        let mut text = String::new();
+        let mut reader = reader.take(BODY_FILE_BYTES_MAX + 1);
+        let length = reader.read_to_string(&mut text).map_err(failed)?;
+        if length as u64 <= BODY_FILE_BYTES_MAX {
+            return Ok(text);
+        }
+        Err(Fault::new(
+            format!(
+                "{} is longer than {BODY_FILE_BYTES_MAX} bytes",
+                path.display()
+            ),
+            "write `generated = { kind = \"random\", bytes = 2097152 }` for a large body",
+        ))
+    }
+}
+
+/// Writes `requests` into `table`: as its own keys, where they can say them.
+pub(crate) fn write_requests(requests: &Requests, table: &mut WorkloadFile) {
+    let one = requests.first();
+    if requests.len() > 1 || one.weight != 1 || one.body.is_some() {
+        table.request = requests.iter().map(request_table).collect();
+        return;
+    }
+    let one = request_table(one);
+    table.method = Some(one.method);
+    table.path = Some(one.path);
+    table.headers = Some(one.headers);
+    table.expect = Some(one.expect);
+}
+
+fn request_table(request: &Request) -> RequestTable {
+    let headers = request.headers.iter();
+    let body = request.body.as_ref().map(|body| {
+        let (text, generated) = content_keys(&body.content);
+        BodyTable {
+            text,
+            generated,
+            file: None,
+            chunked: body.chunked,
+        }
+    });
+    let expect = &request.expect;
+    let (text, generated) = expect.body.as_ref().map(content_keys).unwrap_or_default();
+    RequestTable {
+        method: request.method.clone(),
+        path: request.path.clone(),
+        headers: headers
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect(),
+        weight: request.weight,
+        body,
+        expect: ExpectTable {
+            status: expect.status,
+            encoding: expect.encoding,
+            text,
+            generated,
+            file: None,
+            body: expect.body.is_none().then_some(AnyBody::Any),
+        },
+    }
+}
+
+/// The keys that say `content`.
+pub(crate) fn content_keys(content: &Content) -> (Option<String>, Option<GeneratedTable>) {
+    match content {
+        Content::Text(text) => (Some(text.clone()), None),
+        Content::Generated { kind, bytes } => {
+            // A content that was read has at most 64 MiB.
+            let bytes = u32::try_from(*bytes).unwrap_or(u32::MAX);
+            (None, Some(GeneratedTable { kind: *kind, bytes }))
+        }
+    }
+}
+
+/// The body of a right answer; `None` where any is.
+fn expected_body(
+    source: &Source<'_>,
+    path: &str,
+    table: &ExpectTable,
+    files: &[ServedFile],
+) -> Result<Option<Content>, PlanError> {
+    let other = table.text.is_some() || table.generated.is_some();
+    if table.body.is_some() {
+        if other || table.file.is_some() {
+            return Err(beside_another("body", source.place(&format!("{path}body"))));
+        }
+        return Ok(None);
+    }
+    let Some(name) = &table.file else {
+        let (text, generated) = (table.text.as_ref(), table.generated.as_ref());
+        return content(source, path, text, generated, ", `file`").map(Some);
+    };
+    if other {
+        return Err(beside_another("file", source.place(&format!("{path}file"))));
+    }
+    match files.iter().find(|file| file.path == *name) {
+        Some(file) => Ok(Some(file.content.clone())),
+        None => {
+            let known: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+            Err(PlanError::UnknownName {
+                place: source.place(&format!("{path}file")),
+                what: "`[[file]]`",
+                name: name.clone(),
+                nearest: crate::nearest(name, &known).map(str::to_owned),
+                known,
+            })
+        }
+    }
+}
+
+fn beside_another(key: &str, place: Box<Place>) -> PlanError {
+    PlanError::Conflict {
+        place,
+        problem: format!("`{key}` stands beside another body"),
+        mend: "keep one of them".to_owned(),
+    }
+}
+
+/// The content that two keys say, one of which must be there.
+pub(crate) fn content(
+    source: &Source<'_>,
+    path: &str,
+    text: Option<&String>,
+    generated: Option<&GeneratedTable>,
+    others: &str,
+) -> Result<Content, PlanError> {
+    match (text, generated) {
+        (Some(text), None) => Ok(Content::Text(text.clone())),
+        (None, Some(table)) => Ok(Content::Generated {
+            kind: table.kind,
+            bytes: table.bytes as usize,
+        }),
+        (Some(_), Some(_)) => Err(PlanError::Conflict {
+            place: source.place(&format!("{path}generated")),
+            problem: "`text` and `generated` contradict each other".to_owned(),
+            mend: "keep one of them".to_owned(),
+        }),
+        (None, None) => Err(Fault::new(
+            "nothing says what the content is",
+            format!("write one of `text`, `generated`{others}, such as `text = \"Hello, world!\"`"),
+        )
+        .at(source.place(path))),
+    }
+}
+
+/// An encoding that nobody asks for would never come, and one of any body is not looked at.
+fn encoding(expect: &ExpectTable, headers: &[(String, String)]) -> Result<(), Fault> {
+    let asked = headers.iter().any(|(name, value)| {
+        name.eq_ignore_ascii_case("accept-encoding") && value.to_ascii_lowercase().contains("gzip")
+    });
+    if expect.encoding == Encoding::Identity {
+        return Ok(());
+    }
+    if expect.body.is_some() {
+        return Err(Fault::new(
+            "nothing is looked at in a body that may be any",
+            "take `encoding` out, or say what the body is",
+        ));
+    }
+    if asked {
+        return Ok(());
+    }
+    Err(Fault::new(
+        "a compressed answer is expected and not asked for",
+        "add `headers = [\"Accept-Encoding: gzip\"]`",
+    ))
+}
+
+fn method(method: &str) -> Result<(), Fault> {
+    if (1..=32).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        return Ok(());
+    }
+    Err(Fault::new(
+        format!("`{}` is not a request method", method.escape_debug()),
+        "write it in capitals, such as `method = \"GET\"`",
+    ))
+}
+
+/// A request target in origin form.
+pub(crate) fn target(path: &str) -> Result<(), Fault> {
+    let visible = path
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'#');
+    if path.starts_with('/') && visible && path.len() <= 4096 {
+        return Ok(());
+    }
+    Err(Fault::new(
+        format!("`{}` is not a request target", path.escape_debug()),
+        "begin with a slash, and write blanks and other signs as %20 and so on",
+    ))
+}
+
+fn header(line: &str) -> Result<(String, String), Fault> {
+    let shown = line.escape_debug();
+    let split = line
+        .split_once(':')
+        .map(|(name, value)| (name, value.trim_matches([' ', '\t'])));
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    let Some((name, value)) = split.filter(|(name, value)| {
+        !name.is_empty() && name.chars().all(token) && !value.chars().any(char::is_control)
+    }) else {
+        let mend = "write it as `Name: value`, such as `Accept: text/html`";
+        return Err(Fault::new(format!("`{shown}` is not a header"), mend));
+    };
+    if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+        let problem = format!("`{name}` is written by the load engine itself");
+        return Err(Fault::new(problem, "take this header out"));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}

@@ -1,0 +1,110 @@
+//! How far contenders at a constant rate are apart, in shares of one of them.
+//!
+//! A share is of the contender that is named as the base, once for each of the two: 14 % more than
+//! A is not 14 % less than B. Each is the median over rounds of what lies between the two within a
+//! round, as in comparisons.
+
+use std::collections::BTreeMap;
+
+use bakeoff_audit::{Equivalence, Verdict};
+use bakeoff_stats::{Cell as Trials, Estimate, Measure, ratio_over_rounds};
+use serde::Serialize;
+
+use super::cell::Cell;
+use super::comparison::{caution, unequal};
+
+/// What is told of a pair, in the order of tables.
+pub(crate) const MEASURES: [Measure; 6] = [
+    Measure::LatencyMeanNs,
+    Measure::LatencyP50Ns,
+    Measure::LatencyP95Ns,
+    Measure::LatencyP99Ns,
+    Measure::LatencyMaxNs,
+    Measure::RatePerS,
+];
+
+/// One contender against another at the same workload and load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// Workload's name.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+    /// The contender whose numbers are 100 %.
+    pub base: String,
+    /// The contender held against it.
+    pub other: String,
+    /// `(other - base) / base` by the name of the measure: 0.14 is 14 % more than the base, -0.14 as
+    /// much less; null where values of both are missing or withheld.
+    pub shares: BTreeMap<&'static str, Option<Estimate>>,
+    /// Why a share is null, by the name of its measure.
+    pub missing: BTreeMap<&'static str, String>,
+    /// Why the two are not ranked by these, whatever they are; null where they may be.
+    pub caution: Option<String>,
+}
+
+/// Both differences of each pair of contenders at a constant rate.
+pub(super) fn draw(
+    groups: &[Trials<'_>],
+    cells: &[Cell],
+    equivalence: &[Equivalence],
+) -> Vec<Difference> {
+    let told: Vec<(&Trials<'_>, &Cell)> = groups
+        .iter()
+        .zip(cells)
+        .filter(|(_, cell)| cell.is_contender() && cell.vegeta.is_some())
+        .collect();
+    let mut differences = Vec::new();
+    for base in &told {
+        for other in &told {
+            let same = base.1.workload == other.1.workload && base.1.load == other.1.load;
+            if same && base.1.contender != other.1.contender {
+                differences.push(one(*base, *other, equivalence));
+            }
+        }
+    }
+    differences
+}
+
+fn one(
+    base: (&Trials<'_>, &Cell),
+    other: (&Trials<'_>, &Cell),
+    equivalence: &[Equivalence],
+) -> Difference {
+    let verdicts = [base.1.verdict.verdict, other.1.verdict.verdict];
+    let withheld = verdicts.iter().any(|verdict| *verdict > Verdict::Suspect);
+    let mut shares = BTreeMap::new();
+    let mut missing = BTreeMap::new();
+    for measure in MEASURES {
+        let ratio = match withheld {
+            true => Err("numbers of an invalid cell are withheld"),
+            false => ratio_over_rounds(base.0, other.0, measure),
+        };
+        if let Err(reason) = ratio {
+            missing.insert(measure.name(), reason.to_owned());
+        }
+        shares.insert(measure.name(), ratio.ok().map(less_one));
+    }
+    let rounds = shares.values().flatten().map(|share| share.n).max();
+    let unequal = unequal(equivalence, base.1, other.1);
+    let caution = rounds.and_then(|rounds| caution(rounds, &verdicts, &unequal));
+    Difference {
+        workload: base.1.workload.clone(),
+        load: base.1.load.clone(),
+        base: base.1.contender.clone(),
+        other: other.1.contender.clone(),
+        shares,
+        missing,
+        caution: caution.map(|(_, why)| why),
+    }
+}
+
+/// A ratio of 1.14 is 14 % more, not 114 %.
+fn less_one(ratio: Estimate) -> Estimate {
+    Estimate {
+        point: ratio.point - 1.0,
+        low: ratio.low - 1.0,
+        high: ratio.high - 1.0,
+        ..ratio
+    }
+}

@@ -1,0 +1,140 @@
+//! Users' own configurations as they are met, in whole campaigns: measured, and every line that
+//! was changed for it told while it runs, in the record and in the report.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::alone;
+use crate::support::files::{measured, trials};
+use crate::support::scene::Scene;
+use crate::support::servers::are_installed;
+
+const PAGE: &str = r#"
+name = "page"
+path = "/index.html"
+protocol = "h2"
+[expect]
+file = "index.html"
+[[file]]
+path = "index.html"
+text = "<!doctype html><title>Ours</title>"
+"#;
+
+const API: &str = r#"
+name = "api"
+path = "/api/"
+protocol = "h1-tls"
+proxied = true
+[expect]
+text = "Mustard, onions, and no ketchup"
+"#;
+
+/// Copies a fixture to where a user would have it; `@BASE@` in it is that folder.
+fn copy(scene: &Scene, from: &Path, to: &str, base: &str) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = format!("{to}/{}", entry.file_name().to_str().unwrap());
+        if entry.path().is_dir() {
+            copy(scene, &entry.path(), &to, base);
+        } else {
+            let text = std::fs::read_to_string(entry.path()).unwrap();
+            scene.write(&to, &text.replace("@BASE@", base));
+        }
+    }
+}
+
+/// Changed lines by file and number, with the line before.
+fn places(changes: &Value) -> BTreeMap<(String, u64), String> {
+    let place = |change: &Value| {
+        let text = |key: &str| change[key].as_str().unwrap().to_owned();
+        assert_ne!(text("why"), "", "{change}");
+        (
+            (text("file"), change["line"].as_u64().unwrap()),
+            text("before"),
+        )
+    };
+    changes.as_array().unwrap().iter().map(place).collect()
+}
+
+/// Measures the fixture of `server` and looks for its changes wherever they must be.
+fn check(server: &str, main: &str, workloads: &[&str]) {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &[server]) {
+        return;
+    }
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/own");
+    let base = scene.path("etc").display().to_string();
+    copy(&scene, &fixture.join(server), "etc", &base);
+    scene.write("library/workloads/page.toml", PAGE);
+    scene.write("library/workloads/api.toml", API);
+    let mut replace = "";
+    if workloads.contains(&"page") {
+        replace = "replace = [{ from = \"/var/www/site\", to = \"{{ root }}\" }]";
+    }
+    let plan = format!(
+        "name = \"own\"\nrounds = 1\nrest = \"0s\"\nworkloads = {workloads:?}\n\
+         [[contender]]\nname = \"ours\"\nserver = \"{server}\"\nconfig = \"etc/{main}\"\n\
+         host = \"www.example.com\"\n{replace}\n\
+         [[load]]\nclients = 3\nwarmup = \"100ms\"\nduration = \"500ms\"\ntimeout = \"5s\"\n"
+    );
+    scene.write("own.toml", &plan);
+    let run = ["run", "./own.toml", "--library", "library", "--out", "own"];
+    let told = scene.run(&run).expect_measured();
+
+    let record = scene.path("own");
+    assert_eq!(measured(&record).len(), workloads.len());
+    let mut changed = BTreeMap::new();
+    for trial in trials(&record) {
+        let requests = &trial["result"]["requests"];
+        assert_eq!(requests["ok"], requests["completed"], "{trial:#}");
+        changed.extend(places(&trial["server"]["config_changes"]));
+    }
+    let files: Vec<&String> = changed.keys().map(|(file, _)| file).collect();
+    assert!(
+        files.iter().all(|file| file.starts_with(&base)),
+        "{files:?}"
+    );
+    let of_several_files = files.first() != files.last();
+    assert!(of_several_files || server == "haproxy", "it includes none");
+    let shown = scene.run(&["report", "own", "--diffs"]).stdout;
+    for ((file, line), before) in &changed {
+        let words = format!("ours: changed {file}:{line}: {} -> ", before.trim());
+        let times = told.stderr.matches(&words).count();
+        assert_eq!(times, 1, "`{words}` once in {}", told.stderr);
+        assert!(shown.contains(&format!("    {file}:{line} (")), "{shown}");
+    }
+    let report = scene.json(&["report", "own", "--format", "json"]);
+    let [of_ours] = &report["config_changes"].as_array().unwrap()[..] else {
+        panic!("of one contender: {report:#}");
+    };
+    assert_eq!(of_ours["contender"], "ours");
+    assert_eq!(places(&of_ours["changes"]), changed);
+}
+
+#[test]
+fn a_configuration_of_nginx_is_measured_and_each_change_told() {
+    check("nginx", "nginx.conf", &["page", "api"]);
+}
+
+#[test]
+fn a_configuration_of_caddy_is_measured_and_each_change_told() {
+    check("caddy", "Caddyfile", &["page", "api"]);
+}
+
+#[test]
+fn a_configuration_of_apache_is_measured_and_each_change_told() {
+    check("apache", "apache2.conf", &["page", "api"]);
+}
+
+#[test]
+fn a_configuration_of_haproxy_is_measured_and_each_change_told() {
+    check("haproxy", "haproxy.cfg", &["api"]);
+}
+
+#[test]
+fn a_configuration_of_lighttpd_is_measured_and_each_change_told() {
+    check("lighttpd", "lighttpd.conf", &["page", "api"]);
+}
