@@ -107,7 +107,7 @@ fn planted() -> Vec<Planted> {
                 KEPT,
             ),
             &["equal-access-log"],
-            &["bytes a request in access.log in logged", "access_log off;"],
+            &["bytes a request in access.log", "access_log off;"],
         ),
         one(
             "gathered",

@@ -61,13 +61,9 @@ fn reloads(running: &mut Running, workload: &Workload, what: &str) {
         other => panic!("{what}: {other}"),
     };
     let pid = running.tree().main_pid;
-    let length = |running: &Running| std::fs::metadata(running.log()).unwrap().len();
-    let (begun, logged) = (running.pids(), length(running));
+    let begun = running.pids();
     kill(pid, signal);
-    // Its workers are others then, or it says so.
-    wait_until("it takes it up", || {
-        running.pids() != begun || length(running) > logged
-    });
+    wait_until("its workers are others", || running.pids() != begun);
     let right = |running: &mut Running| {
         let fetched = fetch(running, workload, "after");
         fetched.is_ok_and(|fetched| fetched.check.right)
