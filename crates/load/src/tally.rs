@@ -96,10 +96,17 @@ pub(crate) struct Counts {
     pub(crate) error_samples: BTreeMap<String, String>,
 }
 
+/// Each made by itself: a clone would write its memory and so make it resident.
+fn new_urls(exchanges: usize) -> Vec<UrlResult> {
+    std::iter::repeat_with(UrlResult::default)
+        .take(exchanges)
+        .collect()
+}
+
 impl Tally {
     pub(crate) fn new(window: Window, exchanges: usize, is_open_loop: bool) -> Self {
         let urls = if exchanges > 1 {
-            vec![UrlResult::default(); exchanges]
+            new_urls(exchanges)
         } else {
             Vec::new()
         };
@@ -361,7 +368,7 @@ impl Tally {
         self.counts.agreed = counts.agreed;
         self.counts.peer_settings = counts.peer_settings;
         self.counts.header_bytes = counts.header_bytes;
-        self.counts.urls = vec![UrlResult::default(); counts.urls.len()];
+        self.counts.urls = new_urls(counts.urls.len());
         self.usual_status = (0, 0);
         self.part.clear();
         self.part_ok = 0;
