@@ -30,14 +30,22 @@ fn open(address: SocketAddr, rate_per_s: f64, shape: RateShape) -> LoadSpec {
 /// The window held `planned` requests, and those were begun.
 #[track_caller]
 fn check(spec: &LoadSpec, planned: u64) -> LoadResult {
-    let result = load(spec);
+    // A machine that stands still at an edge of the window moves requests over it. A schedule that
+    // is wrong is so every time.
+    let moved = |result: &LoadResult| result.requests.started.abs_diff(planned) > 9;
+    let mut result = load(spec);
+    for _ in 0..2 {
+        if moved(&result) {
+            result = load(spec);
+        }
+    }
     let requests = &result.requests;
     assert!(
         requests.planned.is_some_and(|it| it.abs_diff(planned) <= 1),
         "{requests:?}, not {planned}"
     );
     // What is in flight at either edge of the window belongs to the neighbour.
-    assert!(requests.started.abs_diff(planned) <= 9, "{requests:?}");
+    assert!(!moved(&result), "{requests:?}");
     assert_eq!(result.outcomes.errors(), 0, "{:?}", result.error_samples);
     result
 }
