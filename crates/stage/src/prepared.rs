@@ -353,18 +353,11 @@ impl Prepared {
         variables.set("certificate_and_key", text(&files.certificate_and_key));
     }
 
-    fn set_config_path(&mut self) {
-        let config = self.configuration.path.display().to_string();
-        self.variables.set("config", config);
-    }
-
     /// Chooses a port and renders everything that may depend on it.
     fn render(&mut self) -> Result<(), StageError> {
         let port = free_port()?;
         self.variables.set("port", port);
         self.port = self.configuration.takes_port().then_some(port);
-        // Traefik's names itself. That of the user's own files is known only once they are ready.
-        self.set_config_path();
         self.render_overlays()?;
         self.configuration.make_ready(
             &self.contender,
@@ -373,7 +366,9 @@ impl Prepared {
             &self.server,
             &self.folder.0,
         )?;
-        self.set_config_path();
+        // A file of the user's own may have been copied to another place.
+        let config = self.configuration.path.display().to_string();
+        self.variables.set("config", config);
         write(
             &self.log_folder.join(&self.server.description.config),
             &self.configuration.text,
