@@ -1,9 +1,7 @@
 //! Which of a plan's contenders and workloads flags choose, and contenders that flags add.
 
-use std::path::Path;
-
 use crate::error::PlanError;
-use crate::model::{Contender, ServerChoice};
+use crate::model::{ConfigSource, Contender, ServerChoice};
 use crate::nearest::nearest;
 use crate::overrides::flag;
 use crate::resolve;
@@ -60,7 +58,7 @@ fn in_version(all: &[Contender], text: &str) -> Result<Contender, Fault> {
                     server: base.to_owned(),
                     version: None,
                     binary: None,
-                    config: resolve::config("default", Path::new("/"))?,
+                    config: ConfigSource::Variant("default".to_owned()),
                 },
                 overlays: Default::default(),
                 certificate: Default::default(),

@@ -245,7 +245,7 @@ fn is_variable(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-pub(crate) fn config(text: &str, base: &Path) -> Result<ConfigSource, Fault> {
+fn config(text: &str, base: &Path) -> Result<ConfigSource, Fault> {
     if text.trim().is_empty() {
         return Err(empty("config"));
     }
