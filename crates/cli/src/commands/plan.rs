@@ -11,9 +11,7 @@ use crate::{exit, output};
 pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
     let plan = Folder::new(flags.library.clone())?.plan(flags)?;
     output::result(&listing(&plan))?;
-    plan_notes::of(&plan)
-        .iter()
-        .for_each(|note| output::note(note));
+    plan_notes::tell(&plan);
     Ok(exit::DONE)
 }
 

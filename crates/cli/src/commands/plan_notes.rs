@@ -2,8 +2,14 @@
 
 use bakeoff_plan::{Plan, why_no_references};
 
-/// Each as a line of its own.
-pub(crate) fn of(plan: &Plan) -> Vec<String> {
+use crate::output;
+
+/// Tells each as a line of its own.
+pub(crate) fn tell(plan: &Plan) {
+    of(plan).iter().for_each(|note| output::note(note));
+}
+
+fn of(plan: &Plan) -> Vec<String> {
     let references = &plan.references;
     let mut notes = Vec::new();
     for workload in &plan.workloads {

@@ -31,9 +31,7 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         Some(record) => record.plan.clone(),
         None => library.plan(&flags.plan)?,
     };
-    plan_notes::of(&plan)
-        .iter()
-        .for_each(|note| output::note(note));
+    plan_notes::tell(&plan);
     let interrupt = Interrupt::listen()?;
     let scratch = RunFolder::make()?;
     let (bakeoff, stage) = scratch.stage(library.servers())?;
