@@ -46,8 +46,9 @@ run() {
     pid=$!
 }
 
-start_nginx() {
-    configure nginx <<'END'
+# run_nginx PROGRAM LISTEN: an nginx that listens as these directives say.
+run_nginx() {
+    sed "s/@LISTEN@/$2/" <<'END' | configure nginx
 daemon off; pid @SCENE@/nginx.pid; error_log stderr error; worker_processes 1;
 events { worker_connections 1024; }
 http {
@@ -56,12 +57,20 @@ http {
     uwsgi_temp_path @SCENE@/t4; scgi_temp_path @SCENE@/t5;
     ssl_certificate @SCENE@/server.pem; ssl_certificate_key @SCENE@/server.key;
     server {
-        listen 127.0.0.1:@PLAIN@ http2; listen 127.0.0.1:@SECURE@ ssl http2;
+        @LISTEN@
         root @SCENE@/pages;
     }
 }
 END
-    run nginx -e stderr -p "$scene" -c "$scene/nginx.conf"
+    run "$1" -e stderr -p "$scene" -c "$scene/nginx.conf"
+}
+
+start_nginx() {
+    run_nginx nginx 'listen 127.0.0.1:@PLAIN@ http2; listen 127.0.0.1:@SECURE@ ssl http2;'
+}
+
+start_nginx_1_28() {
+    run_nginx nginx-1.28 'listen 127.0.0.1:@SECURE@ quic reuseport;'
 }
 
 start_caddy() {
@@ -89,24 +98,6 @@ https://127.0.0.1:@SECURE@ {
 }
 END
     run caddy run --adapter caddyfile --config "$scene/caddy.conf"
-}
-
-start_nginx_1_28() {
-    configure nginx <<'END'
-daemon off; pid @SCENE@/nginx.pid; error_log stderr error; worker_processes 1;
-events { worker_connections 1024; }
-http {
-    access_log off; types { } default_type text/plain;
-    client_body_temp_path @SCENE@/t1; proxy_temp_path @SCENE@/t2; fastcgi_temp_path @SCENE@/t3;
-    uwsgi_temp_path @SCENE@/t4; scgi_temp_path @SCENE@/t5;
-    ssl_certificate @SCENE@/server.pem; ssl_certificate_key @SCENE@/server.key;
-    server {
-        listen 127.0.0.1:@SECURE@ quic reuseport;
-        root @SCENE@/pages;
-    }
-}
-END
-    run nginx-1.28 -e stderr -p "$scene" -c "$scene/nginx.conf"
 }
 
 start_envoy() {
