@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{
-    EngineUsage, Histogram, LoadResult, Negotiated, Outcome, Requests, UrlResult, Warning,
+    EngineUsage, Histogram, LoadResult, Negotiated, Observed, Outcome, Requests, UrlResult, Warning,
 };
 use bakeoff_wire::h2::PeerSettings;
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -128,7 +128,11 @@ fn result(spec: &LoadSpec, mut counts: Counts, busy_share: Vec<f64>) -> LoadResu
     let completed = counts.outcomes.completed();
     let requests = Requests {
         planned: planned_requests(spec, &counts),
+        due: None,
         started: completed + counts.in_flight_at_end,
+        carried_in: 0,
+        begun: 0,
+        unended: None,
         completed,
         ok: counts.outcomes.of(Outcome::Ok),
         in_flight_at_end: counts.in_flight_at_end,
@@ -144,6 +148,8 @@ fn result(spec: &LoadSpec, mut counts: Counts, busy_share: Vec<f64>) -> LoadResu
         seed: spec.seed,
         measured_s: counts.measured_ns as f64 / 1e9,
         requests,
+        balance: None,
+        schedule: None,
         outcomes: counts.outcomes,
         status: counts.status,
         latency,
@@ -166,8 +172,12 @@ fn result(spec: &LoadSpec, mut counts: Counts, busy_share: Vec<f64>) -> LoadResu
             cpu_system_s: counts.cpu.system_s,
             rss_bytes_max: rss_bytes_max(),
             busy_share,
+            threads: Vec::new(),
         },
         intervals: counts.intervals,
+        warmup: Vec::new(),
+        observed: Observed::default(),
+        settings: None,
         bodies_checked: counts.bodies_checked,
         urls: urls(spec, counts.urls),
         warnings,

@@ -25,14 +25,24 @@ const BUCKETS: usize = (1 << LINEAR_BITS) + (MAX_BITS - LINEAR_BITS) as usize * 
 const HDR_DIGITS: u8 = 3;
 
 /// Durations in nanoseconds, counted.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Histogram {
+    /// Index of the first bucket in `counts`: 0 unless [trimmed](Histogram::trimmed).
+    first: usize,
     counts: Box<[u64]>,
     count: u64,
     sum: u128,
     min: u64,
     max: u64,
     over_range: u64,
+}
+
+/// Two are equal when they counted the same, whatever memory they hold.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        let whole = |each: &Self| (each.count, each.sum, each.min, each.max, each.over_range);
+        whole(self) == whole(other) && self.buckets().eq(other.buckets())
+    }
 }
 
 impl Default for Histogram {
@@ -55,6 +65,7 @@ impl Histogram {
     /// An empty histogram; about 35 KB.
     pub fn new() -> Self {
         Self {
+            first: 0,
             counts: vec![0; BUCKETS].into_boxed_slice(),
             count: 0,
             sum: 0,
@@ -76,14 +87,49 @@ impl Histogram {
         if times == 0 {
             return;
         }
-        match self.counts.get_mut(bucket_of(value_ns)) {
+        let bucket = bucket_of(value_ns).wrapping_sub(self.first);
+        match self.counts.get_mut(bucket) {
             Some(bucket) => *bucket += times,
-            None => self.over_range += times,
+            None => self.record_outside(value_ns, times),
         }
         self.count += times;
         self.sum += u128::from(value_ns) * u128::from(times);
         self.min = self.min.min(value_ns);
         self.max = self.max.max(value_ns);
+    }
+
+    /// Counts a duration beyond the buckets that are held: over range, or trimmed away.
+    #[cold]
+    fn record_outside(&mut self, value_ns: u64, times: u64) {
+        let bucket = bucket_of(value_ns);
+        if bucket < BUCKETS {
+            self.untrim();
+            self.counts[bucket] += times;
+        } else {
+            self.over_range += times;
+        }
+    }
+
+    fn untrim(&mut self) {
+        if self.counts.len() < BUCKETS {
+            let mut all = vec![0; BUCKETS].into_boxed_slice();
+            all[self.first..self.first + self.counts.len()].copy_from_slice(&self.counts);
+            self.counts = all;
+            self.first = 0;
+        }
+    }
+
+    /// The same counts in as little memory as they need: a few KB for most distributions. To be
+    /// kept and read; recording beyond its range makes it large again.
+    pub fn trimmed(&self) -> Self {
+        let first = self.counts.iter().position(|n| *n > 0).unwrap_or(0);
+        let last = self.counts.iter().rposition(|n| *n > 0);
+        let end = last.map_or(first, |last| last + 1);
+        Self {
+            first: self.first + first,
+            counts: self.counts[first..end].into(),
+            ..*self
+        }
     }
 
     /// Adds all counts of `other`.
@@ -92,7 +138,9 @@ impl Histogram {
         if other.count == 0 {
             return;
         }
-        for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
+        self.untrim();
+        let same = &mut self.counts[other.first..];
+        for (mine, theirs) in same.iter_mut().zip(other.counts.iter()) {
             *mine += theirs;
         }
         self.count += other.count;
@@ -113,6 +161,24 @@ impl Histogram {
         self.min = u64::MAX;
         self.max = 0;
         self.over_range = 0;
+    }
+
+    /// Sum of all durations, exact.
+    pub(crate) fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The same counts, with what is known of the durations exactly.
+    pub(crate) fn with_exact(self, sum: u128, min: u64, max: u64) -> Self {
+        if self.count == 0 {
+            return self;
+        }
+        Self {
+            sum,
+            min,
+            max,
+            ..self
+        }
     }
 
     /// Number of durations counted, those over range included.
@@ -200,13 +266,13 @@ impl Histogram {
             .iter()
             .enumerate()
             .filter(|(_, n)| **n > 0)
-            .map(|(index, n)| (bucket_middle(index), *n))
+            .map(|(index, n)| (bucket_middle(self.first + index), *n))
     }
 }
 
 /// Index of the bucket that `value` falls in; beyond the last bucket when over range.
 #[inline]
-fn bucket_of(value: u64) -> usize {
+pub(crate) fn bucket_of(value: u64) -> usize {
     let bits = 64 - (value | 1).leading_zeros();
     if bits <= LINEAR_BITS {
         return value as usize;
@@ -217,7 +283,7 @@ fn bucket_of(value: u64) -> usize {
 }
 
 /// Middle of the bucket at `index`.
-fn bucket_middle(index: usize) -> u64 {
+pub(crate) fn bucket_middle(index: usize) -> u64 {
     let linear = 1 << LINEAR_BITS;
     if index < linear {
         return index as u64;
@@ -288,7 +354,7 @@ impl<'de> Deserialize<'de> for Histogram {
         histogram.sum = stored.sum_ns.parse().map_err(Error::custom)?;
         histogram.min = stored.min_ns.unwrap_or(u64::MAX);
         histogram.max = stored.max_ns.unwrap_or(0);
-        Ok(histogram)
+        Ok(histogram.trimmed())
     }
 }
 
@@ -346,6 +412,25 @@ mod tests {
         let read: Histogram = serde_json::from_str(&text).unwrap();
         assert_eq!(read, histogram);
         assert_eq!(read.over_range(), 1);
+    }
+
+    #[test]
+    fn a_trimmed_one_counts_the_same_and_goes_on() {
+        let mut histogram = Histogram::new();
+        [1_000_000, 1_010_000, 5_000_000].map(|value| histogram.record(value));
+        let mut trimmed = histogram.trimmed();
+        assert_eq!(trimmed, histogram);
+        assert!(trimmed.counts.len() < 400, "{}", trimmed.counts.len());
+        assert_eq!(trimmed.quantile(0.5), histogram.quantile(0.5));
+        for value in [2_000_000, 7, 1 << 40, u64::MAX] {
+            histogram.record(value);
+            trimmed.record(value);
+        }
+        assert_eq!(trimmed, histogram);
+        let mut merged = Histogram::new().trimmed();
+        merged.merge(&histogram.trimmed());
+        merged.merge(&Histogram::new().trimmed());
+        assert_eq!(merged, histogram);
     }
 
     #[test]

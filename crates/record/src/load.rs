@@ -6,14 +6,17 @@ use bakeoff_plan::{Load, RateShape};
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
+use crate::observed::{Balance, Bounds, EngineSettings, Observed, ScheduleKept, ThreadUsage};
 use crate::outcome::{Outcome, OutcomeCounts};
 use crate::quic::QuicLedger;
+use crate::sketch::Sketch;
 
 /// What the load engine saw in one measured window.
 ///
-/// A request belongs to the window when it *ends* in it or is still in flight at its end; the
-/// warm-up's requests that are still in flight when the window opens count as started in it.
-/// So `started = completed + in_flight_at_end` holds exactly.
+/// In a closed loop a request belongs to the window when it ends in it or is in flight at its
+/// end. In an open loop it belongs to the window when it was *due* in it, and is followed to its
+/// end or timeout, also after the window. Either way `started = completed + in_flight_at_end`:
+/// the three are counted apart, so that a request that got lost shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadResult {
@@ -31,6 +34,13 @@ pub struct LoadResult {
     pub measured_s: f64,
     /// Requests by where they got to.
     pub requests: Requests,
+    /// Requests that crossed the window, by the clock; absent in records written before this
+    /// field existed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balance: Option<Balance>,
+    /// How the schedule was kept; open loop only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleKept>,
     /// Requests that ended, by how.
     pub outcomes: OutcomeCounts,
     /// Whole responses by status.
@@ -76,8 +86,18 @@ pub struct LoadResult {
     pub negotiated: Negotiated,
     /// What the engine itself used.
     pub engine: EngineUsage,
-    /// The window cut into equal parts, in order.
+    /// The window cut into equal parts, in order, by when requests ended.
     pub intervals: Vec<Interval>,
+    /// The warm-up cut into parts in the same way.
+    #[serde(default)]
+    pub warmup: Vec<Interval>,
+    /// What was observed beside requests.
+    #[serde(default)]
+    pub observed: Observed,
+    /// Settings of the engine that shape the numbers; absent in records written before this
+    /// field existed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<EngineSettings>,
     /// Up to a few response bodies checked byte by byte; the rest by length.
     pub bodies_checked: u64,
     /// For each URL, where several were asked for; else empty.
@@ -94,14 +114,29 @@ pub struct LoadResult {
 pub struct Requests {
     /// Number that the schedule held for the window; `None` in a closed loop.
     pub planned: Option<u64>,
-    /// Begun: completed or in flight at the end.
+    /// Due in the part of the window that was measured; `None` in a closed loop.
+    #[serde(default)]
+    pub due: Option<u64>,
+    /// In a closed loop `carried_in + begun`; in an open loop the requests due in the window that
+    /// were begun.
     pub started: u64,
+    /// In flight when the window opened, counted from the connections.
+    #[serde(default)]
+    pub carried_in: u64,
+    /// Begun in the window; in an open loop, begun of those due in it.
+    #[serde(default)]
+    pub begun: u64,
     /// Ended, in whatever outcome.
     pub completed: u64,
     /// Ended as `ok`.
     pub ok: u64,
-    /// Begun and not ended when the window closed.
+    /// Begun and not ended, counted from the connections: when the window closed, in an open loop
+    /// when those due in it were not waited for any longer.
     pub in_flight_at_end: u64,
+    /// Due and without an end: in flight at the end, never begun, or shed; `None` in a closed
+    /// loop.
+    #[serde(default)]
+    pub unended: Option<u64>,
     /// Not begun because they had waited past their deadline, warm-up included; open loop only.
     pub shed: u64,
 }
@@ -115,10 +150,27 @@ pub struct UrlResult {
     /// Requests that ended, by how.
     pub outcomes: OutcomeCounts,
     /// From the intended send time to the end of an `ok` response.
-    pub latency: Histogram,
+    pub latency: Sketch,
 }
 
 impl LoadResult {
+    /// Share `q` (0 to 1) of the latencies that users met, of `ok` responses and of what had no
+    /// end: where the quantile lies at the least, with what had no end at the ages it reached,
+    /// and at the most, with it at infinity. `None` without any.
+    pub fn latency_bounds(&self, q: f64) -> Option<Bounds> {
+        let unended = self.at_least.count();
+        let low = self.latency_with_unended().quantile(q)?;
+        let total = self.latency.count() + unended;
+        let rank = ((q * total as f64).ceil() as u64).clamp(1, total);
+        let high = (rank <= self.latency.count())
+            .then(|| {
+                self.latency
+                    .quantile(rank as f64 / self.latency.count() as f64)
+            })
+            .flatten();
+        Some(Bounds { low, high })
+    }
+
     /// From the intended send time to the end of every request that did not come out `ok`.
     pub fn error_latency(&self) -> Histogram {
         let mut all = Histogram::new();
@@ -238,6 +290,9 @@ pub struct EngineUsage {
     /// For each thread, share of the window in which it did not wait for sockets or timers: at
     /// work, or kept from it by others. Near 1 it set the pace.
     pub busy_share: Vec<f64>,
+    /// What each thread used; empty in records written before this field existed.
+    #[serde(default)]
+    pub threads: Vec<ThreadUsage>,
 }
 
 /// One part of the window.

@@ -115,7 +115,7 @@ fn url_of(url: &UrlResult) -> Value {
     json!({
         "url": url.url,
         "outcomes": url.outcomes,
-        "latency_ns": distribution(&url.latency),
+        "latency_ns": distribution(&url.latency.histogram()),
     })
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bakeoff_plan::{Load, RateShape};
 use bakeoff_record::{
-    Bytes, Connections, EngineUsage, Histogram, Interval, LoadResult, Negotiated, Outcome,
-    OutcomeCounts, Requests,
+    Bytes, Connections, EngineUsage, Histogram, Interval, LoadResult, Negotiated, Observed,
+    Outcome, OutcomeCounts, Requests,
 };
 
 use super::MEASURED_S;
@@ -83,12 +83,18 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         measured_s: MEASURED_S,
         requests: Requests {
             planned: None,
+            due: None,
+            carried_in: in_flight_at_end,
+            begun: completed,
+            unended: None,
             started: completed + in_flight_at_end,
             completed,
             ok,
             in_flight_at_end,
             shed: 0,
         },
+        balance: None,
+        schedule: None,
         status: BTreeMap::from([(200, ok)]),
         service: latency.clone(),
         first_byte: latency.clone(),
@@ -120,7 +126,11 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
             cpu_system_s: shape.engine_busy * MEASURED_S * 0.7,
             rss_bytes_max: 14_200_000,
             busy_share: vec![shape.engine_busy],
+            threads: Vec::new(),
         },
+        warmup: Vec::new(),
+        observed: Observed::default(),
+        settings: None,
         intervals,
         bodies_checked: 64,
         urls: Vec::new(),

@@ -1,0 +1,191 @@
+//! What the engine observed beside requests: in-flight over time, clients, connection set-up, its
+//! own delays, and the settings that shape its numbers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::samples::Samples;
+
+/// Where a quantile lies that requests without an end could move, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    /// At the least.
+    pub low: u64,
+    /// At the most; `None` where it has no upper bound.
+    pub high: Option<u64>,
+}
+
+impl Bounds {
+    /// The one value, where both bounds are in the same bucket of a histogram.
+    pub fn value(self) -> Option<u64> {
+        self.high.filter(|high| *high == self.low)
+    }
+}
+
+/// Requests that crossed the window, by the clock: `carried_in + begun = ended + in_flight`. Each
+/// is counted by itself, those in flight from the connections.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Balance {
+    /// In flight when the window opened.
+    pub carried_in: u64,
+    /// Begun between its edges.
+    pub begun: u64,
+    /// Ended between its edges.
+    pub ended: u64,
+    /// In flight when it closed.
+    pub in_flight: u64,
+}
+
+impl Balance {
+    /// Whether no request was lost or counted twice.
+    pub fn holds(self) -> bool {
+        self.carried_in + self.begun == self.ended + self.in_flight
+    }
+
+    /// Adds what another thread counted.
+    pub fn merge(&mut self, other: Self) {
+        self.carried_in += other.carried_in;
+        self.begun += other.begun;
+        self.ended += other.ended;
+        self.in_flight += other.in_flight;
+    }
+}
+
+/// How an open loop kept its schedule.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleKept {
+    /// From the due time to sending, where a connection was free: the engine's own lateness.
+    pub slip: Histogram,
+    /// From the due time to sending, where no connection was free: the server's lateness.
+    pub wait: Histogram,
+    /// The window by when requests were due.
+    pub parts: Vec<DuePart>,
+}
+
+/// One part of the window, by when requests were due.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DuePart {
+    /// Start, seconds from the start of the window.
+    pub start_s: f64,
+    /// Length, seconds.
+    pub length_s: f64,
+    /// Requests due in it.
+    pub due: u64,
+    /// Of them, those begun at any time.
+    pub begun: u64,
+    /// Of them, those that ended at any time, in whatever outcome.
+    pub ended: u64,
+}
+
+impl DuePart {
+    /// Requests due in it that had no end.
+    pub fn unended(self) -> u64 {
+        self.due.saturating_sub(self.ended)
+    }
+}
+
+/// What the engine observed beside requests.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Observed {
+    /// Requests in flight, looked at in equal steps from the window's start.
+    pub in_flight: InFlight,
+    /// How answers were spread over clients.
+    pub clients: Clients,
+    /// What connections did inside the window instead of carrying requests.
+    pub set_up: SetUp,
+    /// From an answer's arrival in the kernel to its reading, of 1 answer in 64; closed loop only.
+    pub engine_lag: Histogram,
+    /// Gaps between sends that followed each other, nanoseconds; 1,000 at the most a thread.
+    pub send_gaps_ns: Samples,
+    /// Latencies of `ok` responses that followed each other, nanoseconds; 10,000 at the most a
+    /// thread.
+    pub latencies_ns: Samples,
+    /// Of connections that the server closed before an answer: the time since they were made, or
+    /// since the last answer on them. Warm-up included.
+    pub closed_early_after: Histogram,
+}
+
+/// Requests in flight over time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InFlight {
+    /// Seconds from one look to the next: 0.01, doubled as often as needed to keep the number of
+    /// looks bounded.
+    pub step_s: f64,
+    /// What was in flight at each look.
+    pub counts: Vec<u64>,
+}
+
+/// How the `ok` answers of the window were spread over clients: connections, or streams' worth
+/// of them on one connection.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Clients {
+    /// Number of connections' places that answers are counted for.
+    pub count: u64,
+    /// Fewest answers that one of them had.
+    pub min: u64,
+    /// Answers that 5 % of them had no more than.
+    pub p5: u64,
+    /// Median of answers.
+    pub median: u64,
+    /// Most answers.
+    pub max: u64,
+    /// Number of them that had no answer at all.
+    pub none: u64,
+    /// Number of them that waited for an answer for more than a quarter of the window, or for ten
+    /// times the median latency where that is more.
+    pub waiting_long: u64,
+    /// Age of the oldest request in flight when the window closed, seconds; `None` without one.
+    pub oldest_age_s: Option<f64>,
+}
+
+/// Time that connections spent inside the window without carrying a request, added up over them,
+/// seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetUp {
+    /// Connecting.
+    pub connecting_s: f64,
+    /// In handshakes of TLS or QUIC.
+    pub handshaking_s: f64,
+    /// Resting after a failure, before the next attempt.
+    pub resting_s: f64,
+}
+
+/// Settings of the engine that shape the numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EngineSettings {
+    /// Whether connections were opened before the load began: `first` or `as-needed`.
+    pub connect: String,
+    /// Whether answers of many streams were let to gather.
+    pub gather: bool,
+    /// How the schedule was waited for: `nap`, `spin` or `slack`.
+    pub waiting: String,
+    /// How long past its due time a request may be sent, seconds.
+    pub slack_s: f64,
+    /// Rest of a client after a failure, seconds.
+    pub retry_pause_s: f64,
+    /// Gap between the first connections' starts, seconds.
+    pub ramp_gap_s: f64,
+    /// One body in so many was compared byte by byte; 1 for each.
+    pub body_check_one_in: u32,
+}
+
+/// What one thread of the engine used in the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadUsage {
+    /// CPU time, seconds.
+    pub cpu_s: f64,
+    /// Time in which it wanted a processor and had none, seconds.
+    pub kept_s: f64,
+    /// Longest time from waking to the next wait, seconds.
+    pub longest_turn_s: f64,
+}
