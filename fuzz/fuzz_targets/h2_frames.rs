@@ -25,6 +25,8 @@ struct Run {
     out: Vec<u8>,
     /// Events, those of a body's parts joined.
     seen: Vec<Seen>,
+    /// Streams that were opened before: one goes ahead of the server's settings.
+    opened: u32,
     ended: u32,
     result: Result<(), Violation>,
 }
@@ -36,11 +38,17 @@ enum Seen {
 }
 
 impl Run {
-    fn new(config: &Config) -> Self {
+    fn new(config: &Config, has_settings: bool) -> Self {
         let mut client = Client::new(config, REQUESTS.clone());
         let mut out = Vec::new();
         client.begin(&mut out);
-        for token in 0..STREAMS {
+        if has_settings {
+            let taken = client.handle(&SETTINGS, &mut Vec::new(), &mut out);
+            assert!(taken.is_ok() && client.has_settings());
+        }
+        let opened = STREAMS.min(client.capacity());
+        assert_eq!(opened, if has_settings { STREAMS } else { 1 });
+        for token in 0..opened {
             client
                 .open(token % 3, token, &mut out)
                 .expect("there is room");
@@ -49,6 +57,7 @@ impl Run {
             client,
             out,
             seen: Vec::new(),
+            opened,
             ended: 0,
             result: Ok(()),
         }
@@ -102,10 +111,12 @@ impl Run {
     }
 }
 
+/// SETTINGS without a value.
+const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+
 /// The server's bytes: as they are, or frames made of them, so that fewer are wasted on headers.
 fn bytes(mode: u8, mut input: &[u8]) -> Vec<u8> {
-    // SETTINGS without a value.
-    let mut bytes = vec![0, 0, 0, 4, 0, 0, 0, 0, 0];
+    let mut bytes = SETTINGS.to_vec();
     if mode & 1 != 0 {
         bytes.clear();
     }
@@ -137,13 +148,14 @@ fuzz_target!(|data: (u8, u8, u8, &[u8])| {
         max_frame_size: 16_384,
     };
     let bytes = bytes(mode, input);
-    let mut whole = Run::new(&config);
+    let has_settings = mode & 1 == 0;
+    let mut whole = Run::new(&config, has_settings);
     whole.handle(&bytes);
     if whole.result.is_ok() {
-        assert_eq!(whole.client.open_streams() + whole.ended, STREAMS);
+        assert_eq!(whole.client.open_streams() + whole.ended, whole.opened);
     }
 
-    let mut cut_up = Run::new(&config);
+    let mut cut_up = Run::new(&config, has_settings);
     for part in bytes.chunks(usize::from(cut).max(1)) {
         cut_up.handle(part);
         if cut_up.result.is_err() {
@@ -155,7 +167,7 @@ fuzz_target!(|data: (u8, u8, u8, &[u8])| {
     assert_eq!(whole.out, cut_up.out);
 
     // Opening and cancelling in between changes what comes, but nothing panics.
-    let mut busy = Run::new(&config);
+    let mut busy = Run::new(&config, has_settings);
     for (number, part) in (0..).zip(bytes.chunks(usize::from(cut).max(1))) {
         busy.handle(part);
         busy.client.cancel(number % (STREAMS * 2), &mut busy.out);

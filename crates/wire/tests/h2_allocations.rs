@@ -59,9 +59,6 @@ fn round(client: &mut Client, number: u32, buffers: &mut Buffers) {
     input.clear();
     events.clear();
     out.clear();
-    if number == 0 {
-        frame(4, 0, 0, &[], input);
-    }
     for token in 0..STREAMS {
         client.open(token % 3, token, out).expect("there is room");
         let stream = (number * STREAMS + token) * 2 + 1;
@@ -93,6 +90,9 @@ fn nothing_is_allocated_for_a_request() {
     };
     let before = BYTES.get();
     let mut client = Client::new(&config, requests);
+    frame(4, 0, 0, &[], &mut buffers.input);
+    let Buffers { input, events, out } = &mut buffers;
+    client.handle(input, events, out).expect("settings");
     for number in 0..10 {
         round(&mut client, number, &mut buffers);
     }

@@ -140,7 +140,6 @@ fn padded(payload: &[u8], padding: Padding) -> (u8, Vec<u8>) {
 /// The server's bytes: the answers' frames, the next one from the stream that `turns` names.
 fn bytes(answers: &[Answer], turns: &[usize]) -> Vec<u8> {
     let mut out = Vec::new();
-    frame(4, 0, 0, &[], &mut out);
     let lists: Vec<_> = answers.iter().flat_map(Answer::lists).collect();
     let (lists, mut encoder) = (Lists::new(&lists), Encoder::default());
     let mut left: Vec<_> = answers.iter().map(|answer| answer.steps()).collect();
@@ -195,6 +194,12 @@ fn read(bytes: &[u8], streams: u32, pieces: &[usize]) -> BTreeMap<u32, Seen> {
     let request = Request::new("GET", "http", "a.test", "/", &[], vec![]).expect("valid");
     let mut client = Client::new(&config, Arc::new(Requests::new(vec![request])));
     let (mut out, mut seen) = (Vec::new(), BTreeMap::<u32, Seen>::new());
+    // Only then may there be more than one stream.
+    let mut settings = Vec::new();
+    frame(4, 0, 0, &[], &mut settings);
+    client
+        .handle(&settings, &mut Vec::new(), &mut out)
+        .expect("settings");
     for token in 0..streams {
         client.open(0, token, &mut out).expect("there is room");
     }
@@ -229,7 +234,6 @@ fn see(event: Event, part: &[u8], seen: &mut BTreeMap<u32, Seen>) {
             had_trailers,
             body_bytes,
         } => of(seen, token).end = Some((had_trailers, body_bytes)),
-        Event::SettingsChanged => {}
         other => panic!("{other:?}"),
     }
 }

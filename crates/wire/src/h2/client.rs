@@ -27,7 +27,7 @@ use send::ReadyHead;
 pub struct Client {
     requests: Arc<Requests>,
     config: Config,
-    peer: PeerSettings,
+    control: Control,
     streams: Streams,
     /// Identifier of the next stream.
     next_id: u32,
@@ -47,9 +47,25 @@ pub struct Client {
     /// The slot whose body is sent on first.
     turn: u16,
     input: Input,
-    has_peer_settings: bool,
-    awaits_ack: bool,
     broken: Option<Violation>,
+}
+
+/// What SETTINGS and PING have come to.
+#[derive(Debug)]
+struct Control {
+    peer: PeerSettings,
+    /// Whether `peer` is what the server said.
+    has_settings: bool,
+    /// Whether the server has yet to acknowledge this side's settings.
+    awaits_ack: bool,
+}
+
+impl Control {
+    const NEW: Self = Self {
+        peer: PeerSettings::ASSUMED,
+        has_settings: false,
+        awaits_ack: true,
+    };
 }
 
 /// Why a stream cannot be opened now.
@@ -70,14 +86,13 @@ impl Client {
     /// A connection that has not begun, for any of `requests`.
     pub fn new(config: &Config, requests: Arc<Requests>) -> Self {
         let config = config.clamped();
-        let peer = PeerSettings::ASSUMED;
         Self {
             requests,
             config,
-            peer,
+            control: Control::NEW,
             streams: Streams::default(),
             next_id: 1,
-            limit: limit(&config, &peer),
+            limit: limit(&config, &PeerSettings::ASSUMED),
             last_taken: None,
             encoder: Encoder::default(),
             ready: Vec::new(),
@@ -88,14 +103,12 @@ impl Client {
             unsent: 0,
             turn: 0,
             input: Input::default(),
-            has_peer_settings: false,
-            awaits_ack: true,
             broken: None,
         }
     }
 
-    /// Appends what a client sends first: the preface, its settings and its window. Streams may
-    /// be opened at once, without waiting for the server.
+    /// Appends what a client sends first: the preface, its settings and its window. One stream
+    /// may be opened at once; how many more is known when the server's settings have come.
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(frame::PREFACE);
         self.config.write(out);
@@ -137,7 +150,7 @@ impl Client {
         self.write_head(id, request, !has_body, out);
         let mut slot = Slot::new(id, token, request);
         slot.receive = ReceiveWindow::new(self.config.stream_window);
-        slot.send = SendWindow::new(self.peer.initial_window_size);
+        slot.send = SendWindow::new(self.control.peer.initial_window_size);
         slot.is_sent = !has_body;
         let at = self.streams.insert(slot);
         if has_body {
@@ -197,9 +210,16 @@ impl Client {
         }
     }
 
+    /// Whether the server's settings have come: then the connection is ready, and its limits are
+    /// the server's own.
+    #[inline]
+    pub fn has_settings(&self) -> bool {
+        self.control.has_settings
+    }
+
     /// The server's settings; until they come, what is assumed of them.
     pub fn peer_settings(&self) -> &PeerSettings {
-        &self.peer
+        &self.control.peer
     }
 
     /// Whether no more streams can be opened because the server said GOAWAY or broke a rule.

@@ -8,9 +8,9 @@ use super::{Violation, window};
 const MIN_FRAME_BYTES: u32 = 1 << 14;
 /// Largest limit of a frame's length, bytes.
 const MAX_FRAME_BYTES: u32 = (1 << 24) - 1;
-/// Streams at most while the server's limit is not known: what the RFC recommends as a least
-/// limit (6.5.2), so that streams opened with the preface are rarely refused.
-const ASSUMED_STREAMS: u32 = 100;
+/// Streams at most while the server's limit is not known. One goes with the preface, so that an
+/// answer takes no round trip more; of several, a server with a low limit would refuse some.
+const ASSUMED_STREAMS: u32 = 1;
 
 mod identifier {
     pub(super) const HEADER_TABLE_SIZE: u16 = 1;

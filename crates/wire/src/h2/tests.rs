@@ -103,11 +103,16 @@ struct Pair {
 }
 
 impl Pair {
-    /// A connection on which `open` was opened: streams 1, 3, 5 with tokens 0, 1, 2 ...
+    /// A connection on which `open` was opened: streams 1, 3, 5 with tokens 0, 1, 2 ... For more
+    /// than one of them the server's first SETTINGS have come.
     fn new(config: &Config, open: &[u32]) -> Self {
         let mut client = Client::new(config, requests());
         let mut out = Vec::new();
         client.begin(&mut out);
+        if open.len() > 1 {
+            let taken = client.handle(&settings(&[]), &mut Vec::new(), &mut out);
+            assert!(taken.is_ok());
+        }
         for (token, &request) in (0..).zip(open) {
             client.open(request, token, &mut out).unwrap();
         }
@@ -117,6 +122,15 @@ impl Pair {
             seen: Vec::new(),
             out,
         }
+    }
+
+    /// A connection without streams on which these are the server's settings.
+    fn with_settings(config: &Config, theirs: &[(u16, u32)]) -> Self {
+        let mut pair = Self::new(config, &[]);
+        pair.handle(&settings(theirs)).unwrap();
+        pair.seen.clear();
+        pair.out.clear();
+        pair
     }
 
     fn handle(&mut self, bytes: &[u8]) -> Result<(), Violation> {

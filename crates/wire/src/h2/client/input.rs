@@ -182,7 +182,7 @@ impl Client {
             && header.stream % 2 == 1
             && header.stream < self.next_id
             && header.length <= self.config.max_frame_size
-            && self.has_peer_settings
+            && self.control.has_settings
             && self.input.block.is_none()
     }
 
@@ -194,7 +194,7 @@ impl Client {
             stream,
             ..
         } = header;
-        if !self.has_peer_settings && (kind != kind::SETTINGS || header.has(flag::ACK)) {
+        if !self.control.has_settings && (kind != kind::SETTINGS || header.has(flag::ACK)) {
             return Err(Violation::NoPreface);
         }
         if length > self.config.max_frame_size {

@@ -4,7 +4,7 @@
 //! takes an eighth more instructions.
 
 use super::input::{Block, Data, Results};
-use super::{Client, limit};
+use super::{Client, Control, limit};
 use crate::fields::Meaning;
 use crate::h2::frame::{self, FrameHeader, flag, kind};
 use crate::h2::stream::{self, Expected};
@@ -15,6 +15,7 @@ use crate::h2::{Event, Violation, window};
 const MAX_BLOCK_BYTES: usize = 64 * 1024;
 /// Most frames of one header block.
 const MAX_BLOCK_FRAMES: u8 = 64;
+
 impl Client {
     /// Does what a whole frame asks for.
     pub(super) fn handle_frame(
@@ -32,7 +33,7 @@ impl Client {
                 Ok(())
             }
             kind::SETTINGS if header.has(flag::ACK) => {
-                let awaited = std::mem::replace(&mut self.awaits_ack, false);
+                let awaited = std::mem::replace(&mut self.control.awaits_ack, false);
                 awaited.then_some(()).ok_or(Violation::SettingsAck)
             }
             kind::SETTINGS => self.handle_settings(payload, results),
@@ -345,21 +346,23 @@ impl Client {
         payload: &[u8],
         results: &mut Results<'_>,
     ) -> Result<(), Violation> {
-        let before = self.peer.initial_window_size;
-        if !self.has_peer_settings {
-            self.has_peer_settings = true;
-            self.peer.max_concurrent_streams = None;
+        let Control {
+            peer, has_settings, ..
+        } = &mut self.control;
+        let before = peer.initial_window_size;
+        if !std::mem::replace(has_settings, true) {
+            peer.max_concurrent_streams = None;
         }
-        self.peer.update(payload)?;
-        let change = i64::from(self.peer.initial_window_size) - i64::from(before);
+        peer.update(payload)?;
+        let change = i64::from(peer.initial_window_size) - i64::from(before);
         if change != 0 {
             for slot in self.streams.all_mut() {
                 slot.send.change(change)?;
             }
         }
-        self.encoder.allow(self.peer.header_table_size);
+        self.encoder.allow(self.control.peer.header_table_size);
         if self.last_taken.is_none() {
-            self.limit = limit(&self.config, &self.peer);
+            self.limit = limit(&self.config, &self.control.peer);
         }
         frame::write(kind::SETTINGS, flag::ACK, 0, &[], results.out);
         results.events.push(Event::SettingsChanged);

@@ -85,7 +85,7 @@ impl Client {
         out.extend_from_slice(&[0; frame::HEADER_BYTES]);
         self.encoder.encode(&self.requests.lists, request, out);
         let length = out.len() - start - frame::HEADER_BYTES;
-        let length_max = self.peer.max_frame_size as usize;
+        let length_max = self.control.peer.max_frame_size as usize;
         if length > length_max {
             let block = out.split_off(start + frame::HEADER_BYTES);
             out.truncate(start);
@@ -130,7 +130,7 @@ impl Client {
         for _ in 0..frames {
             let rest = body.get(slot.sent_bytes as usize..).unwrap_or_default();
             let window = slot.send.left().min(self.send.left());
-            let most = window.min(self.peer.max_frame_size) as usize;
+            let most = window.min(self.control.peer.max_frame_size) as usize;
             let part = &rest[..rest.len().min(most)];
             if slot.id == 0 || slot.is_sent || part.is_empty() || out.len() >= SEND_AHEAD_BYTES {
                 break;

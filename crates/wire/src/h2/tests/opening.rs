@@ -82,12 +82,64 @@ fn both_sides_bound_the_number_of_streams() {
     assert_eq!(room(1000, &[(3, 7)]), (6, true));
     assert_eq!(room(1000, &[(3, 0)]), (0, false));
     assert_eq!(room(5, &[(3, 100)]), (4, true));
-    let config = Config {
-        streams: 1000,
-        ..config()
-    };
-    let client = Client::new(&config, requests());
-    assert_eq!(client.capacity(), 100, "before the server's settings");
+}
+
+#[test]
+fn one_stream_goes_ahead_of_the_servers_settings() {
+    for (streams, first) in [(1000, 1), (1, 1), (0, 0)] {
+        let config = Config {
+            streams,
+            ..config()
+        };
+        let client = Client::new(&config, requests());
+        assert_eq!((client.capacity(), client.has_settings()), (first, false));
+    }
+    let mut pair = Pair::new(&config(), &[GET]);
+    let opened = pair.client.open(GET, 1, &mut pair.out);
+    assert_eq!((opened, pair.out.len()), (Err(Blocked::Full), 0));
+    // Not even when nothing is open any more: an answer is no word about the limit.
+    pair.client.cancel(0, &mut pair.out);
+    assert_eq!(pair.client.capacity(), 1);
+    pair.client.open(GET, 1, &mut pair.out).unwrap();
+    let settings = settings(&[(3, 8)]);
+    let (last, before) = settings.split_last().unwrap();
+    pair.handle(before).unwrap();
+    assert_eq!(
+        (pair.client.capacity(), pair.client.has_settings()),
+        (0, false)
+    );
+    pair.handle(&[*last]).unwrap();
+    assert_eq!(
+        (pair.client.capacity(), pair.client.has_settings()),
+        (7, true)
+    );
+}
+
+#[test]
+fn never_more_streams_are_open_than_the_limit_of_the_moment() {
+    let mut pair = Pair::new(&config(), &[]);
+    let (mut limit, mut seed, mut open) = (1_u32, 7_u32, Vec::new());
+    let mut next_id = 1_u32;
+    for _ in 0..5_000 {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        if seed >> 27 == 0 {
+            limit = seed >> 8 & 15;
+            pair.handle(&settings(&[(3, limit)])).unwrap();
+        } else if seed >> 30 == 0 && pair.client.has_settings() && !open.is_empty() {
+            let id = open.swap_remove(seed as usize / 7 % open.len());
+            pair.handle(&headers(id, OK, true)).unwrap();
+        } else {
+            let opened = pair.client.open(GET, 0, &mut pair.out);
+            assert_eq!(opened.is_ok(), (open.len() as u32) < limit);
+            if opened.is_ok() {
+                open.push(next_id);
+                next_id += 2;
+            }
+        }
+        assert_eq!(pair.client.open_streams() as usize, open.len());
+        let room = limit.saturating_sub(open.len() as u32);
+        assert_eq!(pair.client.capacity(), room);
+    }
 }
 
 #[test]
@@ -113,7 +165,7 @@ fn a_stream_that_ends_makes_room() {
 
 #[test]
 fn identifiers_run_out() {
-    let mut pair = Pair::new(&config(), &[]);
+    let mut pair = Pair::with_settings(&config(), &[]);
     pair.client.next_id(0x7fff_fffd);
     assert_eq!(pair.client.capacity(), 2);
     pair.client.open(GET, 0, &mut pair.out).unwrap();
@@ -123,14 +175,14 @@ fn identifiers_run_out() {
     assert_eq!(opened, Err(Blocked::UsedUp));
     let last = frames(&pair.out).last().map(|frame| frame.2);
     assert_eq!(last, Some(0x7fff_ffff));
-    let answer = [settings(&[]), headers(0x7fff_ffff, OK, true)].concat();
-    pair.handle(&answer).unwrap();
-    assert_eq!(pair.seen[1..], ["1 head 200", "1 end 0"]);
+    pair.handle(&headers(0x7fff_ffff, OK, true)).unwrap();
+    assert_eq!(pair.seen, ["1 head 200", "1 end 0"]);
 }
 
 #[test]
 fn heads_stay_right_whatever_the_order_and_the_table() {
-    let (mut pair, mut decoder) = (Pair::new(&config(), &[]), Decoder::new(4096));
+    let mut pair = Pair::with_settings(&config(), &[]);
+    let mut decoder = Decoder::new(4096);
     let expected = |request| match request {
         GET => ":method GET;:scheme http;:authority a.test;:path /;",
         HEAD => ":method HEAD;:scheme http;:authority a.test;:path /;",
