@@ -65,7 +65,10 @@ impl Run {
 
     fn handle(&mut self, bytes: &[u8]) {
         let mut events = Vec::new();
+        let before = self.out.len();
         let result = self.client.handle(bytes, &mut events, &mut self.out);
+        let appended = self.out.len() - before;
+        assert!(self.client.take_ack_bytes() as usize <= appended);
         self.result = result.map(|taken| assert_eq!(taken, bytes.len()));
         for event in events {
             self.see(event, bytes);

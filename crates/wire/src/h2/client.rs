@@ -58,6 +58,8 @@ struct Control {
     has_settings: bool,
     /// Whether the server has yet to acknowledge this side's settings.
     awaits_ack: bool,
+    /// Bytes of acknowledgements that were appended and not told of.
+    ack_bytes: u32,
 }
 
 impl Control {
@@ -65,6 +67,7 @@ impl Control {
         peer: PeerSettings::ASSUMED,
         has_settings: false,
         awaits_ack: true,
+        ack_bytes: 0,
     };
 }
 
@@ -201,13 +204,40 @@ impl Client {
         let bytes = &bytes[..bytes.len().min(u32::MAX as usize)];
         match self.read(bytes, events, out) {
             Ok(()) => Ok(bytes.len()),
-            Err(violation) => {
-                self.broken = Some(violation);
-                self.limit = 0;
-                frame::write_goaway(violation.code(), out);
-                Err(violation)
-            }
+            Err(violation) => Err(self.break_off(violation, out)),
         }
+    }
+
+    /// Ends the connection because the server sends what has to be acknowledged and does not
+    /// read the acknowledgements: appends GOAWAY with ENHANCE_YOUR_CALM. Only the caller knows
+    /// how much of `out` is still unsent; [`take_ack_bytes`](Self::take_ack_bytes) tells what
+    /// was added to it.
+    ///
+    /// Returns the violation that the connection ended by, which is an earlier one if it had
+    /// ended before; then nothing is appended.
+    #[cold]
+    pub fn calm(&mut self, out: &mut Vec<u8>) -> Violation {
+        match self.broken {
+            Some(earlier) => earlier,
+            None => self.break_off(Violation::Flood, out),
+        }
+    }
+
+    #[cold]
+    fn break_off(&mut self, violation: Violation, out: &mut Vec<u8>) -> Violation {
+        self.broken = Some(violation);
+        self.limit = 0;
+        frame::write_goaway(violation.code(), out);
+        violation
+    }
+
+    /// Bytes that [`handle`](Self::handle) appended since the last call of this, in answer to
+    /// SETTINGS and PING: the only frames that make a client send without any request of its
+    /// own. A caller adds them up until what it has to send is sent, and calls
+    /// [`calm`](Self::calm) when they become too many.
+    #[inline]
+    pub fn take_ack_bytes(&mut self) -> u32 {
+        std::mem::take(&mut self.control.ack_bytes)
     }
 
     /// Whether the server's settings have come: then the connection is ready, and its limits are

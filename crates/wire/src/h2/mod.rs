@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Answered by itself: SETTINGS, PING, windows, streams that broke a rule. Left to the caller:
-//! sockets, time-outs, and what an outcome is. It accepts no push, sends no priorities, and does
-//! not retry.
+//! sockets, time-outs, what an outcome is, and how many unread acknowledgements are too many. It
+//! accepts no push, sends no priorities, and does not retry.
 
 mod client;
 mod event;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::frame::{flag, kind};
 use super::*;
 
+mod bounds;
 mod flow;
 mod frames;
 mod opening;
@@ -111,7 +112,7 @@ impl Pair {
         client.begin(&mut out);
         if open.len() > 1 {
             let taken = client.handle(&settings(&[]), &mut Vec::new(), &mut out);
-            assert!(taken.is_ok());
+            assert!(taken.is_ok() && client.take_ack_bytes() > 0);
         }
         for (token, &request) in (0..).zip(open) {
             client.open(request, token, &mut out).unwrap();
@@ -128,6 +129,7 @@ impl Pair {
     fn with_settings(config: &Config, theirs: &[(u16, u32)]) -> Self {
         let mut pair = Self::new(config, &[]);
         pair.handle(&settings(theirs)).unwrap();
+        pair.client.take_ack_bytes();
         pair.seen.clear();
         pair.out.clear();
         pair

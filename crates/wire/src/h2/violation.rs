@@ -150,6 +150,13 @@ pub enum Violation {
     /// Trailers did not end the stream.
     #[error("trailers do not end their stream (RFC 9113, 8.1)")]
     Trailers,
+    /// What has to be acknowledged came on and on while nothing of the answers was read; found
+    /// by the caller, see [`Client::calm`](super::Client::calm).
+    #[error(
+        "the server sends PING or SETTINGS and does not read the acknowledgements \
+         (RFC 9113, 10.5)"
+    )]
+    Flood,
 }
 
 impl From<Fault> for Violation {
@@ -171,7 +178,7 @@ impl Violation {
         match self {
             Self::FrameTooLong | Self::FrameLength => ErrorCode::FRAME_SIZE_ERROR,
             Self::ClosedStream => ErrorCode::STREAM_CLOSED,
-            Self::Hpack(HpackError::ListTooLong) | Self::HeaderBlockTooLong => {
+            Self::Hpack(HpackError::ListTooLong) | Self::HeaderBlockTooLong | Self::Flood => {
                 ErrorCode::ENHANCE_YOUR_CALM
             }
             Self::Hpack(_) => ErrorCode::COMPRESSION_ERROR,

@@ -39,7 +39,7 @@ impl Client {
             kind::SETTINGS => self.handle_settings(payload, results),
             kind::PING => {
                 if !header.has(flag::ACK) {
-                    frame::write(kind::PING, flag::ACK, 0, payload, results.out);
+                    self.acknowledge(kind::PING, payload, results);
                 }
                 Ok(())
             }
@@ -364,10 +364,17 @@ impl Client {
         if self.last_taken.is_none() {
             self.limit = limit(&self.config, &self.control.peer);
         }
-        frame::write(kind::SETTINGS, flag::ACK, 0, &[], results.out);
+        self.acknowledge(kind::SETTINGS, &[], results);
         results.events.push(Event::SettingsChanged);
         self.send(results.out);
         Ok(())
+    }
+
+    /// Appends the acknowledgement of a PING or of SETTINGS.
+    fn acknowledge(&mut self, kind: u8, payload: &[u8], results: &mut Results<'_>) {
+        frame::write(kind, flag::ACK, 0, payload, results.out);
+        let bytes = (frame::HEADER_BYTES + payload.len()) as u32;
+        self.control.ack_bytes = self.control.ack_bytes.saturating_add(bytes);
     }
 
     fn handle_goaway(
