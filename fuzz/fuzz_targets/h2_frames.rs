@@ -69,6 +69,8 @@ impl Run {
         let result = self.client.handle(bytes, &mut events, &mut self.out);
         let appended = self.out.len() - before;
         assert!(self.client.take_ack_bytes() as usize <= appended);
+        // Acknowledgements, resets, windows and one GOAWAY, but no bodies.
+        assert!(appended <= bytes.len() * 3 + 64);
         self.result = result.map(|taken| assert_eq!(taken, bytes.len()));
         for event in events {
             self.see(event, bytes);

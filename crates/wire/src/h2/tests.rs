@@ -135,9 +135,11 @@ impl Pair {
         pair
     }
 
+    /// Takes bytes, and sends as a caller does whose writes never wait.
     fn handle(&mut self, bytes: &[u8]) -> Result<(), Violation> {
         let mut events = Vec::new();
         let result = self.client.handle(bytes, &mut events, &mut self.out);
+        self.client.send(&mut self.out);
         for event in events {
             self.see(event, bytes);
         }

@@ -46,7 +46,7 @@ impl Client {
             kind::GOAWAY => self.handle_goaway(payload, results),
             kind::WINDOW_UPDATE => {
                 let increment = frame::number(payload, 0) & window::MAX_BYTES;
-                self.handle_window_update(stream, increment, results)
+                self.handle_window_update(stream, increment)
             }
             // PRIORITY: a client orders nothing.
             _ => Ok(()),
@@ -366,7 +366,6 @@ impl Client {
         }
         self.acknowledge(kind::SETTINGS, &[], results);
         results.events.push(Event::SettingsChanged);
-        self.send(results.out);
         Ok(())
     }
 
@@ -401,12 +400,7 @@ impl Client {
         Ok(())
     }
 
-    fn handle_window_update(
-        &mut self,
-        id: u32,
-        increment: u32,
-        results: &mut Results<'_>,
-    ) -> Result<(), Violation> {
+    fn handle_window_update(&mut self, id: u32, increment: u32) -> Result<(), Violation> {
         if increment == 0 {
             return Err(Violation::WindowIncrement);
         }
@@ -415,7 +409,6 @@ impl Client {
         } else if let Some(at) = self.streams.find(id) {
             self.streams.slot(at).send.change(i64::from(increment))?;
         }
-        self.send(results.out);
         Ok(())
     }
 }

@@ -33,7 +33,9 @@ impl ReadyHead {
 
 impl Client {
     /// Appends more of the requests' bodies, as flow control allows. To be called when `out` was
-    /// written and [`has_to_send`](Self::has_to_send) says so.
+    /// written and [`has_to_send`](Self::has_to_send) says so, after each
+    /// [`handle`](Self::handle) as well: that one sends no bodies, so a server that enlarges
+    /// windows and reads nothing makes nothing pile up.
     pub fn send(&mut self, out: &mut Vec<u8>) {
         let slots = self.streams.slots() as u16;
         let mut idle = 0;

@@ -59,6 +59,30 @@ fn an_earlier_end_is_the_one_that_counts() {
 }
 
 #[test]
+fn windows_that_are_enlarged_make_nothing_pile_up() {
+    // A server that grants gigabytes, again and again, and reads nothing.
+    let mut pair = Pair::with_settings(&config(), &[(4, 1)]);
+    for token in 0..100 {
+        pair.client.open(LONG_POST, token, &mut pair.out).unwrap();
+    }
+    pair.out.clear();
+    let mut events = Vec::new();
+    let flood = |number: u32| {
+        [
+            settings(&[(4, 1 << 20 | number)]),
+            window_update(0, 1 << 10),
+        ]
+    };
+    for number in 0..1000 {
+        let bytes = flood(number).concat();
+        let taken = pair.client.handle(&bytes, &mut events, &mut pair.out);
+        assert_eq!(taken, Ok(bytes.len()));
+    }
+    assert_eq!(pair.out.len() as u32, pair.client.take_ack_bytes());
+    assert!(pair.client.has_to_send(), "when the caller has room for it");
+}
+
+#[test]
 fn floods_that_need_no_answer_leave_nothing_behind() {
     let mut pair = Pair::new(&config(), &[GET]);
     let begin = [settings(&[]), headers(1, EARLY_HINTS, false)].concat();
