@@ -131,6 +131,19 @@ fn wrong_flags_are_told_with_exit_code_2() {
         (vec!["load", url, "--method", "G T"], "G T"),
         (vec!["load", url, "--body", "absent"], "absent"),
         (vec!["load", url, "--cleints", "5"], "--clients"),
+        (vec!["load", url, "--connect", "last"], "as-needed"),
+        (
+            vec!["load", url, "-r", "5", "--connect", "as-needed"],
+            "--rate",
+        ),
+        (
+            vec!["load", url, "--max-udp-payload", "1400"],
+            "--protocol h3",
+        ),
+        (
+            vec!["load", url, "--max-udp-payload", "1199"],
+            "1200..=65527",
+        ),
         (vec!["load", "127.0.0.1"], "http://"),
         (vec!["load", "http://127.0.0.1:99999/"], "99999"),
     ] {

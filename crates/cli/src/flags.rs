@@ -9,7 +9,8 @@ mod serve;
 
 pub(crate) use install::{InstallFlags, SourceFlag};
 pub(crate) use load::{
-    ArrivalFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag,
+    ArrivalFlag, ConnectFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags,
+    TlsVersionFlag,
 };
 pub(crate) use run::{DebugFlags, Format, ListFlags, PlanFlags, ReportFlags, RunFlags};
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};

@@ -15,7 +15,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::duration::{format_duration, parse_duration};
-use crate::model::{Arrival, CertificateKey, Cpus, Protocol, Replacement};
+use crate::model::{Arrival, CertificateKey, Connect, Cpus, Protocol, Replacement};
 
 mod workload;
 
@@ -203,6 +203,11 @@ pub(crate) struct LoadTable {
     /// A request older than this has failed.
     #[serde(default = "default_timeout")]
     pub(crate) timeout: DurationText,
+    /// When connections are opened: all before the load begins, or with the first requests.
+    /// Without it, first; beside `requests` in a closed loop, as-needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["first"]))]
+    pub(crate) connect: Option<Connect>,
 }
 
 /// A duration such as `5s`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::PlanError;
 use crate::file::{ClientsText, LoadTable};
-use crate::model::{Arrival, Load, LoadModel, Plan};
+use crate::model::{Arrival, Connect, Load, LoadModel, Plan};
 use crate::rules::{self, Fault};
 use crate::source::Source;
 
@@ -32,7 +32,17 @@ pub(crate) fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Loa
                 mend: "take one of them out".to_owned(),
             });
         }
+        if table.rate.is_some() && table.connect == Some(Connect::AsNeeded) {
+            return Err(PlanError::Conflict {
+                place: at("connect"),
+                problem: "`connect` is as-needed beside `rate`: an open loop sends by the clock, \
+                          so its connections must be there first"
+                    .to_owned(),
+                mend: "take one of them out".to_owned(),
+            });
+        }
         for model in models(source, index, table)? {
+            let usual = Connect::usual(&model, table.requests.is_some());
             let load = Load {
                 model,
                 streams: table.streams,
@@ -40,13 +50,15 @@ pub(crate) fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Loa
                 warmup_s: warmup.as_secs_f64(),
                 duration_s: table.duration.0.as_secs_f64(),
                 timeout_s: table.timeout.0.as_secs_f64(),
+                connect: table.connect.unwrap_or(usual),
             };
             if !labels.insert(load.label()) {
                 return Err(PlanError::Duplicate {
                     place: at("clients"),
                     what: "load",
                     name: load.label(),
-                    mend: "two loads must differ in clients, streams, requests, rate or arrival"
+                    mend: "two loads must differ in clients, streams, requests, rate, arrival or \
+                           connect"
                         .to_owned(),
                 });
             }

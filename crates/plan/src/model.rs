@@ -267,14 +267,14 @@ pub enum ContentKind {
 
 /// How hard a server is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "StoredLoad")]
 pub struct Load {
     /// Closed or open loop.
     pub model: LoadModel,
     /// Requests in flight on each connection, at the most. More than 1 only over HTTP/2 and 3.
-    #[serde(default = "one_stream")]
     pub streams: u32,
     /// Ends when so many requests have ended, or after the duration; `None` by time alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
     /// Time before measuring, under the same load, seconds. 0 where `requests` ends the load.
     pub warmup_s: f64,
@@ -282,6 +282,65 @@ pub struct Load {
     pub duration_s: f64,
     /// A request older than this ends as `timeout`, seconds.
     pub timeout_s: f64,
+    /// Whether the connections are opened before the load begins; always so in an open loop.
+    pub connect: Connect,
+}
+
+/// When the connections of a load are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connect {
+    /// All of them before the load begins.
+    First,
+    /// With the first requests, so that setting them up is part of the load.
+    AsNeeded,
+}
+
+impl Connect {
+    /// What a load does that does not say: a closed loop by count connects as needed, because
+    /// connecting is part of what is measured there; every other load connects first.
+    pub fn usual(model: &LoadModel, by_count: bool) -> Self {
+        match model {
+            LoadModel::Closed { .. } if by_count => Self::AsNeeded,
+            LoadModel::Closed { .. } | LoadModel::Open { .. } => Self::First,
+        }
+    }
+
+    /// As plans and flags write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::AsNeeded => "as-needed",
+        }
+    }
+}
+
+/// A [`Load`] as records hold it: those written before it had streams or `connect` lack them.
+#[derive(Deserialize)]
+struct StoredLoad {
+    model: LoadModel,
+    #[serde(default = "one_stream")]
+    streams: u32,
+    requests: Option<u64>,
+    warmup_s: f64,
+    duration_s: f64,
+    timeout_s: f64,
+    connect: Option<Connect>,
+}
+
+impl From<StoredLoad> for Load {
+    fn from(stored: StoredLoad) -> Self {
+        let usual = Connect::usual(&stored.model, stored.requests.is_some());
+        Self {
+            model: stored.model,
+            streams: stored.streams,
+            requests: stored.requests,
+            warmup_s: stored.warmup_s,
+            duration_s: stored.duration_s,
+            timeout_s: stored.timeout_s,
+            connect: stored.connect.unwrap_or(usual),
+        }
+    }
 }
 
 /// Who decides when the next request is sent.
@@ -342,7 +401,8 @@ impl Load {
     }
 
     /// A short label that is unique among the loads of a plan: `c200`, `r500-c50`, and with
-    /// streams and a count `c150x50-n1000`.
+    /// streams and a count `c150x50-n1000`. A load that connects otherwise than is usual for it
+    /// says so: `c200-as-needed`.
     pub fn label(&self) -> String {
         let rate = match &self.model {
             LoadModel::Closed { .. } => String::new(),
@@ -365,7 +425,17 @@ impl Load {
         };
         let requests = self.requests.map(|requests| format!("-n{requests}"));
         let requests = requests.unwrap_or_default();
-        format!("{rate}c{}{streams}{requests}", self.clients())
+        let connect = if self.connect == self.usual_connect() {
+            String::new()
+        } else {
+            format!("-{}", self.connect.name())
+        };
+        format!("{rate}c{}{streams}{requests}{connect}", self.clients())
+    }
+
+    /// What this load does about connections when nothing is said.
+    pub fn usual_connect(&self) -> Connect {
+        Connect::usual(&self.model, self.requests.is_some())
     }
 }
 
@@ -389,4 +459,29 @@ pub struct Trial {
     pub workload: Workload,
     /// How hard.
     pub load: Load,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+
+    use super::*;
+
+    #[test]
+    fn a_load_of_an_old_record_is_read() {
+        let check = |keys: &str, connect| {
+            let text = format!(
+                r#"{{"model": {{"kind": "closed", "clients": 3}}, "warmup_s": 0.0,
+                    "duration_s": 1.0, "timeout_s": 2.0{keys}}}"#
+            );
+            let load: Load = serde_json::from_str(&text).unwrap();
+            assert_eq!((load.streams, load.connect), (1, connect), "{keys}");
+            let again = serde_json::to_string(&load).unwrap();
+            assert_eq!(serde_json::from_str::<Load>(&again).unwrap(), load);
+        };
+        check("", Connect::First);
+        check(r#", "requests": 7"#, Connect::AsNeeded);
+        check(r#", "requests": 7, "connect": "first""#, Connect::First);
+        check(r#", "connect": "as-needed""#, Connect::AsNeeded);
+    }
 }

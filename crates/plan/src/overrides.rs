@@ -61,8 +61,15 @@ impl Plan {
             self.seed = seed;
         }
         self.times(overrides)?;
+        let usual: Vec<bool> = self.loads.iter().map(connects_as_usual).collect();
         self.counts(overrides)?;
         self.rates(overrides)?;
+        for (load, usual) in self.loads.iter_mut().zip(usual) {
+            // What was asked for by name stays, but for a load that became an open loop.
+            if usual || matches!(load.model, LoadModel::Open { .. }) {
+                load.connect = load.usual_connect();
+            }
+        }
         self.clients(overrides)?;
         check_streams(&self).map_err(|fault| {
             let streams = overrides.streams.is_some();
@@ -204,6 +211,10 @@ impl Plan {
     }
 }
 
+fn connects_as_usual(load: &Load) -> bool {
+    load.connect == load.usual_connect()
+}
+
 fn with_clients(load: &Load, clients: u32) -> Load {
     let model = match load.model {
         LoadModel::Closed { .. } => LoadModel::Closed { clients },
@@ -234,6 +245,7 @@ pub(crate) fn flag(name: &str) -> Box<Place> {
 mod tests {
     use super::*;
     use crate::library::tests::builtin;
+    use crate::model::Connect;
 
     fn labels(plan: &Plan) -> Vec<String> {
         plan.loads.iter().map(Load::label).collect()
@@ -291,6 +303,28 @@ mod tests {
         };
         let plan = builtin("quick").with(&constant).unwrap();
         assert_eq!(labels(&plan), ["r500-c10", "r500-c200"]);
+    }
+
+    #[test]
+    fn how_a_load_connects_follows_what_it_became_unless_it_was_said() {
+        let mut plan = builtin("quick");
+        plan.loads[1].connect = Connect::AsNeeded;
+        let connect = |overrides: &Overrides| {
+            let loads = plan.clone().with(overrides).unwrap().loads;
+            [loads[0].connect, loads[1].connect]
+        };
+        let requests = Overrides {
+            requests: Some(5),
+            ..Overrides::default()
+        };
+        assert_eq!(connect(&requests), [Connect::AsNeeded; 2]);
+        let rate = Overrides {
+            rate: Some(5.0),
+            ..Overrides::default()
+        };
+        assert_eq!(connect(&rate), [Connect::First; 2]);
+        let nothing = Overrides::default();
+        assert_eq!(connect(&nothing), [Connect::First, Connect::AsNeeded]);
     }
 
     #[test]

@@ -400,7 +400,7 @@ fn from_library(name: &str, library: &dyn Library) -> Result<Option<Asked>, Plan
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Load, LoadModel};
+    use crate::model::{Connect, Load, LoadModel};
 
     fn read(text: &str) -> Result<Plan, PlanError> {
         parse(text, "p.toml", Path::new("/base/./plans"), &crate::Builtin)
@@ -430,6 +430,7 @@ mod tests {
             warmup_s: 1.0,
             duration_s: 10.0,
             timeout_s: 10.0,
+            connect: Connect::First,
         };
         assert_eq!(plan.loads, [load]);
         let ServerChoice::Program {
@@ -491,6 +492,31 @@ mod tests {
         );
         let labels: Vec<String> = read(&text).unwrap().loads.iter().map(Load::label).collect();
         assert_eq!(labels, ["c1", "c2", "r500p-c50", "r500-c7", "r500-c8"]);
+    }
+
+    #[test]
+    fn connections_are_opened_first_unless_the_load_is_by_count() {
+        let connect_of = |keys: &str| {
+            let plan = read(&LITTLE.replace("clients = 10", keys)).unwrap();
+            let load = &plan.loads[0];
+            (load.connect, load.label())
+        };
+        let check = |keys, connect, label: &str| {
+            assert_eq!(connect_of(keys), (connect, label.to_owned()), "{keys}");
+        };
+        check("clients = 10", Connect::First, "c10");
+        check("clients = 10\nrequests = 9", Connect::AsNeeded, "c10-n9");
+        check("rate = 5\nrequests = 9", Connect::First, "r5p-c50-n9");
+        check(
+            "clients = 10\nconnect = \"as-needed\"",
+            Connect::AsNeeded,
+            "c10-as-needed",
+        );
+        check(
+            "clients = 10\nrequests = 9\nconnect = \"first\"",
+            Connect::First,
+            "c10-n9-first",
+        );
     }
 
     #[test]

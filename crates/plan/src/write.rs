@@ -112,6 +112,7 @@ fn load_table(load: &Load) -> LoadTable {
         duration: seconds(load.duration_s),
         warmup: Some(seconds(load.warmup_s)),
         timeout: seconds(load.timeout_s),
+        connect: Some(load.connect),
     }
 }
 

@@ -350,7 +350,7 @@ fn names() {
         "[10, 200]",
         "[10, 200, 10]",
         "p.toml:10:11: load `c10` appears twice; two loads must differ in clients, streams, \
-         requests, rate or arrival",
+         requests, rate, arrival or connect",
     );
 }
 
@@ -361,6 +361,17 @@ fn contradictions() {
         "clients = 10\narrival = \"constant\"",
         "p.toml:11:11: `arrival` without `rate`: a closed loop has no gaps to choose; add a \
          rate, such as `rate = 500`, or take `arrival` out",
+    );
+    plan(
+        "clients = [10, 200]",
+        "rate = 10\nconnect = \"as-needed\"",
+        "p.toml:11:11: `connect` is as-needed beside `rate`: an open loop sends by the clock, so \
+         its connections must be there first; take one of them out",
+    );
+    plan(
+        "clients = [10, 200]",
+        "clients = 10\nconnect = \"last\"",
+        "p.toml:11:11: `connect` cannot be `last`; known are first, as-needed",
     );
     let own = "[[workload]]\nname = \"own\"\nexpect.text = \"x\"\n[[load]]";
     plan(

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, Builtin, CertificateKey, ConfigSource, Connections, Contender, Content, ContentKind,
-    Cpus, Delay, Demand, Encoding, Expected, Library, Load, LoadModel, Pinning, Plan, Protocol,
-    References, Replacement, Request, RequestBody, Requests, ServedFile, ServerChoice, SlowBody,
-    Workload, builtin_plan, parse, trials,
+    Arrival, Builtin, CertificateKey, ConfigSource, Connect, Connections, Contender, Content,
+    ContentKind, Cpus, Delay, Demand, Encoding, Expected, Library, Load, LoadModel, Pinning, Plan,
+    Protocol, References, Replacement, Request, RequestBody, Requests, ServedFile, ServerChoice,
+    SlowBody, Workload, builtin_plan, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -249,9 +249,14 @@ fn load(index: u32) -> impl Strategy<Value = Load> {
         seconds(0),
         seconds(1),
         seconds(1),
+        any::<bool>(),
     )
         .prop_map(
-            |(model, streams, requests, warmup_s, duration_s, timeout_s)| Load {
+            |(model, streams, requests, warmup_s, duration_s, timeout_s, first)| Load {
+                connect: match model {
+                    LoadModel::Closed { .. } if !first => Connect::AsNeeded,
+                    _ => Connect::First,
+                },
                 model,
                 streams,
                 requests,

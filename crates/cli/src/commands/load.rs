@@ -10,10 +10,12 @@ use bakeoff_load::{
     BodyCheck, ConnectTo, Control, Exchange, ExpectedStatus, LoadError, LoadSpec, Opening,
     Protocol, ProxyVersion, Request, Target, TlsSettings, TlsVersions, Trust, Waiting,
 };
-use bakeoff_plan::{Load, LoadModel, RateShape};
+use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
 use bakeoff_record::LoadResult;
 
-use crate::flags::{LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag};
+use crate::flags::{
+    ConnectFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag,
+};
 use crate::interrupt::Interrupt;
 use crate::{exit, output};
 
@@ -71,14 +73,20 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
             "--duration and --timeout must be longer than 0s",
         ));
     }
-    let usual = Opening::default();
+    let model = model(flags);
+    let connect = connect(flags, &model)?;
+    let max_udp_payload = max_udp_payload(flags, protocol)?;
+    // PLUG-IN: `connect` travels in `LoadSpec::load`; `max_udp_payload` has no field of the
+    // engine yet and belongs into `LoadSpec::connections`.
+    let _ = max_udp_payload;
     Ok(LoadSpec {
         protocol,
         tls: target.secure.then(|| tls(&flags.tls)),
         target,
         exchanges,
         load: Load {
-            model: model(flags),
+            model,
+            connect,
             streams: flags.streams,
             requests: None,
             warmup_s: flags.warmup.as_secs_f64(),
@@ -114,14 +122,7 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
             None => Waiting::Nap,
         },
         gather: flags.gather == Switch::On,
-        opening: Opening {
-            ramp_gap: flags
-                .connect_rate
-                .map(|rate| Duration::from_secs(1) / rate)
-                .or(flags.ramp_gap)
-                .unwrap_or(usual.ramp_gap),
-            retry_pause: flags.retry_pause.unwrap_or(usual.retry_pause),
-        },
+        opening: opening(flags),
         interval: LoadSpec::interval_for(duration),
     })
 }
@@ -275,6 +276,37 @@ fn model(flags: &LoadFlags) -> LoadModel {
             clients,
         },
     }
+}
+
+fn opening(flags: &LoadFlags) -> Opening {
+    let usual = Opening::default();
+    let rate_gap = flags.connect_rate.map(|rate| Duration::from_secs(1) / rate);
+    Opening {
+        ramp_gap: rate_gap.or(flags.ramp_gap).unwrap_or(usual.ramp_gap),
+        retry_pause: flags.retry_pause.unwrap_or(usual.retry_pause),
+    }
+}
+
+/// When connections are opened; an open loop cannot wait for one that is not there yet.
+fn connect(flags: &LoadFlags, model: &LoadModel) -> anyhow::Result<Connect> {
+    if flags.rate.is_some() && flags.connect == Some(ConnectFlag::AsNeeded) {
+        return Err(exit::usage(
+            "--connect as-needed is of closed loops; with --rate requests are sent by the clock, \
+             so connections are opened first: take one of the two out",
+        ));
+    }
+    let usual = Connect::usual(model, flags.requests.is_some());
+    Ok(flags.connect.map_or(usual, ConnectFlag::ready))
+}
+
+/// Largest payload of a UDP datagram, where there are any.
+fn max_udp_payload(flags: &LoadFlags, protocol: Protocol) -> anyhow::Result<Option<u16>> {
+    if flags.max_udp_payload.is_some() && protocol != Protocol::H3 {
+        return Err(exit::usage(
+            "--max-udp-payload is of QUIC, which only HTTP/3 uses: add --protocol h3",
+        ));
+    }
+    Ok(flags.max_udp_payload)
 }
 
 /// One thread for each processor named, else for half of those there are.

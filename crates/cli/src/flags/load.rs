@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bakeoff_plan::RateShape;
+use bakeoff_plan::{Connect, RateShape};
 use clap::{Args, ValueEnum};
 
 use super::{cpus, duration, header};
@@ -138,6 +138,14 @@ pub(crate) struct LoadFlags {
     #[arg(long, value_name = "R", conflicts_with = "ramp_gap",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) connect_rate: Option<u32>,
+    /// When connections are opened: all before the load begins, or with the first requests
+    /// [default: first, but as-needed with --requests; an open loop always connects first]
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub(crate) connect: Option<ConnectFlag>,
+    /// Largest payload of a UDP datagram that is sent, bytes; HTTP/3 only
+    #[arg(long, value_name = "BYTES",
+          value_parser = clap::value_parser!(u16).range(1200..=65_527))]
+    pub(crate) max_udp_payload: Option<u16>,
     /// Rest of a client whose connection failed [default: 10ms]
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) retry_pause: Option<Duration>,
@@ -147,6 +155,25 @@ pub(crate) struct LoadFlags {
     /// Exit with 4 when something weakens the numbers
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+/// When the connections of a load are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConnectFlag {
+    /// All of them before the load begins
+    First,
+    /// With the first requests, so that setting them up is part of the load
+    AsNeeded,
+}
+
+impl ConnectFlag {
+    /// The plan's word for it.
+    pub(crate) fn ready(self) -> Connect {
+        match self {
+            Self::First => Connect::First,
+            Self::AsNeeded => Connect::AsNeeded,
+        }
+    }
 }
 
 /// Flags of TLS.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bakeoff_load::{
     BodyCheck, Control, Exchange, ExpectedStatus, LoadSpec, Opening, Protocol, Target, Waiting, run,
 };
-use bakeoff_plan::{Load, LoadModel, RateShape};
+use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
 use bakeoff_record::{LoadResult, Outcome};
 
 pub(crate) const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -85,6 +85,7 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
             warmup_s: 0.0,
             duration_s: 20.0,
             timeout_s: 0.2,
+            connect: Connect::AsNeeded,
         },
         shape: RateShape::Level,
         count: Some(30),

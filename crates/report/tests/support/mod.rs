@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, CertificateKey, ConfigSource, Connections, Contender, Content, ContentKind, Encoding,
-    Expected, Load, LoadModel, Pinning, Plan, Protocol, References, Request, ServedFile,
+    Arrival, CertificateKey, ConfigSource, Connect, Connections, Contender, Content, ContentKind,
+    Encoding, Expected, Load, LoadModel, Pinning, Plan, Protocol, References, Request, ServedFile,
     ServerChoice, Workload,
 };
 use bakeoff_record::{
@@ -235,6 +235,7 @@ fn load(clients: u32) -> Load {
         warmup_s: 1.0,
         duration_s: MEASURED_S,
         timeout_s: 10.0,
+        connect: Connect::First,
     }
 }
 

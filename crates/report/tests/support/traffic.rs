@@ -73,7 +73,6 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
     let ok = latency.count();
     let (outcomes, error_latencies) = outcomes(shape, ok);
     let completed = outcomes.completed();
-    let in_flight_at_end = u64::from(shape.clients);
     LoadResult {
         load: load.clone(),
         shape: RateShape::Level,
@@ -81,18 +80,7 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         threads: 1,
         seed,
         measured_s: MEASURED_S,
-        requests: Requests {
-            planned: None,
-            due: None,
-            carried_in: in_flight_at_end,
-            begun: completed,
-            unended: None,
-            started: completed + in_flight_at_end,
-            completed,
-            ok,
-            in_flight_at_end,
-            shed: 0,
-        },
+        requests: requests(&outcomes, u64::from(shape.clients)),
         balance: None,
         schedule: None,
         status: BTreeMap::from([(200, ok)]),
@@ -121,13 +109,7 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
             protocol: "h1".into(),
             ..Negotiated::default()
         },
-        engine: EngineUsage {
-            cpu_user_s: shape.engine_busy * MEASURED_S * 0.3,
-            cpu_system_s: shape.engine_busy * MEASURED_S * 0.7,
-            rss_bytes_max: 14_200_000,
-            busy_share: vec![shape.engine_busy],
-            threads: Vec::new(),
-        },
+        engine: engine(shape.engine_busy),
         warmup: Vec::new(),
         observed: Observed::default(),
         settings: None,
@@ -139,6 +121,33 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         error_latencies,
         at_least: Histogram::new(),
         outcomes,
+    }
+}
+
+/// As many in flight when the window opens as when it closes.
+fn requests(outcomes: &OutcomeCounts, in_flight: u64) -> Requests {
+    let completed = outcomes.completed();
+    Requests {
+        planned: None,
+        due: None,
+        started: completed + in_flight,
+        carried_in: in_flight,
+        begun: completed,
+        completed,
+        ok: outcomes.of(Outcome::Ok),
+        in_flight_at_end: in_flight,
+        unended: None,
+        shed: 0,
+    }
+}
+
+fn engine(busy: f64) -> EngineUsage {
+    EngineUsage {
+        cpu_user_s: busy * MEASURED_S * 0.3,
+        cpu_system_s: busy * MEASURED_S * 0.7,
+        rss_bytes_max: 14_200_000,
+        busy_share: vec![busy],
+        threads: Vec::new(),
     }
 }
 
