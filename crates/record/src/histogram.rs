@@ -417,7 +417,9 @@ mod tests {
     #[test]
     fn a_trimmed_one_counts_the_same_and_goes_on() {
         let mut histogram = Histogram::new();
-        [1_000_000, 1_010_000, 5_000_000].map(|value| histogram.record(value));
+        for value in [1_000_000, 1_010_000, 5_000_000] {
+            histogram.record(value);
+        }
         let mut trimmed = histogram.trimmed();
         assert_eq!(trimmed, histogram);
         assert!(trimmed.counts.len() < 400, "{}", trimmed.counts.len());

@@ -141,6 +141,21 @@ pub struct Requests {
     pub shed: u64,
 }
 
+impl Requests {
+    /// What a success is a share of: the requests due in an open loop, those that ended in a
+    /// closed one. Records written before `due` existed count what ended.
+    pub fn asked(&self) -> u64 {
+        self.due.unwrap_or(self.completed)
+    }
+
+    /// Share of [`asked`](Self::asked) that did not come out `ok`, 0 to 1; `None` when nothing
+    /// was asked.
+    pub fn error_share(&self) -> Option<f64> {
+        let asked = self.asked();
+        (asked > 0).then(|| asked.saturating_sub(self.ok) as f64 / asked as f64)
+    }
+}
+
 /// What came of one URL of several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
