@@ -3,7 +3,7 @@
 //! It draws one window of one load and judges nothing; the tool's own warnings are passed on.
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{Histogram, Interval, LoadResult, Observed, QuicLedger, UrlResult};
+use bakeoff_record::{Bounds, Histogram, Interval, LoadResult, Observed, QuicLedger, UrlResult};
 use serde_json::{Value, json};
 
 mod text;
@@ -73,8 +73,8 @@ pub fn load_json(result: &LoadResult) -> Value {
     })
 }
 
-/// Latencies of `ok` responses, and beside each quantile that requests without an end could move
-/// the bounds that it lies between; `high` is null where it has none.
+/// Latencies of `ok` responses, and beside each quantile that requests without an end move the
+/// bounds that it lies between with them; `high` is null where it has none.
 fn bounded(result: &LoadResult) -> Value {
     let mut document = distribution(&result.latency);
     if result.at_least.count() == 0 {
@@ -84,8 +84,10 @@ fn bounded(result: &LoadResult) -> Value {
     let mut bounds = serde_json::Map::new();
     for (name, q) in QUANTILES {
         let known = all.supported_quantile(q);
-        let moved = known.and_then(|_| result.latency_bounds(q));
-        if let Some(moved) = moved.filter(|moved| moved.high != Some(moved.low)) {
+        let own = result.latency.quantile(q);
+        let bounded = known.and_then(|_| result.latency_bounds(q));
+        let moved = |bounds: &Bounds| Some(bounds.low) != own || bounds.high != own;
+        if let Some(moved) = bounded.filter(moved) {
             bounds.insert(name.to_owned(), json!(moved));
         }
     }

@@ -172,11 +172,29 @@ fn a_percentile_that_requests_without_an_end_could_move_is_a_lower_bound() {
     assert_eq!((pair.conclusion, pair.ratio), ("not-comparable", None));
     let text = bakeoff_report::text(&report, WIDE);
     assert!(text.contains(">= 48"), "{text}");
-    // One of many does not move any percentile of its neighbours.
-    let one = with(10, "caddy-default", |result| result.at_least.record(1));
-    let report = view(&one);
+}
+
+#[test]
+fn what_a_closed_loop_has_in_flight_at_its_end_is_no_longer_than_usual() {
+    let usual = with(3, "caddy-default", |result| {
+        let median = result.latency.quantile(0.5).unwrap();
+        result.at_least.record_n(median, result.requests.ok / 50);
+    });
+    let report = view(&usual);
     let found = cell(&report, "caddy-default", "synthetic", "c10");
     assert!(found.at_least.is_empty(), "{:?}", found.at_least);
+    let open = with(3, "caddy-default", |result| {
+        let median = result.latency.quantile(0.5).unwrap();
+        result.at_least.record_n(median, result.requests.ok / 50);
+        result.load.model = bakeoff_plan::LoadModel::Open {
+            rate_per_s: 500.0,
+            arrival: bakeoff_plan::Arrival::Poisson,
+            clients: 10,
+        };
+    });
+    let report = view(&open);
+    let found = cell(&report, "caddy-default", "synthetic", "c10");
+    assert!(found.at_least(Measure::LatencyP99Ns).is_some());
 }
 
 #[test]

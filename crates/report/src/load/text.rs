@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use bakeoff_plan::{Arrival, LoadModel};
-use bakeoff_record::{EarlyData, Histogram, LoadResult, Outcome, QuicLedger, Requests};
+use bakeoff_record::{Bounds, EarlyData, Histogram, LoadResult, Outcome, QuicLedger, Requests};
 
 use super::{engine_ns_per_request, per_second};
 use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
@@ -167,10 +167,14 @@ fn latency_fields(result: &LoadResult) -> [String; 10] {
     with_percentiles(&result.latency, |q| {
         all.supported_quantile(q)?;
         let bounds = result.latency_bounds(q)?;
-        Some(match bounds.value() {
-            Some(ns) => milliseconds(ns as f64),
-            None => format!(">= {}", milliseconds(bounds.low as f64)),
-        })
+        let Some(known) = bounds.value() else {
+            return Some(format!(">= {}", milliseconds(bounds.low as f64)));
+        };
+        // A step to the next bucket is none: in a closed loop latency stays the service time.
+        let high = Some(known);
+        let own = result.latency.supported_quantile(q);
+        let own = own.filter(|low| Bounds { low: *low, high }.value().is_some());
+        Some(milliseconds(own.unwrap_or(known) as f64))
     })
 }
 

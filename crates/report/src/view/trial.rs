@@ -165,9 +165,7 @@ pub(super) fn draw(trial: &TrialRecord, judgement: Judgement, texts: &mut Vec<St
         steps: trial.steps.clone(),
         processes: processes(trial),
         throughput: result.map(throughput).unwrap_or_default(),
-        curve: result
-            .map(|result| curve(&result.latency_with_unended()))
-            .unwrap_or_default(),
+        curve: result.map(curve).unwrap_or_default(),
     }
 }
 
