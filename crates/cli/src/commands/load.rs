@@ -304,7 +304,7 @@ fn connect(flags: &LoadFlags, model: &LoadModel) -> anyhow::Result<Connect> {
     Ok(flags.connect.map_or(usual, ConnectFlag::ready))
 }
 
-/// Largest payload of a UDP datagram, where there are any.
+/// Largest UDP payload that the server may send, where it sends any.
 fn max_udp_payload(flags: &LoadFlags, protocol: Protocol) -> anyhow::Result<Option<u16>> {
     if flags.max_udp_payload.is_some() && protocol != Protocol::H3 {
         return Err(exit::usage(

@@ -27,9 +27,11 @@ pub(super) fn tls_in_the_clear(flags: &LoadFlags, targets: &[Target]) -> anyhow:
         .collect();
     match targets.iter().find(|target| !target.secure) {
         Some(target) if !names.is_empty() => Err(exit::usage(format!(
-            "{} needs TLS, and {} is asked in the clear: use an https URL, or leave it out",
+            "{} {} TLS, and {} is asked in the clear: use an https URL, or leave {} out",
             names.join(", "),
-            target.url
+            if names.len() == 1 { "needs" } else { "need" },
+            target.url,
+            if names.len() == 1 { "it" } else { "them" },
         ))),
         _ => Ok(()),
     }
