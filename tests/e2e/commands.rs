@@ -6,6 +6,7 @@ use std::process::Command;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::support::files::plan;
 use crate::support::scene::Scene;
 use crate::support::servers::{are_installed, get};
 
@@ -101,6 +102,16 @@ fn plan_lists_every_trial_once_and_runs_nothing() {
         assert!(text.contains("14 trials"), "{text}");
     }
     assert!(!scene.path("bakeoff-results").exists());
+}
+
+#[test]
+fn processors_that_are_not_there_are_refused_before_a_record_is_made() {
+    let scene = Scene::new();
+    let own = plan(&[("a", "nginx", "default")], "synthetic", "");
+    let path = scene.write("pins.toml", &format!("{own}[pinning]\nengine = [1000]\n"));
+    let run = ["run", &path.display().to_string(), "--out", "record"];
+    scene.run(&run).expect(2).says("may use [0");
+    assert!(!scene.path("record").exists());
 }
 
 #[test]

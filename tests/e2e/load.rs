@@ -146,10 +146,34 @@ fn wrong_flags_are_told_with_exit_code_2() {
         ),
         (vec!["load", "127.0.0.1"], "http://"),
         (vec!["load", "http://127.0.0.1:99999/"], "99999"),
+        (vec!["load", url, "-r", "100000000"], "at most 10,000,000"),
+        (vec!["load", url, "--pin", "1000"], "may use 0"),
+        (
+            vec!["load", url, "--unix-socket", "/no/such"],
+            "the unix socket /no/such: there is no such file",
+        ),
+        (vec!["load", url, "--source", "192.0.2.1"], "192.0.2.1"),
+        (vec!["load", url, "--source", "::1"], "another family"),
+        (vec!["load", url, "--ciphers", "NONSENSE"], "needs TLS"),
+        (vec!["load", url, "--groups", "X25519"], "needs TLS"),
+        (vec!["load", url, "--tls-version", "1.3"], "needs TLS"),
+        (vec!["load", url, "--cacert", "a.pem"], "needs TLS"),
+        (vec!["load", url, "--server-name", "a"], "needs TLS"),
     ] {
         let finished = scene.run(&arguments).expect(2).says(words);
         assert!(finished.stdout.is_empty(), "{finished:#?}");
     }
+}
+
+#[test]
+fn a_password_in_a_url_is_refused_and_not_printed() {
+    let scene = Scene::new();
+    let finished = scene
+        .run(&["load", "http://user:sesame@127.0.0.1:9/"])
+        .expect(2)
+        .says("-H 'authorization");
+    let printed = format!("{}{}", finished.stdout, finished.stderr);
+    assert!(!printed.contains("sesame"), "{finished:#?}");
 }
 
 #[test]

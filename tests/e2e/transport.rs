@@ -188,10 +188,8 @@ fn a_unix_socket_takes_the_place_of_the_host() {
     };
     let flags = ["http://one.test/", "--unix-socket", &socket];
     load_expecting(&scene, &format!("one.test unix:{socket}"), &flags);
-    let absent = ["http://one.test/", "--unix-socket", "absent.sock"];
-    let absent = load(&scene, 12, &absent);
-    assert_eq!(absent["requests"]["ok"], 0, "{absent:#}");
-    assert_eq!(absent["connections"]["opened"], 0, "{absent:#}");
+    let absent = ["load", "http://one.test/", "--unix-socket", "absent.sock"];
+    scene.run(&absent).expect(2).says("there is no such file");
 }
 
 /// Lines of nginx's log, once there are as many as `count`.

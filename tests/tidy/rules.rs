@@ -4,19 +4,24 @@ use std::fmt;
 
 use crate::files::Source;
 use crate::functions::functions;
+use crate::types::types;
 
 /// Rules of [`lengths`].
 pub(crate) const LENGTHS: [&str; 3] = ["file-length", "line-length", "function-length"];
 /// Rules of [`words`].
 pub(crate) const WORDS: [&str; 3] = ["module-words", "unwrap", "unfinished"];
+/// Rules of [`sizes`].
+pub(crate) const SIZES: [&str; 2] = ["struct-fields", "type-methods"];
 /// Rules of [`printing`].
 pub(crate) const PRINTING: [&str; 1] = ["printing"];
 
 const FILE_LINES_MAX: usize = 600;
 const LINE_COLUMNS_MAX: usize = 100;
 const FUNCTION_LINES_MAX: usize = 70;
+const STRUCT_FIELDS_MAX: usize = 12;
+const TYPE_METHODS_MAX: usize = 25;
 /// Attribute of modules that only tests have.
-const TESTS_ONLY: &str = "#[cfg(test)]";
+pub(crate) const TESTS_ONLY: &str = "#[cfg(test)]";
 /// What only the crate `cli` may do.
 const PRINTS: [&str; 6] = [
     "println!",
@@ -85,6 +90,42 @@ pub(crate) fn lengths(sources: &[Source]) -> Vec<Offence> {
         }
     }
     offences
+}
+
+/// A type that is too large.
+pub(crate) struct Size {
+    /// The rule.
+    pub(crate) rule: &'static str,
+    /// The type: its file and its name.
+    pub(crate) place: String,
+    /// Line, from 1.
+    pub(crate) line: usize,
+    /// How many there are.
+    pub(crate) found: usize,
+    /// How many there may be.
+    pub(crate) most: usize,
+}
+
+/// Structs with too many fields and types with too many methods.
+pub(crate) fn sizes(sources: &[Source]) -> Vec<Size> {
+    let mut sizes = Vec::new();
+    for one in types(sources) {
+        for (rule, found, most) in [
+            (SIZES[0], one.fields.unwrap_or(0), STRUCT_FIELDS_MAX),
+            (SIZES[1], one.methods, TYPE_METHODS_MAX),
+        ] {
+            if found > most {
+                sizes.push(Size {
+                    rule,
+                    place: one.place.clone(),
+                    line: one.line,
+                    found,
+                    most,
+                });
+            }
+        }
+    }
+    sizes
 }
 
 /// Modules that do not say what they do, `unwrap` outside tests, and work left undone.
@@ -172,7 +213,7 @@ fn before_tests(code: &str) -> &str {
 }
 
 /// Paths, without `.rs`, of the modules that are declared for tests only.
-fn test_modules(sources: &[Source]) -> Vec<String> {
+pub(crate) fn test_modules(sources: &[Source]) -> Vec<String> {
     let mut modules = Vec::new();
     for source in sources.iter().filter(|source| source.is_rust()) {
         let stem = source.path.trim_end_matches(".rs");
@@ -193,7 +234,7 @@ fn test_modules(sources: &[Source]) -> Vec<String> {
     modules
 }
 
-fn is_test(source: &Source, modules: &[String]) -> bool {
+pub(crate) fn is_test(source: &Source, modules: &[String]) -> bool {
     let stem = source.path.trim_end_matches(".rs");
     source.path.starts_with("tests/")
         || source.path.contains("/tests/")

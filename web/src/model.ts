@@ -157,10 +157,14 @@ export interface Cell extends CellName {
   rounds_measured: number;
   estimates: Record<string, Estimate | null>;
   missing: Record<string, string>;
+  at_least?: Record<string, number>;
   rate_is_lower_bound: boolean;
   completed: number;
   errors: number;
   error_share: number | null;
+  due?: number;
+  unended?: number;
+  over_range?: number;
   outcomes: Record<string, number>;
   status: Record<string, number>;
   error_samples: Record<string, string>;

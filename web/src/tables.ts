@@ -21,6 +21,8 @@ function measured(
 ): Column {
   const text = (cell: Cell) => {
     const estimate = cell.estimates[measure];
+    const bound = cell.at_least?.[measure];
+    if (!estimate && bound !== undefined) return `≥ ${show(bound)}`;
     return estimate ? show(estimate.point) : "";
   };
   return { title, unit, measure, text };
@@ -111,10 +113,10 @@ function row(cell: Cell): HTMLElement {
     const text = column.text(cell);
     const reason = column.measure === null ? undefined : cell.missing[column.measure];
     const field = element("td", { class: "number" }, text === "" ? "–" : text);
-    if (text === "" && reason) field.title = reason;
+    if (reason) field.title = reason;
     const estimate = column.measure === null ? null : cell.estimates[column.measure];
     if (estimate && estimate.n > 1) field.title = `median of ${estimate.n} rounds`;
-    if (column.title === "errors" && cell.errors > 0) field.dataset["bad"] = "";
+    if (column.title === "errors" && (cell.error_share ?? 0) > 0) field.dataset["bad"] = "";
     line.append(field);
   }
   line.append(element("td", {}, verdict(cell)));
@@ -125,14 +127,21 @@ function row(cell: Cell): HTMLElement {
 export function remarks(cells: Cell[]): HTMLElement {
   const list = element("ul", { class: "remarks" });
   for (const cell of cells) {
-    const errors = Object.entries(cell.outcomes)
+    const asked = Math.max(cell.due ?? cell.completed, 1);
+    const kinds: [string, number][] = Object.entries(cell.outcomes)
       .filter(([kind]) => kind !== "ok")
-      .sort((left, right) => right[1] - left[1])
-      .map(([kind, n]) => `${whole(n)} ${kind} (${percent(n / Math.max(cell.completed, 1))} %)`);
+      .sort((left, right) => right[1] - left[1]);
+    if (cell.unended) kinds.push(["without an end", cell.unended]);
+    const errors = kinds.map(([kind, n]) => `${whole(n)} ${kind} (${percent(n / asked)} %)`);
     const words: Child[] = [];
     if (errors.length > 0) words.push(`errors: ${errors.join(", ")}. `);
+    if (cell.over_range) {
+      words.push(`${whole(cell.over_range)} latencies over 73 minutes, beyond percentiles. `);
+    }
     const reason = cell.missing["latency_p50_ns"];
-    if (reason && cell.rounds_measured > 0) words.push(`no latency: ${reason}. `);
+    if (reason && cell.rounds_measured > 0 && !cell.at_least) {
+      words.push(`no latency: ${reason}. `);
+    }
     if (cell.bottleneck && cell.kind === "contender") {
       words.push(`bottleneck: ${cell.bottleneck.name} (${cell.bottleneck.text}).`);
     }

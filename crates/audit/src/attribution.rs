@@ -199,8 +199,8 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
 
 fn nothing_found(subject: &Subject<'_>) -> Cause {
     let requests = &subject.result.requests;
-    if let Some(planned) = requests.planned
-        && requests.ok as f64 >= STARTED_SHARE * planned as f64
+    if let Some(due) = requests.due.or(requests.planned)
+        && requests.ok as f64 >= STARTED_SHARE * due as f64
     {
         let text = "the server kept up with the given rate".into();
         return Cause { name: "none", text };

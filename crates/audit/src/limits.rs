@@ -14,6 +14,12 @@ pub const CEILING_SHARE: f64 = 0.8;
 pub const BACKEND_SHARE: f64 = 0.8;
 /// R7: share of the scheduled requests that must have been started.
 pub const STARTED_SHARE: f64 = 0.99;
+/// R7: share of the requests due in one second that must have been started.
+pub const STARTED_SHARE_PER_SECOND: f64 = 0.95;
+/// R5: share of the requests due that must have ended for quantiles to speak of all.
+pub const ENDED_SHARE_SUSPECT: f64 = 0.99;
+/// R5: share of the requests due below which too little ended for latencies to be believed.
+pub const ENDED_SHARE_INVALID: f64 = 0.95;
 /// R9: p99 of the send lag that is always allowed, ns.
 pub const SEND_LAG_NS: f64 = 1e6;
 /// R9: p99 of the send lag as a share of the latency's p99.

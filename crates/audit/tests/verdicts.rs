@@ -5,7 +5,7 @@
 mod support;
 
 use bakeoff_audit::{Ceilings, Judgement, Level, Verdict, bottleneck, judge_cell, judge_trial};
-use bakeoff_record::{Outcome, QuicLedger, Record, Step, TrialRecord, Warning};
+use bakeoff_record::{LoadResult, Outcome, QuicLedger, Record, Step, TrialRecord, Warning};
 use bakeoff_stats::{Cell, cells};
 
 const SOUND: &str = "r1-nginx-optimized-synthetic-c10";
@@ -288,34 +288,118 @@ fn a_server_that_is_busy_after_the_load_keeps_its_numbers() {
     assert_eq!(told(60.0, false), (Verdict::Suspect, Level::Note));
 }
 
+/// Judges a sound trial in an open loop after `fault` has been put into its result.
+fn judge_open(fault: impl FnOnce(&mut LoadResult)) -> Judgement {
+    let mut trial = support::open_loop_trial();
+    fault(
+        trial
+            .result
+            .as_mut()
+            .expect("the made-up trial is measured"),
+    );
+    judge_trial(&support::record(), &trial, CEILINGS)
+}
+
 #[test]
 fn an_open_loop_must_keep_its_schedule() {
-    let record = support::record();
-    let trial = support::open_loop_trial();
-    assert_eq!(
-        judge_trial(&record, &trial, CEILINGS).verdict,
-        Verdict::Valid
-    );
-    let mut late = trial.clone();
-    let result = late.result.as_mut().unwrap();
-    result.requests.planned = Some(result.requests.started * 2);
-    blames(
-        &judge_trial(&record, &late, CEILINGS),
-        Verdict::Invalid,
-        "schedule-kept",
-    );
-    let mut lagging = trial;
-    lagging
-        .result
-        .as_mut()
-        .unwrap()
-        .send_lag
-        .record_n(1_000_000_000, 500);
-    blames(
-        &judge_trial(&record, &lagging, CEILINGS),
-        Verdict::Suspect,
-        "send-lag",
-    );
+    assert_eq!(judge_open(|_| {}).verdict, Verdict::Valid);
+    let late = |share: f64| {
+        move |result: &mut LoadResult| {
+            let due = result.requests.due.unwrap();
+            result.requests.begun = (due as f64 * share) as u64;
+        }
+    };
+    assert_eq!(judge_open(late(0.991)).verdict, Verdict::Valid);
+    blames(&judge_open(late(0.98)), Verdict::Invalid, "schedule-kept");
+    let one_second = judge_open(|result| {
+        let parts = &mut result.schedule.as_mut().unwrap().parts;
+        // A second of the window is two of its parts.
+        parts[3].begun = parts[3].due * 8 / 10;
+    });
+    blames(&one_second, Verdict::Suspect, "schedule-kept");
+}
+
+#[test]
+fn the_engine_answers_for_its_own_delay_and_not_for_the_servers() {
+    let slow_server = judge_open(|result| {
+        let kept = result.schedule.as_mut().unwrap();
+        kept.wait.record_n(1_000_000_000, 500);
+        result.send_lag.record_n(1_000_000_000, 500);
+    });
+    assert_eq!(slow_server.verdict, Verdict::Valid, "{slow_server:#?}");
+    let late_engine = judge_open(|result| {
+        let due = result.requests.due.unwrap();
+        let kept = result.schedule.as_mut().unwrap();
+        kept.slip.record_n(1_000_000_000, due);
+    });
+    blames(&late_engine, Verdict::Suspect, "send-lag");
+    let unknown = judge_open(|result| {
+        let kept = result.schedule.as_mut().unwrap();
+        std::mem::swap(&mut kept.slip, &mut kept.wait);
+    });
+    blames(&unknown, Verdict::Suspect, "send-lag");
+}
+
+#[test]
+fn what_was_due_and_had_no_end_is_held_against_the_latencies() {
+    let unended = |share: f64| {
+        judge_open(|result| {
+            let due = result.requests.due.unwrap();
+            let gone = (due as f64 * share) as u64;
+            result.requests.unended = Some(gone);
+            result.at_least.record_n(400_000_000, gone);
+        })
+    };
+    assert_eq!(unended(0.009).verdict, Verdict::Valid);
+    blames(&unended(0.02), Verdict::Suspect, "unended");
+    blames(&unended(0.06), Verdict::Invalid, "unended");
+    let text = &unended(0.06).checks[0].text;
+    assert!(text.contains("had no end (6.00 %)"), "{text}");
+}
+
+#[test]
+fn an_open_loop_of_an_old_record_is_judged_by_what_it_holds() {
+    let old = |fault: fn(&mut LoadResult)| {
+        judge_open(|result| {
+            (result.requests.due, result.requests.unended) = (None, None);
+            (result.schedule, result.balance) = (None, None);
+            fault(result);
+        })
+    };
+    assert_eq!(old(|_| {}).verdict, Verdict::Valid);
+    let late = old(|result| result.requests.planned = Some(result.requests.started * 2));
+    blames(&late, Verdict::Invalid, "schedule-kept");
+    let lagging = old(|result| {
+        let sent = result.send_lag.count();
+        result.send_lag.record_n(1_000_000_000, sent);
+    });
+    blames(&lagging, Verdict::Suspect, "send-lag");
+}
+
+#[test]
+fn a_request_that_got_lost_is_named_with_its_figures() {
+    let lost = judge(SOUND, |trial| {
+        let result = trial.result.as_mut().unwrap();
+        result.balance.as_mut().unwrap().begun += 3;
+    });
+    blames(&lost, Verdict::Invalid, "counts-add-up");
+    let text = &lost.checks[0].text;
+    assert!(text.contains("10 carried in + "), "{text}");
+    assert!(text.ends_with("+ 10 in flight: 3 lost"), "{text}");
+    let twice = judge(SOUND, |trial| {
+        let result = trial.result.as_mut().unwrap();
+        result.balance.as_mut().unwrap().ended += 1;
+    });
+    assert!(twice.checks[0].text.ends_with(": 1 too many"));
+    let begun = judge(SOUND, |trial| {
+        trial.result.as_mut().unwrap().requests.begun += 1;
+    });
+    blames(&begun, Verdict::Invalid, "counts-add-up");
+    let old = judge(SOUND, |trial| {
+        let result = trial.result.as_mut().unwrap();
+        (result.balance, result.requests.begun) = (None, 0);
+    });
+    assert_eq!(old.verdict, Verdict::Valid);
 }
 
 #[test]

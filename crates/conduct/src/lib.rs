@@ -25,7 +25,7 @@ pub use campaign::{CampaignEnd, Options, carry_out};
 pub use contestant::{Contestant, start_for_debugging};
 pub use event::Event;
 pub use preflight::{Finding, preflight};
-pub use roles::{Roles, RolesError};
+pub use roles::{Roles, RolesError, allowed_cpus};
 
 /// Why a campaign had to end.
 #[derive(Debug, thiserror::Error)]

@@ -34,9 +34,7 @@ impl Roles {
     /// # Errors
     /// When the plan names a processor that this process may not use.
     pub fn divide(pinning: &Pinning) -> Result<Self, RolesError> {
-        let all = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
-        let allowed: Vec<usize> = (0..CPUS_MAX).filter(|cpu| all.is_set(*cpu)).collect();
-        Self::divide_among(pinning, &allowed)
+        Self::divide_among(pinning, &allowed_cpus())
     }
 
     /// Moves the calling thread, and those that it starts from now on, to the engine's
@@ -81,6 +79,12 @@ impl Roles {
             pinned,
         })
     }
+}
+
+/// Processors that this process may use, in order; empty where the kernel does not say.
+pub fn allowed_cpus() -> Vec<usize> {
+    let all = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+    (0..CPUS_MAX).filter(|cpu| all.is_set(*cpu)).collect()
 }
 
 /// Half for the engine, half for server and origin. From four processors on the origin has one

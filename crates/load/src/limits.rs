@@ -1,6 +1,11 @@
-//! Open files and ports, budgeted before the first connection: running out in mid-run would be
-//! measured as the server's failure (R11, R12).
+//! Open files, ports and addresses, checked before the first connection: what is not there would
+//! be measured as the server's failure (R11, R12).
 
+use std::net::{IpAddr, UdpSocket};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use rustix::net::SocketAddrUnix;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::spec::LoadSpec;
@@ -9,7 +14,7 @@ use crate::target::Endpoint;
 /// Files that the process needs besides the engine's sockets.
 const OTHER_FILES: u64 = 64;
 
-/// What this machine lacks for a load, and how to mend it.
+/// What this machine lacks for a load, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Shortage {
     /// Too few files may be open at once.
@@ -37,11 +42,41 @@ pub enum Shortage {
         /// Ports in the range.
         ports: u32,
     },
+    /// There is no unix socket to connect to.
+    #[error(
+        "cannot connect to the unix socket {}: {problem}; expected a socket that a server listens \
+         on: start the server first, or correct the path", path.display()
+    )]
+    UnixSocket {
+        /// Where it was to be.
+        path: PathBuf,
+        /// What is there instead.
+        problem: String,
+    },
+    /// Connections cannot come from an address.
+    #[error(
+        "connections cannot come from {source_address}: {problem}; expected an address of this \
+         machine, of the same family as the server's: `ip address` shows them"
+    )]
+    Source {
+        /// Where connections were to come from.
+        source_address: IpAddr,
+        /// Why they cannot.
+        problem: String,
+    },
 }
 
-/// Whether this process can hold the connections of `spec`; raises its soft limit of open files
-/// as far as it may.
+/// Whether this process can make and hold the connections of `spec`; raises its soft limit of
+/// open files as far as it may.
 pub(crate) fn check_budget(spec: &LoadSpec) -> Result<(), Shortage> {
+    for endpoint in &spec.target.endpoints {
+        if let Endpoint::Unix(path) = endpoint {
+            check_unix_socket(path)?;
+        }
+    }
+    for source in &spec.sources {
+        check_source(*source, &spec.target.endpoints)?;
+    }
     let to_socket_files = spec.target.endpoints.iter().all(|endpoint| match endpoint {
         Endpoint::Tcp(_) => false,
         Endpoint::Unix(_) => true,
@@ -79,6 +114,46 @@ pub fn check_clients(clients: u32, tuples: usize) -> Result<(), Shortage> {
     }
 }
 
+/// Whether there is a socket at `path`. It is not connected to: a connection that the load does
+/// not count would be one that the server sees.
+fn check_unix_socket(path: &Path) -> Result<(), Shortage> {
+    let problem = match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            "there is no such file".into()
+        }
+        Err(error) => error.to_string(),
+        Ok(found) if !found.file_type().is_socket() => "it is not a socket".to_owned(),
+        Ok(_) => match SocketAddrUnix::new(path) {
+            Ok(_) => return Ok(()),
+            Err(_) => "its path is longer than the kernel takes, 107 bytes".to_owned(),
+        },
+    };
+    Err(Shortage::UnixSocket {
+        path: path.to_owned(),
+        problem,
+    })
+}
+
+/// Whether connections to `endpoints` can come from `source`.
+fn check_source(source: IpAddr, endpoints: &[Endpoint]) -> Result<(), Shortage> {
+    let problem = |problem: String| Shortage::Source {
+        source_address: source,
+        problem,
+    };
+    let other_family = endpoints.iter().find_map(|endpoint| match endpoint {
+        Endpoint::Tcp(address) if address.is_ipv4() != source.is_ipv4() => Some(address),
+        Endpoint::Tcp(_) | Endpoint::Unix(_) => None,
+    });
+    if let Some(address) = other_family {
+        return Err(problem(format!("it is of another family than {address}")));
+    }
+    // A port of UDP is as good for asking as one of TCP, and leaves nothing behind.
+    match UdpSocket::bind((source, 0)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(problem(error.to_string())),
+    }
+}
+
 /// Number of ephemeral ports; `None` where the kernel does not tell.
 fn ephemeral_ports() -> Option<u32> {
     let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
@@ -102,5 +177,39 @@ mod tests {
             shortage.contains("ulimit") || shortage.contains("sysctl"),
             "{shortage}"
         );
+    }
+
+    #[test]
+    fn a_unix_socket_must_be_there() {
+        let name = format!("bakeoff-limits-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let check = |name: &str, expected: &str| {
+            let path = folder.join(name);
+            let text = check_unix_socket(&path).unwrap_err().to_string();
+            let named = text.contains(&path.display().to_string());
+            assert!(named && text.contains(expected), "{text}");
+        };
+        check("absent", "there is no such file");
+        std::fs::write(folder.join("file"), "").unwrap();
+        check("file", "it is not a socket");
+        let path = folder.join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert_eq!(check_unix_socket(&path), Ok(()));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn connections_come_from_addresses_of_this_machine_and_family() {
+        let to = [Endpoint::Tcp("127.0.0.1:9".parse().unwrap())];
+        let check = |source: &str, endpoints: &[Endpoint], expected: &str| {
+            let found = check_source(source.parse().unwrap(), endpoints);
+            let text = found.unwrap_err().to_string();
+            assert!(text.contains(source) && text.contains(expected), "{text}");
+        };
+        assert_eq!(check_source("127.0.0.2".parse().unwrap(), &to), Ok(()));
+        // TEST-NET-1, which no machine has (RFC 5737).
+        check("192.0.2.1", &to, "ip address");
+        check("::1", &to, "another family than 127.0.0.1:9");
     }
 }

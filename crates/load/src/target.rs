@@ -45,6 +45,12 @@ pub enum TargetError {
     /// It has no scheme, or one that is not spoken.
     #[error("URL {0:?} must start with http:// or https://")]
     Scheme(String),
+    /// It has a user's name or password, which must not be shown.
+    #[error(
+        "URL {0:?} holds user info, which is not supported; take it out and send it as a header: \
+         -H 'authorization: Basic ...'"
+    )]
+    UserInfo(String),
     /// It has no host, or the host or port is malformed.
     #[error("URL {0:?} must name a host, as in http://127.0.0.1:8080/")]
     Host(String),
@@ -133,10 +139,21 @@ fn addresses(host: String) -> Result<Vec<Endpoint>, TargetError> {
     }
 }
 
+/// `url` with what may be a user's name and password replaced by dots: for messages.
+fn without_user_info(url: &str) -> String {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let rest = &url[start..];
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        Some(at) => format!("{}...{}", &url[..start], &rest[at..]),
+        None => url.to_owned(),
+    }
+}
+
 /// Cuts a URL into TLS or not, authority, and path with query; the fragment stays with the
 /// client.
 fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
-    let scheme = || TargetError::Scheme(url.to_owned());
+    let scheme = || TargetError::Scheme(without_user_info(url));
     let scheme_end = url.find("://").ok_or_else(scheme)?;
     let secure = match url[..scheme_end].to_ascii_lowercase().as_str() {
         "http" => false,
@@ -147,11 +164,12 @@ fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
     let rest = rest.split('#').next().unwrap_or_default();
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
+    if authority.contains('@') {
+        return Err(TargetError::UserInfo(without_user_info(url)));
+    }
     let bare = authority.trim_start_matches(':');
-    let malformed = bare.is_empty()
-        || authority.starts_with(':')
-        || authority.contains('@')
-        || authority.contains(char::is_whitespace);
+    let malformed =
+        bare.is_empty() || authority.starts_with(':') || authority.contains(char::is_whitespace);
     if malformed {
         return Err(TargetError::Host(url.to_owned()));
     }
@@ -226,6 +244,28 @@ mod tests {
         let to = ConnectTo::Unix(Path::new("/run/x.sock"));
         let target = Target::resolve("http://example.test/", to).unwrap();
         assert_eq!(target.endpoints, [Endpoint::Unix("/run/x.sock".into())]);
+    }
+
+    #[test]
+    fn a_password_is_refused_and_never_shown() {
+        for url in [
+            "http://user:secret@host/",
+            "https://secret@host",
+            "http://user:p@secret@host?q",
+            "http://user: secret@host/",
+            "ftp://user:secret@host/",
+            "user:secret@host",
+        ] {
+            let error = Target::resolve(url, ConnectTo::Url).unwrap_err();
+            let (text, whole) = (error.to_string(), format!("{error:?}"));
+            assert!(!whole.contains("secret"), "{whole}");
+            assert!(text.contains("...@host"), "{text}");
+        }
+        let text = Target::resolve("http://user:secret@host/", ConnectTo::Url)
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains("-H 'authorization"), "{text}");
+        check("http://127.0.0.1/a@b", "127.0.0.1", "/a@b", "127.0.0.1:80");
     }
 
     #[test]

@@ -270,6 +270,18 @@ impl Histogram {
     }
 }
 
+/// Adds to `histogram` those counts of `other` that lie in a bucket beyond that of `value_ns`, each
+/// at the middle of its bucket.
+pub(crate) fn merge_longer(histogram: &mut Histogram, value_ns: u64, other: &Histogram) {
+    let limit = bucket_of(value_ns);
+    for (middle, times) in other.buckets() {
+        if bucket_of(middle) > limit {
+            histogram.record_n(middle.clamp(other.min, other.max), times);
+        }
+    }
+    histogram.record_n(other.max, other.over_range);
+}
+
 /// Index of the bucket that `value` falls in; beyond the last bucket when over range.
 #[inline]
 pub(crate) fn bucket_of(value: u64) -> usize {
@@ -417,7 +429,9 @@ mod tests {
     #[test]
     fn a_trimmed_one_counts_the_same_and_goes_on() {
         let mut histogram = Histogram::new();
-        [1_000_000, 1_010_000, 5_000_000].map(|value| histogram.record(value));
+        for value in [1_000_000, 1_010_000, 5_000_000] {
+            histogram.record(value);
+        }
         let mut trimmed = histogram.trimmed();
         assert_eq!(trimmed, histogram);
         assert!(trimmed.counts.len() < 400, "{}", trimmed.counts.len());
@@ -431,6 +445,19 @@ mod tests {
         merged.merge(&histogram.trimmed());
         merged.merge(&Histogram::new().trimmed());
         assert_eq!(merged, histogram);
+    }
+
+    #[test]
+    fn only_what_is_longer_is_merged_where_that_is_asked() {
+        let (mut histogram, mut other) = (Histogram::new(), Histogram::new());
+        histogram.record(1_000_000);
+        for value in [7, 999_000, 1_000_001, 1_100_000, 1 << 43] {
+            other.record(value);
+        }
+        merge_longer(&mut histogram, 1_000_000, &other);
+        assert_eq!((histogram.count(), histogram.over_range()), (3, 1));
+        assert_eq!(histogram.min(), Some(1_000_000));
+        assert_eq!(histogram.max(), Some(1 << 43));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_plan::{Load, RateShape};
+use bakeoff_plan::{Load, LoadModel, RateShape};
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, merge_longer};
 use crate::observed::{Balance, Bounds, EngineSettings, Observed, ScheduleKept, ThreadUsage};
 use crate::outcome::{Outcome, OutcomeCounts};
 use crate::quic::QuicLedger;
@@ -141,6 +141,21 @@ pub struct Requests {
     pub shed: u64,
 }
 
+impl Requests {
+    /// What a success is a share of: the requests due in an open loop, those that ended in a
+    /// closed one. Records written before `due` existed count what ended.
+    pub fn asked(&self) -> u64 {
+        self.due.unwrap_or(self.completed)
+    }
+
+    /// Share of [`asked`](Self::asked) that did not come out `ok`, 0 to 1; `None` when nothing
+    /// was asked.
+    pub fn error_share(&self) -> Option<f64> {
+        let asked = self.asked();
+        (asked > 0).then(|| asked.saturating_sub(self.ok) as f64 / asked as f64)
+    }
+}
+
 /// What came of one URL of several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -157,10 +172,20 @@ impl LoadResult {
     /// Share `q` (0 to 1) of the latencies that users met, of `ok` responses and of what had no
     /// end: where the quantile lies at the least, with what had no end at the ages it reached,
     /// and at the most, with it at infinity. `None` without any.
+    ///
+    /// A closed loop's window takes requests by their end: those in flight when it closes stand
+    /// for those that were when it opened, whose latencies are in it. So of them only the ones
+    /// count that were already older than the quantile.
     pub fn latency_bounds(&self, q: f64) -> Option<Bounds> {
-        let unended = self.at_least.count();
-        let low = self.latency_with_unended().quantile(q)?;
-        let total = self.latency.count() + unended;
+        let mut all = self.latency.clone();
+        match (&self.load.model, all.quantile(q)) {
+            (LoadModel::Closed { .. }, Some(value)) => {
+                merge_longer(&mut all, value, &self.at_least);
+            }
+            _ => all.merge(&self.at_least),
+        }
+        let low = all.quantile(q)?;
+        let total = all.count();
         let rank = ((q * total as f64).ceil() as u64).clamp(1, total);
         let high = (rank <= self.latency.count())
             .then(|| {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, bucket_of};
 use crate::samples::Samples;
 
 /// Where a quantile lies that requests without an end could move, nanoseconds.
@@ -17,9 +17,11 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The one value, where both bounds are in the same bucket of a histogram.
+    /// The one value, where both bounds are in the same bucket of a histogram or in neighbours: a
+    /// value near the edge of its bucket is known no worse than another. It is the upper bound.
     pub fn value(self) -> Option<u64> {
-        self.high.filter(|high| *high == self.low)
+        let near = |high: &u64| bucket_of(*high) <= bucket_of(self.low) + 1;
+        self.high.filter(near)
     }
 }
 
@@ -188,4 +190,20 @@ pub struct ThreadUsage {
     pub kept_s: f64,
     /// Longest time from waking to the next wait, seconds.
     pub longest_turn_s: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_in_neighbouring_buckets_are_one_value() {
+        let check = |low, high, expected| {
+            assert_eq!(Bounds { low, high }.value(), expected, "{low} {high:?}");
+        };
+        check(1_000_000, Some(1_000_000), Some(1_000_000));
+        check(1_000_000, Some(1_007_000), Some(1_007_000));
+        check(1_000_000, Some(1_020_000), None);
+        check(1_000_000, None, None);
+    }
 }

@@ -164,7 +164,7 @@ mod tests {
             let (mine, right) = (mine.unwrap() as f64, right.unwrap() as f64);
             assert!((mine / right - 1.0).abs() < 0.2, "{q}: {mine} for {right}");
         };
-        [0.1, 0.5, 0.9, 0.99].map(near);
+        [0.1, 0.5, 0.9, 0.99].into_iter().for_each(near);
         let mut merged = Sketch::default();
         merged.record(5_000);
         merged.merge(&sketch);

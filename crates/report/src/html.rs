@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::changes;
 use crate::equal;
-use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials, told_by_peers};
+use crate::table::{COLUMNS, beyond_range, errors_by_kind, groups, lost_trials, told_by_peers};
 use crate::view::Report;
 
 /// The built page; empty when `make page` had not been run.
@@ -90,6 +90,9 @@ fn tables(out: &mut String, report: &Report) {
         for cell in group.cells {
             if let Some(kinds) = errors_by_kind(cell) {
                 let _ = writeln!(out, "<p>{}: {kinds}</p>", escaped(&cell.contender));
+            }
+            if let Some(beyond) = beyond_range(cell) {
+                let _ = writeln!(out, "<p>{}: {beyond}</p>", escaped(&cell.contender));
             }
         }
         let lines = told_by_peers(report, &group);

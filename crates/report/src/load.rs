@@ -1,14 +1,14 @@
-//! What `bakeoff load` prints: one document of `bakeoff.load/1`, or the same for eyes.
+//! What `bakeoff load` prints: one document of `bakeoff.load/1`, or the same for eyes in `text`.
 //!
 //! It draws one window of one load and judges nothing; the tool's own warnings are passed on.
 
-use std::fmt::Write as _;
-
-use bakeoff_plan::{Arrival, LoadModel};
-use bakeoff_record::{EarlyData, Histogram, LoadResult, Outcome, QuicLedger, UrlResult};
+use bakeoff_plan::LoadModel;
+use bakeoff_record::{Bounds, Histogram, Interval, LoadResult, Observed, QuicLedger, UrlResult};
 use serde_json::{Value, json};
 
-use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
+mod text;
+
+pub use text::load_text;
 
 /// Version of the document.
 pub const LOAD_SCHEMA: &str = "bakeoff.load/1";
@@ -27,19 +27,23 @@ const QUANTILES: [(&str, f64); 7] = [
 /// The result as the document that scripts rely on. A quantile with fewer than ten requests
 /// beyond it is null.
 pub fn load_json(result: &LoadResult) -> Value {
+    let schedule = result.schedule.as_ref();
+    let kept = |histogram: Option<&Histogram>| histogram.map(distribution_or_null);
     json!({
         "schema": LOAD_SCHEMA,
         "url": result.url,
         "load": load_of(result),
         "measured_s": result.measured_s,
         "requests": result.requests,
+        "balance": result.balance,
+        "due_parts": schedule.map(|schedule| &schedule.parts),
         "outcomes": result.outcomes,
         "status": result.status,
         "rate_per_s": {
             "ok": per_second(result.requests.ok, result.measured_s),
             "completed": per_second(result.requests.completed, result.measured_s),
         },
-        "latency_ns": distribution(&result.latency),
+        "latency_ns": bounded(result),
         "service_ns": distribution(&result.service),
         "first_byte_ns": distribution(&result.first_byte),
         "error_latency_ns": distribution_or_null(&result.error_latency()),
@@ -48,6 +52,8 @@ pub fn load_json(result: &LoadResult) -> Value {
         "connect_ns": distribution_or_null(&result.connect),
         "handshake_ns": distribution_or_null(&result.handshake),
         "send_lag_ns": distribution_or_null(&result.send_lag),
+        "slip_ns": kept(schedule.map(|schedule| &schedule.slip)),
+        "wait_ns": kept(schedule.map(|schedule| &schedule.wait)),
         "blocked_ns": distribution_or_null(&result.blocked),
         "header_bytes": result.header_bytes,
         "requests_per_ended_connection": distribution_or_null(&result.carried),
@@ -58,34 +64,58 @@ pub fn load_json(result: &LoadResult) -> Value {
         "quic": result.quic.as_ref().map(quic_of),
         "negotiated": result.negotiated,
         "engine": engine_of(result),
-        "intervals": result.intervals.iter().map(|interval| json!({
-            "start_s": interval.start_s,
-            "length_s": interval.length_s,
-            "ok": interval.ok,
-            "errors": interval.errors,
-            "p50_ns": interval.latency.supported_quantile(0.5),
-            "p99_ns": interval.latency.supported_quantile(0.99),
-            "max_ns": interval.latency.max(),
-        })).collect::<Vec<_>>(),
+        "settings": result.settings,
+        "observed": observed_of(&result.observed),
+        "warmup_intervals": result.warmup.iter().map(interval_of).collect::<Vec<_>>(),
+        "intervals": result.intervals.iter().map(interval_of).collect::<Vec<_>>(),
         "error_samples": result.error_samples,
         "warnings": result.warnings,
     })
 }
 
-/// The result for a terminal or a log, without colour.
-pub fn load_text(result: &LoadResult) -> String {
-    let mut text = String::new();
-    heading(&mut text, result);
-    requests(&mut text, result);
-    latencies(&mut text, result);
-    outcomes(&mut text, result);
-    transport(&mut text, result);
-    for warning in &result.warnings {
-        let (code, words) = (plain(&warning.code), plain(&warning.text));
-        let _ = writeln!(text, "warning      {code}: {words}");
-        let _ = writeln!(text, "             {}", plain(&warning.hint));
+/// Latencies of `ok` responses, and beside each quantile that requests without an end move the
+/// bounds that it lies between with them; `high` is null where it has none.
+fn bounded(result: &LoadResult) -> Value {
+    let mut document = distribution(&result.latency);
+    if result.at_least.count() == 0 {
+        return document;
     }
-    text
+    let all = result.latency_with_unended();
+    let mut bounds = serde_json::Map::new();
+    for (name, q) in QUANTILES {
+        let known = all.supported_quantile(q);
+        let own = result.latency.quantile(q);
+        let bounded = known.and_then(|_| result.latency_bounds(q));
+        let moved = |bounds: &Bounds| Some(bounds.low) != own || bounds.high != own;
+        if let Some(moved) = bounded.filter(moved) {
+            bounds.insert(name.to_owned(), json!(moved));
+        }
+    }
+    document["bounds"] = Value::Object(bounds);
+    document
+}
+
+fn interval_of(interval: &Interval) -> Value {
+    json!({
+        "start_s": interval.start_s,
+        "length_s": interval.length_s,
+        "ok": interval.ok,
+        "errors": interval.errors,
+        "p50_ns": interval.latency.supported_quantile(0.5),
+        "p99_ns": interval.latency.supported_quantile(0.99),
+        "max_ns": interval.latency.max(),
+    })
+}
+
+/// What the engine observed beside requests; the samples of single values stay in records.
+fn observed_of(observed: &Observed) -> Value {
+    json!({
+        "in_flight": observed.in_flight,
+        "clients": observed.clients,
+        "set_up": observed.set_up,
+        "engine_lag_ns": distribution_or_null(&observed.engine_lag),
+        "closed_early_after_ns": distribution_or_null(&observed.closed_early_after),
+    })
 }
 
 /// Time until requests that did not come out `ok` ended, for each outcome that there was.
@@ -164,6 +194,7 @@ fn engine_of(result: &LoadResult) -> Value {
         "cpu_ns_per_request": engine_ns_per_request(result),
         "rss_bytes_max": engine.rss_bytes_max,
         "busy_share": engine.busy_share,
+        "threads": engine.threads,
     })
 }
 
@@ -187,6 +218,9 @@ fn distribution(histogram: &Histogram) -> Value {
         value[name] = json!(histogram.supported_quantile(q));
     }
     value["max"] = json!(histogram.max());
+    if histogram.over_range() > 0 {
+        value["over_range"] = json!(histogram.over_range());
+    }
     value
 }
 
@@ -196,255 +230,4 @@ fn distribution_or_null(histogram: &Histogram) -> Value {
     } else {
         distribution(histogram)
     }
-}
-
-fn heading(text: &mut String, result: &LoadResult) {
-    let mut clients = counted(u64::from(result.load.clients()), "client");
-    if result.load.streams > 1 {
-        let _ = write!(clients, " with {} streams each", result.load.streams);
-    }
-    let threads = counted(u64::from(result.threads), "thread");
-    let how = match &result.load.model {
-        LoadModel::Closed { .. } => format!("closed loop, {clients}"),
-        LoadModel::Open {
-            rate_per_s,
-            arrival,
-            ..
-        } => {
-            let gaps = match arrival {
-                Arrival::Constant => "constant",
-                Arrival::Poisson => "Poisson",
-            };
-            format!(
-                "open loop, {} requests/s, {gaps} gaps, {clients}",
-                digits(*rate_per_s)
-            )
-        }
-    };
-    let seconds = digits(result.measured_s);
-    let _ = writeln!(
-        text,
-        "{}\n{how}, {threads}, {seconds} s measured\n",
-        plain(&result.url)
-    );
-}
-
-fn requests(text: &mut String, result: &LoadResult) {
-    let asked = &result.requests;
-    let planned = match asked.planned {
-        Some(planned) => format!("{} planned, ", count(planned)),
-        None => String::new(),
-    };
-    let _ = writeln!(
-        text,
-        "requests     {planned}{} started = {} completed + {} in flight at the end",
-        count(asked.started),
-        count(asked.completed),
-        count(asked.in_flight_at_end),
-    );
-    let rate = |requests| per_second(requests, result.measured_s).map_or("-".into(), whole);
-    let _ = writeln!(
-        text,
-        "rate         {} ok/s, {} completed/s\n",
-        rate(asked.ok),
-        rate(asked.completed),
-    );
-}
-
-fn latencies(text: &mut String, result: &LoadResult) {
-    let names = [
-        "min", "p50", "mean", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max",
-    ];
-    let _ = write!(text, "{:<13}", "ms");
-    for name in names {
-        let _ = write!(text, "{name:>9}");
-    }
-    text.push('\n');
-    let errors = result.error_latency();
-    let rows = [
-        ("latency", &result.latency),
-        ("service", &result.service),
-        ("first byte", &result.first_byte),
-        ("connect", &result.connect),
-        ("send lag", &result.send_lag),
-        ("blocked", &result.blocked),
-        ("handshake", &result.handshake),
-        ("errors", &errors),
-    ];
-    for (name, histogram) in rows {
-        if histogram.count() > 0 || name == "latency" {
-            latency_row(text, name, histogram);
-        }
-    }
-    if result.latency.count() == 0 {
-        text.push_str("             no response came out ok, so there is no latency\n");
-    } else if matches!(result.load.model, LoadModel::Closed { .. }) {
-        text.push_str("             closed loop: latency and service time are the same\n");
-    }
-    text.push('\n');
-}
-
-fn latency_row(text: &mut String, name: &str, histogram: &Histogram) {
-    let at = |q: f64| histogram.supported_quantile(q).map(|ns| ns as f64);
-    let exact = |ns: Option<u64>| ns.map(|ns| ns as f64);
-    let cells = [
-        exact(histogram.min()),
-        at(0.5),
-        histogram.mean(),
-        at(0.75),
-        at(0.9),
-        at(0.95),
-        at(0.99),
-        at(0.999),
-        at(0.9999),
-        exact(histogram.max()),
-    ];
-    let _ = write!(text, "{name:<13}");
-    for cell in cells {
-        let _ = write!(text, "{:>9}", cell.map_or("-".into(), milliseconds));
-    }
-    text.push('\n');
-}
-
-fn outcomes(text: &mut String, result: &LoadResult) {
-    let completed = result.outcomes.completed();
-    for (outcome, n) in result.outcomes.iter() {
-        if n == 0 && outcome != Outcome::Ok {
-            continue;
-        }
-        let share = if completed == 0 {
-            0.0
-        } else {
-            n as f64 / completed as f64
-        };
-        let sample = result.error_samples.get(outcome.name());
-        let sample = sample.map_or(String::new(), |words| format!("   {}", plain(words)));
-        let label = if outcome == Outcome::Ok {
-            "outcomes"
-        } else {
-            ""
-        };
-        let _ = writeln!(
-            text,
-            "{label:<13}{:<16}{:>14}{:>9} %{sample}",
-            outcome.name(),
-            count(n),
-            percent(share),
-        );
-    }
-    let statuses: Vec<String> = result
-        .status
-        .iter()
-        .map(|(status, n)| format!("{status}: {}", count(*n)))
-        .collect();
-    if !statuses.is_empty() {
-        let _ = writeln!(text, "status       {}", statuses.join(", "));
-    }
-}
-
-/// What was agreed with the server, and what HTTP/2 did with it.
-fn multiplexed(text: &mut String, result: &LoadResult) {
-    let (agreed, links) = (&result.negotiated, &result.connections);
-    let layers = [&agreed.tls_version, &agreed.cipher, &agreed.group];
-    let layers = layers.into_iter().flatten().map(|name| plain(name));
-    let words: Vec<String> = std::iter::once(plain(&agreed.protocol))
-        .chain(layers)
-        .collect();
-    let saved = result.header_bytes.and_then(|bytes| bytes.saved_share());
-    let saved = saved.map_or(String::new(), |share| {
-        format!("; {} % of the header bytes saved", percent(share))
-    });
-    let _ = writeln!(text, "protocol     {}{saved}", words.join(", "));
-    if links.goaways > 0 {
-        let _ = writeln!(
-            text,
-            "             {} connections ended by GOAWAY; {} requests went on the next one",
-            count(links.goaways),
-            count(links.streams_withdrawn),
-        );
-    }
-}
-
-/// What QUIC did.
-fn quic(text: &mut String, quic: &QuicLedger) {
-    let median = quic.rtt.quantile(0.5).map(|ns| milliseconds(ns as f64));
-    let lost = quic.lost_share().map_or("-".into(), percent);
-    let _ = writeln!(
-        text,
-        "quic         {} ms RTT, {lost} % of {} packets lost, {} and {} datagrams a call out, in",
-        median.unwrap_or("-".into()),
-        count(quic.packets_sent),
-        per_call(quic.datagrams_sent, quic.send_calls),
-        per_call(quic.datagrams_received, quic.receive_calls),
-    );
-    let early = quic.early_data;
-    if early != EarlyData::default() {
-        let _ = writeln!(
-            text,
-            "             {} requests sent early; {} handshakes took them, {} not; {} sent again",
-            count(early.requests),
-            count(early.accepted),
-            count(early.rejected),
-            count(early.sent_again),
-        );
-    }
-    let closes: Vec<String> = quic
-        .closes
-        .iter()
-        .map(|(kind, n)| format!("{} {}", count(*n), kind.name()))
-        .collect();
-    if !closes.is_empty() {
-        let _ = writeln!(
-            text,
-            "             connections ended by {}",
-            closes.join(", ")
-        );
-    }
-}
-
-fn per_call(datagrams: u64, calls: u64) -> String {
-    if calls == 0 {
-        "-".to_owned()
-    } else {
-        digits(datagrams as f64 / calls as f64)
-    }
-}
-
-fn transport(text: &mut String, result: &LoadResult) {
-    let (moved, links, engine) = (&result.bytes, &result.connections, &result.engine);
-    let _ = writeln!(
-        text,
-        "bytes        {} read ({} of bodies), {} written",
-        bytes(moved.read as f64),
-        bytes(moved.body as f64),
-        bytes(moved.written as f64),
-    );
-    let _ = writeln!(
-        text,
-        "connections  {} opened, {} failed, {} closed by the server, {} requests on a used one",
-        count(links.opened),
-        count(links.failed),
-        count(links.closed_by_server),
-        count(links.reused),
-    );
-    multiplexed(text, result);
-    if let Some(ledger) = &result.quic {
-        quic(text, ledger);
-    }
-    let busy: Vec<String> = engine
-        .busy_share
-        .iter()
-        .map(|share| percent(*share))
-        .collect();
-    let each = engine_ns_per_request(result).map_or("-".into(), |ns| digits(ns / 1e3));
-    let _ = writeln!(
-        text,
-        "engine       {each} µs CPU a request, threads busy {} %, {} memory",
-        if busy.is_empty() {
-            "-".into()
-        } else {
-            busy.join(" ")
-        },
-        bytes(engine.rss_bytes_max as f64),
-    );
 }

@@ -7,7 +7,9 @@ use bakeoff_audit::Level;
 use crate::changes;
 use crate::equal;
 use crate::number::plain;
-use crate::table::{COLUMNS, errors_by_kind, groups, lost_trials, median_of, told_by_peers};
+use crate::table::{
+    COLUMNS, beyond_range, errors_by_kind, groups, lost_trials, median_of, told_by_peers,
+};
 use crate::view::{Report, Tone};
 
 /// The report as Markdown.
@@ -33,17 +35,15 @@ pub fn markdown(report: &Report) -> String {
                 COLUMNS.iter().map(|column| escaped(&(column.text)(cell))),
             );
         }
-        let errors = group
-            .cells
-            .iter()
-            .filter_map(|cell| Some((cell, errors_by_kind(cell)?)));
-        for (index, (cell, kinds)) in errors.enumerate() {
+        let lines = group.cells.iter().flat_map(|cell| {
+            let errors = errors_by_kind(cell).map(|kinds| ("Errors", cell, kinds));
+            let beyond = beyond_range(cell).map(|words| ("Latencies", cell, words));
+            errors.into_iter().chain(beyond)
+        });
+        for (index, (what, cell, words)) in lines.enumerate() {
             let gap = if index == 0 { "\n" } else { "" };
-            let _ = writeln!(
-                out,
-                "{gap}- Errors of {}: {kinds}",
-                escaped(&cell.contender)
-            );
+            let name = escaped(&cell.contender);
+            let _ = writeln!(out, "{gap}- {what} of {name}: {words}");
         }
         let lines = told_by_peers(report, &group);
         if !lines.is_empty() {

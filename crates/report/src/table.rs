@@ -5,7 +5,7 @@
 use bakeoff_stats::Measure;
 
 use crate::h2load;
-use crate::number::{bytes, count, digits, milliseconds, percent, plain, whole};
+use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
 use crate::vegeta;
 use crate::view::{Cell, Lost, LostCell, Report};
 
@@ -137,12 +137,24 @@ pub(crate) fn errors_by_kind(cell: &Cell) -> Option<String> {
         .map(|(k, n)| (*k, *n))
         .collect();
     kinds.sort_by_key(|(kind, n)| (std::cmp::Reverse(*n), *kind));
+    let unended = cell.unended.filter(|n| *n > 0);
+    kinds.extend(unended.map(|n| ("without an end", n)));
+    let asked = cell.due.unwrap_or(cell.completed).max(1);
     let words = |(kind, n): &(&str, u64)| {
-        let share = percent(*n as f64 / cell.completed.max(1) as f64);
+        let share = percent(*n as f64 / asked as f64);
         format!("{} {kind} ({share} %)", count(*n))
     };
     let kinds: Vec<String> = kinds.iter().map(words).collect();
     (!kinds.is_empty()).then(|| kinds.join(", "))
+}
+
+/// Latencies that no histogram holds; `None` without any.
+pub(crate) fn beyond_range(cell: &Cell) -> Option<String> {
+    let beyond = Some(cell.over_range).filter(|n| *n > 0)?;
+    Some(format!(
+        "{} over 73 minutes, beyond the range of percentiles",
+        counted(beyond, "response")
+    ))
 }
 
 /// How often each unexpected status came; `None` when all were expected ones.
@@ -213,7 +225,10 @@ fn value(cell: &Cell, measure: Measure, show: fn(f64) -> String) -> String {
 }
 
 fn latency(cell: &Cell, measure: Measure) -> String {
-    value(cell, measure, milliseconds)
+    match cell.at_least(measure) {
+        Some(bound) => format!(">= {}", milliseconds(bound)),
+        None => value(cell, measure, milliseconds),
+    }
 }
 
 fn rate(cell: &Cell) -> String {

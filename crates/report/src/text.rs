@@ -12,8 +12,8 @@ use crate::changes;
 use crate::equal::{self, SHORT_DIFF};
 use crate::number::plain;
 use crate::table::{
-    COLUMNS, Column, Group, Half, errors_by_kind, groups, lost_trials, median_of, statuses,
-    told_by_peers,
+    COLUMNS, Column, Group, Half, beyond_range, errors_by_kind, groups, lost_trials, median_of,
+    statuses, told_by_peers,
 };
 use crate::view::{Cell, Class, ConfigDiff, Equivalence, Note, Report, Tone};
 
@@ -184,10 +184,14 @@ fn errors(out: &mut String, group: &Group<'_>, options: TextOptions) {
             let line = format!("errors of {}: {kinds}{status}", plain(&cell.contender));
             wrapped(out, &line, "  ", options);
         }
+        if let Some(beyond) = beyond_range(cell) {
+            let line = format!("latencies of {}: {beyond}", plain(&cell.contender));
+            wrapped(out, &line, "  ", options);
+        }
         let gone = cell
             .missing
             .get("latency_p50_ns")
-            .filter(|_| cell.rounds_measured > 0);
+            .filter(|_| cell.rounds_measured > 0 && cell.at_least.is_empty());
         if let Some(reason) = gone {
             let line = format!(
                 "no latency of {}: {}",

@@ -13,6 +13,7 @@ mod support;
 use std::path::Path;
 
 use bakeoff_plan::Protocol;
+use bakeoff_record::Outcome;
 use bakeoff_report::{
     Report, TextOptions, csv, html, json, load_json, load_text, markdown, text, view,
 };
@@ -251,6 +252,39 @@ fn a_load_for_scripts_and_for_eyes() {
     check(
         "load.json",
         &serde_json::to_string_pretty(&value).expect("a value is JSON"),
+    );
+}
+
+/// An open loop whose server froze: some requests waited for a connection, some had no end.
+#[test]
+fn an_open_loop_with_requests_that_had_no_end() {
+    let mut result = support::open_loop_trial().result.expect("it was measured");
+    let requests = &mut result.requests;
+    let gone = requests.ok / 50;
+    (requests.due, requests.unended) = (Some(requests.ok + gone), Some(gone));
+    result.at_least.record_n(400_000_000, gone);
+    result.latency.record(1 << 43);
+    result.outcomes.add(Outcome::ClosedEarly);
+    result.observed.closed_early_after.record(2_100_000);
+    let schedule = result.schedule.as_mut().expect("an open loop has one");
+    schedule.wait.record_n(90_000_000, gone);
+    check("load-open.txt", &load_text(&result));
+    let value = load_json(&result);
+    let bounds = &value["latency_ns"]["bounds"];
+    assert_eq!(bounds["p50"]["high"].is_u64(), bounds["p50"].is_object());
+    assert!(bounds["p99"]["low"].is_u64(), "{bounds}");
+    assert_eq!(bounds["p99"]["high"], Value::Null);
+    assert!(value["latency_ns"]["p99"].is_u64(), "the number stays");
+    assert_eq!(value["latency_ns"]["over_range"], 1);
+    assert_eq!(value["service_ns"]["over_range"], Value::Null);
+    assert_eq!(value["requests"]["unended"], gone);
+    assert_eq!(value["wait_ns"]["count"], gone);
+    assert_eq!(value["due_parts"].as_array().map(Vec::len), Some(10));
+    assert_eq!(value["observed"]["closed_early_after_ns"]["count"], 1);
+    let freely = load_json(&support::open_loop_trial().result.expect("it was measured"));
+    assert!(
+        freely["latency_ns"]["bounds"].is_null(),
+        "nothing can move it"
     );
 }
 

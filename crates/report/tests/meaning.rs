@@ -4,8 +4,15 @@
 mod support;
 
 use bakeoff_record::{Histogram, OutcomeCounts, Record, TrialEnd};
+use bakeoff_report::TextOptions;
 use bakeoff_report::view::{Cell, Comparison, Report, view};
 use bakeoff_stats::{IntervalKind, Measure};
+
+const WIDE: TextOptions = TextOptions {
+    width: 200,
+    colour: false,
+    diffs: false,
+};
 
 fn cell<'report>(
     report: &'report Report,
@@ -139,6 +146,83 @@ fn without_an_ok_response_there_is_no_latency_but_a_reason() {
     );
     let pair = comparison(&report, "nginx-default", "nginx-optimized");
     assert_eq!(pair.conclusion, "not-comparable");
+}
+
+#[test]
+fn a_percentile_that_requests_without_an_end_could_move_is_a_lower_bound() {
+    let stopped = with(10, "caddy-default", |result| {
+        let ok = result.requests.ok;
+        result.at_least.record_n(486_000_000, ok / 50);
+    });
+    let report = view(&stopped);
+    let found = cell(&report, "caddy-default", "synthetic", "c10");
+    assert!(found.estimate(Measure::LatencyP50Ns).is_some());
+    assert!(found.estimate(Measure::LatencyP99Ns).is_none());
+    let bound = found.at_least(Measure::LatencyP99Ns).unwrap();
+    assert!((bound / 486e6 - 1.0).abs() < 0.01, "{bound}");
+    let reason = &found.missing["latency_p99_ns"];
+    assert!(reason.starts_with("at least 48"), "{reason}");
+    assert!(reason.ends_with(" requests had no end"), "{reason}");
+    let p99 = |one: &&Comparison| {
+        one.metric == bakeoff_stats::Metric::LatencyP99Ns
+            && (one.first.as_str(), one.second.as_str()) == ("nginx-default", "caddy-default")
+            && (one.workload.as_str(), one.load.as_str()) == ("synthetic", "c10")
+    };
+    let pair = report.comparisons.iter().find(p99).unwrap();
+    assert_eq!((pair.conclusion, pair.ratio), ("not-comparable", None));
+    let text = bakeoff_report::text(&report, WIDE);
+    assert!(text.contains(">= 48"), "{text}");
+}
+
+#[test]
+fn what_a_closed_loop_has_in_flight_at_its_end_is_no_longer_than_usual() {
+    let usual = with(3, "caddy-default", |result| {
+        let median = result.latency.quantile(0.5).unwrap();
+        result.at_least.record_n(median, result.requests.ok / 50);
+    });
+    let report = view(&usual);
+    let found = cell(&report, "caddy-default", "synthetic", "c10");
+    assert!(found.at_least.is_empty(), "{:?}", found.at_least);
+    let open = with(3, "caddy-default", |result| {
+        let median = result.latency.quantile(0.5).unwrap();
+        result.at_least.record_n(median, result.requests.ok / 50);
+        result.load.model = bakeoff_plan::LoadModel::Open {
+            rate_per_s: 500.0,
+            arrival: bakeoff_plan::Arrival::Poisson,
+            clients: 10,
+        };
+    });
+    let report = view(&open);
+    let found = cell(&report, "caddy-default", "synthetic", "c10");
+    assert!(found.at_least(Measure::LatencyP99Ns).is_some());
+}
+
+#[test]
+fn success_in_an_open_loop_is_a_share_of_what_was_due() {
+    let unanswered = with(3, "caddy-default", |result| {
+        result.requests.due = Some(result.requests.ok * 4);
+        result.requests.unended = Some(result.requests.ok * 3);
+    });
+    let report = view(&unanswered);
+    let found = cell(&report, "caddy-default", "synthetic", "c10");
+    assert_eq!(found.error_share, Some(0.75));
+    let share = found.estimate(Measure::ErrorShare).map(|share| share.point);
+    assert_eq!(share, Some(0.75));
+    let text = bakeoff_report::text(&report, WIDE);
+    assert!(text.contains(" without an end (75.00 %)"), "{text}");
+}
+
+#[test]
+fn latencies_beyond_the_range_are_told() {
+    let slow = with(3, "caddy-default", |result| {
+        result.latency.record(1 << 43);
+        result.requests.ok += 1;
+    });
+    let report = view(&slow);
+    let found = cell(&report, "caddy-default", "synthetic", "c10");
+    assert_eq!(found.over_range, 3);
+    let text = bakeoff_report::text(&report, WIDE);
+    assert!(text.contains("3 responses over 73 minutes"), "{text}");
 }
 
 #[test]

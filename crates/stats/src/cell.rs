@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
 
-use crate::estimate::{Estimate, estimate};
-use crate::measure::Measure;
+use crate::estimate::{Estimate, estimate, median};
+use crate::measure::{Measure, Missing};
 
 /// What names a cell. The load is named by its label, because a reference trial may be shorter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,17 +41,29 @@ impl<'record> Cell<'record> {
     /// The value of `measure` over the rounds.
     ///
     /// # Errors
-    /// Says in words why there is none.
-    pub fn estimate(&self, measure: Measure) -> Result<Estimate, &'static str> {
-        let mut values = Vec::new();
-        let mut missing = "not measured";
+    /// Says why there is none. Where some rounds only have a lower bound, the median of bounds
+    /// and values is one too, and the rounds with a value alone would understate it.
+    pub fn estimate(&self, measure: Measure) -> Result<Estimate, Missing> {
+        let (mut values, mut bounds, mut unended) = (Vec::new(), 0, 0);
+        let mut missing = Missing::Because("not measured");
         for trial in &self.trials {
             match measure.of(trial) {
                 Ok(value) => values.push(value),
+                Err(Missing::AtLeast {
+                    bound,
+                    unended: more,
+                }) => {
+                    values.push(bound);
+                    bounds += 1;
+                    unended += more;
+                }
                 Err(reason) => missing = reason,
             }
         }
-        estimate(&values).ok_or(missing)
+        match median(&values) {
+            Some(bound) if bounds > 0 => Err(Missing::AtLeast { bound, unended }),
+            _ => estimate(&values).ok_or(missing),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cell::Cell;
 use crate::estimate::{CONFIDENCE_ROUNDS, Estimate, estimate, sign_test};
-use crate::measure::Measure;
+use crate::measure::{Measure, Missing};
 
 /// Ratio that two runs of one and the same server may differ by on a quiet machine; stands in
 /// for a measured A/A control (R20, R21) and is the finest difference that R26 aims at.
@@ -172,6 +172,13 @@ fn paired(
     if measure.is_latency() && error_shares_apart(first, second) {
         return Err("error rates differ by more than 0.1 point, so latencies do not compare");
     }
+    if [first, second]
+        .map(|cell| cell.estimate(measure))
+        .iter()
+        .any(is_bound)
+    {
+        return Err("in some rounds it is only known to be at least something");
+    }
     let logs = log_ratios(first, second, measure);
     let log_ratio = estimate(&logs).ok_or("no round has a value of both")?;
     let ratio = Estimate {
@@ -181,6 +188,10 @@ fn paired(
         ..log_ratio
     };
     Ok((logs, ratio))
+}
+
+fn is_bound(estimate: &Result<Estimate, Missing>) -> bool {
+    matches!(estimate, Err(Missing::AtLeast { .. }))
 }
 
 /// Logarithm of second over first for each round that has both.

@@ -19,5 +19,5 @@ pub use compare::{
 pub use estimate::{
     CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks, sign_test,
 };
-pub use measure::Measure;
+pub use measure::{Measure, Missing};
 pub use usage::{cpu_seconds_in, engine_tree, memory_peak, origin_tree, server_tree, window_cores};

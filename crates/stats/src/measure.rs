@@ -2,12 +2,15 @@
 //!
 //! A value is missing for a reason, and the reason is said; it is never 0 in place of a hole.
 
+use std::fmt;
+
 use bakeoff_record::{LoadResult, TrialEnd, TrialRecord};
 use serde::Serialize;
 
 use crate::usage::{cpu_seconds_in, memory_peak, server_tree};
 
-/// What is taken from a trial. Latencies are of `ok` responses only, from the intended send time.
+/// What is taken from a trial. Latencies are of `ok` responses, from the intended send time; a
+/// percentile counts what had no end too, and there is none where that could move it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -32,7 +35,8 @@ pub enum Measure {
     RatePerS,
     /// Requests that ended in the window.
     Requests,
-    /// Share of them that did not come out `ok`, 0 to 1.
+    /// Share of them that did not come out `ok`, 0 to 1; in an open loop the share of the
+    /// requests due.
     ErrorShare,
     /// CPU time of the server's tree for each request that ended, ns.
     CpuNsPerRequest,
@@ -90,7 +94,7 @@ impl Measure {
         )
     }
 
-    /// Whether it is a latency, of `ok` responses only.
+    /// Whether it is a latency.
     pub fn is_latency(self) -> bool {
         self.name().starts_with("latency_")
     }
@@ -99,43 +103,97 @@ impl Measure {
     ///
     /// # Errors
     /// Says in words why there is none.
-    pub fn of(self, trial: &TrialRecord) -> Result<f64, &'static str> {
+    pub fn of(self, trial: &TrialRecord) -> Result<f64, Missing> {
         let result = match (&trial.end, &trial.result) {
             (TrialEnd::Measured, Some(result)) => result,
-            _ => return Err("no window was measured"),
+            _ => return Err("no window was measured".into()),
         };
         match self {
-            Self::RatePerS => rate(result),
+            Self::RatePerS => Ok(rate(result)?),
             Self::Requests => Ok(result.requests.completed as f64),
-            Self::ErrorShare => per_request(result, result.outcomes.errors() as f64),
-            Self::CpuNsPerRequest => per_request(result, cpu_s(trial, result)? * 1e9),
+            Self::ErrorShare => Ok(result.requests.error_share().ok_or(NOTHING_ENDED)?),
+            Self::CpuNsPerRequest => Ok(per_request(result, cpu_s(trial, result)? * 1e9)?),
             Self::CpuCores => Ok(cpu_s(trial, result)? / result.measured_s),
             Self::MemoryPeakBytes => server_tree(&trial.usage)
                 .and_then(|tree| memory_peak(tree, result.measured_s))
                 .map(|bytes| bytes as f64)
-                .ok_or("the probe read no memory of the server"),
+                .ok_or(Missing::Because("the probe read no memory of the server")),
             latency => latency.latency_of(result),
         }
     }
 
-    fn latency_of(self, result: &LoadResult) -> Result<f64, &'static str> {
+    fn latency_of(self, result: &LoadResult) -> Result<f64, Missing> {
         let latency = &result.latency;
         if latency.count() == 0 {
-            return Err("no ok response");
+            return Err("no ok response".into());
         }
-        let value = match self {
-            Self::LatencyMinNs => latency.min().map(|ns| ns as f64),
-            Self::LatencyMeanNs => latency.mean(),
-            Self::LatencyMaxNs => latency.max().map(|ns| ns as f64),
-            Self::LatencyP50Ns => latency.supported_quantile(0.5).map(|ns| ns as f64),
-            Self::LatencyP90Ns => latency.supported_quantile(0.9).map(|ns| ns as f64),
-            Self::LatencyP95Ns => latency.supported_quantile(0.95).map(|ns| ns as f64),
-            Self::LatencyP99Ns => latency.supported_quantile(0.99).map(|ns| ns as f64),
-            Self::LatencyP999Ns => latency.supported_quantile(0.999).map(|ns| ns as f64),
-            _ => None,
+        let (q, value) = match self {
+            Self::LatencyP50Ns => (Some(0.5), None),
+            Self::LatencyP90Ns => (Some(0.9), None),
+            Self::LatencyP95Ns => (Some(0.95), None),
+            Self::LatencyP99Ns => (Some(0.99), None),
+            Self::LatencyP999Ns => (Some(0.999), None),
+            Self::LatencyMinNs => (None, latency.min().map(|ns| ns as f64)),
+            Self::LatencyMeanNs => (None, latency.mean()),
+            Self::LatencyMaxNs => (None, latency.max().map(|ns| ns as f64)),
+            _ => (None, None),
         };
-        value.ok_or("fewer than ten ok responses lie beyond this percentile")
+        match q {
+            Some(q) => quantile(result, q),
+            None => value.ok_or(Missing::Because("it is no latency")),
+        }
     }
+}
+
+/// Why there is no value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Missing {
+    /// In words.
+    Because(&'static str),
+    /// It lies somewhere above a bound, because requests that had no end could move it.
+    AtLeast {
+        /// The bound, in the unit of the measure.
+        bound: f64,
+        /// Requests that had no end.
+        unended: u64,
+    },
+}
+
+impl From<&'static str> for Missing {
+    fn from(words: &'static str) -> Self {
+        Self::Because(words)
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Because(words) => out.write_str(words),
+            Self::AtLeast { bound, unended } => {
+                let (ms, noun) = (
+                    bound / 1e6,
+                    if *unended == 1 { "request" } else { "requests" },
+                );
+                write!(out, "at least {ms:.3} ms: {unended} {noun} had no end")
+            }
+        }
+    }
+}
+
+/// Said where a share of nothing is asked for.
+const NOTHING_ENDED: &str = "no request ended in the window";
+
+/// A percentile of what users met: `ok` responses and what had no end.
+fn quantile(result: &LoadResult, q: f64) -> Result<f64, Missing> {
+    let thin = "fewer than ten requests lie beyond this percentile";
+    let all = result.latency_with_unended();
+    all.supported_quantile(q).ok_or(thin)?;
+    let bounds = result.latency_bounds(q).ok_or(thin)?;
+    let value = bounds.value().map(|ns| ns as f64);
+    value.ok_or(Missing::AtLeast {
+        bound: bounds.low as f64,
+        unended: result.at_least.count(),
+    })
 }
 
 fn rate(result: &LoadResult) -> Result<f64, &'static str> {
@@ -148,7 +206,7 @@ fn rate(result: &LoadResult) -> Result<f64, &'static str> {
 
 fn per_request(result: &LoadResult, total: f64) -> Result<f64, &'static str> {
     match result.requests.completed {
-        0 => Err("no request ended in the window"),
+        0 => Err(NOTHING_ENDED),
         completed => Ok(total / completed as f64),
     }
 }

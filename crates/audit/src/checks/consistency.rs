@@ -1,7 +1,7 @@
 //! Laws that counts and times must obey whatever the server does (family F).
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::Histogram;
+use bakeoff_record::{Balance, Histogram, LoadResult};
 
 use crate::check::{Check, Level};
 use crate::limits::{LITTLE_SHARE, ORIGIN_SHARE, SET_UP_SHARE};
@@ -23,29 +23,72 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     }
 }
 
+/// Counts that the engine keeps apart must agree: a request that got lost, or was counted twice,
+/// shows as a sum that does not hold. Records written before the balance existed hold fewer.
 fn counts(subject: &Subject<'_>) -> Check {
     let name = ("counts-add-up", "R32");
-    let requests = &subject.result.requests;
-    let outcomes = &subject.result.outcomes;
-    let ends = requests.completed == outcomes.completed();
-    let starts = requests.started == requests.completed + requests.in_flight_at_end;
-    let latencies = requests.ok == subject.result.latency.count();
-    if ends && starts && latencies {
+    let broken = broken_sums(subject.result);
+    if broken.is_empty() {
         let text = "started = completed + in flight, completed = sum of outcomes, one latency \
                     for each ok response";
+        let text = match subject.result.balance {
+            Some(_) => format!("carried in + begun = ended + in flight, {text}"),
+            None => text.to_owned(),
+        };
         return Check::plain(name, Level::Passed, text);
     }
-    let text = format!(
-        "counts contradict each other: {} started, {} completed, {} in flight, {} outcomes, {} \
-         ok, {} latencies",
-        requests.started,
-        requests.completed,
-        requests.in_flight_at_end,
-        outcomes.completed(),
-        requests.ok,
-        subject.result.latency.count()
-    );
+    let text = format!("counts contradict each other: {}", broken.join("; "));
     Check::plain(name, Level::Invalid, text)
+}
+
+/// Each sum that does not hold, with its figures.
+fn broken_sums(result: &LoadResult) -> Vec<String> {
+    let requests = &result.requests;
+    let mut broken = Vec::new();
+    let mut hold = |(left_words, left): (&str, u64), (right_words, right): (&str, u64)| {
+        if left != right {
+            let (left, right) = (count(left), count(right));
+            broken.push(format!("{left} {left_words}, but {right} {right_words}"));
+        }
+    };
+    let outcomes = result.outcomes.completed();
+    hold(("completed", requests.completed), ("outcomes", outcomes));
+    hold(
+        ("started", requests.started),
+        (
+            "completed or in flight at the end",
+            requests.completed + requests.in_flight_at_end,
+        ),
+    );
+    hold(("ok", requests.ok), ("latencies", result.latency.count()));
+    if let Some(balance) = result.balance {
+        if matches!(result.load.model, LoadModel::Closed { .. }) {
+            hold(
+                ("started", requests.started),
+                ("carried in or begun", requests.carried_in + requests.begun),
+            );
+        }
+        if !balance.holds() {
+            broken.push(imbalance(balance));
+        }
+    }
+    broken
+}
+
+fn imbalance(balance: Balance) -> String {
+    let entered = balance.carried_in + balance.begun;
+    let left = balance.ended + balance.in_flight;
+    let gap = match entered.checked_sub(left) {
+        Some(lost) => format!("{} lost", count(lost)),
+        None => format!("{} too many", count(left - entered)),
+    };
+    format!(
+        "{} carried in + {} begun is not {} ended + {} in flight: {gap}",
+        count(balance.carried_in),
+        count(balance.begun),
+        count(balance.ended),
+        count(balance.in_flight)
+    )
 }
 
 /// Little's law in a closed loop without think time: `N = X * R`, over all requests that ended.

@@ -20,12 +20,12 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
 
 fn failed_share(subject: &Subject<'_>) -> Check {
     let name = ("failed-share", "R17");
-    let outcomes = &subject.result.outcomes;
-    let (completed, errors) = (outcomes.completed(), outcomes.errors());
+    let (outcomes, requests) = (&subject.result.outcomes, &subject.result.requests);
+    let (completed, asked) = (outcomes.completed(), requests.asked());
     if completed == 0 {
         return Check::plain(name, Level::Invalid, "no request ended in the window");
     }
-    let share = errors as f64 / completed as f64;
+    let share = requests.error_share().unwrap_or(0.0);
     let level = if share < FAILED_SHARE {
         Level::Passed
     } else {
@@ -39,14 +39,20 @@ fn failed_share(subject: &Subject<'_>) -> Check {
         Some((kind, n)) if n > 0 => format!(
             "{} of {} requests failed ({:.3} %), most as {} ({}); latencies are of the {} that \
              came out ok",
-            count(errors),
-            count(completed),
+            count(asked.saturating_sub(requests.ok)),
+            count(asked),
             share * 100.0,
             kind.name(),
             count(n),
             count(outcomes.of(Outcome::Ok)),
         ),
-        _ => format!("none of {} requests failed", count(completed)),
+        _ if asked > requests.ok => format!(
+            "{} of {} due requests had no answer ({:.3} %)",
+            count(asked - requests.ok),
+            count(asked),
+            share * 100.0,
+        ),
+        _ => format!("none of {} requests failed", count(asked)),
     };
     Check::new(name, level, (share, FAILED_SHARE), text)
 }

@@ -19,6 +19,8 @@ use crate::flags::{
 use crate::interrupt::Interrupt;
 use crate::{exit, output};
 
+mod refuse;
+
 /// Longest run of a load that ends by count.
 const COUNT_DURATION_MAX: Duration = Duration::from_secs(600);
 /// One body in so many is compared byte by byte.
@@ -61,6 +63,9 @@ fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
 fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     let targets = targets(flags)?;
     let protocol = protocol(flags, &targets)?;
+    refuse::tls_in_the_clear(flags, &targets)?;
+    refuse::absent_processors(flags)?;
+    refuse::source_of_a_unix_socket(flags)?;
     let exchanges = exchanges(flags, protocol, &targets)?;
     let target = targets.into_iter().next().context("a URL is required")?;
     let duration = match (flags.duration, flags.requests) {
@@ -299,7 +304,7 @@ fn connect(flags: &LoadFlags, model: &LoadModel) -> anyhow::Result<Connect> {
     Ok(flags.connect.map_or(usual, ConnectFlag::ready))
 }
 
-/// Largest payload of a UDP datagram, where there are any.
+/// Largest UDP payload that the server may send, where it sends any.
 fn max_udp_payload(flags: &LoadFlags, protocol: Protocol) -> anyhow::Result<Option<u16>> {
     if flags.max_udp_payload.is_some() && protocol != Protocol::H3 {
         return Err(exit::usage(

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use bakeoff_conduct::{CampaignEnd, Event, Finding, Options, carry_out as conduct, preflight};
+use bakeoff_conduct::{
+    CampaignEnd, Event, Finding, Options, Roles, carry_out as conduct, preflight,
+};
 use bakeoff_plan::Plan;
 use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialEnd};
 use bakeoff_report::{Report, Warnings};
@@ -32,6 +34,7 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         None => library.plan(&flags.plan)?,
     };
     plan_notes::tell(&plan);
+    Roles::divide(&plan.pinning).map_err(exit::usage)?;
     let interrupt = Interrupt::listen()?;
     let scratch = RunFolder::make()?;
     let (bakeoff, stage) = scratch.stage(library.servers())?;

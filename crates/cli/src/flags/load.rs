@@ -40,7 +40,7 @@ pub(crate) struct LoadFlags {
     #[arg(short, long, default_value_t = 10, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) clients: u32,
-    /// Requests in flight on each connection; more than 1 only over HTTP/2
+    /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(short = 'm', long, default_value_t = 1, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=65_534))]
     pub(crate) streams: u32,
@@ -142,7 +142,7 @@ pub(crate) struct LoadFlags {
     /// [default: first, but as-needed with --requests; an open loop always connects first]
     #[arg(long, value_enum, value_name = "WHEN")]
     pub(crate) connect: Option<ConnectFlag>,
-    /// Largest payload of a UDP datagram that is sent, bytes; HTTP/3 only
+    /// Largest UDP payload that the server is told it may send (RFC 9000, 18.2); HTTP/3 only
     #[arg(long, value_name = "BYTES",
           value_parser = clap::value_parser!(u16).range(1200..=65_527))]
     pub(crate) max_udp_payload: Option<u16>,
@@ -243,17 +243,20 @@ pub(crate) struct Rate {
     pub(crate) shape: RateShape,
 }
 
+/// Requests per second that are more than any engine sends; plans have the same limit.
+const RATE_MAX: f64 = 1e7;
+
 /// Reads a rate such as `500`, `100..1000` or `100,200,400`.
 fn rate(text: &str) -> Result<Rate, String> {
     let wrong = || {
         format!(
             "`{text}` is no rate: write 500, or 100..1000 for a ramp, or 100,200 for steps, each \
-             above 0 and at most 100,000,000 requests per second"
+             above 0 and at most 10,000,000 requests per second"
         )
     };
     let number = |text: &str| {
         let number = text.trim().parse::<f64>().map_err(|_| wrong())?;
-        if number > 0.0 && number <= 1e8 {
+        if number > 0.0 && number <= RATE_MAX {
             Ok(number)
         } else {
             Err(wrong())
@@ -318,7 +321,9 @@ mod tests {
                 shape: steps
             })
         );
-        for text in ["", "0", "-1", "x", "1..", "1,,2", "inf", "nan", "1e9"] {
+        for text in [
+            "", "0", "-1", "x", "1..", "1,,2", "inf", "nan", "1e7..1e8", "10000001",
+        ] {
             assert!(rate(text).is_err(), "{text}");
         }
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use bakeoff_audit::{Bottleneck, Ceilings, Check, Judgement, Level, bottleneck};
-use bakeoff_record::{ContenderKind, OutcomeCounts, Record};
-use bakeoff_stats::{Cell as Trials, Estimate, Measure};
+use bakeoff_record::{ContenderKind, OutcomeCounts, Record, Requests};
+use bakeoff_stats::{Cell as Trials, Estimate, Measure, Missing};
 use serde::Serialize;
 
 use super::h2load::H2load;
@@ -29,14 +29,28 @@ pub struct Cell {
     pub estimates: BTreeMap<&'static str, Option<Estimate>>,
     /// Why an estimate is null, by the name of its measure.
     pub missing: BTreeMap<&'static str, String>,
+    /// What an estimate is at least, where it is null because requests without an end could move
+    /// it; by the name of its measure.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub at_least: BTreeMap<&'static str, f64>,
     /// Whether the rate is only known to be at least what it says (R10, R34).
     pub rate_is_lower_bound: bool,
     /// Requests that ended, all rounds together.
     pub completed: u64,
     /// Of them those that did not come out `ok`.
     pub errors: u64,
-    /// Their share, 0 to 1; null when none ended.
+    /// Share of requests that did not come out `ok`, 0 to 1: in an open loop of those due, else
+    /// of those that ended; null when there were none.
     pub error_share: Option<f64>,
+    /// Requests due in the windows of all rounds; of an open loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due: Option<u64>,
+    /// Of them those that had no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unended: Option<u64>,
+    /// Latencies beyond the range of a histogram, 73 minutes; they count as that long.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub over_range: u64,
     /// Requests by outcome, all rounds together; outcomes that did not occur are left out.
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Responses by status, all rounds together.
@@ -73,6 +87,11 @@ impl Cell {
         self.estimates.get(measure.name())?.as_ref()
     }
 
+    /// What the value of a measure is at least, where that is all that is known of it.
+    pub fn at_least(&self, measure: Measure) -> Option<f64> {
+        self.at_least.get(measure.name()).copied()
+    }
+
     /// Whether this is what is compared, not a reference.
     pub fn is_contender(&self) -> bool {
         self.kind == ContenderKind::Contender
@@ -86,8 +105,8 @@ pub(super) fn draw(
     ceilings: Ceilings,
 ) -> Cell {
     let totals = Totals::of(trials);
-    let (estimates, missing) = estimates(trials, &judgement);
-    let at_least = ["generator-ceiling", "backend-bound"];
+    let values = values(trials, &judgement);
+    let limits = ["generator-ceiling", "backend-bound"];
     let mut cell = Cell {
         contender: trials.key.contender.clone(),
         kind: trials.kind,
@@ -95,18 +114,19 @@ pub(super) fn draw(
         load: trials.key.load.clone(),
         rounds: trials.trials.len(),
         rounds_measured: trials.measured().count(),
-        estimates,
-        missing,
+        estimates: values.estimates,
+        missing: values.missing,
+        at_least: values.at_least,
         rate_is_lower_bound: judgement
             .checks
             .iter()
-            .any(|check| at_least.contains(&check.code) && check.level == Level::Suspect),
+            .any(|check| limits.contains(&check.code) && check.level == Level::Suspect),
         completed: totals.outcomes.completed(),
         errors: totals.outcomes.errors(),
-        error_share: match totals.outcomes.completed() {
-            0 => None,
-            completed => Some(totals.outcomes.errors() as f64 / completed as f64),
-        },
+        error_share: totals.requests.error_share(),
+        due: totals.requests.due,
+        unended: totals.requests.unended,
+        over_range: totals.over_range,
         outcomes: totals
             .outcomes
             .iter()
@@ -128,44 +148,52 @@ pub(super) fn draw(
     cell
 }
 
-type Estimates = BTreeMap<&'static str, Option<Estimate>>;
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Each measure's estimate, or why there is none and what is known instead.
+#[derive(Default)]
+struct Values {
+    estimates: BTreeMap<&'static str, Option<Estimate>>,
+    missing: BTreeMap<&'static str, String>,
+    at_least: BTreeMap<&'static str, f64>,
+}
 
 /// Estimates of every measure. What rests on timing is withheld from an invalid cell; the values
 /// of its trials stay in the document, for whoever looks for the fault.
-fn estimates(
-    trials: &Trials<'_>,
-    judgement: &Judgement,
-) -> (Estimates, BTreeMap<&'static str, String>) {
-    let mut estimates = BTreeMap::new();
-    let mut missing = BTreeMap::new();
+fn values(trials: &Trials<'_>, judgement: &Judgement) -> Values {
+    let mut values = Values::default();
     let invalid = judgement
         .checks
         .iter()
         .find(|check| check.level == Level::Invalid);
     for measure in Measure::ALL {
         let name = measure.name();
-        let value = match (trials.estimate(measure), invalid) {
-            (Ok(_), Some(check)) if measure.rests_on_timing() => {
-                Err(format!("withheld: {}", check.text))
+        let withheld = invalid.filter(|_| measure.rests_on_timing());
+        let (estimate, reason) = match (trials.estimate(measure), withheld) {
+            (Ok(_) | Err(Missing::AtLeast { .. }), Some(check)) => {
+                (None, Some(format!("withheld: {}", check.text)))
             }
-            (estimate, _) => estimate.map_err(String::from),
+            (Ok(estimate), None) => (Some(estimate), None),
+            (Err(missing), _) => {
+                if let Missing::AtLeast { bound, .. } = missing {
+                    values.at_least.insert(name, bound);
+                }
+                (None, Some(missing.to_string()))
+            }
         };
-        match value {
-            Ok(estimate) => {
-                estimates.insert(name, Some(estimate));
-            }
-            Err(reason) => {
-                estimates.insert(name, None);
-                missing.insert(name, reason);
-            }
-        }
+        values.estimates.insert(name, estimate);
+        values.missing.extend(reason.map(|reason| (name, reason)));
     }
-    (estimates, missing)
+    values
 }
 
 /// Counts of all measured rounds together.
 #[derive(Default)]
 struct Totals {
+    requests: Requests,
+    over_range: u64,
     outcomes: OutcomeCounts,
     status: BTreeMap<u16, u64>,
     error_samples: BTreeMap<String, String>,
@@ -175,6 +203,8 @@ impl Totals {
     fn of(trials: &Trials<'_>) -> Self {
         let mut totals = Self::default();
         for result in trials.measured().filter_map(|trial| trial.result.as_ref()) {
+            totals.count(&result.requests);
+            totals.over_range += result.latency.over_range();
             totals.outcomes.merge(&result.outcomes);
             for (status, n) in &result.status {
                 *totals.status.entry(*status).or_default() += n;
@@ -187,5 +217,17 @@ impl Totals {
             }
         }
         totals
+    }
+
+    /// Adds what an error share is made of.
+    fn count(&mut self, requests: &Requests) {
+        let sum = |mine: Option<u64>, theirs: Option<u64>| match (mine, theirs) {
+            (None, theirs) => theirs,
+            (mine, theirs) => mine.map(|mine| mine + theirs.unwrap_or(0)),
+        };
+        self.requests.completed += requests.completed;
+        self.requests.ok += requests.ok;
+        self.requests.due = sum(self.requests.due, requests.due);
+        self.requests.unended = sum(self.requests.unended, requests.unended);
     }
 }

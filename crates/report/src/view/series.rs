@@ -1,6 +1,6 @@
 //! Thinned series of one trial: what the charts need and no more.
 
-use bakeoff_record::{Histogram, LoadResult, Role, TreeTick, TreeUsage, TrialRecord};
+use bakeoff_record::{LoadResult, Role, TreeTick, TreeUsage, TrialRecord};
 use serde::Serialize;
 
 use crate::view::short;
@@ -116,18 +116,22 @@ pub(super) fn throughput(result: &LoadResult) -> Throughput {
     series
 }
 
-/// The curve as far as ten responses lie beyond, and the largest at its end.
-pub(super) fn curve(latency: &Histogram) -> Curve {
+/// The curve as far as ten requests lie beyond, and the largest at its end. What had no end counts
+/// at the age that it reached.
+pub(super) fn curve(result: &LoadResult) -> Curve {
+    let all = result.latency_with_unended();
     let mut curve = Curve::default();
     for step in 0..=CURVE_POINTS * CURVE_DECADES {
         let one_in = 10_f64.powf(f64::from(step) / f64::from(CURVE_POINTS));
-        if let Some(ns) = latency.supported_quantile(1.0 - 1.0 / one_in) {
+        let q = 1.0 - 1.0 / one_in;
+        let known = all.supported_quantile(q);
+        if let Some(bounds) = known.and_then(|_| result.latency_bounds(q)) {
             curve.one_in.push(short(one_in));
-            curve.latency_ns.push(ns);
+            curve.latency_ns.push(bounds.low);
         }
     }
-    let count = latency.count() as f64;
-    if let Some(max) = latency.max()
+    let count = all.count() as f64;
+    if let Some(max) = all.max()
         && curve.one_in.last().is_some_and(|last| *last < count)
     {
         curve.one_in.push(short(count));

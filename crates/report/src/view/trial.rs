@@ -7,7 +7,7 @@ use bakeoff_record::{
     AnswerCheck, Bytes, Connections, ContenderKind, EngineUsage, Negotiated, OriginCounts, Pinned,
     Requests, ServerFacts, StepTime, StopFacts, TrialEnd, TrialRecord,
 };
-use bakeoff_stats::Measure;
+use bakeoff_stats::{Measure, Missing};
 use serde::Serialize;
 
 use crate::view::series::{Curve, Processes, Throughput, curve, processes, throughput};
@@ -44,6 +44,9 @@ pub struct Trial {
     pub values: BTreeMap<&'static str, f64>,
     /// The server as it ran.
     pub server: Option<Server>,
+    /// What a measure is at least, where requests without an end could move it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub at_least: BTreeMap<&'static str, f64>,
     /// Processors given to each role.
     pub pinned: Pinned,
     /// Length of the window, seconds.
@@ -74,7 +77,8 @@ pub struct Trial {
     pub processes: Processes,
     /// Requests over time.
     pub throughput: Throughput,
-    /// Latency by percentile.
+    /// Latency by percentile. What had no end counts at the age that it reached, so where there is
+    /// such the curve is a lower bound.
     pub curve: Curve,
 }
 
@@ -117,6 +121,10 @@ pub(super) fn draw(trial: &TrialRecord, judgement: Judgement, texts: &mut Vec<St
         .into_iter()
         .partition(|check| check.level == Level::Passed);
     let value = |measure: Measure| Some((measure.name(), short(measure.of(trial).ok()?)));
+    let bound = |measure: Measure| match measure.of(trial) {
+        Err(Missing::AtLeast { bound, .. }) => Some((measure.name(), short(bound))),
+        _ => None,
+    };
     let outcomes = result.map(|result| result.outcomes.iter().filter(|(_, n)| *n > 0));
     Trial {
         id: trial.id.clone(),
@@ -132,6 +140,7 @@ pub(super) fn draw(trial: &TrialRecord, judgement: Judgement, texts: &mut Vec<St
         checks,
         passed: passed.into_iter().map(|check| check.code).collect(),
         values: Measure::ALL.into_iter().filter_map(value).collect(),
+        at_least: Measure::ALL.into_iter().filter_map(bound).collect(),
         server: trial.server.as_ref().map(|facts| server(facts, texts)),
         pinned: trial.pinned.clone(),
         measured_s: result.map(|result| result.measured_s),
@@ -156,9 +165,7 @@ pub(super) fn draw(trial: &TrialRecord, judgement: Judgement, texts: &mut Vec<St
         steps: trial.steps.clone(),
         processes: processes(trial),
         throughput: result.map(throughput).unwrap_or_default(),
-        curve: result
-            .map(|result| curve(&result.latency))
-            .unwrap_or_default(),
+        curve: result.map(curve).unwrap_or_default(),
     }
 }
 

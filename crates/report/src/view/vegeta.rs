@@ -26,8 +26,8 @@ pub struct Vegeta {
     pub bytes_in: Amount,
     /// Bodies of requests, as sent.
     pub bytes_out: Amount,
-    /// Share of right answers in what ended, all rounds together, 0 to 1. To Vegeta any status from
-    /// 200 to 399 is a success.
+    /// Share of right answers in the requests due, all rounds together, 0 to 1. To Vegeta any
+    /// status from 200 to 399 is a success.
     pub success_share: Option<f64>,
     /// Responses by status, all rounds together.
     pub status_codes: BTreeMap<u16, u64>,

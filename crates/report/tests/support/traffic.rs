@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bakeoff_plan::{Load, RateShape};
 use bakeoff_record::{
-    Bytes, Connections, EngineUsage, Histogram, Interval, LoadResult, Negotiated, Observed,
-    Outcome, OutcomeCounts, Requests,
+    Balance, Bytes, Connections, DuePart, EngineUsage, Histogram, Interval, LoadResult, Negotiated,
+    Observed, Outcome, OutcomeCounts, Requests, ScheduleKept,
 };
 
 use super::MEASURED_S;
@@ -56,6 +56,32 @@ pub(crate) fn keep_time(result: &mut LoadResult, load: &Load) {
     }
 }
 
+/// Makes the result one of an open loop whose requests were all begun on time and followed to
+/// their end.
+pub(crate) fn drain(result: &mut LoadResult) {
+    let requests = &mut result.requests;
+    let due = requests.completed;
+    requests.planned = Some(due);
+    requests.due = Some(due);
+    (requests.started, requests.begun) = (due, due);
+    (requests.in_flight_at_end, requests.unended) = (0, Some(0));
+    let mut schedule = ScheduleKept::default();
+    schedule.slip.record_n(20_000, due);
+    let part = |interval: &Interval| {
+        let ended = interval.ok + interval.errors;
+        DuePart {
+            start_s: interval.start_s,
+            length_s: interval.length_s,
+            due: ended,
+            begun: ended,
+            ended,
+        }
+    };
+    schedule.parts = result.intervals.iter().map(part).collect();
+    result.send_lag = schedule.slip.clone();
+    result.schedule = Some(schedule);
+}
+
 /// Parts of the window.
 const INTERVALS: u64 = 10;
 /// Distinct latencies in each part.
@@ -81,7 +107,12 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         seed,
         measured_s: MEASURED_S,
         requests: requests(&outcomes, u64::from(shape.clients)),
-        balance: None,
+        balance: Some(Balance {
+            carried_in: u64::from(shape.clients),
+            begun: completed,
+            ended: completed,
+            in_flight: u64::from(shape.clients),
+        }),
         schedule: None,
         status: BTreeMap::from([(200, ok)]),
         service: latency.clone(),

@@ -1,0 +1,96 @@
+//! Flags of `bakeoff load` that would have no effect, or that this machine cannot follow: they are
+//! refused before the load, because nobody reads numbers as those of other settings.
+
+use bakeoff_conduct::allowed_cpus;
+use bakeoff_load::Target;
+
+use crate::exit;
+use crate::flags::{LoadFlags, Switch};
+
+/// Flags of TLS for a URL that is asked in the clear. `--insecure` may stay: where nothing is
+/// verified, it changes nothing, and scripts give it to every URL.
+pub(super) fn tls_in_the_clear(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<()> {
+    let tls = &flags.tls;
+    let given = [
+        ("--cacert", tls.cacert.is_some()),
+        ("--tls-version", tls.tls_version.is_some()),
+        ("--ciphers", !tls.ciphers.is_empty()),
+        ("--groups", !tls.groups.is_empty()),
+        ("--server-name", tls.server_name.is_some()),
+        ("--resumption", tls.resumption == Switch::On),
+        ("--cert", tls.cert.is_some()),
+    ];
+    let names: Vec<&str> = given
+        .iter()
+        .filter(|(_, given)| *given)
+        .map(|(name, _)| *name)
+        .collect();
+    match targets.iter().find(|target| !target.secure) {
+        Some(target) if !names.is_empty() => Err(exit::usage(format!(
+            "{} {} TLS, and {} is asked in the clear: use an https URL, or leave {} out",
+            names.join(", "),
+            if names.len() == 1 { "needs" } else { "need" },
+            target.url,
+            if names.len() == 1 { "it" } else { "them" },
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Processors to pin to that this process may not use.
+pub(super) fn absent_processors(flags: &LoadFlags) -> anyhow::Result<()> {
+    let allowed = allowed_cpus();
+    let asked = flags.pin.iter().flatten();
+    let absent = asked.copied().find(|cpu| !allowed.contains(cpu));
+    match absent {
+        Some(cpu) if !allowed.is_empty() => Err(exit::usage(format!(
+            "--pin names processor {cpu}, but this process may use {}: name some of these",
+            ranges(&allowed)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// An address to come from, where connections have none.
+pub(super) fn source_of_a_unix_socket(flags: &LoadFlags) -> anyhow::Result<()> {
+    match &flags.unix_socket {
+        Some(path) if !flags.source.is_empty() => Err(exit::usage(format!(
+            "--source is an IP address, and connections to the unix socket {} have none: leave it \
+             out",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Ascending numbers as `0-3,6`.
+fn ranges(numbers: &[usize]) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => runs.push((*number, *number)),
+        }
+    }
+    let words = |(first, last): &(usize, usize)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    runs.iter().map(words).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_named_as_they_are_written() {
+        for (numbers, text) in [
+            (&[0][..], "0"),
+            (&[0, 1], "0-1"),
+            (&[0, 1, 2, 6, 8, 9], "0-2,6,8-9"),
+        ] {
+            assert_eq!(ranges(numbers), text);
+        }
+    }
+}

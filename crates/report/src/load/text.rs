@@ -1,0 +1,366 @@
+//! The result of `bakeoff load` for a terminal or a log.
+
+use std::fmt::Write as _;
+
+use bakeoff_plan::{Arrival, LoadModel};
+use bakeoff_record::{Bounds, EarlyData, Histogram, LoadResult, Outcome, QuicLedger, Requests};
+
+use super::{engine_ns_per_request, per_second};
+use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
+
+/// The result for a terminal or a log, without colour.
+pub fn load_text(result: &LoadResult) -> String {
+    let mut text = String::new();
+    heading(&mut text, result);
+    requests(&mut text, result);
+    latencies(&mut text, result);
+    outcomes(&mut text, result);
+    transport(&mut text, result);
+    for warning in &result.warnings {
+        let (code, words) = (plain(&warning.code), plain(&warning.text));
+        let _ = writeln!(text, "warning      {code}: {words}");
+        let _ = writeln!(text, "             {}", plain(&warning.hint));
+    }
+    text
+}
+
+fn heading(text: &mut String, result: &LoadResult) {
+    let mut clients = counted(u64::from(result.load.clients()), "client");
+    if result.load.streams > 1 {
+        let _ = write!(clients, " with {} streams each", result.load.streams);
+    }
+    let threads = counted(u64::from(result.threads), "thread");
+    let how = match &result.load.model {
+        LoadModel::Closed { .. } => format!("closed loop, {clients}"),
+        LoadModel::Open {
+            rate_per_s,
+            arrival,
+            ..
+        } => {
+            let gaps = match arrival {
+                Arrival::Constant => "constant",
+                Arrival::Poisson => "Poisson",
+            };
+            format!(
+                "open loop, {} requests/s, {gaps} gaps, {clients}",
+                digits(*rate_per_s)
+            )
+        }
+    };
+    let seconds = digits(result.measured_s);
+    let _ = writeln!(
+        text,
+        "{}\n{how}, {threads}, {seconds} s measured\n",
+        plain(&result.url)
+    );
+}
+
+fn requests(text: &mut String, result: &LoadResult) {
+    let asked = &result.requests;
+    let planned = match asked.planned {
+        Some(planned) => format!("{} planned, ", count(planned)),
+        None => String::new(),
+    };
+    let _ = writeln!(
+        text,
+        "requests     {planned}{} started = {} completed + {} in flight at the end",
+        count(asked.started),
+        count(asked.completed),
+        count(asked.in_flight_at_end),
+    );
+    if let Some(due) = asked.due {
+        success(text, due, asked);
+    }
+    let rate = |requests| per_second(requests, result.measured_s).map_or("-".into(), whole);
+    let _ = writeln!(
+        text,
+        "rate         {} ok/s, {} completed/s\n",
+        rate(asked.ok),
+        rate(asked.completed),
+    );
+}
+
+/// What came of the requests due: in an open loop one that had no end is no success either.
+fn success(text: &mut String, due: u64, asked: &Requests) {
+    let share = asked
+        .error_share()
+        .map_or("-".into(), |share| percent(1.0 - share));
+    let _ = writeln!(
+        text,
+        "success      {share} %: {} ok of {} due",
+        count(asked.ok),
+        count(due)
+    );
+    if let Some(unended) = asked.unended.filter(|unended| *unended > 0) {
+        let _ = writeln!(
+            text,
+            "             {} had no end: never sent, or no answer when given up",
+            counted(unended, "request")
+        );
+    }
+}
+
+fn latencies(text: &mut String, result: &LoadResult) {
+    let names = [
+        "min", "p50", "mean", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max",
+    ];
+    let _ = write!(text, "{:<13}", "ms");
+    for name in names {
+        let _ = write!(text, "{name:>9}");
+    }
+    text.push('\n');
+    let errors = result.error_latency();
+    let (none, schedule) = (Histogram::new(), result.schedule.as_ref());
+    let (slip, wait) = schedule.map_or((&none, &none), |kept| (&kept.slip, &kept.wait));
+    let rows = [
+        ("latency", &result.latency),
+        ("service", &result.service),
+        ("first byte", &result.first_byte),
+        ("connect", &result.connect),
+        ("send lag", &result.send_lag),
+        ("slip", slip),
+        ("wait", wait),
+        ("blocked", &result.blocked),
+        ("handshake", &result.handshake),
+        ("errors", &errors),
+    ];
+    for (name, histogram) in rows {
+        if name == "latency" {
+            row(text, name, latency_fields(result));
+        } else if histogram.count() > 0 {
+            row(text, name, fields(histogram));
+        }
+    }
+    for (name, histogram) in rows {
+        if let Some(beyond) = Some(histogram.over_range()).filter(|n| *n > 0) {
+            let values = counted(beyond, "value");
+            let _ = writeln!(
+                text,
+                "             {name}: {values} over 73 minutes, beyond the range of percentiles"
+            );
+        }
+    }
+    if result.latency.count() == 0 {
+        text.push_str("             no response came out ok, so there is no latency\n");
+    } else if matches!(result.load.model, LoadModel::Closed { .. }) {
+        text.push_str("             closed loop: latency and service time are the same\n");
+    }
+    if latency_fields(result)
+        .iter()
+        .any(|field| field.starts_with('>'))
+    {
+        let unended = counted(result.at_least.count(), "request");
+        let _ = writeln!(
+            text,
+            "             >=: {unended} had no end, so these percentiles are at least as long"
+        );
+    }
+    text.push('\n');
+}
+
+/// Percentiles of a row, in the order of its columns.
+const PERCENTILES: [f64; 7] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
+
+/// The latencies, where a percentile that requests without an end could move is a lower bound.
+fn latency_fields(result: &LoadResult) -> [String; 10] {
+    let all = result.latency_with_unended();
+    with_percentiles(&result.latency, |q| {
+        all.supported_quantile(q)?;
+        let bounds = result.latency_bounds(q)?;
+        let Some(known) = bounds.value() else {
+            return Some(format!(">= {}", milliseconds(bounds.low as f64)));
+        };
+        // A step to the next bucket is none: in a closed loop latency stays the service time.
+        let high = Some(known);
+        let own = result.latency.supported_quantile(q);
+        let own = own.filter(|low| Bounds { low: *low, high }.value().is_some());
+        Some(milliseconds(own.unwrap_or(known) as f64))
+    })
+}
+
+fn fields(histogram: &Histogram) -> [String; 10] {
+    with_percentiles(histogram, |q| {
+        let ns = histogram.supported_quantile(q)?;
+        Some(milliseconds(ns as f64))
+    })
+}
+
+fn with_percentiles(
+    histogram: &Histogram,
+    percentile: impl Fn(f64) -> Option<String>,
+) -> [String; 10] {
+    let [p50, p75, p90, p95, p99, p99_9, p99_99] = PERCENTILES.map(percentile);
+    let exact = |ns: Option<f64>| ns.map(milliseconds);
+    let ends = [histogram.min(), histogram.max()].map(|ns| exact(ns.map(|ns| ns as f64)));
+    let [min, max] = ends;
+    let mean = exact(histogram.mean());
+    let fields = [min, p50, mean, p75, p90, p95, p99, p99_9, p99_99, max];
+    fields.map(|field| field.unwrap_or("-".into()))
+}
+
+fn row(text: &mut String, name: &str, fields: [String; 10]) {
+    let _ = write!(text, "{name:<13}");
+    for field in fields {
+        // A space of its own, for a field that is wider than its column.
+        let _ = write!(text, " {field:>8}");
+    }
+    text.push('\n');
+}
+
+fn outcomes(text: &mut String, result: &LoadResult) {
+    let completed = result.outcomes.completed();
+    for (outcome, n) in result.outcomes.iter() {
+        if n == 0 && outcome != Outcome::Ok {
+            continue;
+        }
+        let share = if completed == 0 {
+            0.0
+        } else {
+            n as f64 / completed as f64
+        };
+        let sample = result.error_samples.get(outcome.name());
+        let sample = sample.map_or(String::new(), |words| format!("   {}", plain(words)));
+        let label = if outcome == Outcome::Ok {
+            "outcomes"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            text,
+            "{label:<13}{:<16}{:>14}{:>9} %{sample}",
+            outcome.name(),
+            count(n),
+            percent(share),
+        );
+        if outcome == Outcome::ClosedEarly {
+            closed_early(text, &result.observed.closed_early_after);
+        }
+    }
+    let statuses: Vec<String> = result
+        .status
+        .iter()
+        .map(|(status, n)| format!("{status}: {}", count(*n)))
+        .collect();
+    if !statuses.is_empty() {
+        let _ = writeln!(text, "status       {}", statuses.join(", "));
+    }
+}
+
+/// When the server closed: at once, or after it had kept an idle connection for so long.
+fn closed_early(text: &mut String, after: &Histogram) {
+    if let Some(median) = after.quantile(0.5) {
+        let _ = writeln!(
+            text,
+            "             closed {} ms after the connect or the last answer (median of {})",
+            milliseconds(median as f64),
+            count(after.count())
+        );
+    }
+}
+
+/// What was agreed with the server, and what HTTP/2 did with it.
+fn multiplexed(text: &mut String, result: &LoadResult) {
+    let (agreed, links) = (&result.negotiated, &result.connections);
+    let layers = [&agreed.tls_version, &agreed.cipher, &agreed.group];
+    let layers = layers.into_iter().flatten().map(|name| plain(name));
+    let words: Vec<String> = std::iter::once(plain(&agreed.protocol))
+        .chain(layers)
+        .collect();
+    let saved = result.header_bytes.and_then(|bytes| bytes.saved_share());
+    let saved = saved.map_or(String::new(), |share| {
+        format!("; {} % of the header bytes saved", percent(share))
+    });
+    let _ = writeln!(text, "protocol     {}{saved}", words.join(", "));
+    if links.goaways > 0 {
+        let _ = writeln!(
+            text,
+            "             {} connections ended by GOAWAY; {} requests went on the next one",
+            count(links.goaways),
+            count(links.streams_withdrawn),
+        );
+    }
+}
+
+/// What QUIC did.
+fn quic(text: &mut String, quic: &QuicLedger) {
+    let median = quic.rtt.quantile(0.5).map(|ns| milliseconds(ns as f64));
+    let lost = quic.lost_share().map_or("-".into(), percent);
+    let _ = writeln!(
+        text,
+        "quic         {} ms RTT, {lost} % of {} packets lost, {} and {} datagrams a call out, in",
+        median.unwrap_or("-".into()),
+        count(quic.packets_sent),
+        per_call(quic.datagrams_sent, quic.send_calls),
+        per_call(quic.datagrams_received, quic.receive_calls),
+    );
+    let early = quic.early_data;
+    if early != EarlyData::default() {
+        let _ = writeln!(
+            text,
+            "             {} requests sent early; {} handshakes took them, {} not; {} sent again",
+            count(early.requests),
+            count(early.accepted),
+            count(early.rejected),
+            count(early.sent_again),
+        );
+    }
+    let closes: Vec<String> = quic
+        .closes
+        .iter()
+        .map(|(kind, n)| format!("{} {}", count(*n), kind.name()))
+        .collect();
+    if !closes.is_empty() {
+        let _ = writeln!(
+            text,
+            "             connections ended by {}",
+            closes.join(", ")
+        );
+    }
+}
+
+fn per_call(datagrams: u64, calls: u64) -> String {
+    if calls == 0 {
+        "-".to_owned()
+    } else {
+        digits(datagrams as f64 / calls as f64)
+    }
+}
+
+fn transport(text: &mut String, result: &LoadResult) {
+    let (moved, links, engine) = (&result.bytes, &result.connections, &result.engine);
+    let _ = writeln!(
+        text,
+        "bytes        {} read ({} of bodies), {} written",
+        bytes(moved.read as f64),
+        bytes(moved.body as f64),
+        bytes(moved.written as f64),
+    );
+    let _ = writeln!(
+        text,
+        "connections  {} opened, {} failed, {} closed by the server, {} requests on a used one",
+        count(links.opened),
+        count(links.failed),
+        count(links.closed_by_server),
+        count(links.reused),
+    );
+    multiplexed(text, result);
+    if let Some(ledger) = &result.quic {
+        quic(text, ledger);
+    }
+    let busy: Vec<String> = engine
+        .busy_share
+        .iter()
+        .map(|share| percent(*share))
+        .collect();
+    let each = engine_ns_per_request(result).map_or("-".into(), |ns| digits(ns / 1e3));
+    let _ = writeln!(
+        text,
+        "engine       {each} µs CPU a request, threads busy {} %, {} memory",
+        if busy.is_empty() {
+            "-".into()
+        } else {
+            busy.join(" ")
+        },
+        bytes(engine.rss_bytes_max as f64),
+    );
+}
