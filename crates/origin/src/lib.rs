@@ -23,12 +23,15 @@
 
 mod answer;
 mod behaviour;
+mod certificate;
 mod chunks;
 mod connection;
 mod control;
 mod counts;
 mod delay;
 mod demand;
+mod driven;
+mod link;
 mod options;
 mod play;
 mod queue;
@@ -36,13 +39,15 @@ mod random;
 mod request;
 mod serve;
 mod timers;
+mod tls;
 mod worker;
 
 pub use behaviour::{Act, Behaviour, Decision, Ending, Immediate, Queueing, SlowBody};
+pub use certificate::Certificate;
 pub use control::{ControlError, behave, counts};
 pub use counts::Counts;
 pub use delay::Delay;
 pub use demand::{Demand, OnDemand};
-pub use options::{Name, OriginError, Reply, ServeOptions};
+pub use options::{Name, OriginError, Protocol, Reply, ServeOptions};
 pub use request::{MAX_HEAD_BYTES, Memo, Method, Refusal, Request, RequestReader, Step, Version};
 pub use serve::{serve, serve_with};

@@ -3,6 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
+use crate::certificate::Certificate;
+
 /// Everything that [`serve`](crate::serve) needs to know.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
@@ -20,6 +22,20 @@ pub struct ServeOptions {
     pub reply: Reply,
     /// What the `Server` header says.
     pub name: Name,
+    /// What requests come over; the server speaks no other.
+    pub protocol: Protocol,
+    /// The certificate to show, where the protocol is secure; without one it makes its own.
+    pub certificate: Option<Certificate>,
+}
+
+/// What requests come over, in the words of plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// HTTP/1.1 and HTTP/1.0 in the clear.
+    #[default]
+    H1,
+    /// The same over TLS.
+    H1Tls,
 }
 
 /// The answer to every request; a HEAD request gets it without the body.
@@ -40,6 +56,16 @@ pub enum Name {
     Origin,
     /// The null server.
     Yardstick,
+}
+
+impl Protocol {
+    /// Its name in the handshake of TLS (RFC 7301); `None` where there is none.
+    pub(crate) fn alpn(self) -> Option<&'static [u8]> {
+        match self {
+            Self::H1 => None,
+            Self::H1Tls => Some(b"http/1.1"),
+        }
+    }
 }
 
 impl Name {
@@ -64,6 +90,9 @@ pub enum OriginError {
     /// What is wanted of the upstream cannot be.
     #[error("behave as asked: {0}")]
     Demand(String),
+    /// The certificate or its key cannot be used.
+    #[error("take the certificate: {0}; give a PEM file of each, or none to have one made")]
+    Certificate(String),
     /// An address could not be listened on.
     #[error("listen on {address} for {purpose}: {source}; choose a free port, or port 0")]
     Listen {

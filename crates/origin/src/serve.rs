@@ -11,12 +11,15 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::answer::Answers;
 use crate::behaviour::{Behaviour, Immediate};
-use crate::connection::{BUFFER_BYTES, Shared};
+use crate::certificate;
+use crate::connection::{BUFFER_BYTES, Connection, Shared};
 use crate::control;
 use crate::counts::{Counters, Counts};
-use crate::options::{OriginError, ServeOptions};
+use crate::link::Clear;
+use crate::options::{OriginError, Protocol, ServeOptions};
 use crate::play::Plays;
 use crate::request::Memo;
+use crate::tls::{Room, Secure};
 use crate::worker::Worker;
 
 /// Longest accept queue; the kernel lowers it to `net.core.somaxconn`.
@@ -52,6 +55,7 @@ pub fn serve_with<B: Behaviour>(
     }
     let answers = Answers::new(options.name.header(), &options.reply)?
         .with(options.name.header(), &behaviour.replies(&options.reply))?;
+    let tls = certificate::settings(options.protocol, options.certificate.as_ref())?;
     let (listeners, address) = request_listeners(options)?;
     let (control, control_address) = control_listener(options)?;
     let counters: Vec<Counters> = listeners.iter().map(|_| Counters::default()).collect();
@@ -67,6 +71,7 @@ pub fn serve_with<B: Behaviour>(
         for (index, (listener, counters)) in listeners.into_iter().zip(&counters).enumerate() {
             let (answers, behaviour, failed) = (&answers, behaviour.clone(), &failed);
             let cpu = pinned_to(&options.pin, index);
+            let (protocol, tls) = (options.protocol, tls.clone());
             loops.push(scope.spawn(move || {
                 let buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
                 let shared = Shared {
@@ -76,10 +81,9 @@ pub fn serve_with<B: Behaviour>(
                     memo: Memo::default(),
                     plays: Plays::default(),
                     buffer,
+                    room: Room::new(tls),
                 };
-                let result = pin(cpu)
-                    .and_then(|()| Worker::new(listener, shared))
-                    .and_then(|worker| worker.run(halt));
+                let result = pin(cpu).and_then(|()| run(protocol, listener, shared, halt));
                 failed.fetch_or(result.is_err(), Ordering::Relaxed);
                 result
             }));
@@ -91,6 +95,19 @@ pub fn serve_with<B: Behaviour>(
         })
     })?;
     Ok(control::total(&counters))
+}
+
+/// Runs the loop of one thread, compiled for what it speaks.
+fn run<B: Behaviour>(
+    protocol: Protocol,
+    listener: OwnedFd,
+    shared: Shared<'_, B>,
+    halt: Halt<'_>,
+) -> Result<(), OriginError> {
+    match protocol {
+        Protocol::H1 => Worker::<B, Connection<Clear>>::new(listener, shared)?.run(halt),
+        Protocol::H1Tls => Worker::<B, Connection<Secure>>::new(listener, shared)?.run(halt),
+    }
 }
 
 /// When to end: the caller said so, or one of the loops failed.

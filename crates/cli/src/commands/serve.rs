@@ -1,8 +1,8 @@
 //! `bakeoff origin` and `bakeoff yardstick`: the built-in servers by themselves.
 
 use bakeoff_origin::{
-    Behaviour, Delay, Demand, Immediate, Name, OnDemand, OriginError, Reply, ServeOptions,
-    SlowBody, serve_with,
+    Behaviour, Delay, Demand, Immediate, Name, OnDemand, OriginError, Protocol, Reply,
+    ServeOptions, SlowBody, serve_with,
 };
 
 use crate::flags::{DemandFlags, OriginFlags, ServeFlags};
@@ -41,6 +41,8 @@ fn options(flags: &ServeFlags, name: Name) -> anyhow::Result<ServeOptions> {
             body,
         },
         name,
+        protocol: Protocol::H1,
+        certificate: None,
     })
 }
 
