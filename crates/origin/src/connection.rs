@@ -15,8 +15,10 @@ use crate::answer::{After, Answers, Output};
 use crate::behaviour::{Act, Behaviour, Decision, Ending, Queueing};
 use crate::counts::Counters;
 use crate::driven::{Driven, Wait};
+use crate::h2;
 use crate::link::Link;
 use crate::play::{Next, Play, Plays, Then};
+use crate::replies::Replies;
 use crate::request::{Memo, Method, Request, RequestReader, Step, Version};
 use crate::tls::Room;
 
@@ -38,6 +40,16 @@ pub(crate) struct Shared<'a, B> {
     pub(crate) plays: Plays,
     pub(crate) buffer: Box<[u8]>,
     pub(crate) room: Room,
+    /// The answers on streams.
+    pub(crate) replies: &'a Ready,
+    /// What is written on streams before it is sent.
+    pub(crate) out: Vec<u8>,
+}
+
+/// The answers of the protocols that have streams, made ready for the one that is spoken.
+#[derive(Debug, Default)]
+pub(crate) struct Ready {
+    pub(crate) h2: Replies<h2::Ready>,
 }
 
 /// One connection.
@@ -345,8 +357,11 @@ pub(crate) fn drain<B>(socket: &OwnedFd, shared: &mut Shared<'_, B>) -> Wait {
 #[inline]
 pub(crate) fn count(counters: &Counters, request: &Request) {
     counters.requests.add(1);
-    if request.version == Version::Http10 {
-        counters.http_1_0.add(1);
+    match request.version {
+        Version::Http11 => {}
+        Version::Http10 => counters.http_1_0.add(1),
+        Version::Http2 => counters.http_2.add(1),
+        Version::Http3 => counters.http_3.add(1),
     }
     if !request.keep_alive {
         counters.close.add(1);

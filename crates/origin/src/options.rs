@@ -5,6 +5,9 @@ use std::net::SocketAddr;
 
 use crate::certificate::Certificate;
 
+/// Longest content type, bytes: with it a head fits one frame in every protocol.
+const CONTENT_TYPE_MAX: usize = 1024;
+
 /// Everything that [`serve`](crate::serve) needs to know.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
@@ -36,6 +39,10 @@ pub enum Protocol {
     H1,
     /// The same over TLS.
     H1Tls,
+    /// HTTP/2 over TLS, agreed on by ALPN.
+    H2,
+    /// HTTP/2 in the clear, by prior knowledge.
+    H2c,
 }
 
 /// The answer to every request; a HEAD request gets it without the body.
@@ -62,8 +69,9 @@ impl Protocol {
     /// Its name in the handshake of TLS (RFC 7301); `None` where there is none.
     pub(crate) fn alpn(self) -> Option<&'static [u8]> {
         match self {
-            Self::H1 => None,
+            Self::H1 | Self::H2c => None,
             Self::H1Tls => Some(b"http/1.1"),
+            Self::H2 => Some(b"h2"),
         }
     }
 }
@@ -134,6 +142,10 @@ impl Reply {
             .all(|byte| (0x20..0x7f).contains(&byte))
         {
             let text = format!("content type {:?} is not visible ASCII", self.content_type);
+            return Err(OriginError::Reply(text));
+        }
+        if self.content_type.len() > CONTENT_TYPE_MAX {
+            let text = format!("a content type has at most {CONTENT_TYPE_MAX} bytes");
             return Err(OriginError::Reply(text));
         }
         if self.forbids_body() && !self.body.is_empty() {

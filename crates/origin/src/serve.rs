@@ -12,12 +12,14 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use crate::answer::Answers;
 use crate::behaviour::{Behaviour, Immediate};
 use crate::certificate;
-use crate::connection::{BUFFER_BYTES, Connection, Shared};
+use crate::connection::{BUFFER_BYTES, Connection, Ready, Shared};
 use crate::control;
 use crate::counts::{Counters, Counts};
+use crate::h2;
 use crate::link::Clear;
 use crate::options::{OriginError, Protocol, ServeOptions};
 use crate::play::Plays;
+use crate::replies::Replies;
 use crate::request::Memo;
 use crate::tls::{Room, Secure};
 use crate::worker::Worker;
@@ -53,8 +55,7 @@ pub fn serve_with<B: Behaviour>(
     if options.threads == 0 {
         return Err(OriginError::NoThreads);
     }
-    let answers = Answers::new(options.name.header(), &options.reply)?
-        .with(options.name.header(), &behaviour.replies(&options.reply))?;
+    let (answers, ready) = encode(options, &behaviour)?;
     let tls = certificate::settings(options.protocol, options.certificate.as_ref())?;
     let (listeners, address) = request_listeners(options)?;
     let (control, control_address) = control_listener(options)?;
@@ -69,7 +70,8 @@ pub fn serve_with<B: Behaviour>(
     std::thread::scope(|scope| {
         let mut loops = Vec::new();
         for (index, (listener, counters)) in listeners.into_iter().zip(&counters).enumerate() {
-            let (answers, behaviour, failed) = (&answers, behaviour.clone(), &failed);
+            let (answers, replies, behaviour) = (&answers, &ready, behaviour.clone());
+            let failed = &failed;
             let cpu = pinned_to(&options.pin, index);
             let (protocol, tls) = (options.protocol, tls.clone());
             loops.push(scope.spawn(move || {
@@ -82,6 +84,8 @@ pub fn serve_with<B: Behaviour>(
                     plays: Plays::default(),
                     buffer,
                     room: Room::new(tls),
+                    replies,
+                    out: Vec::new(),
                 };
                 let result = pin(cpu).and_then(|()| run(protocol, listener, shared, halt));
                 failed.fetch_or(result.is_err(), Ordering::Relaxed);
@@ -97,6 +101,24 @@ pub fn serve_with<B: Behaviour>(
     Ok(control::total(&counters))
 }
 
+/// Encodes all answers, for what is spoken alone.
+fn encode<B: Behaviour>(
+    options: &ServeOptions,
+    behaviour: &B,
+) -> Result<(Answers, Ready), OriginError> {
+    let (name, reply) = (options.name.header(), &options.reply);
+    let others = behaviour.replies(reply);
+    let answers = Answers::new(name, reply)?;
+    let mut ready = Ready::default();
+    match options.protocol {
+        Protocol::H1 | Protocol::H1Tls => return Ok((answers.with(name, &others)?, ready)),
+        Protocol::H2 | Protocol::H2c => {
+            ready.h2 = Replies::new(name, reply, &others, h2::encode)?;
+        }
+    }
+    Ok((answers, ready))
+}
+
 /// Runs the loop of one thread, compiled for what it speaks.
 fn run<B: Behaviour>(
     protocol: Protocol,
@@ -107,6 +129,8 @@ fn run<B: Behaviour>(
     match protocol {
         Protocol::H1 => Worker::<B, Connection<Clear>>::new(listener, shared)?.run(halt),
         Protocol::H1Tls => Worker::<B, Connection<Secure>>::new(listener, shared)?.run(halt),
+        Protocol::H2 => Worker::<B, h2::Connection<Secure>>::new(listener, shared)?.run(halt),
+        Protocol::H2c => Worker::<B, h2::Connection<Clear>>::new(listener, shared)?.run(halt),
     }
 }
 

@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
 pub(crate) mod tls;
+pub(crate) mod wire;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
