@@ -38,8 +38,12 @@ pub(crate) fn settings(
         None => self_signed()?,
     };
     let failed = |error: rustls::Error| OriginError::Certificate(error.to_string());
+    let versions: &[_] = match protocol {
+        Protocol::H3 => &[&rustls::version::TLS13],
+        _ => rustls::ALL_VERSIONS,
+    };
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_protocol_versions(rustls::ALL_VERSIONS)
+        .with_protocol_versions(versions)
         .map_err(failed)?
         .with_no_client_auth()
         .with_single_cert(chain, key)

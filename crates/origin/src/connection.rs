@@ -15,12 +15,12 @@ use crate::answer::{After, Answers, Output};
 use crate::behaviour::{Act, Behaviour, Decision, Ending, Queueing};
 use crate::counts::Counters;
 use crate::driven::{Driven, Wait};
-use crate::h2;
 use crate::link::Link;
 use crate::play::{Next, Play, Plays, Then};
 use crate::replies::Replies;
 use crate::request::{Memo, Method, Request, RequestReader, Step, Version};
 use crate::tls::Room;
+use crate::{h2, h3};
 
 /// Bytes that a thread reads at once.
 pub(crate) const BUFFER_BYTES: usize = 64 * 1024;
@@ -50,6 +50,7 @@ pub(crate) struct Shared<'a, B> {
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     pub(crate) h2: Replies<h2::Ready>,
+    pub(crate) h3: Replies<h3::Ready>,
 }
 
 /// One connection.

@@ -43,6 +43,8 @@ pub enum Protocol {
     H2,
     /// HTTP/2 in the clear, by prior knowledge.
     H2c,
+    /// HTTP/3 over QUIC.
+    H3,
 }
 
 /// The answer to every request; a HEAD request gets it without the body.
@@ -72,6 +74,7 @@ impl Protocol {
             Self::H1 | Self::H2c => None,
             Self::H1Tls => Some(b"http/1.1"),
             Self::H2 => Some(b"h2"),
+            Self::H3 => Some(b"h3"),
         }
     }
 }

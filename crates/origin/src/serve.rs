@@ -15,7 +15,6 @@ use crate::certificate;
 use crate::connection::{BUFFER_BYTES, Connection, Ready, Shared};
 use crate::control;
 use crate::counts::{Counters, Counts};
-use crate::h2;
 use crate::link::Clear;
 use crate::options::{OriginError, Protocol, ServeOptions};
 use crate::play::Plays;
@@ -23,6 +22,7 @@ use crate::replies::Replies;
 use crate::request::Memo;
 use crate::tls::{Room, Secure};
 use crate::worker::Worker;
+use crate::{h2, h3};
 
 /// Longest accept queue; the kernel lowers it to `net.core.somaxconn`.
 const BACKLOG: i32 = 4096;
@@ -115,6 +115,7 @@ fn encode<B: Behaviour>(
         Protocol::H2 | Protocol::H2c => {
             ready.h2 = Replies::new(name, reply, &others, h2::encode)?;
         }
+        Protocol::H3 => ready.h3 = Replies::new(name, reply, &others, h3::encode)?,
     }
     Ok((answers, ready))
 }
@@ -131,6 +132,7 @@ fn run<B: Behaviour>(
         Protocol::H1Tls => Worker::<B, Connection<Secure>>::new(listener, shared)?.run(halt),
         Protocol::H2 => Worker::<B, h2::Connection<Secure>>::new(listener, shared)?.run(halt),
         Protocol::H2c => Worker::<B, h2::Connection<Clear>>::new(listener, shared)?.run(halt),
+        Protocol::H3 => h3::Worker::new(listener, shared)?.run(halt),
     }
 }
 
@@ -159,6 +161,10 @@ fn request_listeners(options: &ServeOptions) -> Result<(Vec<OwnedFd>, SocketAddr
     };
     // Listeners that share a port would also share it with another server of this user, and each
     // would get a part of the requests: the first one is alone until it has the port.
+    let listener = |address, share| match options.protocol {
+        Protocol::H3 => datagram_listener(address, share),
+        _ => listener(address, share),
+    };
     let alone = listener(wanted, false).map_err(failed)?;
     let address = local_address(&alone).map_err(failed)?;
     if options.threads == 1 {
@@ -172,19 +178,34 @@ fn request_listeners(options: &ServeOptions) -> Result<(Vec<OwnedFd>, SocketAddr
 }
 
 fn listener(address: SocketAddr, share: bool) -> io::Result<OwnedFd> {
+    let socket = bound(address, SocketType::STREAM, share)?;
+    listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+fn datagram_listener(address: SocketAddr, share: bool) -> io::Result<OwnedFd> {
+    let socket = bound(address, SocketType::DGRAM, share)?;
+    h3::open(&socket, address)?;
+    Ok(socket)
+}
+
+fn bound(address: SocketAddr, kind: SocketType, share: bool) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() {
         AddressFamily::INET
     } else {
         AddressFamily::INET6
     };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    set_socket_reuseaddr(&socket, true)?;
+    let socket = socket_with(family, kind, flags, None)?;
+    if kind == SocketType::STREAM {
+        // Of datagrams it would share the port with whoever else asks for it.
+        set_socket_reuseaddr(&socket, true)?;
+        // Connections inherit it: an answer behind another one must not wait for an
+        // acknowledgement.
+        set_tcp_nodelay(&socket, true)?;
+    }
     set_socket_reuseport(&socket, share)?;
-    // Connections inherit it: an answer behind another one must not wait for an acknowledgement.
-    set_tcp_nodelay(&socket, true)?;
     bind(&socket, &address)?;
-    listen(&socket, BACKLOG)?;
     Ok(socket)
 }
 

@@ -56,6 +56,11 @@ impl Room {
             config,
         }
     }
+
+    /// The settings of TLS, if there is any.
+    pub(crate) fn config(&self) -> Option<Arc<ServerConfig>> {
+        self.config.clone()
+    }
 }
 
 /// A connection under TLS.
@@ -77,7 +82,7 @@ struct Broken;
 
 impl Link for Secure {
     fn new(socket: OwnedFd, room: &Room) -> Option<Self> {
-        let session = UnbufferedServerConnection::new(room.config.clone()?).ok()?;
+        let session = UnbufferedServerConnection::new(room.config()?).ok()?;
         Some(Self {
             socket,
             session: Box::new(session),
