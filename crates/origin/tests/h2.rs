@@ -390,6 +390,46 @@ fn broken_rules_end_the_connection() {
     ] {
         check(&frames, &[(7, 0)]);
     }
+    // Each is a walk over all streams.
+    let shifts = (0..101_u8).map(|index| frame(4, 0, 0, &[0, 4, 0, 0, 1, index]));
+    let words = [vec![(4, 0); 100], vec![(7, 0)]].concat();
+    check(&shifts.collect::<Vec<_>>(), &words);
+}
+
+#[test]
+fn whatever_comes_is_answered_with_whole_frames() {
+    let reply = options(b"Hello, world!").reply;
+    let mut state = 1_u64;
+    let mut random = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % below
+    };
+    for _ in 0..3000 {
+        let mut stream = PREFACE.to_vec();
+        for _ in 0..random(30) {
+            let payload = match random(4) {
+                0 => BLOCK.to_vec(),
+                1 => vec![0, 4, 0, 0, 0, random(30) as u8],
+                2 => vec![0, 0, 0, random(9) as u8],
+                _ => (0..random(20)).map(|_| random(256) as u8).collect(),
+            };
+            let flags = [0, 1, 4, 5, 0x2d][random(5) as usize];
+            stream.extend(frame(random(11) as u8, flags, random(12) as u32, &payload));
+        }
+        if random(2) == 0 {
+            let place = PREFACE.len() as u64 + random((stream.len() - PREFACE.len() + 1) as u64);
+            stream.insert(place as usize, random(256) as u8);
+        }
+        let answer = bakeoff_origin::answer_h2(&reply, &stream, 1 + random(40) as usize).unwrap();
+        let mut rest = answer.as_slice();
+        while let Some((head, behind)) = rest.split_first_chunk::<9>() {
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+            rest = &behind[length..];
+        }
+        assert!(rest.is_empty(), "{} bytes of a frame", rest.len());
+    }
 }
 
 #[test]

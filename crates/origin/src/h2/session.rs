@@ -21,6 +21,8 @@ const OUT_MAX: usize = 128 * 1024;
 const DEFAULT_WINDOW: u32 = 65_535;
 /// Largest window.
 const WINDOW_MAX: i64 = (1 << 31) - 1;
+/// Times that a client may change the window of all its streams: each is a walk over them.
+const SHIFTS_MAX: u8 = 100;
 
 mod setting {
     pub(super) const HEADER_TABLE_SIZE: u16 = 1;
@@ -40,6 +42,8 @@ pub(super) struct Session {
     window: i64,
     /// What it lets through on each stream that begins, bytes.
     stream_window: u32,
+    /// Times that it has changed that.
+    shifts: u8,
     /// Whether the next head has to say that no dynamic table is used.
     shrinks: bool,
     received: Received,
@@ -64,6 +68,7 @@ impl Default for Session {
             streams: Streams::default(),
             window: i64::from(DEFAULT_WINDOW),
             stream_window: DEFAULT_WINDOW,
+            shifts: 0,
             shrinks: false,
             received: Received::default(),
             last_stream: 0,
@@ -329,6 +334,10 @@ impl Session {
         let shift = i64::from(window) - i64::from(self.stream_window);
         self.stream_window = window;
         if shift != 0 {
+            self.shifts += 1;
+            if self.shifts > SHIFTS_MAX {
+                return Err(Code::EnhanceYourCalm);
+            }
             self.streams.shift(shift)?;
         }
         frame::write(kind::SETTINGS, flag::ACK, 0, &[], out);
