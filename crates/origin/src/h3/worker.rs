@@ -134,12 +134,18 @@ impl<'a, B: Behaviour> Worker<'a, B> {
                 Err(Errno::INTR) => 0,
                 Err(errno) => return Err(system("wait for events", errno)),
             };
-            let flags = events[0].flags;
-            if ready > 0 && flags.contains(EventFlags::OUT) {
+            let flags = if ready > 0 {
+                events[0].flags
+            } else {
+                EventFlags::empty()
+            };
+            if flags.contains(EventFlags::OUT) {
                 self.unblock()?;
             }
             let now = Instant::now();
-            self.receive(now)?;
+            if flags.intersects(EventFlags::IN | EventFlags::ERR) {
+                self.receive(now)?;
+            }
             self.wake_due(now);
             self.drive_marked(now)?;
         }
