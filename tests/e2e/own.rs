@@ -76,6 +76,7 @@ fn check(server: &str, main: &str, workloads: &[&str]) {
     }
     let plan = format!(
         "name = \"own\"\nrounds = 1\nrest = \"0s\"\nworkloads = {workloads:?}\n\
+         references = {{ yardstick = false, origin = false }}\n\
          [[contender]]\nname = \"ours\"\nserver = \"{server}\"\nconfig = \"etc/{main}\"\n\
          host = \"www.example.com\"\n{replace}\n\
          [[load]]\nclients = 3\nwarmup = \"100ms\"\nduration = \"500ms\"\ntimeout = \"5s\"\n"

@@ -48,7 +48,8 @@ fn h1_over_tls_is_measured_and_says_what_was_negotiated() {
     let run = ["run", file.to_str().unwrap(), "--out", "tls"];
     scene.run(&run).expect_measured();
     let record = scene.path("tls");
-    assert_eq!(measured(&record).len(), 6);
+    // Two contenders and the yardstick everywhere, and the origin beside the proxied workload.
+    assert_eq!(measured(&record).len(), 10);
     for trial in trials(&record) {
         let result = &trial["result"];
         assert_eq!(
@@ -91,7 +92,7 @@ fn h3_is_measured_and_judged_by_its_own_ledger() {
     let told = told.expect_measured();
     assert!(told.stdout.contains("h3 by ALPN h3, TLSv1.3"), "{told:#?}");
     let record = scene.path("h3");
-    assert_eq!(measured(&record).len(), 3);
+    assert_eq!(measured(&record).len(), 7);
     for trial in trials(&record) {
         let result = &trial["result"];
         assert!(number(&result["requests"]["ok"]) > 0, "{trial:#}");
@@ -112,12 +113,49 @@ fn h3_is_measured_and_judged_by_its_own_ledger() {
     }
     let report = scene.json(&["report", "h3", "--format", "json"]);
     for cell in report["cells"].as_array().unwrap() {
-        let checks = cell["verdict"]["checks"].as_array().unwrap();
-        let ran = checks.iter().find(|check| check["code"] == "udp-drops");
+        assert!(ran(cell, "udp-drops"), "{cell:#}");
+        let is_reference = cell["kind"] != "contender";
+        assert!(is_reference || ran(cell, "generator-ceiling"), "{cell:#}");
+    }
+}
+
+/// Whether a cell's check found what it needs.
+fn ran(cell: &Value, code: &str) -> bool {
+    let checks = cell["verdict"]["checks"].as_array().unwrap();
+    let found = checks.iter().find(|check| check["code"] == code);
+    found.is_some_and(|check| check["level"] != "not-run")
+}
+
+#[test]
+fn references_give_a_ceiling_over_h2_and_h2c() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let keys = "workloads = [\"html-small\"]\nprotocols = [\"h2\", \"h2c\"]";
+    let text = plan(
+        keys,
+        "streams = 4\nwarmup = \"100ms\"\nduration = \"300ms\"",
+    );
+    let file = scene.write("h2.toml", &text);
+    let run = ["run", file.to_str().unwrap(), "--contender", "nginx"];
+    let told = scene.run(&[&run[..], &["--out", "h2"]].concat());
+    assert!(!told.expect_measured().stderr.contains("no references"));
+    assert_eq!(measured(&scene.path("h2")).len(), 4);
+    for trial in trials(&scene.path("h2")) {
+        let (requests, negotiated) = (&trial["result"]["requests"], &trial["result"]["negotiated"]);
+        assert_eq!(requests["ok"], requests["completed"], "{trial:#}");
+        assert!(number(&requests["ok"]) > 0, "{trial:#}");
         assert!(
-            ran.is_some_and(|check| check["level"] != "not-run"),
-            "{cell:#}"
+            negotiated["protocol"].as_str().unwrap().starts_with("h2"),
+            "{trial:#}"
         );
+    }
+    let report = scene.json(&["report", "h2", "--format", "json"]);
+    for cell in report["cells"].as_array().unwrap() {
+        let is_reference = cell["kind"] != "contender";
+        assert!(is_reference || ran(cell, "generator-ceiling"), "{cell:#}");
     }
 }
 
@@ -146,7 +184,9 @@ fn a_program_without_http_3_is_told_from_the_others() {
         .says("it takes a build with QUIC; this is 3.");
     let record = scene.path("record");
     let all = trials(&record);
-    let of_h3 = all.iter().find(|trial| trial["workload"] == "synthetic-h3");
+    let of_it = |trial: &&Value| trial["contender"] == "it";
+    let mut of_it = all.iter().filter(of_it);
+    let of_h3 = of_it.find(|trial| trial["workload"] == "synthetic-h3");
     assert_eq!(of_h3.unwrap()["end"]["kind"], "unsupported");
     let asked_over_h1 = measured(&record);
     assert!(asked_over_h1.contains(&"r1-it-synthetic-c2".to_owned()));
@@ -187,7 +227,8 @@ fn an_upstream_is_asked_as_often_as_a_load_by_count_says() {
     if !are_installed(&scene, &["nginx", "caddy"]) {
         return;
     }
-    let keys = "workloads = [\"proxy\"]\nprotocols = [\"h1-tls\"]";
+    let keys = "workloads = [\"proxy\"]\nprotocols = [\"h1-tls\"]\n\
+                references = { yardstick = false, origin = false }";
     let file = scene.write(
         "count.toml",
         &plan(keys, "requests = 40\nduration = \"20s\""),

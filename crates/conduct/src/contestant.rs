@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_origin::{ControlError, Counts};
-use bakeoff_plan::{Contender, Demand, Expected, ServerChoice, Workload, format_duration};
+use bakeoff_plan::{
+    CertificateKey, Contender, Demand, Expected, Protocol, ServerChoice, Workload, format_duration,
+};
 use bakeoff_record::Step;
 use bakeoff_stage::{Helper, Running, Stage, StageError, Surroundings};
 
@@ -58,7 +60,8 @@ impl Contestant {
         };
         if let Some(name) = built_in {
             step(Step::Start);
-            let server = start_helper(place, name, place.server_cpus, workload);
+            let protocol = workload.protocol;
+            let server = start_helper(place, name, place.server_cpus, workload, protocol);
             let server = server.map_err(in_the_servers_place)?;
             let control = control_of(&server);
             return Ok(Self {
@@ -71,7 +74,8 @@ impl Contestant {
         step(Step::Prepare);
         let origin = if workload.proxied {
             step(Step::Origin);
-            Some(start_helper(place, "origin", place.origin_cpus, workload)?)
+            let (cpus, protocol) = (place.origin_cpus, Protocol::H1);
+            Some(start_helper(place, "origin", cpus, workload, protocol)?)
         } else {
             None
         };
@@ -140,12 +144,14 @@ fn control_of(helper: &Running) -> Option<SocketAddr> {
     said.split('/').next()?.parse().ok()
 }
 
-/// Starts a built-in server that gives the workload's right answer.
+/// Starts a built-in server that gives the workload's right answer over `protocol`: the workload's
+/// in the server's place, HTTP/1.1 behind it.
 fn start_helper(
     place: Place<'_>,
     name: &str,
     cpus: &[usize],
     workload: &Workload,
+    protocol: Protocol,
 ) -> Result<Running, StageError> {
     let body = place.logs.join(format!("{name}-body"));
     write_body(&body, &workload.requests.first().expect)?;
@@ -155,6 +161,7 @@ fn start_helper(
     command.extend(["--status".to_owned(), answer.status.to_string()]);
     command.extend(["--body".to_owned(), body.display().to_string()]);
     command.extend(["--threads".to_owned(), cpus.len().max(1).to_string()]);
+    command.extend(["--protocol".to_owned(), protocol.name().to_owned()]);
     if let Some(demand) = workload.origin.as_ref().filter(|_| name == "origin") {
         command.extend(demand_flags(demand, place.seed));
     }
@@ -164,6 +171,7 @@ fn start_helper(
         cpus: cpus.to_vec(),
         log: place.logs.join(format!("{name}.log")),
         within: HELPER_WITHIN,
+        certificate: protocol.is_secure().then(CertificateKey::default),
     };
     place.stage.start_helper(&helper)
 }

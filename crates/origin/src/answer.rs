@@ -173,8 +173,8 @@ impl Kind {
     fn of(request: &Request) -> Self {
         match (request.keep_alive, request.version) {
             (false, _) => Self::Close,
-            (true, Version::Http11) => Self::Keep,
             (true, Version::Http10) => Self::KeepOld,
+            (true, _) => Self::Keep,
         }
     }
 }

@@ -9,13 +9,18 @@ use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
-use rustix::net::{self, RecvFlags, SendFlags, Shutdown};
+use rustix::net::{self, RecvFlags, Shutdown};
 
 use crate::answer::{After, Answers, Output};
 use crate::behaviour::{Act, Behaviour, Decision, Ending, Queueing};
 use crate::counts::Counters;
+use crate::driven::{Driven, Wait};
+use crate::link::Link;
 use crate::play::{Next, Play, Plays, Then};
+use crate::replies::Replies;
 use crate::request::{Memo, Method, Request, RequestReader, Step, Version};
+use crate::tls::Room;
+use crate::{h2, h3};
 
 /// Bytes that a thread reads at once.
 pub(crate) const BUFFER_BYTES: usize = 64 * 1024;
@@ -34,24 +39,23 @@ pub(crate) struct Shared<'a, B> {
     pub(crate) memo: Memo,
     pub(crate) plays: Plays,
     pub(crate) buffer: Box<[u8]>,
+    pub(crate) room: Room,
+    /// The answers on streams.
+    pub(crate) replies: &'a Ready,
+    /// What is written on streams before it is sent.
+    pub(crate) out: Vec<u8>,
 }
 
-/// What a connection waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wait {
-    /// Bytes from the client.
-    Readable,
-    /// Room for the rest of an answer.
-    Writable,
-    /// The time at which its answer goes on.
-    Timer,
-    /// Nothing: it is to be closed.
-    Close,
+/// The answers of the protocols that have streams, made ready for the one that is spoken.
+#[derive(Debug, Default)]
+pub(crate) struct Ready {
+    pub(crate) h2: Replies<h2::Ready>,
+    pub(crate) h3: Replies<h3::Ready>,
 }
 
 /// One connection.
-pub(crate) struct Connection {
-    socket: OwnedFd,
+pub(crate) struct Connection<L> {
+    link: L,
     reader: RequestReader,
     /// Bytes read and not yet used: the start of a head, or what came behind a blocked answer.
     kept: Vec<u8>,
@@ -60,7 +64,7 @@ pub(crate) struct Connection {
     /// Set once the connection has said its last word.
     lingers_until: Option<Instant>,
     /// What it is registered for.
-    pub(crate) wait: Wait,
+    wait: Wait,
 }
 
 /// What became of an attempt to send.
@@ -72,55 +76,51 @@ enum Sent {
     Failed,
 }
 
-impl Connection {
-    /// A connection just accepted.
-    pub(crate) fn new(socket: OwnedFd) -> Self {
-        Self {
-            socket,
+impl<B: Behaviour, L: Link> Driven<B> for Connection<L> {
+    #[inline]
+    fn new(socket: OwnedFd, shared: &Shared<'_, B>) -> Option<Self> {
+        Some(Self {
+            link: L::new(socket, &shared.room)?,
             reader: RequestReader::default(),
             kept: Vec::new(),
             output: None,
             lingers_until: None,
             wait: Wait::Readable,
-        }
+        })
     }
 
-    /// The socket.
-    pub(crate) fn socket(&self) -> &OwnedFd {
-        &self.socket
+    #[inline]
+    fn socket(&self) -> &OwnedFd {
+        self.link.socket()
     }
 
-    /// When a connection that has said its last word must go.
-    pub(crate) fn lingers_until(&self) -> Option<Instant> {
+    #[inline]
+    fn registered(&mut self) -> &mut Wait {
+        &mut self.wait
+    }
+
+    fn lingers_until(&self) -> Option<Instant> {
         self.lingers_until
     }
 
-    /// When its answer goes on, if time is all that it waits for.
-    pub(crate) fn wake_at(&self, plays: &Plays) -> Option<Instant> {
-        match self.output {
-            None => plays.get(self.slot())?.wake_at,
-            Some(_) => None,
-        }
+    fn is_deaf(&self, shared: &Shared<'_, B>) -> bool {
+        self.wake_at(&shared.plays).is_some()
     }
 
-    fn slot(&self) -> usize {
-        self.socket.as_raw_fd() as usize
+    fn alarm(&mut self, shared: &Shared<'_, B>) -> Option<Instant> {
+        self.wake_at(&shared.plays)
     }
 
-    /// Goes on with an answer whose time has come, and then with what came behind it.
-    pub(crate) fn wake<B: Behaviour>(&mut self, shared: &mut Shared<'_, B>) -> Wait {
-        let sent = self.go_on(shared);
-        self.after(shared, sent)
+    fn is_due(&mut self, shared: &Shared<'_, B>, at: Instant) -> bool {
+        self.wake_at(&shared.plays) == Some(at)
     }
 
-    /// Goes on with whatever the connection was doing.
-    ///
     /// Always inlined: left to itself the compiler calls it, and a new connection is copied for
     /// that, which costs some 40 instructions (callgrind, 2026-11-21).
     #[inline(always)]
-    pub(crate) fn proceed<B: Behaviour>(&mut self, shared: &mut Shared<'_, B>) -> Wait {
+    fn proceed(&mut self, shared: &mut Shared<'_, B>) -> Wait {
         if self.lingers_until.is_some() {
-            return self.drain(shared);
+            return drain(self.link.socket(), shared);
         }
         match self.output {
             Some(output) => self.send_rest(shared, output),
@@ -128,13 +128,36 @@ impl Connection {
         }
     }
 
+    /// Goes on with an answer whose time has come, and then with what came behind it.
+    fn wake(&mut self, shared: &mut Shared<'_, B>, _now: Instant) -> Wait {
+        let sent = self.go_on(shared);
+        self.after(shared, sent)
+    }
+}
+
+impl<L: Link> Connection<L> {
+    /// When its answer goes on, if time is all that it waits for.
+    fn wake_at(&self, plays: &Plays) -> Option<Instant> {
+        match self.output {
+            None => plays.get(self.slot())?.wake_at,
+            Some(_) => None,
+        }
+    }
+
+    fn slot(&self) -> usize {
+        self.link.socket().as_raw_fd() as usize
+    }
+
     #[inline]
     fn receive<B: Behaviour>(&mut self, shared: &mut Shared<'_, B>) -> Wait {
         let kept = self.kept.len();
         shared.buffer[..kept].copy_from_slice(&self.kept);
-        match net::recv(&self.socket, &mut shared.buffer[kept..], RecvFlags::empty()) {
-            Ok((0, _)) => Wait::Close,
-            Ok((read, _)) => {
+        match self
+            .link
+            .receive(&mut shared.room, &mut shared.buffer[kept..])
+        {
+            Ok(0) => Wait::Close,
+            Ok(read) => {
                 shared.counters.bytes_read.add(read as u64);
                 self.answer(shared, kept + read)
             }
@@ -165,8 +188,9 @@ impl Connection {
             };
             match sent {
                 Sent::All(After::Read) => {}
-                Sent::All(After::Close) | Sent::Failed => return Wait::Close,
-                Sent::All(After::Linger) => return self.linger(),
+                Sent::All(After::Close) => return self.end(shared),
+                Sent::Failed => return Wait::Close,
+                Sent::All(After::Linger) => return self.linger(shared),
                 Sent::Blocked => {
                     wait = Wait::Writable;
                     break;
@@ -213,7 +237,7 @@ impl Connection {
             Some(Next::Reset) => {
                 // Closing with nothing to wait for makes the kernel send a reset (socket(7)). If
                 // it cannot be set, the client sees an end without an answer instead.
-                let _ = set_socket_linger(&self.socket, Some(Duration::ZERO));
+                let _ = set_socket_linger(self.link.socket(), Some(Duration::ZERO));
                 Sent::Failed
             }
             None => Sent::Failed,
@@ -241,7 +265,7 @@ impl Connection {
             true => shared.answers.rest::<true>(&output),
             false => shared.answers.rest::<false>(&output),
         };
-        match net::send(&self.socket, rest, SendFlags::NOSIGNAL) {
+        match self.link.send(&mut shared.room, rest) {
             Ok(written) => {
                 shared.counters.bytes_written.add(written as u64);
                 if output.advance(written) {
@@ -271,8 +295,9 @@ impl Connection {
         match sent {
             Sent::Blocked => Wait::Writable,
             Sent::Held => Wait::Timer,
-            Sent::All(After::Close) | Sent::Failed => Wait::Close,
-            Sent::All(After::Linger) => self.linger(),
+            Sent::All(After::Close) => self.end(shared),
+            Sent::Failed => Wait::Close,
+            Sent::All(After::Linger) => self.linger(shared),
             Sent::All(After::Read) => {
                 let kept = std::mem::take(&mut self.kept);
                 shared.buffer[..kept.len()].copy_from_slice(&kept);
@@ -281,26 +306,22 @@ impl Connection {
         }
     }
 
-    /// Says that no more will come and waits for the client to say the same.
-    fn linger(&mut self) -> Wait {
-        self.kept = Vec::new();
-        if net::shutdown(&self.socket, Shutdown::Write).is_err() {
-            return Wait::Close;
-        }
-        self.lingers_until = Some(Instant::now() + LINGER);
-        Wait::Readable
+    /// Says that no more will come.
+    #[inline]
+    fn end<B: Behaviour>(&mut self, shared: &mut Shared<'_, B>) -> Wait {
+        self.link.end(&mut shared.room);
+        Wait::Close
     }
 
-    fn drain<B>(&mut self, shared: &mut Shared<'_, B>) -> Wait {
-        for _ in 0..LINGER_READS_MAX {
-            match net::recv(&self.socket, &mut shared.buffer[..], RecvFlags::empty()) {
-                Ok((0, _)) => return Wait::Close,
-                Ok((read, _)) => shared.counters.bytes_read.add(read as u64),
-                Err(Errno::AGAIN | Errno::INTR) => return Wait::Readable,
-                Err(_) => return Wait::Close,
-            }
+    /// Says that no more will come and waits for the client to say the same.
+    fn linger<B: Behaviour>(&mut self, shared: &mut Shared<'_, B>) -> Wait {
+        self.kept = Vec::new();
+        self.link.end(&mut shared.room);
+        self.lingers_until = shut(self.link.socket());
+        match self.lingers_until {
+            Some(_) => Wait::Readable,
+            None => Wait::Close,
         }
-        Wait::Readable
     }
 
     #[inline]
@@ -314,11 +335,34 @@ impl Connection {
     }
 }
 
+/// Ends the sending half of a connection; when it must go that has said its last word, or `None`
+/// if it is gone already.
+pub(crate) fn shut(socket: &OwnedFd) -> Option<Instant> {
+    let shut = net::shutdown(socket, Shutdown::Write);
+    shut.ok().map(|()| Instant::now() + LINGER)
+}
+
+/// Throws away what still comes on a connection that has said its last word.
+pub(crate) fn drain<B>(socket: &OwnedFd, shared: &mut Shared<'_, B>) -> Wait {
+    for _ in 0..LINGER_READS_MAX {
+        match net::recv(socket, &mut shared.buffer[..], RecvFlags::empty()) {
+            Ok((0, _)) => return Wait::Close,
+            Ok((read, _)) => shared.counters.bytes_read.add(read as u64),
+            Err(Errno::AGAIN | Errno::INTR) => return Wait::Readable,
+            Err(_) => return Wait::Close,
+        }
+    }
+    Wait::Readable
+}
+
 #[inline]
-fn count(counters: &Counters, request: &Request) {
+pub(crate) fn count(counters: &Counters, request: &Request) {
     counters.requests.add(1);
-    if request.version == Version::Http10 {
-        counters.http_1_0.add(1);
+    match request.version {
+        Version::Http11 => {}
+        Version::Http10 => counters.http_1_0.add(1),
+        Version::Http2 => counters.http_2.add(1),
+        Version::Http3 => counters.http_3.add(1),
     }
     if !request.keep_alive {
         counters.close.add(1);
@@ -332,7 +376,7 @@ fn count(counters: &Counters, request: &Request) {
 }
 
 /// Counts what an origin on demand makes of a request.
-fn count_act(counters: &Counters, act: &Act) {
+pub(crate) fn count_act(counters: &Counters, act: &Act) {
     let flags = [
         (&counters.delayed, act.begin_at.is_some()),
         (&counters.errors, act.is_error),

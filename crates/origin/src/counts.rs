@@ -23,6 +23,10 @@ pub struct Counts {
     pub bytes_written: u64,
     /// Requests that came as HTTP/1.1.
     pub http_1_1: u64,
+    /// Requests that came as HTTP/2.
+    pub http_2: u64,
+    /// Requests that came as HTTP/3.
+    pub http_3: u64,
     /// Requests that left their connection open.
     pub keep_alive: u64,
     /// Requests that ended their connection.
@@ -82,7 +86,7 @@ impl Counts {
     }
 
     /// Everything that only ever grows.
-    fn totals(&mut self) -> [&mut u64; 22] {
+    fn totals(&mut self) -> [&mut u64; 24] {
         [
             &mut self.requests,
             &mut self.connections,
@@ -90,6 +94,8 @@ impl Counts {
             &mut self.bytes_read,
             &mut self.bytes_written,
             &mut self.http_1_1,
+            &mut self.http_2,
+            &mut self.http_3,
             &mut self.keep_alive,
             &mut self.close,
             &mut self.get,
@@ -116,6 +122,8 @@ impl Counts {
 pub(crate) struct Counters {
     pub(crate) requests: Counter,
     pub(crate) http_1_0: Counter,
+    pub(crate) http_2: Counter,
+    pub(crate) http_3: Counter,
     pub(crate) close: Counter,
     pub(crate) head: Counter,
     pub(crate) post: Counter,
@@ -141,6 +149,7 @@ impl Counters {
     pub(crate) fn snapshot(&self) -> Counts {
         // Parts are read before their totals, which are raised first.
         let (http_1_0, close) = (self.http_1_0.value(), self.close.value());
+        let (http_2, http_3) = (self.http_2.value(), self.http_3.value());
         let (head, post) = (self.head.value(), self.post.value());
         let other_methods = self.other_methods.value();
         let requests = self.requests.value();
@@ -152,7 +161,9 @@ impl Counters {
             http_1_0,
             bytes_read: self.bytes_read.value(),
             bytes_written: self.bytes_written.value(),
-            http_1_1: requests.saturating_sub(http_1_0),
+            http_1_1: requests.saturating_sub(http_1_0 + http_2 + http_3),
+            http_2,
+            http_3,
             keep_alive: requests.saturating_sub(close),
             close,
             get: requests.saturating_sub(head + post + other_methods),

@@ -3,6 +3,11 @@
 use std::io;
 use std::net::SocketAddr;
 
+use crate::certificate::Certificate;
+
+/// Longest content type, bytes: with it a head fits one frame in every protocol.
+const CONTENT_TYPE_MAX: usize = 1024;
+
 /// Everything that [`serve`](crate::serve) needs to know.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
@@ -20,6 +25,26 @@ pub struct ServeOptions {
     pub reply: Reply,
     /// What the `Server` header says.
     pub name: Name,
+    /// What requests come over; the server speaks no other.
+    pub protocol: Protocol,
+    /// The certificate to show, where the protocol is secure; without one it makes its own.
+    pub certificate: Option<Certificate>,
+}
+
+/// What requests come over, in the words of plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// HTTP/1.1 and HTTP/1.0 in the clear.
+    #[default]
+    H1,
+    /// The same over TLS.
+    H1Tls,
+    /// HTTP/2 over TLS, agreed on by ALPN.
+    H2,
+    /// HTTP/2 in the clear, by prior knowledge.
+    H2c,
+    /// HTTP/3 over QUIC.
+    H3,
 }
 
 /// The answer to every request; a HEAD request gets it without the body.
@@ -40,6 +65,18 @@ pub enum Name {
     Origin,
     /// The null server.
     Yardstick,
+}
+
+impl Protocol {
+    /// Its name in the handshake of TLS (RFC 7301); `None` where there is none.
+    pub(crate) fn alpn(self) -> Option<&'static [u8]> {
+        match self {
+            Self::H1 | Self::H2c => None,
+            Self::H1Tls => Some(b"http/1.1"),
+            Self::H2 => Some(b"h2"),
+            Self::H3 => Some(b"h3"),
+        }
+    }
 }
 
 impl Name {
@@ -64,6 +101,9 @@ pub enum OriginError {
     /// What is wanted of the upstream cannot be.
     #[error("behave as asked: {0}")]
     Demand(String),
+    /// The certificate or its key cannot be used.
+    #[error("take the certificate: {0}; give a PEM file of each, or none to have one made")]
+    Certificate(String),
     /// An address could not be listened on.
     #[error("listen on {address} for {purpose}: {source}; choose a free port, or port 0")]
     Listen {
@@ -105,6 +145,10 @@ impl Reply {
             .all(|byte| (0x20..0x7f).contains(&byte))
         {
             let text = format!("content type {:?} is not visible ASCII", self.content_type);
+            return Err(OriginError::Reply(text));
+        }
+        if self.content_type.len() > CONTENT_TYPE_MAX {
+            let text = format!("a content type has at most {CONTENT_TYPE_MAX} bytes");
             return Err(OriginError::Reply(text));
         }
         if self.forbids_body() && !self.body.is_empty() {

@@ -48,6 +48,10 @@ pub enum Version {
     Http10,
     /// HTTP/1.1: connections stay unless asked to close.
     Http11,
+    /// HTTP/2.
+    Http2,
+    /// HTTP/3.
+    Http3,
 }
 
 /// What was found next.

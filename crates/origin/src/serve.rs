@@ -11,13 +11,18 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::answer::Answers;
 use crate::behaviour::{Behaviour, Immediate};
-use crate::connection::{BUFFER_BYTES, Shared};
+use crate::certificate;
+use crate::connection::{BUFFER_BYTES, Connection, Ready, Shared};
 use crate::control;
 use crate::counts::{Counters, Counts};
-use crate::options::{OriginError, ServeOptions};
+use crate::link::Clear;
+use crate::options::{OriginError, Protocol, ServeOptions};
 use crate::play::Plays;
+use crate::replies::Replies;
 use crate::request::Memo;
+use crate::tls::{Room, Secure};
 use crate::worker::Worker;
+use crate::{h2, h3};
 
 /// Longest accept queue; the kernel lowers it to `net.core.somaxconn`.
 const BACKLOG: i32 = 4096;
@@ -50,8 +55,8 @@ pub fn serve_with<B: Behaviour>(
     if options.threads == 0 {
         return Err(OriginError::NoThreads);
     }
-    let answers = Answers::new(options.name.header(), &options.reply)?
-        .with(options.name.header(), &behaviour.replies(&options.reply))?;
+    let (answers, ready) = encode(options, &behaviour)?;
+    let tls = certificate::settings(options.protocol, options.certificate.as_ref())?;
     let (listeners, address) = request_listeners(options)?;
     let (control, control_address) = control_listener(options)?;
     let counters: Vec<Counters> = listeners.iter().map(|_| Counters::default()).collect();
@@ -65,8 +70,10 @@ pub fn serve_with<B: Behaviour>(
     std::thread::scope(|scope| {
         let mut loops = Vec::new();
         for (index, (listener, counters)) in listeners.into_iter().zip(&counters).enumerate() {
-            let (answers, behaviour, failed) = (&answers, behaviour.clone(), &failed);
+            let (answers, replies, behaviour) = (&answers, &ready, behaviour.clone());
+            let failed = &failed;
             let cpu = pinned_to(&options.pin, index);
+            let (protocol, tls) = (options.protocol, tls.clone());
             loops.push(scope.spawn(move || {
                 let buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
                 let shared = Shared {
@@ -76,10 +83,11 @@ pub fn serve_with<B: Behaviour>(
                     memo: Memo::default(),
                     plays: Plays::default(),
                     buffer,
+                    room: Room::new(tls),
+                    replies,
+                    out: Vec::new(),
                 };
-                let result = pin(cpu)
-                    .and_then(|()| Worker::new(listener, shared))
-                    .and_then(|worker| worker.run(halt));
+                let result = pin(cpu).and_then(|()| run(protocol, listener, shared, halt));
                 failed.fetch_or(result.is_err(), Ordering::Relaxed);
                 result
             }));
@@ -91,6 +99,41 @@ pub fn serve_with<B: Behaviour>(
         })
     })?;
     Ok(control::total(&counters))
+}
+
+/// Encodes all answers, for what is spoken alone.
+fn encode<B: Behaviour>(
+    options: &ServeOptions,
+    behaviour: &B,
+) -> Result<(Answers, Ready), OriginError> {
+    let (name, reply) = (options.name.header(), &options.reply);
+    let others = behaviour.replies(reply);
+    let answers = Answers::new(name, reply)?;
+    let mut ready = Ready::default();
+    match options.protocol {
+        Protocol::H1 | Protocol::H1Tls => return Ok((answers.with(name, &others)?, ready)),
+        Protocol::H2 | Protocol::H2c => {
+            ready.h2 = Replies::new(name, reply, &others, h2::encode)?;
+        }
+        Protocol::H3 => ready.h3 = Replies::new(name, reply, &others, h3::encode)?,
+    }
+    Ok((answers, ready))
+}
+
+/// Runs the loop of one thread, compiled for what it speaks.
+fn run<B: Behaviour>(
+    protocol: Protocol,
+    listener: OwnedFd,
+    shared: Shared<'_, B>,
+    halt: Halt<'_>,
+) -> Result<(), OriginError> {
+    match protocol {
+        Protocol::H1 => Worker::<B, Connection<Clear>>::new(listener, shared)?.run(halt),
+        Protocol::H1Tls => Worker::<B, Connection<Secure>>::new(listener, shared)?.run(halt),
+        Protocol::H2 => Worker::<B, h2::Connection<Secure>>::new(listener, shared)?.run(halt),
+        Protocol::H2c => Worker::<B, h2::Connection<Clear>>::new(listener, shared)?.run(halt),
+        Protocol::H3 => h3::Worker::new(listener, shared)?.run(halt),
+    }
 }
 
 /// When to end: the caller said so, or one of the loops failed.
@@ -118,6 +161,10 @@ fn request_listeners(options: &ServeOptions) -> Result<(Vec<OwnedFd>, SocketAddr
     };
     // Listeners that share a port would also share it with another server of this user, and each
     // would get a part of the requests: the first one is alone until it has the port.
+    let listener = |address, share| match options.protocol {
+        Protocol::H3 => datagram_listener(address, share),
+        _ => listener(address, share),
+    };
     let alone = listener(wanted, false).map_err(failed)?;
     let address = local_address(&alone).map_err(failed)?;
     if options.threads == 1 {
@@ -131,19 +178,34 @@ fn request_listeners(options: &ServeOptions) -> Result<(Vec<OwnedFd>, SocketAddr
 }
 
 fn listener(address: SocketAddr, share: bool) -> io::Result<OwnedFd> {
+    let socket = bound(address, SocketType::STREAM, share)?;
+    listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+fn datagram_listener(address: SocketAddr, share: bool) -> io::Result<OwnedFd> {
+    let socket = bound(address, SocketType::DGRAM, share)?;
+    h3::open(&socket, address)?;
+    Ok(socket)
+}
+
+fn bound(address: SocketAddr, kind: SocketType, share: bool) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() {
         AddressFamily::INET
     } else {
         AddressFamily::INET6
     };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    set_socket_reuseaddr(&socket, true)?;
+    let socket = socket_with(family, kind, flags, None)?;
+    if kind == SocketType::STREAM {
+        // Of datagrams it would share the port with whoever else asks for it.
+        set_socket_reuseaddr(&socket, true)?;
+        // Connections inherit it: an answer behind another one must not wait for an
+        // acknowledgement.
+        set_tcp_nodelay(&socket, true)?;
+    }
     set_socket_reuseport(&socket, share)?;
-    // Connections inherit it: an answer behind another one must not wait for an acknowledgement.
-    set_tcp_nodelay(&socket, true)?;
     bind(&socket, &address)?;
-    listen(&socket, BACKLOG)?;
     Ok(socket)
 }
 

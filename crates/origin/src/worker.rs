@@ -14,7 +14,8 @@ use rustix::net::{SocketFlags, accept_with};
 use rustix::time::Timespec;
 
 use crate::behaviour::Behaviour;
-use crate::connection::{Connection, Shared, Wait};
+use crate::connection::Shared;
+use crate::driven::{Driven, Wait};
 use crate::options::OriginError;
 use crate::serve::Halt;
 use crate::timers::Timers;
@@ -32,12 +33,12 @@ const EVENTS_MAX: usize = 512;
 const LISTENER: u64 = u64::MAX;
 
 /// One thread's loop.
-pub(crate) struct Worker<'a, B> {
+pub(crate) struct Worker<'a, B, C> {
     epoll: OwnedFd,
     listener: OwnedFd,
     shared: Shared<'a, B>,
     /// Connections by file descriptor.
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<C>>,
     /// Connections that have said their last word.
     lingering: Vec<RawFd>,
     /// When answers go on that do not come at once.
@@ -46,7 +47,7 @@ pub(crate) struct Worker<'a, B> {
     paused_until: Option<Instant>,
 }
 
-impl<'a, B: Behaviour> Worker<'a, B> {
+impl<'a, B: Behaviour, C: Driven<B>> Worker<'a, B, C> {
     /// A loop that accepts from `listener`, which must not block.
     ///
     /// # Errors
@@ -126,21 +127,18 @@ impl<'a, B: Behaviour> Worker<'a, B> {
     /// Takes a new connection as far as it will go, and keeps it if that is not its end.
     fn welcome(&mut self, socket: OwnedFd) {
         self.shared.counters.connections.add(1);
-        let mut connection = Connection::new(socket);
+        let Some(mut connection) = C::new(socket, &self.shared) else {
+            return self.shared.counters.connections_closed.add(1);
+        };
         let wait = connection.proceed(&mut self.shared);
         let descriptor = connection.socket().as_raw_fd();
         if wait != Wait::Timer {
-            connection.wait = wait;
+            *connection.registered() = wait;
         }
         let kept = wait != Wait::Close && {
             let data = EventData::new_u64(descriptor as u64);
-            epoll::add(
-                &self.epoll,
-                connection.socket(),
-                data,
-                interest(connection.wait),
-            )
-            .is_ok()
+            let interest = interest(*connection.registered());
+            epoll::add(&self.epoll, connection.socket(), data, interest).is_ok()
         };
         if !kept {
             if B::ACTS {
@@ -157,7 +155,7 @@ impl<'a, B: Behaviour> Worker<'a, B> {
             self.connections.resize_with(slot + 1, || None);
         }
         if B::ACTS
-            && let Some(at) = connection.wake_at(&self.shared.plays)
+            && let Some(at) = connection.alarm(&self.shared)
         {
             self.timers.add(at, slot);
         }
@@ -170,7 +168,7 @@ impl<'a, B: Behaviour> Worker<'a, B> {
         let Some(Some(connection)) = self.connections.get_mut(slot) else {
             return;
         };
-        if B::ACTS && connection.wake_at(&self.shared.plays).is_some() {
+        if B::ACTS && connection.is_deaf(&self.shared) {
             return self.disturbed(slot, flags);
         }
         let lingered = connection.lingers_until().is_some();
@@ -182,7 +180,7 @@ impl<'a, B: Behaviour> Worker<'a, B> {
             return self.close(slot);
         }
         if B::ACTS
-            && let Some(at) = connection.wake_at(&self.shared.plays)
+            && let Some(at) = connection.alarm(&self.shared)
         {
             self.timers.add(at, slot);
         }
@@ -213,13 +211,13 @@ impl<'a, B: Behaviour> Worker<'a, B> {
             let Some(Some(connection)) = self.connections.get_mut(slot) else {
                 continue;
             };
-            if connection.wake_at(&self.shared.plays) != Some(at) {
+            if !connection.is_due(&self.shared, at) {
                 continue;
             }
-            let wait = connection.wake(&mut self.shared);
+            let wait = connection.wake(&mut self.shared, now);
             if wait == Wait::Close || !registered(&self.epoll, connection, slot, wait) {
                 self.close(slot);
-            } else if let Some(at) = connection.wake_at(&self.shared.plays) {
+            } else if let Some(at) = connection.alarm(&self.shared) {
                 self.timers.add(at, slot);
             }
         }
@@ -255,9 +253,7 @@ impl<'a, B: Behaviour> Worker<'a, B> {
         }
         for index in (0..self.lingering.len()).rev() {
             let slot = self.lingering[index] as usize;
-            let until = self.connections[slot]
-                .as_ref()
-                .and_then(Connection::lingers_until);
+            let until = self.connections[slot].as_ref().and_then(C::lingers_until);
             if until.is_none_or(|until| until <= now) {
                 self.lingering.swap_remove(index);
             }
@@ -284,12 +280,23 @@ impl<'a, B: Behaviour> Worker<'a, B> {
 /// One that waits for its time stays as it is: most clients say nothing meanwhile, and registering
 /// anew would cost two calls for each answer.
 #[inline]
-fn registered(epoll: &OwnedFd, connection: &mut Connection, slot: usize, wait: Wait) -> bool {
-    connection.wait == wait || wait == Wait::Timer || register(epoll, connection, slot, wait)
+fn registered<B: Behaviour, C: Driven<B>>(
+    epoll: &OwnedFd,
+    connection: &mut C,
+    slot: usize,
+    wait: Wait,
+) -> bool {
+    let same = *connection.registered() == wait || wait == Wait::Timer;
+    same || register(epoll, connection, slot, wait)
 }
 
-fn register(epoll: &OwnedFd, connection: &mut Connection, slot: usize, wait: Wait) -> bool {
-    connection.wait = wait;
+fn register<B: Behaviour, C: Driven<B>>(
+    epoll: &OwnedFd,
+    connection: &mut C,
+    slot: usize,
+    wait: Wait,
+) -> bool {
+    *connection.registered() = wait;
     let data = EventData::new_u64(slot as u64);
     epoll::modify(epoll, connection.socket(), data, interest(wait)).is_ok()
 }

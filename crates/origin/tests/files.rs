@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use bakeoff_origin::{Name, Reply, ServeOptions, serve};
+use bakeoff_origin::{Name, Protocol, Reply, ServeOptions, serve};
 use rustix::net::{AddressFamily, SocketType, connect, socket};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -29,6 +29,8 @@ fn connections_wait_until_there_are_files_again() {
             body: b"hi".into(),
         },
         name: Name::Yardstick,
+        protocol: Protocol::H1,
+        certificate: None,
     };
     let counts = std::thread::scope(|scope| {
         let server = scope.spawn(|| {

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::model::{
-    CertificateKey, Contender, Encoding, Load, Plan, Protocol, ServerChoice, Trial, Workload,
+    CertificateKey, Contender, Encoding, Load, Plan, ServerChoice, Trial, Workload,
 };
 use crate::random::Random;
 use crate::rules::{Fault, TRIALS_MAX};
@@ -118,9 +118,6 @@ fn entrants(plan: &Plan, workload: &Workload) -> Vec<Contender> {
 /// Why the built-in servers cannot answer `workload`, in words; `None` where they can.
 pub fn why_no_references(workload: &Workload) -> Option<&'static str> {
     let requests = &workload.requests;
-    if workload.protocol != Protocol::H1 {
-        return Some("they speak HTTP/1.1 in the clear");
-    }
     if requests
         .iter()
         .any(|one| one.expect.encoding != Encoding::Identity)

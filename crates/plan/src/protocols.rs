@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_asked_what_they_speak() {
+    fn references_are_asked_over_every_protocol() {
         let keys = "workloads = [\"synthetic\", \"gzip\", \"proxy\"]\n\
                     protocols = [\"h1\", \"h2\"]\nrounds = 1";
         let plan = read(keys, "").unwrap();
@@ -190,7 +190,14 @@ mod tests {
             .map(|trial| format!("{} {}", trial.workload.name, trial.contender.name))
             .collect();
         with.sort();
-        let references = ["proxy origin", "proxy yardstick", "synthetic yardstick"];
+        let references = [
+            "proxy origin",
+            "proxy yardstick",
+            "proxy-h2 origin",
+            "proxy-h2 yardstick",
+            "synthetic yardstick",
+            "synthetic-h2 yardstick",
+        ];
         assert_eq!(with, references);
     }
 

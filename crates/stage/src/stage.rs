@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{Contender, Workload};
+use bakeoff_plan::{CertificateKey, Contender, Workload};
 use bakeoff_record::{ServerFacts, Step};
 
-use crate::certificates::Certificates;
+use crate::certificates::{CertificateFiles, Certificates};
 use crate::cgroup::{CgroupKind, Cgroups};
 use crate::error::{Cause, StageError};
 use crate::fetch::Trust;
@@ -19,7 +19,7 @@ use crate::kept::{Kept, Order};
 use crate::log;
 use crate::prepared::Prepared;
 use crate::program::Digests;
-use crate::running::Running;
+use crate::running::{Running, TrialFolder};
 use crate::servers::Servers;
 
 /// What a helper says when it is ready, before its address.
@@ -78,6 +78,9 @@ pub struct Helper {
     pub log: PathBuf,
     /// How long it may take to be ready.
     pub within: Duration,
+    /// Kind of key of the certificate that it is given, by `--certificate` and `--key` behind its
+    /// command; `None` gives it none.
+    pub certificate: Option<CertificateKey>,
 }
 
 impl Stage {
@@ -136,12 +139,7 @@ impl Stage {
         workload: &Workload,
         surroundings: &Surroundings,
     ) -> Result<Prepared, StageError> {
-        let number = self.prepared.fetch_add(1, Ordering::Relaxed);
-        let pid = std::process::id();
-        let folder = self
-            .options
-            .run_folder
-            .join(format!("trial-{pid}-{number}"));
+        let folder = self.new_folder("trial");
         let shared = Arc::clone(&self.shared);
         Prepared::new(
             self.servers(),
@@ -161,9 +159,20 @@ impl Stage {
         let log_folder = helper.log.parent().unwrap_or(Path::new("/"));
         make_folder(log_folder)?;
         let log_from = log::length(&helper.log);
+        let mut command = helper.command.clone();
+        let mut trust = Trust::Anything;
+        let certificate = helper.certificate.map(|kind| self.certify(kind));
+        let folder = certificate.transpose()?.map(|(folder, files)| {
+            let files_of = [("--certificate", files.certificate), ("--key", files.key)];
+            for (flag, file) in files_of {
+                command.extend([flag.to_owned(), file.display().to_string()]);
+            }
+            trust = Trust::Authority(files.authority);
+            folder
+        });
         let order = Order {
             keeper: &self.shared.keeper,
-            command: &helper.command,
+            command: &command,
             environment: &[],
             folder: &self.options.run_folder,
             log: &helper.log,
@@ -185,7 +194,7 @@ impl Stage {
                 .of(Path::new(&binary))
                 .unwrap_or_default(),
             binary,
-            command: helper.command.clone(),
+            command,
             configs: Vec::new(),
             config_changes: Vec::new(),
             remedies: Default::default(),
@@ -199,14 +208,29 @@ impl Stage {
             facts,
             log: helper.log.clone(),
             log_from,
-            trust: Trust::Anything,
+            trust,
             host: None,
             reload_signal: None,
             settings: BTreeMap::new(),
             stop_signal: "TERM".to_owned(),
             stop_grace: Duration::from_secs(2),
-            _folder: None,
+            _folder: folder,
         })
+    }
+
+    /// A certificate as contenders are given one, in a folder that goes with its owner.
+    fn certify(&self, kind: CertificateKey) -> Result<(TrialFolder, CertificateFiles), StageError> {
+        let folder = TrialFolder(self.new_folder("helper"));
+        let files = self.shared.certificates.write(kind, &folder.0)?;
+        Ok((folder, files))
+    }
+
+    /// A path below the run folder that nobody else was given.
+    fn new_folder(&self, name: &str) -> PathBuf {
+        let number = self.prepared.fetch_add(1, Ordering::Relaxed);
+        let pid = std::process::id();
+        let run_folder = &self.options.run_folder;
+        run_folder.join(format!("{name}-{pid}-{number}"))
     }
 }
 

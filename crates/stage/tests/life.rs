@@ -5,6 +5,7 @@
 
 mod support;
 
+use std::path::Path;
 use std::time::Duration;
 
 use bakeoff_stage::{Cause, CgroupKind, Helper};
@@ -198,6 +199,7 @@ fn a_helper_is_ready_when_it_says_so() {
         cpus: Vec::new(),
         log: theatre.folder.path().join("helper.log"),
         within,
+        certificate: None,
     };
     let good = helper(
         "echo warming up; echo listening on 127.0.0.1:9; exec sleep 600",
@@ -223,6 +225,34 @@ fn a_helper_is_ready_when_it_says_so() {
     let error = theatre.stage.start_helper(&dead).unwrap_err();
     assert!(error.to_string().contains("exit code 7"), "{error}");
     assert!(error.words.unwrap().contains("no room"));
+}
+
+#[test]
+fn a_helper_is_given_a_certificate_that_goes_with_it() {
+    let theatre = Theatre::new();
+    let script = "grep -l BEGIN $2 $4; echo listening on 127.0.0.1:9; exec sleep 600";
+    let helper = Helper {
+        name: "yardstick".to_owned(),
+        command: ["/bin/sh", "-c", script, "sh"].map(str::to_owned).to_vec(),
+        cpus: Vec::new(),
+        log: theatre.folder.path().join("helper.log"),
+        within: PATIENCE,
+        certificate: Some(bakeoff_plan::CertificateKey::EcdsaP256),
+    };
+    let running = theatre.stage.start_helper(&helper).unwrap();
+    let flags = running.facts().command[4..].to_vec();
+    assert_eq!([&flags[0], &flags[2]], ["--certificate", "--key"]);
+    let log = std::fs::read_to_string(&helper.log).unwrap();
+    let files = [&flags[1], &flags[3]].map(Path::new);
+    assert!(
+        files
+            .iter()
+            .all(|file| log.contains(&*file.to_string_lossy())),
+        "{log}"
+    );
+    assert!(running.authority().unwrap().is_file());
+    running.stop().unwrap();
+    assert!(!files.iter().any(|file| file.exists()));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! `bakeoff origin` and `bakeoff yardstick`: the built-in servers by themselves.
 
 use bakeoff_origin::{
-    Behaviour, Delay, Demand, Immediate, Name, OnDemand, OriginError, Reply, ServeOptions,
-    SlowBody, serve_with,
+    Behaviour, Certificate, Delay, Demand, Immediate, Name, OnDemand, OriginError, Protocol, Reply,
+    ServeOptions, SlowBody, serve_with,
 };
 
 use crate::flags::{DemandFlags, OriginFlags, ServeFlags};
@@ -41,6 +41,26 @@ fn options(flags: &ServeFlags, name: Name) -> anyhow::Result<ServeOptions> {
             body,
         },
         name,
+        protocol: protocol(flags),
+        certificate: certificate(flags),
+    })
+}
+
+fn protocol(flags: &ServeFlags) -> Protocol {
+    use bakeoff_plan::Protocol as Written;
+    match flags.protocol {
+        Written::H1 => Protocol::H1,
+        Written::H1Tls => Protocol::H1Tls,
+        Written::H2 => Protocol::H2,
+        Written::H2c => Protocol::H2c,
+        Written::H3 => Protocol::H3,
+    }
+}
+
+fn certificate(flags: &ServeFlags) -> Option<Certificate> {
+    Some(Certificate {
+        certificate: flags.certificate.clone()?,
+        key: flags.key.clone()?,
     })
 }
 
@@ -78,7 +98,9 @@ fn carry_out<B: Behaviour>(options: &ServeOptions, behaviour: B) -> anyhow::Resu
     };
     let counts = serve_with(options, behaviour, &mut announce, &interrupt.flag());
     let counts = counts.map_err(|error| match error {
-        OriginError::Reply(_) | OriginError::Demand(_) => usage(error),
+        OriginError::Reply(_) | OriginError::Demand(_) | OriginError::Certificate(_) => {
+            usage(error)
+        }
         other => other.into(),
     })?;
     told?;

@@ -58,7 +58,7 @@ pub(crate) struct PlanFlags {
 }
 
 /// A protocol by its name.
-fn protocol(name: &str) -> Result<Protocol, String> {
+pub(super) fn protocol(name: &str) -> Result<Protocol, String> {
     let found = Protocol::ALL.into_iter().find(|it| it.name() == name);
     found.ok_or_else(|| {
         let names = Protocol::ALL.map(Protocol::name).join(", ");

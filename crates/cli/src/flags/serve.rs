@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use bakeoff_plan::Delay;
+use bakeoff_plan::{Delay, Protocol};
 use clap::Args;
 
+use super::run::protocol;
 use super::{cpus, duration};
 
 #[derive(Debug, Args)]
@@ -13,6 +14,16 @@ pub(crate) struct ServeFlags {
     /// Where requests are answered; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDR")]
     pub(crate) listen: SocketAddr,
+    /// What requests come over: h1, h1-tls, h2, h2c or h3
+    #[arg(long, default_value = "h1", value_parser = protocol)]
+    pub(crate) protocol: Protocol,
+    /// Certificate for h1-tls, h2 and h3, and those up to its authority, as PEM; without it one
+    /// is made that nobody trusts
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub(crate) certificate: Option<PathBuf>,
+    /// Key of the certificate, as PEM
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    pub(crate) key: Option<PathBuf>,
     /// Where counts are told: GET /counts
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDR")]
     pub(crate) control: SocketAddr,

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
 #![allow(dead_code, reason = "each test program takes what it needs")]
 
+pub(crate) mod tls;
+pub(crate) mod wire;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -12,7 +15,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bakeoff_origin::{
-    Behaviour, Counts, Immediate, Name, OriginError, Reply, ServeOptions, counts, serve_with,
+    Behaviour, Counts, Immediate, Name, OriginError, Protocol, Reply, ServeOptions, counts,
+    serve_with,
 };
 
 pub(crate) const GET: &[u8] = b"GET /a HTTP/1.1\r\nHost: a\r\nX-Hotdogs: aplenty\r\n\r\n";
@@ -39,6 +43,8 @@ pub(crate) fn options(body: &[u8]) -> ServeOptions {
             body: body.into(),
         },
         name: Name::Origin,
+        protocol: Protocol::H1,
+        certificate: None,
     }
 }
 
@@ -102,7 +108,7 @@ impl Server {
 }
 
 /// Reads one answer with a body of `body` bytes and returns all of it.
-pub(crate) fn read_answer(stream: &mut TcpStream, body: usize) -> String {
+pub(crate) fn read_answer(stream: &mut impl Read, body: usize) -> String {
     let mut answer = Vec::new();
     let mut byte = [0];
     while !answer.ends_with(b"\r\n\r\n") {
