@@ -45,6 +45,7 @@ impl Run {
         if has_settings {
             let taken = client.handle(&SETTINGS, &mut Vec::new(), &mut out);
             assert!(taken.is_ok() && client.has_settings());
+            assert_eq!(client.take_ack_bytes(), 9);
         }
         let opened = STREAMS.min(client.capacity());
         assert_eq!(opened, if has_settings { STREAMS } else { 1 });

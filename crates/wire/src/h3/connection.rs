@@ -6,6 +6,8 @@ use super::{Violation, varint};
 
 /// Most unidirectional streams that are kept track of at once.
 const MAX_STREAMS: usize = 64;
+/// Longest SETTINGS that are read, bytes; those of real servers have less than 100.
+const MAX_SETTINGS_BYTES: u64 = 4096;
 /// Type of a control stream.
 const CONTROL: u8 = 0x0;
 
@@ -213,7 +215,7 @@ impl Control {
         let mut at = 0;
         while let Some(step) = self.frames.next(bytes, &mut at) {
             match step {
-                Step::Header(kind, _) => self.check(kind)?,
+                Step::Header(kind, length) => self.check(kind, length)?,
                 Step::Payload(Kind::Settings, part, is_last) => {
                     self.read_settings(part, peer)?;
                     if is_last {
@@ -235,12 +237,15 @@ impl Control {
     }
 
     /// Checks a frame's type; what a client may not be sent there is refused.
-    fn check(&mut self, kind: Kind) -> Result<(), Violation> {
+    fn check(&mut self, kind: Kind, length: u64) -> Result<(), Violation> {
         if kind == Kind::OfHttp2 {
             return Err(Violation::Http2Frame);
         }
         let is_first = !self.has_settings;
         match kind {
+            Kind::Settings if is_first && length > MAX_SETTINGS_BYTES => {
+                Err(Violation::SettingsTooLong)
+            }
             Kind::Settings if is_first => {
                 self.has_settings = true;
                 Ok(())

@@ -77,14 +77,22 @@ impl Response {
         }
     }
 
-    /// Forgets all about the stream before, but the memory.
+    /// Forgets all about the stream before, but the memory, unless it is large.
     #[inline]
     pub fn begin(&mut self, to_head: bool) {
         self.frames = FrameReader::default();
         self.body_bytes = 0;
         self.partial.clear();
+        // A stream may have ended within a long section.
+        self.partial.shrink_to(KEPT_BYTES);
         self.expected = Expected::Head;
         self.to_head = to_head;
+    }
+
+    /// Memory that is kept for a field section in parts, bytes.
+    #[cfg(test)]
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.partial.capacity()
     }
 
     /// Length of the body that came so far, bytes.

@@ -1,5 +1,6 @@
 //! The client at its seam: bytes in, events or a violation out, however the bytes are cut.
 
+mod bounds;
 mod control;
 mod requests;
 mod responses;

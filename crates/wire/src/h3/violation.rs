@@ -117,6 +117,9 @@ pub enum Violation {
     /// A setting of HTTP/2, or one that came twice.
     #[error("a setting came twice or is reserved for HTTP/2 (RFC 9114, 7.2.4.1)")]
     Setting,
+    /// SETTINGS are longer than any that mean something.
+    #[error("the server's SETTINGS are longer than 4 KiB")]
+    SettingsTooLong,
     /// A GOAWAY names no stream of a client's, or a later one than the GOAWAY before.
     #[error("a GOAWAY names a wrong stream, or a later one than before (RFC 9114, 5.2)")]
     GoAwayId,
@@ -168,9 +171,9 @@ impl Violation {
             Self::MissingSettings => ErrorCode::MISSING_SETTINGS,
             Self::SecondStream => ErrorCode::STREAM_CREATION_ERROR,
             Self::ClosedCriticalStream => ErrorCode::CLOSED_CRITICAL_STREAM,
-            Self::TooManyStreams | Self::Section(SectionError::ListTooLong) => {
-                ErrorCode::EXCESSIVE_LOAD
-            }
+            Self::TooManyStreams
+            | Self::SettingsTooLong
+            | Self::Section(SectionError::ListTooLong) => ErrorCode::EXCESSIVE_LOAD,
             Self::Push | Self::GoAwayId => ErrorCode::ID_ERROR,
             Self::FrameUnexpected | Self::Http2Frame => ErrorCode::FRAME_UNEXPECTED,
             Self::FrameLength | Self::FrameCut => ErrorCode::FRAME_ERROR,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::h1::MAX_HEAD_BYTES;
 
 /// Feeds `input` in pieces of every size; the response, the body and the bytes left over must be
 /// the same each time.
@@ -124,4 +125,72 @@ fn the_answer_to_head_has_no_body() {
     reader.expect(false);
     let progress = reader.handle(head, &mut memo, &mut |_| {}).unwrap();
     assert_eq!(progress.response, None);
+}
+
+/// Feeds `first` and then `more` on and on; returns the violation, and the bytes until then.
+fn feed(first: &str, more: &str, most: usize) -> (Result<(), Violation>, usize) {
+    let (mut reader, mut memo) = (ResponseReader::default(), HeadMemo::default());
+    reader.expect(false);
+    let mut fed = 0;
+    let mut handle = |part: &str| {
+        fed += part.len();
+        let progress = reader.handle(part.as_bytes(), &mut memo, &mut |_| {})?;
+        assert_eq!((progress.consumed, progress.response), (part.len(), None));
+        assert!(reader.partial.capacity() <= 2 * MAX_HEAD_BYTES);
+        Ok(reader.partial.capacity())
+    };
+    let mut result = handle(first);
+    for _ in 0..most {
+        if result.is_err() {
+            break;
+        }
+        result = handle(more);
+    }
+    (result.map(|_| ()), fed)
+}
+
+#[test]
+fn an_endless_head_is_given_up() {
+    for (first, more, violation) in [
+        ("HTTP/1.1 200 OK\r\n", "a: b\r\n", Violation::TooManyHeaders),
+        ("HTTP/1.1 200 OK\r\nA: ", "a", Violation::HeadTooLong),
+        ("HTTP/1.1 200 ", "a", Violation::HeadTooLong),
+        ("\r\n", "\r\n", Violation::HeadTooLong),
+        ("HTTP/1.1 200 OK\r\nA:", " b\r\n", Violation::HeadTooLong),
+    ] {
+        let (result, fed) = feed(first, more, MAX_HEAD_BYTES);
+        assert_eq!(result, Err(violation), "{first:?} {more:?}");
+        assert!(fed < MAX_HEAD_BYTES + 6, "{fed} of {first:?} {more:?}");
+    }
+}
+
+#[test]
+fn endless_interim_responses_leave_nothing_behind() {
+    let interim = "HTTP/1.1 100 Continue\r\n\r\n";
+    let (result, _) = feed(interim, interim, 10_000);
+    assert_eq!(result, Ok(()));
+}
+
+#[test]
+fn chunks_may_be_endless_but_not_what_is_between_them() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (begin, more, bounded) in [
+        ("", "1\r\na\r\n", false),
+        ("", "1;name=value\r\na\r\n", false),
+        ("1;", "a", true),
+        ("1 ", " ", true),
+        ("", "0", true),
+        ("0\r\n", "a: b\r\n", true),
+        ("0\r\nA: ", "a", true),
+    ] {
+        let (result, fed) = feed(&format!("{head}{begin}"), more, 20_000);
+        let expected = if bounded {
+            Err(Violation::BadChunk)
+        } else {
+            Ok(())
+        };
+        assert_eq!(result, expected, "{begin:?} {more:?} after {fed}");
+        // The ends of lines do not count.
+        assert!(!bounded || fed < 25_000, "{begin:?} {more:?} after {fed}");
+    }
 }
