@@ -150,10 +150,18 @@ fn quic_of(quic: &QuicLedger) -> Value {
         "datagrams_received": quic.datagrams_received,
         "send_calls": quic.send_calls,
         "receive_calls": quic.receive_calls,
+        "payload_announced_bytes": known(quic.payload_announced_bytes),
+        "datagram_received_bytes_max": known(quic.datagram_received_bytes_max),
+        "datagram_sent_bytes_max": known(quic.datagram_sent_bytes_max),
         "retries": quic.retries,
         "early_data": quic.early_data,
         "closes": quic.closes,
     })
+}
+
+/// A length that records of old do not tell, and of which 0 is none.
+fn known(bytes: u32) -> Option<u32> {
+    (bytes > 0).then_some(bytes)
 }
 
 fn engine_of(result: &LoadResult) -> Value {
@@ -377,6 +385,15 @@ fn quic(text: &mut String, quic: &QuicLedger) {
         per_call(quic.datagrams_sent, quic.send_calls),
         per_call(quic.datagrams_received, quic.receive_calls),
     );
+    if quic.payload_announced_bytes > 0 {
+        let _ = writeln!(
+            text,
+            "             datagrams of up to {} bytes allowed, {} received, {} sent",
+            count(u64::from(quic.payload_announced_bytes)),
+            count(u64::from(quic.datagram_received_bytes_max)),
+            count(u64::from(quic.datagram_sent_bytes_max)),
+        );
+    }
     let early = quic.early_data;
     if early != EarlyData::default() {
         let _ = writeln!(

@@ -114,6 +114,7 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
             None => Waiting::Nap,
         },
         gather: flags.gather == Switch::On,
+        max_udp_payload: None,
         opening: Opening {
             ramp_gap: flags
                 .connect_rate

@@ -7,24 +7,22 @@ use std::time::Instant;
 
 use bakeoff_record::{Outcome, QuicLedger};
 use bakeoff_wire::h3::{self, ControlEvent, ErrorCode, Event as Part, Response, Violation};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use quinn_proto::{
-    Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, Event, ReadError,
-    StreamEvent, StreamId, VarInt, WriteError,
+    Connection, ConnectionError, Dir, Event, ReadError, StreamEvent, StreamId, VarInt, WriteError,
 };
 use rustix::io::Errno;
 
+use super::datagrams::Datagrams;
+use super::link::Link;
 use super::streams::Streams;
-use super::{Quic, Ready, datagrams};
-use crate::clock::nanos;
+use super::{Quic, Ready};
 use crate::places::{Attempt, Opened, Places, Sink};
 
 /// One connection's QUIC and HTTP/3.
 pub(crate) struct Session {
-    endpoint: Endpoint,
-    handle: ConnectionHandle,
+    link: Link,
     connection: Connection,
-    remote: SocketAddr,
     http: h3::Connection,
     requests: Rc<[Ready]>,
     streams: Streams,
@@ -35,7 +33,6 @@ pub(crate) struct Session {
     is_established: bool,
     /// Whether requests go before the handshake's end.
     is_early: bool,
-    retries: u64,
     /// What the connection is closed with.
     close_code: ErrorCode,
     /// Whether it is among those that are to be driven.
@@ -44,10 +41,6 @@ pub(crate) struct Session {
     pub(crate) entered: Option<u64>,
     /// When a datagram was last received.
     pub(crate) last_received: u64,
-    /// Datagrams that the socket would not take, and the length of each.
-    unsent: Option<(Vec<u8>, usize)>,
-    send_calls: u64,
-    receive_calls: u64,
 }
 
 /// A request on its stream.
@@ -83,40 +76,30 @@ impl Session {
         remote: SocketAddr,
         now: u64,
     ) -> Result<Self, quinn_proto::ConnectError> {
-        let mut endpoint = Endpoint::new(quic.endpoint.clone(), None, true, None);
-        let (handle, connection) = endpoint.connect(
-            quic.instant(now),
-            quic.client.clone(),
-            remote,
-            &quic.server_name,
-        )?;
+        let client = quic.dialing.client.clone();
+        let opened = Link::open(&quic.dialing, client, remote, quic.instant(now));
+        let (link, connection) = opened?;
         let flight = || Flight {
             stream: StreamId::new(quinn_proto::Side::Client, Dir::Bi, 0),
             response: Response::new(false),
             unsent: Bytes::new(),
         };
         let mut session = Self {
-            endpoint,
-            handle,
+            link,
             connection,
-            remote,
             http: h3::Connection::new(&h3::Config::default()),
             requests: quic.requests.clone(),
             streams: Streams::default(),
-            flights: (0..quic.streams).map(|_| flight()).collect(),
+            flights: (0..quic.dialing.streams).map(|_| flight()).collect(),
             is_going_away: false,
             is_established: false,
             is_early: false,
-            retries: 0,
             close_code: ErrorCode::NO_ERROR,
             is_marked: false,
             entered: None,
             last_received: now,
-            unsent: None,
-            send_calls: 0,
-            receive_calls: 0,
         };
-        if quic.early_data && session.connection.has_0rtt() {
+        if quic.dialing.early_data && session.connection.has_0rtt() {
             session.is_early = true;
             session.open_control();
         }
@@ -139,42 +122,19 @@ impl Session {
 
     /// Whether the socket has not taken all that was to be sent.
     pub(crate) fn has_unsent(&self) -> bool {
-        self.unsent.is_some()
+        self.link.has_unsent()
     }
 
     /// Adds what the connection counted to the ledger.
     pub(crate) fn note(&self, ledger: &mut QuicLedger) {
-        let stats = self.connection.stats();
-        let path = &stats.path;
-        if self.is_established {
-            ledger.rtt.record(nanos(path.rtt));
-        }
-        ledger.packets_sent += path.sent_packets.saturating_sub(path.sent_plpmtud_probes);
-        ledger.packets_lost += path.lost_packets;
-        ledger.congestion_events += path.congestion_events;
-        ledger.datagrams_sent += stats.udp_tx.datagrams;
-        ledger.datagrams_received += stats.udp_rx.datagrams;
-        ledger.send_calls += self.send_calls;
-        ledger.receive_calls += self.receive_calls;
-        ledger.retries += self.retries;
+        self.link
+            .note(&self.connection, self.is_established, ledger);
     }
 
     /// Takes datagrams of `segment` bytes each but the last.
-    pub(crate) fn receive(&mut self, mut bytes: BytesMut, segment: usize, now: Instant) {
-        self.receive_calls += 1;
-        let mut answer = Vec::new();
-        while !bytes.is_empty() {
-            let datagram = bytes.split_to(segment.clamp(1, bytes.len()));
-            if !self.is_established {
-                self.retries += u64::from(is_retry(&datagram));
-            }
-            let event = self
-                .endpoint
-                .handle(now, self.remote, None, None, datagram, &mut answer);
-            if let Some(DatagramEvent::ConnectionEvent(_, event)) = event {
-                self.connection.handle_event(event);
-            }
-        }
+    pub(crate) fn receive(&mut self, datagrams: Datagrams, segment: usize, now: Instant) {
+        let connection = &mut self.connection;
+        self.link.receive(connection, datagrams, segment, now);
     }
 
     /// When the connection wants to be looked at.
@@ -485,51 +445,9 @@ impl Session {
         segments_max: &mut usize,
         outgoing: &mut Vec<u8>,
     ) -> Result<usize, Errno> {
-        while let Some(event) = self.connection.poll_endpoint_events() {
-            if let Some(event) = self.endpoint.handle_event(self.handle, event) {
-                self.connection.handle_event(event);
-            }
-        }
-        let mut written = 0;
-        if let Some((bytes, segment)) = self.unsent.take() {
-            written += self.send(socket, &bytes, segment, segments_max)?;
-        }
-        while self.unsent.is_none() {
-            outgoing.clear();
-            let transmit = self.connection.poll_transmit(now, *segments_max, outgoing);
-            let Some(transmit) = transmit else { break };
-            let segment = transmit.segment_size.unwrap_or(transmit.size);
-            let bytes = &outgoing[..transmit.size];
-            written += self.send(socket, bytes, segment, segments_max)?;
-        }
-        Ok(written)
-    }
-
-    fn send(
-        &mut self,
-        socket: &OwnedFd,
-        bytes: &[u8],
-        segment: usize,
-        segments_max: &mut usize,
-    ) -> Result<usize, Errno> {
-        self.send_calls += 1;
-        match datagrams::send_segments(socket, bytes, segment) {
-            Ok(()) => Ok(bytes.len()),
-            Err(Errno::AGAIN) => {
-                self.unsent = Some((bytes.to_vec(), segment));
-                Ok(0)
-            }
-            // A kernel or a device that cannot cut: one at a time from now on.
-            Err(Errno::IO | Errno::INVAL) if bytes.len() > segment => {
-                *segments_max = 1;
-                bytes.chunks(segment).try_fold(0, |sent, datagram| {
-                    Ok(sent + self.send(socket, datagram, segment, segments_max)?)
-                })
-            }
-            // Too long for the path, or no memory for it: lost, and sent again if it matters.
-            Err(Errno::MSGSIZE | Errno::NOBUFS | Errno::INTR) => Ok(0),
-            Err(errno) => Err(errno),
-        }
+        let connection = &mut self.connection;
+        self.link
+            .transmit(connection, socket, now, segments_max, outgoing)
     }
 }
 
@@ -551,11 +469,6 @@ fn write(connection: &mut Connection, flight: &mut Flight) {
     }
     // It fails where the stream has ended already.
     let _ = stream.finish();
-}
-
-/// Whether a datagram is a Retry of QUIC's version 1 (RFC 9000, 17.2.5).
-fn is_retry(datagram: &[u8]) -> bool {
-    matches!(datagram, [first, 0, 0, 0, 1, ..] if first & 0xb0 == 0xb0)
 }
 
 fn varint(code: ErrorCode) -> VarInt {

@@ -12,8 +12,8 @@ use bakeoff_load::{Exchange, LoadSpec, Protocol, Request, TlsSettings, Trust};
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
-    HashedConnectionIdGenerator, ServerConfig, StreamEvent, StreamId, TokenLog, TokenReuseError,
-    TransportConfig, VarInt,
+    HashedConnectionIdGenerator, MtuDiscoveryConfig, ServerConfig, StreamEvent, StreamId, TokenLog,
+    TokenReuseError, TransportConfig, VarInt,
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -87,6 +87,8 @@ pub(crate) struct Ways {
     pub(crate) takes_early_data: bool,
     /// Whether no ticket is of use to the next connection.
     pub(crate) loses_tickets: bool,
+    /// The longest datagram that it sends, if the path and the client take it, and that it takes.
+    pub(crate) datagram_max: u16,
 }
 
 impl Default for Ways {
@@ -99,6 +101,7 @@ impl Default for Ways {
             idle: Duration::from_secs(30),
             takes_early_data: false,
             loses_tickets: false,
+            datagram_max: 1_472,
         }
     }
 }
@@ -124,6 +127,8 @@ pub(crate) fn serve_in(ways: Ways, act: impl FnMut(u64) -> Act + Send + 'static)
     socket.set_read_timeout(Some(step)).expect("a timeout");
     let mut config = EndpointConfig::default();
     config.supported_versions(ways.versions.clone());
+    let announced = config.max_udp_payload_size(ways.datagram_max);
+    announced.expect("a length of datagrams");
     // As a server that was restarted must, it knows its own identifiers again.
     config.cid_generator(|| Box::new(HashedConnectionIdGenerator::from_key(7)));
     let configs = (Arc::new(config), Arc::new(config_of(&ways)));
@@ -144,7 +149,7 @@ pub(crate) fn serve_in(ways: Ways, act: impl FnMut(u64) -> Act + Send + 'static)
 type Configs = (Arc<EndpointConfig>, Arc<ServerConfig>);
 
 fn endpoint_of((endpoint, server): &Configs) -> Endpoint {
-    Endpoint::new(endpoint.clone(), Some(server.clone()), false, None)
+    Endpoint::new(endpoint.clone(), Some(server.clone()), true, None)
 }
 
 /// A certificate that did not sign the server's.
@@ -175,6 +180,9 @@ fn config_of(ways: &Ways) -> ServerConfig {
     tls.max_early_data_size = if ways.takes_early_data { u32::MAX } else { 0 };
     let quic = QuicServerConfig::try_from(tls).expect("a suite for QUIC");
     let mut transport = TransportConfig::default();
+    let mut path = MtuDiscoveryConfig::default();
+    path.upper_bound(ways.datagram_max);
+    transport.mtu_discovery_config(Some(path));
     transport.max_idle_timeout(Some(ways.idle.try_into().expect("a timeout of QUIC")));
     let mut config = ServerConfig::with_crypto(Arc::new(quic));
     config.transport_config(Arc::new(transport));
