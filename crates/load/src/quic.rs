@@ -28,6 +28,7 @@ use crate::tls::QuicTls;
 pub(crate) mod datagrams;
 mod link;
 mod loss;
+mod reading;
 mod session;
 mod streams;
 mod timers;
@@ -40,8 +41,11 @@ pub(crate) use timers::Timers;
 /// Streams that the server may open for itself: HTTP/3 needs three, and some open one more to
 /// see whether unknown ones are skipped (RFC 9114, 6.2.3).
 const PEER_STREAMS: u32 = 8;
-/// What the server may send on one stream before this side reads, bytes: no body waits for it.
-const STREAM_WINDOW: u32 = 16 << 20;
+/// What servers may send on all connections before this side reads, bytes. It reads at once, so
+/// all that a server can make it hold is what comes behind gaps.
+const WINDOWS: u32 = 64 << 20;
+/// The part of it that a connection and a stream have, at least and at the most.
+const WINDOW: std::ops::RangeInclusive<u32> = 256 << 10..=16 << 20;
 /// What a datagram of QUIC's first flight has at least, and every path carries (RFC 9000, 14).
 const INITIAL_BYTES: u16 = 1_200;
 /// What Ethernet carries behind the headers of IPv6 and UDP.
@@ -161,13 +165,15 @@ impl Dialing {
 fn transport(spec: &LoadSpec, request_bytes: usize, payload_max: u16) -> TransportConfig {
     let mut transport = TransportConfig::default();
     let idle = Duration::from_secs_f64(spec.load.timeout_s).max(IDLE_MIN);
+    let window = WINDOWS / spec.load.clients().max(1);
+    let window = VarInt::from_u32(window.clamp(*WINDOW.start(), *WINDOW.end()));
     let mut path = MtuDiscoveryConfig::default();
     path.upper_bound(sent_max(request_bytes).min(payload_max));
     transport
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
         .max_concurrent_uni_streams(VarInt::from_u32(PEER_STREAMS))
-        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
-        .receive_window(VarInt::MAX)
+        .stream_receive_window(window)
+        .receive_window(window)
         .datagram_receive_buffer_size(None)
         .mtu_discovery_config(Some(path))
         .max_idle_timeout(IdleTimeout::try_from(idle).ok());

@@ -16,6 +16,9 @@ use super::Dialing;
 use super::datagrams::{self, Datagrams, SEND_MAX};
 use crate::clock::nanos;
 
+/// What a connection receives in one turn, bytes, before others have theirs.
+const RECEIVED_A_TURN: usize = 1 << 20;
+
 /// What is between a connection and its socket.
 pub(super) struct Link {
     endpoint: Endpoint,
@@ -23,8 +26,9 @@ pub(super) struct Link {
     remote: SocketAddr,
     /// Datagrams that the socket would not take, and the length of each.
     unsent: Option<(Vec<u8>, usize)>,
+    begun: Instant,
     /// What was received since the last time that all was sent, bytes.
-    pub(super) received: usize,
+    received: usize,
     counts: Counts,
 }
 
@@ -56,6 +60,7 @@ impl Link {
             handle,
             remote,
             unsent: None,
+            begun: now,
             received: 0,
             counts: Counts {
                 announced: u32::try_from(announced).unwrap_or(u32::MAX),
@@ -63,6 +68,17 @@ impl Link {
             },
         };
         Ok((link, connection))
+    }
+
+    /// When the connection began.
+    pub(super) fn begun(&self) -> Instant {
+        self.begun
+    }
+
+    /// Whether as much was received as is good for one turn. Who goes on all the same may never
+    /// come to an end: a server can send as fast as this side receives.
+    pub(super) fn is_full(&self) -> bool {
+        self.received >= RECEIVED_A_TURN
     }
 
     /// Whether the socket has not taken all that was to be sent.

@@ -15,9 +15,13 @@ use rustix::io::Errno;
 
 use super::datagrams::Datagrams;
 use super::link::Link;
+use super::reading::Reading;
 use super::streams::Streams;
 use super::{Quic, Ready};
 use crate::places::{Attempt, Opened, Places, Sink};
+
+/// Streams that a connection gives up before it takes no more requests.
+const GIVEN_UP_MAX: u32 = 1_024;
 
 /// One connection's QUIC and HTTP/3.
 pub(crate) struct Session {
@@ -28,19 +32,27 @@ pub(crate) struct Session {
     streams: Streams,
     /// The stream of each place, by token.
     flights: Vec<Flight>,
-    /// The server said GOAWAY.
-    is_going_away: bool,
-    is_established: bool,
-    /// Whether requests go before the handshake's end.
-    is_early: bool,
-    /// What the connection is closed with.
-    close_code: ErrorCode,
+    stage: Stage,
+    reading: Reading,
     /// Whether it is among those that are to be driven.
     pub(crate) is_marked: bool,
     /// The earliest entry among the timers.
     pub(crate) entered: Option<u64>,
     /// When a datagram was last received.
     pub(crate) last_received: u64,
+}
+
+/// How far a connection has come.
+struct Stage {
+    is_established: bool,
+    /// Whether requests go before the handshake's end.
+    is_early: bool,
+    /// The server said GOAWAY.
+    is_going_away: bool,
+    /// Streams that were given up before the server had ended them.
+    given_up: u32,
+    /// What the connection is closed with.
+    close_code: ErrorCode,
 }
 
 /// A request on its stream.
@@ -61,6 +73,9 @@ pub(crate) struct Polled {
     pub(crate) lost: Option<ConnectionError>,
     /// A rule that the server broke and that ends the connection.
     pub(crate) violation: Option<Violation>,
+    /// There is more than one turn should take for one connection: it is to be received and
+    /// polled again in the next turn, without an event of its socket.
+    pub(crate) more: bool,
 }
 
 impl Polled {
@@ -91,16 +106,20 @@ impl Session {
             requests: quic.requests.clone(),
             streams: Streams::default(),
             flights: (0..quic.dialing.streams).map(|_| flight()).collect(),
-            is_going_away: false,
-            is_established: false,
-            is_early: false,
-            close_code: ErrorCode::NO_ERROR,
+            stage: Stage {
+                is_established: false,
+                is_early: false,
+                is_going_away: false,
+                given_up: 0,
+                close_code: ErrorCode::NO_ERROR,
+            },
+            reading: Reading::default(),
             is_marked: false,
             entered: None,
             last_received: now,
         };
         if quic.dialing.early_data && session.connection.has_0rtt() {
-            session.is_early = true;
+            session.stage.is_early = true;
             session.open_control();
         }
         Ok(session)
@@ -108,7 +127,7 @@ impl Session {
 
     /// Whether requests go, or went, before the handshake's end.
     pub(crate) fn is_early(&self) -> bool {
-        self.is_early
+        self.stage.is_early
     }
 
     /// Whether the server took what went before the handshake's end.
@@ -117,7 +136,7 @@ impl Session {
     }
 
     pub(crate) fn is_established(&self) -> bool {
-        self.is_established
+        self.stage.is_established
     }
 
     /// Whether the socket has not taken all that was to be sent.
@@ -128,7 +147,7 @@ impl Session {
     /// Adds what the connection counted to the ledger.
     pub(crate) fn note(&self, ledger: &mut QuicLedger) {
         self.link
-            .note(&self.connection, self.is_established, ledger);
+            .note(&self.connection, self.stage.is_established, ledger);
     }
 
     /// Takes datagrams of `segment` bytes each but the last.
@@ -139,6 +158,10 @@ impl Session {
 
     /// When the connection wants to be looked at.
     pub(crate) fn timeout(&mut self) -> Option<Instant> {
+        if self.reading.is_behind() {
+            // What was left is due now, or as long ago.
+            return Some(self.link.begun());
+        }
         self.connection.poll_timeout()
     }
 
@@ -155,7 +178,7 @@ impl Session {
         now: u64,
     ) -> Option<Opened> {
         places.open_next(is_closed_loop, now, |exchange, token| {
-            if self.is_going_away {
+            if self.stage.is_going_away || self.stage.given_up >= GIVEN_UP_MAX {
                 return Attempt::Draining;
             }
             let Some(stream) = self.connection.streams().open(Dir::Bi) else {
@@ -175,7 +198,14 @@ impl Session {
     /// Ends a request's stream, whose answer is not wanted any more.
     pub(crate) fn cancel(&mut self, token: u32) {
         let stream = self.flights[token as usize].stream;
-        self.abandon(stream, ErrorCode::REQUEST_CANCELLED);
+        self.give_up(stream, ErrorCode::REQUEST_CANCELLED);
+    }
+
+    /// Ends a stream that the server has not ended, and may never end: quinn-proto keeps it as
+    /// long as that, so a connection with many of them takes no more requests.
+    fn give_up(&mut self, stream: StreamId, code: ErrorCode) {
+        self.stage.given_up += 1;
+        self.abandon(stream, code);
     }
 
     fn abandon(&mut self, stream: StreamId, code: ErrorCode) {
@@ -194,31 +224,60 @@ impl Session {
         sink: &mut Sink<'_>,
     ) -> Polled {
         let mut polled = Polled::default();
+        for id in self.reading.begin() {
+            self.read(id, places, memo, sink, &mut polled);
+        }
         while let Some(event) = self.connection.poll() {
             match event {
                 Event::Connected => {
-                    self.is_established = true;
+                    self.stage.is_established = true;
                     polled.connected = true;
-                    if self.is_early && !self.connection.accepted_0rtt() {
+                    if self.stage.is_early && !self.connection.accepted_0rtt() {
                         polled.again = self.start_over(places, sink);
                     }
-                    if !(self.is_early && self.connection.accepted_0rtt()) {
+                    if !(self.stage.is_early && self.connection.accepted_0rtt()) {
                         self.open_control();
                     }
                 }
-                Event::ConnectionLost { reason } => polled.lost = Some(reason),
+                Event::ConnectionLost { reason } => {
+                    // No more comes, and what came whole is an answer.
+                    for id in self.reading.begin_without_limit() {
+                        self.read(id, places, memo, sink, &mut polled);
+                    }
+                    polled.lost = Some(reason);
+                }
                 Event::Stream(event) => {
                     let result = self.handle_stream(event, places, memo, sink);
-                    if let Err(violation) = result {
-                        self.close_code = violation.code();
-                        polled.violation.get_or_insert(violation);
-                    }
+                    self.note_violation(result, &mut polled);
                 }
                 Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked => {
                 }
             }
         }
+        polled.more = self.reading.is_behind() || self.link.is_full();
         polled
+    }
+
+    /// Goes on with a stream that was left.
+    #[cold]
+    fn read(
+        &mut self,
+        id: StreamId,
+        places: &mut Places,
+        memo: &mut h3::Memo,
+        sink: &mut Sink<'_>,
+        polled: &mut Polled,
+    ) {
+        let event = StreamEvent::Readable { id };
+        let result = self.handle_stream(event, places, memo, sink);
+        self.note_violation(result, polled);
+    }
+
+    fn note_violation(&mut self, result: Result<(), Violation>, polled: &mut Polled) {
+        if let Err(violation) = result {
+            self.stage.close_code = violation.code();
+            polled.violation.get_or_insert(violation);
+        }
     }
 
     /// The server took no early data: no stream was ever opened, to it.
@@ -305,8 +364,12 @@ impl Session {
             return Ok(());
         };
         let ended = loop {
-            match chunks.next(usize::MAX) {
+            let Some(most) = self.reading.left_for(id) else {
+                break Ok(None);
+            };
+            match chunks.next(most) {
                 Ok(Some(chunk)) => {
+                    self.reading.take(chunk.bytes.len());
                     let read = flight
                         .response
                         .handle(&chunk.bytes, memo, |part| match part {
@@ -343,7 +406,7 @@ impl Session {
             }
             Err(violation) if violation.ends_connection() => Err(violation),
             Err(violation) => {
-                self.abandon(id, violation.code());
+                self.give_up(id, violation.code());
                 let words = || violation.to_string();
                 places.end_error(token, Outcome::Protocol, None, sink, words);
                 Ok(())
@@ -365,7 +428,7 @@ impl Session {
         if code != ErrorCode::REQUEST_REJECTED {
             let words = || format!("the server reset the stream: {code}");
             places.end_error(token, Outcome::Reset, None, sink, words);
-        } else if self.is_going_away {
+        } else if self.stage.is_going_away {
             places.withdraw(token, sink);
         } else {
             let words = || "the server did not take the stream".to_owned();
@@ -393,8 +456,14 @@ impl Session {
                 ControlEvent::Unwanted { .. } => unwanted = true,
                 ControlEvent::Settings => {}
             };
-            let result = match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => self.http.handle_uni(number, &chunk.bytes, false, on_event),
+            let Some(most) = self.reading.left_for(id) else {
+                break Ok(());
+            };
+            let result = match chunks.next(most) {
+                Ok(Some(chunk)) => {
+                    self.reading.take(chunk.bytes.len());
+                    self.http.handle_uni(number, &chunk.bytes, false, on_event)
+                }
                 Ok(None) => break self.http.handle_uni(number, &[], true, on_event),
                 Err(ReadError::Blocked) => break Ok(()),
                 Err(ReadError::Reset(_)) => break self.http.handle_uni_reset(number),
@@ -407,6 +476,8 @@ impl Session {
         if unwanted {
             let code = varint(ErrorCode::STREAM_CREATION_ERROR);
             let _ = self.connection.recv_stream(id).stop(code);
+            // Nothing of it is read any more, its end neither.
+            let _ = self.http.handle_uni_reset(number);
         }
         if let Some(first_refused) = first_refused {
             self.go_away(first_refused, places, sink);
@@ -418,7 +489,7 @@ impl Session {
     /// connection.
     #[cold]
     fn go_away(&mut self, first_refused: u64, places: &mut Places, sink: &mut Sink<'_>) {
-        if !std::mem::replace(&mut self.is_going_away, true) {
+        if !std::mem::replace(&mut self.stage.is_going_away, true) {
             sink.tally.counts.connections.goaways += 1;
         }
         places.is_draining = true;
@@ -433,7 +504,7 @@ impl Session {
 
     /// Closes the connection; what is to be sent for it is to be transmitted.
     pub(crate) fn close(&mut self, now: Instant) {
-        let code = varint(self.close_code);
+        let code = varint(self.stage.close_code);
         self.connection.close(now, code, Bytes::new());
     }
 
