@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bakeoff_load::LoadSpec;
+use bakeoff_plan::LoadModel;
 use bakeoff_record::{LoadResult, Outcome};
 
 use quic_server::hostile::Hostility;
@@ -123,6 +124,13 @@ fn floods_do_not_keep_answers_from_coming() {
         );
         assert_eq!(result.connections.failed, 0, "{hostility:?} {told:?}");
     }
+}
+
+#[test]
+fn a_socket_that_is_never_empty_does_not_hold_up_the_loop() {
+    let mut spec = hostile(does(Hostility::JunkWithoutRest), |_| Act::Answer(HELLO));
+    spec.load.model = LoadModel::Closed { clients: 1 };
+    check(&spec, &[Outcome::Ok, Outcome::Timeout]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a server does that means harm, or is broken: floods, silence, ends at the wrong time.
 
 use std::net::UdpSocket;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use quinn_proto::{Dir, StreamId, VarInt};
 
@@ -9,6 +9,10 @@ use super::Peer;
 
 /// Datagrams or frames that a flood has in one go.
 const AT_ONCE: u64 = 64;
+/// How long a flood goes on that has a thread of its own.
+const FLOOD: Duration = Duration::from_secs(10);
+/// What looks like a packet and is none.
+const JUNK: &[u8] = &[0x45; 30];
 /// Control stream whose SETTINGS has a length of 2^30 - 1.
 const LONG_SETTINGS: &[u8] = b"\0\x04\xbf\xff\xff\xff";
 /// Control stream with SETTINGS, and a GOAWAY that refuses every request.
@@ -35,6 +39,8 @@ pub(crate) enum Hostility {
     Pings,
     /// Sends datagrams that are nothing, as fast as it can.
     Junk,
+    /// The same, for ten seconds and from a thread of its own, which does nothing else.
+    JunkWithoutRest,
     /// Raises its limits again and again.
     Windows,
     /// Does not end streams that the client has stopped.
@@ -59,8 +65,17 @@ impl Hostility {
     }
 
     /// Does what is done at the handshake's end.
-    pub(super) fn begin(self, peer: &mut Peer, now: Instant) {
+    pub(super) fn begin(self, peer: &mut Peer, socket: &UdpSocket, now: Instant) {
         match self {
+            Self::JunkWithoutRest => {
+                let socket = socket.try_clone().expect("another handle");
+                let (to, end) = (peer.connection.remote_address(), FLOOD);
+                std::thread::spawn(move || {
+                    while now.elapsed() < end {
+                        let _ = socket.send_to(JUNK, to);
+                    }
+                });
+            }
             Self::FallsSilent => peer.is_silent = true,
             Self::Closes(code) => {
                 let code = VarInt::from_u32(code);
@@ -95,9 +110,8 @@ impl Hostility {
                 peer.connection.set_receive_window(window);
             }
             Self::Junk => {
-                for n in 0..AT_ONCE {
-                    let junk = [0x40 | n as u8; 30];
-                    let _ = socket.send_to(&junk, peer.connection.remote_address());
+                for _ in 0..AT_ONCE {
+                    let _ = socket.send_to(JUNK, peer.connection.remote_address());
                 }
             }
             _ => {}

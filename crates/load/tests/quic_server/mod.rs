@@ -323,7 +323,7 @@ impl<A: FnMut(u64) -> Act> Server<A> {
                     let mut stream = peer.connection.send_stream(control);
                     stream.write(hostility.control()).expect("room");
                     peer.control = Some(control);
-                    hostility.begin(peer, now);
+                    hostility.begin(peer, &self.socket, now);
                 }
                 Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
                     while let Some(id) = peer.connection.streams().accept(Dir::Bi) {
