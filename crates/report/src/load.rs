@@ -465,3 +465,42 @@ fn transport(text: &mut String, result: &LoadResult) {
         bytes(engine.rss_bytes_max as f64),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(ledger: &QuicLedger, line: Option<&str>, lengths: [Option<u32>; 3]) {
+        let mut text = String::new();
+        quic(&mut text, ledger);
+        let told = text.lines().find(|line| line.contains("datagrams of"));
+        assert_eq!(told.map(str::trim), line);
+        let json = quic_of(ledger);
+        let names = [
+            "payload_announced_bytes",
+            "datagram_received_bytes_max",
+            "datagram_sent_bytes_max",
+        ];
+        assert_eq!(
+            names.map(|name| &json[name]),
+            lengths.map(|n| json!(n)).each_ref()
+        );
+    }
+
+    #[test]
+    fn lengths_of_datagrams_are_told_where_they_are_known() {
+        let ledger = QuicLedger {
+            payload_announced_bytes: 65_527,
+            datagram_received_bytes_max: 65_500,
+            datagram_sent_bytes_max: 1_452,
+            ..QuicLedger::default()
+        };
+        let line = "datagrams of up to 65,527 bytes allowed, 65,500 received, 1,452 sent";
+        check(
+            &ledger,
+            Some(line),
+            [Some(65_527), Some(65_500), Some(1_452)],
+        );
+        check(&QuicLedger::default(), None, [None; 3]);
+    }
+}

@@ -222,3 +222,64 @@ pub(crate) fn receive(socket: &OwnedFd, block: &mut Block) -> Result<Received, E
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    /// Receives `length` bytes as they would come from a socket.
+    fn come(block: &mut Block, length: usize) -> Datagrams {
+        let room = block.room();
+        assert!(length <= room.iov_len);
+        // SAFETY: the room is of that length, and so many bytes of it are written.
+        unsafe {
+            std::ptr::write_bytes(room.iov_base.cast::<u8>(), 7, length);
+            block.take(length)
+        }
+    }
+
+    #[test]
+    fn what_nobody_holds_is_used_again() {
+        let mut block = Block::default();
+        let first = come(&mut block, 60_000).bytes.as_ptr();
+        for length in [1, 0, 65_535, 30_000] {
+            let mut datagrams = come(&mut block, length);
+            let at = datagrams.bytes.as_ptr();
+            assert_eq!((at, datagrams.len()), (first, length));
+            assert_eq!(datagrams.next(40_000).is_some(), length > 0);
+        }
+        assert_eq!(block.to_copy, 0);
+    }
+
+    #[test]
+    fn what_is_held_cannot_hold_block_after_block() {
+        let mut block = Block::default();
+        let mut held = Vec::new();
+        let mut shared = 0;
+        // A datagram of each 60,000 bytes is held, of as many bytes as 130 blocks have.
+        for _ in 0..130 * BLOCK_BYTES / 60_000 {
+            let mut datagrams = come(&mut block, 60_000);
+            shared += usize::from(!datagrams.is_copied);
+            held.push(datagrams.next(1_200).expect("the first of many"));
+        }
+        assert!(held.iter().all(|datagram| datagram[..] == [7; 1_200]));
+        // Four fit a block, and two times as much as 64 blocks have was copied meanwhile.
+        assert!(shared <= 3 * 4, "{shared} of {} were shared", held.len());
+    }
+
+    #[test]
+    fn the_longest_datagram_is_received_whole() {
+        let far = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        let near = open(far.local_addr().expect("bound"), None).expect("a socket");
+        send_segments(&near, b"here", 4).expect("sent");
+        let (_, to) = far.recv_from(&mut [0; 4]).expect("received");
+        let long: Vec<u8> = (0..SEND_MAX).map(|n| n as u8).collect();
+        far.send_to(&long, to).expect("sent");
+        let mut block = Block::default();
+        let mut received = receive(&near, &mut block).expect("it has come");
+        assert_eq!(received.segment, SEND_MAX);
+        assert_eq!(received.bytes.next(received.segment).expect("one"), long);
+    }
+}

@@ -55,6 +55,16 @@ struct Stage {
     close_code: ErrorCode,
 }
 
+impl Stage {
+    /// Notes a rule that the server broke: the connection is closed with its code.
+    fn note(&mut self, result: Result<(), Violation>, polled: &mut Polled) {
+        if let Err(violation) = result {
+            self.close_code = violation.code();
+            polled.violation.get_or_insert(violation);
+        }
+    }
+}
+
 /// A request on its stream.
 struct Flight {
     stream: StreamId,
@@ -248,7 +258,7 @@ impl Session {
                 }
                 Event::Stream(event) => {
                     let result = self.handle_stream(event, places, memo, sink);
-                    self.note_violation(result, &mut polled);
+                    self.stage.note(result, &mut polled);
                 }
                 Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked => {
                 }
@@ -270,14 +280,7 @@ impl Session {
     ) {
         let event = StreamEvent::Readable { id };
         let result = self.handle_stream(event, places, memo, sink);
-        self.note_violation(result, polled);
-    }
-
-    fn note_violation(&mut self, result: Result<(), Violation>, polled: &mut Polled) {
-        if let Err(violation) = result {
-            self.stage.close_code = violation.code();
-            polled.violation.get_or_insert(violation);
-        }
+        self.stage.note(result, polled);
     }
 
     /// The server took no early data: no stream was ever opened, to it.
