@@ -10,7 +10,8 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{LoadResult, Outcome};
 
 use quic_server::hostile::Hostility;
-use quic_server::{Act, HELLO, Ways, send, serve_in, spec};
+use quic_server::relay::{Way, relay};
+use quic_server::{Act, HELLO, Ways, send, serve, serve_in, spec};
 use support::load;
 
 mod quic_server;
@@ -139,6 +140,27 @@ fn streams_of_unknown_types_are_no_reason_to_close() {
     spec.load.timeout_s = 10.0;
     let result = check(&spec, &[Outcome::Ok]);
     assert_eq!(result.connections.opened, 3, "{:?}", result.connections);
+}
+
+#[test]
+fn bodies_without_end_and_full_of_gaps_are_held_within_limits() {
+    let way = Way {
+        delay: Duration::from_millis(1),
+        lost: 1_000,
+        seed: 11,
+    };
+    // DATA of a hundred bytes.
+    let piece: &'static [u8] = [b"\0\x40\x64".as_slice(), &[b'x'; 100]].concat().leak();
+    let (port, _) = relay(serve(move |_| Act::Endless(HEAD, piece)), way);
+    check(
+        &bounded(port),
+        &[
+            Outcome::Timeout,
+            Outcome::TooLong,
+            Outcome::WrongBody,
+            Outcome::ConnectTimeout,
+        ],
+    );
 }
 
 #[test]
