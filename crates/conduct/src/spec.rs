@@ -52,6 +52,7 @@ pub(crate) fn spec_of(
         waiting: Waiting::Nap,
         gather: true,
         opening: Opening::default(),
+        max_udp_payload: None,
         interval: LoadSpec::interval_for(Duration::from_secs_f64(trial.load.duration_s)),
     })
 }

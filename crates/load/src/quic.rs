@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bakeoff_wire::h3;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use quinn_proto::{
-    ClientConfig, EndpointConfig, IdleTimeout, NoneTokenStore, RandomConnectionIdGenerator,
-    TokenMemoryCache, TokenStore, TransportConfig, VarInt,
+    ClientConfig, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, NoneTokenStore,
+    RandomConnectionIdGenerator, TokenMemoryCache, TokenStore, TransportConfig, VarInt,
 };
 
 use crate::clock::now;
@@ -26,11 +26,14 @@ use crate::spec::LoadSpec;
 use crate::tls::QuicTls;
 
 pub(crate) mod datagrams;
+mod link;
 mod loss;
+mod reading;
 mod session;
 mod streams;
 mod timers;
 
+use datagrams::PAYLOAD_MAX;
 pub(crate) use loss::{Lost, lost_by};
 pub(crate) use session::{Polled, Session};
 pub(crate) use timers::Timers;
@@ -38,24 +41,28 @@ pub(crate) use timers::Timers;
 /// Streams that the server may open for itself: HTTP/3 needs three, and some open one more to
 /// see whether unknown ones are skipped (RFC 9114, 6.2.3).
 const PEER_STREAMS: u32 = 8;
-/// What the server may send on one stream before this side reads, bytes: no body waits for it.
-const STREAM_WINDOW: u32 = 16 << 20;
+/// What servers may send on all connections before this side reads, bytes. It reads at once, so
+/// all that a server can make it hold is what comes behind gaps.
+const WINDOWS: u32 = 64 << 20;
+/// The part of it that a connection and a stream have, at least and at the most.
+const WINDOW: std::ops::RangeInclusive<u32> = 256 << 10..=16 << 20;
+/// What a datagram of QUIC's first flight has at least, and every path carries (RFC 9000, 14).
+const INITIAL_BYTES: u16 = 1_200;
+/// What Ethernet carries behind the headers of IPv6 and UDP.
+const ETHERNET_BYTES: u16 = 1_452;
+/// The longest datagram that is sent where the path and the server take it.
+const SENT_BYTES: u16 = 16_384;
 /// Shortest idle timeout, whatever the timeout of requests.
 const IDLE_MIN: Duration = Duration::from_secs(30);
 
 /// What the QUIC connections of a thread have in common.
 pub(crate) struct Quic {
-    endpoint: Arc<EndpointConfig>,
-    client: ClientConfig,
-    server_name: String,
+    dialing: Dialing,
     requests: Rc<[Ready]>,
-    streams: u32,
-    /// Whether requests go before the end of a resumed handshake.
-    early_data: bool,
     start: (u64, Instant),
     pub(crate) memo: h3::Memo,
     /// Memory that datagrams are received into.
-    pub(crate) block: BytesMut,
+    pub(crate) block: datagrams::Block,
     /// Datagrams that are made and sent.
     pub(crate) outgoing: Vec<u8>,
     /// Connections that may have something to send.
@@ -63,6 +70,16 @@ pub(crate) struct Quic {
     pub(crate) timers: Timers,
     /// Most datagrams that are sent in one call; 1 where the kernel cannot cut them.
     pub(crate) segments_max: usize,
+}
+
+/// How connections are begun.
+struct Dialing {
+    endpoint: Arc<EndpointConfig>,
+    client: ClientConfig,
+    server_name: String,
+    streams: u32,
+    /// Whether requests go before the end of a resumed handshake.
+    early_data: bool,
 }
 
 /// A request as it goes on a stream.
@@ -74,32 +91,19 @@ struct Ready {
 
 impl Quic {
     pub(crate) fn new(spec: &LoadSpec, tls: &QuicTls) -> Self {
-        let mut endpoint = EndpointConfig::default();
-        // A socket carries one connection: what comes needs no identifier to be told apart.
-        endpoint.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(0)));
-        let mut client = ClientConfig::new(tls.config.clone());
-        client.transport_config(Arc::new(transport(spec)));
-        let tokens: Arc<dyn TokenStore> = if spec.tls.as_ref().is_some_and(|tls| tls.resumption) {
-            Arc::new(TokenMemoryCache::default())
-        } else {
-            Arc::new(NoneTokenStore)
-        };
-        client.token_store(tokens);
         let requests = spec.h3_requests();
         let ready = (0..requests.len() as u32).map(|index| Ready {
             bytes: Bytes::copy_from_slice(requests.bytes(index)),
             is_to_head: requests.is_to_head(index),
         });
+        let requests: Rc<[Ready]> = ready.collect();
+        let request_bytes = requests.iter().map(|ready| ready.bytes.len()).max();
         Self {
-            endpoint: Arc::new(endpoint),
-            client,
-            server_name: tls.server_name.clone(),
-            requests: ready.collect(),
-            early_data: spec.tls.as_ref().is_some_and(|tls| tls.early_data),
-            streams: spec.load.streams.max(1),
+            dialing: Dialing::new(spec, tls, request_bytes.unwrap_or_default()),
+            requests,
             start: (now(), Instant::now()),
             memo: h3::Memo::new(&h3::Config::default()),
-            block: BytesMut::new(),
+            block: datagrams::Block::default(),
             outgoing: Vec::new(),
             to_drive: Vec::new(),
             timers: Timers::default(),
@@ -130,15 +134,56 @@ impl Quic {
     }
 }
 
-fn transport(spec: &LoadSpec) -> TransportConfig {
+impl Dialing {
+    fn new(spec: &LoadSpec, tls: &QuicTls, request_bytes: usize) -> Self {
+        let payload_max = spec.max_udp_payload.unwrap_or(PAYLOAD_MAX);
+        let payload_max = payload_max.clamp(INITIAL_BYTES, PAYLOAD_MAX);
+        let mut endpoint = EndpointConfig::default();
+        endpoint
+            .max_udp_payload_size(payload_max)
+            .expect("it is within what may be announced");
+        // A socket carries one connection: what comes needs no identifier to be told apart.
+        endpoint.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(0)));
+        let mut client = ClientConfig::new(tls.config.clone());
+        client.transport_config(Arc::new(transport(spec, request_bytes, payload_max)));
+        let tokens: Arc<dyn TokenStore> = if spec.tls.as_ref().is_some_and(|tls| tls.resumption) {
+            Arc::new(TokenMemoryCache::default())
+        } else {
+            Arc::new(NoneTokenStore)
+        };
+        client.token_store(tokens);
+        Self {
+            endpoint: Arc::new(endpoint),
+            client,
+            server_name: tls.server_name.clone(),
+            streams: spec.load.streams.max(1),
+            early_data: spec.tls.as_ref().is_some_and(|tls| tls.early_data),
+        }
+    }
+}
+
+fn transport(spec: &LoadSpec, request_bytes: usize, payload_max: u16) -> TransportConfig {
     let mut transport = TransportConfig::default();
     let idle = Duration::from_secs_f64(spec.load.timeout_s).max(IDLE_MIN);
+    let window = WINDOWS / spec.load.clients().max(1);
+    let window = VarInt::from_u32(window.clamp(*WINDOW.start(), *WINDOW.end()));
+    let mut path = MtuDiscoveryConfig::default();
+    path.upper_bound(sent_max(request_bytes).min(payload_max));
     transport
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
         .max_concurrent_uni_streams(VarInt::from_u32(PEER_STREAMS))
-        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
-        .receive_window(VarInt::MAX)
+        .stream_receive_window(window)
+        .receive_window(window)
         .datagram_receive_buffer_size(None)
+        .mtu_discovery_config(Some(path))
         .max_idle_timeout(IdleTimeout::try_from(idle).ok());
     transport
+}
+
+/// The longest datagram that this side asks the path for: each such question is a datagram of
+/// that length, so requests that are short do not ask for more than Ethernet's.
+fn sent_max(request_bytes: usize) -> u16 {
+    u16::try_from(request_bytes)
+        .unwrap_or(u16::MAX)
+        .clamp(ETHERNET_BYTES, SENT_BYTES)
 }

@@ -52,6 +52,8 @@ pub struct LoadSpec {
     pub gather: bool,
     /// How connections are opened.
     pub opening: Opening,
+    /// Longest datagram of QUIC that is sent and that the server may send, bytes; at least 1,200.
+    pub max_udp_payload: Option<u16>,
     /// Length of the parts that the window is cut into.
     pub interval: Duration,
 }

@@ -127,6 +127,29 @@ fn a_connection_that_idled_out_unused_fails_no_request() {
 }
 
 #[test]
+fn what_waits_behind_a_gap_is_read_in_parts() {
+    // Some of what is lost holds up more than is read of a connection in one turn.
+    let way = Way {
+        delay: Duration::from_millis(10),
+        lost: 10,
+        seed: 3,
+    };
+    let body: Vec<u8> = (0..3_000_000_u64).map(|n| (n * n % 251) as u8).collect();
+    let mut answer = b"\x01\x03\0\0\xd9\0\x80\x2d\xc6\xc0".to_vec();
+    answer.extend_from_slice(&body);
+    let answer: &'static [u8] = answer.leak();
+    let (port, _) = relay(serve(move |_| Act::Answer(answer)), way);
+    let mut spec = spec(port);
+    spec.exchanges[0].body = Some(body.into());
+    spec.load.model = LoadModel::Closed { clients: 2 };
+    spec.load.streams = 1;
+    spec.load.timeout_s = 20.0;
+    spec.load.duration_s = 60.0;
+    spec.count = Some(8);
+    assert_eq!(check_ok(&spec).bodies_checked, 8);
+}
+
+#[test]
 fn loss_and_delay_of_the_way_are_told_as_they_are() {
     // 2 % of the datagrams each way, and 20 ms each way: 40 ms there and back.
     let way = Way {

@@ -29,6 +29,17 @@ pub struct QuicLedger {
     pub send_calls: u64,
     /// Calls that received datagrams; the kernel joins what one call takes (GRO).
     pub receive_calls: u64,
+    /// Longest datagram that this side announced it takes, bytes of UDP payload; 0 in records
+    /// that do not tell.
+    #[serde(default)]
+    pub payload_announced_bytes: u32,
+    /// Longest datagram that came, bytes of UDP payload; 0 in records that do not tell.
+    #[serde(default)]
+    pub datagram_received_bytes_max: u32,
+    /// Longest datagram that was sent, bytes of UDP payload, probes of the path's size included;
+    /// 0 in records that do not tell.
+    #[serde(default)]
+    pub datagram_sent_bytes_max: u32,
     /// Retry packets that were followed, each by a handshake begun anew.
     #[serde(default)]
     pub retries: u64,
@@ -103,6 +114,18 @@ impl QuicLedger {
         self.datagrams_received += other.datagrams_received;
         self.send_calls += other.send_calls;
         self.receive_calls += other.receive_calls;
+        raise(
+            &mut self.payload_announced_bytes,
+            other.payload_announced_bytes,
+        );
+        raise(
+            &mut self.datagram_received_bytes_max,
+            other.datagram_received_bytes_max,
+        );
+        raise(
+            &mut self.datagram_sent_bytes_max,
+            other.datagram_sent_bytes_max,
+        );
         self.retries += other.retries;
         self.early_data.accepted += other.early_data.accepted;
         self.early_data.rejected += other.early_data.rejected;
@@ -117,4 +140,8 @@ impl QuicLedger {
     pub fn lost_share(&self) -> Option<f64> {
         (self.packets_sent > 0).then(|| self.packets_lost as f64 / self.packets_sent as f64)
     }
+}
+
+fn raise(max: &mut u32, other: u32) {
+    *max = (*max).max(other);
 }

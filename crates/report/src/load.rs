@@ -180,10 +180,18 @@ fn quic_of(quic: &QuicLedger) -> Value {
         "datagrams_received": quic.datagrams_received,
         "send_calls": quic.send_calls,
         "receive_calls": quic.receive_calls,
+        "payload_announced_bytes": known(quic.payload_announced_bytes),
+        "datagram_received_bytes_max": known(quic.datagram_received_bytes_max),
+        "datagram_sent_bytes_max": known(quic.datagram_sent_bytes_max),
         "retries": quic.retries,
         "early_data": quic.early_data,
         "closes": quic.closes,
     })
+}
+
+/// A length that records of old do not tell, and of which 0 is none.
+fn known(bytes: u32) -> Option<u32> {
+    (bytes > 0).then_some(bytes)
 }
 
 fn engine_of(result: &LoadResult) -> Value {
@@ -229,5 +237,44 @@ fn distribution_or_null(histogram: &Histogram) -> Value {
         Value::Null
     } else {
         distribution(histogram)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(ledger: &QuicLedger, line: Option<&str>, lengths: [Option<u32>; 3]) {
+        let mut lines = String::new();
+        text::quic(&mut lines, ledger);
+        let told = lines.lines().find(|line| line.contains("datagrams of"));
+        assert_eq!(told.map(str::trim), line);
+        let json = quic_of(ledger);
+        let names = [
+            "payload_announced_bytes",
+            "datagram_received_bytes_max",
+            "datagram_sent_bytes_max",
+        ];
+        assert_eq!(
+            names.map(|name| &json[name]),
+            lengths.map(|n| json!(n)).each_ref()
+        );
+    }
+
+    #[test]
+    fn lengths_of_datagrams_are_told_where_they_are_known() {
+        let ledger = QuicLedger {
+            payload_announced_bytes: 65_527,
+            datagram_received_bytes_max: 65_500,
+            datagram_sent_bytes_max: 1_452,
+            ..QuicLedger::default()
+        };
+        let line = "datagrams of up to 65,527 bytes allowed, 65,500 received, 1,452 sent";
+        check(
+            &ledger,
+            Some(line),
+            [Some(65_527), Some(65_500), Some(1_452)],
+        );
+        check(&QuicLedger::default(), None, [None; 3]);
     }
 }

@@ -81,9 +81,6 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     let model = model(flags);
     let connect = connect(flags, &model)?;
     let max_udp_payload = max_udp_payload(flags, protocol)?;
-    // PLUG-IN: `connect` travels in `LoadSpec::load`; `max_udp_payload` has no field of the
-    // engine yet and belongs into `LoadSpec::connections`.
-    let _ = max_udp_payload;
     Ok(LoadSpec {
         protocol,
         tls: target.secure.then(|| tls(&flags.tls)),
@@ -127,6 +124,7 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
             None => Waiting::Nap,
         },
         gather: flags.gather == Switch::On,
+        max_udp_payload,
         opening: opening(flags),
         interval: LoadSpec::interval_for(duration),
     })

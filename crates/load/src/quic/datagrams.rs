@@ -15,10 +15,21 @@ use rustix::net::{
 
 use crate::socket::{bind_address_no_port, last_errno, set_integer};
 
-/// Most bytes that one receive call takes: what the kernel joins, at the most.
+/// The longest datagram that can come, and the longest that this side announces it takes: what
+/// UDP's length allows behind its own header (RFC 9000, 18.2).
+pub(super) const PAYLOAD_MAX: u16 = 65_527;
+/// The longest that can be sent at once over IPv4, cut by the kernel or not.
+pub(super) const SEND_MAX: usize = 65_507;
+/// Most bytes that one receive call takes: no datagram is cut, and what the kernel joins is no
+/// longer than one can be.
 const RECEIVE_BYTES: usize = 64 * 1024;
-/// Memory that receive calls share, one behind the other.
+const _: () = assert!(RECEIVE_BYTES > PAYLOAD_MAX as usize);
+/// Memory that receive calls share, one behind the other, while something of it is held.
 const BLOCK_BYTES: usize = 4 * RECEIVE_BYTES;
+/// What is copied out of the block after a whole block was held. Bytes of a stream with a gap in
+/// it keep the block that they came in, and a server that leaves such gaps on purpose could make
+/// a few bytes of each block keep all of it; so it can for a 64th of what it sends.
+const COPIED_BYTES: usize = 64 * BLOCK_BYTES;
 /// Asked of the kernel for what has come and not been read, bytes. A server sends as much as its
 /// congestion window at once, and what finds no room is lost.
 const SOCKET_BYTES: libc::c_int = 4 << 20;
@@ -27,11 +38,78 @@ const SOCKET_BYTES: libc::c_int = 4 << 20;
 #[repr(align(8))]
 struct Control([u8; 128]);
 
+/// Memory that datagrams are received into.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    bytes: BytesMut,
+    /// What is still to be copied out rather than shared.
+    to_copy: usize,
+}
+
+impl Block {
+    /// Room for what one receive call can take. It is the same memory again unless something of
+    /// it is held, so that it stays in the processor's cache.
+    fn room(&mut self) -> libc::iovec {
+        if !self.bytes.try_reclaim(BLOCK_BYTES) && self.bytes.capacity() < RECEIVE_BYTES {
+            if self.bytes.capacity() > 0 {
+                self.to_copy = COPIED_BYTES;
+            }
+            self.bytes = BytesMut::with_capacity(BLOCK_BYTES);
+        }
+        libc::iovec {
+            iov_base: self.bytes.spare_capacity_mut().as_mut_ptr().cast(),
+            iov_len: RECEIVE_BYTES,
+        }
+    }
+
+    /// Takes what was received.
+    ///
+    /// # Safety
+    ///
+    /// So many bytes must have been written to the last room that [`Block::room`] gave.
+    unsafe fn take(&mut self, length: usize) -> Datagrams {
+        // SAFETY: as the caller promises; the block is empty, and its room was of its capacity.
+        unsafe { self.bytes.set_len(length) };
+        let is_copied = self.to_copy > 0;
+        self.to_copy = self.to_copy.saturating_sub(length);
+        Datagrams {
+            bytes: self.bytes.split_to(length),
+            is_copied,
+        }
+    }
+}
+
+/// Datagrams, one behind the other.
+#[derive(Debug)]
+pub(crate) struct Datagrams {
+    bytes: BytesMut,
+    is_copied: bool,
+}
+
+impl Datagrams {
+    /// Bytes of all of them.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes the first, which has `segment` bytes unless it is the last.
+    pub(super) fn next(&mut self, segment: usize) -> Option<BytesMut> {
+        if self.bytes.is_empty() {
+            return None;
+        }
+        let datagram = self.bytes.split_to(segment.clamp(1, self.bytes.len()));
+        Some(if self.is_copied {
+            BytesMut::from(&datagram[..])
+        } else {
+            datagram
+        })
+    }
+}
+
 /// What one receive call took.
 #[derive(Debug)]
 pub(crate) struct Received {
-    /// Datagrams, one behind the other.
-    pub(crate) bytes: BytesMut,
+    pub(crate) bytes: Datagrams,
     /// Length of each but the last.
     pub(crate) segment: usize,
     /// When the last arrived by the real-time clock, if the kernel stamped it.
@@ -104,18 +182,12 @@ pub(crate) fn send_segments(socket: &OwnedFd, bytes: &[u8], segment: usize) -> R
 /// Receives the datagrams that the kernel joined, or one, into `block`.
 ///
 /// What is returned shares the block's memory, which is used again when nothing of it is held.
-pub(crate) fn receive(socket: &OwnedFd, block: &mut BytesMut) -> Result<Received, Errno> {
-    if block.capacity() < RECEIVE_BYTES {
-        block.reserve(BLOCK_BYTES);
-    }
+pub(crate) fn receive(socket: &OwnedFd, block: &mut Block) -> Result<Received, Errno> {
     let mut control = Control([0; 128]);
-    let mut part = libc::iovec {
-        iov_base: block.spare_capacity_mut().as_mut_ptr().cast(),
-        iov_len: RECEIVE_BYTES,
-    };
-    // SAFETY: as in `send_segments`; the block is empty and has room for `iov_len` bytes, and as
-    // many as the kernel says it wrote are taken as written. The CMSG macros stay inside what the
-    // kernel says it wrote to `control`, and what is read is of the length of its type.
+    let mut part = block.room();
+    // SAFETY: as in `send_segments`; the block has room for `iov_len` bytes, and as many as the
+    // kernel says it wrote are taken as written. The CMSG macros stay inside what the kernel says
+    // it wrote to `control`, and what is read is of the length of its type.
     unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &raw mut part;
@@ -126,7 +198,6 @@ pub(crate) fn receive(socket: &OwnedFd, block: &mut BytesMut) -> Result<Received
         let Ok(read) = usize::try_from(read) else {
             return Err(last_errno());
         };
-        block.set_len(read);
         let (mut segment, mut stamp) = (read, None);
         let mut header = libc::CMSG_FIRSTHDR(&raw const message);
         while !header.is_null() {
@@ -145,9 +216,70 @@ pub(crate) fn receive(socket: &OwnedFd, block: &mut BytesMut) -> Result<Received
             header = libc::CMSG_NXTHDR(&raw const message, header);
         }
         Ok(Received {
-            bytes: block.split_to(read),
+            bytes: block.take(read),
             segment,
             stamp,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+
+    use super::*;
+
+    /// Receives `length` bytes as they would come from a socket.
+    fn come(block: &mut Block, length: usize) -> Datagrams {
+        let room = block.room();
+        assert!(length <= room.iov_len);
+        // SAFETY: the room is of that length, and so many bytes of it are written.
+        unsafe {
+            std::ptr::write_bytes(room.iov_base.cast::<u8>(), 7, length);
+            block.take(length)
+        }
+    }
+
+    #[test]
+    fn what_nobody_holds_is_used_again() {
+        let mut block = Block::default();
+        let first = come(&mut block, 60_000).bytes.as_ptr();
+        for length in [1, 0, 65_535, 30_000] {
+            let mut datagrams = come(&mut block, length);
+            let at = datagrams.bytes.as_ptr();
+            assert_eq!((at, datagrams.len()), (first, length));
+            assert_eq!(datagrams.next(40_000).is_some(), length > 0);
+        }
+        assert_eq!(block.to_copy, 0);
+    }
+
+    #[test]
+    fn what_is_held_cannot_hold_block_after_block() {
+        let mut block = Block::default();
+        let mut held = Vec::new();
+        let mut shared = 0;
+        // A datagram of each 60,000 bytes is held, of as many bytes as 130 blocks have.
+        for _ in 0..130 * BLOCK_BYTES / 60_000 {
+            let mut datagrams = come(&mut block, 60_000);
+            shared += usize::from(!datagrams.is_copied);
+            held.push(datagrams.next(1_200).expect("the first of many"));
+        }
+        assert!(held.iter().all(|datagram| datagram[..] == [7; 1_200]));
+        // Four fit a block, and two times as much as 64 blocks have was copied meanwhile.
+        assert!(shared <= 3 * 4, "{shared} of {} were shared", held.len());
+    }
+
+    #[test]
+    fn the_longest_datagram_is_received_whole() {
+        let far = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        let near = open(far.local_addr().expect("bound"), None).expect("a socket");
+        send_segments(&near, b"here", 4).expect("sent");
+        let (_, to) = far.recv_from(&mut [0; 4]).expect("received");
+        let long: Vec<u8> = (0..SEND_MAX).map(|n| n as u8).collect();
+        far.send_to(&long, to).expect("sent");
+        let mut block = Block::default();
+        let mut received = receive(&near, &mut block).expect("it has come");
+        assert_eq!(received.segment, SEND_MAX);
+        assert_eq!(received.bytes.next(received.segment).expect("one"), long);
     }
 }

@@ -7,47 +7,62 @@ use std::time::Instant;
 
 use bakeoff_record::{Outcome, QuicLedger};
 use bakeoff_wire::h3::{self, ControlEvent, ErrorCode, Event as Part, Response, Violation};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use quinn_proto::{
-    Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, Event, ReadError,
-    StreamEvent, StreamId, VarInt, WriteError,
+    Connection, ConnectionError, Dir, Event, ReadError, StreamEvent, StreamId, VarInt, WriteError,
 };
 use rustix::io::Errno;
 
+use super::datagrams::Datagrams;
+use super::link::Link;
+use super::reading::Reading;
 use super::streams::Streams;
-use super::{Quic, Ready, datagrams};
-use crate::clock::nanos;
+use super::{Quic, Ready};
 use crate::places::{Attempt, Opened, Places, Sink};
+
+/// Streams that a connection gives up before it takes no more requests.
+const GIVEN_UP_MAX: u32 = 1_024;
 
 /// One connection's QUIC and HTTP/3.
 pub(crate) struct Session {
-    endpoint: Endpoint,
-    handle: ConnectionHandle,
+    link: Link,
     connection: Connection,
-    remote: SocketAddr,
     http: h3::Connection,
     requests: Rc<[Ready]>,
     streams: Streams,
     /// The stream of each place, by token.
     flights: Vec<Flight>,
-    /// The server said GOAWAY.
-    is_going_away: bool,
-    is_established: bool,
-    /// Whether requests go before the handshake's end.
-    is_early: bool,
-    retries: u64,
-    /// What the connection is closed with.
-    close_code: ErrorCode,
+    stage: Stage,
+    reading: Reading,
     /// Whether it is among those that are to be driven.
     pub(crate) is_marked: bool,
     /// The earliest entry among the timers.
     pub(crate) entered: Option<u64>,
     /// When a datagram was last received.
     pub(crate) last_received: u64,
-    /// Datagrams that the socket would not take, and the length of each.
-    unsent: Option<(Vec<u8>, usize)>,
-    send_calls: u64,
-    receive_calls: u64,
+}
+
+/// How far a connection has come.
+struct Stage {
+    is_established: bool,
+    /// Whether requests go before the handshake's end.
+    is_early: bool,
+    /// The server said GOAWAY.
+    is_going_away: bool,
+    /// Streams that were given up before the server had ended them.
+    given_up: u32,
+    /// What the connection is closed with.
+    close_code: ErrorCode,
+}
+
+impl Stage {
+    /// Notes a rule that the server broke: the connection is closed with its code.
+    fn note(&mut self, result: Result<(), Violation>, polled: &mut Polled) {
+        if let Err(violation) = result {
+            self.close_code = violation.code();
+            polled.violation.get_or_insert(violation);
+        }
+    }
 }
 
 /// A request on its stream.
@@ -68,6 +83,9 @@ pub(crate) struct Polled {
     pub(crate) lost: Option<ConnectionError>,
     /// A rule that the server broke and that ends the connection.
     pub(crate) violation: Option<Violation>,
+    /// There is more than one turn should take for one connection: it is to be received and
+    /// polled again in the next turn, without an event of its socket.
+    pub(crate) more: bool,
 }
 
 impl Polled {
@@ -83,41 +101,35 @@ impl Session {
         remote: SocketAddr,
         now: u64,
     ) -> Result<Self, quinn_proto::ConnectError> {
-        let mut endpoint = Endpoint::new(quic.endpoint.clone(), None, true, None);
-        let (handle, connection) = endpoint.connect(
-            quic.instant(now),
-            quic.client.clone(),
-            remote,
-            &quic.server_name,
-        )?;
+        let client = quic.dialing.client.clone();
+        let opened = Link::open(&quic.dialing, client, remote, quic.instant(now));
+        let (link, connection) = opened?;
         let flight = || Flight {
             stream: StreamId::new(quinn_proto::Side::Client, Dir::Bi, 0),
             response: Response::new(false),
             unsent: Bytes::new(),
         };
         let mut session = Self {
-            endpoint,
-            handle,
+            link,
             connection,
-            remote,
             http: h3::Connection::new(&h3::Config::default()),
             requests: quic.requests.clone(),
             streams: Streams::default(),
-            flights: (0..quic.streams).map(|_| flight()).collect(),
-            is_going_away: false,
-            is_established: false,
-            is_early: false,
-            retries: 0,
-            close_code: ErrorCode::NO_ERROR,
+            flights: (0..quic.dialing.streams).map(|_| flight()).collect(),
+            stage: Stage {
+                is_established: false,
+                is_early: false,
+                is_going_away: false,
+                given_up: 0,
+                close_code: ErrorCode::NO_ERROR,
+            },
+            reading: Reading::default(),
             is_marked: false,
             entered: None,
             last_received: now,
-            unsent: None,
-            send_calls: 0,
-            receive_calls: 0,
         };
-        if quic.early_data && session.connection.has_0rtt() {
-            session.is_early = true;
+        if quic.dialing.early_data && session.connection.has_0rtt() {
+            session.stage.is_early = true;
             session.open_control();
         }
         Ok(session)
@@ -125,7 +137,7 @@ impl Session {
 
     /// Whether requests go, or went, before the handshake's end.
     pub(crate) fn is_early(&self) -> bool {
-        self.is_early
+        self.stage.is_early
     }
 
     /// Whether the server took what went before the handshake's end.
@@ -134,51 +146,32 @@ impl Session {
     }
 
     pub(crate) fn is_established(&self) -> bool {
-        self.is_established
+        self.stage.is_established
     }
 
     /// Whether the socket has not taken all that was to be sent.
     pub(crate) fn has_unsent(&self) -> bool {
-        self.unsent.is_some()
+        self.link.has_unsent()
     }
 
     /// Adds what the connection counted to the ledger.
     pub(crate) fn note(&self, ledger: &mut QuicLedger) {
-        let stats = self.connection.stats();
-        let path = &stats.path;
-        if self.is_established {
-            ledger.rtt.record(nanos(path.rtt));
-        }
-        ledger.packets_sent += path.sent_packets.saturating_sub(path.sent_plpmtud_probes);
-        ledger.packets_lost += path.lost_packets;
-        ledger.congestion_events += path.congestion_events;
-        ledger.datagrams_sent += stats.udp_tx.datagrams;
-        ledger.datagrams_received += stats.udp_rx.datagrams;
-        ledger.send_calls += self.send_calls;
-        ledger.receive_calls += self.receive_calls;
-        ledger.retries += self.retries;
+        self.link
+            .note(&self.connection, self.stage.is_established, ledger);
     }
 
     /// Takes datagrams of `segment` bytes each but the last.
-    pub(crate) fn receive(&mut self, mut bytes: BytesMut, segment: usize, now: Instant) {
-        self.receive_calls += 1;
-        let mut answer = Vec::new();
-        while !bytes.is_empty() {
-            let datagram = bytes.split_to(segment.clamp(1, bytes.len()));
-            if !self.is_established {
-                self.retries += u64::from(is_retry(&datagram));
-            }
-            let event = self
-                .endpoint
-                .handle(now, self.remote, None, None, datagram, &mut answer);
-            if let Some(DatagramEvent::ConnectionEvent(_, event)) = event {
-                self.connection.handle_event(event);
-            }
-        }
+    pub(crate) fn receive(&mut self, datagrams: Datagrams, segment: usize, now: Instant) {
+        let connection = &mut self.connection;
+        self.link.receive(connection, datagrams, segment, now);
     }
 
     /// When the connection wants to be looked at.
     pub(crate) fn timeout(&mut self) -> Option<Instant> {
+        if self.reading.is_behind() {
+            // What was left is due now, or as long ago.
+            return Some(self.link.begun());
+        }
         self.connection.poll_timeout()
     }
 
@@ -195,7 +188,7 @@ impl Session {
         now: u64,
     ) -> Option<Opened> {
         places.open_next(is_closed_loop, now, |exchange, token| {
-            if self.is_going_away {
+            if self.stage.is_going_away || self.stage.given_up >= GIVEN_UP_MAX {
                 return Attempt::Draining;
             }
             let Some(stream) = self.connection.streams().open(Dir::Bi) else {
@@ -215,7 +208,14 @@ impl Session {
     /// Ends a request's stream, whose answer is not wanted any more.
     pub(crate) fn cancel(&mut self, token: u32) {
         let stream = self.flights[token as usize].stream;
-        self.abandon(stream, ErrorCode::REQUEST_CANCELLED);
+        self.give_up(stream, ErrorCode::REQUEST_CANCELLED);
+    }
+
+    /// Ends a stream that the server has not ended, and may never end: quinn-proto keeps it as
+    /// long as that, so a connection with many of them takes no more requests.
+    fn give_up(&mut self, stream: StreamId, code: ErrorCode) {
+        self.stage.given_up += 1;
+        self.abandon(stream, code);
     }
 
     fn abandon(&mut self, stream: StreamId, code: ErrorCode) {
@@ -234,31 +234,53 @@ impl Session {
         sink: &mut Sink<'_>,
     ) -> Polled {
         let mut polled = Polled::default();
+        for id in self.reading.begin() {
+            self.read(id, places, memo, sink, &mut polled);
+        }
         while let Some(event) = self.connection.poll() {
             match event {
                 Event::Connected => {
-                    self.is_established = true;
+                    self.stage.is_established = true;
                     polled.connected = true;
-                    if self.is_early && !self.connection.accepted_0rtt() {
+                    if self.stage.is_early && !self.connection.accepted_0rtt() {
                         polled.again = self.start_over(places, sink);
                     }
-                    if !(self.is_early && self.connection.accepted_0rtt()) {
+                    if !(self.stage.is_early && self.connection.accepted_0rtt()) {
                         self.open_control();
                     }
                 }
-                Event::ConnectionLost { reason } => polled.lost = Some(reason),
+                Event::ConnectionLost { reason } => {
+                    // No more comes, and what came whole is an answer.
+                    for id in self.reading.begin_without_limit() {
+                        self.read(id, places, memo, sink, &mut polled);
+                    }
+                    polled.lost = Some(reason);
+                }
                 Event::Stream(event) => {
                     let result = self.handle_stream(event, places, memo, sink);
-                    if let Err(violation) = result {
-                        self.close_code = violation.code();
-                        polled.violation.get_or_insert(violation);
-                    }
+                    self.stage.note(result, &mut polled);
                 }
                 Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked => {
                 }
             }
         }
+        polled.more = self.reading.is_behind() || self.link.is_full();
         polled
+    }
+
+    /// Goes on with a stream that was left.
+    #[cold]
+    fn read(
+        &mut self,
+        id: StreamId,
+        places: &mut Places,
+        memo: &mut h3::Memo,
+        sink: &mut Sink<'_>,
+        polled: &mut Polled,
+    ) {
+        let event = StreamEvent::Readable { id };
+        let result = self.handle_stream(event, places, memo, sink);
+        self.stage.note(result, polled);
     }
 
     /// The server took no early data: no stream was ever opened, to it.
@@ -345,8 +367,12 @@ impl Session {
             return Ok(());
         };
         let ended = loop {
-            match chunks.next(usize::MAX) {
+            let Some(most) = self.reading.left_for(id) else {
+                break Ok(None);
+            };
+            match chunks.next(most) {
                 Ok(Some(chunk)) => {
+                    self.reading.take(chunk.bytes.len());
                     let read = flight
                         .response
                         .handle(&chunk.bytes, memo, |part| match part {
@@ -383,7 +409,7 @@ impl Session {
             }
             Err(violation) if violation.ends_connection() => Err(violation),
             Err(violation) => {
-                self.abandon(id, violation.code());
+                self.give_up(id, violation.code());
                 let words = || violation.to_string();
                 places.end_error(token, Outcome::Protocol, None, sink, words);
                 Ok(())
@@ -405,7 +431,7 @@ impl Session {
         if code != ErrorCode::REQUEST_REJECTED {
             let words = || format!("the server reset the stream: {code}");
             places.end_error(token, Outcome::Reset, None, sink, words);
-        } else if self.is_going_away {
+        } else if self.stage.is_going_away {
             places.withdraw(token, sink);
         } else {
             let words = || "the server did not take the stream".to_owned();
@@ -433,8 +459,14 @@ impl Session {
                 ControlEvent::Unwanted { .. } => unwanted = true,
                 ControlEvent::Settings => {}
             };
-            let result = match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => self.http.handle_uni(number, &chunk.bytes, false, on_event),
+            let Some(most) = self.reading.left_for(id) else {
+                break Ok(());
+            };
+            let result = match chunks.next(most) {
+                Ok(Some(chunk)) => {
+                    self.reading.take(chunk.bytes.len());
+                    self.http.handle_uni(number, &chunk.bytes, false, on_event)
+                }
                 Ok(None) => break self.http.handle_uni(number, &[], true, on_event),
                 Err(ReadError::Blocked) => break Ok(()),
                 Err(ReadError::Reset(_)) => break self.http.handle_uni_reset(number),
@@ -447,6 +479,8 @@ impl Session {
         if unwanted {
             let code = varint(ErrorCode::STREAM_CREATION_ERROR);
             let _ = self.connection.recv_stream(id).stop(code);
+            // Nothing of it is read any more, its end neither.
+            let _ = self.http.handle_uni_reset(number);
         }
         if let Some(first_refused) = first_refused {
             self.go_away(first_refused, places, sink);
@@ -458,7 +492,7 @@ impl Session {
     /// connection.
     #[cold]
     fn go_away(&mut self, first_refused: u64, places: &mut Places, sink: &mut Sink<'_>) {
-        if !std::mem::replace(&mut self.is_going_away, true) {
+        if !std::mem::replace(&mut self.stage.is_going_away, true) {
             sink.tally.counts.connections.goaways += 1;
         }
         places.is_draining = true;
@@ -473,7 +507,7 @@ impl Session {
 
     /// Closes the connection; what is to be sent for it is to be transmitted.
     pub(crate) fn close(&mut self, now: Instant) {
-        let code = varint(self.close_code);
+        let code = varint(self.stage.close_code);
         self.connection.close(now, code, Bytes::new());
     }
 
@@ -485,51 +519,9 @@ impl Session {
         segments_max: &mut usize,
         outgoing: &mut Vec<u8>,
     ) -> Result<usize, Errno> {
-        while let Some(event) = self.connection.poll_endpoint_events() {
-            if let Some(event) = self.endpoint.handle_event(self.handle, event) {
-                self.connection.handle_event(event);
-            }
-        }
-        let mut written = 0;
-        if let Some((bytes, segment)) = self.unsent.take() {
-            written += self.send(socket, &bytes, segment, segments_max)?;
-        }
-        while self.unsent.is_none() {
-            outgoing.clear();
-            let transmit = self.connection.poll_transmit(now, *segments_max, outgoing);
-            let Some(transmit) = transmit else { break };
-            let segment = transmit.segment_size.unwrap_or(transmit.size);
-            let bytes = &outgoing[..transmit.size];
-            written += self.send(socket, bytes, segment, segments_max)?;
-        }
-        Ok(written)
-    }
-
-    fn send(
-        &mut self,
-        socket: &OwnedFd,
-        bytes: &[u8],
-        segment: usize,
-        segments_max: &mut usize,
-    ) -> Result<usize, Errno> {
-        self.send_calls += 1;
-        match datagrams::send_segments(socket, bytes, segment) {
-            Ok(()) => Ok(bytes.len()),
-            Err(Errno::AGAIN) => {
-                self.unsent = Some((bytes.to_vec(), segment));
-                Ok(0)
-            }
-            // A kernel or a device that cannot cut: one at a time from now on.
-            Err(Errno::IO | Errno::INVAL) if bytes.len() > segment => {
-                *segments_max = 1;
-                bytes.chunks(segment).try_fold(0, |sent, datagram| {
-                    Ok(sent + self.send(socket, datagram, segment, segments_max)?)
-                })
-            }
-            // Too long for the path, or no memory for it: lost, and sent again if it matters.
-            Err(Errno::MSGSIZE | Errno::NOBUFS | Errno::INTR) => Ok(0),
-            Err(errno) => Err(errno),
-        }
+        let connection = &mut self.connection;
+        self.link
+            .transmit(connection, socket, now, segments_max, outgoing)
     }
 }
 
@@ -551,11 +543,6 @@ fn write(connection: &mut Connection, flight: &mut Flight) {
     }
     // It fails where the stream has ended already.
     let _ = stream.finish();
-}
-
-/// Whether a datagram is a Retry of QUIC's version 1 (RFC 9000, 17.2.5).
-fn is_retry(datagram: &[u8]) -> bool {
-    matches!(datagram, [first, 0, 0, 0, 1, ..] if first & 0xb0 == 0xb0)
 }
 
 fn varint(code: ErrorCode) -> VarInt {

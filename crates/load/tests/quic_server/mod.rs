@@ -12,14 +12,17 @@ use bakeoff_load::{Exchange, LoadSpec, Protocol, Request, TlsSettings, Trust};
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
-    HashedConnectionIdGenerator, ServerConfig, StreamEvent, StreamId, TokenLog, TokenReuseError,
-    TransportConfig, VarInt,
+    HashedConnectionIdGenerator, MtuDiscoveryConfig, ServerConfig, StreamEvent, StreamId, TokenLog,
+    TokenReuseError, TransportConfig, VarInt,
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::support;
 
+pub(crate) mod hostile;
 pub(crate) mod relay;
+
+use hostile::{Endless, Hostility};
 
 /// HEADERS with `:status: 200`, DATA with `hello`.
 pub(crate) const HELLO: &[u8] = b"\x01\x03\0\0\xd9\0\x05hello";
@@ -57,8 +60,14 @@ pub(crate) enum Act {
     Answer(&'static [u8]),
     /// The same, each byte in a datagram of its own.
     InParts(&'static [u8]),
+    /// Its stream gets these bytes, and never ends.
+    Part(&'static [u8]),
+    /// Its stream gets the first bytes, and then the others again and again.
+    Endless(&'static [u8], &'static [u8]),
     /// Its stream is reset with this code.
     Reset(u32),
+    /// The same, behind these bytes.
+    ResetBehind(&'static [u8], u32),
     /// The connection is closed with this code.
     Close(u32),
     /// GOAWAY refuses all streams behind it, and then it is answered.
@@ -87,6 +96,11 @@ pub(crate) struct Ways {
     pub(crate) takes_early_data: bool,
     /// Whether no ticket is of use to the next connection.
     pub(crate) loses_tickets: bool,
+    /// The longest datagram that it sends, if the path and the client take it, and that it takes.
+    pub(crate) datagram_max: u16,
+    /// What it has sent and not been told to have arrived, on a connection, bytes.
+    pub(crate) send_window: u64,
+    pub(crate) hostility: Hostility,
 }
 
 impl Default for Ways {
@@ -99,6 +113,9 @@ impl Default for Ways {
             idle: Duration::from_secs(30),
             takes_early_data: false,
             loses_tickets: false,
+            datagram_max: 1_472,
+            send_window: 10_000_000,
+            hostility: Hostility::None,
         }
     }
 }
@@ -109,6 +126,13 @@ struct Peer {
     control: Option<StreamId>,
     /// Bytes that go out one by one.
     slow: Vec<(StreamId, &'static [u8])>,
+    endless: Vec<Endless>,
+    /// Streams that are reset once what is on them has been sent: a reset discards the rest.
+    resets: Vec<(StreamId, VarInt)>,
+    /// Nothing is sent.
+    is_silent: bool,
+    /// How often it was worked for.
+    done: u64,
 }
 
 /// Serves by `act`, which takes the number of the request. Returns the port.
@@ -124,6 +148,8 @@ pub(crate) fn serve_in(ways: Ways, act: impl FnMut(u64) -> Act + Send + 'static)
     socket.set_read_timeout(Some(step)).expect("a timeout");
     let mut config = EndpointConfig::default();
     config.supported_versions(ways.versions.clone());
+    let announced = config.max_udp_payload_size(ways.datagram_max);
+    announced.expect("a length of datagrams");
     // As a server that was restarted must, it knows its own identifiers again.
     config.cid_generator(|| Box::new(HashedConnectionIdGenerator::from_key(7)));
     let configs = (Arc::new(config), Arc::new(config_of(&ways)));
@@ -144,7 +170,7 @@ pub(crate) fn serve_in(ways: Ways, act: impl FnMut(u64) -> Act + Send + 'static)
 type Configs = (Arc<EndpointConfig>, Arc<ServerConfig>);
 
 fn endpoint_of((endpoint, server): &Configs) -> Endpoint {
-    Endpoint::new(endpoint.clone(), Some(server.clone()), false, None)
+    Endpoint::new(endpoint.clone(), Some(server.clone()), true, None)
 }
 
 /// A certificate that did not sign the server's.
@@ -175,6 +201,13 @@ fn config_of(ways: &Ways) -> ServerConfig {
     tls.max_early_data_size = if ways.takes_early_data { u32::MAX } else { 0 };
     let quic = QuicServerConfig::try_from(tls).expect("a suite for QUIC");
     let mut transport = TransportConfig::default();
+    let mut path = MtuDiscoveryConfig::default();
+    path.upper_bound(ways.datagram_max);
+    transport.mtu_discovery_config(Some(path));
+    transport.send_window(ways.send_window);
+    if ways.hostility == Hostility::KeepsStopped {
+        transport.max_concurrent_bidi_streams(VarInt::from_u32(5_000));
+    }
     transport.max_idle_timeout(Some(ways.idle.try_into().expect("a timeout of QUIC")));
     let mut config = ServerConfig::with_crypto(Arc::new(quic));
     config.transport_config(Arc::new(transport));
@@ -214,7 +247,8 @@ impl<A: FnMut(u64) -> Act> Server<A> {
                 }
                 self.socket.set_nonblocking(true).expect("a socket");
             }
-            self.socket.set_nonblocking(false).expect("a socket");
+            let floods = self.ways.hostility.is_flood() && !self.peers.is_empty();
+            self.socket.set_nonblocking(floods).expect("a socket");
             let handles: Vec<_> = self.peers.keys().copied().collect();
             for handle in handles {
                 self.work(handle);
@@ -251,6 +285,10 @@ impl<A: FnMut(u64) -> Act> Server<A> {
                             connection,
                             control: None,
                             slow: Vec::new(),
+                            endless: Vec::new(),
+                            resets: Vec::new(),
+                            is_silent: false,
+                            done: 0,
                         };
                         self.peers.insert(handle, peer);
                     }
@@ -276,22 +314,36 @@ impl<A: FnMut(u64) -> Act> Server<A> {
         if peer.connection.poll_timeout().is_some_and(|at| at <= now) {
             peer.connection.handle_timeout(now);
         }
+        let hostility = self.ways.hostility;
         let mut forgets = false;
         while let Some(event) = peer.connection.poll() {
             match event {
                 Event::Connected => {
                     let control = peer.connection.streams().open(Dir::Uni).expect("a stream");
                     let mut stream = peer.connection.send_stream(control);
-                    stream.write(b"\0\x04\0").expect("room");
+                    stream.write(hostility.control()).expect("room");
                     peer.control = Some(control);
+                    hostility.begin(peer, &self.socket, now);
                 }
                 Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
                     while let Some(id) = peer.connection.streams().accept(Dir::Bi) {
+                        if hostility == Hostility::AnswersEarly {
+                            carry_out(peer, id, (self.act)(self.requests), now);
+                            self.requests += 1;
+                            continue;
+                        }
                         forgets |= answer_whole(peer, id, &mut self.act, &mut self.requests, now);
                     }
                 }
-                Event::Stream(StreamEvent::Readable { id }) if id.dir() == Dir::Bi => {
+                Event::Stream(StreamEvent::Readable { id })
+                    if id.dir() == Dir::Bi && hostility != Hostility::AnswersEarly =>
+                {
                     forgets |= answer_whole(peer, id, &mut self.act, &mut self.requests, now);
+                }
+                Event::Stream(StreamEvent::Stopped { id, error_code })
+                    if hostility != Hostility::KeepsStopped =>
+                {
+                    let _ = peer.connection.send_stream(id).reset(error_code);
                 }
                 _ => {}
             }
@@ -301,21 +353,32 @@ impl<A: FnMut(u64) -> Act> Server<A> {
             self.endpoint = endpoint_of(&self.configs);
             return;
         }
-        for (id, rest) in &mut peer.slow {
-            let mut stream = peer.connection.send_stream(*id);
-            if let Some((byte, behind)) = rest.split_first() {
-                let _ = stream.write(std::slice::from_ref(byte));
-                *rest = behind;
-            } else {
-                let _ = stream.finish();
-            }
-        }
-        let mut out = Vec::new();
-        while let Some(transmit) = peer.connection.poll_transmit(now, 1, &mut out) {
+        hostility.go_on(peer, &self.socket);
+        self.send(handle, now);
+    }
+
+    /// Sends what there is to send, and forgets the connection if it is over.
+    fn send(&mut self, handle: ConnectionHandle, now: Instant) {
+        let Some(peer) = self.peers.get_mut(&handle) else {
+            return;
+        };
+        write_on(peer);
+        let (mut out, mut sent) = (Vec::new(), 0);
+        while !peer.is_silent {
+            let Some(transmit) = peer.connection.poll_transmit(now, 1, &mut out) else {
+                if self.ways.hostility.next_packet(peer, sent) {
+                    sent += 1;
+                    continue;
+                }
+                break;
+            };
             let _ = self
                 .socket
                 .send_to(&out[..transmit.size], transmit.destination);
             out.clear();
+        }
+        for (id, code) in peer.resets.drain(..) {
+            let _ = peer.connection.send_stream(id).reset(code);
         }
         let mut is_over = false;
         while let Some(event) = peer.connection.poll_endpoint_events() {
@@ -328,6 +391,21 @@ impl<A: FnMut(u64) -> Act> Server<A> {
             self.peers.remove(&handle);
         }
     }
+}
+
+/// Writes what is written bit by bit.
+fn write_on(peer: &mut Peer) {
+    for (id, rest) in &mut peer.slow {
+        let mut stream = peer.connection.send_stream(*id);
+        if let Some((byte, behind)) = rest.split_first() {
+            let _ = stream.write(std::slice::from_ref(byte));
+            *rest = behind;
+        } else {
+            let _ = stream.finish();
+        }
+    }
+    let connection = &mut peer.connection;
+    peer.endless.retain_mut(|endless| endless.go_on(connection));
 }
 
 /// Reads a request and acts upon it when it has come whole; `true` if all is to be forgotten.
@@ -370,6 +448,16 @@ fn carry_out(peer: &mut Peer, id: StreamId, act: Act, now: Instant) {
         Act::InParts(bytes) => peer.slow.push((id, bytes)),
         Act::Reset(code) => {
             let _ = connection.send_stream(id).reset(VarInt::from_u32(code));
+        }
+        Act::Part(bytes) => {
+            let _ = connection.send_stream(id).write(bytes);
+        }
+        Act::Endless(head, piece) => {
+            peer.endless.push(Endless::new(id, head, piece));
+        }
+        Act::ResetBehind(bytes, code) => {
+            let _ = connection.send_stream(id).write(bytes);
+            peer.resets.push((id, VarInt::from_u32(code)));
         }
         Act::Close(code) => connection.close(now, VarInt::from_u32(code), "".into()),
         Act::GoAway(bytes) => {

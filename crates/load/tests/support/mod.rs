@@ -99,6 +99,7 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
         deadline: None,
         waiting: Waiting::Nap,
         gather: true,
+        max_udp_payload: None,
         opening: Opening {
             ramp_gap: Duration::from_micros(50),
             retry_pause: Duration::from_millis(1),

@@ -282,7 +282,7 @@ fn multiplexed(text: &mut String, result: &LoadResult) {
 }
 
 /// What QUIC did.
-fn quic(text: &mut String, quic: &QuicLedger) {
+pub(super) fn quic(text: &mut String, quic: &QuicLedger) {
     let median = quic.rtt.quantile(0.5).map(|ns| milliseconds(ns as f64));
     let lost = quic.lost_share().map_or("-".into(), percent);
     let _ = writeln!(
@@ -293,6 +293,15 @@ fn quic(text: &mut String, quic: &QuicLedger) {
         per_call(quic.datagrams_sent, quic.send_calls),
         per_call(quic.datagrams_received, quic.receive_calls),
     );
+    if quic.payload_announced_bytes > 0 {
+        let _ = writeln!(
+            text,
+            "             datagrams of up to {} bytes allowed, {} received, {} sent",
+            count(u64::from(quic.payload_announced_bytes)),
+            count(u64::from(quic.datagram_received_bytes_max)),
+            count(u64::from(quic.datagram_sent_bytes_max)),
+        );
+    }
     let early = quic.early_data;
     if early != EarlyData::default() {
         let _ = writeln!(

@@ -1,0 +1,253 @@
+//! HTTP/3 against servers that mean harm: whatever they send or leave out, each request ends in one
+//! outcome, the load ends in time, and what they can make the engine hold has a limit.
+
+use std::net::UdpSocket;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bakeoff_load::LoadSpec;
+use bakeoff_plan::LoadModel;
+use bakeoff_record::{LoadResult, Outcome};
+
+use quic_server::hostile::Hostility;
+use quic_server::relay::{Way, relay};
+use quic_server::{Act, HELLO, Ways, send, serve, serve_in, spec};
+use support::load;
+
+mod quic_server;
+mod support;
+
+/// HEADERS with `:status: 200`.
+const HEAD: &[u8] = b"\x01\x03\0\0\xd9";
+/// What a load may take beside its duration: the drain of 250 ms, and what a busy machine adds.
+const SLACK: Duration = Duration::from_millis(2_250);
+/// What the whole test program may come to hold, servers included.
+const RSS_MAX: u64 = 256 << 20;
+
+/// Loads are played one after the other: each is to have the processors that it needs, and the
+/// memory that it takes is to be told.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A load of a second whose requests may take 300 ms.
+fn hostile(ways: Ways, act: impl FnMut(u64) -> Act + Send + 'static) -> LoadSpec {
+    bounded(serve_in(
+        Ways {
+            send_window: 1 << 20,
+            ..ways
+        },
+        act,
+    ))
+}
+
+fn bounded(port: u16) -> LoadSpec {
+    let mut spec = spec(port);
+    spec.count = None;
+    spec.load.duration_s = 1.0;
+    spec.load.timeout_s = 0.3;
+    spec
+}
+
+/// The load ends in time, counts each request once, and ends in these outcomes alone.
+fn check(spec: &LoadSpec, allowed: &[Outcome]) -> LoadResult {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let begun = Instant::now();
+    let result = load(spec);
+    let took = begun.elapsed();
+    drop(alone);
+    let told = (&result.outcomes, &result.error_samples);
+    assert!(took < Duration::from_secs(1) + SLACK, "{took:?}: {told:?}");
+    let requests = &result.requests;
+    let ended = requests.completed + requests.in_flight_at_end;
+    assert_eq!(requests.started, ended, "{requests:?}");
+    let among: u64 = allowed.iter().map(|each| result.outcomes.of(*each)).sum();
+    assert_eq!(among, requests.completed, "{told:?}");
+    let rss = result.engine.rss_bytes_max;
+    assert!(rss < RSS_MAX, "{} MiB", rss >> 20);
+    result
+}
+
+/// The ways of a server that does this.
+fn does(hostility: Hostility) -> Ways {
+    Ways {
+        hostility,
+        ..Ways::default()
+    }
+}
+
+/// Checks answers that begin with `head` and go on with `piece` for ever.
+fn check_endless(head: &'static [u8], piece: &[u8], allowed: &[Outcome]) -> LoadResult {
+    let piece: &'static [u8] = piece.repeat(10_000 / piece.len()).leak();
+    let spec = hostile(Ways::default(), move |_| Act::Endless(head, piece));
+    let result = check(&spec, allowed);
+    assert!(result.outcomes.errors() > 0, "{:?}", result.outcomes);
+    result
+}
+
+#[test]
+fn interim_responses_without_end_are_a_timeout() {
+    check_endless(b"", b"\x01\x03\0\0\xd8", &[Outcome::Timeout]);
+}
+
+#[test]
+fn frames_that_bring_nothing_are_a_timeout() {
+    // DATA without bytes, unknown frames with none and with some, and one that is endless.
+    check_endless(HEAD, b"\0\0", &[Outcome::Timeout]);
+    check_endless(HEAD, b"\x21\0", &[Outcome::Timeout]);
+    check_endless(b"", b"\x21\x05abcde", &[Outcome::Timeout]);
+    let long = b"\x21\xc0\0\x7f\xff\xff\xff\xff\xff";
+    check_endless(long, b"abc", &[Outcome::Timeout]);
+}
+
+#[test]
+fn a_body_without_end_in_single_bytes_is_a_timeout_or_too_long() {
+    check_endless(
+        HEAD,
+        b"\0\x01x",
+        &[Outcome::Timeout, Outcome::TooLong, Outcome::WrongBody],
+    );
+}
+
+#[test]
+fn floods_do_not_keep_answers_from_coming() {
+    for hostility in [
+        Hostility::EndlessSettings,
+        Hostility::UnknownStreams,
+        Hostility::Pings,
+        Hostility::Junk,
+        Hostility::Windows,
+    ] {
+        let spec = hostile(does(hostility), |_| Act::Answer(HELLO));
+        let result = check(&spec, &[Outcome::Ok, Outcome::Timeout]);
+        let told = (&result.outcomes, &result.connections, &result.quic);
+        assert!(
+            result.outcomes.of(Outcome::Ok) > 0,
+            "{hostility:?} {told:?}"
+        );
+        assert_eq!(result.connections.failed, 0, "{hostility:?} {told:?}");
+    }
+}
+
+#[test]
+fn a_socket_that_is_never_empty_does_not_hold_up_the_loop() {
+    let mut spec = hostile(does(Hostility::JunkWithoutRest), |_| Act::Answer(HELLO));
+    spec.load.model = LoadModel::Closed { clients: 1 };
+    check(&spec, &[Outcome::Ok, Outcome::Timeout]);
+}
+
+#[test]
+fn streams_of_unknown_types_are_no_reason_to_close() {
+    let mut spec = hostile(does(Hostility::UnknownStreams), |_| Act::Answer(HELLO));
+    spec.load.timeout_s = 10.0;
+    let result = check(&spec, &[Outcome::Ok]);
+    assert_eq!(result.connections.opened, 3, "{:?}", result.connections);
+}
+
+#[test]
+fn bodies_without_end_and_full_of_gaps_are_held_within_limits() {
+    let way = Way {
+        delay: Duration::from_millis(1),
+        lost: 1_000,
+        seed: 11,
+    };
+    // DATA of a hundred bytes.
+    let piece: &'static [u8] = [b"\0\x40\x64".as_slice(), &[b'x'; 100]].concat().leak();
+    let (port, _) = relay(serve(move |_| Act::Endless(HEAD, piece)), way);
+    check(
+        &bounded(port),
+        &[
+            Outcome::Timeout,
+            Outcome::TooLong,
+            Outcome::WrongBody,
+            Outcome::ConnectTimeout,
+        ],
+    );
+}
+
+#[test]
+fn a_server_that_falls_silent_is_a_timeout() {
+    let result = check(
+        &hostile(does(Hostility::FallsSilent), |_| Act::Answer(HELLO)),
+        &[Outcome::Timeout],
+    );
+    assert!(result.outcomes.of(Outcome::Timeout) > 0);
+}
+
+#[test]
+fn connections_that_end_at_once_end_their_requests() {
+    let closed = [Outcome::ClosedEarly, Outcome::Reset];
+    let result = check(
+        &hostile(does(Hostility::Closes(0x100)), |_| Act::Nothing),
+        &closed,
+    );
+    assert!(result.outcomes.errors() > 0, "{:?}", result.outcomes);
+    check(
+        &hostile(does(Hostility::Closes(0x102)), |_| Act::Nothing),
+        &closed,
+    );
+}
+
+#[test]
+fn a_goaway_at_the_start_is_no_loop_without_end() {
+    let spec = hostile(does(Hostility::GoesAway), |_| Act::Nothing);
+    let result = check(&spec, &[Outcome::Timeout]);
+    assert!(result.connections.goaways > 0, "{:?}", result.connections);
+}
+
+#[test]
+fn a_reset_inside_a_body_is_a_reset() {
+    let spec = hostile(Ways::default(), |_| {
+        Act::ResetBehind(b"\x01\x03\0\0\xd9\0\x05he", 0x102)
+    });
+    let result = check(&spec, &[Outcome::Reset]);
+    assert!(result.outcomes.of(Outcome::Reset) > 0);
+}
+
+#[test]
+fn an_answer_may_come_before_the_request_has_gone() {
+    let mut spec = hostile(does(Hostility::AnswersEarly), |_| Act::Answer(HELLO));
+    send(&mut spec, &vec![7; 3_000_000]);
+    spec.load.timeout_s = 10.0;
+    let result = check(&spec, &[Outcome::Ok]);
+    assert!(result.outcomes.of(Outcome::Ok) > 0);
+}
+
+#[test]
+fn answers_that_break_rules_do_not_pile_up() {
+    // HEADERS without a status end the stream for this side. The server does not end it, so the
+    // connection keeps it, and takes no more requests once it keeps many.
+    let mut spec = hostile(does(Hostility::KeepsStopped), |_| {
+        Act::Part(b"\x01\x02\0\0")
+    });
+    spec.count = Some(4_000);
+    spec.load.duration_s = 30.0;
+    spec.load.timeout_s = 10.0;
+    let result = load(&spec);
+    let told = (&result.outcomes, &result.error_samples);
+    assert_eq!(result.outcomes.of(Outcome::Protocol), 4_000, "{told:?}");
+    // Three connections with four streams each would else have had all of them.
+    assert!(result.connections.opened > 3, "{:?}", result.connections);
+}
+
+#[test]
+fn datagrams_that_come_back_as_they_went_are_no_answer() {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let port = socket.local_addr().expect("bound").port();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 65_536];
+        while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+            for _ in 0..100 {
+                let _ = socket.send_to(&buffer[..length], from);
+            }
+        }
+    });
+    let result = check(
+        &bounded(port),
+        &[
+            Outcome::ConnectTimeout,
+            Outcome::Protocol,
+            Outcome::Tls,
+            Outcome::Reset,
+        ],
+    );
+    assert!(result.connections.failed > 0, "{:?}", result.connections);
+}
