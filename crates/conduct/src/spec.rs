@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bakeoff_load::{
-    BodyCheck, Exchange, ExpectedStatus, LoadSpec, Opening, Protocol, Request, Target, TlsSettings,
-    TlsVersions, Trust, Waiting,
+    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Request, Speaking,
+    Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
 };
 use bakeoff_plan::{Connections, RateShape, Trial, Workload};
 use bakeoff_stage::Running;
@@ -28,41 +28,44 @@ pub(crate) fn spec_of(
 ) -> Result<LoadSpec, String> {
     let workload = &trial.workload;
     let target = target(workload, server);
-    let protocol = protocol(workload);
     Ok(LoadSpec {
-        protocol,
-        tls: tls(workload, server),
+        speaking: speaking(workload, server),
         exchanges: exchanges(workload, &target.host, encoded)?,
         target,
         load: trial.load.clone(),
         shape: RateShape::Level,
         count: trial.load.requests,
-        requests_per_connection: match workload.connections {
-            Connections::KeepAlive => None,
-            Connections::New => Some(1),
-            Connections::Requests(requests) => Some(requests),
+        connections: ConnectionUse {
+            requests_per_connection: match workload.connections {
+                Connections::KeepAlive => None,
+                Connections::New => Some(1),
+                Connections::Requests(requests) => Some(requests),
+            },
+            ..ConnectionUse::default()
         },
-        threads: roles.engine_threads,
-        pin: roles.pinned.engine.clone(),
+        threads: Threads {
+            count: roles.engine_threads,
+            pin: roles.pinned.engine.clone(),
+        },
         seed,
         check: BodyCheck::OneIn(CHECK_ONE_IN),
-        sources: Vec::new(),
-        proxy_protocol: None,
-        deadline: None,
-        waiting: Waiting::Nap,
-        gather: true,
-        opening: Opening::default(),
-        max_udp_payload: None,
+        pacing: Pacing {
+            deadline: None,
+            waiting: Waiting::Nap,
+            gather: true,
+        },
         interval: LoadSpec::interval_for(Duration::from_secs_f64(trial.load.duration_s)),
     })
 }
 
-fn protocol(workload: &Workload) -> Protocol {
+fn speaking(workload: &Workload, server: &Running) -> Speaking {
+    let tls = tls(server);
     match workload.protocol {
-        bakeoff_plan::Protocol::H1 | bakeoff_plan::Protocol::H1Tls => Protocol::H1,
-        bakeoff_plan::Protocol::H2 => Protocol::H2,
-        bakeoff_plan::Protocol::H2c => Protocol::H2c,
-        bakeoff_plan::Protocol::H3 => Protocol::H3,
+        bakeoff_plan::Protocol::H1 => Speaking::H1 { tls: None },
+        bakeoff_plan::Protocol::H1Tls => Speaking::H1 { tls: Some(tls) },
+        bakeoff_plan::Protocol::H2 => Speaking::H2 { tls },
+        bakeoff_plan::Protocol::H2c => Speaking::H2c,
+        bakeoff_plan::Protocol::H3 => Speaking::H3 { tls },
     }
 }
 
@@ -101,7 +104,8 @@ fn exchange(
         request.encode()
     };
     let secure = workload.protocol.is_secure();
-    let h2 = Exchange::over_h2(protocol(workload), &request, secure);
+    let has_streams = workload.protocol.has_streams();
+    let h2 = has_streams.then(|| Exchange::over_h2(&request, secure));
     let to_head_request = asked.method == "HEAD";
     // An answer to HEAD has the other's headers, and no body.
     let right_body = wire_body
@@ -110,7 +114,7 @@ fn exchange(
     Ok(Exchange {
         name: asked.name(),
         request: bytes.map_err(|error| error.to_string())?.into(),
-        h2: h2.map_err(|error| error.to_string())?,
+        h2: h2.transpose().map_err(|error| error.to_string())?,
         to_head_request,
         status: ExpectedStatus::Exactly(asked.expect.status),
         body: right_body.map(Into::into),
@@ -132,8 +136,8 @@ fn target(workload: &Workload, server: &Running) -> Target {
 }
 
 /// TLS as the preflight spoke it: one application protocol, and no more trust than needed.
-fn tls(workload: &Workload, server: &Running) -> Option<TlsSettings> {
-    workload.protocol.is_secure().then(|| TlsSettings {
+fn tls(server: &Running) -> TlsSettings {
+    TlsSettings {
         server_name: Some(server.host().unwrap_or(SERVER_NAME).to_owned()),
         trust: server
             .authority()
@@ -144,7 +148,7 @@ fn tls(workload: &Workload, server: &Running) -> Option<TlsSettings> {
         resumption: false,
         early_data: false,
         client_certificate: None,
-    })
+    }
 }
 
 #[cfg(test)]

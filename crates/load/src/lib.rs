@@ -1,35 +1,48 @@
 //! The load engine: sends requests and times them.
 //!
 //! ```text
-//! LoadSpec ─► run ─► a thread per core: Worker { Poll, [Connection], Pace, Tally }
-//!                      │ bytes ─► wire::h1 ─► response ─► Tally
+//! LoadSpec ─► run ─► a thread per core: Loop { [Slot], Thread { Driver, Pace, Ledger, .. } }
+//!                      │ Slot: Spare ─► Connecting ─► Shaking ─► Ready(Link)
+//!                      │ Link: Serial (HTTP/1.1) | Streams (HTTP/2) | Quic (HTTP/3)
+//!                      │ bytes ─► wire ─► answers ─► Ledger
 //!                      └ clock ─► Pace ─► when the next request begins
-//!                 ─► Tally of every thread, merged ─► LoadResult
+//!                 ─► Counts of every thread, merged ─► LoadResult
 //! ```
 //!
 //! One event loop for each thread, on epoll; connections never cross threads; nothing is
 //! allocated, locked or logged for a request. The display reads [`Control`]'s counters, which the
 //! engine writes ten times a second, and never changes what the engine does.
 
+mod agenda;
+mod body;
 mod choice;
 mod clock;
-mod connection;
 mod control;
+mod driver;
+mod end;
 mod engine;
+mod flights;
+mod gathering;
+mod greed;
+mod ledger;
 mod limits;
-mod multiplex;
-mod nap;
+mod line;
+mod link;
 mod pace;
-mod places;
-mod poll;
 mod quic;
+mod result;
+mod slot;
 mod socket;
 mod spec;
-mod tally;
+mod supply;
 mod target;
+mod thread;
+mod timers;
 mod tls;
+mod turn;
 mod usage;
-mod worker;
+mod warnings;
+mod work;
 
 pub use bakeoff_wire::h1::{Request, RequestError};
 pub use bakeoff_wire::proxy_protocol::ProxyVersion;
@@ -37,7 +50,10 @@ pub use bakeoff_wire::{h2, h3};
 pub use control::{Control, Live};
 pub use engine::run;
 pub use limits::{Shortage, check_clients};
-pub use spec::{BodyCheck, Exchange, ExpectedStatus, LoadSpec, Opening, Protocol, Waiting};
+pub use spec::{
+    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Speaking, Threads,
+    Waiting,
+};
 pub use target::{ConnectTo, Endpoint, Target, TargetError};
 pub use tls::{TlsSettings, TlsSetupError, TlsVersions, Trust};
 

@@ -74,7 +74,7 @@ pub(crate) fn check_budget(spec: &LoadSpec) -> Result<(), Shortage> {
             check_unix_socket(path)?;
         }
     }
-    for source in &spec.sources {
+    for source in &spec.connections.sources {
         check_source(*source, &spec.target.endpoints)?;
     }
     let to_socket_files = spec.target.endpoints.iter().all(|endpoint| match endpoint {
@@ -82,7 +82,8 @@ pub(crate) fn check_budget(spec: &LoadSpec) -> Result<(), Shortage> {
         Endpoint::Unix(_) => true,
     });
     // A port may be used once towards each address, from each source.
-    let tuples = spec.target.endpoints.len().max(1) * spec.sources.len().max(1);
+    let sources = spec.connections.sources.len().max(1);
+    let tuples = spec.target.endpoints.len().max(1) * sources;
     let tuples = if to_socket_files { usize::MAX } else { tuples };
     check_clients(spec.load.clients(), tuples)
 }

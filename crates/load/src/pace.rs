@@ -14,19 +14,41 @@ pub(crate) enum Pace {
     Open(OpenPace),
 }
 
-/// The schedule of an open loop and the connections that are free to serve it.
+impl Pace {
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed)
+    }
+}
+
+/// The schedule of an open loop and the places that are free to serve it.
+///
+/// Places are put in when they become free and found to be gone when they are taken out: a
+/// connection that ends is not looked for.
 pub(crate) struct OpenPace {
     due: Peekable<DueTimes>,
-    /// Connected and without a request; the one free longest comes first, which spreads requests.
-    idle: VecDeque<u32>,
-    /// Without a socket.
+    /// Slots with a free place on a connection, by the connection's generation; the one free
+    /// longest comes first, which spreads requests.
+    idle: VecDeque<(u32, u32)>,
+    /// Slots without a socket.
     spare: VecDeque<u32>,
     /// Due times from here on are not begun.
     end: u64,
     /// Requests that have waited so long are not begun any more, nanoseconds.
     deadline: u64,
+    /// No place was free for what was due up to this time, as far as it has not begun.
+    short_at: Option<u64>,
     /// Requests not begun because they had waited too long.
     shed: u64,
+}
+
+/// A request that is due, and the slot that is to carry it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) at: u64,
+    pub(crate) slot: u32,
+    /// Whether no place was free when it was due.
+    pub(crate) was_short: bool,
 }
 
 impl OpenPace {
@@ -38,6 +60,7 @@ impl OpenPace {
             spare: VecDeque::new(),
             end: u64::MAX,
             deadline,
+            short_at: None,
             shed: 0,
         }
     }
@@ -49,6 +72,7 @@ impl OpenPace {
         let moved: DueTimes = Box::new(due.map(move |at| at.saturating_add(zero)));
         self.due = moved.peekable();
         self.end = end;
+        self.spare.clear();
     }
 
     /// When the next request is due; `None` after the last one.
@@ -57,25 +81,59 @@ impl OpenPace {
         self.due.peek().copied().filter(|at| *at < self.end)
     }
 
-    /// Leaves the next request out.
-    pub(crate) fn skip(&mut self) {
-        self.due.next();
+    /// Leaves the next request out, and returns when it was due.
+    pub(crate) fn skip(&mut self) -> Option<u64> {
+        self.next_due()?;
+        self.due.next()
     }
 
-    /// Takes the next request that is due by `now` and a connection for it, if there are both.
-    /// A due request without a connection stays in the schedule, and its wait counts, until its
-    /// deadline.
+    /// Leaves the next request out if it is due by `now` and has waited past its deadline, and
+    /// returns when it was due.
     #[inline]
-    pub(crate) fn take(&mut self, now: u64) -> Option<(u64, u32)> {
-        let mut due = self.next_due().filter(|at| *at <= now)?;
-        while now - due > self.deadline {
-            self.due.next();
-            self.shed += 1;
-            due = self.next_due().filter(|at| *at <= now)?;
+    pub(crate) fn shed_next(&mut self, now: u64) -> Option<u64> {
+        let due = self.next_due()?;
+        if now < due || now - due <= self.deadline {
+            return None;
         }
-        let slot = self.idle.pop_front().or_else(|| self.spare.pop_front())?;
+        self.shed += 1;
+        self.due.next()
+    }
+
+    /// Takes the next request that is due by `now` and a place for it, if there are both;
+    /// `is_free` says whether a slot's place is still good. A due request without a place stays
+    /// in the schedule, and its wait counts.
+    #[inline]
+    pub(crate) fn take(
+        &mut self,
+        now: u64,
+        is_free: impl Fn(u32, Option<u32>) -> bool,
+    ) -> Option<Due> {
+        let at = self.next_due().filter(|at| *at <= now)?;
+        let Some(slot) = self.take_place(is_free) else {
+            self.short_at = Some(now);
+            return None;
+        };
         self.due.next();
-        Some((due, slot))
+        let was_short = self.short_at.is_some_and(|short_at| at <= short_at);
+        Some(Due {
+            at,
+            slot,
+            was_short,
+        })
+    }
+
+    fn take_place(&mut self, is_free: impl Fn(u32, Option<u32>) -> bool) -> Option<u32> {
+        while let Some((slot, generation)) = self.idle.pop_front() {
+            if is_free(slot, Some(generation)) {
+                return Some(slot);
+            }
+        }
+        while let Some(slot) = self.spare.pop_front() {
+            if is_free(slot, None) {
+                return Some(slot);
+            }
+        }
+        None
     }
 
     /// Requests not begun because they had waited too long.
@@ -83,27 +141,31 @@ impl OpenPace {
         self.shed
     }
 
-    /// Whether a connection is free.
-    pub(crate) fn has_free(&self) -> bool {
+    /// Whether a place may be free.
+    pub(crate) fn may_have_free(&self) -> bool {
         !self.idle.is_empty() || !self.spare.is_empty()
     }
 
-    pub(crate) fn put_idle(&mut self, slot: u32) {
-        self.idle.push_back(slot);
+    /// A place on a slot's connection became free at `since`.
+    #[inline]
+    pub(crate) fn put_idle(&mut self, permit: (u32, u32), since: u64) {
+        self.note_short(since);
+        self.idle.push_back(permit);
     }
 
-    pub(crate) fn put_spare(&mut self, slot: u32) {
+    /// A slot has no connection, from `since` on.
+    pub(crate) fn put_spare(&mut self, slot: u32, since: u64) {
+        self.note_short(since);
         self.spare.push_back(slot);
     }
 
-    /// Takes an idle connection out, because it was closed.
-    pub(crate) fn remove_idle(&mut self, slot: u32) {
-        self.idle.retain(|each| *each != slot);
-    }
-
-    /// Takes an unconnected connection out.
-    pub(crate) fn remove_spare(&mut self, slot: u32) {
-        self.spare.retain(|each| *each != slot);
+    /// The loop does not wake for what is due while no place is free: that it was short shows
+    /// when there is one again.
+    #[inline]
+    fn note_short(&mut self, since: u64) {
+        if !self.may_have_free() {
+            self.short_at = self.short_at.max(since.checked_sub(1));
+        }
     }
 }
 
@@ -118,48 +180,88 @@ mod tests {
     }
 
     fn pace(deadline: u64) -> OpenPace {
-        OpenPace::new(
-            Box::new(Schedule::new(1000.0, Arrival::Constant, 1)),
-            deadline,
-        )
+        let schedule = Schedule::new(1000.0, Arrival::Constant, 1);
+        OpenPace::new(Box::new(schedule), deadline)
+    }
+
+    fn any(_: u32, _: Option<u32>) -> bool {
+        true
+    }
+
+    fn due(at: u64, slot: u32, was_short: bool) -> Option<Due> {
+        let at = ms(at);
+        Some(Due {
+            at,
+            slot,
+            was_short,
+        })
     }
 
     #[test]
-    fn a_due_request_waits_for_a_connection_and_keeps_its_time() {
+    fn a_due_request_waits_for_a_place_and_keeps_its_time() {
         let mut pace = pace(u64::MAX);
         pace.begin_at(ms(100), ms(104));
-        assert_eq!(pace.take(ms(100)), None, "no connection is free");
-        pace.put_idle(7);
-        assert_eq!(pace.take(ms(99)), None, "nothing is due");
-        assert_eq!(pace.take(ms(102)), Some((ms(100), 7)));
-        pace.put_spare(8);
-        pace.put_idle(7);
-        assert_eq!(
-            pace.take(ms(102)),
-            Some((ms(101), 7)),
-            "a connected one comes first"
-        );
-        assert_eq!(pace.take(ms(102)), Some((ms(102), 8)));
+        assert_eq!(pace.take(ms(100), any), None, "no place is free");
+        pace.put_idle((7, 1), ms(99));
+        assert_eq!(pace.take(ms(99), any), None, "nothing is due");
+        assert_eq!(pace.take(ms(102), any), due(100, 7, true));
+        pace.put_spare(8, ms(101));
+        pace.put_idle((7, 1), ms(102));
+        let second = pace.take(ms(102), any);
+        assert_eq!(second, due(101, 7, false), "a connected one comes first");
+        assert_eq!(pace.take(ms(102), any), due(102, 8, false));
         assert_eq!(pace.next_due(), Some(ms(103)));
-        pace.put_idle(7);
-        assert_eq!(pace.take(ms(200)), Some((ms(103), 7)));
+        pace.put_idle((7, 1), ms(103));
+        assert_eq!(pace.take(ms(200), any), due(103, 7, false));
         assert_eq!(pace.next_due(), None, "104 is not before the end");
         assert_eq!(pace.shed(), 0);
+    }
+
+    #[test]
+    fn what_falls_due_between_two_looks_while_no_place_is_free_was_short() {
+        let mut pace = pace(u64::MAX);
+        pace.begin_at(0, ms(100));
+        pace.put_idle((7, 1), 0);
+        assert_eq!(pace.take(0, any), due(0, 7, false));
+        // Nobody looked at 1 ms.
+        pace.put_idle((7, 1), ms(1) + 1);
+        assert_eq!(pace.take(ms(2), any), due(1, 7, true));
+        pace.put_idle((7, 1), ms(2));
+        assert_eq!(
+            pace.take(ms(3), any),
+            due(2, 7, false),
+            "one was free by then"
+        );
+    }
+
+    #[test]
+    fn a_place_that_is_gone_is_passed_over() {
+        let mut pace = pace(u64::MAX);
+        pace.begin_at(0, ms(100));
+        pace.put_idle((1, 1), 0);
+        pace.put_idle((2, 5), 0);
+        pace.put_spare(3, 0);
+        let second = |slot, generation| slot == 2 && generation == Some(5);
+        assert_eq!(pace.take(ms(0), second), due(0, 2, false));
+        assert_eq!(pace.take(ms(1), |_, _| false), None);
+        assert!(!pace.may_have_free());
     }
 
     #[test]
     fn what_has_waited_past_its_deadline_is_shed_and_counted() {
         let mut pace = pace(ms(5));
         pace.begin_at(0, ms(100));
-        pace.put_idle(1);
-        assert_eq!(
-            pace.take(ms(20)),
-            Some((ms(15), 1)),
-            "0 to 14 have waited too long"
-        );
-        assert_eq!(pace.shed(), 15);
-        assert_eq!(pace.take(ms(22)), None, "no connection is free");
-        assert_eq!(pace.shed(), 16, "16 is at its deadline only at 21");
+        let mut shed = Vec::new();
+        while let Some(at) = pace.shed_next(ms(20)) {
+            shed.push(at);
+        }
+        assert_eq!(shed, (0..15).map(ms).collect::<Vec<_>>());
+        pace.put_idle((1, 1), 0);
+        assert_eq!(pace.take(ms(20), any), due(15, 1, false));
+        assert_eq!(pace.shed_next(ms(22)), Some(ms(16)));
+        assert_eq!(pace.shed_next(ms(22)), None, "17 is at its deadline");
+        assert_eq!(pace.shed(), 16);
+        assert_eq!(pace.skip(), Some(ms(17)));
     }
 
     #[test]
@@ -172,8 +274,8 @@ mod tests {
                 .step_by(3);
             let mut pace = OpenPace::new(Box::new(mine), u64::MAX);
             for _ in 0..10 {
-                pace.put_idle(0);
-                shared.extend(pace.take(u64::MAX - 1).map(|(due, _)| due));
+                pace.put_idle((0, 0), 0);
+                shared.extend(pace.take(u64::MAX - 1, any).map(|due| due.at));
             }
         }
         shared.sort_unstable();

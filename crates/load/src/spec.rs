@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bakeoff_plan::{Load, RateShape};
+use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
 use bakeoff_wire::h1::Request;
 use bakeoff_wire::proxy_protocol::ProxyVersion;
 use bakeoff_wire::{h2, h3};
@@ -17,9 +17,7 @@ pub struct LoadSpec {
     /// Where requests go.
     pub target: Target,
     /// What is spoken on a connection.
-    pub protocol: Protocol,
-    /// TLS; `None` speaks in the clear.
-    pub tls: Option<TlsSettings>,
+    pub speaking: Speaking,
     /// Requests and their right answers; at least one. Each is chosen as often as its weight
     /// says, by chance from the seed.
     pub exchanges: Vec<Exchange>,
@@ -29,20 +27,32 @@ pub struct LoadSpec {
     pub shape: RateShape,
     /// End when so many requests have ended, or after the duration, whichever comes first.
     pub count: Option<u64>,
-    /// Close a connection after so many requests.
-    pub requests_per_connection: Option<u32>,
-    /// Threads of the engine; each owns its share of the connections.
-    pub threads: u32,
-    /// Processors that the threads are pinned to in turn; none when empty.
-    pub pin: Vec<usize>,
+    /// How connections are opened and used.
+    pub connections: ConnectionUse,
+    /// Threads of the engine.
+    pub threads: Threads,
     /// Seed of the open loop's schedule and of the choice among exchanges.
     pub seed: u64,
     /// Which bodies are compared byte by byte; the length is compared always.
     pub check: BodyCheck,
-    /// Addresses that connections come from, in turn; empty lets the kernel choose.
-    pub sources: Vec<IpAddr>,
-    /// Tell the server by the PROXY protocol whom a connection is for.
-    pub proxy_protocol: Option<ProxyVersion>,
+    /// How requests are timed.
+    pub pacing: Pacing,
+    /// Length of the parts that the window is cut into.
+    pub interval: Duration,
+}
+
+/// Threads of the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Threads {
+    /// How many there are; each owns its share of the connections.
+    pub count: u32,
+    /// Processors that they are pinned to in turn; none when empty.
+    pub pin: Vec<usize>,
+}
+
+/// How requests are timed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pacing {
     /// In an open loop: do not send a request any more that has waited so long.
     pub deadline: Option<Duration>,
     /// How a thread waits for the next request of an open loop to be due.
@@ -50,38 +60,76 @@ pub struct LoadSpec {
     /// In a closed loop of several streams: let answers gather for a 64th of what requests take
     /// lately, at most 2 ms, and send what follows them together.
     pub gather: bool,
-    /// How connections are opened.
-    pub opening: Opening,
-    /// Longest datagram of QUIC that is sent and that the server may send, bytes; at least 1,200.
-    pub max_udp_payload: Option<u16>,
-    /// Length of the parts that the window is cut into.
-    pub interval: Duration,
 }
 
-/// What is spoken on a connection.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// What a TLS server chooses of HTTP/2 and HTTP/1.1; HTTP/1.1 in the clear.
-    #[default]
-    Auto,
+/// What is spoken on a connection, and how TLS is set up where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Speaking {
     /// HTTP/1.1.
-    H1,
+    H1 {
+        /// `None` in the clear.
+        tls: Option<TlsSettings>,
+    },
+    /// What a TLS server chooses of HTTP/2 and HTTP/1.1.
+    Auto {
+        /// How TLS is set up.
+        tls: TlsSettings,
+    },
     /// HTTP/2 over TLS; another choice of the server's is a failure.
-    H2,
+    H2 {
+        /// How TLS is set up.
+        tls: TlsSettings,
+    },
     /// HTTP/2 in the clear, known beforehand.
     H2c,
     /// HTTP/3 over QUIC, known beforehand.
-    H3,
+    H3 {
+        /// How TLS inside QUIC is set up.
+        tls: TlsSettings,
+    },
 }
 
-impl Protocol {
-    /// The names offered in a TLS handshake, in order (RFC 7301).
-    pub(crate) fn alpn(self) -> &'static [&'static [u8]] {
+impl Speaking {
+    /// How TLS is set up; `None` in the clear.
+    pub fn tls(&self) -> Option<&TlsSettings> {
         match self {
-            Self::Auto => &[b"h2", b"http/1.1"],
-            Self::H1 => &[b"http/1.1"],
-            Self::H2 | Self::H2c => &[b"h2"],
-            Self::H3 => &[b"h3"],
+            Self::H1 { tls } => tls.as_ref(),
+            Self::Auto { tls } | Self::H2 { tls } | Self::H3 { tls } => Some(tls),
+            Self::H2c => None,
+        }
+    }
+
+    /// How TLS is set up, to be changed; `None` in the clear.
+    pub fn tls_mut(&mut self) -> Option<&mut TlsSettings> {
+        match self {
+            Self::H1 { tls } => tls.as_mut(),
+            Self::Auto { tls } | Self::H2 { tls } | Self::H3 { tls } => Some(tls),
+            Self::H2c => None,
+        }
+    }
+
+    /// Whether it is HTTP/1.1 whatever the server says.
+    pub fn is_h1(&self) -> bool {
+        matches!(self, Self::H1 { .. })
+    }
+
+    /// Whether it is HTTP/3.
+    pub fn is_h3(&self) -> bool {
+        matches!(self, Self::H3 { .. })
+    }
+
+    /// Whether it may come to HTTP/2.
+    pub(crate) fn may_be_h2(&self) -> bool {
+        matches!(self, Self::Auto { .. } | Self::H2 { .. } | Self::H2c)
+    }
+
+    /// The names offered in a TLS handshake, in order (RFC 7301).
+    pub(crate) fn alpn(&self) -> &'static [&'static [u8]] {
+        match self {
+            Self::Auto { .. } => &[b"h2", b"http/1.1"],
+            Self::H1 { .. } => &[b"http/1.1"],
+            Self::H2 { .. } | Self::H2c => &[b"h2"],
+            Self::H3 { .. } => &[b"h3"],
         }
     }
 }
@@ -99,27 +147,46 @@ pub enum Waiting {
     Slack(Duration),
 }
 
-/// How connections are opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Opening {
+/// How connections are opened and used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectionUse {
     /// Gap between the starts of two connections at the beginning. Ten thousand in one
     /// millisecond overflow every accept queue and measure the kernel's SYN timer.
     pub ramp_gap: Duration,
     /// Rest of a client after its connection failed, before the next attempt. Without it a
     /// closed loop turns a refusal into as many requests as the processor can make.
     pub retry_pause: Duration,
+    /// Close a connection after so many requests.
+    pub requests_per_connection: Option<u32>,
+    /// Addresses that connections come from, in turn; empty lets the kernel choose.
+    pub sources: Vec<IpAddr>,
+    /// Tell the server by the PROXY protocol whom a connection is for.
+    pub proxy_protocol: Option<ProxyVersion>,
+    /// Longest datagram that the server is told it may send, bytes; HTTP/3 only.
+    pub max_udp_payload: Option<u16>,
 }
 
-impl Default for Opening {
+impl Default for ConnectionUse {
     fn default() -> Self {
         Self {
-            ramp_gap: Duration::from_micros(50),
+            ramp_gap: Duration::from_micros(25),
             retry_pause: Duration::from_millis(10),
+            requests_per_connection: None,
+            sources: Vec::new(),
+            proxy_protocol: None,
+            max_udp_payload: None,
         }
     }
 }
 
 impl LoadSpec {
+    /// Whether connections are opened only as requests need them; an open loop always connects
+    /// first.
+    pub(crate) fn connects_as_needed(&self) -> bool {
+        let is_closed_loop = matches!(self.load.model, LoadModel::Closed { .. });
+        is_closed_loop && self.load.connect == Connect::AsNeeded
+    }
+
     /// The limits that an HTTP/2 connection begins with.
     pub(crate) fn h2_config(&self) -> h2::Config {
         h2::Config {
@@ -171,15 +238,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// `request` for HTTP/2 or HTTP/3, where `protocol` may come to that.
-    pub fn over_h2(
-        protocol: Protocol,
-        request: &Request<'_>,
-        secure: bool,
-    ) -> Result<Option<h2::Request>, h2::RequestError> {
-        if protocol == Protocol::H1 {
-            return Ok(None);
-        }
+    /// `request` for HTTP/2 or HTTP/3; over TLS or QUIC if `secure`.
+    pub fn over_h2(request: &Request<'_>, secure: bool) -> Result<h2::Request, h2::RequestError> {
         h2::Request::new(
             request.method,
             if secure { "https" } else { "http" },
@@ -188,7 +248,6 @@ impl Exchange {
             request.headers,
             request.body.to_vec(),
         )
-        .map(Some)
     }
 }
 

@@ -1,4 +1,6 @@
 //! Every way in which a response can end, in whatever pieces it comes.
+//!
+//! On real sockets, because the pieces and the end of a stream are the kernel's.
 
 use std::io::Write;
 use std::time::Duration;

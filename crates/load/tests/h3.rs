@@ -1,5 +1,8 @@
 //! HTTP/3 against a server that behaves and misbehaves on purpose. Its QUIC is quinn-proto's, as
 //! the engine's is; its HTTP/3 is the few bytes below.
+//!
+//! On real sockets, because the engine's invented driver has no datagrams and the server's QUIC
+//! runs on a clock of its own.
 
 use std::net::UdpSocket;
 
@@ -172,7 +175,7 @@ fn failed_handshakes_are_told_as_tls() {
     let other = load(&spec(serve_in(old, |_| Act::Answer(HELLO))));
     assert_eq!(other.outcomes.of(Outcome::Tls), 30, "{:?}", other.outcomes);
     let mut distrustful = spec(serve(|_| Act::Answer(HELLO)));
-    if let Some(tls) = &mut distrustful.tls {
+    if let Some(tls) = distrustful.speaking.tls_mut() {
         tls.trust = Trust::File(quic_server::other_authority());
     }
     let result = load(&distrustful);
@@ -189,11 +192,11 @@ fn failed_handshakes_are_told_as_tls() {
 #[test]
 fn sessions_are_resumed_by_choice() {
     let mut spec = spec(serve(|_| Act::Answer(HELLO)));
-    spec.requests_per_connection = Some(5);
+    spec.connections.requests_per_connection = Some(5);
     spec.load.model = LoadModel::Closed { clients: 1 };
     let fresh = load(&spec);
     assert_eq!(fresh.connections.handshakes_full, fresh.connections.opened);
-    if let Some(tls) = &mut spec.tls {
+    if let Some(tls) = spec.speaking.tls_mut() {
         tls.resumption = true;
     }
     let resumed = load(&spec);
@@ -253,7 +256,7 @@ fn what_is_lost_is_counted_and_sent_again() {
 #[test]
 fn quic_needs_tls_1_3() {
     let mut spec = spec(1);
-    if let Some(tls) = &mut spec.tls {
+    if let Some(tls) = spec.speaking.tls_mut() {
         tls.versions = TlsVersions::Only12;
     }
     let error = run(&spec, &bakeoff_load::Control::default()).unwrap_err();

@@ -1,4 +1,7 @@
 //! Requests before the end of a resumed handshake: taken, refused, and lost with it.
+//!
+//! On real sockets, because the engine's invented driver has no datagrams and the server's QUIC
+//! runs on a clock of its own.
 
 use bakeoff_load::LoadSpec;
 use bakeoff_plan::{Arrival, LoadModel};
@@ -13,10 +16,10 @@ mod support;
 /// Thirty requests one after the other, each on a connection of its own.
 fn one_by_one(port: u16) -> LoadSpec {
     let mut spec = spec(port);
-    spec.requests_per_connection = Some(1);
+    spec.connections.requests_per_connection = Some(1);
     spec.load.model = LoadModel::Closed { clients: 1 };
     spec.load.streams = 1;
-    if let Some(tls) = &mut spec.tls {
+    if let Some(tls) = spec.speaking.tls_mut() {
         tls.resumption = true;
         tls.early_data = true;
     }
@@ -58,7 +61,7 @@ fn requests_go_early_on_resumed_connections() {
 #[test]
 fn requests_go_late_unless_asked_or_where_the_server_offers_nothing() {
     let mut spec = one_by_one(serve_in(early(), |_| Act::Answer(HELLO)));
-    if let Some(tls) = &mut spec.tls {
+    if let Some(tls) = spec.speaking.tls_mut() {
         tls.early_data = false;
     }
     let unasked = check_ok(&spec);
@@ -79,7 +82,7 @@ fn what_is_refused_early_is_sent_again_and_counted_once() {
     };
     let mut spec = one_by_one(serve_in(ways, |_| Act::Answer(HELLO)));
     spec.load.streams = 3;
-    spec.requests_per_connection = Some(3);
+    spec.connections.requests_per_connection = Some(3);
     let result = check_ok(&spec);
     assert_eq!(result.requests.started, 30);
     assert_eq!(result.outcomes.of(Outcome::Ok), 30);

@@ -1,4 +1,7 @@
 //! QUIC beneath HTTP/3: Retry, versions, keys, resets, silence, and a way that loses packets.
+//!
+//! On real sockets, because the engine's invented driver has no datagrams and the server's QUIC
+//! runs on a clock of its own.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -30,11 +33,11 @@ fn a_retry_is_followed_and_a_token_spares_the_next() {
         ..Ways::default()
     };
     let mut spec = spec(serve_in(ways(), |_| Act::Answer(HELLO)));
-    spec.requests_per_connection = Some(5);
+    spec.connections.requests_per_connection = Some(5);
     let result = check_ok(&spec);
     let quic = result.quic.expect("a ledger");
     assert_eq!(quic.retries, result.connections.opened);
-    if let Some(tls) = &mut spec.tls {
+    if let Some(tls) = spec.speaking.tls_mut() {
         tls.resumption = true;
     }
     let result = check_ok(&spec);

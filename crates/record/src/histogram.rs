@@ -76,13 +76,13 @@ impl Histogram {
     }
 
     /// Counts one duration in nanoseconds.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, value_ns: u64) {
         self.record_n(value_ns, 1);
     }
 
     /// Counts `times` durations of the same length.
-    #[inline]
+    #[inline(always)]
     pub fn record_n(&mut self, value_ns: u64, times: u64) {
         if times == 0 {
             return;

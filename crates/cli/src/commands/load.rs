@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bakeoff_load::{
-    BodyCheck, ConnectTo, Control, Exchange, ExpectedStatus, LoadError, LoadSpec, Opening,
-    Protocol, ProxyVersion, Request, Target, TlsSettings, TlsVersions, Trust, Waiting,
+    BodyCheck, ConnectTo, ConnectionUse, Control, Exchange, ExpectedStatus, LoadError, LoadSpec,
+    Pacing, ProxyVersion, Request, Speaking, Target, Threads, TlsSettings, TlsVersions, Trust,
+    Waiting,
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
 use bakeoff_record::LoadResult;
@@ -62,11 +63,11 @@ fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
 /// Turns flags into what the engine is to do.
 fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     let targets = targets(flags)?;
-    let protocol = protocol(flags, &targets)?;
+    let speaking = speaking(flags, &targets)?;
     refuse::tls_in_the_clear(flags, &targets)?;
     refuse::absent_processors(flags)?;
     refuse::source_of_a_unix_socket(flags)?;
-    let exchanges = exchanges(flags, protocol, &targets)?;
+    let exchanges = exchanges(flags, &speaking, &targets)?;
     let target = targets.into_iter().next().context("a URL is required")?;
     let duration = match (flags.duration, flags.requests) {
         (Some(duration), _) => duration,
@@ -80,10 +81,9 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     }
     let model = model(flags);
     let connect = connect(flags, &model)?;
-    let max_udp_payload = max_udp_payload(flags, protocol)?;
+    let max_udp_payload = max_udp_payload(flags, &speaking)?;
     Ok(LoadSpec {
-        protocol,
-        tls: target.secure.then(|| tls(&flags.tls)),
+        speaking,
         target,
         exchanges,
         load: Load {
@@ -100,32 +100,23 @@ fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
             .as_ref()
             .map_or(RateShape::Level, |rate| rate.shape.clone()),
         count: flags.requests,
-        requests_per_connection: flags
-            .no_keepalive
-            .then_some(1)
-            .or(flags.requests_per_connection),
+        connections: connection_use(flags, max_udp_payload),
         threads: threads(flags),
-        pin: flags.pin.clone().unwrap_or_default(),
         seed: flags.seed,
         check: if flags.check_every_body {
             BodyCheck::All
         } else {
             BodyCheck::OneIn(CHECK_ONE_IN)
         },
-        sources: flags.source.clone(),
-        proxy_protocol: flags.proxy_protocol.map(|version| match version {
-            ProxyVersionFlag::V1 => ProxyVersion::V1,
-            ProxyVersionFlag::V2 => ProxyVersion::V2,
-        }),
-        deadline: flags.deadline,
-        waiting: match flags.slack {
-            _ if flags.spin => Waiting::Spin,
-            Some(slack) => Waiting::Slack(slack),
-            None => Waiting::Nap,
+        pacing: Pacing {
+            deadline: flags.deadline,
+            waiting: match flags.slack {
+                _ if flags.spin => Waiting::Spin,
+                Some(slack) => Waiting::Slack(slack),
+                None => Waiting::Nap,
+            },
+            gather: flags.gather == Switch::On,
         },
-        gather: flags.gather == Switch::On,
-        max_udp_payload,
-        opening: opening(flags),
         interval: LoadSpec::interval_for(duration),
     })
 }
@@ -156,14 +147,16 @@ fn targets(flags: &LoadFlags) -> anyhow::Result<Vec<Target>> {
 }
 
 /// What is spoken, if it can be spoken to these targets.
-fn protocol(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Protocol> {
+fn speaking(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Speaking> {
     let is_secure = targets.iter().all(|target| target.secure);
-    let protocol = match (flags.protocol, is_secure) {
-        (ProtocolFlag::Auto, true) => Protocol::Auto,
-        (ProtocolFlag::Auto, false) | (ProtocolFlag::H1, _) => Protocol::H1,
-        (ProtocolFlag::H2, true) => Protocol::H2,
-        (ProtocolFlag::H2c, false) => Protocol::H2c,
-        (ProtocolFlag::H3, true) => Protocol::H3,
+    let tls = tls(&flags.tls);
+    let speaking = match (flags.protocol, is_secure) {
+        (ProtocolFlag::Auto, true) => Speaking::Auto { tls },
+        (ProtocolFlag::Auto | ProtocolFlag::H1, false) => Speaking::H1 { tls: None },
+        (ProtocolFlag::H1, true) => Speaking::H1 { tls: Some(tls) },
+        (ProtocolFlag::H2, true) => Speaking::H2 { tls },
+        (ProtocolFlag::H2c, false) => Speaking::H2c,
+        (ProtocolFlag::H3, true) => Speaking::H3 { tls },
         (ProtocolFlag::H3, false) => {
             return Err(exit::usage(
                 "--protocol h3 is over QUIC and needs an https URL",
@@ -180,33 +173,33 @@ fn protocol(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Protocol> {
             ));
         }
     };
-    if protocol == Protocol::H1 && flags.streams > 1 {
+    if speaking.is_h1() && flags.streams > 1 {
         return Err(exit::usage(
             "--streams above 1 needs HTTP/2 or 3: an https URL, or --protocol h2c",
         ));
     }
-    if protocol == Protocol::H3 && (flags.unix_socket.is_some() || flags.proxy_protocol.is_some()) {
+    if speaking.is_h3() && (flags.unix_socket.is_some() || flags.proxy_protocol.is_some()) {
         return Err(exit::usage(
             "--unix-socket and --proxy-protocol are of TCP; HTTP/3 is over QUIC",
         ));
     }
     let is_early = flags.tls.early_data == Switch::On;
-    if is_early && (protocol != Protocol::H3 || flags.tls.resumption == Switch::Off) {
+    if is_early && (!speaking.is_h3() || flags.tls.resumption == Switch::Off) {
         return Err(exit::usage(
             "--early-data on is of resumed handshakes of HTTP/3: add --protocol h3 --resumption on",
         ));
     }
-    if flags.chunked && matches!(protocol, Protocol::H2 | Protocol::H2c | Protocol::H3) {
+    if flags.chunked && !matches!(speaking, Speaking::H1 { .. } | Speaking::Auto { .. }) {
         return Err(exit::usage(
             "--chunked is of HTTP/1.1: HTTP/2 and 3 have frames",
         ));
     }
-    Ok(protocol)
+    Ok(speaking)
 }
 
 fn exchanges(
     flags: &LoadFlags,
-    protocol: Protocol,
+    speaking: &Speaking,
     targets: &[Target],
 ) -> anyhow::Result<Vec<Exchange>> {
     let body = read_optional(flags.body.as_deref())?.unwrap_or_default();
@@ -232,10 +225,11 @@ fn exchanges(
         } else {
             request.encode()
         };
+        let h2 = (!speaking.is_h1()).then(|| Exchange::over_h2(&request, target.secure));
         Ok(Exchange {
             name: target.url.clone(),
             request: bytes.map_err(exit::usage)?.into(),
-            h2: Exchange::over_h2(protocol, &request, target.secure).map_err(exit::usage)?,
+            h2: h2.transpose().map_err(exit::usage)?,
             to_head_request: flags.method.eq_ignore_ascii_case("HEAD"),
             status: flags
                 .expect_status
@@ -281,12 +275,20 @@ fn model(flags: &LoadFlags) -> LoadModel {
     }
 }
 
-fn opening(flags: &LoadFlags) -> Opening {
-    let usual = Opening::default();
+fn connection_use(flags: &LoadFlags, max_udp_payload: Option<u16>) -> ConnectionUse {
+    let usual = ConnectionUse::default();
     let rate_gap = flags.connect_rate.map(|rate| Duration::from_secs(1) / rate);
-    Opening {
+    let only_one = flags.no_keepalive.then_some(1);
+    ConnectionUse {
         ramp_gap: rate_gap.or(flags.ramp_gap).unwrap_or(usual.ramp_gap),
         retry_pause: flags.retry_pause.unwrap_or(usual.retry_pause),
+        requests_per_connection: only_one.or(flags.requests_per_connection),
+        sources: flags.source.clone(),
+        proxy_protocol: flags.proxy_protocol.map(|version| match version {
+            ProxyVersionFlag::V1 => ProxyVersion::V1,
+            ProxyVersionFlag::V2 => ProxyVersion::V2,
+        }),
+        max_udp_payload,
     }
 }
 
@@ -303,8 +305,8 @@ fn connect(flags: &LoadFlags, model: &LoadModel) -> anyhow::Result<Connect> {
 }
 
 /// Largest UDP payload that the server may send, where it sends any.
-fn max_udp_payload(flags: &LoadFlags, protocol: Protocol) -> anyhow::Result<Option<u16>> {
-    if flags.max_udp_payload.is_some() && protocol != Protocol::H3 {
+fn max_udp_payload(flags: &LoadFlags, speaking: &Speaking) -> anyhow::Result<Option<u16>> {
+    if flags.max_udp_payload.is_some() && !speaking.is_h3() {
         return Err(exit::usage(
             "--max-udp-payload is of QUIC, which only HTTP/3 uses: add --protocol h3",
         ));
@@ -313,10 +315,13 @@ fn max_udp_payload(flags: &LoadFlags, protocol: Protocol) -> anyhow::Result<Opti
 }
 
 /// One thread for each processor named, else for half of those there are.
-fn threads(flags: &LoadFlags) -> u32 {
+fn threads(flags: &LoadFlags) -> Threads {
     let pinned = flags.pin.as_ref().map(|cpus| cpus.len() as u32);
     let half = || std::thread::available_parallelism().map_or(1, |n| (n.get() as u32 / 2).max(1));
-    flags.threads.or(pinned).unwrap_or_else(half)
+    Threads {
+        count: flags.threads.or(pinned).unwrap_or_else(half),
+        pin: flags.pin.clone().unwrap_or_default(),
+    }
 }
 
 fn read_optional(path: Option<&Path>) -> anyhow::Result<Option<Vec<u8>>> {

@@ -3,7 +3,6 @@
 //! It knows nothing of streams, and decides nothing: what is sent and when is quinn-proto's.
 
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
 use std::time::Instant;
 
 use bakeoff_record::QuicLedger;
@@ -13,8 +12,9 @@ use quinn_proto::{
 use rustix::io::Errno;
 
 use super::Dialing;
-use super::datagrams::{self, Datagrams, SEND_MAX};
+use super::datagrams::{Datagrams, SEND_MAX};
 use crate::clock::nanos;
+use crate::driver::Driver;
 
 /// What a connection receives in one turn, bytes, before others have theirs.
 const RECEIVED_A_TURN: usize = 1 << 20;
@@ -133,10 +133,10 @@ impl Link {
     }
 
     /// Sends all that is to be sent, datagrams of one size together. Returns the bytes written.
-    pub(super) fn transmit(
+    pub(super) fn transmit<D: Driver>(
         &mut self,
         connection: &mut Connection,
-        socket: &OwnedFd,
+        (driver, socket): (&mut D, &D::Socket),
         now: Instant,
         segments_max: &mut usize,
         outgoing: &mut Vec<u8>,
@@ -149,7 +149,7 @@ impl Link {
         }
         let mut written = 0;
         if let Some((bytes, segment)) = self.unsent.take() {
-            written += self.send(socket, &bytes, segment, segments_max)?;
+            written += self.send((driver, socket), &bytes, segment, segments_max)?;
         }
         while self.unsent.is_none() {
             outgoing.clear();
@@ -160,20 +160,20 @@ impl Link {
             let Some(transmit) = transmit else { break };
             let segment = transmit.segment_size.unwrap_or(transmit.size);
             let bytes = &outgoing[..transmit.size];
-            written += self.send(socket, bytes, segment, segments_max)?;
+            written += self.send((driver, socket), bytes, segment, segments_max)?;
         }
         Ok(written)
     }
 
-    fn send(
+    fn send<D: Driver>(
         &mut self,
-        socket: &OwnedFd,
+        (driver, socket): (&mut D, &D::Socket),
         bytes: &[u8],
         segment: usize,
         segments_max: &mut usize,
     ) -> Result<usize, Errno> {
         self.counts.send_calls += 1;
-        match datagrams::send_segments(socket, bytes, segment) {
+        match driver.send_datagrams(socket, bytes, segment) {
             Ok(()) => {
                 let longest = segment.min(bytes.len()) as u32;
                 self.counts.sent_max = self.counts.sent_max.max(longest);
@@ -187,7 +187,7 @@ impl Link {
             Err(Errno::IO | Errno::INVAL) if bytes.len() > segment => {
                 *segments_max = 1;
                 bytes.chunks(segment).try_fold(0, |sent, datagram| {
-                    Ok(sent + self.send(socket, datagram, segment, segments_max)?)
+                    Ok(sent + self.send((driver, socket), datagram, segment, segments_max)?)
                 })
             }
             // Too long for the path, or no memory for it: lost, and sent again if it matters.

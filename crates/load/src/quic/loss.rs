@@ -1,4 +1,4 @@
-//! Why a QUIC connection ended: as an outcome, as a kind, and in words.
+//! Why a QUIC connection ended: as an outcome, as a kind, and in plain text.
 
 use bakeoff_record::{CloseKind, Outcome};
 use bakeoff_wire::h3::ErrorCode;
@@ -12,12 +12,12 @@ const ALERTS: std::ops::RangeInclusive<u64> = 0x100..=0x1ff;
 pub(crate) struct Lost {
     pub(crate) outcome: Outcome,
     pub(crate) kind: CloseKind,
-    pub(crate) words: String,
+    pub(crate) message: String,
 }
 
 /// What `reason` is to the requests of a connection whose handshake has ended or not.
 pub(crate) fn lost_by(reason: &ConnectionError, is_established: bool) -> Lost {
-    let (outcome, kind, words) = match reason {
+    let (outcome, kind, message) = match reason {
         ConnectionError::TimedOut if is_established => (
             Outcome::Timeout,
             CloseKind::Idle,
@@ -56,8 +56,12 @@ pub(crate) fn lost_by(reason: &ConnectionError, is_established: bool) -> Lost {
             } else {
                 Outcome::Reset
             };
-            let words = format!("the server closed the connection: {code} {reason}");
-            (outcome, CloseKind::Application, words.trim_end().to_owned())
+            let message = format!("the server closed the connection: {code} {reason}");
+            (
+                outcome,
+                CloseKind::Application,
+                message.trim_end().to_owned(),
+            )
         }
         ConnectionError::LocallyClosed | ConnectionError::CidsExhausted => {
             (Outcome::Local, CloseKind::Local, reason.to_string())
@@ -66,7 +70,7 @@ pub(crate) fn lost_by(reason: &ConnectionError, is_established: bool) -> Lost {
     Lost {
         outcome,
         kind,
-        words,
+        message,
     }
 }
 
@@ -90,15 +94,15 @@ mod tests {
         reason: &ConnectionError,
         is_established: bool,
         (outcome, kind): (Outcome, CloseKind),
-        words: &str,
+        message: &str,
     ) {
         let lost = lost_by(reason, is_established);
         assert_eq!((lost.outcome, lost.kind), (outcome, kind), "{lost:?}");
-        assert!(lost.words.contains(words), "{lost:?}");
+        assert!(lost.message.contains(message), "{lost:?}");
     }
 
     #[test]
-    fn each_reason_is_an_outcome_a_kind_and_words() {
+    fn each_reason_is_an_outcome_a_kind_and_message() {
         use CloseKind::{Application, Idle, StatelessReset, Timeout, Transport};
         let application = |code: u32| {
             ConnectionError::ApplicationClosed(ApplicationClose {

@@ -1,11 +1,10 @@
 //! One connection's QUIC and HTTP/3, and where its requests are on it.
 
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Instant;
 
-use bakeoff_record::{Outcome, QuicLedger};
+use bakeoff_record::QuicLedger;
 use bakeoff_wire::h3::{self, ControlEvent, ErrorCode, Event as Part, Response, Violation};
 use bytes::Bytes;
 use quinn_proto::{
@@ -18,7 +17,9 @@ use super::link::Link;
 use super::reading::Reading;
 use super::streams::Streams;
 use super::{Quic, Ready};
-use crate::places::{Attempt, Opened, Places, Sink};
+use crate::driver::Driver;
+use crate::end::End;
+use crate::flights::{Attempt, Flights, Opened, Sink};
 
 /// Streams that a connection gives up before it takes no more requests.
 const GIVEN_UP_MAX: u32 = 1_024;
@@ -89,6 +90,15 @@ pub(crate) struct Polled {
 }
 
 impl Polled {
+    /// Adds what became of it by what came after.
+    pub(crate) fn add(&mut self, later: Self) {
+        self.connected |= later.connected;
+        self.again += later.again;
+        self.lost = self.lost.take().or(later.lost);
+        self.violation = self.violation.take().or(later.violation);
+        self.more = later.more;
+    }
+
     /// Whether anything became of it.
     pub(crate) fn has_news(&self) -> bool {
         self.connected || self.lost.is_some() || self.violation.is_some()
@@ -183,11 +193,11 @@ impl Session {
     #[inline]
     pub(crate) fn open_next(
         &mut self,
-        places: &mut Places,
+        flights: &mut Flights,
         is_closed_loop: bool,
         now: u64,
     ) -> Option<Opened> {
-        places.open_next(is_closed_loop, now, |exchange, token| {
+        flights.open_next(is_closed_loop, now, |exchange, token| {
             if self.stage.is_going_away || self.stage.given_up >= GIVEN_UP_MAX {
                 return Attempt::Draining;
             }
@@ -229,13 +239,13 @@ impl Session {
     /// Takes what the connection has to say, and counts what has ended by it.
     pub(crate) fn poll(
         &mut self,
-        places: &mut Places,
+        flights: &mut Flights,
         memo: &mut h3::Memo,
         sink: &mut Sink<'_>,
     ) -> Polled {
         let mut polled = Polled::default();
         for id in self.reading.begin() {
-            self.read(id, places, memo, sink, &mut polled);
+            self.read(id, flights, memo, sink, &mut polled);
         }
         while let Some(event) = self.connection.poll() {
             match event {
@@ -243,7 +253,7 @@ impl Session {
                     self.stage.is_established = true;
                     polled.connected = true;
                     if self.stage.is_early && !self.connection.accepted_0rtt() {
-                        polled.again = self.start_over(places, sink);
+                        polled.again = self.start_over(flights, sink);
                     }
                     if !(self.stage.is_early && self.connection.accepted_0rtt()) {
                         self.open_control();
@@ -252,12 +262,12 @@ impl Session {
                 Event::ConnectionLost { reason } => {
                     // No more comes, and what came whole is an answer.
                     for id in self.reading.begin_without_limit() {
-                        self.read(id, places, memo, sink, &mut polled);
+                        self.read(id, flights, memo, sink, &mut polled);
                     }
                     polled.lost = Some(reason);
                 }
                 Event::Stream(event) => {
-                    let result = self.handle_stream(event, places, memo, sink);
+                    let result = self.handle_stream(event, flights, memo, sink);
                     self.stage.note(result, &mut polled);
                 }
                 Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked => {
@@ -273,29 +283,29 @@ impl Session {
     fn read(
         &mut self,
         id: StreamId,
-        places: &mut Places,
+        flights: &mut Flights,
         memo: &mut h3::Memo,
         sink: &mut Sink<'_>,
         polled: &mut Polled,
     ) {
         let event = StreamEvent::Readable { id };
-        let result = self.handle_stream(event, places, memo, sink);
+        let result = self.handle_stream(event, flights, memo, sink);
         self.stage.note(result, polled);
     }
 
     /// The server took no early data: no stream was ever opened, to it.
     #[cold]
-    fn start_over(&mut self, places: &mut Places, sink: &mut Sink<'_>) -> u32 {
+    fn start_over(&mut self, flights: &mut Flights, sink: &mut Sink<'_>) -> u32 {
         self.http = h3::Connection::new(&h3::Config::default());
         let streams = std::mem::take(&mut self.streams);
         // Those that wait again are put in front one by one: the first shall be the foremost.
         let mut again = 0;
         for token in streams.tokens_from_last() {
             self.flights[token as usize].unsent = Bytes::new();
-            places.send_again(token, sink);
+            flights.send_again(token, sink);
             again += 1;
         }
-        places.is_draining = false;
+        flights.is_draining = false;
         again
     }
 
@@ -314,18 +324,18 @@ impl Session {
     fn handle_stream(
         &mut self,
         event: StreamEvent,
-        places: &mut Places,
+        flights: &mut Flights,
         memo: &mut h3::Memo,
         sink: &mut Sink<'_>,
     ) -> Result<(), Violation> {
         match event {
             StreamEvent::Readable { id } if id.dir() == Dir::Bi => {
-                self.read_response(id, places, memo, sink)
+                self.read_response(id, flights, memo, sink)
             }
-            StreamEvent::Readable { id } => self.read_uni(id, places, sink),
+            StreamEvent::Readable { id } => self.read_uni(id, flights, sink),
             StreamEvent::Opened { dir: Dir::Uni } => {
                 while let Some(id) = self.connection.streams().accept(Dir::Uni) {
-                    self.read_uni(id, places, sink)?;
+                    self.read_uni(id, flights, sink)?;
                 }
                 Ok(())
             }
@@ -354,7 +364,7 @@ impl Session {
     fn read_response(
         &mut self,
         id: StreamId,
-        places: &mut Places,
+        flights: &mut Flights,
         memo: &mut h3::Memo,
         sink: &mut Sink<'_>,
     ) -> Result<(), Violation> {
@@ -376,8 +386,8 @@ impl Session {
                     let read = flight
                         .response
                         .handle(&chunk.bytes, memo, |part| match part {
-                            Part::Head { status } => places.head(token, status, sink),
-                            Part::Data(part) => places.data(token, part, sink),
+                            Part::Head { status } => flights.head(token, status, sink),
+                            Part::Data(part) => flights.data(token, part, sink),
                             Part::Informational { .. } => {}
                         });
                     if let Err(violation) = read {
@@ -388,7 +398,7 @@ impl Session {
                 Err(ReadError::Blocked) => break Ok(None),
                 Err(ReadError::Reset(code)) => {
                     let _ = chunks.finalize();
-                    self.end_reset(id, token, ErrorCode(code.into_inner()), places, sink);
+                    self.end_reset(id, token, ErrorCode(code.into_inner()), flights, sink);
                     return Ok(());
                 }
             }
@@ -404,14 +414,13 @@ impl Session {
                     let _ = self.connection.send_stream(id).reset(code);
                 }
                 self.streams.end(id);
-                places.end(token, end.body_bytes, sink);
+                flights.end(token, end.body_bytes, sink);
                 Ok(())
             }
             Err(violation) if violation.ends_connection() => Err(violation),
             Err(violation) => {
                 self.give_up(id, violation.code());
-                let words = || violation.to_string();
-                places.end_error(token, Outcome::Protocol, None, sink, words);
+                flights.fail(token, &End::H3(violation.to_string()), sink);
                 Ok(())
             }
         }
@@ -424,18 +433,16 @@ impl Session {
         id: StreamId,
         token: u32,
         code: ErrorCode,
-        places: &mut Places,
+        flights: &mut Flights,
         sink: &mut Sink<'_>,
     ) {
         self.abandon(id, ErrorCode::REQUEST_CANCELLED);
         if code != ErrorCode::REQUEST_REJECTED {
-            let words = || format!("the server reset the stream: {code}");
-            places.end_error(token, Outcome::Reset, None, sink, words);
+            flights.fail(token, &End::StreamReset(code.to_string()), sink);
         } else if self.stage.is_going_away {
-            places.withdraw(token, sink);
+            flights.withdraw(token, sink);
         } else {
-            let words = || "the server did not take the stream".to_owned();
-            places.end_error(token, Outcome::RefusedStream, None, sink, words);
+            flights.fail(token, &End::StreamRefused, sink);
         }
     }
 
@@ -443,7 +450,7 @@ impl Session {
     fn read_uni(
         &mut self,
         id: StreamId,
-        places: &mut Places,
+        flights: &mut Flights,
         sink: &mut Sink<'_>,
     ) -> Result<(), Violation> {
         let mut stream = self.connection.recv_stream(id);
@@ -483,7 +490,7 @@ impl Session {
             let _ = self.http.handle_uni_reset(number);
         }
         if let Some(first_refused) = first_refused {
-            self.go_away(first_refused, places, sink);
+            self.go_away(first_refused, flights, sink);
         }
         result
     }
@@ -491,16 +498,16 @@ impl Session {
     /// The server takes no more requests: those from `first_refused` on go on the next
     /// connection.
     #[cold]
-    fn go_away(&mut self, first_refused: u64, places: &mut Places, sink: &mut Sink<'_>) {
+    fn go_away(&mut self, first_refused: u64, flights: &mut Flights, sink: &mut Sink<'_>) {
         if !std::mem::replace(&mut self.stage.is_going_away, true) {
-            sink.tally.counts.connections.goaways += 1;
+            sink.ledger.counts.links.connections.goaways += 1;
         }
-        places.is_draining = true;
+        flights.is_draining = true;
         for index in self.streams.open_from(first_refused / 4) {
             let id = StreamId::new(quinn_proto::Side::Client, Dir::Bi, index);
             if let Some(token) = self.streams.token(id) {
                 self.abandon(id, ErrorCode::REQUEST_CANCELLED);
-                places.withdraw(token, sink);
+                flights.withdraw(token, sink);
             }
         }
     }
@@ -512,16 +519,16 @@ impl Session {
     }
 
     /// Sends all that is to be sent, datagrams of one size together. Returns the bytes written.
-    pub(crate) fn transmit(
+    pub(crate) fn transmit<D: Driver>(
         &mut self,
-        socket: &OwnedFd,
+        to: (&mut D, &D::Socket),
         now: Instant,
         segments_max: &mut usize,
         outgoing: &mut Vec<u8>,
     ) -> Result<usize, Errno> {
         let connection = &mut self.connection;
         self.link
-            .transmit(connection, socket, now, segments_max, outgoing)
+            .transmit(connection, to, now, segments_max, outgoing)
     }
 }
 

@@ -17,7 +17,7 @@ use rustls::{
 
 use super::noted;
 use super::quic::QuicTls;
-use crate::spec::Protocol;
+use crate::spec::Speaking;
 
 /// Groups offered unless others are asked for. Post-quantum ones are not among them: they cost
 /// the client a multiple, and few servers under test agree to them.
@@ -137,10 +137,10 @@ impl Default for TlsSettings {
 }
 
 impl TlsSettings {
-    /// Makes the settings ready for connections to `host` (without a port) that speak `protocol`.
-    pub(crate) fn side(&self, host: &str, protocol: Protocol) -> Result<TlsSide, TlsSetupError> {
-        let alpn = protocol.alpn();
-        if protocol == Protocol::H3 {
+    /// Makes the settings ready for connections to `host` (without a port) that speak so.
+    pub(crate) fn side(&self, host: &str, speaking: &Speaking) -> Result<TlsSide, TlsSetupError> {
+        let alpn = speaking.alpn();
+        if speaking.is_h3() {
             self.ready_for_quic(host, alpn).map(TlsSide::Quic)
         } else {
             self.ready(host, alpn).map(TlsSide::Tcp)

@@ -83,7 +83,7 @@ impl Hostility {
             }
             Self::EndlessSettings => {
                 if let Some(control) = peer.control {
-                    let settings = b"\x21\0".repeat(5_000).leak();
+                    let settings = b"\x21\0".repeat(2_000).leak();
                     peer.endless.push(Endless::new(control, b"", settings));
                 }
             }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use bakeoff_load::{Exchange, LoadSpec, Protocol, Request, TlsSettings, Trust};
+use bakeoff_load::{Exchange, LoadSpec, Request, Speaking, TlsSettings, Trust};
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
@@ -30,11 +30,11 @@ pub(crate) const HELLO: &[u8] = b"\x01\x03\0\0\xd9\0\x05hello";
 /// A load of thirty requests by three connections with four streams each.
 pub(crate) fn spec(port: u16) -> LoadSpec {
     let mut spec = support::spec(([127, 0, 0, 1], port).into());
-    spec.protocol = Protocol::H3;
-    spec.tls = Some(TlsSettings {
+    let tls = TlsSettings {
         trust: Trust::Anything,
         ..TlsSettings::default()
-    });
+    };
+    spec.speaking = Speaking::H3 { tls };
     spec.load.streams = 4;
     send(&mut spec, b"");
     spec
@@ -51,7 +51,7 @@ pub(crate) fn send(spec: &mut LoadSpec, body: &[u8]) {
         keep_alive: true,
     };
     let exchange = &mut spec.exchanges[0];
-    exchange.h2 = Exchange::over_h2(Protocol::H3, &request, true).expect("a valid request");
+    exchange.h2 = Some(Exchange::over_h2(&request, true).expect("a valid request"));
 }
 
 /// What is done when a request has come whole.

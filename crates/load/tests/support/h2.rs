@@ -2,17 +2,15 @@
 //! header blocks and keeps no rule by itself but SETTINGS' acknowledgement.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::net::{SocketAddr, TcpStream};
 
-use bakeoff_load::{LoadSpec, Protocol, h2};
+use bakeoff_load::{LoadSpec, Speaking, h2};
 use bakeoff_plan::LoadModel;
 
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
 pub(crate) const RST_STREAM: u8 = 3;
 pub(crate) const SETTINGS: u8 = 4;
-pub(crate) const GOAWAY: u8 = 7;
 pub(crate) const WINDOW_UPDATE: u8 = 8;
 
 pub(crate) const END_STREAM: u8 = 1;
@@ -27,13 +25,8 @@ pub(crate) const STATUS_503: &[u8] = &[0x08, 3, b'5', b'0', b'3'];
 pub(crate) const NO_ERROR: u32 = 0;
 pub(crate) const REFUSED_STREAM: u32 = 7;
 pub(crate) const CANCEL: u32 = 8;
-pub(crate) const ENHANCE_YOUR_CALM: u32 = 11;
-
-const MAX_CONCURRENT_STREAMS: u16 = 3;
 pub(crate) const INITIAL_WINDOW_SIZE: u16 = 4;
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// How long a client that has more to send may be silent.
-const QUIET: Duration = Duration::from_millis(20);
 
 /// A frame as it came.
 pub(crate) struct Frame {
@@ -46,10 +39,6 @@ pub(crate) struct Frame {
 /// One connection, the server's side.
 pub(crate) struct Peer<S = TcpStream> {
     stream: S,
-    /// Whether the client has acknowledged the settings.
-    pub(crate) is_acknowledged: bool,
-    /// Streams that the client has reset.
-    pub(crate) cancelled: Vec<u32>,
 }
 
 impl<S: Read + Write> Peer<S> {
@@ -62,11 +51,7 @@ impl<S: Read + Write> Peer<S> {
             let value = value.to_be_bytes();
             [&identifier.to_be_bytes()[..], &value].concat()
         });
-        let mut peer = Self {
-            stream,
-            is_acknowledged: false,
-            cancelled: Vec::new(),
-        };
+        let mut peer = Self { stream };
         peer.send(SETTINGS, 0, 0, &values.collect::<Vec<u8>>());
         Some(peer)
     }
@@ -100,9 +85,7 @@ impl<S: Read + Write> Peer<S> {
         let frame = self.frame()?;
         let is_ack = frame.flags & ACK != 0;
         match frame.kind {
-            SETTINGS if is_ack => self.is_acknowledged = true,
-            SETTINGS => self.send(SETTINGS, ACK, 0, &[]),
-            RST_STREAM => self.cancelled.push(frame.stream),
+            SETTINGS if !is_ack => self.send(SETTINGS, ACK, 0, &[]),
             HEADERS | DATA if frame.flags & END_STREAM != 0 => return Some(Some(frame.stream)),
             _ => {}
         }
@@ -135,12 +118,6 @@ impl<S: Read + Write> Peer<S> {
         self.send(RST_STREAM, 0, stream, &code.to_be_bytes());
     }
 
-    /// Says that no stream after `last` is taken.
-    pub(crate) fn go_away(&mut self, last: u32, code: u32) {
-        let payload = [last.to_be_bytes(), code.to_be_bytes()].concat();
-        self.send(GOAWAY, 0, 0, &payload);
-    }
-
     /// Answers every request with `hello`, to the end of the connection.
     pub(crate) fn answer_all(&mut self) {
         while let Some(stream) = self.request() {
@@ -149,44 +126,9 @@ impl<S: Read + Write> Peer<S> {
     }
 }
 
-impl Peer {
-    /// Waits for a request and takes all that come before the client is quiet.
-    pub(crate) fn requests(&mut self) -> Option<Vec<u32>> {
-        let mut streams = vec![self.request()?];
-        let wait = |stream: &TcpStream, time| stream.set_read_timeout(time).expect("a timeout");
-        loop {
-            wait(&self.stream, Some(QUIET));
-            let quiet = self.stream.peek(&mut [0]).is_err();
-            wait(&self.stream, None);
-            if quiet {
-                return Some(streams);
-            }
-            let Some(next) = self.next() else {
-                return Some(streams);
-            };
-            streams.extend(next);
-        }
-    }
-
-    /// Ends the connection in order: what the client still sends is read, so that the kernel
-    /// does not reset it.
-    pub(crate) fn close(&mut self) {
-        let _ = self.stream.shutdown(Shutdown::Write);
-        while self.frame().is_some() {}
-    }
-}
-
 /// A server in the clear that greets each connection and hands it to `serve`.
 pub(crate) fn server(serve: impl Fn(&mut Peer) + Send + Sync + 'static) -> SocketAddr {
     server_with(&[], serve)
-}
-
-/// The same, with a limit of streams.
-pub(crate) fn server_of(
-    streams: u32,
-    serve: impl Fn(&mut Peer) + Send + Sync + 'static,
-) -> SocketAddr {
-    server_with(&[(MAX_CONCURRENT_STREAMS, streams)], serve)
 }
 
 /// The same, with these settings.
@@ -206,7 +148,7 @@ pub(crate) fn server_with(
 /// Thirty requests by one client of so many streams, over HTTP/2 in the clear.
 pub(crate) fn spec(address: SocketAddr, streams: u32) -> LoadSpec {
     let mut spec = super::spec(address);
-    spec.protocol = Protocol::H2c;
+    spec.speaking = Speaking::H2c;
     spec.load.model = LoadModel::Closed { clients: 1 };
     spec.load.streams = streams;
     spec.exchanges[0].h2 = Some(request("GET", address, &[]));

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_load::{
-    BodyCheck, Control, Exchange, ExpectedStatus, LoadSpec, Opening, Protocol, Target, Waiting, run,
+    BodyCheck, ConnectionUse, Control, Exchange, ExpectedStatus, LoadSpec, Pacing, Speaking,
+    Target, Threads, Waiting, run,
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
 use bakeoff_record::{LoadResult, Outcome};
@@ -75,8 +76,7 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
     };
     LoadSpec {
         target,
-        protocol: Protocol::H1,
-        tls: None,
+        speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
         load: Load {
             model: LoadModel::Closed { clients: 3 },
@@ -89,20 +89,21 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
         },
         shape: RateShape::Level,
         count: Some(30),
-        requests_per_connection: None,
-        threads: 1,
-        pin: Vec::new(),
-        seed: 1,
-        check: BodyCheck::All,
-        sources: Vec::new(),
-        proxy_protocol: None,
-        deadline: None,
-        waiting: Waiting::Nap,
-        gather: true,
-        max_udp_payload: None,
-        opening: Opening {
+        connections: ConnectionUse {
             ramp_gap: Duration::from_micros(50),
             retry_pause: Duration::from_millis(1),
+            ..ConnectionUse::default()
+        },
+        threads: Threads {
+            count: 1,
+            pin: Vec::new(),
+        },
+        seed: 1,
+        check: BodyCheck::All,
+        pacing: Pacing {
+            deadline: None,
+            waiting: Waiting::Nap,
+            gather: true,
         },
         interval: Duration::from_millis(100),
     }
@@ -122,11 +123,14 @@ pub(crate) fn load(spec: &LoadSpec) -> LoadResult {
         "latencies are of ok responses only"
     );
     assert_eq!(result.service.count(), requests.ok);
+    let balance = result.balance.expect("every load has one");
+    assert!(balance.holds(), "{balance:?}");
     let parts = result.intervals.iter();
-    assert_eq!(
-        parts.map(|part| part.ok + part.errors).sum::<u64>(),
-        requests.completed
-    );
+    let by_clock: u64 = parts.map(|part| part.ok + part.errors).sum();
+    assert_eq!(by_clock, balance.ended);
+    let by_due = result.schedule.as_ref().map(|kept| &kept.parts);
+    let ended = by_due.map_or(by_clock, |parts| parts.iter().map(|part| part.ended).sum());
+    assert_eq!(ended, requests.completed);
     result
 }
 

@@ -84,6 +84,11 @@ impl ResponseReader {
         self.state != State::Idle
     }
 
+    /// Bytes of the response's body that have come, without framing.
+    pub fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+
     /// Body bytes that are next on the wire, whatever they are: a caller that does not look at
     /// them may drop as many unread and say so with [`handle_dropped`](Self::handle_dropped).
     #[inline]
@@ -109,6 +114,8 @@ impl ResponseReader {
     }
 
     /// Takes bytes from the wire; body bytes are handed to `body`.
+    // Each caller has its own `body`; a call costs a tenth of what most answers take here.
+    #[inline(always)]
     pub fn handle(
         &mut self,
         input: &[u8],

@@ -1,0 +1,208 @@
+//! A stretch of time cut into equal parts, with what ended in each, in bounded memory.
+
+use bakeoff_record::{Histogram, Interval};
+
+/// Parts at the most, an even number; beyond it they are joined in pairs.
+pub(super) const PARTS_MAX: usize = 100;
+
+/// The part that is on, and those before it.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// Start of the stretch.
+    origin: u64,
+    /// Length of a part at first, nanoseconds.
+    first_length: u64,
+    /// Length of a part by now.
+    length: u64,
+    /// Start of the part that is on.
+    start: u64,
+    ok: u64,
+    errors: u64,
+    latency: Histogram,
+    /// What ended before the part that is on, as `ok` and otherwise.
+    before: (u64, u64),
+    done: Vec<Interval>,
+}
+
+impl Parts {
+    /// The stretch begins at `origin`.
+    pub(super) fn new(origin: u64, length: u64) -> Self {
+        Self {
+            origin,
+            first_length: length,
+            length,
+            start: origin,
+            ..Self::default()
+        }
+    }
+
+    /// When the part that is on ends.
+    pub(super) fn end(&self) -> u64 {
+        match self.length {
+            0 => u64::MAX,
+            length => self.start.saturating_add(length),
+        }
+    }
+
+    #[inline]
+    pub(super) fn ok(&mut self, latency: u64) {
+        self.ok += 1;
+        self.latency.record(latency);
+    }
+
+    pub(super) fn error(&mut self) {
+        self.errors += 1;
+    }
+
+    /// What has ended since the start, as `ok` and otherwise.
+    pub(super) fn ended_since_start(&self) -> (u64, u64) {
+        (self.before.0 + self.ok, self.before.1 + self.errors)
+    }
+
+    /// Ends the part that is on at `end`. What ended in the moment in which one began and the
+    /// stretch ended is of the part before it.
+    pub(super) fn finish(&mut self, end: u64) {
+        let part = Interval {
+            start_s: (self.start - self.origin) as f64 / 1e9,
+            length_s: end.saturating_sub(self.start) as f64 / 1e9,
+            ok: self.ok,
+            errors: self.errors,
+            latency: self.latency.trimmed(),
+        };
+        match self.done.last_mut() {
+            _ if end > self.start => self.done.push(part),
+            Some(last) if part.ok + part.errors > 0 => add(last, part),
+            _ => return,
+        }
+        self.latency.clear();
+        self.before = self.ended_since_start();
+        (self.ok, self.errors, self.start) = (0, 0, end);
+        if self.done.len() == PARTS_MAX {
+            join(&mut self.done);
+            self.length *= 2;
+        }
+    }
+
+    /// Ends the stretch and begins another one at `origin`, with parts of the first length again.
+    /// Returns the parts.
+    pub(super) fn restart(&mut self, origin: u64) -> Vec<Interval> {
+        self.finish(origin);
+        let done = std::mem::take(&mut self.done);
+        (self.origin, self.start, self.length) = (origin, origin, self.first_length);
+        done
+    }
+}
+
+/// Joins neighbours in pairs.
+fn join(parts: &mut Vec<Interval>) {
+    let fine = std::mem::take(parts);
+    for (index, part) in fine.into_iter().enumerate() {
+        match parts.last_mut() {
+            Some(last) if index % 2 == 1 => {
+                last.length_s += part.length_s;
+                add(last, part);
+            }
+            _ => parts.push(part),
+        }
+    }
+}
+
+/// Adds what ended in another part, and not its length.
+fn add(mine: &mut Interval, other: Interval) {
+    mine.ok += other.ok;
+    mine.errors += other.errors;
+    let mut latency = Histogram::new();
+    latency.merge(&mine.latency);
+    latency.merge(&other.latency);
+    mine.latency = latency.trimmed();
+}
+
+/// Adds another thread's parts of the same stretch.
+pub(super) fn merge(mine: &mut Vec<Interval>, mut others: Vec<Interval>) {
+    let length = |parts: &[Interval]| parts.first().map_or(0.0, |part| part.length_s);
+    while mine.len() > 1 && length(mine) < length(&others) * 0.75 {
+        join(mine);
+    }
+    while others.len() > 1 && length(&others) < length(mine) * 0.75 {
+        join(&mut others);
+    }
+    for (index, other) in others.into_iter().enumerate() {
+        match mine.get_mut(index) {
+            Some(mine) => {
+                mine.length_s = mine.length_s.max(other.length_s);
+                add(mine, other);
+            }
+            None => mine.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// As many seconds with an answer each, in parts of a second.
+    fn seconds(count: u64) -> Vec<Interval> {
+        let mut parts = Parts::new(SECOND, SECOND);
+        let end = SECOND + count * SECOND;
+        while parts.start < end {
+            parts.ok(5_000_000);
+            let middle = parts.start + SECOND;
+            if middle >= parts.end() {
+                parts.finish(parts.end());
+            } else {
+                parts.start = middle.min(parts.end());
+            }
+        }
+        parts.restart(end)
+    }
+
+    #[test]
+    fn hours_take_as_many_parts_as_minutes() {
+        let parts = seconds(99);
+        assert_eq!(parts.len(), 99);
+        assert!(parts.iter().all(|part| part.length_s == 1.0));
+        let mut parts = Parts::new(0, SECOND);
+        for _ in 0..1_000 {
+            parts.ok(7);
+            parts.finish(parts.end());
+        }
+        let parts = parts.restart(u64::MAX);
+        assert!(parts.len() < PARTS_MAX, "{}", parts.len());
+        assert!(parts[0].length_s > 1.0);
+        for (index, part) in parts.iter().enumerate().take(parts.len() - 1) {
+            assert_eq!(part.start_s, index as f64 * parts[0].length_s);
+        }
+        let counted: u64 = parts.iter().map(|part| part.latency.count()).sum();
+        assert_eq!(counted, 1_000);
+    }
+
+    #[test]
+    fn what_ends_in_the_moment_of_an_edge_is_counted() {
+        let mut parts = Parts::new(0, SECOND);
+        parts.ok(1);
+        parts.finish(SECOND);
+        parts.ok(2);
+        parts.error();
+        parts.finish(SECOND);
+        let parts = parts.restart(SECOND);
+        assert_eq!(parts.len(), 1);
+        assert_eq!((parts[0].ok, parts[0].errors), (2, 1));
+        assert_eq!((parts[0].length_s, parts[0].latency.count()), (1.0, 2));
+    }
+
+    #[test]
+    fn threads_add_up_whatever_length_each_came_to() {
+        let mut fine = seconds(99);
+        let coarse = seconds(60);
+        merge(&mut fine, coarse);
+        assert_eq!(fine.iter().map(|part| part.ok).sum::<u64>(), 159);
+        let mut joined = seconds(99);
+        join(&mut joined);
+        merge(&mut joined, seconds(99));
+        assert_eq!(joined.len(), 50);
+        assert_eq!(joined.iter().map(|part| part.ok).sum::<u64>(), 198);
+    }
+}

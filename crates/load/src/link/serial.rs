@@ -1,0 +1,466 @@
+//! HTTP/1.1 on a connection: one request and its answer at a time, in the clear or under TLS.
+//!
+//! Sockets are edge-triggered, so a ready socket is read until a short read, or until its end if
+//! the kernel said that there is one, or until the turn has read what it may. One clock reading
+//! serves the answer just read and the request sent right after it.
+//!
+//! A connection under TLS is closed without `close_notify`: the answer told where it ends, and
+//! the alert would cost a write each time.
+
+use bakeoff_wire::h1::{EarlyEnd, Response, ResponseReader, Violation};
+use rustix::io::Errno;
+
+use super::Intake;
+use crate::driver::{Driver, ReadTime};
+use crate::end::End;
+use crate::flights::Flight;
+use crate::greed::Greed;
+use crate::line::{Ciphertext, Line};
+use crate::spec::LoadSpec;
+use crate::thread::Thread;
+use crate::tls::{Progress, Tls, TlsFailure};
+
+/// Most bytes dropped by one call, so that a body of gigabytes lets the others have their turn.
+const DROP_BYTES_MAX: u64 = 8 << 20;
+
+/// HTTP/1.1 on a connection.
+pub(crate) struct Serial<S> {
+    pub(crate) line: Line<S>,
+    reader: ResponseReader,
+    /// Bytes of the request written so far, where it is written as it is.
+    written: usize,
+    /// Something came before the request was sent.
+    pub(crate) is_early: bool,
+    /// Whether the socket can drop what is not looked at.
+    drops: bool,
+}
+
+/// What reading a connection came to.
+pub(crate) enum Read {
+    /// A whole response; bytes beyond it were read too.
+    Whole { response: Response, beyond: bool },
+    /// Nothing more for now.
+    Drained,
+    /// The turn has read what it may.
+    Unread,
+    /// The request failed.
+    Failed(Box<End>),
+}
+
+/// What deciphering came to: TLS, the response when it became whole, the rule that was broken,
+/// and whether bytes followed.
+struct Deciphered {
+    progress: Result<Progress, TlsFailure>,
+    response: Option<Response>,
+    broken: Option<Violation>,
+    beyond: bool,
+}
+
+impl<S> Serial<S> {
+    pub(crate) fn new(line: Line<S>) -> Self {
+        Self {
+            line,
+            reader: ResponseReader::default(),
+            written: 0,
+            is_early: false,
+            drops: true,
+        }
+    }
+
+    /// Sends the request of `flight`.
+    #[inline(always)]
+    pub(crate) fn send<D: Driver<Socket = S>>(
+        &mut self,
+        flight: &mut Flight,
+        thread: &mut Thread<'_, D>,
+        now: u64,
+    ) -> Result<(), Box<End>> {
+        let exchange = &thread.spec.exchanges[flight.origin.exchange as usize];
+        flight.sent = now;
+        // A client of a closed loop means to send when it can: set-up is recorded apart.
+        if thread.pace.is_closed() {
+            flight.origin.intended = now;
+        }
+        thread.ledger.sent(&flight.origin, 0, now);
+        if !self.is_early {
+            self.reader.expect(exchange.to_head_request);
+        }
+        if self.line.tls.is_some() || !thread.tools.made.is_empty() {
+            return self.send_made(&exchange.request, thread).map_err(Box::new);
+        }
+        self.written = 0;
+        self.write_on(&exchange.request, thread);
+        Ok(())
+    }
+
+    /// Sends a request under TLS, or behind what else is to be sent.
+    fn send_made<D: Driver<Socket = S>>(
+        &mut self,
+        request: &[u8],
+        thread: &mut Thread<'_, D>,
+    ) -> Result<(), End> {
+        self.written = request.len();
+        let made = &mut thread.tools.made;
+        match &mut self.line.tls {
+            Some(tls) => tls.encrypt(request, made).map_err(End::Tls)?,
+            None => made.extend_from_slice(request),
+        }
+        self.line.flush(thread)
+    }
+
+    /// Writes as much of a request that is sent as it is as the socket takes.
+    #[inline(always)]
+    fn write_on<D: Driver<Socket = S>>(&mut self, request: &[u8], thread: &mut Thread<'_, D>) {
+        while self.written < request.len() && self.line.broken.is_none() {
+            let rest = &request[self.written..];
+            match thread.driver.send(&self.line.socket, rest) {
+                Ok(written) => {
+                    self.written += written;
+                    thread.ledger.counts.meter.wrote(written);
+                }
+                Err(Errno::AGAIN) => return,
+                Err(Errno::INTR) => {}
+                // The answer may have come before the peer closed: reading tells.
+                Err(errno) => {
+                    self.line.broken = Some(errno);
+                    self.line.ended = true;
+                }
+            }
+        }
+    }
+
+    /// Bytes of the answer's body that have come.
+    pub(crate) fn body_bytes(&self) -> u64 {
+        self.reader.body_bytes()
+    }
+
+    /// Whether the socket has taken the whole request. One that was answered before is not sent
+    /// to its end, and nothing can follow it.
+    #[inline]
+    pub(crate) fn has_sent(&self, flight: &Flight, spec: &LoadSpec) -> bool {
+        let request = &spec.exchanges[flight.origin.exchange as usize].request;
+        self.line.unsent.is_empty() && self.written >= request.len()
+    }
+
+    /// Expects an answer to a request that is not sent yet: something has come already.
+    pub(crate) fn expect_early(&mut self, to_head_request: bool) {
+        self.is_early = true;
+        self.reader.expect(to_head_request);
+    }
+
+    /// Goes on with writing, and reads. Returns the time of the last read too.
+    #[inline(always)]
+    pub(crate) fn handle<D: Driver<Socket = S>>(
+        &mut self,
+        flight: &mut Flight,
+        thread: &mut Thread<'_, D>,
+        greed: &Greed,
+        intake: &mut Intake,
+    ) -> (Read, ReadTime) {
+        let request = &thread.spec.exchanges[flight.origin.exchange as usize].request;
+        if !self.line.unsent.is_empty() {
+            if let Err(end) = self.line.flush(thread) {
+                let now = thread.driver.now();
+                return (failed(end), ReadTime::at(now));
+            }
+        } else if self.written < request.len() && flight.sent != 0 {
+            self.write_on(request, thread);
+        }
+        if self.line.tls.is_some() {
+            self.read_tls(flight, thread, greed, intake)
+        } else {
+            self.read(flight, thread, greed, intake)
+        }
+    }
+
+    /// Reads until the response is whole or the socket is empty.
+    #[inline(always)]
+    fn read<D: Driver<Socket = S>>(
+        &mut self,
+        flight: &mut Flight,
+        thread: &mut Thread<'_, D>,
+        greed: &Greed,
+        intake: &mut Intake,
+    ) -> (Read, ReadTime) {
+        let exchange = &thread.spec.exchanges[flight.origin.exchange as usize];
+        let expected = exchange.body.as_deref().unwrap_or_default();
+        let comparison = &mut flight.body;
+        loop {
+            let droppable = if comparison.on || !self.drops {
+                0
+            } else {
+                self.reader.droppable()
+            };
+            if droppable > 0 {
+                if let Some(read) = self.drop_body(droppable, thread, greed, intake) {
+                    return (read, ReadTime::at(thread.driver.now()));
+                }
+                continue;
+            }
+            let taken = thread
+                .driver
+                .take(&self.line.socket, &mut thread.tools.buffer);
+            let (read, time) = match taken {
+                Ok((0, time)) => return (self.at_end(), time),
+                Ok(read) => read,
+                Err(Errno::AGAIN) => return (self.drained(), ReadTime::at(thread.driver.now())),
+                Err(Errno::INTR) => continue,
+                Err(errno) => {
+                    let now = thread.driver.now();
+                    return (failed(End::Read(errno)), ReadTime::at(now));
+                }
+            };
+            thread.ledger.counts.meter.read(read);
+            intake.bytes += read as u64;
+            if time.lag > 0 {
+                thread.ledger.counts.meter.lagged(time.lag);
+            }
+            if flight.first_byte == 0 {
+                flight.first_byte = time.arrived;
+            }
+            let mut compare = |part: &[u8]| comparison.compare(expected, part);
+            let bytes = &thread.tools.buffer[..read];
+            let handled = self
+                .reader
+                .handle(bytes, &mut thread.tools.memo, &mut compare);
+            match handled {
+                Err(violation) => return (failed(End::H1(violation)), time),
+                Ok(progress) => {
+                    thread.tools.answers_are_short = progress.response.is_some();
+                    if let Some(response) = progress.response {
+                        let beyond = progress.consumed < read;
+                        return (Read::Whole { response, beyond }, time);
+                    }
+                }
+            }
+            if read < thread.tools.buffer.len() && !self.line.ended {
+                return (Read::Drained, time);
+            }
+            if intake.is_full(greed) {
+                return (Read::Unread, time);
+            }
+        }
+    }
+
+    /// Drops what has come of a body that nobody looks at. `None` if there may be more.
+    fn drop_body<D: Driver<Socket = S>>(
+        &mut self,
+        droppable: u64,
+        thread: &mut Thread<'_, D>,
+        greed: &Greed,
+        intake: &mut Intake,
+    ) -> Option<Read> {
+        let most = droppable.min(DROP_BYTES_MAX) as usize;
+        match thread.driver.discard(&self.line.socket, most) {
+            Ok(0) => return Some(self.at_end()),
+            Ok(dropped) => {
+                thread.ledger.counts.meter.read(dropped);
+                intake.bytes += dropped as u64;
+                if let Some(response) = self.reader.handle_dropped(dropped as u64) {
+                    return Some(whole(response));
+                }
+                if dropped < most && !self.line.ended {
+                    return Some(Read::Drained);
+                }
+            }
+            Err(Errno::AGAIN) => return Some(self.drained()),
+            Err(Errno::INTR) => {}
+            // A socket file's kernel code cannot drop.
+            Err(Errno::FAULT) => self.drops = false,
+            Err(errno) => return Some(failed(End::Read(errno))),
+        }
+        intake.is_full(greed).then_some(Read::Unread)
+    }
+
+    /// The end of the stream in the clear.
+    #[cold]
+    fn at_end(&mut self) -> Read {
+        match self.reader.handle_end() {
+            Ok(response) => whole(response),
+            Err(early) => failed(self.line.end(early.into())),
+        }
+    }
+
+    #[cold]
+    fn drained(&self) -> Read {
+        self.line.broken().map_or_else(failed, |()| Read::Drained)
+    }
+
+    /// Reads and decrypts until the response is whole or the socket is empty.
+    fn read_tls<D: Driver<Socket = S>>(
+        &mut self,
+        flight: &mut Flight,
+        thread: &mut Thread<'_, D>,
+        greed: &Greed,
+        intake: &mut Intake,
+    ) -> (Read, ReadTime) {
+        loop {
+            let (bytes, time) = match self.line.take_ciphertext(thread) {
+                Ciphertext::Some(bytes, new, time) => {
+                    intake.bytes += new as u64;
+                    (bytes, time)
+                }
+                Ciphertext::Drained => {
+                    return (self.drained(), ReadTime::at(thread.driver.now()));
+                }
+                Ciphertext::Failed(errno) => {
+                    let now = thread.driver.now();
+                    return (failed(End::Read(errno)), ReadTime::at(now));
+                }
+                Ciphertext::End => {
+                    // Without close_notify the end could be anybody's: not the end of a body.
+                    let end = self.reader.handle_end().err();
+                    let end = end.unwrap_or(EarlyEnd::InsideResponse);
+                    let now = thread.driver.now();
+                    return (failed(self.line.end(end.into())), ReadTime::at(now));
+                }
+            };
+            if time.lag > 0 {
+                thread.ledger.counts.meter.lagged(time.lag);
+            }
+            let is_full_read = bytes == thread.tools.buffer.len();
+            let read = self.decipher(flight, bytes, thread, time.arrived);
+            if !thread.tools.made.is_empty()
+                && let Err(end) = self.line.flush(thread)
+            {
+                return (failed(end), time);
+            }
+            if let Some(read) = self.judge(read, thread) {
+                return (read, time);
+            }
+            if !is_full_read && !self.line.ended {
+                return (Read::Drained, time);
+            }
+            if intake.is_full(greed) {
+                return (Read::Unread, time);
+            }
+        }
+    }
+
+    /// What one read under TLS came to, unless there may be more.
+    fn judge<D: Driver>(&mut self, read: Deciphered, thread: &mut Thread<'_, D>) -> Option<Read> {
+        if let Some(violation) = read.broken {
+            return Some(failed(End::H1(violation)));
+        }
+        thread.tools.answers_are_short = read.response.is_some();
+        if let Some(response) = read.response {
+            let beyond = read.beyond;
+            return Some(Read::Whole { response, beyond });
+        }
+        match read.progress {
+            Err(failure) => Some(failed(End::Tls(failure))),
+            Ok(Progress { closed: true, .. }) => Some(self.at_end()),
+            Ok(_) => None,
+        }
+    }
+
+    /// Decrypts `bytes` of the buffer and hands the plaintext to the response reader.
+    fn decipher<D: Driver>(
+        &mut self,
+        flight: &mut Flight,
+        bytes: usize,
+        thread: &mut Thread<'_, D>,
+        arrived: u64,
+    ) -> Deciphered {
+        let exchange = &thread.spec.exchanges[flight.origin.exchange as usize];
+        let expected = exchange.body.as_deref().unwrap_or_default();
+        let tools = &mut thread.tools;
+        let (reader, memo) = (&mut self.reader, &mut tools.memo);
+        let (comparison, first_byte) = (&mut flight.body, &mut flight.first_byte);
+        let (mut response, mut broken, mut beyond) = (None, None, false);
+        let mut plain = |data: &[u8]| {
+            if response.is_some() || broken.is_some() {
+                beyond |= !data.is_empty();
+                return;
+            }
+            if *first_byte == 0 && !data.is_empty() {
+                *first_byte = arrived;
+            }
+            let mut compare = |part: &[u8]| comparison.compare(expected, part);
+            match reader.handle(data, memo, &mut compare) {
+                Ok(progress) => {
+                    beyond = progress.response.is_some() && progress.consumed < data.len();
+                    response = progress.response;
+                }
+                Err(violation) => broken = Some(violation),
+            }
+        };
+        let progress = match &mut self.line.tls {
+            Some(tls) => tls.handle(&mut tools.buffer[..bytes], &mut tools.made, &mut plain),
+            None => Ok(Progress::default()),
+        };
+        Deciphered {
+            progress,
+            response,
+            broken,
+            beyond,
+        }
+    }
+
+    /// Takes what came together with the end of the handshake, before any request was sent.
+    pub(crate) fn take_early<D: Driver>(
+        &mut self,
+        flight: &mut Flight,
+        thread: &mut Thread<'_, D>,
+        now: u64,
+    ) -> Read {
+        let exchange = &thread.spec.exchanges[flight.origin.exchange as usize];
+        self.expect_early(exchange.to_head_request);
+        flight.first_byte = now;
+        let expected = exchange.body.as_deref().unwrap_or_default();
+        let mut compare = |part: &[u8]| flight.body.compare(expected, part);
+        let (early, memo) = (&thread.tools.early, &mut thread.tools.memo);
+        match self.reader.handle(early, memo, &mut compare) {
+            Err(violation) => failed(End::H1(violation)),
+            Ok(progress) => match progress.response {
+                Some(response) => Read::Whole {
+                    response,
+                    beyond: progress.consumed < early.len(),
+                },
+                None => Read::Drained,
+            },
+        }
+    }
+
+    /// Whether a connection without a request, which became ready, can still be used: what came
+    /// may be tickets of TLS, but no data and no end.
+    pub(crate) fn is_usable<D: Driver<Socket = S>>(&mut self, thread: &mut Thread<'_, D>) -> bool {
+        if self.line.tls.is_none() {
+            let mut byte = [0];
+            let taken = thread.driver.take(&self.line.socket, &mut byte);
+            return taken.err() == Some(Errno::AGAIN);
+        }
+        // Tickets come in a few records: a server that sends on and on is of no use.
+        for _ in 0..16 {
+            let bytes = match self.line.take_ciphertext(thread) {
+                Ciphertext::Some(bytes, ..) => bytes,
+                Ciphertext::Drained => return true,
+                Ciphertext::End | Ciphertext::Failed(_) => return false,
+            };
+            let (mut has_data, tools) = (false, &mut thread.tools);
+            let mut plain = |data: &[u8]| has_data |= !data.is_empty();
+            let incoming = &mut tools.buffer[..bytes];
+            let handle = |tls: &mut Box<Tls>| tls.handle(incoming, &mut tools.made, &mut plain);
+            let result = self.line.tls.as_mut().map(handle);
+            let goes_on = matches!(result, Some(Ok(Progress { closed: false, .. })));
+            if !goes_on || has_data || self.line.flush(thread).is_err() {
+                thread.tools.made.clear();
+                return false;
+            }
+        }
+        false
+    }
+}
+
+#[inline]
+fn whole(response: Response) -> Read {
+    Read::Whole {
+        response,
+        beyond: false,
+    }
+}
+
+#[cold]
+fn failed(end: End) -> Read {
+    Read::Failed(Box::new(end))
+}

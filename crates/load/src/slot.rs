@@ -1,0 +1,384 @@
+//! A place for a connection: a client in a closed loop, one of a pool in an open loop.
+//!
+//! ```text
+//! Spare ─► Connecting ─► Shaking ─► Ready(Link)
+//!   ▲                                   │
+//!   └──────────── Resting ◄─────────────┘
+//! ```
+//!
+//! What follows an event of one slot is done by that slot alone; it never reaches into another.
+//! What it does on a connection that is ready is in [`crate::work`].
+
+use bakeoff_record::Outcome;
+
+use crate::driver::Driver;
+use crate::end::{Closed, End, Late};
+use crate::flights::{Flight, Flights, Lost, Requests};
+use crate::greed::Greed;
+use crate::ledger::{Failure, Stage};
+use crate::line::Line;
+use crate::link::{Link, QuicLink};
+use crate::pace::Pace;
+use crate::thread::{Course, Thread};
+use crate::work::{begin, many, open};
+
+/// Connections in a row that may end without taking a request, before those that wait for the
+/// next one are given up.
+pub(crate) const FRUITLESS_MAX: u8 = 2;
+
+/// A place for a connection.
+pub(crate) struct Slot<S> {
+    pub(crate) index: u32,
+    /// Raised with each new socket, so that an event of an old one is known as such.
+    pub(crate) generation: u32,
+    pub(crate) phase: Phase<S>,
+    /// What has begun here and not ended.
+    pub(crate) requests: Requests,
+    /// When the phase began, or the request on a serial connection was sent.
+    pub(crate) since: u64,
+    /// When the connection was made, or the last answer on it came.
+    pub(crate) quiet_since: u64,
+    /// Requests that this connection has carried.
+    pub(crate) carried: u32,
+    /// Connections in a row that ended without taking a request.
+    pub(crate) fruitless: u8,
+    /// Its earliest entry among the deadlines.
+    deadline: Option<u64>,
+    pub(crate) greed: Greed,
+    pub(crate) score: Score,
+}
+
+/// What a slot is doing.
+pub(crate) enum Phase<S> {
+    /// No socket.
+    Spare,
+    /// No socket, after a failure and before the next attempt.
+    Resting,
+    /// Connecting, for a request or ahead of one.
+    Connecting(S),
+    /// Connected, and agreeing on TLS.
+    Shaking(Line<S>),
+    /// Agreeing on QUIC.
+    ShakingQuic(Box<QuicLink<S>>),
+    /// Ready to carry requests.
+    Ready(Link<S>),
+}
+
+/// How a client was served in the window.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Score {
+    /// `ok` answers.
+    pub(crate) answers: u64,
+    /// Longest wait for one of them, nanoseconds.
+    pub(crate) longest: u64,
+}
+
+impl Score {
+    #[inline]
+    pub(crate) fn add(&mut self, latency: u64) {
+        self.answers += 1;
+        self.longest = self.longest.max(latency);
+    }
+}
+
+impl<S> Slot<S> {
+    pub(crate) fn new(index: u32) -> Self {
+        Self {
+            index,
+            generation: 0,
+            phase: Phase::Spare,
+            requests: Requests::One(None),
+            since: 0,
+            quiet_since: 0,
+            carried: 0,
+            fruitless: 0,
+            deadline: None,
+            greed: Greed::default(),
+            score: Score::default(),
+        }
+    }
+
+    pub(crate) fn token(&self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.index)
+    }
+
+    /// The slot as the pace of an open loop knows it.
+    pub(crate) fn permit(&self) -> (u32, u32) {
+        (self.index, self.generation)
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.phase, Phase::Ready(_))
+    }
+
+    /// Whether requests wait for a connection.
+    pub(crate) fn has_waiting(&self) -> bool {
+        match &self.requests {
+            Requests::One(one) => one.is_some(),
+            Requests::Many(flights) => flights.has_waiting(),
+        }
+    }
+
+    /// Whether a request of it has begun, or will when its rest is over.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_waiting() || matches!(self.phase, Phase::Resting)
+    }
+
+    /// The slot carries many requests at once from now on.
+    pub(crate) fn make_many(&mut self, streams: u32, now: u64) {
+        if let Requests::One(one) = &mut self.requests {
+            let mut flights = Flights::new(streams.max(1));
+            if let Some(flight) = one.take() {
+                flights.enqueue(flight.origin, now);
+            }
+            self.requests = Requests::Many(Box::new(flights));
+        }
+    }
+
+    /// The slot is ready to carry requests.
+    pub(crate) fn opened<D: Driver>(&mut self, thread: &mut Thread<'_, D>, now: u64) {
+        thread.agenda.opening -= 1;
+        thread.agenda.opened_at = now;
+    }
+
+    /// Adds the time that a phase without requests took inside the window. Returns when it began.
+    pub(crate) fn leave_phase<D: Driver>(&self, thread: &mut Thread<'_, D>, now: u64) -> u64 {
+        if thread.ledger.stage == Stage::Open {
+            self.note_phase(thread, now);
+        }
+        self.since
+    }
+
+    /// Adds the time that the phase has taken inside the window until `now`.
+    pub(crate) fn note_phase<D: Driver>(&self, thread: &mut Thread<'_, D>, now: u64) {
+        let inside_s = thread.ledger.window.inside(self.since, now) as f64 / 1e9;
+        let set_up = &mut thread.ledger.counts.observed.set_up;
+        match self.phase {
+            Phase::Connecting(_) => set_up.connecting_s += inside_s,
+            Phase::Shaking(_) | Phase::ShakingQuic(_) => set_up.handshaking_s += inside_s,
+            Phase::Resting => set_up.resting_s += inside_s,
+            Phase::Spare | Phase::Ready(_) => {}
+        }
+    }
+
+    /// Ends what is on the connection, closes it, and lets the slot rest.
+    #[cold]
+    pub(crate) fn fail<D: Driver<Socket = S>>(
+        &mut self,
+        end: End,
+        thread: &mut Thread<'_, D>,
+        now: u64,
+    ) {
+        self.leave_phase(thread, now);
+        let is_ready = self.is_ready();
+        let connections = &mut thread.ledger.counts.links.connections;
+        if matches!(
+            self.phase,
+            Phase::Connecting(_) | Phase::Shaking(_) | Phase::ShakingQuic(_)
+        ) {
+            connections.failed += 1;
+            thread.agenda.opening -= 1;
+        }
+        let end = self.after_quiet(end, is_ready, thread, now);
+        match &mut self.requests {
+            Requests::One(one) => {
+                if let Some(flight) = one.take() {
+                    thread.ledger.fail(&flight, &Failure::by(&end, now));
+                }
+            }
+            Requests::Many(flights) => {
+                let is_fruitless = !is_ready || flights.answered == 0;
+                let lost = if is_fruitless { Lost::All } else { Lost::Sent };
+                flights.lose(&end, lost, now, &mut thread.ledger);
+            }
+        }
+        self.close(thread);
+        self.rest(thread, now);
+    }
+
+    /// Says how long a connection was quiet that the server closed before an answer.
+    fn after_quiet<D: Driver>(
+        &self,
+        end: End,
+        is_ready: bool,
+        thread: &mut Thread<'_, D>,
+        now: u64,
+    ) -> End {
+        if !is_ready || end.outcome() != Outcome::ClosedEarly {
+            return end;
+        }
+        let after_ns = now.saturating_sub(self.quiet_since);
+        let links = &mut thread.ledger.counts.links;
+        links.closed_early_after.record(after_ns);
+        match end {
+            End::Closed(Closed::BeforeAnswer) => End::ClosedAfter {
+                after_s: after_ns as f64 / 1e9,
+                had_answers: self.had_answers(),
+            },
+            other => other,
+        }
+    }
+
+    fn had_answers(&self) -> bool {
+        match &self.requests {
+            Requests::One(_) => self.carried > 1,
+            Requests::Many(flights) => flights.answered > 0,
+        }
+    }
+
+    /// Lets the slot rest before its next attempt.
+    pub(crate) fn rest<D: Driver>(&mut self, thread: &mut Thread<'_, D>, now: u64) {
+        self.since = now;
+        if thread.course == Course::Connecting {
+            // What could not be connected ahead of the load connects in it.
+            self.phase = Phase::Spare;
+        } else if thread.may_connect() {
+            self.phase = Phase::Resting;
+            thread.agenda.wake(self.index, now + thread.pause_ns());
+        }
+    }
+
+    /// The slot's rest is over, or its turn to begin has come.
+    pub(crate) fn wake<D: Driver<Socket = S>>(&mut self, thread: &mut Thread<'_, D>, now: u64) {
+        match self.phase {
+            // It was held back from being read.
+            Phase::Ready(_) => return thread.agenda.leave_unread(self.index),
+            // An entry of before the failure.
+            Phase::Resting if now < self.since.saturating_add(thread.pause_ns()) => return,
+            Phase::Spare | Phase::Resting => {}
+            Phase::Connecting(_) | Phase::Shaking(_) | Phase::ShakingQuic(_) => return,
+        }
+        self.leave_phase(thread, now);
+        self.phase = Phase::Spare;
+        if thread.course == Course::Connecting || self.has_waiting() {
+            return open::connect(self, thread, now);
+        }
+        match &mut thread.pace {
+            Pace::Closed => begin::begin_next(self, thread, now),
+            Pace::Open(pace) => pace.put_spare(self.index, now),
+        }
+    }
+
+    /// Closes the connection. What was made for it and not written must not reach the next one.
+    pub(crate) fn close<D: Driver<Socket = S>>(&mut self, thread: &mut Thread<'_, D>) {
+        thread.tools.made.clear();
+        if let Some(h2) = &mut thread.tools.h2 {
+            h2.frames.clear();
+        }
+        self.greed = Greed::default();
+        match std::mem::replace(&mut self.phase, Phase::Spare) {
+            Phase::Spare | Phase::Resting => {}
+            Phase::Connecting(socket) => thread.driver.close(socket),
+            Phase::Shaking(line) => thread.driver.close(line.socket),
+            Phase::Ready(Link::Serial(serial)) => thread.driver.close(serial.line.socket),
+            Phase::Ready(Link::Streams(streams)) => {
+                if !streams.is_known {
+                    thread.agenda.opening -= 1;
+                }
+                streams.note(&mut thread.ledger);
+                thread.driver.close(streams.line.socket);
+            }
+            Phase::ShakingQuic(mut quic) | Phase::Ready(Link::Quic(mut quic)) => {
+                quic.session.note(&mut thread.ledger.counts.links.quic);
+                quic.say_close(thread);
+                thread.driver.close(quic.socket);
+            }
+        }
+    }
+
+    /// Looks at the slot again when something of it may be too old.
+    #[inline]
+    pub(crate) fn note_deadline<D: Driver>(&mut self, thread: &mut Thread<'_, D>) {
+        if self.deadline.is_none() {
+            self.enter_deadline(thread);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has_no_deadline(&self) -> bool {
+        self.deadline.is_none()
+    }
+
+    fn enter_deadline<D: Driver>(&mut self, thread: &mut Thread<'_, D>) {
+        let waits = match (&self.phase, &self.requests) {
+            (Phase::Spare | Phase::Resting, _) => None,
+            (Phase::Ready(_), Requests::One(one)) => one.as_ref().map(|_| self.since),
+            (Phase::Ready(_), Requests::Many(_)) => None,
+            _ => Some(self.since),
+        };
+        let mut deadline = waits.map(|since| since.saturating_add(thread.timeout_ns));
+        if let Requests::Many(flights) = &self.requests {
+            let oldest = flights.next_deadline(thread.timeout_ns, self.is_ready());
+            deadline = deadline.into_iter().chain(oldest).min();
+        }
+        if let Some(at) = deadline {
+            let (agenda, entered) = (&mut thread.agenda, &mut self.deadline);
+            agenda.set_deadline(self.index, at, entered);
+        }
+    }
+
+    /// Something of the slot may be too old: its entry at `entered` is due.
+    pub(crate) fn expire<D: Driver<Socket = S>>(
+        &mut self,
+        entered: u64,
+        thread: &mut Thread<'_, D>,
+        now: u64,
+    ) {
+        if self.deadline != Some(entered) {
+            return;
+        }
+        self.deadline = None;
+        let late = match (&self.phase, &self.requests) {
+            (Phase::Spare | Phase::Resting, _) => None,
+            (Phase::Connecting(_), _) => Some(Late::Connection),
+            (Phase::Shaking(_), _) => Some(Late::TlsHandshake),
+            (Phase::ShakingQuic(_), _) => Some(Late::QuicHandshake),
+            (Phase::Ready(_), Requests::One(one)) => one.as_ref().map(|_| Late::Answer),
+            (Phase::Ready(_), Requests::Many(_)) => None,
+        };
+        let timeout_s = thread.spec.load.timeout_s;
+        if let Some(late) = late
+            && self.since.saturating_add(thread.timeout_ns) <= now
+        {
+            self.fail(End::Late(late, timeout_s), thread, now);
+        } else if matches!(self.requests, Requests::Many(_)) {
+            many::expire(self, &End::Late(Late::Answer, timeout_s), thread, now);
+        }
+        self.note_deadline(thread);
+    }
+
+    /// A request of a connection that carries one at a time; `None` where there is none.
+    pub(crate) fn flight(&mut self) -> Option<&mut Flight> {
+        match &mut self.requests {
+            Requests::One(one) => one.as_mut(),
+            Requests::Many(_) => None,
+        }
+    }
+
+    /// Whether a place that an open loop was given is still good: one on the connection of this
+    /// generation is free, or without one there is no connection.
+    #[inline]
+    pub(crate) fn is_free(&self, generation: Option<u32>) -> bool {
+        let Some(generation) = generation else {
+            return matches!(self.phase, Phase::Spare) && !self.has_waiting();
+        };
+        if self.generation != generation || !self.is_ready() {
+            return false;
+        }
+        match &self.requests {
+            Requests::One(one) => one.is_none(),
+            Requests::Many(flights) => flights.free() > 0 && !flights.is_draining,
+        }
+    }
+
+    /// Adds what the connection and its client counted by themselves, at the end of the load.
+    pub(crate) fn note_score<D: Driver>(&self, thread: &mut Thread<'_, D>) {
+        debug_assert_eq!(thread.ledger.stage, Stage::Closed);
+        let score = match &self.requests {
+            Requests::One(_) => self.score,
+            Requests::Many(flights) => flights.score,
+        };
+        let clients = &mut thread.ledger.counts.observed.clients;
+        clients.push((score.answers, score.longest));
+    }
+}

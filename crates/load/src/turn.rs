@@ -1,0 +1,464 @@
+//! The loop of one engine thread: waits, reads, records, begins what is next.
+//!
+//! A turn takes what is ready and what is due, a bounded part of each, so that nothing a server
+//! sends keeps the loop from its window, its timeouts or a request to stop.
+
+use std::io;
+
+use crate::control::Control;
+use crate::driver::{Driver, Ready, Wait};
+use crate::gathering::Gathering;
+use crate::ledger::{Counts, Origin, Stage, Window};
+use crate::pace::Pace;
+use crate::slot::{Phase, Slot};
+use crate::spec::Waiting;
+use crate::thread::{Course, Thread};
+use crate::work::{self, begin, quic};
+
+#[cfg(test)]
+mod tests;
+
+/// How often live counters are written and a request to stop is seen.
+const TICK_NS: u64 = 100_000_000;
+/// Connecting ahead of the load goes on as long as a connection is opened in such a time.
+const CONNECT_NS_MAX: u64 = 250_000_000;
+/// Connecting ahead of the load takes so long at the most.
+const CONNECT_ALL_NS_MAX: u64 = 10_000_000_000;
+/// Longest time after the window of a closed loop in which answers may still arrive, uncounted.
+const DRAIN_NS_MAX: u64 = 250_000_000;
+/// What of one kind is done in one turn at the most: wake-ups, timeouts, begins.
+const EACH_MAX: usize = 256;
+/// Connections begun in one turn at the most: each takes the kernel some 20 us.
+const CONNECTS_MAX: usize = 64;
+
+/// One engine thread.
+pub(crate) struct Loop<'a, D: Driver> {
+    slots: Vec<Slot<D::Socket>>,
+    thread: Thread<'a, D>,
+    control: &'a Control,
+    /// How long answers gather; `None` where they do not.
+    gathering: Option<Gathering>,
+    /// How long past its due time a request may be sent.
+    slack_ns: u64,
+    /// When the last turn ended.
+    turned: u64,
+    /// Slots whose client has begun, of those that were connected ahead of a closed loop.
+    begun: usize,
+    /// Ended requests, `ok` and others, that the display knows of.
+    shown: (u64, u64),
+}
+
+impl<'a, D: Driver> Loop<'a, D> {
+    /// A loop with so many clients.
+    pub(crate) fn new(thread: Thread<'a, D>, clients: u32, control: &'a Control) -> Self {
+        let spec = thread.spec;
+        let gathers = spec.pacing.gather && thread.pace.is_closed() && spec.load.streams > 1;
+        Self {
+            slots: (0..clients).map(Slot::new).collect(),
+            thread,
+            control,
+            gathering: gathers.then(Gathering::default),
+            slack_ns: match spec.pacing.waiting {
+                Waiting::Slack(slack) => crate::clock::nanos(slack),
+                Waiting::Nap | Waiting::Spin => 0,
+            },
+            turned: 0,
+            begun: clients as usize,
+            shown: (0, 0),
+        }
+    }
+
+    /// Opens connections ahead of the load, handshakes and settings included, if it is to.
+    pub(crate) fn prepare(&mut self) -> io::Result<()> {
+        if self.thread.spec.connects_as_needed() {
+            return Ok(());
+        }
+        let start = self.thread.driver.now();
+        self.turned = start;
+        self.thread.agenda.opened_at = start;
+        self.spread_wakes(start);
+        while !self.control.is_stopping() && self.turned < start + CONNECT_ALL_NS_MAX {
+            let agenda = &self.thread.agenda;
+            let has_begun_all = self.thread.attempts() >= self.slots.len();
+            let patience = CONNECT_NS_MAX.min(self.thread.timeout_ns);
+            let deadline = self.turned.max(agenda.opened_at + patience);
+            if has_begun_all && (agenda.opening == 0 || deadline == self.turned) {
+                break;
+            }
+            self.turn(deadline)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out the load from `zero`, and returns what was counted.
+    pub(crate) fn run(mut self, zero: u64) -> io::Result<Counts> {
+        self.begin(zero);
+        while self.goes_on()? {}
+        self.end()
+    }
+
+    /// The window is known, and the load begins.
+    fn begin(&mut self, zero: u64) {
+        let spec = self.thread.spec;
+        let start = zero + (spec.load.warmup_s * 1e9) as u64;
+        let end = start + (spec.load.duration_s * 1e9) as u64;
+        let interval = crate::clock::nanos(spec.interval);
+        let window = Window {
+            start,
+            end,
+            interval,
+        };
+        self.thread.ledger.set_window(zero, window);
+        self.turned = self.thread.driver.now();
+        self.start(zero, end);
+    }
+
+    /// One turn within the load. Returns whether another one follows.
+    #[inline]
+    fn goes_on(&mut self) -> io::Result<bool> {
+        self.turn(self.thread.ledger.window.end)?;
+        let now = self.turned;
+        self.thread.ledger.advance(now);
+        if self.control.is_stopping() || self.has_ended_all() {
+            self.thread.ledger.close_now(now);
+        }
+        Ok(self.thread.ledger.stage != Stage::Closed)
+    }
+
+    /// The window is closed.
+    fn end(mut self) -> io::Result<Counts> {
+        self.settle();
+        self.drain()?;
+        Ok(self.finish())
+    }
+
+    /// The load begins at `zero`.
+    fn start(&mut self, zero: u64, end: u64) {
+        self.thread.course = Course::Running;
+        self.thread.clock = self.turned;
+        let is_as_needed = self.thread.spec.connects_as_needed();
+        match &mut self.thread.pace {
+            Pace::Closed if is_as_needed => self.spread_wakes(zero),
+            Pace::Closed => self.begun = 0,
+            Pace::Open(pace) => {
+                pace.begin_at(zero, end);
+                let spare = self.slots.iter();
+                let spare = spare.filter(|slot| matches!(slot.phase, Phase::Spare));
+                spare.for_each(|slot| pace.put_spare(slot.index, zero));
+            }
+        }
+    }
+
+    /// Lets the clients that were connected ahead begin, a bounded number in a turn. One whose
+    /// connection could not be made begins like any other, and connects.
+    fn begin_first(&mut self) {
+        let (slots, thread) = (&mut self.slots, &mut self.thread);
+        let opening = thread.agenda.opening;
+        for slot in slots.iter_mut().skip(self.begun).take(EACH_MAX) {
+            self.begun += 1;
+            let now = thread.driver.now();
+            if slot.is_ready() {
+                begin::begin_free(slot, thread, now);
+                work::many::open_streams(slot, thread, now);
+            } else if !slot.has_begun() {
+                begin::begin_next(slot, thread, now);
+            }
+            if thread.agenda.opening >= opening + CONNECTS_MAX {
+                return;
+            }
+        }
+    }
+
+    /// Lets every connection start in turn, a ramp gap apart.
+    fn spread_wakes(&mut self, from: u64) {
+        let spec = self.thread.spec;
+        let threads = u64::from(spec.threads.count.max(1));
+        let gap = crate::clock::nanos(spec.connections.ramp_gap) * threads;
+        for slot in &self.slots {
+            let at = from + u64::from(slot.index) * gap;
+            self.thread.agenda.wake(slot.index, at);
+        }
+    }
+
+    fn has_ended_all(&self) -> bool {
+        self.thread.supply.is_used_up() && self.thread.ledger.in_flight == 0
+    }
+
+    /// Lets answers arrive. In a closed loop they are not counted: the server sees few broken
+    /// requests. In an open loop what was due in the window is begun, and followed to its end.
+    fn drain(&mut self) -> io::Result<()> {
+        self.thread.course = Course::Draining;
+        let is_closed_loop = self.thread.pace.is_closed();
+        let most = if is_closed_loop {
+            DRAIN_NS_MAX
+        } else {
+            self.thread.timeout_ns
+        };
+        let deadline = self.turned.saturating_add(most);
+        while self.turned < deadline && !self.control.is_stopping() {
+            let is_due = match &mut self.thread.pace {
+                Pace::Open(pace) => !self.thread.supply.is_used_up() && pace.next_due().is_some(),
+                Pace::Closed => false,
+            };
+            if self.thread.ledger.in_flight == 0 && !is_due {
+                break;
+            }
+            self.turn(deadline)?;
+        }
+        Ok(())
+    }
+
+    /// Counts what is left, and closes the connections.
+    fn finish(mut self) -> Counts {
+        let now = self.turned;
+        let thread = &mut self.thread;
+        if let Pace::Open(pace) = &mut thread.pace {
+            // Beyond a count nothing is due.
+            while !thread.supply.is_used_up()
+                && let Some(due) = pace.skip()
+            {
+                thread.ledger.leave_out(due, now);
+            }
+            thread.ledger.counts.schedule.shed = pace.shed();
+        }
+        for slot in &mut self.slots {
+            slot.note_score(thread);
+            slot.close(thread);
+        }
+        if let Some(quic) = &thread.tools.quic {
+            let bytes = quic.memo.header_bytes();
+            let counted = &mut thread.ledger.counts.links.header_bytes;
+            counted.wire += bytes.wire;
+            counted.decoded += bytes.text;
+        }
+        let slots = &self.slots;
+        self.thread
+            .ledger
+            .finish(now, |look| each_origin(slots, look))
+    }
+
+    /// One turn: waits until something is ready or due, at most until `deadline`.
+    fn turn(&mut self, deadline: u64) -> io::Result<()> {
+        let before = self.turned;
+        let wait = self.wait(deadline, before);
+        let ready = self.thread.driver.wait(&wait)?;
+        let woke = self.thread.driver.now();
+        self.thread.clock = woke;
+        self.thread.ledger.counts.meter.waited(before, woke);
+        self.thread.ledger.advance(woke);
+        self.settle();
+        let unread = self.thread.agenda.unread();
+        for index in 0..ready {
+            let ready = self.thread.driver.ready(index);
+            self.handle(ready);
+        }
+        if unread > 0 {
+            self.handle_unread(unread);
+        }
+        let now = self.thread.driver.now();
+        self.handle_wakes(now);
+        self.handle_deadlines(now);
+        self.handle_quic_timers(now);
+        self.begin_due(now);
+        if self.begun < self.slots.len() {
+            self.begin_first();
+        }
+        if now >= self.thread.agenda.next_tick {
+            self.thread.agenda.next_tick = now + TICK_NS;
+            self.show();
+        }
+        self.drive_quic(now);
+        self.thread.ledger.counts.meter.turned(woke, now);
+        self.turned = now;
+        Ok(())
+    }
+
+    #[inline]
+    fn handle(&mut self, ready: Ready) {
+        let generation = (ready.token >> 32) as u32;
+        let Some(slot) = self.slots.get_mut(ready.token as u32 as usize) else {
+            return;
+        };
+        if slot.generation != generation {
+            return;
+        }
+        work::handle(slot, ready, &mut self.thread);
+        if !self.thread.pace.is_closed() {
+            self.begin_due(self.thread.clock);
+        }
+    }
+
+    /// Reads on where turns ended before all was read.
+    #[cold]
+    fn handle_unread(&mut self, count: usize) {
+        for _ in 0..count {
+            let Some(index) = self.thread.agenda.take_unread() else {
+                return;
+            };
+            let slot = &self.slots[index as usize];
+            if let Phase::Connecting(_) = slot.phase {
+                // It was of the connection before.
+                continue;
+            }
+            let token = slot.token();
+            self.handle(Ready {
+                token,
+                readable: true,
+                ended: false,
+            });
+        }
+    }
+
+    /// What to wait for.
+    fn wait(&mut self, deadline: u64, from: u64) -> Wait {
+        let thread = &mut self.thread;
+        let edge = thread.ledger.next_edge();
+        let mut until = deadline.min(edge).min(thread.agenda.next());
+        if self.begun < self.slots.len() {
+            until = from;
+        }
+        if let Some(timer) = thread
+            .tools
+            .quic
+            .as_ref()
+            .and_then(|quic| quic.timers.next())
+        {
+            until = until.min(timer);
+        }
+        let mut is_exact = false;
+        if let Pace::Open(pace) = &mut thread.pace
+            && thread.course != Course::Connecting
+            && !thread.supply.is_used_up()
+            && pace.may_have_free()
+            && let Some(due) = pace.next_due()
+        {
+            let send = due.saturating_add(self.slack_ns);
+            is_exact = send <= until && thread.tools.answers_are_short;
+            until = until.min(send);
+        }
+        let last_latency = thread.ledger.last_latency;
+        let gather = self.gathering.as_mut();
+        Wait {
+            from,
+            until,
+            is_exact,
+            gather: gather.and_then(|gathering| gathering.next(last_latency)),
+        }
+    }
+
+    fn handle_wakes(&mut self, now: u64) {
+        let mut connects = 0;
+        for _ in 0..EACH_MAX {
+            if connects >= CONNECTS_MAX {
+                return;
+            }
+            let Some(index) = self.thread.agenda.take_wake(now) else {
+                return;
+            };
+            let opening = self.thread.agenda.opening;
+            self.slots[index as usize].wake(&mut self.thread, now);
+            connects += usize::from(self.thread.agenda.opening > opening);
+        }
+    }
+
+    fn handle_deadlines(&mut self, now: u64) {
+        for _ in 0..EACH_MAX {
+            let Some((entered, index)) = self.thread.agenda.take_deadline(now) else {
+                return;
+            };
+            self.slots[index as usize].expire(entered, &mut self.thread, now);
+        }
+    }
+
+    fn handle_quic_timers(&mut self, now: u64) {
+        for _ in 0..EACH_MAX {
+            let Some(quic) = &mut self.thread.tools.quic else {
+                return;
+            };
+            let Some((at, index)) = quic.timers.take(now) else {
+                return;
+            };
+            quic::pass_time(&mut self.slots[index as usize], at, &mut self.thread, now);
+        }
+    }
+
+    /// Lets the QUIC connections that were marked send what they have to send.
+    fn drive_quic(&mut self, now: u64) {
+        let Some(quic) = &mut self.thread.tools.quic else {
+            return;
+        };
+        if quic.to_drive.is_empty() {
+            return;
+        }
+        let mut marked = std::mem::take(&mut quic.to_drive);
+        for index in marked.drain(..) {
+            quic::drive(&mut self.slots[index as usize], &mut self.thread, now);
+        }
+        if let Some(quic) = &mut self.thread.tools.quic {
+            // What failed may have marked others.
+            marked.append(&mut quic.to_drive);
+            quic.to_drive = marked;
+        }
+    }
+
+    /// Begins what the schedule says is due, as long as places are free.
+    #[inline]
+    fn begin_due(&mut self, now: u64) {
+        if self.thread.pace.is_closed() || self.thread.course == Course::Connecting {
+            return;
+        }
+        let mut connects = 0;
+        for _ in 0..EACH_MAX {
+            let (slots, thread) = (&mut self.slots, &mut self.thread);
+            let Pace::Open(pace) = &mut thread.pace else {
+                return;
+            };
+            if thread.supply.is_used_up() || connects >= CONNECTS_MAX {
+                return;
+            }
+            while let Some(due) = pace.shed_next(now) {
+                thread.ledger.leave_out(due, now);
+            }
+            let is_free = |index: u32, generation| slots[index as usize].is_free(generation);
+            let Some(due) = pace.take(now, is_free) else {
+                return;
+            };
+            let slot = &mut slots[due.slot as usize];
+            let opening = thread.agenda.opening;
+            begin::begin(slot, due.at, due.was_short, thread, now);
+            work::many::open_streams(slot, thread, now);
+            connects += usize::from(thread.agenda.opening > opening);
+        }
+    }
+
+    /// Counts what is in flight at the edge of the window that was passed.
+    #[inline]
+    fn settle(&mut self) {
+        if !self.thread.ledger.is_unsettled() {
+            return;
+        }
+        let (slots, thread) = (&self.slots, &mut self.thread);
+        if thread.ledger.stage == Stage::Closed {
+            let end = thread.ledger.window.end;
+            slots.iter().for_each(|slot| slot.note_phase(thread, end));
+        }
+        let cpu = thread.driver.cpu();
+        let ledger = &mut thread.ledger;
+        ledger.settle(cpu, |look| each_origin(slots, look));
+    }
+
+    /// Adds to the live counters what has ended since the last time.
+    fn show(&mut self) {
+        let now = self.thread.ledger.live();
+        let live = self.control.live();
+        live.add(now.0 - self.shown.0, now.1 - self.shown.1);
+        self.shown = now;
+    }
+}
+
+/// Hands over where each request that has begun and not ended came from.
+fn each_origin<S>(slots: &[Slot<S>], look: &mut dyn FnMut(&Origin)) {
+    for slot in slots {
+        slot.requests.each_unended(|origin| look(origin));
+    }
+}

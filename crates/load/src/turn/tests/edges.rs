@@ -1,0 +1,176 @@
+//! What comes together with the connection, before a request or in the middle of an answer.
+
+use super::frames::{DATA, END_HEADERS, HEADERS, NO_ERROR, STATUS_200, frame, go_away, settings};
+use super::*;
+use crate::driver::invented::Act;
+
+const BUSY: &[u8] = b"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+/// The first five of a hundred bytes.
+const BEGUN: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello";
+
+/// Three requests, each on a connection on which the server says `acts` at once, come out as
+/// `outcome`.
+#[track_caller]
+fn check_early(acts: &[Act], outcome: Outcome) {
+    for connect in [Connect::AsNeeded, Connect::First] {
+        let server = Server::silent().on_open(|_, _| acts.to_vec());
+        let mut spec = counted(1, 3);
+        spec.load.connect = connect;
+        let played = check(&spec, server, &[(outcome, 3)]);
+        assert!(played.end() < BEGIN + ms(10), "none waits for its timeout");
+        assert_eq!(played.result.status.get(&503).copied().unwrap_or(0), {
+            if outcome == Outcome::Status { 3 } else { 0 }
+        });
+    }
+}
+
+#[test]
+fn what_comes_with_the_connection_is_the_first_requests() {
+    let send = |bytes: &[u8]| Act::Send(0, bytes.to_vec());
+    check_early(&[send(BUSY), Act::Close(0)], Outcome::Status);
+    check_early(&[send(BUSY)], Outcome::Status);
+    check_early(&[Act::Close(0)], Outcome::ClosedEarly);
+    check_early(&[Act::Reset(0)], Outcome::Reset);
+    check_early(&[send(b"SSH-2.0-OpenSSH_9.2\r\n")], Outcome::Protocol);
+    check_early(&[send(HELLO)], Outcome::Protocol);
+    check_early(&[send(HELLO), Act::Close(0)], Outcome::Protocol);
+}
+
+#[test]
+fn the_first_half_of_an_early_answer_makes_all_of_it_early() {
+    let (first, rest) = HELLO.split_at(20);
+    let server = Server::new(move |_| vec![Act::Send(ms(1), rest.to_vec())])
+        .on_open(move |_, _| vec![Act::Send(0, first.to_vec())]);
+    let played = check(&counted(1, 3), server, &[(Outcome::Protocol, 3)]);
+    let sample = &played.result.error_samples["protocol"];
+    assert!(sample.contains("before the request was sent"), "{sample}");
+}
+
+#[test]
+fn an_answer_that_comes_on_a_connection_at_rest_is_nobodys() {
+    // An open loop's connection is at rest for 9 ms after each answer.
+    let unasked = |asked: server::Asked| {
+        let mut acts = asked.hello(ms(1));
+        acts.push(Act::Send(ms(5), HELLO.to_vec()));
+        acts
+    };
+    let mut spec = open(100.0, 1);
+    spec.load.duration_s = 0.1;
+    let result = check(&spec, Server::new(unasked), &[(Outcome::Ok, 10)]).result;
+    assert_eq!(
+        (
+            result.connections.opened,
+            result.connections.closed_by_server
+        ),
+        (10, 10)
+    );
+    for end in [Act::Close(ms(5)), Act::Reset(ms(5))] {
+        let ended = |asked: server::Asked| [asked.hello(ms(1)), vec![end.clone()]].concat();
+        let result = check(&spec, Server::new(ended), &[(Outcome::Ok, 10)]).result;
+        assert_eq!(result.connections.opened, 10);
+    }
+}
+
+#[test]
+fn a_goaway_that_comes_first_refuses_what_would_have_been_sent() {
+    let server = Server::h2(|_| Vec::new()).on_open(|_, _| {
+        let said = [settings(&[]), go_away(0, NO_ERROR)].concat();
+        vec![Act::Send(0, said), Act::Close(0)]
+    });
+    let spec = over_h2(counted(1, 4), 2);
+    let played = check(&spec, server, &[(Outcome::RefusedStream, 4)]);
+    assert!(played.end() < BEGIN + ms(20), "none waits for its timeout");
+    // A request alone waits for the first connection of a client, and two connections that take
+    // nothing end it.
+    assert_eq!(played.result.connections.opened, 8);
+}
+
+#[test]
+fn an_end_or_garbage_in_place_of_settings_is_told_apart() {
+    for (act, outcome) in [
+        (Act::Close(0), Outcome::ClosedEarly),
+        (Act::Reset(0), Outcome::Reset),
+        (Act::Send(0, BUSY.to_vec()), Outcome::Protocol),
+    ] {
+        let server = Server::h2(|_| Vec::new()).on_open(|_, _| vec![act.clone()]);
+        let played = check(&over_h2(counted(1, 4), 2), server, &[(outcome, 4)]);
+        assert!(played.end() < BEGIN + ms(20), "none waits for its timeout");
+    }
+}
+
+/// Three requests are answered by a part of an answer and an end, which come together or one
+/// after the other, and come out as `outcome`, whether the body is read or dropped.
+#[track_caller]
+fn check_cut(end: fn(u64) -> Act, outcome: Outcome) {
+    for later in [0, ms(1)] {
+        for is_dropped in [false, true] {
+            let mut spec = counted(1, 3);
+            if is_dropped {
+                spec.exchanges[0].body = None;
+            }
+            let server =
+                Server::new(|_| vec![Act::Send(ms(1), BEGUN.to_vec()), end(ms(1) + later)]);
+            let played = check(&spec, server, &[(outcome, 3)]);
+            assert_eq!(played.result.connections.closed_by_server, 3);
+        }
+    }
+}
+
+#[test]
+fn a_reset_inside_a_body_is_a_reset_and_an_end_cuts_it() {
+    check_cut(Act::Reset, Outcome::Reset);
+    check_cut(Act::Close, Outcome::Truncated);
+}
+
+#[test]
+fn a_reset_inside_a_streams_body_is_a_reset_and_an_end_cuts_it() {
+    for (end, outcome) in [
+        (Act::Reset as fn(u64) -> Act, Outcome::Reset),
+        (Act::Close, Outcome::Truncated),
+    ] {
+        for later in [0, ms(1)] {
+            let server = Server::h2(|asked| {
+                let head = frame(HEADERS, END_HEADERS, asked.stream, STATUS_200);
+                let begun = [head, frame(DATA, 0, asked.stream, b"hel")].concat();
+                vec![Act::Send(ms(1), begun), end(ms(1) + later)]
+            });
+            check(&over_h2(counted(1, 3), 1), server, &[(outcome, 3)]);
+        }
+    }
+}
+
+#[test]
+fn a_request_that_the_socket_takes_in_parts_is_sent_whole() {
+    let mut spec = counted(1, 3);
+    let long = format!(
+        "GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n",
+        "x".repeat(900)
+    );
+    spec.exchanges[0].request = long.clone().into_bytes().into();
+    // A hundred bytes are taken at once, and a hundred more each millisecond.
+    let more = |_, _| (1..=30).map(|n| Act::Take(ms(n), 100)).collect();
+    let server = Server::after(us(500)).with_room(100).on_open(more);
+    let played = check(&spec, server, &[(Outcome::Ok, 3)]);
+    assert_eq!(played.result.connections.opened, 1);
+    assert_eq!(played.result.bytes.written, 3 * long.len() as u64);
+    // All of them but the first hundred bytes take a millisecond for each hundred.
+    let last = (3 * long.len() as u64 - 100).div_ceil(100);
+    assert_eq!(played.end(), BEGIN + DOOR + ms(last) + us(500));
+}
+
+#[test]
+fn an_answer_to_half_a_request_is_the_last_on_its_connection() {
+    let mut spec = counted(1, 3);
+    let long = format!(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\r\n{}",
+        "x".repeat(900)
+    );
+    spec.exchanges[0].request = long.into_bytes().into();
+    // The answer comes when the head is there; the body is never read.
+    let server = Server::after(us(500)).with_room(300);
+    let played = check(&spec, server, &[(Outcome::Ok, 3)]);
+    assert_eq!(
+        played.result.connections.opened, 3,
+        "the rest of a body is no request"
+    );
+}

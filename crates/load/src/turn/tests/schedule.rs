@@ -1,0 +1,367 @@
+//! Open loops: what is due when, when it is sent, and what is counted of it.
+
+use std::cell::RefCell;
+
+use bakeoff_plan::Schedule;
+
+use super::*;
+
+/// When a load begins its requests, after its start.
+fn planned(spec: &LoadSpec) -> Vec<u64> {
+    let LoadModel::Open {
+        rate_per_s,
+        arrival,
+        ..
+    } = spec.load.model
+    else {
+        panic!("an open loop");
+    };
+    let length_s = spec.load.warmup_s + spec.load.duration_s;
+    let all = Schedule::shaped(rate_per_s, &spec.shape, length_s, arrival, spec.seed);
+    all.take_while(|at| *at < (length_s * 1e9) as u64).collect()
+}
+
+/// Plays the load against a server that answers after a millisecond: every request is sent when
+/// it is due, and `due` of them are the window's.
+#[track_caller]
+fn check_kept(spec: &LoadSpec, due: u64) -> LoadResult {
+    let clients = u64::from(spec.load.clients());
+    let times = RefCell::new(Vec::new());
+    let server = Server::new(|asked| {
+        times.borrow_mut().push(asked.now - zero(clients));
+        asked.hello(ms(1))
+    });
+    let result = play(spec, server).result;
+    assert_eq!(times.into_inner(), planned(spec));
+    check_all_served(&result, due);
+    result
+}
+
+/// All that was due was sent when it was due, and answered after a millisecond.
+#[track_caller]
+fn check_all_served(result: &LoadResult, due: u64) {
+    let requests = &result.requests;
+    assert_eq!((requests.planned, requests.due), (Some(due), Some(due)));
+    assert_eq!((requests.begun, requests.ok), (due, due));
+    assert_eq!((requests.unended, requests.shed), (Some(0), 0));
+    let kept = result.schedule.as_ref().expect("an open loop has one");
+    assert_eq!((kept.slip.count(), kept.slip.max()), (due, Some(0)));
+    assert_eq!(kept.wait.count(), 0);
+    assert_eq!(result.latency.min(), Some(ms(1)));
+    assert_eq!(result.latency.max(), Some(ms(1)));
+    assert_eq!(result.service.max(), Some(ms(1)));
+}
+
+fn due_parts(result: &LoadResult) -> Vec<u64> {
+    let kept = result.schedule.as_ref().expect("an open loop has one");
+    kept.parts.iter().map(|part| part.due).collect()
+}
+
+fn ramp(from_per_s: f64, to_per_s: f64) -> LoadSpec {
+    let mut spec = open(from_per_s, 8);
+    spec.shape = RateShape::Ramp { to_per_s };
+    spec
+}
+
+fn steps(rate_per_s: f64, then: &[f64]) -> LoadSpec {
+    let mut spec = open(rate_per_s, 8);
+    spec.shape = RateShape::Steps {
+        then_per_s: then.to_vec(),
+    };
+    spec
+}
+
+#[test]
+fn a_level_rate_is_kept_to_the_nanosecond() {
+    let result = check_kept(&open(1000.0, 8), 1000);
+    assert_eq!(due_parts(&result), [100; 10]);
+    let ended = result.intervals.iter().map(|part| part.ok);
+    // What was due in the last millisecond ended after the window.
+    assert_eq!(
+        ended.collect::<Vec<_>>(),
+        [99, 100, 100, 100, 100, 100, 100, 100, 100, 100]
+    );
+}
+
+#[test]
+fn a_warm_up_is_part_of_the_schedule_and_not_of_the_window() {
+    let mut spec = open(1000.0, 8);
+    spec.load.warmup_s = 0.5;
+    let result = check_kept(&spec, 1000);
+    let warmup: u64 = result.warmup.iter().map(|part| part.ok).sum();
+    assert_eq!(warmup, 499, "the last of 500 ends in the window");
+    assert_eq!(result.requests.carried_in, 1);
+}
+
+#[test]
+fn a_ramp_plans_the_area_below_it() {
+    check_kept(&ramp(200.0, 600.0), 400);
+    check_kept(&ramp(1000.0, 600.0), 800);
+    // The ramp begins with the warm-up: the window holds its second half, from 400 on.
+    let mut late = ramp(200.0, 600.0);
+    (late.load.warmup_s, late.load.duration_s) = (0.5, 0.5);
+    check_kept(&late, 250);
+}
+
+#[test]
+fn steps_plan_the_sum_of_their_parts() {
+    check_kept(&steps(100.0, &[300.0]), 200);
+    let result = check_kept(&steps(800.0, &[400.0, 200.0, 600.0]), 500);
+    let tenths = [80, 80, 60, 40, 40, 20, 20, 40, 60, 60];
+    assert_eq!(due_parts(&result), tenths);
+}
+
+#[test]
+fn chance_plans_the_same_again() {
+    let mut spec = open(1000.0, 8);
+    spec.load.model = LoadModel::Open {
+        rate_per_s: 1000.0,
+        arrival: Arrival::Poisson,
+        clients: 100,
+    };
+    let due = planned(&spec).len() as u64;
+    check_kept(&spec, due);
+    assert!((900..1100).contains(&due), "{due}");
+}
+
+#[test]
+fn threads_share_a_schedule_without_gap_or_overlap() {
+    let mut spec = ramp(100.0, 500.0);
+    spec.threads.count = 2;
+    let times = RefCell::new(Vec::new());
+    let control = Control::default();
+    let counts = (0..2).map(|thread| {
+        let share = Share { thread, threads: 2 };
+        let server = Server::new(|asked| {
+            times.borrow_mut().push(asked.now - zero(4) - 3 * us(50));
+            asked.hello(ms(1))
+        });
+        let prepared = prepared(&spec, server, share, Costs::default(), &control);
+        assert_eq!(prepared.slots.len(), 4);
+        prepared.play()
+    });
+    let counts: Vec<Counts> = counts.collect();
+    assert_eq!([counts[0].schedule.due, counts[1].schedule.due], [150; 2]);
+    let result = result(&spec, counts);
+    let mut times = times.into_inner();
+    times.sort_unstable();
+    assert_eq!(times, planned(&spec));
+    check_all_served(&result, 300);
+    assert_eq!(result.threads, 2);
+}
+
+#[test]
+fn slack_sends_late_by_itself_and_not_later() {
+    let mut spec = open(100.0, 8);
+    spec.pacing.waiting = Waiting::Slack(Duration::from_millis(2));
+    let times = RefCell::new(Vec::new());
+    let server = Server::new(|asked| {
+        times.borrow_mut().push(asked.now - zero(8));
+        asked.hello(ms(1))
+    });
+    let result = play(&spec, server).result;
+    let mut late: Vec<u64> = planned(&spec).iter().map(|due| due + ms(2)).collect();
+    // The loop turns when the window opens, whatever is due.
+    late[0] = 0;
+    assert_eq!(times.into_inner(), late);
+    let kept = result.schedule.expect("an open loop has one");
+    assert_eq!((kept.slip.max(), kept.wait.count()), (Some(ms(2)), 0));
+    assert_eq!(result.send_lag.max(), Some(ms(2)));
+    assert_eq!(result.latency.max(), Some(ms(3)));
+    assert_eq!(result.service.max(), Some(ms(1)));
+}
+
+#[test]
+fn slack_sends_what_is_due_by_then_together() {
+    let mut spec = open(1000.0, 8);
+    spec.pacing.waiting = Waiting::Slack(Duration::from_micros(2500));
+    let times = RefCell::new(Vec::new());
+    let server = Server::new(|asked| {
+        times.borrow_mut().push(asked.now - zero(8));
+        asked.hello(us(100))
+    });
+    let result = play(&spec, server).result;
+    assert_eq!(result.requests.ok, 1000);
+    let kept = result.schedule.expect("an open loop has one");
+    assert_eq!((kept.slip.max(), kept.wait.count()), (Some(us(2500)), 0));
+    // What is due at 1 is sent 2.5 ms late, and with it what is due at 2 and 3. The answers to
+    // it are read before anything else is due.
+    let first = [0, 35, 35, 35, 65, 65, 65].map(|tenths| us(tenths * 100));
+    assert_eq!(times.into_inner()[..7], first);
+}
+
+#[test]
+fn slip_is_the_engines_and_wait_the_servers() {
+    let mut spec = open(1000.0, 1);
+    spec.load.duration_s = 0.1;
+    let result = play(&spec, Server::after(us(1500))).result;
+    assert_eq!(result.requests.ok, 100);
+    let kept = result.schedule.as_ref().expect("an open loop has one");
+    assert_eq!((kept.slip.count(), kept.slip.max()), (1, Some(0)));
+    // Each one waits half a millisecond longer for the only connection.
+    assert_eq!(kept.wait.count(), 99);
+    assert_eq!(
+        (kept.wait.min(), kept.wait.max()),
+        (Some(us(500)), Some(us(99 * 500)))
+    );
+    assert_eq!(result.latency.max(), Some(us(99 * 500 + 1500)));
+    assert_eq!(
+        (result.service.min(), result.service.max()),
+        (Some(us(1500)), Some(us(1500)))
+    );
+}
+
+#[test]
+fn past_its_deadline_a_request_is_shed_and_counted() {
+    let mut spec = open(400.0, 2);
+    spec.pacing.deadline = Some(Duration::from_millis(100));
+    let played = play(&spec, Server::after(ms(50)));
+    let requests = &played.result.requests;
+    // One connection begins a request at 0, 50, .. 1050 ms and the other at 2.5, 52.5, .. 1052.5;
+    // the last one that is due, at 997.5, may be begun until 1097.5.
+    assert_eq!(
+        (requests.due, requests.begun, requests.ok),
+        (Some(400), 44, 44)
+    );
+    assert_eq!((requests.shed, requests.unended), (356, Some(356)));
+    assert_eq!(played.result.send_lag.max(), Some(ms(100)));
+    assert_eq!(played.end(), zero(2) + us(1_102_500));
+
+    spec.pacing.deadline = None;
+    spec.load.timeout_s = 20.0;
+    let patient = play(&spec, Server::after(ms(50)));
+    assert_eq!(
+        (patient.result.requests.ok, patient.result.requests.shed),
+        (400, 0)
+    );
+    // Request number n waits for n / 2 others on its connection.
+    assert_eq!(patient.result.send_lag.max(), Some(199 * (ms(50) - ms(5))));
+    assert_eq!(patient.end(), zero(2) + us(2500) + 200 * ms(50));
+}
+
+/// A thousand a second for three seconds, over a thousand connections, to a server that stands
+/// still for the last half second of it, until `thaw`.
+fn frozen(spec: &LoadSpec, thaw: Option<u64>) -> Played {
+    let (freeze, thaw) = (zero(1000) + us(2_500_000), thaw.map(|at| zero(1000) + at));
+    let server = Server::new(|asked| match thaw {
+        _ if asked.now < freeze => asked.hello(ms(1) / 2),
+        Some(thaw) => asked.hello((asked.now + ms(1) / 2).max(thaw) - asked.now),
+        None => Vec::new(),
+    });
+    play(spec, server)
+}
+
+fn three_seconds() -> LoadSpec {
+    let mut spec = open(1000.0, 1000);
+    spec.load.duration_s = 3.0;
+    spec.load.timeout_s = 2.0;
+    spec.interval = Duration::from_secs(1);
+    spec
+}
+
+#[test]
+fn what_a_server_owes_at_the_end_of_the_window_is_in_its_latencies() {
+    let played = frozen(&three_seconds(), Some(us(3_500_000)));
+    let result = &played.result;
+    assert_eq!(
+        (result.requests.ok, result.requests.unended),
+        (3000, Some(0))
+    );
+    assert_eq!(result.requests.in_flight_at_end, 0);
+    assert_eq!(result.balance.map(|balance| balance.in_flight), Some(500));
+    // 30 of 3,000 are longer: those due from 2.5 s on wait 1 s, 0.999 s and so on.
+    let p99 = result.latency.quantile(0.99).expect("there were answers");
+    assert!(p99.abs_diff(ms(970)) <= ms(970) / 128, "{p99}");
+    assert_eq!(result.latency.max(), Some(SECOND));
+    assert_eq!(result.at_least.count(), 0);
+    assert_eq!(
+        played.end(),
+        zero(1000) + us(3_500_000),
+        "when the last answer came"
+    );
+    let parts = result.schedule.as_ref().map(|kept| kept.parts.as_slice());
+    let parts = parts.expect("an open loop has one").iter();
+    let parts: Vec<_> = parts
+        .map(|part| (part.due, part.begun, part.ended))
+        .collect();
+    assert_eq!(parts, [(1000, 1000, 1000); 3]);
+}
+
+#[test]
+fn a_server_that_never_answers_again_is_waited_for_no_longer_than_the_timeout() {
+    let played = frozen(&three_seconds(), None);
+    let result = &played.result;
+    assert_eq!(
+        (result.requests.ok, result.requests.unended),
+        (2500, Some(0))
+    );
+    assert_eq!(result.outcomes.of(Outcome::Timeout), 500);
+    assert_eq!(result.at_least.count(), 500);
+    let low = result
+        .latency_bounds(0.99)
+        .expect("there were requests")
+        .low;
+    assert!(low >= ms(2000), "{low}");
+    assert_eq!(
+        played.end(),
+        zero(1000) + us(4_999_000),
+        "two seconds after the last one"
+    );
+}
+
+#[test]
+fn what_was_due_and_not_sent_counts_at_its_age_too() {
+    // A hundred connections: a hundred requests are sent to a server that stands still, and end
+    // by their timeout from 4.5 s on; connections made then carry others, which never end.
+    let mut spec = three_seconds();
+    spec.load.model = LoadModel::Open {
+        rate_per_s: 1000.0,
+        arrival: Arrival::Constant,
+        clients: 100,
+    };
+    let freeze = zero(100) + us(2_500_000);
+    let server = Server::new(|asked| match asked.now < freeze {
+        true => asked.hello(ms(1) / 2),
+        false => Vec::new(),
+    });
+    let played = play(&spec, server);
+    let requests = &played.result.requests;
+    assert_eq!(
+        (requests.due, requests.ok, requests.begun),
+        (Some(3000), 2500, 2700)
+    );
+    assert_eq!(played.result.outcomes.of(Outcome::Timeout), 100);
+    assert_eq!(
+        (requests.unended, requests.in_flight_at_end),
+        (Some(400), 100)
+    );
+    assert_eq!(played.result.at_least.count(), 500);
+    let low = played
+        .result
+        .latency_bounds(0.99)
+        .expect("there were requests")
+        .low;
+    assert!(low >= ms(400), "{low}");
+    assert_eq!(
+        played.end(),
+        zero(100) + us(5_000_000),
+        "the window's end and the timeout"
+    );
+}
+
+#[test]
+fn streams_keep_a_schedule_as_connections_do() {
+    let spec = over_h2(open(1000.0, 2), 4);
+    let result = play(&spec, Server::h2(|asked| asked.hello(ms(1)))).result;
+    check_all_served(&result, 1000);
+    assert_eq!(result.connections.opened, 2);
+    // One place of four: requests wait for it, and none slips.
+    let spec = over_h2(open(1000.0, 1), 1);
+    let result = play(&spec, Server::h2(|asked| asked.hello(us(1500)))).result;
+    let kept = result.schedule.expect("an open loop has one");
+    assert_eq!((kept.slip.count(), kept.slip.max()), (1, Some(0)));
+    assert_eq!(
+        (kept.wait.count(), kept.wait.max()),
+        (999, Some(us(999 * 500)))
+    );
+}

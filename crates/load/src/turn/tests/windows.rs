@@ -1,0 +1,233 @@
+//! The window's edges and parts, loads by count, and requests to stop.
+
+use std::cell::RefCell;
+
+use super::*;
+
+fn parts(parts: &[bakeoff_record::Interval]) -> Vec<(f64, u64)> {
+    parts.iter().map(|part| (part.length_s, part.ok)).collect()
+}
+
+/// A warm-up and a window of a quarter of a second.
+fn quarters() -> LoadSpec {
+    let mut spec = closed(1);
+    (spec.load.warmup_s, spec.load.duration_s) = (0.25, 0.25);
+    spec
+}
+
+#[test]
+fn each_answer_is_in_the_part_in_which_it_ended() {
+    // Answers come at 10.05, 20.05, .. ms.
+    let result = play(&quarters(), Server::after(ms(10))).result;
+    assert_eq!(parts(&result.warmup), [(0.1, 9), (0.1, 10), (0.05, 5)]);
+    assert_eq!(parts(&result.intervals), [(0.1, 10), (0.1, 10), (0.05, 5)]);
+    let balance = result.balance.expect("every load has one");
+    assert_eq!((balance.carried_in, balance.begun), (1, 25));
+    assert_eq!((balance.ended, balance.in_flight), (25, 1));
+    assert_eq!(
+        (result.requests.started, result.requests.in_flight_at_end),
+        (26, 1)
+    );
+    assert_eq!(result.measured_s, 0.25);
+    assert_eq!(
+        (result.latency.min(), result.latency.max()),
+        (Some(ms(10)), Some(ms(10)))
+    );
+    assert_eq!(
+        result.observed.in_flight.counts, [1; 26],
+        "from edge to edge"
+    );
+}
+
+#[test]
+fn streams_are_counted_by_the_same_edges() {
+    let mut spec = over_h2(quarters(), 4);
+    spec.pacing.gather = false;
+    let result = play(&spec, Server::h2(|asked| asked.hello(ms(10)))).result;
+    assert_eq!(parts(&result.warmup), [(0.1, 36), (0.1, 40), (0.05, 20)]);
+    let balance = result.balance.expect("every load has one");
+    assert_eq!((balance.carried_in, balance.begun), (4, 100));
+    assert_eq!((balance.ended, balance.in_flight), (100, 4));
+}
+
+#[test]
+fn a_turn_that_straddles_an_edge_counts_what_is_on_either_side() {
+    let mut spec = closed(64);
+    (spec.load.warmup_s, spec.load.duration_s) = (0.1, 0.1);
+    spec.load.connect = Connect::First;
+    // Sixty-four answers take 20 us each to read and to follow: a turn is longer than what is
+    // between two of them, and one of them holds each edge.
+    let costs = Costs {
+        call_ns: us(10),
+        byte_ns: 0,
+    };
+    let played = play_at(&spec, Server::after(us(700)), costs, &Control::default());
+    let balance = played.result.balance.expect("every load has one");
+    assert_eq!((balance.carried_in, balance.in_flight), (64, 64));
+    assert_eq!(balance.begun, balance.ended);
+    assert!(played.result.engine.threads[0].longest_turn_s > 0.000_5);
+}
+
+#[test]
+fn a_load_by_count_ends_at_its_last_answer() {
+    let played = check(&counted(1, 7), Server::after(ms(10)), &[(Outcome::Ok, 7)]);
+    assert_eq!(played.result.measured_s, 0.070_05);
+    assert_eq!(played.end(), BEGIN + us(70_050));
+    assert_eq!(played.result.requests.in_flight_at_end, 0);
+    // Two clients share an odd number; the one that has the last to itself does not wait for
+    // the other.
+    let played = check(&counted(2, 7), Server::after(ms(10)), &[(Outcome::Ok, 7)]);
+    assert_eq!(played.end(), BEGIN + us(40_050));
+    // Of an open loop, too: what the schedule holds beyond it is never due.
+    let mut spec = open(100.0, 2);
+    spec.count = Some(7);
+    let played = check(&spec, Server::after(ms(1)), &[(Outcome::Ok, 7)]);
+    assert_eq!(played.end(), zero(2) + ms(61));
+    assert_eq!(
+        (played.result.requests.due, played.result.requests.unended),
+        (Some(7), Some(0))
+    );
+}
+
+#[test]
+fn a_request_to_stop_ends_the_load_at_once() {
+    for spec in [closed(3), over_h2(closed(3), 2), open(1000.0, 3)] {
+        let control = Arc::new(Control::default());
+        let (stopping, stopped) = (control.clone(), RefCell::new(0));
+        let answer = |asked: server::Asked| {
+            if asked.number == 100 {
+                *stopped.borrow_mut() = asked.now;
+                stopping.stop();
+            }
+            asked.hello(us(900))
+        };
+        let server = match spec.speaking {
+            Speaking::H2c => Server::h2(answer),
+            _ => Server::new(answer),
+        };
+        let played = play_at(&spec, server, Costs::default(), &control);
+        assert_eq!(played.end(), *stopped.borrow());
+        let requests = &played.result.requests;
+        assert!((95..=100).contains(&requests.ok), "{requests:?}");
+        assert!(requests.in_flight_at_end > 0, "{requests:?}");
+        assert!(played.result.measured_s < 0.2);
+    }
+}
+
+#[test]
+fn a_stop_while_connecting_ends_it_too() {
+    let control = Arc::new(Control::default());
+    let stopping = control.clone();
+    let server = Server::silent().at_door(move |number, _| {
+        if number == 5 {
+            stopping.stop();
+        }
+        crate::driver::invented::Door::Silent
+    });
+    let mut spec = closed(10);
+    spec.load.connect = Connect::First;
+    let played = play_at(&spec, server, Costs::default(), &control);
+    assert_eq!(played.end(), BEGIN + 5 * us(50));
+    assert_eq!(played.result.requests.completed, 0);
+}
+
+/// When each request was sent by a load whose connections are opened first, after the start of
+/// connecting, and when connections were attempted.
+fn connecting(
+    spec: &LoadSpec,
+    door: impl Fn(usize) -> crate::driver::invented::Door,
+) -> (Vec<u64>, Vec<u64>, LoadResult) {
+    let (sent, attempts) = (RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+    let server = Server::new(|asked| {
+        sent.borrow_mut().push(asked.now - BEGIN);
+        asked.hello(ms(10))
+    })
+    .at_door(|number, now| {
+        attempts.borrow_mut().push(now - BEGIN);
+        door(number)
+    });
+    let result = play(spec, server).result;
+    (sent.into_inner(), attempts.into_inner(), result)
+}
+
+fn first() -> LoadSpec {
+    let mut spec = closed(4);
+    spec.load.connect = Connect::First;
+    spec.load.timeout_s = 1.0;
+    spec
+}
+
+#[test]
+fn connections_are_open_before_the_first_request() {
+    use crate::driver::invented::Door;
+    let (sent, attempts, result) = connecting(&first(), |_| Door::Opens(ms(2)));
+    assert_eq!(attempts, [0, us(50), us(100), us(150)]);
+    assert_eq!(sent[..8], [[us(2_150); 4], [us(12_150); 4]].concat());
+    assert_eq!((result.connections.opened, result.requests.ok), (4, 396));
+    assert_eq!(
+        result.observed.set_up.connecting_s, 0.0,
+        "none is in the window"
+    );
+}
+
+#[test]
+fn as_needed_each_request_waits_for_its_own_connection() {
+    use crate::driver::invented::Door;
+    let mut spec = first();
+    spec.load.connect = Connect::AsNeeded;
+    let (sent, attempts, result) = connecting(&spec, |_| Door::Opens(ms(2)));
+    assert_eq!(attempts, [0, us(50), us(100), us(150)]);
+    assert_eq!(sent[..4], [2_000, 2_050, 2_100, 2_150].map(us));
+    let connecting_s = result.observed.set_up.connecting_s;
+    assert!((connecting_s - 0.008).abs() < 1e-9, "{connecting_s}");
+}
+
+#[test]
+fn what_is_refused_beforehand_connects_in_the_load() {
+    use crate::driver::invented::Door;
+    let door = |number| match number {
+        1 => Door::Refuses(us(10)),
+        _ => Door::Opens(DOOR),
+    };
+    let (sent, attempts, result) = connecting(&first(), door);
+    assert_eq!(attempts, [0, us(50), us(100), us(150), us(200)]);
+    assert_eq!(sent[..4], [200, 200, 200, 250].map(us));
+    assert_eq!(
+        (result.connections.opened, result.connections.failed),
+        (4, 1)
+    );
+    assert_eq!(result.outcomes.errors(), 0, "no request had begun");
+}
+
+#[test]
+fn one_that_never_settles_delays_the_start_by_a_quarter_of_a_second() {
+    use crate::driver::invented::Door;
+    let door = |number| match number {
+        1 => Door::Silent,
+        _ => Door::Opens(DOOR),
+    };
+    let (sent, _, result) = connecting(&first(), door);
+    // The last one that opened did so 200 us after the start.
+    assert_eq!(sent[..3], [us(250_200); 3]);
+    // Its client waits from the load's start, and its connection since it was begun.
+    assert_eq!(result.outcomes.of(Outcome::ConnectTimeout), 1);
+    let mut hasty = first();
+    hasty.load.timeout_s = 0.1;
+    let (sent, _, _) = connecting(&hasty, door);
+    assert_eq!(sent[..3], [us(100_200); 3], "not longer than the timeout");
+    // Over HTTP/2 the settings belong to it.
+    let sent = RefCell::new(Vec::new());
+    let server = Server::h2(|asked| {
+        sent.borrow_mut().push(asked.now - BEGIN);
+        asked.hello(ms(10))
+    })
+    .on_open(|number, _| match number {
+        1 => Vec::new(),
+        _ => vec![crate::driver::invented::Act::Send(
+            us(500),
+            frames::settings(&[]),
+        )],
+    });
+    play(&over_h2(first(), 1), server);
+    assert_eq!(sent.borrow()[..3], [us(250_700); 3]);
+}

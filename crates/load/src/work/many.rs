@@ -1,0 +1,215 @@
+//! What a slot does on a connection that carries many requests at once: HTTP/2 or HTTP/3.
+
+use bakeoff_record::{CloseKind, Outcome};
+
+use super::{begin, open, quic, serial, streams};
+use crate::driver::{Driver, ReadTime};
+use crate::end::End;
+use crate::flights::{Lost as LostRequests, Requests};
+use crate::link::streams::sink;
+use crate::link::{Intake, Link};
+use crate::pace::Pace;
+use crate::quic::Lost;
+use crate::slot::{FRUITLESS_MAX, Phase, Slot};
+use crate::thread::Thread;
+
+/// The connection can carry requests: those that wait for it, and new ones.
+pub(super) fn take_up<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
+    let (permit, free) = (slot.permit(), slot.requests.free());
+    if let Pace::Open(pace) = &mut thread.pace {
+        (0..free).for_each(|_| pace.put_idle(permit, now));
+    }
+    begin::begin_free(slot, thread, now);
+    open_streams(slot, thread, now);
+}
+
+/// Goes on after a turn of a connection that carries many requests at once.
+pub(super) fn go_on<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    free_before: usize,
+    intake: Intake,
+    (unread, from): (bool, u64),
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let has_ended = slot.requests.free() > free_before;
+    if has_ended {
+        slot.quiet_since = now;
+        slot.greed.forget();
+    }
+    if !has_ended {
+        serial::feed(slot, intake, unread, thread, from);
+    } else if unread {
+        thread.agenda.leave_unread(slot.index);
+    }
+    follow_up(slot, free_before, thread, now);
+}
+
+/// Begins what follows the answers that were taken, and writes.
+pub(crate) fn follow_up<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    free_before: usize,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let ended = slot.requests.free().saturating_sub(free_before);
+    let permit = slot.permit();
+    if let Pace::Open(pace) = &mut thread.pace {
+        let since = thread.ledger.last_done;
+        (0..ended).for_each(|_| pace.put_idle(permit, since));
+    } else if ended > 0 {
+        begin::begin_free(slot, thread, now);
+    }
+    thread.tools.answers_are_short = ended > 0;
+    open_streams(slot, thread, now);
+    if is_drained(slot) {
+        let was_left = true;
+        end_in_order(slot, was_left, thread, now);
+    }
+}
+
+/// Whether the connection takes no more streams and carries none.
+pub(super) fn is_drained<S>(slot: &Slot<S>) -> bool {
+    match &slot.requests {
+        Requests::Many(flights) => {
+            slot.is_ready() && flights.is_draining && flights.in_flight() == 0
+        }
+        Requests::One(_) => false,
+    }
+}
+
+/// Opens streams for what waits, if the connection is ready, as many as there is room for,
+/// and writes.
+pub(crate) fn open_streams<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let (Phase::Ready(link), Requests::Many(flights)) = (&mut slot.phase, &mut slot.requests)
+    else {
+        return;
+    };
+    let most = thread.spec.connections.requests_per_connection;
+    let most = most.unwrap_or(u32::MAX);
+    let is_closed_loop = thread.pace.is_closed();
+    while slot.carried < most {
+        let opened = match link {
+            Link::Quic(quic) => {
+                let opened = quic.session.open_next(flights, is_closed_loop, now);
+                let is_early = opened.is_some() && !quic.session.is_established();
+                let early = &mut thread.ledger.counts.links.quic.early_data;
+                early.requests += u64::from(is_early);
+                opened
+            }
+            Link::Streams(streams) => thread
+                .tools
+                .h2
+                .as_mut()
+                .and_then(|h2| streams.open_next(flights, is_closed_loop, now, h2)),
+            Link::Serial(_) => unreachable!("it carries one request at a time"),
+        };
+        let Some(opened) = opened else { break };
+        if opened.is_first {
+            thread.ledger.sent(&opened.origin, opened.blocked_ns, now);
+        }
+        let connections = &mut thread.ledger.counts.links.connections;
+        connections.reused += u64::from(slot.carried > 0);
+        slot.carried += 1;
+    }
+    flights.is_draining |= slot.carried >= most;
+    let written = match link {
+        Link::Quic(quic) => {
+            quic.mark_to_drive(slot.index, &mut thread.tools.quic);
+            Ok(false)
+        }
+        Link::Streams(streams) => {
+            let written = streams.write(thread);
+            written.map(|()| streams.line.broken.is_some())
+        }
+        Link::Serial(_) => unreachable!("it carries one request at a time"),
+    };
+    slot.note_deadline(thread);
+    match written {
+        Ok(false) => {}
+        Ok(true) => thread.agenda.leave_unread(slot.index),
+        Err(end) => streams::fail(slot, end, thread, now),
+    }
+}
+
+/// Ends the requests of a connection that carries many at once that are too old.
+pub(crate) fn expire<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    end: &End,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let (free_before, is_ready) = (slot.requests.free(), slot.is_ready());
+    let Requests::Many(flights) = &mut slot.requests else {
+        return;
+    };
+    let mut sink = sink(&mut thread.ledger, thread.spec, ReadTime::at(now));
+    let (link, h2) = (&mut slot.phase, &mut thread.tools.h2);
+    let cancel = |token| match (&mut *link, &mut *h2) {
+        (Phase::Ready(Link::Quic(quic)), _) => quic.session.cancel(token),
+        (Phase::Ready(Link::Streams(streams)), Some(h2)) => streams.cancel(token, h2),
+        _ => {}
+    };
+    flights.expire(thread.timeout_ns, is_ready, end, &mut sink, cancel);
+    if !is_ready || slot.requests.free() == free_before {
+        return;
+    }
+    if let Phase::Ready(Link::Quic(quic)) = &slot.phase
+        && quic.is_silent(thread.timeout_ns, now)
+    {
+        let seconds = thread.spec.load.timeout_s;
+        let lost = Lost {
+            outcome: Outcome::Timeout,
+            kind: CloseKind::Timeout,
+            message: format!("nothing came on the QUIC connection for {seconds} s"),
+        };
+        return quic::lose(slot, lost, thread, now);
+    }
+    follow_up(slot, free_before, thread, now);
+}
+
+/// The connection has ended in order, or carried all that it may: another takes its place.
+pub(crate) fn end_in_order<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    was_left: bool,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let Requests::Many(flights) = &mut slot.requests else {
+        unreachable!("a connection that carries many at once ended");
+    };
+    let most = thread.spec.connections.requests_per_connection;
+    let is_used_up = most.is_some_and(|most| slot.carried >= most);
+    let taken = slot.carried.saturating_sub(flights.withdrawn);
+    if !is_used_up {
+        thread.ledger.counts.links.connections.closed_by_server += 1;
+        thread.ledger.counts.links.carried.record(u64::from(taken));
+    }
+    let is_unserved = flights.has_waiting() && flights.answered == 0 && !was_left;
+    if flights.in_flight() > 0 || (is_unserved && !is_used_up) {
+        return slot.fail(End::BEFORE_ANSWER, thread, now);
+    }
+    let is_fruitless = taken == 0 && flights.answered == 0 && flights.has_waiting();
+    slot.fruitless = if is_fruitless { slot.fruitless + 1 } else { 0 };
+    if slot.fruitless >= FRUITLESS_MAX {
+        slot.fruitless = 0;
+        flights.lose(
+            &End::NothingTaken,
+            LostRequests::All,
+            now,
+            &mut thread.ledger,
+        );
+    }
+    slot.close(thread);
+    if is_fruitless {
+        slot.rest(thread, now);
+    } else if thread.may_connect() && slot.has_waiting() {
+        open::connect(slot, thread, now);
+    } else {
+        begin::go_on_unconnected(slot, thread, now);
+    }
+}

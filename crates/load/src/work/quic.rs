@@ -1,0 +1,194 @@
+//! What a slot does on a connection with HTTP/3, beside what it has in common with HTTP/2.
+
+use bakeoff_record::CloseKind;
+use rustix::io::Errno;
+
+use super::{begin, many};
+use crate::driver::Driver;
+use crate::end::End;
+use crate::flights::Requests;
+use crate::link::quic::Arrived;
+use crate::link::{Intake, Link};
+use crate::quic::{Lost, Polled};
+use crate::slot::{Phase, Slot};
+use crate::thread::Thread;
+use crate::tls;
+
+/// The socket of a QUIC connection is ready.
+pub(crate) fn handle<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>) {
+    let free_before = slot.requests.free();
+    let from = thread.clock;
+    let mut intake = Intake::default();
+    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic), Requests::Many(flights)) =
+        (&mut slot.phase, &mut slot.requests)
+    else {
+        unreachable!("only HTTP/3 comes here");
+    };
+    let (polled, arrived) = quic.read(flights, thread, &slot.greed, &mut intake);
+    quic.mark_to_drive(slot.index, &mut thread.tools.quic);
+    let now = thread.driver.now();
+    if !follow(slot, polled, thread, now) {
+        return;
+    }
+    match arrived {
+        Arrived::Drained => {
+            many::go_on(slot, free_before, intake, (false, from), thread, now);
+        }
+        Arrived::Unread => {
+            many::go_on(slot, free_before, intake, (true, from), thread, now);
+        }
+        Arrived::Failed(errno) => lose_socket(slot, errno, thread, now),
+    }
+}
+
+/// The QUIC connection can carry requests.
+pub(crate) fn take_up<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
+    let Phase::ShakingQuic(quic) = std::mem::replace(&mut slot.phase, Phase::Spare) else {
+        unreachable!("it has just become ready");
+    };
+    slot.phase = Phase::Ready(Link::Quic(quic));
+    slot.quiet_since = now;
+    slot.opened(thread, now);
+    if let Requests::Many(flights) = &mut slot.requests {
+        flights.restart(now);
+    }
+    many::take_up(slot, thread, now);
+}
+
+/// Goes on with what a connection's datagrams, or the time, came to. Returns whether it is
+/// still there.
+pub(super) fn follow<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    mut polled: Polled,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) -> bool {
+    if polled.connected {
+        finish_handshake(slot, polled.again, thread, now);
+    }
+    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic)) = &slot.phase else {
+        return false;
+    };
+    if let Some(lost) = quic.lost(&mut polled) {
+        lose(slot, lost, thread, now);
+        return false;
+    }
+    true
+}
+
+/// `again` requests were refused as early data.
+fn finish_handshake<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    again: u32,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic)) = &slot.phase else {
+        return;
+    };
+    let (seen, is_early) = (quic.seen, quic.session.is_early());
+    let is_taken = is_early && quic.session.early_was_taken();
+    let took_ns = now.saturating_sub(slot.since);
+    let links = &mut thread.ledger.counts.links;
+    links.connections.opened += 1;
+    links.protocol.get_or_insert("h3");
+    links.handshake(took_ns, !seen.verified, || tls::agreed_in_quic(seen));
+    if !is_early {
+        slot.leave_phase(thread, now);
+        return take_up(slot, thread, now);
+    }
+    slot.carried -= again;
+    let early = &mut thread.ledger.counts.links.quic.early_data;
+    early.accepted += u64::from(is_taken);
+    early.rejected += u64::from(!is_taken);
+}
+
+/// A timer of a QUIC connection is due, its entry being at `at`.
+pub(crate) fn pass_time<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    at: u64,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let free_before = slot.requests.free();
+    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic), Requests::Many(flights)) =
+        (&mut slot.phase, &mut slot.requests)
+    else {
+        return;
+    };
+    if quic.session.entered != Some(at) {
+        return;
+    }
+    quic.session.entered = None;
+    let polled = quic.pass_time(flights, thread, now);
+    quic.mark_to_drive(slot.index, &mut thread.tools.quic);
+    if polled.more {
+        thread.agenda.leave_unread(slot.index);
+    }
+    let has_news = polled.has_news() || slot.requests.free() > free_before;
+    if has_news && follow(slot, polled, thread, now) && slot.is_ready() {
+        many::follow_up(slot, free_before, thread, now);
+    }
+}
+
+/// Sends what a marked QUIC connection has to send.
+pub(crate) fn drive<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
+    let at = (slot.index, slot.token());
+    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic)) = &mut slot.phase else {
+        return;
+    };
+    if let Err(errno) = quic.drive(thread, at, now) {
+        lose_socket(slot, errno, thread, now);
+    }
+}
+
+fn lose_socket<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    errno: Errno,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic)) = &slot.phase else {
+        return;
+    };
+    let lost = quic.lost_socket(errno);
+    lose(slot, lost, thread, now);
+}
+
+/// A QUIC connection ended that this side did not close.
+pub(super) fn lose<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    lost: Lost,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic)) = &slot.phase else {
+        return;
+    };
+    let is_established = quic.session.is_established();
+    let is_ours = matches!(
+        lost.kind,
+        CloseKind::Local | CloseKind::Idle | CloseKind::Timeout
+    );
+    let by_server = is_established && !is_ours;
+    // One that carried requests early has failed all the same.
+    let is_early = slot.is_ready() && !is_established;
+    let (in_flight, withdrawn) = match &slot.requests {
+        Requests::Many(flights) => (flights.in_flight(), flights.withdrawn),
+        Requests::One(_) => (0, 0),
+    };
+    let links = &mut thread.ledger.counts.links;
+    links.connections.failed += u64::from(is_early);
+    links.count_close(lost.kind);
+    links.connections.closed_by_server += u64::from(by_server);
+    if by_server {
+        let taken = slot.carried.saturating_sub(withdrawn);
+        links.carried.record(u64::from(taken));
+    }
+    // One that ends in order and carries nothing is no failure.
+    if by_server && in_flight == 0 && !slot.has_waiting() && !thread.pace.is_closed() {
+        slot.close(thread);
+        return begin::go_on_unconnected(slot, thread, now);
+    }
+    slot.fail(End::Quic(lost), thread, now);
+}

@@ -1,0 +1,112 @@
+//! What a slot does on a connection with HTTP/2, beside what it has in common with HTTP/3.
+
+use super::many;
+use crate::driver::{Driver, Ready};
+use crate::end::End;
+use crate::flights::Requests;
+use crate::link::streams::Taken;
+use crate::link::{Intake, Link};
+use crate::slot::{Phase, Slot};
+use crate::thread::Thread;
+
+/// The socket of a connection with HTTP/2 is ready.
+pub(crate) fn handle<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    ready: Ready,
+    thread: &mut Thread<'_, D>,
+) {
+    let Phase::Ready(Link::Streams(streams)) = &mut slot.phase else {
+        unreachable!("only HTTP/2 comes here");
+    };
+    streams.line.ended |= ready.ended;
+    read(slot, thread);
+}
+
+/// The connection carries many requests at once, and its bytes can be exchanged.
+pub(crate) fn take_up<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    readable: bool,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let (Phase::Ready(Link::Streams(streams)), Requests::Many(flights)) =
+        (&mut slot.phase, &mut slot.requests)
+    else {
+        unreachable!("it has just become ready");
+    };
+    flights.restart(now);
+    // What the server said first may be that it takes nothing.
+    let early = streams.take_early(flights, thread, now);
+    let end = early.and_then(|()| streams.write(thread)).err();
+    if let Some(end) = end {
+        return fail(slot, end, thread, now);
+    }
+    if readable && !read(slot, thread) {
+        return;
+    }
+    note_settings(slot, thread, now);
+    many::take_up(slot, thread, now);
+}
+
+/// The server's settings have come, if they have: the connection counts as open.
+fn note_settings<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
+    if let Phase::Ready(Link::Streams(streams)) = &mut slot.phase
+        && !streams.is_known
+        && streams.has_settings()
+    {
+        streams.is_known = true;
+        if let Requests::Many(flights) = &mut slot.requests {
+            flights.wait_from(now);
+        }
+        slot.opened(thread, now);
+    }
+}
+
+/// Reads, and goes on with what came of it. Returns whether the connection is still there.
+pub(super) fn read<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>) -> bool {
+    let generation = slot.generation;
+    let free_before = slot.requests.free();
+    let (Phase::Ready(Link::Streams(streams)), Requests::Many(flights)) =
+        (&mut slot.phase, &mut slot.requests)
+    else {
+        unreachable!("only HTTP/2 comes here");
+    };
+    let mut intake = Intake::default();
+    let from = thread.clock;
+    if !streams.line.unsent.is_empty()
+        && let Err(end) = streams.write(thread)
+    {
+        let now = thread.driver.now();
+        fail(slot, end, thread, now);
+        return false;
+    }
+    let taken = streams.read(flights, thread, &slot.greed, &mut intake);
+    let was_left = streams.was_left_in_order();
+    let now = thread.driver.now();
+    note_settings(slot, thread, now);
+    match taken {
+        Taken::Drained => many::go_on(slot, free_before, intake, (false, from), thread, now),
+        Taken::Unread => many::go_on(slot, free_before, intake, (true, from), thread, now),
+        Taken::End => many::end_in_order(slot, was_left, thread, now),
+        Taken::Failed(end) => fail(slot, end, thread, now),
+    }
+    slot.generation == generation && slot.is_ready()
+}
+
+/// A connection with HTTP/2 failed: what the client has to say, such as GOAWAY, is said
+/// before the end.
+#[cold]
+pub(super) fn fail<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    end: End,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    if let Phase::Ready(Link::Streams(streams)) = &mut slot.phase {
+        // That it cannot be said changes nothing.
+        let _ = streams.write(thread);
+    }
+    let by_server = u64::from(end.is_by_server());
+    thread.ledger.counts.links.connections.closed_by_server += by_server;
+    slot.fail(end, thread, now);
+}
