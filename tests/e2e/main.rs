@@ -16,6 +16,7 @@ mod demand;
 mod equal;
 mod faults;
 mod h2;
+mod hostile;
 mod install;
 mod load;
 mod own;

@@ -2,6 +2,7 @@
 
 pub(crate) mod certificates;
 pub(crate) mod files;
+pub(crate) mod hostile;
 pub(crate) mod processes;
 pub(crate) mod scene;
 pub(crate) mod scripted;

@@ -194,18 +194,28 @@ impl Running<'_> {
 
     /// Waits for its end.
     #[track_caller]
-    pub(crate) fn finish(mut self) -> Finished {
-        let end = Instant::now() + PATIENCE * 2;
+    pub(crate) fn finish(self) -> Finished {
+        match self.finish_within(PATIENCE * 2) {
+            Ok(finished) => finished,
+            Err(words) => panic!("no end of it: {words}"),
+        }
+    }
+
+    /// Waits so long for its end, then ends it by force and returns what it said.
+    pub(crate) fn finish_within(mut self, most: Duration) -> Result<Finished, String> {
+        let end = Instant::now() + most;
         loop {
             self.below();
             if let Some(status) = self.child.try_wait().unwrap() {
-                return Finished {
+                return Ok(Finished {
                     status,
                     stdout: self.stdout(),
                     stderr: self.stderr(),
-                };
+                });
             }
-            assert!(Instant::now() < end, "no end of it: {}", self.stderr());
+            if Instant::now() >= end {
+                return Err(self.stderr());
+            }
             std::thread::sleep(LOOK_AGAIN);
         }
     }
