@@ -40,15 +40,16 @@ pub(crate) fn warnings(
             "give the engine more threads and cores, or ask for less; the server may do more",
         );
     }
-    let lag = counts.schedule.send_lag.quantile(0.99).unwrap_or(0);
-    if matches!(spec.load.model, LoadModel::Open { .. }) && lag > LAG_NS_MAX {
+    // What waited because no connection was free is the server's doing.
+    let slip = counts.schedule.slip.quantile(0.99).unwrap_or(0);
+    if matches!(spec.load.model, LoadModel::Open { .. }) && slip > LAG_NS_MAX {
         warn(
             "schedule-behind",
             format!(
-                "1 % of the requests were sent {:.1} ms late or more",
-                lag as f64 / 1e6
+                "1 % of the requests that found a connection free were sent {:.1} ms late or more",
+                slip as f64 / 1e6
             ),
-            "a slow server: more clients; a busy engine: more threads; the wait is in the latency",
+            "give the engine more threads and cores, or less slack; the delay is in the latency",
         );
     }
     if let Some(planned) = requests.planned
@@ -78,14 +79,17 @@ pub(crate) fn warnings(
             "ask for as many clients instead, or give the server HTTP/2 (ALPN h2)",
         );
     }
+    let sample = counts.requests.error_samples.get(Outcome::Local.name());
     if counts.requests.outcomes.of(Outcome::Local) > 0 {
         warn(
             "local-limit",
             format!(
-                "{} requests met a limit of this side",
-                counts.requests.outcomes.of(Outcome::Local)
+                "{} requests could not be sent for a reason on this side, such as: {}",
+                counts.requests.outcomes.of(Outcome::Local),
+                sample.map_or("unknown", String::as_str),
             ),
-            "see error_samples; usually open files or ephemeral ports: run `bakeoff doctor`",
+            "no file or port left: run `bakeoff doctor`; no route or no permission: look at the \
+             address and the firewall",
         );
     }
     warnings

@@ -263,9 +263,11 @@ fn multiplexed(text: &mut String, result: &LoadResult) {
     let (agreed, links) = (&result.negotiated, &result.connections);
     let layers = [&agreed.tls_version, &agreed.cipher, &agreed.group];
     let layers = layers.into_iter().flatten().map(|name| plain(name));
-    let words: Vec<String> = std::iter::once(plain(&agreed.protocol))
-        .chain(layers)
-        .collect();
+    let protocol = match agreed.protocol.as_str() {
+        "" => "none: no connection was ready".to_owned(),
+        name => plain(name),
+    };
+    let words: Vec<String> = std::iter::once(protocol).chain(layers).collect();
     let saved = result.header_bytes.and_then(|bytes| bytes.saved_share());
     let saved = saved.map_or(String::new(), |share| {
         format!("; {} % of the header bytes saved", percent(share))
