@@ -1,8 +1,8 @@
 //! HTTP/3: QUIC by `quinn-proto`, which owns no socket and no clock, on the engine's own loop.
 //!
 //! ```text
-//! a socket ─► datagrams::receive ─► Session::receive ─► Session::poll ─► Places ─► Tally
-//! Places::open_next ─► Session ─► Session::transmit, once a turn ─► datagrams::send_segments
+//! a socket ─► datagrams::receive ─► Session::receive ─► Session::poll ─► Flights ─► Ledger
+//! Flights::open_next ─► Session ─► Session::transmit, once a turn ─► datagrams::send_segments
 //! Session::timeout ─► Timers, of all connections of a thread
 //! ```
 //!

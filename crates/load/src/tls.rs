@@ -5,7 +5,7 @@
 //! request ─► Tls::encrypt ─► outgoing ciphertext ─► socket
 //! ```
 //!
-//! Records are decrypted in place in the worker's read buffer. A connection owns memory of its
+//! Records are decrypted in place in the thread's read buffer. A connection owns memory of its
 //! own only for a record that is not whole yet and for what the socket would not take.
 //!
 //! It does not verify what [`TlsSettings`] was told not to verify, offers no early data and uses
