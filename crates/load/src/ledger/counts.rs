@@ -92,7 +92,7 @@ impl RequestCounts {
         }
     }
 
-    fn merge(&mut self, other: Self) {
+    fn merge(&mut self, mut other: Self) {
         self.outcomes.merge(&other.outcomes);
         for (status, n) in other.status {
             *self.status.entry(status).or_default() += n;
@@ -105,8 +105,14 @@ impl RequestCounts {
             mine.merge(&ages);
         }
         self.at_least.merge(&other.at_least);
-        self.urls.resize_with(other.urls.len(), UrlResult::default);
-        for (mine, other) in self.urls.iter_mut().zip(other.urls) {
+        // Thousands of them are moved where they can be: a copy would double the peak.
+        let others = if self.urls.is_empty() {
+            std::mem::swap(&mut self.urls, &mut other.urls);
+            Vec::new()
+        } else {
+            other.urls
+        };
+        for (mine, other) in self.urls.iter_mut().zip(others) {
             mine.outcomes.merge(&other.outcomes);
             mine.latency.merge(&other.latency);
         }
