@@ -20,8 +20,8 @@ pub(crate) struct Agenda {
     unread: VecDeque<u32>,
     /// Slots that are connecting or shaking hands.
     pub(crate) opening: usize,
-    /// When a slot was last ready to carry requests.
-    pub(crate) opened_at: u64,
+    /// When a connection was last made, heard from in its handshake, or became ready.
+    pub(crate) progressed_at: u64,
     /// When live counters are written next and a request to stop is seen.
     pub(crate) next_tick: u64,
 }

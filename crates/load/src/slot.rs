@@ -138,7 +138,7 @@ impl<S> Slot<S> {
     /// The slot is ready to carry requests.
     pub(crate) fn opened<D: Driver>(&mut self, thread: &mut Thread<'_, D>, now: u64) {
         thread.agenda.opening -= 1;
-        thread.agenda.opened_at = now;
+        thread.agenda.progressed_at = now;
     }
 
     /// Adds the time that a phase without requests took inside the window. Returns when it began.

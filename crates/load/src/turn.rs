@@ -20,7 +20,7 @@ mod tests;
 
 /// How often live counters are written and a request to stop is seen.
 const TICK_NS: u64 = 100_000_000;
-/// Connecting ahead of the load goes on as long as a connection is opened in such a time.
+/// Connecting ahead of the load goes on as long as a connection gets on in such a time.
 const CONNECT_NS_MAX: u64 = 250_000_000;
 /// Connecting ahead of the load takes so long at the most.
 const CONNECT_ALL_NS_MAX: u64 = 10_000_000_000;
@@ -75,13 +75,13 @@ impl<'a, D: Driver> Loop<'a, D> {
         }
         let start = self.thread.driver.now();
         self.turned = start;
-        self.thread.agenda.opened_at = start;
+        self.thread.agenda.progressed_at = start;
         self.spread_wakes(start);
         while !self.control.is_stopping() && self.turned < start + CONNECT_ALL_NS_MAX {
             let agenda = &self.thread.agenda;
             let has_begun_all = self.thread.attempts() >= self.slots.len();
             let patience = CONNECT_NS_MAX.min(self.thread.timeout_ns);
-            let deadline = self.turned.max(agenda.opened_at + patience);
+            let deadline = self.turned.max(agenda.progressed_at + patience);
             if has_begun_all && (agenda.opening == 0 || deadline == self.turned) {
                 break;
             }

@@ -100,6 +100,7 @@ pub(crate) fn connected<D: Driver>(
     links.connect.record(now.saturating_sub(since));
     links.connections.opened += 1;
     slot.quiet_since = now;
+    thread.agenda.progressed_at = now;
     announce_client(&socket, thread);
     let mut line = Line::new(socket, ready.ended);
     let Some(client) = &thread.tools.tls else {
@@ -137,7 +138,10 @@ pub(crate) fn shake<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'
             break end;
         }
         let bytes = match line.take_ciphertext(thread) {
-            Ciphertext::Some(bytes, ..) => bytes,
+            Ciphertext::Some(bytes, _, time) => {
+                thread.agenda.progressed_at = time.now;
+                bytes
+            }
             Ciphertext::Drained => match line.broken() {
                 Ok(()) => return,
                 Err(end) => break end,
