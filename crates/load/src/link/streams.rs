@@ -27,7 +27,7 @@ const ACK_BYTES_MAX: usize = 64 * 1024;
 /// HTTP/2 on a connection.
 pub(crate) struct Streams<S> {
     pub(crate) line: Line<S>,
-    /// Whether the server's settings have come: then the connection counts as open.
+    /// Whether both sides have read the other's settings: then the connection counts as open.
     pub(crate) is_known: bool,
     session: Session,
 }
@@ -72,9 +72,10 @@ impl<S> Streams<S> {
         }
     }
 
-    /// Whether the server has said what it allows.
-    pub(crate) fn has_settings(&self) -> bool {
-        self.session.client.has_settings()
+    /// Whether the server has said what it allows, and has read what this side allows. Go's
+    /// server closes a connection whose settings it has not read within 2 s, whenever they came.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.session.client.is_settled()
     }
 
     /// Opens a stream for the request that waits longest, if there is one and room for it.

@@ -48,11 +48,11 @@ pub(crate) fn take_up<D: Driver>(
     many::take_up(slot, thread, now);
 }
 
-/// The server's settings have come, if they have: the connection counts as open.
+/// Both sides have read the other's settings, if they have: the connection counts as open.
 fn note_settings<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
     if let Phase::Ready(Link::Streams(streams)) = &mut slot.phase
         && !streams.is_known
-        && streams.has_settings()
+        && streams.is_settled()
     {
         streams.is_known = true;
         if let Requests::Many(flights) = &mut slot.requests {

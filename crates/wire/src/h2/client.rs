@@ -247,6 +247,13 @@ impl Client {
         self.control.has_settings
     }
 
+    /// Whether the server's settings have come and it has acknowledged this side's: then it has
+    /// begun to read the connection.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        self.control.has_settings && !self.control.awaits_ack
+    }
+
     /// The server's settings; until they come, what is assumed of them.
     pub fn peer_settings(&self) -> &PeerSettings {
         &self.control.peer

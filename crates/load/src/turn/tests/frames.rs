@@ -4,6 +4,8 @@ pub(super) const DATA: u8 = 0;
 pub(super) const HEADERS: u8 = 1;
 pub(super) const RST_STREAM: u8 = 3;
 pub(super) const SETTINGS: u8 = 4;
+/// Of SETTINGS.
+const ACK: u8 = 1;
 pub(super) const PING: u8 = 6;
 pub(super) const GOAWAY: u8 = 7;
 
@@ -25,12 +27,17 @@ pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     bytes
 }
 
+/// SETTINGS with these values, and the acknowledgement of the client's.
 pub(super) fn settings(values: &[(u16, u32)]) -> Vec<u8> {
     let one = |(identifier, value): &(u16, u32)| {
         [&identifier.to_be_bytes()[..], &value.to_be_bytes()].concat()
     };
     let payload: Vec<u8> = values.iter().flat_map(one).collect();
-    frame(SETTINGS, 0, 0, &payload)
+    [
+        frame(SETTINGS, 0, 0, &payload),
+        frame(SETTINGS, ACK, 0, &[]),
+    ]
+    .concat()
 }
 
 /// A whole response with status 200.
