@@ -26,6 +26,8 @@ const CONNECT_NS_MAX: u64 = 250_000_000;
 const CONNECT_ALL_NS_MAX: u64 = 10_000_000_000;
 /// Longest time after the window of a closed loop in which answers may still arrive, uncounted.
 const DRAIN_NS_MAX: u64 = 250_000_000;
+/// It ends before that where none has arrived for so long.
+const QUIET_NS_MAX: u64 = 150_000_000;
 /// What of one kind is done in one turn at the most: wake-ups, timeouts, begins.
 const EACH_MAX: usize = 256;
 /// Connections begun in one turn at the most: each takes the kernel some 20 us.
@@ -195,15 +197,27 @@ impl<'a, D: Driver> Loop<'a, D> {
             self.thread.timeout_ns
         };
         let deadline = self.turned.saturating_add(most);
+        let mut in_flight = self.thread.ledger.in_flight;
+        let mut quiet_at = self.turned.saturating_add(QUIET_NS_MAX);
         while self.turned < deadline && !self.control.is_stopping() {
             let is_due = match &mut self.thread.pace {
                 Pace::Open(pace) => !self.thread.supply.is_used_up() && pace.next_due().is_some(),
                 Pace::Closed => false,
             };
-            if self.thread.ledger.in_flight == 0 && !is_due {
+            let left = self.thread.ledger.in_flight;
+            if left == 0 && !is_due {
                 break;
             }
-            self.turn(deadline)?;
+            if left < in_flight {
+                (in_flight, quiet_at) = (left, self.turned.saturating_add(QUIET_NS_MAX));
+            } else if is_closed_loop && self.turned >= quiet_at {
+                break;
+            }
+            self.turn(if is_closed_loop {
+                deadline.min(quiet_at)
+            } else {
+                deadline
+            })?;
         }
         Ok(())
     }
