@@ -43,7 +43,7 @@ pub struct Client {
     receive: ReceiveWindow,
     send: SendWindow,
     /// Streams whose request is not sent whole.
-    unsent: u32,
+    pub(super) unsent: u32,
     /// The slot whose body is sent on first.
     turn: u16,
     input: Input,

@@ -57,11 +57,6 @@ impl Client {
         self.unsent > 0 && self.send.left() > 0 && self.streams.all().any(|(_, slot)| waits(slot))
     }
 
-    /// Whether bodies wait for the server to enlarge its windows, and for nothing else.
-    pub fn waits_for_windows(&self) -> bool {
-        self.unsent > 0 && !self.has_to_send()
-    }
-
     /// Appends the HEADERS of a request.
     #[inline]
     pub(super) fn write_head(&mut self, id: u32, request: u32, end: bool, out: &mut Vec<u8>) {

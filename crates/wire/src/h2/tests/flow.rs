@@ -24,6 +24,11 @@ fn posting(theirs: &[(u16, u32)]) -> Pair {
     pair
 }
 
+/// Whether bodies wait for the server to enlarge its windows, and for nothing else.
+fn waits_for_windows(client: &Client) -> bool {
+    client.unsent > 0 && !client.has_to_send()
+}
+
 #[test]
 fn windows_are_enlarged_when_half_is_used() {
     let config = Config {
@@ -118,7 +123,7 @@ fn a_short_body_goes_with_its_head() {
     let mut pair = Pair::new(&config(), &[]);
     pair.client.open(POST, 0, &mut pair.out).unwrap();
     assert!(pair.out.ends_with(&data(1, b"question", true)));
-    assert!(!pair.client.has_to_send() && !pair.client.waits_for_windows());
+    assert!(!pair.client.has_to_send() && !waits_for_windows(&pair.client));
 }
 
 #[test]
@@ -126,7 +131,7 @@ fn a_long_body_waits_for_the_windows() {
     let mut pair = posting(&[]);
     let (lengths, ended) = sent(&mut pair.out);
     assert_eq!(lengths, [16_384, 16_384, 16_384, 16_383]);
-    assert!(!ended && pair.client.waits_for_windows());
+    assert!(!ended && waits_for_windows(&pair.client));
     // The stream's window alone is not enough.
     pair.handle(&window_update(1, 100_000)).unwrap();
     assert_eq!(sent(&mut pair.out).0, []);
@@ -138,7 +143,7 @@ fn a_long_body_waits_for_the_windows() {
         (lengths.iter().sum::<usize>(), ended),
         (100_000 - 65_545, true)
     );
-    assert!(!pair.client.waits_for_windows());
+    assert!(!waits_for_windows(&pair.client));
     pair.handle(&headers(1, OK, true)).unwrap();
     assert_eq!(pair.seen, ["0 head 200", "0 end 0"]);
     assert!(pair.out.is_empty());
@@ -194,7 +199,7 @@ fn no_more_is_sent_ahead_than_a_caller_can_hold() {
         pair.client.open(LONG_POST, token, &mut pair.out).unwrap();
     }
     let first: usize = sent(&mut pair.out).0.iter().sum();
-    assert!(pair.client.has_to_send() && !pair.client.waits_for_windows());
+    assert!(pair.client.has_to_send() && !waits_for_windows(&pair.client));
     assert!(first < 300_000, "{first}");
     pair.client.send(&mut pair.out);
     let second: usize = sent(&mut pair.out).0.iter().sum();
@@ -212,7 +217,7 @@ fn an_early_answer_ends_the_request() {
     // What the server asked for meanwhile is no error.
     pair.handle(&[window_update(1, 5), window_update(0, 5)].concat())
         .unwrap();
-    assert!(!pair.client.has_to_send() && !pair.client.waits_for_windows());
+    assert!(!pair.client.has_to_send() && !waits_for_windows(&pair.client));
 }
 
 #[test]
