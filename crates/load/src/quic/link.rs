@@ -16,9 +16,6 @@ use super::datagrams::{Datagrams, SEND_MAX};
 use crate::clock::nanos;
 use crate::driver::Driver;
 
-/// What a connection receives in one turn, bytes, before others have theirs.
-const RECEIVED_A_TURN: usize = 1 << 20;
-
 /// What is between a connection and its socket.
 pub(super) struct Link {
     endpoint: Endpoint,
@@ -27,8 +24,6 @@ pub(super) struct Link {
     /// Datagrams that the socket would not take, and the length of each.
     unsent: Option<(Vec<u8>, usize)>,
     begun: Instant,
-    /// What was received since the last time that all was sent, bytes.
-    received: usize,
     counts: Counts,
 }
 
@@ -61,7 +56,6 @@ impl Link {
             remote,
             unsent: None,
             begun: now,
-            received: 0,
             counts: Counts {
                 announced: u32::try_from(announced).unwrap_or(u32::MAX),
                 ..Counts::default()
@@ -73,12 +67,6 @@ impl Link {
     /// When the connection began.
     pub(super) fn begun(&self) -> Instant {
         self.begun
-    }
-
-    /// Whether as much was received as is good for one turn. Who goes on all the same may never
-    /// come to an end: a server can send as fast as this side receives.
-    pub(super) fn is_full(&self) -> bool {
-        self.received >= RECEIVED_A_TURN
     }
 
     /// Whether the socket has not taken all that was to be sent.
@@ -116,7 +104,6 @@ impl Link {
         now: Instant,
     ) {
         self.counts.receive_calls += 1;
-        self.received += datagrams.len();
         let mut answer = Vec::new();
         while let Some(datagram) = datagrams.next(segment) {
             self.counts.received_max = self.counts.received_max.max(datagram.len() as u32);
@@ -141,7 +128,6 @@ impl Link {
         segments_max: &mut usize,
         outgoing: &mut Vec<u8>,
     ) -> Result<usize, Errno> {
-        self.received = 0;
         while let Some(event) = connection.poll_endpoint_events() {
             if let Some(event) = self.endpoint.handle_event(self.handle, event) {
                 connection.handle_event(event);

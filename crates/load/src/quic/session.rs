@@ -274,7 +274,7 @@ impl Session {
                 }
             }
         }
-        polled.more = self.reading.is_behind() || self.link.is_full();
+        polled.more = self.reading.is_behind();
         polled
     }
 
