@@ -49,7 +49,7 @@ const WINDOW: std::ops::RangeInclusive<u32> = 256 << 10..=16 << 20;
 const INITIAL_BYTES: u16 = 1_200;
 /// What Ethernet carries behind the headers of IPv6 and UDP.
 const ETHERNET_BYTES: u16 = 1_452;
-/// The longest datagram that the server is told it may send, unless a limit is asked for. A
+/// The longest datagram that the server may send, unless another limit is asked for. A
 /// server looks for what the path carries with datagrams of padding: up to 65,527 bytes, nginx
 /// 1.28 sent so many on 50 connections that small answers cost 6 us of CPU instead of 2 in the
 /// first seconds, and a body's byte cost no less than with this.

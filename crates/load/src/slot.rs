@@ -243,7 +243,7 @@ impl<S> Slot<S> {
         match self.phase {
             // It was held back from being read.
             Phase::Ready(_) => return thread.agenda.leave_unread(self.index),
-            // An entry of before the failure.
+            // This entry was made before the failure.
             Phase::Resting if now < self.since.saturating_add(thread.pause_ns()) => return,
             Phase::Spare | Phase::Resting => {}
             Phase::Connecting(_) | Phase::Shaking(_) | Phase::ShakingQuic(_) => return,

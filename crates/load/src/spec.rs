@@ -162,7 +162,7 @@ pub struct ConnectionUse {
     pub sources: Vec<IpAddr>,
     /// Tell the server by the PROXY protocol whom a connection is for.
     pub proxy_protocol: Option<ProxyVersion>,
-    /// Longest datagram that the server is told it may send, bytes; HTTP/3 only.
+    /// Longest datagram that the server may send, bytes; HTTP/3 only.
     pub max_udp_payload: Option<u16>,
 }
 

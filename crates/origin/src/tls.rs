@@ -70,7 +70,7 @@ pub(crate) struct Secure {
     session: Box<UnbufferedServerConnection>,
     /// Ciphertext of a record whose end has not come.
     partial: Vec<u8>,
-    /// Ciphertext that the socket has not taken. The last byte of its plaintext is told to be
+    /// Ciphertext that the socket has not taken. The last byte of its plaintext is reported as
     /// unsent until all of it is out, so that whoever sends tries again.
     unsent: Vec<u8>,
     /// The client will send nothing more.
@@ -229,7 +229,7 @@ impl Secure {
         }
     }
 
-    /// Sends ciphertext of before; `AGAIN` if that was not all of it.
+    /// Sends ciphertext left from earlier; `AGAIN` if that was not all of it.
     fn flush(&mut self) -> Result<(), Errno> {
         let sent = send(&self.socket, &self.unsent)?;
         if sent < self.unsent.len() {

@@ -142,7 +142,7 @@ pub(crate) struct LoadFlags {
     /// [default: first, but as-needed with --requests; an open loop always connects first]
     #[arg(long, value_enum, value_name = "WHEN")]
     pub(crate) connect: Option<ConnectFlag>,
-    /// Largest UDP payload that the server is told it may send (RFC 9000, 18.2); HTTP/3 only
+    /// Largest UDP payload that the server may send (RFC 9000, 18.2); HTTP/3 only
     #[arg(long, value_name = "BYTES",
           value_parser = clap::value_parser!(u16).range(1200..=65_527))]
     pub(crate) max_udp_payload: Option<u16>,

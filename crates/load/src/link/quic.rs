@@ -177,7 +177,7 @@ impl<S> QuicLink<S> {
         self.session.close(at);
         let to = (&mut thread.driver, &self.socket);
         let outgoing = &mut quic.outgoing;
-        // The server is told as a courtesy: that it cannot be told changes nothing.
+        // A courtesy to the server: if it cannot be sent, nothing changes.
         let _ = self
             .session
             .transmit(to, at, &mut quic.segments_max, outgoing);

@@ -165,7 +165,7 @@ impl<L: Link> Connection<L> {
                 Sent::Failed => return Wait::Close,
             }
         }
-        // The others first: room to write is told again at once.
+        // The others first: room to write is reported again at once.
         Wait::Writable
     }
 

@@ -1,4 +1,4 @@
-//! What a client may send before it is told to go on (RFC 9113, 6.9).
+//! What a client may send before its windows grow (RFC 9113, 6.9).
 //!
 //! Bodies are thrown away as they come, so the windows are as large as is useful, and are opened
 //! again when half of them is used up.
@@ -14,7 +14,7 @@ pub(super) struct Received(u32);
 
 impl Received {
     /// Takes `bytes` that came on `stream`, and appends the word to go on where it is time. As
-    /// that is told before the window is used up, no client can overrun it.
+    /// that is granted before the window is used up, no client can overrun it.
     pub(super) fn take(&mut self, bytes: usize, stream: u32, out: &mut Vec<u8>) {
         self.0 += bytes as u32;
         if self.0 >= BYTES / 2 {

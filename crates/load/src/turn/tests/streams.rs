@@ -53,7 +53,7 @@ fn the_servers_limit_of_streams_is_kept_and_the_wait_is_told() {
     let result = check(&spec, server, &[(Outcome::Ok, 80)]).result;
     assert_eq!(most.get(), 2);
     // Six of eight wait for three answers of 10 ms each; in a closed loop a request begins when
-    // its stream does, and its wait is told apart.
+    // its stream does, and its wait is counted apart.
     assert_eq!(result.blocked.max(), Some(ms(30)));
     assert_eq!(result.latency.max(), Some(ms(10)));
     let said = result.negotiated.settings.expect("they came");
