@@ -5,6 +5,8 @@
 
 use std::io;
 
+use bakeoff_record::Outcome;
+
 use crate::control::Control;
 use crate::driver::{Driver, Ready, Wait};
 use crate::gathering::Gathering;
@@ -26,7 +28,7 @@ const CONNECT_NS_MAX: u64 = 250_000_000;
 const CONNECT_ALL_NS_MAX: u64 = 10_000_000_000;
 /// Longest time after the window of a closed loop in which answers may still arrive, uncounted.
 const DRAIN_NS_MAX: u64 = 250_000_000;
-/// It ends before that where none has arrived for so long.
+/// It ends before that where none has arrived for so long, and at once where none ever has.
 const QUIET_NS_MAX: u64 = 150_000_000;
 /// What of one kind is done in one turn at the most: wake-ups, timeouts, begins.
 const EACH_MAX: usize = 256;
@@ -188,6 +190,8 @@ impl<'a, D: Driver> Loop<'a, D> {
 
     /// Lets answers arrive. In a closed loop they are not counted: the server sees few broken
     /// requests. In an open loop what was due in the window is begun, and followed to its end.
+    /// A server that answered nothing in a closed loop's window is not waited for: with thousands
+    /// of connections the rest of the time is needed to close them.
     fn drain(&mut self) -> io::Result<()> {
         self.thread.course = Course::Draining;
         let is_closed_loop = self.thread.pace.is_closed();
@@ -198,7 +202,12 @@ impl<'a, D: Driver> Loop<'a, D> {
         };
         let deadline = self.turned.saturating_add(most);
         let mut in_flight = self.thread.ledger.in_flight;
-        let mut quiet_at = self.turned.saturating_add(QUIET_NS_MAX);
+        let has_answered = self.thread.ledger.counts.requests.outcomes.of(Outcome::Ok) > 0;
+        let mut quiet_at = if has_answered {
+            self.turned.saturating_add(QUIET_NS_MAX)
+        } else {
+            self.turned
+        };
         while self.turned < deadline && !self.control.is_stopping() {
             let is_due = match &mut self.thread.pace {
                 Pace::Open(pace) => !self.thread.supply.is_used_up() && pace.next_due().is_some(),
