@@ -3,7 +3,7 @@
 import { element, section } from "./dom.ts";
 import { whole } from "./format.ts";
 import type { ConfigChanges, ConfigDiff, Equivalence, Inequality, Report } from "./model.ts";
-import { named } from "./tables.ts";
+import { named, scrolling } from "./tables.ts";
 
 /** A table for each workload; the first that is unfair stands open. */
 export function equalWork(report: Report): HTMLElement | null {
@@ -63,11 +63,8 @@ function table(one: Equivalence): HTMLElement {
     body.append(line);
   }
   const label = `Equal work, ${one.workload}`;
-  return element(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-    element("table", { class: "equal" }, element("thead", {}, head), body),
-  );
+  const made = element("table", { class: "equal" }, element("thead", {}, head), body);
+  return scrolling(label, made);
 }
 
 function unknown(): HTMLElement {

@@ -3,6 +3,8 @@
 export interface Report {
   schema: string;
   campaign: Campaign;
+  /** The first screen: findings, how far to trust them, what to run next. */
+  answer?: Answer;
   summary: Sentence[];
   notes: Note[];
   cells: Cell[];
@@ -16,10 +18,43 @@ export interface Report {
   texts: string[];
 }
 
-export type Kind = "contender" | "yardstick" | "origin";
+export type Kind = "contender" | "control" | "yardstick" | "origin";
+export type Metric =
+  | "rate_per_s"
+  | "latency_p50_ns"
+  | "latency_p99_ns"
+  | "cpu_ns_per_request"
+  | "memory_peak_bytes";
 export type VerdictName = "valid" | "suspect" | "invalid" | "unsupported" | "skipped" | "failed";
-export type Level = "passed" | "note" | "not-run" | "suspect" | "invalid";
+export type NumberName = "rate" | "latency" | "cpu" | "memory" | "counts";
+export type Verdicts = Record<NumberName, VerdictName>;
+export type Level = "passed" | "note" | "not-run" | "suspect" | "disturbed" | "invalid";
+export type Grade = "shown" | "plain" | "indication" | "not-shown";
 export type Tone = "good" | "note" | "warning" | "bad";
+
+export interface Answer {
+  findings: Finding[];
+  trust: { direction: boolean; size: boolean; reasons: TrustReason[] };
+  next: string[];
+}
+
+/** A sentence that holds over several cells. */
+export interface Finding {
+  text: string;
+  tone: Tone;
+  metric: Metric;
+  first: string;
+  second: string;
+  cells: number;
+  cells_agreeing: number;
+  grade: Grade;
+}
+
+export interface TrustReason {
+  code: string;
+  text: string;
+  level: Level;
+}
 
 export interface Campaign {
   name: string;
@@ -169,6 +204,7 @@ export interface Cell extends CellName {
   status: Record<string, number>;
   error_samples: Record<string, string>;
   verdict: { verdict: VerdictName; checks: Check[] };
+  verdicts?: Verdicts;
   notes: number[];
   bottleneck: { name: string; text: string; also: { name: string; text: string }[] } | null;
   h2load?: H2load;
@@ -178,12 +214,16 @@ export interface Cell extends CellName {
 export interface Comparison {
   workload: string;
   load: string;
-  metric: string;
+  metric: Metric;
   first: string;
   second: string;
+  /** Second over first. */
   ratio: Estimate | null;
-  p_value: number | null;
-  unequal: Check[];
+  /** Where only one side of the ratio is known. */
+  bound?: "at-least" | "at-most" | null;
+  evidence?: string;
+  /** Differences up to this share are noise: 0.03 is 3 %. */
+  floor?: number;
   conclusion: string;
   text: string;
 }
