@@ -18,7 +18,7 @@ after(async () => {
 
 const LATENCY = 'figure[data-chart="Latency"]';
 
-/** Bars and lines of a colour in a chart. */
+/** Dots and lines of a colour in a chart. */
 async function shapesOf(page, chart, contender) {
   const colour = await page.$eval(
     `.legend [data-series="${contender}"] .swatch`,
@@ -68,7 +68,7 @@ test("a click in the legend hides that series in every chart, another shows it",
   const { context, page } = await open(browser);
   const button = page.locator('.legend [data-series="caddy-default"]');
   const before = await shapesOf(page, LATENCY, "caddy-default");
-  assert.ok(before >= 7, `a bar for each statistic, not ${before}`);
+  assert.ok(before >= 7, `a dot for each statistic, not ${before}`);
   await button.click();
   assert.equal(await button.getAttribute("aria-pressed"), "false");
   assert.equal(await shapesOf(page, LATENCY, "caddy-default"), 0);

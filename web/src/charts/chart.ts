@@ -315,7 +315,7 @@ export function paleWord(cells: Cell[], number: NumberName): string {
 /** Lines and labels of an axis. */
 export function axis(theme: Theme, more: object): object {
   return {
-    axisLine: { lineStyle: { color: theme.line } },
+    axisLine: { onZero: false, lineStyle: { color: theme.line } },
     axisTick: { show: false },
     splitLine: { lineStyle: { color: theme.line, width: 1 } },
     nameTextStyle: { color: theme.muted, fontSize: 11 },
