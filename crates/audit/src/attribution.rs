@@ -8,7 +8,7 @@ use bakeoff_record::Outcome;
 use bakeoff_stats::{Cell, origin_tree, server_tree, window_cores};
 use serde::Serialize;
 
-use crate::checks::{own_overflows, window_growth, worst_share, working};
+use crate::checks::{own_overflows, window_growth, working, worst_share};
 use crate::limits::{
     BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, SERVER_SATURATED, SOFTIRQ_SHARE,
     STARTED_SHARE, STEAL_SUSPECT,

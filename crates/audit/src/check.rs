@@ -125,9 +125,6 @@ impl Check {
     }
 }
 
-fn as_object<S: Serializer>(
-    numbers: &[(Number, Level)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn as_object<S: Serializer>(numbers: &[(Number, Level)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(numbers.iter().map(|(number, level)| (number.name(), level)))
 }

@@ -106,12 +106,7 @@ pub enum Code {
 }
 
 /// What answers for a right number of any kind.
-const SOUND: &[Number] = &[
-    Number::Rate,
-    Number::Latency,
-    Number::Cpu,
-    Number::Memory,
-];
+const SOUND: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu, Number::Memory];
 /// All numbers.
 const ALL: &[Number] = &Number::ALL;
 /// What the machine does to a trial.
@@ -122,12 +117,7 @@ const LATENCY: &[Number] = &[Number::Latency];
 const CPU: &[Number] = &[Number::Cpu];
 const COUNTED: &[Number] = &[Number::Rate, Number::Counts];
 const STEADY: &[Number] = SOUND;
-const ADDED: &[Number] = &[
-    Number::Rate,
-    Number::Latency,
-    Number::Cpu,
-    Number::Counts,
-];
+const ADDED: &[Number] = &[Number::Rate, Number::Latency, Number::Cpu, Number::Counts];
 
 impl Code {
     /// The name used in every output format, such as `failed-share`.

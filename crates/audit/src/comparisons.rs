@@ -55,7 +55,9 @@ pub fn compare(
         for one in stats::compare_group(&trials) {
             let (first, second) = (group[one.pair.first], group[one.pair.second]);
             let causes = causes(equivalence, first, second);
-            compared.comparisons.push(comparison(&one, first, second, causes));
+            compared
+                .comparisons
+                .push(comparison(&one, first, second, causes));
         }
     }
     let floor = |metric| Floor {
@@ -95,9 +97,11 @@ fn comparison(
     };
     let verdicts = [first, second].map(|one| one.judgement.verdicts.of(metric.number()));
     let worst = verdicts.into_iter().max().unwrap_or(Verdict::Invalid);
-    let closed = first.cell.trials.first().is_some_and(|trial| {
-        matches!(trial.load.model, LoadModel::Closed { .. })
-    });
+    let closed = first
+        .cell
+        .trials
+        .first()
+        .is_some_and(|trial| matches!(trial.load.model, LoadModel::Closed { .. }));
     let latency = metric.measure().is_latency();
     let ratio = compared.ratio.filter(|_| worst <= Verdict::Suspect);
     let (conclusion, reason) = match (ratio, worst, compared.conclusion) {

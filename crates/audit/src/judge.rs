@@ -57,7 +57,10 @@ pub fn judge_cell(
             ),
         ));
     }
-    let rounds: Vec<&Judgement> = measured.into_iter().map(|(_, judgement)| judgement).collect();
+    let rounds: Vec<&Judgement> = measured
+        .into_iter()
+        .map(|(_, judgement)| judgement)
+        .collect();
     Judgement::of(checks::rounds::check(record, cell, &rounds))
 }
 

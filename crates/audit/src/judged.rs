@@ -85,7 +85,9 @@ impl<'r> JudgedCell<'r> {
         {
             return Err(Withheld::By(check.text.clone()));
         }
-        self.usable(number).estimate(measure).map_err(Withheld::Missing)
+        self.usable(number)
+            .estimate(measure)
+            .map_err(Withheld::Missing)
     }
 
     fn withheld(&self, number: Number) -> Option<&crate::check::Check> {

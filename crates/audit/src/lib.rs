@@ -28,9 +28,7 @@ pub use attribution::{Bottleneck, Cause, bottleneck};
 pub use check::{Check, Level};
 pub use code::Code;
 pub use comparisons::{Compared, Floor, compare};
-pub use conclusion::{
-    Comparison, Conclusion, Direction, Evidence, Metric, PairKey, Reason, Side,
-};
+pub use conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, PairKey, Reason, Side};
 pub use equivalence::{
     Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact, equivalences,
 };

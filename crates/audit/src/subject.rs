@@ -72,12 +72,15 @@ impl Block {
 impl Beside {
     /// The references among the cells of a record.
     pub fn of(cells: &[Cell<'_>]) -> Self {
-        let references = cells.iter().filter(|cell| {
-            matches!(cell.kind, ContenderKind::Yardstick | ContenderKind::Origin)
-        });
+        let references = cells
+            .iter()
+            .filter(|cell| matches!(cell.kind, ContenderKind::Yardstick | ContenderKind::Origin));
         let trials = references.flat_map(Cell::measured);
         let rated = trials.filter_map(|trial| {
-            let rate = Measure::RatePerS.of(trial).ok().filter(|rate| *rate > 0.0)?;
+            let rate = Measure::RatePerS
+                .of(trial)
+                .ok()
+                .filter(|rate| *rate > 0.0)?;
             Some((Block::of(trial), trial.kind, rate))
         });
         Self {
@@ -106,7 +109,10 @@ impl Beside {
     /// A third value is the first that can differ from two that agree.
     fn drift(&self, block: &Block, rate: f64) -> Option<Drift> {
         let kind = ContenderKind::Yardstick;
-        let beside = self.blocks.iter().filter(|(one, of, _)| *of == kind && one.is_beside(block));
+        let beside = self
+            .blocks
+            .iter()
+            .filter(|(one, of, _)| *of == kind && one.is_beside(block));
         let logs: Vec<f64> = beside.map(|(.., rate)| rate.ln()).collect();
         if logs.len() < 3 {
             return None;

@@ -23,7 +23,11 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
         (LoadModel::Closed { .. }, Some(_)) => checks.push(set_up(subject)),
         (LoadModel::Closed { clients }, None) => {
             let starved = starved(subject);
-            checks.push(little(subject, f64::from(*clients) * f64::from(load.streams), &starved));
+            checks.push(little(
+                subject,
+                f64::from(*clients) * f64::from(load.streams),
+                &starved,
+            ));
             checks.push(starved);
         }
         (LoadModel::Open { .. }, _) => checks.extend(little_open(subject)),
@@ -137,10 +141,16 @@ fn little(subject: &Subject<'_>, clients: f64, starved: &Check) -> Check {
         let text = format!("{text}: the rest of their time went into no request");
         Check::new(Code::ClientTime, Level::Suspect, text)
     } else if starved.level > Level::Note {
-        Check::note(Code::Little, format!("{text}: some waited since before the window"))
+        Check::note(
+            Code::Little,
+            format!("{text}: some waited since before the window"),
+        )
     } else {
         let text = format!("{text}: some of it was waited before the window opened");
-        let numbers = [(Number::Rate, Level::Passed), (Number::Latency, Level::Suspect)];
+        let numbers = [
+            (Number::Rate, Level::Passed),
+            (Number::Latency, Level::Suspect),
+        ];
         Check::graded(Code::Little, numbers, text)
     };
     check.figures(gap, limit)
@@ -207,8 +217,15 @@ fn little_open(subject: &Subject<'_>) -> Option<Check> {
     let check = match gap.abs() <= limit {
         true => Check::passed(Code::Little, text),
         false => {
-            let numbers = [(Number::Rate, Level::Passed), (Number::Latency, Level::Suspect)];
-            Check::graded(Code::Little, numbers, format!("{text}: they contradict each other"))
+            let numbers = [
+                (Number::Rate, Level::Passed),
+                (Number::Latency, Level::Suspect),
+            ];
+            Check::graded(
+                Code::Little,
+                numbers,
+                format!("{text}: they contradict each other"),
+            )
         }
     };
     Some(check.figures(gap, limit))

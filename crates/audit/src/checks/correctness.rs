@@ -101,7 +101,11 @@ fn body_bytes(subject: &Subject<'_>) -> Option<Check> {
         count(length)
     );
     let check = match share < BODY_SENT_SHARE {
-        true => Check::new(Code::BodyBytes, Level::Invalid, format!("{text}: bytes are missing")),
+        true => Check::new(
+            Code::BodyBytes,
+            Level::Invalid,
+            format!("{text}: bytes are missing"),
+        ),
         false => Check::passed(Code::BodyBytes, text),
     };
     Some(check.figures(share, BODY_SENT_SHARE))
@@ -152,7 +156,10 @@ fn server_alive(subject: &Subject<'_>) -> Check {
     match ticks.iter().find(|tick| tick.processes == 0) {
         None => Check::passed(Code::ServerAlive, "the server's processes lived to the end"),
         Some(tick) => {
-            let text = format!("the server had no process left {:.1} s into the window", tick.at_s);
+            let text = format!(
+                "the server had no process left {:.1} s into the window",
+                tick.at_s
+            );
             Check::new(Code::ServerAlive, Level::Invalid, text)
         }
     }
@@ -163,10 +170,15 @@ fn server_restarted(subject: &Subject<'_>) -> Option<Check> {
     let ticks = in_window(subject);
     let used = |tick: &TreeTick| tick.cpu_user_s + tick.cpu_system_s;
     // User and system time are split anew at each reading: their sum may fall by a clock tick.
-    let fell = ticks.windows(2).find(|pair| used(pair[1]) + 0.05 < used(pair[0]));
+    let fell = ticks
+        .windows(2)
+        .find(|pair| used(pair[1]) + 0.05 < used(pair[0]));
     let check = match fell {
         None if ticks.len() < 2 => return None,
-        None => Check::passed(Code::ServerRestarted, "the server's processes stayed the same"),
+        None => Check::passed(
+            Code::ServerRestarted,
+            "the server's processes stayed the same",
+        ),
         Some(pair) => {
             let text = format!(
                 "the server's processes were others from {:.1} s into the window on: it was \
@@ -183,11 +195,17 @@ fn server_restarted(subject: &Subject<'_>) -> Option<Check> {
 fn recovered(subject: &Subject<'_>) -> Check {
     let mut steps = subject.trial.steps.iter();
     let Some(asked) = steps.find(|one| one.step == Step::CheckAgain) else {
-        return Check::not_run(Code::Recovered, "the server was not asked again after the load");
+        return Check::not_run(
+            Code::Recovered,
+            "the server was not asked again after the load",
+        );
     };
     let answered = subject.trial.answers.iter().any(|one| one.when == "after");
     let check = if answered && asked.took_s <= RECOVERY_S {
-        Check::passed(Code::Recovered, "the server answered at once after the load")
+        Check::passed(
+            Code::Recovered,
+            "the server answered at once after the load",
+        )
     } else {
         let text = match answered {
             true => format!(

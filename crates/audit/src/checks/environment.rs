@@ -79,8 +79,8 @@ fn foreign(subject: &Subject<'_>) -> Option<(f64, Option<f64>)> {
         _ => window_cores(trial, origin_tree(usage)).unwrap_or(0.0),
     };
     let pinned = &trial.pinned;
-    let alone = !pinned.server.is_empty()
-        && pinned.server.iter().all(|cpu| !pinned.engine.contains(cpu));
+    let alone =
+        !pinned.server.is_empty() && pinned.server.iter().all(|cpu| !pinned.engine.contains(cpu));
     let on_server = alone.then(|| {
         let mine = |cpu: u32| pinned.server.contains(&(cpu as usize));
         let shared = pinned.origin.iter().any(|cpu| pinned.server.contains(cpu));
@@ -185,7 +185,10 @@ pub(crate) fn own_overflows(subject: &Subject<'_>, overflows: u64) -> u64 {
 /// whichever did not keep up. The ledger counts the whole load, so the drops are of all of it too.
 fn udp_drops(subject: &Subject<'_>, quic: &QuicLedger) -> Check {
     let Some(last) = subject.trial.usage.tcp.last() else {
-        return Check::not_run(Code::UdpDrops, "the kernel's network counters were not read");
+        return Check::not_run(
+            Code::UdpDrops,
+            "the kernel's network counters were not read",
+        );
     };
     let datagrams = quic.datagrams_sent + quic.datagrams_received;
     let share = last.udp_drops as f64 / datagrams.max(1) as f64;

@@ -102,7 +102,9 @@ fn kept(subject: &Subject<'_>) -> Check {
         _ => (Level::Passed, Level::Passed),
     };
     let text = match latency {
-        Level::Passed => format!("the engine was kept from its processor {percent:.0} % of the time"),
+        Level::Passed => {
+            format!("the engine was kept from its processor {percent:.0} % of the time")
+        }
         _ => format!(
             "the engine was kept from its processor {percent:.0} % of the time, because something \
              else ran on it"
@@ -121,15 +123,14 @@ fn kept(subject: &Subject<'_>) -> Check {
 /// engine that had time to spare, stand in for it.
 fn ceiling(subject: &Subject<'_>) -> Check {
     let code = Code::GeneratorCeiling;
-    let paced = subject.server_share().is_some_and(|share| share >= SERVER_PACED);
+    let paced = subject
+        .server_share()
+        .is_some_and(|share| share >= SERVER_PACED);
     let ceiling = subject.ceilings.yardstick.filter(|rate| *rate > 0.0);
     let Some(ceiling) = ceiling.filter(|ceiling| subject.rate() <= *ceiling) else {
         let idle = working(subject.result).is_some_and(|share| share <= ENGINE_BUSY_SUSPECT);
         let grade = |holds| if holds { Level::Passed } else { Level::NotRun };
-        let numbers = [
-            (Number::Rate, grade(paced)),
-            (Number::Latency, grade(idle)),
-        ];
+        let numbers = [(Number::Rate, grade(paced)), (Number::Latency, grade(idle))];
         let why = match ceiling {
             Some(ceiling) => format!(
                 "the server was faster than the yardstick ({} against {} requests/s), which is no \

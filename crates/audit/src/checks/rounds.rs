@@ -77,7 +77,10 @@ fn merged(checks: &[&Check], rounds: &[&Judgement], needed: usize, total: usize)
         if correctness || level <= Level::Note {
             return level;
         }
-        let worse = checks.iter().filter(|one| one.of(number) > Level::Note).count();
+        let worse = checks
+            .iter()
+            .filter(|one| one.of(number) > Level::Note)
+            .count();
         let usable = |round: &&&Judgement| round.level(number) < Level::Disturbed;
         match level {
             _ if total - worse >= needed => Level::Note,
@@ -132,12 +135,7 @@ fn program_changed(cell: &Cell<'_>) -> Option<Check> {
 }
 
 /// Fewer rounds than were planned: shown, and not ranked where too few are left.
-fn complete(
-    record: &Record,
-    cell: &Cell<'_>,
-    measured: usize,
-    needed: usize,
-) -> Option<Check> {
+fn complete(record: &Record, cell: &Cell<'_>, measured: usize, needed: usize) -> Option<Check> {
     let planned = match cell.kind {
         ContenderKind::Contender => rounds_planned(record).max(cell.trials.len()),
         _ => cell.trials.len(),
@@ -174,8 +172,14 @@ fn accepted(checks: &[Check], rounds: &[&Judgement], needed: usize) -> Option<Ch
     for number in Number::ALL {
         let known = checks.iter().map(|check| check.of(number)).max();
         let known = known.unwrap_or(Level::Passed);
-        let usable = rounds.iter().filter(|round| round.level(number) < Level::Disturbed).count();
-        let valid = rounds.iter().filter(|round| round.level(number) <= Level::Note).count();
+        let usable = rounds
+            .iter()
+            .filter(|round| round.level(number) < Level::Disturbed)
+            .count();
+        let valid = rounds
+            .iter()
+            .filter(|round| round.level(number) <= Level::Note)
+            .count();
         let level = match (usable, valid) {
             (0, _) if known < Level::Invalid => Level::Invalid,
             (_, valid) if valid < needed && known <= Level::Note => Level::Suspect,
@@ -198,7 +202,9 @@ fn accepted(checks: &[Check], rounds: &[&Judgement], needed: usize) -> Option<Ch
 /// Coefficient of variation of the rate over rounds. It drifts with the machine, so that the rate
 /// of a contender keeps its interval and its verdict; a reference does the same work each time.
 fn agree(cell: &Cell<'_>) -> Check {
-    let rates = cell.measured().filter_map(|trial| Measure::RatePerS.of(trial).ok());
+    let rates = cell
+        .measured()
+        .filter_map(|trial| Measure::RatePerS.of(trial).ok());
     let rates: Vec<f64> = rates.collect();
     let n = rates.len() as f64;
     let mean = rates.iter().sum::<f64>() / n;

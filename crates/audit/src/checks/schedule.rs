@@ -61,7 +61,8 @@ fn started(subject: &Subject<'_>) -> Check {
                 worst.start_s + worst.length_s
             );
             let worst_share = share_of(&worst);
-            Check::new(Code::ScheduleKept, Level::Suspect, text).figures(worst_share, STARTED_SHARE_PER_SECOND)
+            Check::new(Code::ScheduleKept, Level::Suspect, text)
+                .figures(worst_share, STARTED_SHARE_PER_SECOND)
         }
         _ => Check::passed(Code::ScheduleKept, text).figures(share, STARTED_SHARE),
     }
@@ -164,7 +165,10 @@ fn queue_grows(subject: &Subject<'_>) -> Option<Check> {
         return Some(Check::not_run(Code::QueueGrows, text));
     }
     let mean = |looks: &[u64]| looks.iter().sum::<u64>() as f64 / looks.len() as f64;
-    let (before, after) = (mean(&counts[..tenth]), mean(&counts[counts.len() - tenth..]));
+    let (before, after) = (
+        mean(&counts[..tenth]),
+        mean(&counts[counts.len() - tenth..]),
+    );
     let share = (after - before) / due as f64;
     let text = format!(
         "{before:.0} requests were in flight when the window opened and {after:.0} when it closed"
