@@ -1,5 +1,5 @@
 //! Writes the report of a made-up campaign, for tests of the page and for looking at it:
-//! `cargo run -p bakeoff-report --example synthetic_report -- report.html [text|md|csv|json]`, with
+//! `cargo run -p bakeoff-report --example synthetic_report -- report.html [text|answer|md|full-md|csv|json]`, with
 //! `ROUNDS`, `PROTOCOL` or `LOAD=constant` in the environment for another campaign.
 
 #![expect(
@@ -12,7 +12,7 @@
 mod support;
 
 use bakeoff_plan::Protocol;
-use bakeoff_report::{TextOptions, csv, html, json, markdown, text, view};
+use bakeoff_report::{MarkdownOptions, TextOptions, csv, html, json, markdown, text, view};
 
 fn main() -> std::io::Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -29,24 +29,27 @@ fn main() -> std::io::Result<()> {
         Some(protocol) => support::record_over(protocol),
         None => support::record_of_rounds(rounds),
     });
+    let options = TextOptions {
+        width: 160,
+        colour: false,
+        full: true,
+        diffs: false,
+        record: Some("bakeoff-results/synthetic"),
+    };
+    let width = std::env::var("COLUMNS").ok();
+    let width = width.and_then(|width| width.parse().ok()).unwrap_or(80);
     let drawn = match arguments.next().as_deref() {
-        Some("md") => markdown(&report),
+        Some("md") => markdown(&report, MarkdownOptions { full: false }),
+        Some("full-md") => markdown(&report, MarkdownOptions { full: true }),
         Some("csv") => csv(&report),
         Some("json") => json(&report),
-        Some("text") => text(
+        Some("text") => text(&report, options),
+        Some("answer") => text(
             &report,
             TextOptions {
-                width: 160,
-                colour: false,
-                diffs: false,
-            },
-        ),
-        Some("narrow") => text(
-            &report,
-            TextOptions {
-                width: 90,
-                colour: true,
-                diffs: false,
+                width,
+                full: false,
+                ..options
             },
         ),
         _ => html(&report),

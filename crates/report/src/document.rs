@@ -127,6 +127,8 @@ pub struct Column {
     pub title: String,
     /// What its values are, and so how they are rounded.
     pub unit: Unit,
+    /// Whether its values are estimates, whose two ends a machine-readable table has too.
+    pub ends: bool,
     /// Which reports show it.
     pub extent: Extent,
 }

@@ -73,7 +73,7 @@ pub(crate) fn trust_title(report: &Report) -> String {
 }
 
 fn trust(report: &Report) -> Part {
-    let line = |reason: &bakeoff_audit::Reason| {
+    let line = |reason: &bakeoff_audit::Weakness| {
         let tone = match reason.level {
             Level::Passed => Tone::Good,
             Level::Note => Tone::Note,
@@ -92,6 +92,7 @@ fn ratio_table(table: &RatioTable) -> Table {
         name: String::new(),
         title: title.to_owned(),
         unit,
+        ends: false,
         extent: Extent::Short,
     };
     let mut columns = vec![column(&table.title, Unit::Text), column("", Unit::Text)];

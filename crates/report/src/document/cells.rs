@@ -3,9 +3,9 @@
 //! One list of columns serves all: people see the first, a full report more of them, and the
 //! machine-readable table has every one, with the ends of each interval.
 
-use bakeoff_audit::{Level, Number, Verdict};
+use bakeoff_audit::{Level, Metric, Number, Verdict};
 use bakeoff_record::Outcome;
-use bakeoff_stats::{Measure, Metric};
+use bakeoff_stats::Measure;
 
 use super::answer::ratio;
 use super::{Column, Extent, Field, Line, Part, Row, Section, Table, Unit, Value};
@@ -130,9 +130,18 @@ fn drawn(
             name: name.to_owned(),
             title: title.to_owned(),
             unit,
+            ends: false,
             extent,
         },
         field: Box::new(field),
+    }
+}
+
+impl Drawn {
+    /// A column of estimates.
+    fn with_ends(mut self) -> Self {
+        self.column.ends = true;
+        self
     }
 }
 
@@ -163,7 +172,6 @@ pub(crate) fn kind_name(kind: bakeoff_record::ContenderKind) -> &'static str {
     use bakeoff_record::ContenderKind;
     match kind {
         ContenderKind::Contender => "contender",
-        ContenderKind::Control => "control",
         ContenderKind::Yardstick => "yardstick",
         ContenderKind::Origin => "origin",
     }
@@ -219,7 +227,7 @@ fn other_numbers() -> Vec<Drawn> {
         columns.push(data(&name, Unit::Ratio, move |report, cell| {
             let found = ratio_of(report, cell, metric);
             found.map_or_else(Field::default, |found| ratio(metric, found))
-        }));
+        }).with_ends());
         columns.push(data(&format!("{name}_mark"), Unit::Text, move |report, cell| {
             Field::text(ratio_of(report, cell, metric).map_or("", |found| found.mark))
         }));
@@ -289,6 +297,7 @@ fn estimate(measure: Measure, title: &str, unit: Unit, extent: Extent) -> Drawn 
             },
         }
     })
+    .with_ends()
 }
 
 /// The contender's place in the answer's table of a metric.

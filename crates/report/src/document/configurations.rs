@@ -40,6 +40,7 @@ fn fact_table(facts: &Equivalence) -> Table {
         name: String::new(),
         title,
         unit: Unit::Text,
+        ends: false,
         extent: Extent::Full,
     };
     let row = |row: &crate::view::FactRow| {

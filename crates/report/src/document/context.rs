@@ -60,6 +60,7 @@ pub(super) fn comparisons(report: &Report) -> Option<Section> {
         name: name.to_owned(),
         title: title.to_owned(),
         unit,
+        ends: false,
         extent: Extent::Full,
     };
     let shown = report.comparisons.iter().filter(|one| one.ratio.is_some());
@@ -130,7 +131,7 @@ pub(super) fn lost(report: &Report) -> Option<Section> {
     let mut lines = Vec::new();
     for lost in &report.lost {
         lines.push(Line::new(lost_trials(lost)));
-        if let Some(message) = &lost.message {
+        if let Some(message) = &lost.words {
             lines.push(Line::new(format!("the server said: {}", plain(message))).below());
         }
     }

@@ -1,18 +1,18 @@
 //! The answer: which, by how much, how far to trust it, and what to do next.
 
-use bakeoff_audit::{Comparison, Conclusion, Finding, Floor, Judged, Side, Trust};
-use bakeoff_stats::{Estimate, Metric};
-use schemars::JsonSchema;
+use bakeoff_audit::{Comparison, Conclusion, Finding, Floor, Judged, Metric, Trust};
+use bakeoff_stats::Estimate;
 use serde::Serialize;
 
 use super::campaign::Campaign;
 use super::cell::Cell;
+use super::comparison::sign;
 
 /// Most rounds that a campaign is told to grow to; beyond it the difference is not worth it.
 const ROUNDS_MOST: u32 = 40;
 
 /// The answer of a campaign.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
     /// What holds over several cells, most important first.
     pub findings: Vec<Finding>,
@@ -27,7 +27,7 @@ pub struct Answer {
 }
 
 /// Ratios to the first contender by one metric.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RatioTable {
     /// What is compared.
     pub metric: Metric,
@@ -42,7 +42,7 @@ pub struct RatioTable {
 }
 
 /// One workload and load.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RatioRow {
     /// Workload's name.
     pub workload: String,
@@ -55,7 +55,7 @@ pub struct RatioRow {
 }
 
 /// One contender in a row.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RatioCell {
     /// Contender's name.
     pub contender: String,
@@ -74,12 +74,8 @@ pub struct RatioCell {
     pub reason: Option<String>,
 }
 
-pub(super) fn draw(
-    judged: &Judged<'_>,
-    campaign: &Campaign,
-    cells: &[Cell],
-    comparisons: &[Comparison],
-) -> Answer {
+pub(super) fn draw(judged: &Judged<'_>, campaign: &Campaign, cells: &[Cell]) -> Answer {
+    let comparisons = &judged.comparisons;
     let tables = [
         Metric::RatePerS,
         Metric::LatencyP99Ns,
@@ -190,7 +186,7 @@ fn ratio_cell(
     };
     let reason = match (compared, &ratio) {
         (_, Some(_)) => None,
-        (Some(one), None) => missing().or_else(|| Some(bakeoff_audit::sentence(one))),
+        (Some(one), None) => missing().or_else(|| Some(one.reason?.text().to_owned())),
         (None, None) => missing(),
     };
     RatioCell {
@@ -199,10 +195,7 @@ fn ratio_cell(
         value_bound: value.filter(|_| is_bound).map(|_| ">="),
         ratio,
         mark: compared.map_or("", |one| mark(one.conclusion)),
-        bound: compared.and_then(|one| one.bound).map(|side| match side {
-            Side::AtLeast => ">=",
-            Side::AtMost => "<=",
-        }),
+        bound: compared.and_then(|one| one.bound).map(sign),
         reason,
     }
 }

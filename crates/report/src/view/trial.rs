@@ -10,7 +10,7 @@ use bakeoff_record::{
 use bakeoff_stats::{Measure, Missing};
 use serde::Serialize;
 
-use crate::view::series::{Curve, Processes, Throughput, curve, processes, throughput};
+use crate::view::series::{Curve, Detail, Processes, Throughput, curve, processes, throughput};
 use crate::view::short;
 
 /// One trial.
@@ -114,7 +114,12 @@ pub struct Text {
     pub text: usize,
 }
 
-pub(super) fn draw(trial: &TrialRecord, judgement: Judgement, texts: &mut Vec<String>) -> Trial {
+pub(super) fn draw(
+    trial: &TrialRecord,
+    judgement: Judgement,
+    detail: Detail,
+    texts: &mut Vec<String>,
+) -> Trial {
     let result = trial.result.as_ref();
     let (passed, checks): (Vec<Check>, Vec<Check>) = judgement
         .checks
@@ -163,9 +168,9 @@ pub(super) fn draw(trial: &TrialRecord, judgement: Judgement, texts: &mut Vec<St
         origin: trial.origin.clone(),
         answers: trial.answers.clone(),
         steps: trial.steps.clone(),
-        processes: processes(trial),
-        throughput: result.map(throughput).unwrap_or_default(),
-        curve: result.map(curve).unwrap_or_default(),
+        processes: processes(trial, detail),
+        throughput: result.map(|it| throughput(it, detail)).unwrap_or_default(),
+        curve: result.map(|it| curve(it, detail)).unwrap_or_default(),
     }
 }
 
