@@ -18,6 +18,7 @@ mod findings;
 mod judge;
 mod judged;
 pub mod limits;
+mod load;
 mod number;
 mod subject;
 mod trust;
@@ -35,6 +36,7 @@ pub use equivalence::{
 pub use findings::{Finding, Grade, Tone};
 pub use judge::{judge_cell, judge_trial};
 pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge};
+pub use load::judge_load;
 pub use number::{Number, number_of};
 pub use subject::{Beside, Ceilings, Drift, Subject};
 pub use trust::{Trust, Weakness};

@@ -80,3 +80,5 @@ pub const BODY_SENT_SHARE: f64 = 0.95;
 pub const OTHER_LOAD_SUSPECT: f64 = 0.15;
 /// R36: processors busy with other programs, from which a round is set aside.
 pub const OTHER_LOAD_DISTURBED: f64 = 0.30;
+/// R13: shortest window in which the share of an engine's thread says something, seconds.
+pub const ENGINE_WINDOW_S_MIN: f64 = 0.1;
