@@ -25,7 +25,7 @@ mod trust;
 mod verdict;
 mod words;
 
-pub use attribution::{Bottleneck, Cause, bottleneck};
+pub use attribution::{Bottleneck, Cause};
 pub use check::{Check, Level};
 pub use code::Code;
 pub use comparisons::{Compared, Floor, compare};

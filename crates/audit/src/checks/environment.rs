@@ -40,17 +40,17 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
 
 /// Processors that programs kept busy which are no part of the trial.
 fn other_load(subject: &Subject<'_>) -> Check {
-    let Some((everywhere, on_server)) = foreign(subject) else {
+    let Some(foreign) = foreign(subject) else {
         let text = "what else ran on the machine is not known";
         return Check::not_run(Code::OtherLoad, text);
     };
-    let worst = everywhere.max(on_server.unwrap_or(0.0));
+    let worst = foreign.worst();
     let (level, limit) = match worst {
         worst if worst > OTHER_LOAD_DISTURBED => (Level::Disturbed, OTHER_LOAD_DISTURBED),
         worst if worst > OTHER_LOAD_SUSPECT => (Level::Suspect, OTHER_LOAD_SUSPECT),
         _ => (Level::Passed, OTHER_LOAD_SUSPECT),
     };
-    let beside = match on_server {
+    let beside = match foreign.on_server {
         Some(cores) if cores > OTHER_LOAD_SUSPECT => {
             format!(", {cores:.2} of them the server's own")
         }
@@ -68,7 +68,7 @@ fn other_load(subject: &Subject<'_>) -> Check {
 
 /// Processors kept busy by what is no part of the trial: of the whole machine, and of those that
 /// the server is pinned to.
-fn foreign(subject: &Subject<'_>) -> Option<(f64, Option<f64>)> {
+pub(crate) fn foreign(subject: &Subject<'_>) -> Option<Foreign> {
     let (trial, usage) = (subject.trial, &subject.trial.usage);
     let busy = |cpu: &CpuShares| (1.0 - cpu.idle - cpu.iowait - cpu.steal).max(0.0);
     let machine = sum_over(subject, |_| true, busy)?;
@@ -87,7 +87,25 @@ fn foreign(subject: &Subject<'_>) -> Option<(f64, Option<f64>)> {
         let origin = if shared { origin } else { 0.0 };
         Some(sum_over(subject, mine, busy)? - server - origin)
     });
-    Some((machine - server - engine - origin, on_server.flatten()))
+    Some(Foreign {
+        machine: machine - server - engine - origin,
+        on_server: on_server.flatten(),
+    })
+}
+
+/// Processors kept busy by what is no part of a trial.
+pub(crate) struct Foreign {
+    /// Of the whole machine.
+    machine: f64,
+    /// Of those that only the server is pinned to.
+    on_server: Option<f64>,
+}
+
+impl Foreign {
+    /// The larger of the two.
+    pub(crate) fn worst(&self) -> f64 {
+        self.machine.max(self.on_server.unwrap_or(0.0))
+    }
 }
 
 /// Sum over processors of the mean share over the window's readings.
