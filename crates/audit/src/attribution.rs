@@ -4,14 +4,14 @@
 //! one. "unknown" is a legal answer; nothing is "confirmed", which takes an intervention (R35).
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{Outcome, Record, TrialRecord};
+use bakeoff_record::{FOREIGN_DISTURBED_CPUS, Outcome, Record, TrialRecord, foreign_cpus};
 use bakeoff_stats::{Cell, Measure, median};
 use serde::Serialize;
 
-use crate::checks::{foreign, own_overflows, window_growth, working, worst_share};
+use crate::checks::{own_overflows, window_growth, working, worst_share};
 use crate::limits::{
-    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, OTHER_LOAD_DISTURBED, SERVER_PACED,
-    SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT,
+    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, SERVER_PACED, SERVER_SATURATED,
+    SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT,
 };
 use crate::subject::{Beside, Subject};
 use crate::words::count;
@@ -121,8 +121,8 @@ fn kept_up(subject: &Subject<'_>) -> Option<Cause> {
 }
 
 fn other_load(subject: &Subject<'_>) -> Option<Cause> {
-    let foreign = foreign(subject)?.worst();
-    if foreign <= OTHER_LOAD_DISTURBED {
+    let foreign = foreign_cpus(subject.trial)?.worst();
+    if foreign <= FOREIGN_DISTURBED_CPUS {
         return None;
     }
     cause(

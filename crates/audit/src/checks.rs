@@ -10,7 +10,7 @@ mod generator;
 pub(crate) mod rounds;
 mod schedule;
 
-pub(crate) use environment::{foreign, own_overflows, window_growth, worst_share};
+pub(crate) use environment::{own_overflows, window_growth, worst_share};
 pub(crate) use generator::working;
 
 /// Every check of one measured trial, in the order in which they are shown.
