@@ -8,12 +8,12 @@ use bakeoff_record::Outcome;
 use bakeoff_stats::{Cell, origin_tree, server_tree, window_cores};
 use serde::Serialize;
 
-use crate::checks::{busiest, window_growth, worst_share};
+use crate::checks::{own_overflows, window_growth, working, worst_share};
 use crate::limits::{
     BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, SERVER_SATURATED, SOFTIRQ_SHARE,
     STARTED_SHARE, STEAL_SUSPECT,
 };
-use crate::subject::{Ceilings, Subject};
+use crate::subject::{Beside, Subject};
 use crate::words::count;
 
 /// What held the rate down.
@@ -41,11 +41,11 @@ pub struct Cause {
 pub fn bottleneck(
     record: &bakeoff_record::Record,
     cell: &Cell<'_>,
-    ceilings: Ceilings,
+    beside: &Beside,
 ) -> Option<Bottleneck> {
     let rounds: Vec<Vec<Cause>> = cell
         .measured()
-        .filter_map(|trial| Subject::new(record, trial, ceilings))
+        .filter_map(|trial| Subject::new(record, trial, beside.ceilings(trial)))
         .map(|subject| causes(&subject))
         .collect();
     let votes = |name| {
@@ -102,7 +102,7 @@ fn client_local(subject: &Subject<'_>) -> Option<Cause> {
 }
 
 fn client_cpu(subject: &Subject<'_>) -> Option<Cause> {
-    let share = busiest(subject.result).filter(|share| *share > ENGINE_BUSY_INVALID)?;
+    let share = working(subject.result).filter(|share| *share > ENGINE_BUSY_INVALID)?;
     cause(
         "client-cpu",
         format!("engine thread busy {:.0} %", share * 100.0),
@@ -130,7 +130,8 @@ fn steal(subject: &Subject<'_>) -> Option<Cause> {
 }
 
 fn accept_queue(subject: &Subject<'_>) -> Option<Cause> {
-    let overflows = window_growth(subject, |tick| tick.listen_overflows).filter(|n| *n > 0)?;
+    let overflows = window_growth(subject, |tick| tick.listen_overflows)?;
+    let overflows = Some(own_overflows(subject, overflows)).filter(|n| *n > 0)?;
     cause(
         "accept-queue",
         format!("{} listen overflows", count(overflows)),
@@ -138,7 +139,7 @@ fn accept_queue(subject: &Subject<'_>) -> Option<Cause> {
 }
 
 fn backend(subject: &Subject<'_>) -> Option<Cause> {
-    if !subject.proxied || !subject.is_contender() {
+    if subject.proxied != Some(true) || !subject.is_contender() {
         return None;
     }
     let direct = subject.ceilings.origin.filter(|_| is_closed(subject))?;

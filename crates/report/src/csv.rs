@@ -73,7 +73,11 @@ fn fields(cell: &Cell) -> Vec<String> {
         .checks
         .iter()
         .filter(|check| check.level > bakeoff_audit::Level::Note);
-    fields.push(bad.map(|check| check.code).collect::<Vec<_>>().join(" "));
+    fields.push(
+        bad.map(|check| check.code.name())
+            .collect::<Vec<_>>()
+            .join(" "),
+    );
     fields
 }
 

@@ -16,9 +16,9 @@ mod series;
 mod trial;
 mod vegeta;
 
-use bakeoff_audit::{Ceilings, Judgement, equivalences, judge_cell, judge_trial};
+use bakeoff_audit::{JudgedCell, judge};
 use bakeoff_record::Record;
-use bakeoff_stats::{Cell as Trials, cells};
+use bakeoff_stats::Cell as Trials;
 use serde::Serialize;
 
 pub use bakeoff_audit::{Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact};
@@ -74,19 +74,18 @@ pub struct Report {
 
 /// Draws the view model from a record.
 pub fn view(record: &Record) -> Report {
-    let groups = cells(record);
+    let judged = judge(record);
+    let groups: Vec<Trials<'_>> = judged.cells.iter().map(|one| one.cell.clone()).collect();
     let mut texts = Vec::new();
     let mut trials = Vec::new();
     let mut shown = Vec::new();
-    for trials_of_cell in &groups {
-        let ceilings = Ceilings::beside(&groups, &trials_of_cell.key);
-        let judgement = judge_cell(record, trials_of_cell, ceilings);
-        shown.push(cell::draw(record, trials_of_cell, judgement, ceilings));
-        trials.extend(draw_trials(record, trials_of_cell, ceilings, &mut texts));
+    for one in &judged.cells {
+        shown.push(cell::draw(record, one));
+        trials.extend(draw_trials(one, &mut texts));
     }
     let notes = believe::notes(&mut shown);
-    let equivalence = equivalences(&record.plan, &record.trials);
-    let comparisons = comparison::draw(&groups, &shown, &equivalence);
+    let comparisons = comparison::draw(&judged.comparisons);
+    let equivalence = judged.equivalence;
     let differences = difference::draw(&groups, &shown, &equivalence);
     let campaign = campaign::draw(record, &groups);
     let summary = believe::summary(record, &shown, &comparisons, &notes, &equivalence);
@@ -110,17 +109,11 @@ pub fn view(record: &Record) -> Report {
     }
 }
 
-fn draw_trials(
-    record: &Record,
-    cell: &Trials<'_>,
-    ceilings: Ceilings,
-    texts: &mut Vec<String>,
-) -> Vec<Trial> {
-    let draw = |trial: &&bakeoff_record::TrialRecord| {
-        let judgement: Judgement = judge_trial(record, trial, ceilings);
-        trial::draw(trial, judgement, texts)
-    };
-    cell.trials.iter().map(draw).collect()
+fn draw_trials(cell: &JudgedCell<'_>, texts: &mut Vec<String>) -> Vec<Trial> {
+    let trials = cell.trials.iter();
+    trials
+        .map(|(trial, judgement)| trial::draw(trial, judgement.clone(), texts))
+        .collect()
 }
 
 /// Rounds to five significant digits, so that series stay short in a document.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_audit::{Check, Equivalence, Inequality, Level, TRIAL_ENDED, Verdict};
+use bakeoff_audit::{Check, Code, Equivalence, Inequality, Level, Verdict};
 use bakeoff_record::Record;
 use bakeoff_stats::CONFIDENCE_ROUNDS;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::view::comparison::Comparison;
 const SPELLED_OUT: usize = 4;
 
 /// The check that speaks of the machine, whatever the cell.
-const OF_THE_MACHINE: &str = "co-located";
+const OF_THE_MACHINE: Code = Code::CoLocated;
 
 /// One sentence of the summary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,7 +48,7 @@ pub struct Note {
     /// From 1, as cells refer to it.
     pub number: usize,
     /// Code of the check.
-    pub code: &'static str,
+    pub code: Code,
     /// Requirement that it comes from.
     pub rule: &'static str,
     /// How bad it is at its worst.
@@ -106,8 +106,8 @@ pub(super) fn notes(cells: &mut [Cell]) -> Vec<Note> {
             .checks
             .iter()
             .filter(|check| check.level > Level::Note);
-        let codes: BTreeSet<&str> = bad.map(|check| check.code).collect();
-        let mine = notes.iter().filter(|note| codes.contains(note.code));
+        let codes: BTreeSet<Code> = bad.map(|check| check.code).collect();
+        let mine = notes.iter().filter(|note| codes.contains(&note.code));
         cell.notes = mine.map(|note| note.number).collect();
     }
     notes
@@ -115,7 +115,7 @@ pub(super) fn notes(cells: &mut [Cell]) -> Vec<Note> {
 
 /// Trials that ended otherwise than measured have a list of their own.
 fn is_noted(check: &Check) -> bool {
-    check.level > Level::Passed && check.code != TRIAL_ENDED
+    check.level > Level::Passed && check.code != Code::TrialEnded
 }
 
 pub(super) fn summary(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_audit::{Bottleneck, Ceilings, Check, Judgement, Level, bottleneck};
+use bakeoff_audit::{Bottleneck, Check, JudgedCell, Verdicts, Withheld};
 use bakeoff_record::{ContenderKind, OutcomeCounts, Record, Requests};
 use bakeoff_stats::{Cell as Trials, Estimate, Measure, Missing};
 use serde::Serialize;
@@ -77,6 +77,8 @@ pub struct Cell {
 pub struct Verdict {
     /// In a word.
     pub verdict: bakeoff_audit::Verdict,
+    /// For each number.
+    pub verdicts: Verdicts,
     /// Every check, worst first.
     pub checks: Vec<Check>,
 }
@@ -98,15 +100,10 @@ impl Cell {
     }
 }
 
-pub(super) fn draw(
-    record: &Record,
-    trials: &Trials<'_>,
-    judgement: Judgement,
-    ceilings: Ceilings,
-) -> Cell {
+pub(super) fn draw(record: &Record, judged: &JudgedCell<'_>) -> Cell {
+    let (trials, judgement) = (&judged.cell, judged.judgement.clone());
     let totals = Totals::of(trials);
-    let values = values(trials, &judgement);
-    let limits = ["generator-ceiling", "backend-bound"];
+    let values = values(judged);
     let mut cell = Cell {
         contender: trials.key.contender.clone(),
         kind: trials.kind,
@@ -117,10 +114,7 @@ pub(super) fn draw(
         estimates: values.estimates,
         missing: values.missing,
         at_least: values.at_least,
-        rate_is_lower_bound: judgement
-            .checks
-            .iter()
-            .any(|check| limits.contains(&check.code) && check.level == Level::Suspect),
+        rate_is_lower_bound: judged.rate_bound.is_some(),
         completed: totals.outcomes.completed(),
         errors: totals.outcomes.errors(),
         error_share: totals.requests.error_share(),
@@ -137,9 +131,10 @@ pub(super) fn draw(
         error_samples: totals.error_samples,
         h2load: super::h2load::draw(record, trials),
         vegeta: None,
-        bottleneck: bottleneck(record, trials, ceilings),
+        bottleneck: judged.bottleneck.clone(),
         verdict: Verdict {
             verdict: judgement.verdict,
+            verdicts: judgement.verdicts,
             checks: judgement.checks,
         },
         notes: Vec::new(),
@@ -160,31 +155,23 @@ struct Values {
     at_least: BTreeMap<&'static str, f64>,
 }
 
-/// Estimates of every measure. What rests on timing is withheld from an invalid cell; the values
-/// of its trials stay in the document, for whoever looks for the fault.
-fn values(trials: &Trials<'_>, judgement: &Judgement) -> Values {
+/// Estimates of every measure. What is withheld stays in the values of the trials, for whoever
+/// looks for the fault.
+fn values(judged: &JudgedCell<'_>) -> Values {
     let mut values = Values::default();
-    let invalid = judgement
-        .checks
-        .iter()
-        .find(|check| check.level == Level::Invalid);
     for measure in Measure::ALL {
         let name = measure.name();
-        let withheld = invalid.filter(|_| measure.rests_on_timing());
-        let (estimate, reason) = match (trials.estimate(measure), withheld) {
-            (Ok(_) | Err(Missing::AtLeast { .. }), Some(check)) => {
-                (None, Some(format!("withheld: {}", check.text)))
-            }
-            (Ok(estimate), None) => (Some(estimate), None),
-            (Err(missing), _) => {
-                if let Missing::AtLeast { bound, .. } = missing {
+        let estimate = match judged.estimate(measure) {
+            Ok(estimate) => Some(estimate),
+            Err(withheld) => {
+                if let Withheld::Missing(Missing::AtLeast { bound, .. }) = withheld {
                     values.at_least.insert(name, bound);
                 }
-                (None, Some(missing.to_string()))
+                values.missing.insert(name, withheld.to_string());
+                None
             }
         };
         values.estimates.insert(name, estimate);
-        values.missing.extend(reason.map(|reason| (name, reason)));
     }
     values
 }

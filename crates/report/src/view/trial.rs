@@ -138,7 +138,7 @@ pub(super) fn draw(trial: &TrialRecord, judgement: Judgement, texts: &mut Vec<St
         end: trial.end.clone(),
         verdict: judgement.verdict,
         checks,
-        passed: passed.into_iter().map(|check| check.code).collect(),
+        passed: passed.into_iter().map(|check| check.code.name()).collect(),
         values: Measure::ALL.into_iter().filter_map(value).collect(),
         at_least: Measure::ALL.into_iter().filter_map(bound).collect(),
         server: trial.server.as_ref().map(|facts| server(facts, texts)),
