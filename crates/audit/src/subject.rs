@@ -51,6 +51,7 @@ pub struct Beside {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Block {
     round: u32,
+    attempt: u32,
     workload: String,
     load: String,
 }
@@ -59,8 +60,9 @@ impl Block {
     fn of(trial: &TrialRecord) -> Self {
         Self {
             round: trial.round,
+            attempt: trial.attempt,
             workload: trial.workload.clone(),
-            load: trial.load.label(),
+            load: trial.load_label(),
         }
     }
 
