@@ -172,6 +172,7 @@ pub(crate) fn kind_name(kind: bakeoff_record::ContenderKind) -> &'static str {
     use bakeoff_record::ContenderKind;
     match kind {
         ContenderKind::Contender => "contender",
+        ContenderKind::Control => "control",
         ContenderKind::Yardstick => "yardstick",
         ContenderKind::Origin => "origin",
     }

@@ -131,7 +131,7 @@ pub(super) fn lost(report: &Report) -> Option<Section> {
     let mut lines = Vec::new();
     for lost in &report.lost {
         lines.push(Line::new(lost_trials(lost)));
-        if let Some(message) = &lost.words {
+        if let Some(message) = &lost.message {
             lines.push(Line::new(format!("the server said: {}", plain(message))).below());
         }
     }
