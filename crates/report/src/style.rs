@@ -172,18 +172,17 @@ impl Grid {
         let mut line = String::new();
         let mut owed = 0;
         for ((field, column), width) in row.iter().zip(&self.columns).zip(widths) {
+            let text = field.text.trim_end();
             let space = width.saturating_sub(length(&field.text));
             let (before, after) = if column.right { (space, 0) } else { (0, space) };
             // Spaces are written when something follows, so that no line ends in them.
             owed += before;
-            if !field.text.is_empty() {
+            if !text.is_empty() {
                 line.push_str(&" ".repeat(owed));
-                line.push_str(&field.paint.on(&field.text, colour));
+                line.push_str(&field.paint.on(text, colour));
                 owed = 0;
-            } else {
-                owed += length(&field.text);
             }
-            owed += after + GAP;
+            owed += length(&field.text) - length(text) + after + GAP;
         }
         line
     }

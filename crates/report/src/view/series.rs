@@ -21,6 +21,8 @@ pub(super) struct Detail {
     pub(super) time_points: usize,
     /// Points of a percentile curve for each power of ten of the share beyond.
     pub(super) curve_points: u32,
+    /// Whether configurations stand exactly as used, each with the ports and folders of its trial.
+    pub(super) exact_texts: bool,
 }
 
 impl Detail {
@@ -35,6 +37,7 @@ impl Detail {
         Self {
             time_points,
             curve_points,
+            exact_texts: all <= DETAILED_TRIALS,
         }
     }
 }
