@@ -9,10 +9,11 @@ mod facts;
 mod headers;
 
 use bakeoff_plan::{Plan, Workload};
-use bakeoff_record::{AnswerCheck, ContenderKind, TrialRecord, Work};
+use bakeoff_record::{AnswerCheck, ContenderKind, TrialRecord, When, Work};
 use serde::Serialize;
 
-use crate::check::{Check, Level};
+use crate::check::Check;
+use crate::code::Code;
 use facts::{FACTS, Fact, Mend};
 
 /// Characters of a value that are shown.
@@ -238,7 +239,7 @@ impl<'r> Side<'r> {
 /// The answer that was compared before the load.
 fn before(trial: &TrialRecord) -> Option<&AnswerCheck> {
     let mut answers = trial.answers.iter();
-    answers.find(|answer| answer.when == "before")
+    answers.find(|answer| answer.when == When::Before)
 }
 
 fn work(trial: &TrialRecord) -> Option<&Work> {
@@ -351,11 +352,13 @@ fn inequality(
     let name = |index: usize| sides[index].contender.to_owned();
     Inequality {
         fact: fact.name,
-        check: Check::plain(
-            (fact.code, fact.rule),
-            Level::Suspect,
-            format!("{}: {}; {}", fact.title, told(&concerned), fact.meaning),
-        ),
+        check: Check {
+            rule: fact.rule,
+            ..Check::note(
+                Code::Equal(fact.code),
+                format!("{}: {}; {}", fact.title, told(&concerned), fact.meaning),
+            )
+        },
         pairs: pairs.iter().map(|(a, b)| [name(*a), name(*b)]).collect(),
         remedies: to_change
             .into_iter()
