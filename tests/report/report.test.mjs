@@ -1,6 +1,6 @@
 // The report as a reader meets it: opened from a file, in a browser without a network.
 // Run with REPORT, REPORT_H3 and REPORT_CONSTANT, paths of pages made by the example
-// `synthetic_report`: see run.sh.
+// `synthetic_report`: see run.sh, which makes those of the other files too.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -72,7 +72,7 @@ test("a click in the legend hides that series in every chart, another shows it",
   await button.click();
   assert.equal(await button.getAttribute("aria-pressed"), "false");
   assert.equal(await shapesOf(page, LATENCY, "caddy-default"), 0);
-  for (const series of await page.$$eval("figure.chart", (all) =>
+  for (const series of await page.$$eval("#results figure.chart", (all) =>
     all.map((one) => one.dataset.series),
   )) {
     assert.doesNotMatch(series, /caddy-default/);

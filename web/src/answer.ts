@@ -6,7 +6,7 @@ import { fitting, forest, forestRows } from "./charts/forest.ts";
 import { element } from "./dom.ts";
 import { times, whole } from "./format.ts";
 import { factsOf, type MetricFacts, METRICS } from "./metrics.ts";
-import type { Answer, Finding, Grade, Metric, Report, TrustReason } from "./model.ts";
+import type { Finding, Grade, Metric, Report, TrustReason } from "./model.ts";
 import { type Ratio, ratiosTo, ratioText } from "./ratios.ts";
 import type { Selection } from "./selection.ts";
 import { named } from "./tables.ts";
@@ -32,7 +32,7 @@ export function answer(selection: Selection): HTMLElement {
 
 /** The most important sentence large, with a badge; the next below it; the rest folded. */
 function findings(report: Report): HTMLElement {
-  const all = report.answer?.findings ?? [];
+  const all = report.answer.findings;
   const box = element("div", { class: "findings" });
   const [first, ...more] = all;
   if (!first) {
@@ -259,26 +259,21 @@ function valuesLine(
 
 /** How far to trust it: one line, with its reasons folded. */
 function trust(report: Report): HTMLElement {
-  const given: Answer["trust"] | undefined = report.answer?.trust;
+  const { direction, size, reasons } = report.answer.trust;
   const yes = (it: boolean) => (it ? "yes" : "no");
-  const reasons = given?.reasons ?? [];
+  const mark = direction && size ? "good" : direction ? "warning" : "bad";
   const line = element("summary", {});
-  if (given) {
-    const mark = given.direction && given.size ? "good" : given.direction ? "warning" : "bad";
-    line.append(element("b", { "data-trust": mark }, "How far to trust it: "));
-    line.append(`direction ${yes(given.direction)}, size ${yes(given.size)}`);
-  } else {
-    line.append(element("b", {}, "How far to trust it"));
-  }
+  line.append(element("b", { "data-trust": mark }, "How far to trust it: "));
+  line.append(`direction ${yes(direction)}, size ${yes(size)}`);
   const [worst] = reasons;
   if (worst) line.append(element("span", { class: "muted worst" }, ` · ${worst.text}`));
   const body = element("ul", { class: "reasons" });
   for (const one of reasons) body.append(reason(one));
   if (reasons.length === 0) body.append(element("li", {}, "No check found a reason for doubt."));
   const box = element("details", { class: "trust" }, line, body);
-  const next = report.answer?.next ?? [];
+  const { next } = report.answer;
   if (next.length > 0) {
-    box.append(element("p", {}, "Next:"), ...next.map((one) => element("pre", {}, one)));
+    box.append(element("p", {}, "Next:"), ...next.map((one) => element("pre", { tabindex: "0" }, one)));
   }
   return box;
 }

@@ -103,7 +103,7 @@ function unfair(one: Inequality): HTMLElement {
 function diff(one: ConfigDiff): HTMLElement {
   const pair = `${one.second} against ${one.first} (${one.server})`;
   const title = `${pair}, ${one.workloads.join(", ")}: ${lines(one.changed)}`;
-  const text = element("pre", { class: "diff" });
+  const text = element("pre", { class: "diff", tabindex: "0" });
   for (const line of one.text.trimEnd().split("\n")) {
     const kind = line.startsWith("@@") || /^(\+\+\+|---) /.test(line) ? "place" : line.charAt(0);
     const name = kind === "+" ? "added" : kind === "-" ? "removed" : kind === "place" ? kind : "";
@@ -115,7 +115,7 @@ function diff(one: ConfigDiff): HTMLElement {
 function changed(one: ConfigChanges): HTMLElement {
   const count = lines(one.changes.length);
   const title = `${one.contender} (${one.server}): ${count} of its own files changed for a trial`;
-  const text = element("pre", { class: "diff" });
+  const text = element("pre", { class: "diff", tabindex: "0" });
   for (const change of one.changes) {
     text.append(diffLine("place", `${change.file}:${change.line} (${change.why})`));
     text.append(diffLine("removed", `- ${change.before}`));

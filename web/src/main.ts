@@ -56,14 +56,8 @@ function tables(selection: Selection): HTMLElement {
 }
 
 function results(selection: Selection): HTMLElement {
-  const { campaign: run } = selection.report;
-  const rounds = run.rounds === 1 ? "of one round" : "the median over the rounds measured";
-  const caption = [
-    `Each number is ${rounds}, with a fresh server each; `,
-    `low to high is the ${run.interval.text}. Latencies are of ok responses only. `,
-    "Requests are of one round, errors of all. ",
-    "Click a heading to sort; pale numbers are not valid.",
-  ].join("");
+  const { caption } = selection.report.campaign;
+  const words = `${caption} Click a heading to sort; pale numbers are not valid.`;
   const bar = element("div", { class: "bar" }, tabs(selection), legend(selection));
   const framed = (title: string, classes: string, zooms: boolean, draw: Draw) =>
     chart(selection, { title, classes, ofCell: true, zooms }, draw);
@@ -87,7 +81,7 @@ function results(selection: Selection): HTMLElement {
     "Results",
     bar,
     tables(selection),
-    element("p", { class: "muted" }, caption),
+    element("p", { class: "muted" }, words),
     charts,
   );
   box.id = "results";

@@ -1,10 +1,12 @@
 // The view model as the report writes it (`bakeoff.report/1`), as far as the page uses it.
 
+import { unpack } from "./unpack.ts";
+
 export interface Report {
   schema: string;
   campaign: Campaign;
   /** The first screen: findings, how far to trust them, what to run next. */
-  answer?: Answer;
+  answer: Answer;
   summary: Sentence[];
   notes: Note[];
   cells: Cell[];
@@ -34,6 +36,8 @@ export type Tone = "good" | "note" | "warning" | "bad";
 
 export interface Answer {
   findings: Finding[];
+  /** A table for each metric that is compared, with a row for each load that it suits. */
+  tables: { metric: Metric; rows: { workload: string; load: string }[] }[];
   trust: { direction: boolean; size: boolean; reasons: TrustReason[] };
   next: string[];
 }
@@ -62,6 +66,7 @@ export interface Campaign {
   rounds: number;
   seed: number;
   rest_s: number;
+  caption: string;
   interval: { kind: string; text: string };
   machine: Record<string, unknown> & {
     host: string;
@@ -89,6 +94,8 @@ export interface Workload {
 export interface Load {
   label: string;
   title: string;
+  /** The title in a few characters. */
+  short: string;
   model: "closed" | "open";
   clients: number;
   rate_per_s: number | null;
@@ -204,7 +211,7 @@ export interface Cell extends CellName {
   status: Record<string, number>;
   error_samples: Record<string, string>;
   verdict: { verdict: VerdictName; checks: Check[] };
-  verdicts?: Verdicts;
+  verdicts: Verdicts;
   notes: number[];
   bottleneck: { name: string; text: string; also: { name: string; text: string }[] } | null;
   h2load?: H2load;
@@ -220,10 +227,15 @@ export interface Comparison {
   /** Second over first. */
   ratio: Estimate | null;
   /** Where only one side of the ratio is known. */
-  bound?: "at-least" | "at-most" | null;
-  evidence?: string;
-  /** Differences up to this share are noise: 0.03 is 3 %. */
-  floor?: number;
+  bound: ">=" | "<=" | null;
+  basis: {
+    evidence: string;
+    p_value: number | null;
+    /** Differences up to this share are noise: 0.03 is 3 %. */
+    floor: number;
+    rounds_needed: number | null;
+    smallest_shown: number | null;
+  };
   conclusion: string;
   text: string;
 }
@@ -277,7 +289,7 @@ export interface Lost {
   rounds: number[];
   verdict: VerdictName;
   text: string;
-  words: string | null;
+  message: string | null;
 }
 
 export interface Tree {
@@ -291,6 +303,8 @@ export interface Trial extends CellName {
   id: string;
   index: number;
   round: number;
+  attempt: number;
+  disturbed?: string[];
   kind: Kind;
   started_at: string;
   end: { kind: string } & Record<string, unknown>;
@@ -343,6 +357,6 @@ export interface Server {
 /** Reads the record out of the page; null when the page carries none. */
 export function readReport(): Report | null {
   const text = document.getElementById("record")?.textContent ?? "null";
-  const report = JSON.parse(text) as Report | null;
+  const report = unpack(JSON.parse(text)) as Report | null;
   return report?.schema === "bakeoff.report/1" ? report : null;
 }

@@ -16,12 +16,12 @@ export interface Ratio {
   low: number;
   high: number;
   n: number;
-  bound: "at-least" | "at-most" | null;
+  bound: ">=" | "<=" | null;
   mark: Mark;
   /** Whether the mark is shown by enough rounds, and not only plain. */
   proven: boolean;
-  /** Differences up to this share are noise; null where no floor is known. */
-  floor: number | null;
+  /** Differences up to this share are noise. */
+  floor: number;
   /** The report's own sentence. */
   text: string;
 }
@@ -40,8 +40,12 @@ const NAMES: Record<Mark, string> = {
 /** All comparisons of a metric against a baseline, in the order of the cells. */
 export function ratiosTo(report: Report, baseline: string, metric: Metric): Ratio[] {
   const found: Ratio[] = [];
+  // Where the metric suits some loads, as latency suits open loops, others would only distract.
+  const table = report.answer.tables.find((one) => one.metric === metric);
+  const suits = (one: Comparison) =>
+    table?.rows.some((row) => row.workload === one.workload && row.load === one.load) ?? true;
   for (const one of report.comparisons) {
-    if (one.metric !== metric || one.ratio === null) continue;
+    if (one.metric !== metric || one.ratio === null || !suits(one)) continue;
     if (one.first === baseline) found.push(seen(one, one.second, false));
     else if (one.second === baseline) found.push(seen(one, one.first, true));
   }
@@ -50,13 +54,13 @@ export function ratiosTo(report: Report, baseline: string, metric: Metric): Rati
 
 function seen(one: Comparison, contender: string, inverted: boolean): Ratio {
   const { point, low, high, n } = one.ratio ?? { point: 1, low: 1, high: 1, n: 0 };
-  const bound = one.bound ?? null;
+  const { bound } = one;
   const { mark, proven } = markOf(one);
   const ratio = { workload: one.workload, load: one.load, contender, n, proven };
-  const rest = { floor: one.floor ?? null, text: one.text };
+  const rest = { floor: one.basis.floor, text: one.text };
   if (!inverted) return { ...ratio, ...rest, point, low, high, bound, mark };
   const across = { more: "less", less: "more" } as const;
-  const sides = { "at-least": "at-most", "at-most": "at-least" } as const;
+  const sides = { ">=": "<=", "<=": ">=" } as const;
   return {
     ...ratio,
     ...rest,
@@ -87,7 +91,7 @@ function pointOf(one: Comparison): number {
 
 /** `≥ 1.85×`. */
 export function pointText(ratio: Ratio): string {
-  const bound = { "at-least": "≥ ", "at-most": "≤ " };
+  const bound = { ">=": "≥ ", "<=": "≤ " };
   return `${ratio.bound === null ? "" : bound[ratio.bound]}${times(ratio.point)}`;
 }
 

@@ -103,6 +103,11 @@ export class Selection {
     return this.report.campaign.loads.find((one) => one.label === load)?.title ?? load;
   }
 
+  /** A load in a few characters. */
+  short(load: string): string {
+    return this.report.campaign.loads.find((one) => one.label === load)?.short ?? load;
+  }
+
   /** All cells of the chosen workload and load. */
   cells(): Cell[] {
     return this.report.cells.filter(

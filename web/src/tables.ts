@@ -130,7 +130,7 @@ export function verdict(cell: Cell): HTMLElement {
   for (const number of cell.notes) {
     badge.append(" ", element("a", { href: `#note-${number}` }, `[${number}]`));
   }
-  const verdicts = Object.entries(cell.verdicts ?? {});
+  const verdicts = Object.entries(cell.verdicts);
   const worse = verdicts.filter(([, one]) => one !== "valid");
   // Numbers are named where they are not all alike.
   if (worse.length > 0 && worse.length < verdicts.length) {
@@ -261,7 +261,7 @@ function fieldOf(column: Column, line: Line): HTMLElement {
   if (estimate && estimate.n > 1) field.title = `median of ${estimate.n} rounds`;
   if (column.key === "ratio" && ratio) field.title = `${markText(ratio)}: ${ratio.text}`;
   if (column.key === "errors" && (cell.error_share ?? 0) > 0) field.dataset["bad"] = "";
-  if (number && text !== "" && cell.verdicts && cell.verdicts[number] !== "valid") {
+  if (number && text !== "" && cell.verdicts[number] !== "valid") {
     field.dataset["verdict"] = cell.verdicts[number];
   }
   return field;

@@ -299,7 +299,7 @@ export function tooltip(theme: Theme, formatter: (params: never) => string, more
 
 /** Whether a number of a cell is to be believed. */
 export function isValid(cell: Cell, number: NumberName): boolean {
-  return (cell.verdicts?.[number] ?? cell.verdict.verdict) === "valid";
+  return cell.verdicts[number] === "valid";
 }
 
 /** What is shown but not ranked is pale. */

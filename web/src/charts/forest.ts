@@ -19,7 +19,7 @@ export interface Entry {
   low: number;
   high: number;
   n: number;
-  bound: "at-least" | "at-most" | null;
+  bound: ">=" | "<=" | null;
   /** Whether it counts: a difference or equality that was shown, or a valid value. */
   firm: boolean;
   /** Beside the row, in full and cut down for narrow screens. */
@@ -34,6 +34,7 @@ export interface Row {
   workload: string;
   load: string;
   title: string;
+  short: string;
   floor: number | null;
   entries: Entry[];
 }
@@ -57,6 +58,7 @@ export function forestRows(selection: Selection): Row[] {
       workload,
       load,
       title: selection.title(load),
+      short: selection.short(load),
       floor: floors.length > 0 ? Math.max(...floors) : null,
       entries: found.map((one) => one.entry),
     });
@@ -113,7 +115,7 @@ function values(selection: Selection, facts: MetricFacts): Placed[] {
     const entry: Entry = {
       contender: cell.contender,
       ...{ point: estimate.point, low: estimate.low, high: estimate.high, n: estimate.n },
-      bound: lower ? "at-least" : null,
+      bound: lower ? ">=" : null,
       firm: isValid(cell, facts.number),
       long: text,
       short: `${lower ? "≥ " : ""}${facts.tick(estimate.point)}`,
@@ -139,12 +141,14 @@ interface Layout {
 
 function layout(rows: Row[], width: number): Layout {
   const narrow = width < NARROW;
-  const line = narrow ? 14 : 17;
+  // A short table gets more air.
+  const lines = rows.reduce((sum, row) => sum + row.entries.length, 0);
+  const line = narrow ? 14 : lines <= 10 ? 21 : 17;
   const heights = rows.map((row) => Math.max(row.entries.length * line + 8, narrow ? 32 : 26));
   const tops = heights.map((_, index) => heights.slice(0, index).reduce((sum, it) => sum + it, 0));
   const height = heights.reduce((sum, it) => sum + it, 0);
-  const longest = Math.max(0, ...rows.map((row) => `${row.workload}, ${row.title}`.length));
-  const left = narrow ? 92 : Math.min(230, Math.max(120, longest * 6.7 + 8));
+  const longest = Math.max(0, ...rows.map((row) => `${row.workload}  ${row.short}`.length));
+  const left = narrow ? 92 : Math.min(230, Math.max(120, longest * 6.8 + 10));
   return { narrow, left, right: narrow ? 68 : 176, line, heights, tops, height };
 }
 
@@ -357,10 +361,10 @@ function labels(row: Row, form: Layout, theme: Theme, middle: number): object[] 
   if (form.narrow) {
     return [
       text(2, middle - 7, row.workload, { ...strong, ...room }),
-      text(2, middle + 7, row.title, { ...pale, ...room }),
+      text(2, middle + 7, row.short, { ...pale, ...room }),
     ];
   }
-  const words = `{a|${row.workload}}  {b|${row.title}}`;
+  const words = `{a|${row.workload}}  {b|${row.short}}`;
   const rich = { a: { ...strong, fontFamily: FONT }, b: { ...pale, fontFamily: FONT } };
   return [text(2, middle, words, { ...room, rich })];
 }

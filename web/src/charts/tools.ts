@@ -8,7 +8,7 @@ export type Tool = "zoom-in" | "zoom-out" | "zoom-reset" | "png" | "svg" | "csv"
 const ZOOM: [Tool, string, string][] = [
   ["zoom-in", "+", "Zoom in"],
   ["zoom-out", "−", "Zoom out"],
-  ["zoom-reset", "1:1", "Reset the zoom"],
+  ["zoom-reset", "Reset", "Reset zoom"],
 ];
 const SAVE: [Tool, string, string][] = [
   ["png", "PNG picture", "Save as PNG"],
@@ -26,7 +26,7 @@ export function toolbar(
   const box = element("div", { class: "tools" });
   const button = ([tool, face, label]: [Tool, string, string]) => {
     const made = element("button", { type: "button", "data-tool": tool, title: label }, face);
-    if (face.length < 5) made.setAttribute("aria-label", `${label}: ${title()}`);
+    if (face.length < 6) made.setAttribute("aria-label", `${label}: ${title()}`);
     made.addEventListener("click", () => tools[tool]());
     return made;
   };

@@ -12,7 +12,7 @@ export interface Whisker {
   low: number;
   high: number;
   /** Only a bound is known: the dot is hollow, and an arrow shows the open side. */
-  bound?: "at-least" | "at-most" | null;
+  bound?: ">=" | "<=" | null;
   opacity?: number;
 }
 
@@ -97,7 +97,7 @@ function drawn(
     if (visible(spot(whisker.high))) children.push(cap(high));
   }
   if (whisker.bound && visible(middle)) {
-    children.push(arrow(one, whisker.bound, whisker.bound === "at-least" ? high : low, inside));
+    children.push(arrow(one, whisker.bound, whisker.bound === ">=" ? high : low, inside));
   }
   if (visible(middle)) {
     const hollow = Boolean(whisker.bound);
@@ -108,8 +108,15 @@ function drawn(
     });
   }
   const opacity = whisker.opacity ?? 1;
+  if (visible(middle) && opacity < 1) {
+    // The line does not show through a pale dot.
+    const shape = { cx: middle[0], cy: middle[1], r: radius };
+    children.splice(-1, 0, { type: "circle", shape, style: { fill: theme.surface } });
+  }
   for (const child of children as { style: Record<string, unknown> }[]) {
-    child.style["opacity"] = opacity;
+    if (child.style["fill"] !== theme.surface || child.style["stroke"]) {
+      child.style["opacity"] = opacity;
+    }
   }
   return { type: "group", children } as CustomSeriesRenderItemReturn;
 }
@@ -117,11 +124,11 @@ function drawn(
 /** An arrow towards the side where the truth may lie. */
 function arrow(
   one: WhiskerSeries,
-  bound: "at-least" | "at-most",
+  bound: ">=" | "<=",
   from: [number, number],
   inside: (at: [number, number]) => [number, number],
 ): object {
-  const more = bound === "at-least" ? 1 : -1;
+  const more = bound === ">=" ? 1 : -1;
   const [x, y] = from;
   const tip = inside(one.horizontal ? [x + 16 * more, y] : [x, y - 16 * more]);
   const [a, b] = tip;
