@@ -25,6 +25,7 @@ mod requests;
 mod resolve;
 mod rules;
 mod source;
+mod stored;
 mod workload;
 
 mod overrides;

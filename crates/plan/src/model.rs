@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::demand::Demand;
 use crate::request::{Connections, Requests};
+use crate::stored;
 
 /// What to run: contenders times workloads times loads, several rounds of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Name shown in titles and used for the default result folder.
     pub name: String,
@@ -19,9 +21,16 @@ pub struct Plan {
     pub description: String,
     /// How often each trial is repeated with a fresh server. At least 1.
     pub rounds: u32,
+    /// When to stop after that; `None` stops there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+    /// What a difference in the work of two contenders does to their comparison.
+    #[serde(default)]
+    pub compare: CompareMode,
     /// Seed of the order of trials and of every open-loop schedule.
     pub seed: u64,
     /// Pause between the end of one trial and the start of the next.
+    #[serde(rename = "rest_s", with = "stored::seconds")]
     pub rest: Duration,
     /// Processors given to each role.
     pub pinning: Pinning,
@@ -35,8 +44,46 @@ pub struct Plan {
     pub loads: Vec<Load>,
 }
 
+/// A rule that adds rounds until the comparisons are narrow enough.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// The widest interval of any comparison is at most this wide: 0.03 is 3 %.
+    pub width: f64,
+    /// Rounds after which the campaign stops in any case.
+    pub max_rounds: u32,
+}
+
+impl Until {
+    /// Rounds that must be complete before the widths are looked at: with fewer of them a narrow
+    /// interval is as likely luck as precision.
+    pub const LOOK_FROM: u32 = 10;
+}
+
+/// What a difference in the work of two contenders does to their comparison.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompareMode {
+    /// It is named beside the comparison, as a possible cause.
+    #[default]
+    AsConfigured,
+    /// Contenders whose work is not equal are not ranked.
+    EqualWork,
+}
+
+impl CompareMode {
+    /// As plans write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AsConfigured => "as-configured",
+            Self::EqualWork => "equal-work",
+        }
+    }
+}
+
 /// Processors for each role.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pinning {
     /// The server under test.
     pub server: Cpus,
@@ -59,19 +106,38 @@ pub enum Cpus {
     List(Vec<usize>),
 }
 
-/// Which built-in servers are measured beside the contenders.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is measured beside the contenders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct References {
     /// The null server, for every workload: the fastest answer that this machine can give.
     pub yardstick: bool,
     /// The upstream asked directly, for every workload that is proxied.
     pub origin: bool,
-    /// Measured time of a reference trial; `None` takes the load's own.
+    /// Whether the first contender is measured a second time in each block, as `NAME~`: what two
+    /// equal servers differ in is noise. `None` does so in plans of [`CONTROL_FROM`] rounds on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<bool>,
+    /// Measured time of a trial of a built-in server; `None` takes the load's own.
+    #[serde(default, rename = "duration_s", with = "stored::optional_seconds")]
     pub duration: Option<Duration>,
 }
 
+/// Rounds from which on a plan has a control unless it says otherwise: with fewer of them, what
+/// two equal servers differ in says little.
+pub const CONTROL_FROM: u32 = 6;
+
+impl Plan {
+    /// Whether the first contender is measured a second time in each block.
+    pub fn has_control(&self) -> bool {
+        let rounds = self.until.map_or(self.rounds, |until| until.max_rounds);
+        self.references.control.unwrap_or(rounds >= CONTROL_FROM)
+    }
+}
+
 /// What is compared: a server, a version or build of it, and one configuration.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Contender {
     /// Unique in the plan.
     pub name: String,
@@ -113,7 +179,8 @@ pub enum CertificateKey {
 }
 
 /// What answers a contender's requests.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ServerChoice {
     /// A program described by a folder in `servers/`.
     Program {
@@ -133,7 +200,8 @@ pub enum ServerChoice {
 }
 
 /// Where a contender's configuration comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ConfigSource {
     /// A variant among the templates of the server's folder: `default`, `optimized`.
     Variant(String),
@@ -142,7 +210,8 @@ pub enum ConfigSource {
 }
 
 /// What is asked of a server.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Workload {
     /// Unique in the plan.
     pub name: String,
@@ -231,7 +300,8 @@ pub enum Encoding {
 }
 
 /// A file that a server serves.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ServedFile {
     /// Path below the document root, without a leading slash.
     pub path: String,
@@ -240,7 +310,8 @@ pub struct ServedFile {
 }
 
 /// Bytes of a body or file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Content {
     /// These bytes.
     Text(String),

@@ -67,8 +67,9 @@ fn unknown_keys() {
     plan(
         "rounds = 3",
         "colour = 3",
-        "p.toml:2:1: unknown key `colour`; known are contender, description, load, name, \
-         pinning, protocols, references, rest, rounds, seed, workload, workloads",
+        "p.toml:2:1: unknown key `colour`; known are compare, contender, description, load, \
+         max_rounds, name, pinning, protocols, references, rest, rounds, seed, until, workload, \
+         workloads",
     );
     plan(
         "clients =",
@@ -118,7 +119,7 @@ fn wrong_types() {
     plan(
         "rounds = 3",
         "rounds = \"3\"",
-        "p.toml:2:10: `rounds` must be a whole number, not text: write it as `rounds = 3`",
+        "p.toml:2:10: `rounds` must be a whole number, not text: write it as `rounds = 10`",
     );
     plan(
         "name = \"quick\"",
@@ -169,7 +170,7 @@ fn wrong_types() {
     plan(
         "rounds = 3",
         "rounds = 2026-01-01",
-        "p.toml:2:10: `rounds` must be a whole number, not a date: write it as `rounds = 3`",
+        "p.toml:2:10: `rounds` must be a whole number, not a date: write it as `rounds = 10`",
     );
 }
 
@@ -178,12 +179,12 @@ fn wrong_values() {
     plan(
         "rounds = 3",
         "rounds = 0",
-        "p.toml:2:10: `rounds` is 0; write a number from 1 to 1000, such as `rounds = 3`",
+        "p.toml:2:10: `rounds` is 0; write a number from 1 to 1000, such as `rounds = 10`",
     );
     plan(
         "rounds = 3",
         "rounds = -1",
-        "p.toml:2:10: `rounds` is -1; write a number from 1 to 1000, such as `rounds = 3`",
+        "p.toml:2:10: `rounds` is -1; write a number from 1 to 1000, such as `rounds = 10`",
     );
     plan(
         "rounds = 3",
