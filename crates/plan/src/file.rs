@@ -198,7 +198,8 @@ pub(crate) struct ContenderTable {
     pub(crate) replace: Vec<Replacement>,
 }
 
-/// How hard a server is asked: a closed loop of clients, or with `rate` an open loop.
+/// How hard a server is asked: a closed loop of clients, or with `rate` or `capacity_share` an
+/// open loop.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LoadTable {
@@ -209,6 +210,11 @@ pub(crate) struct LoadTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.001, "maximum" = 10_000_000, "examples" = [500]))]
     pub(crate) rate: Option<f64>,
+    /// An open loop at this share of the slowest contender's rate in the plan's closed loops, found
+    /// in the first round, so that every contender can carry it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.01, "maximum" = 10, "examples" = [0.5]))]
+    pub(crate) capacity_share: Option<f64>,
     /// Gaps between the requests of an open loop; without it, poisson.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["poisson"]))]

@@ -130,8 +130,29 @@ pub const CONTROL_FROM: u32 = 6;
 impl Plan {
     /// Whether the first contender is measured a second time in each block.
     pub fn has_control(&self) -> bool {
-        let rounds = self.until.map_or(self.rounds, |until| until.max_rounds);
-        self.references.control.unwrap_or(rounds >= CONTROL_FROM)
+        let control = self.references.control;
+        control.unwrap_or(self.rounds_at_most() >= CONTROL_FROM)
+    }
+
+    /// Rounds that are run in any case.
+    pub fn rounds_at_least(&self) -> u32 {
+        self.until.map_or(self.rounds, |until| {
+            self.rounds.max(Until::LOOK_FROM).min(until.max_rounds)
+        })
+    }
+
+    /// Rounds that may be run.
+    pub fn rounds_at_most(&self) -> u32 {
+        self.until.map_or(self.rounds, |until| until.max_rounds)
+    }
+
+    /// The plan of a campaign that goes on after its end, for `rounds` in all. Who is measured
+    /// stays the same.
+    #[must_use]
+    pub fn extended(mut self, rounds: u32) -> Self {
+        self.references.control = Some(self.has_control());
+        self.rounds = rounds;
+        self
     }
 }
 
@@ -373,7 +394,9 @@ impl Connect {
     pub fn usual(model: &LoadModel, by_count: bool) -> Self {
         match model {
             LoadModel::Closed { .. } if by_count => Self::AsNeeded,
-            LoadModel::Closed { .. } | LoadModel::Open { .. } => Self::First,
+            LoadModel::Closed { .. } | LoadModel::Open { .. } | LoadModel::OpenShare { .. } => {
+                Self::First
+            }
         }
     }
 
@@ -432,6 +455,23 @@ pub enum LoadModel {
         /// Connections that requests are spread over.
         clients: u32,
     },
+    /// An open loop whose rate is found in the campaign, so that every contender can carry it. A
+    /// trial that runs has the rate that was found: [`Trial::at_rate`].
+    OpenShare {
+        /// Share of the slowest contender's rate in the closed loops of the first round.
+        capacity_share: f64,
+        /// Gaps between requests.
+        arrival: Arrival,
+        /// Connections that requests are spread over.
+        clients: u32,
+    },
+}
+
+impl LoadModel {
+    /// Whether its rate is not known before the campaign.
+    pub fn is_share(&self) -> bool {
+        matches!(self, Self::OpenShare { .. })
+    }
 }
 
 /// Gaps between the requests of an open loop.
@@ -467,28 +507,32 @@ impl Load {
     /// Connections that this load holds open.
     pub fn clients(&self) -> u32 {
         match self.model {
-            LoadModel::Closed { clients } | LoadModel::Open { clients, .. } => clients,
+            LoadModel::Closed { clients }
+            | LoadModel::Open { clients, .. }
+            | LoadModel::OpenShare { clients, .. } => clients,
         }
     }
 
-    /// A short label that is unique among the loads of a plan: `c200`, `r500-c50`, and with
-    /// streams and a count `c150x50-n1000`. A load that connects otherwise than is usual for it
+    /// A short label that is unique among the loads of a plan: `c200`, `r500-c50`,
+    /// `share0.5p-c50`, and with streams and a count `c150x50-n1000`. A load that connects otherwise than is usual for it
     /// says so: `c200-as-needed`.
     pub fn label(&self) -> String {
+        let poisson = |arrival: &Arrival| match arrival {
+            Arrival::Poisson => "p",
+            Arrival::Constant => "",
+        };
         let rate = match &self.model {
             LoadModel::Closed { .. } => String::new(),
             LoadModel::Open {
                 rate_per_s,
                 arrival,
                 ..
-            } => {
-                let arrival = if *arrival == Arrival::Poisson {
-                    "p"
-                } else {
-                    ""
-                };
-                format!("r{rate_per_s}{arrival}-")
-            }
+            } => format!("r{rate_per_s}{}-", poisson(arrival)),
+            LoadModel::OpenShare {
+                capacity_share,
+                arrival,
+                ..
+            } => format!("share{capacity_share}{}-", poisson(arrival)),
         };
         let streams = match self.streams {
             1 => String::new(),
@@ -518,18 +562,73 @@ fn one_stream() -> u32 {
 /// One contender, one workload, one load, once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// Position in the campaign, from 0.
+    /// Position in the campaign, from 0; a repetition has that of the trial it repeats.
     pub index: usize,
     /// Round that it belongs to, from 1.
     pub round: u32,
-    /// Unique in the campaign and fit for a folder name: `r1-nginx-default-synthetic-c10`.
+    /// From 1; more in a block that is repeated.
+    pub attempt: u32,
+    /// Unique in the campaign and fit for a folder name: `r1-nginx-default-synthetic-c10`, and
+    /// the second attempt `r1-nginx-default-synthetic-c10-a2`.
     pub id: String,
     /// What answers.
     pub contender: Contender,
+    /// Whether it is the first contender once more, under the name of [`control_name`].
+    pub is_control: bool,
     /// What is asked.
     pub workload: Workload,
     /// How hard.
     pub load: Load,
+    /// Label of the plan's load where the rate of `load` was found in the campaign.
+    pub load_name: Option<String>,
+}
+
+/// Name under which the first contender of a plan is measured a second time. No contender of a
+/// plan can be called so.
+pub fn control_name(contender: &str) -> String {
+    format!("{contender}~")
+}
+
+impl Trial {
+    /// The plan's label of its load.
+    pub fn load_label(&self) -> String {
+        self.load_name.clone().unwrap_or_else(|| self.load.label())
+    }
+
+    /// The same trial in another attempt of its block.
+    #[must_use]
+    pub fn again(&self, attempt: u32) -> Self {
+        Self {
+            attempt,
+            id: attempt_id(&self.id, attempt),
+            ..self.clone()
+        }
+    }
+
+    /// The trial at the rate that was found for its load.
+    #[must_use]
+    pub fn at_rate(mut self, found_per_s: f64) -> Self {
+        if let LoadModel::OpenShare {
+            arrival, clients, ..
+        } = self.load.model
+        {
+            self.load_name = Some(self.load_label());
+            self.load.model = LoadModel::Open {
+                rate_per_s: found_per_s,
+                arrival,
+                clients,
+            };
+        }
+        self
+    }
+}
+
+/// Id of another attempt of the trial whose first one is called `id`.
+pub fn attempt_id(id: &str, attempt: u32) -> String {
+    match attempt {
+        0 | 1 => id.to_owned(),
+        more => format!("{id}-a{more}"),
+    }
 }
 
 #[cfg(test)]

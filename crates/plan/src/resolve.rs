@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::check::check;
 use crate::error::PlanError;
 use crate::file::{ContenderTable, PlanFile, plan_schema_value};
-use crate::loads::{check_streams, loads};
+use crate::loads::{check_shares, check_streams, loads};
 use crate::model::{
     ConfigSource, Contender, Pinning, Plan, Protocol, References, ServerChoice, Until, Workload,
 };
@@ -104,6 +104,7 @@ pub fn parse(
         loads: loads(&source, &file.load)?,
     };
     check_streams(&plan).map_err(|fault| fault.at(source.place("load")))?;
+    check_shares(&plan.loads).map_err(|fault| fault.at(source.place("load")))?;
     order::check_ids(&plan).map_err(|fault| fault.at(source.place("")))?;
     Ok(plan)
 }
@@ -526,10 +527,12 @@ mod tests {
         let text = LITTLE.replace(
             "clients = 10",
             "clients = [1, 2]\n[[load]]\nrate = 500\n\
-             [[load]]\nrate = 500\narrival = \"constant\"\nclients = [7, 8]",
+             [[load]]\nrate = 500\narrival = \"constant\"\nclients = [7, 8]\n\
+             [[load]]\ncapacity_share = 0.5",
         );
         let labels: Vec<String> = read(&text).unwrap().loads.iter().map(Load::label).collect();
-        assert_eq!(labels, ["c1", "c2", "r500p-c50", "r500-c7", "r500-c8"]);
+        let open = ["r500p-c50", "r500-c7", "r500-c8", "share0.5p-c50"];
+        assert_eq!(labels, [&["c1", "c2"][..], &open].concat());
     }
 
     #[test]

@@ -101,17 +101,23 @@ fn contender_table(contender: &Contender) -> ContenderTable {
 }
 
 fn load_table(load: &Load) -> LoadTable {
-    let (rate, arrival) = match load.model {
-        LoadModel::Closed { .. } => (None, None),
+    let (rate, capacity_share, arrival) = match load.model {
+        LoadModel::Closed { .. } => (None, None, None),
         LoadModel::Open {
             rate_per_s,
             arrival,
             ..
-        } => (Some(rate_per_s), Some(arrival)),
+        } => (Some(rate_per_s), None, Some(arrival)),
+        LoadModel::OpenShare {
+            capacity_share,
+            arrival,
+            ..
+        } => (None, Some(capacity_share), Some(arrival)),
     };
     LoadTable {
         clients: Some(ClientsText::One(load.clients())),
         rate,
+        capacity_share,
         arrival,
         streams: load.streams,
         requests: load.requests,

@@ -233,13 +233,20 @@ fn load(index: u32) -> impl Strategy<Value = Load> {
     let clients = (1..1000_u32).prop_map(move |clients| clients * 4 + index);
     let arrival = prop_oneof![Just(Arrival::Constant), Just(Arrival::Poisson)];
     let rate = prop_oneof![0.001..1e7, (1..1_000_000_u32).prop_map(f64::from)];
-    let model = (clients, option::of((rate, arrival))).prop_map(|(clients, open)| match open {
-        None => LoadModel::Closed { clients },
-        Some((rate_per_s, arrival)) => LoadModel::Open {
+    // The first load is a closed loop, so that there is a capacity to take a share of.
+    let open = option::of((rate, arrival, option::of(0.01..10.0)));
+    let model = (clients, open).prop_map(move |(clients, open)| match open {
+        Some((rate_per_s, arrival, None)) if index > 0 => LoadModel::Open {
             rate_per_s,
             arrival,
             clients,
         },
+        Some((_, arrival, Some(capacity_share))) if index > 0 => LoadModel::OpenShare {
+            capacity_share,
+            arrival,
+            clients,
+        },
+        _ => LoadModel::Closed { clients },
     });
     let requests = option::of(1..=1_000_000_000_u64);
     (
