@@ -1,6 +1,6 @@
 //! Whether the answers were the right ones, and all of them came (family C).
 
-use bakeoff_record::{Outcome, Step};
+use bakeoff_record::{Outcome, Step, When};
 use bakeoff_stats::server_tree;
 
 use crate::check::{Check, Level};
@@ -12,8 +12,8 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(failed_share(subject));
     checks.push(wrong_body(subject));
     checks.push(bodies_compared(subject));
-    checks.push(answers(subject, "before"));
-    checks.push(answers(subject, "after"));
+    checks.push(answers(subject, When::Before));
+    checks.push(answers(subject, When::After));
     checks.push(server_alive(subject));
     checks.push(recovered(subject));
 }
@@ -81,21 +81,22 @@ fn bodies_compared(subject: &Subject<'_>) -> Check {
     Check::not_run(name, "no body was compared byte by byte during the window")
 }
 
-fn answers(subject: &Subject<'_>, when: &'static str) -> Check {
+fn answers(subject: &Subject<'_>, when: When) -> Check {
     let name = match when {
-        "before" => ("answer-before", "R15"),
-        _ => ("answer-after", "R15"),
+        When::Before => ("answer-before", "R15"),
+        When::After => ("answer-after", "R15"),
     };
+    let side = when.name();
     let answers = subject.trial.answers.iter();
     let found: Vec<_> = answers.filter(|answer| answer.when == when).collect();
     if found.is_empty() {
-        return Check::not_run(name, format!("no answer was compared {when} the window"));
+        return Check::not_run(name, format!("no answer was compared {side} the window"));
     }
     match found.iter().find(|answer| !answer.right) {
         None => {
             let text = match found.len() {
-                1 => format!("the answer {when} the window is right"),
-                several => format!("{several} answers {when} the window are right"),
+                1 => format!("the answer {side} the window is right"),
+                several => format!("{several} answers {side} the window are right"),
             };
             Check::plain(name, Level::Passed, text)
         }
@@ -105,7 +106,7 @@ fn answers(subject: &Subject<'_>, when: &'static str) -> Check {
                 .map(|name| format!(" to {name}"))
                 .unwrap_or_default();
             let text = format!(
-                "the answer{request} {when} the window is wrong: status {}, {} bytes",
+                "the answer{request} {side} the window is wrong: status {}, {} bytes",
                 wrong.status, wrong.body_bytes
             );
             Check::plain(name, Level::Invalid, text)
@@ -148,7 +149,11 @@ fn recovered(subject: &Subject<'_>) -> Check {
         return Check::plain(name, Level::Passed, "nothing was asked after the load");
     };
     let figures = (asked.took_s, RECOVERY_S);
-    let answered = subject.trial.answers.iter().any(|one| one.when == "after");
+    let answered = subject
+        .trial
+        .answers
+        .iter()
+        .any(|one| one.when == When::After);
     if answered && asked.took_s <= RECOVERY_S {
         let text = "the server answered at once after the load";
         return Check::new(name, Level::Passed, figures, text.to_owned());

@@ -118,8 +118,8 @@ fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyhow::Result<(
                     "\n  {who}: failed at {step}: {cause}\n    {words}"
                 ));
             }
-            TrialEnd::Skipped { reason, mend } => {
-                output::note(&format!("skipped: {who}: {reason}; {mend}"));
+            TrialEnd::Skipped { reason, fix } => {
+                output::note(&format!("skipped: {who}: {reason}; {fix}"));
             }
             TrialEnd::Unsupported { reason } => {
                 output::note(&format!("unsupported: {who}: {reason}"));
