@@ -20,9 +20,15 @@ pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> 
     checks
 }
 
-/// Rounds that the plan asked for.
+/// Rounds that the plan asked for; where a rule decides when to stop, those that it led to.
 fn rounds_planned(record: &Record) -> usize {
-    record.plan.rounds as usize
+    let plan = &record.plan;
+    let carried_out = record.trials.iter().map(|trial| trial.round).max();
+    let rounds = match plan.until {
+        None => plan.rounds,
+        Some(_) => plan.rounds_at_least().max(carried_out.unwrap_or(0)),
+    };
+    rounds as usize
 }
 
 /// Rounds whose number must be believable: all where few were planned.
