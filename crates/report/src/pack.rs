@@ -26,7 +26,8 @@ const WORTH_SHARING: usize = 24;
 
 /// The report as one packed document.
 pub(crate) fn packed(report: &Report) -> String {
-    let value = serde_json::to_value(report).expect("the view model has only text keys and numbers");
+    let value =
+        serde_json::to_value(report).expect("the view model has only text keys and numbers");
     pack(&value)
 }
 
@@ -163,7 +164,9 @@ mod tests {
         match items[0].as_u64().unwrap() {
             0 => rest(1).collect(),
             1 => {
-                let names = keys[items[1].as_u64().unwrap() as usize].as_array().unwrap();
+                let names = keys[items[1].as_u64().unwrap() as usize]
+                    .as_array()
+                    .unwrap();
                 let names = names.iter().map(|name| name.as_str().unwrap().to_owned());
                 names.zip(rest(2)).collect()
             }

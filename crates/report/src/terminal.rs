@@ -112,7 +112,10 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
         lines.push(format!("next: {}", line.replace("RECORD", &quoted(record))));
     }
     if let Some(record) = options.record {
-        lines.push(format!("report: {}/report.html", record.trim_end_matches('/')));
+        lines.push(format!(
+            "report: {}/report.html",
+            record.trim_end_matches('/')
+        ));
     }
     lines
 }
@@ -135,8 +138,12 @@ fn tables(
     options: TextOptions<'_>,
     room: usize,
 ) -> Vec<String> {
-    let all: Vec<(&RatioTable, &Table)> =
-        report.answer.tables.iter().zip(document.tables("ratios")).collect();
+    let all: Vec<(&RatioTable, &Table)> = report
+        .answer
+        .tables
+        .iter()
+        .zip(document.tables("ratios"))
+        .collect();
     let mut lines: Vec<String> = Vec::new();
     let mut marks: Vec<&str> = Vec::new();
     // The legend below.
@@ -172,7 +179,10 @@ fn tables(
 }
 
 fn marks_of(row: &RatioRow) -> impl Iterator<Item = &'static str> {
-    let bounds = row.cells.iter().filter_map(|cell| cell.bound.or(cell.value_bound));
+    let bounds = row
+        .cells
+        .iter()
+        .filter_map(|cell| cell.bound.or(cell.value_bound));
     let marks = row.cells.iter().map(|cell| cell.mark);
     marks.chain(bounds).filter(|mark| !mark.is_empty())
 }
@@ -188,12 +198,18 @@ fn legend(used: &[&str]) -> String {
         ("<=", "<= at most"),
     ];
     let seen = all.iter().filter(|(mark, _)| used.contains(mark));
-    seen.map(|(_, words)| *words).collect::<Vec<_>>().join("   ")
+    seen.map(|(_, words)| *words)
+        .collect::<Vec<_>>()
+        .join("   ")
 }
 
 /// `p99, ms: 0.94x to 3.41x in 8 ratios; 5 ^, 2 =`.
 fn in_a_line(table: &RatioTable) -> String {
-    format!("{}: {}; --full has them", table.title, summed_up(&table.rows))
+    format!(
+        "{}: {}; --full has them",
+        table.title,
+        summed_up(&table.rows)
+    )
 }
 
 /// What rows come to without being shown.
@@ -221,7 +237,10 @@ fn summed_up(rows: &[RatioRow]) -> String {
         Unit::Ratio.show(least),
         Unit::Ratio.show(most)
     );
-    let marks: Vec<String> = marks.iter().map(|(mark, n)| format!("{n} {mark}")).collect();
+    let marks: Vec<String> = marks
+        .iter()
+        .map(|(mark, n)| format!("{n} {mark}"))
+        .collect();
     match marks.is_empty() {
         true => range,
         false => format!("{range} ({})", marks.join(", ")),
@@ -239,10 +258,22 @@ struct Form {
 
 /// Richest first; an interval is worth more than the baseline's value.
 const FORMS: [Form; 4] = [
-    Form { baseline: true, ranges: true },
-    Form { baseline: false, ranges: true },
-    Form { baseline: true, ranges: false },
-    Form { baseline: false, ranges: false },
+    Form {
+        baseline: true,
+        ranges: true,
+    },
+    Form {
+        baseline: false,
+        ranges: true,
+    },
+    Form {
+        baseline: true,
+        ranges: false,
+    },
+    Form {
+        baseline: false,
+        ranges: false,
+    },
 ];
 
 /// A table in the form that fits.
@@ -257,7 +288,9 @@ struct Drawn<'r> {
 
 impl<'r> Drawn<'r> {
     fn new(report: &Report, ratios: &'r RatioTable, table: &Table, width: usize) -> Self {
-        let mut forms = FORMS.iter().map(|form| (form, grid(report, ratios, table, *form, width)));
+        let mut forms = FORMS
+            .iter()
+            .map(|form| (form, grid(report, ratios, table, *form, width)));
         let last = FORMS[FORMS.len() - 1];
         let found = forms.find(|(_, grid)| grid.width() <= width);
         let (form, mut grid) = match found {
@@ -281,7 +314,12 @@ impl<'r> Drawn<'r> {
 
     /// Lines that are no rows.
     fn height(&self) -> usize {
-        let heads = self.grid.columns.iter().map(|column| column.head.len()).max();
+        let heads = self
+            .grid
+            .columns
+            .iter()
+            .map(|column| column.head.len())
+            .max();
         heads.unwrap_or(0) + usize::from(self.above.is_some()) + usize::from(self.dropped > 0)
     }
 
@@ -307,7 +345,11 @@ impl<'r> Drawn<'r> {
             lines.push(cut(&line, options.width));
         }
         if self.dropped > 0 {
-            let noun = if self.dropped == 1 { "contender" } else { "contenders" };
+            let noun = if self.dropped == 1 {
+                "contender"
+            } else {
+                "contenders"
+            };
             let line = format!("{} more {noun}: a wider terminal or --full", self.dropped);
             lines.push(cut(&line, options.width));
         }
@@ -371,11 +413,17 @@ fn number(
     let paint = field.tone.map_or(Paint::None, tone_paint);
     if !text.is_empty() {
         // Marks stand below each other, also where a ratio has none.
-        let space = if unit == Unit::Ratio && field.mark.is_empty() { "  " } else { "" };
+        let space = if unit == Unit::Ratio && field.mark.is_empty() {
+            "  "
+        } else {
+            ""
+        };
         let text = format!("{text}{space}");
         return GridField { text, paint };
     }
-    let name = index.checked_sub(LABELS).and_then(|index| of.cells.get(index));
+    let name = index
+        .checked_sub(LABELS)
+        .and_then(|index| of.cells.get(index));
     let cell = report.cells.iter().find(|cell| {
         let mine = name.is_some_and(|name| name.contender == cell.contender);
         mine && cell.workload == of.workload && cell.load == of.load

@@ -56,7 +56,8 @@ fn section(lines: &mut Vec<String>, section: &Section, options: TextOptions<'_>)
         match part {
             Part::Lines(all) => {
                 let indent = if section.title.is_empty() { "" } else { "  " };
-                all.iter().for_each(|one| line(lines, one, indent, options.width));
+                all.iter()
+                    .for_each(|one| line(lines, one, indent, options.width));
             }
             Part::Table(one) => table(lines, one, options),
             Part::Verbatim { title, lines: more } => {
@@ -95,7 +96,11 @@ fn verbatim(
 ) {
     let is_short = !configurations || options.diffs || more.len() <= SHORT_DIFF;
     if !title.is_empty() {
-        let hint = if is_short { "" } else { " (--diffs shows them)" };
+        let hint = if is_short {
+            ""
+        } else {
+            " (--diffs shows them)"
+        };
         lines.extend(folded(&format!("{title}{hint}"), "  ", options.width));
     }
     let indent = if configurations { "    " } else { "  " };
@@ -133,7 +138,11 @@ fn grid(table: &Table) -> Grid {
             let unit = table.columns[*index].unit;
             let text = row.fields[*index].shown(unit);
             GridField {
-                text: if text.is_empty() && unit.is_numeric() { "-".into() } else { text },
+                text: if text.is_empty() && unit.is_numeric() {
+                    "-".into()
+                } else {
+                    text
+                },
                 paint: paint(&row.fields[*index], row.reference),
             }
         };

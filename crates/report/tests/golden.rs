@@ -15,7 +15,8 @@ use std::path::Path;
 use bakeoff_plan::Protocol;
 use bakeoff_record::Outcome;
 use bakeoff_report::{
-    MarkdownOptions, Report, TextOptions, csv, html, json, load_json, load_text, markdown, text, view,
+    MarkdownOptions, Report, TextOptions, csv, html, json, load_json, load_text, markdown, text,
+    view,
 };
 use serde_json::{Value, json};
 
@@ -65,7 +66,13 @@ fn text_of(width: usize, colour: bool) -> String {
 /// The answer alone.
 fn answer_of(report: &Report, width: usize) -> String {
     let options = options(width);
-    text(report, TextOptions { full: false, ..options })
+    text(
+        report,
+        TextOptions {
+            full: false,
+            ..options
+        },
+    )
 }
 
 #[test]
@@ -104,10 +111,7 @@ fn cells_over_http_2_have_h2loads_figures() {
 
 #[test]
 fn cells_over_http_3_have_them_too_without_a_connect_of_their_own() {
-    let wide = text(
-        &view(&support::record_over(Protocol::H3)),
-        options(120),
-    );
+    let wide = text(&view(&support::record_over(Protocol::H3)), options(120));
     let at = |title: &str| wide.find(title).expect("the contender is shown");
     let caddy = &wide[at("  caddy-default: h3")..at("  yardstick: h3")];
     check("h2load-h3.txt", caddy);

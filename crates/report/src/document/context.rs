@@ -116,7 +116,11 @@ fn note(note: &Note) -> Vec<Line> {
     let mut lines = vec![Line::new(head)];
     for cell in note.cells.iter().take(CELLS_PER_NOTE) {
         let (contender, workload) = (plain(&cell.contender), plain(&cell.workload));
-        let text = format!("{contender}, {workload}, {}: {}", plain(&cell.load), plain(&cell.text));
+        let text = format!(
+            "{contender}, {workload}, {}: {}",
+            plain(&cell.load),
+            plain(&cell.text)
+        );
         lines.push(Line::new(text).below());
     }
     if note.cells.len() > CELLS_PER_NOTE {

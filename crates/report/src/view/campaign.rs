@@ -172,11 +172,16 @@ pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -
 
 /// By the rounds that were measured, which may be fewer than were planned.
 fn interval(shown: &[super::Cell]) -> IntervalFacts {
-    let estimates = shown.iter().flat_map(|cell| cell.estimates.values().flatten());
+    let estimates = shown
+        .iter()
+        .flat_map(|cell| cell.estimates.values().flatten());
     let kinds: Vec<IntervalKind> = estimates.map(|one| one.interval).collect();
     let measured = shown.iter().map(|cell| cell.rounds_measured);
     let measured: Vec<usize> = measured.filter(|rounds| *rounds > 0).collect();
-    let range = kinds.iter().filter(|kind| **kind == IntervalKind::Range).count();
+    let range = kinds
+        .iter()
+        .filter(|kind| **kind == IntervalKind::Range)
+        .count();
     let kind = if range < kinds.len() {
         IntervalKind::MedianConfidence95
     } else {
@@ -231,7 +236,9 @@ impl Campaign {
 /// The plan's loads, and after them those that were found during the campaign.
 fn loads(record: &Record, cells: &[Cell<'_>]) -> Vec<LoadFacts> {
     let mut facts: Vec<LoadFacts> = Vec::new();
-    let trials = cells.iter().filter_map(|cell| Some((&cell.key.load, *cell.trials.first()?)));
+    let trials = cells
+        .iter()
+        .filter_map(|cell| Some((&cell.key.load, *cell.trials.first()?)));
     let found = trials.map(|(label, trial)| (label.clone(), &trial.load));
     let planned = record.plan.loads.iter().map(|load| (load.label(), load));
     for (label, one) in planned.chain(found) {
