@@ -28,6 +28,8 @@ pub struct Pool {
     pub degrees: f64,
     /// Pairs of the table.
     pub pairs: usize,
+    /// How many standard errors an interval reaches, corrected over the table.
+    pub reach: f64,
 }
 
 /// A pair's mean with the interval that is good for the whole table at once, logarithms.
@@ -60,18 +62,19 @@ impl Pool {
             let contenders = f64::midpoint(1.0, (1.0 + 8.0 * *pairs as f64).sqrt());
             (contenders.ceil() - 1.0) * (rounds - 1) as f64
         });
+        let degrees: f64 = degrees.sum();
         (count > 0).then(|| Self {
             sd: (squares / count as f64).sqrt(),
-            degrees: degrees.sum(),
+            degrees,
             pairs: pairs.len(),
+            reach: student_point(FAMILY_ALPHA / (2 * pairs.len()) as f64, degrees),
         })
     }
 
     /// The interval of one pair of the table; `None` below three rounds.
     pub fn interval(&self, pair: &Paired) -> Option<Held> {
         let error = self.error(pair)?;
-        let tail = FAMILY_ALPHA / (2 * self.pairs.max(1)) as f64;
-        let half = student_point(tail, self.degrees) * error;
+        let half = self.reach * error;
         let mean = pair.mean();
         Some(Held {
             mean,
