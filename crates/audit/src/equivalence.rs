@@ -9,7 +9,7 @@ mod facts;
 mod headers;
 
 use bakeoff_plan::{Plan, Workload};
-use bakeoff_record::{AnswerCheck, ContenderKind, TrialRecord, Work};
+use bakeoff_record::{AnswerCheck, ContenderKind, TrialRecord, When, Work};
 use serde::Serialize;
 
 use crate::check::Check;
@@ -239,7 +239,7 @@ impl<'r> Side<'r> {
 /// The answer that was compared before the load.
 fn before(trial: &TrialRecord) -> Option<&AnswerCheck> {
     let mut answers = trial.answers.iter();
-    answers.find(|answer| answer.when == "before")
+    answers.find(|answer| answer.when == When::Before)
 }
 
 fn work(trial: &TrialRecord) -> Option<&Work> {

@@ -29,7 +29,7 @@ pub fn judge_trial(record: &Record, trial: &TrialRecord, ceilings: Ceilings) -> 
             Verdict::Failed,
             &format!("failed at {}: {cause}", step_name(*step)),
         ),
-        TrialEnd::Skipped { reason, mend } => ended(Verdict::Skipped, &format!("{reason}; {mend}")),
+        TrialEnd::Skipped { reason, fix } => ended(Verdict::Skipped, &format!("{reason}; {fix}")),
         TrialEnd::Unsupported { reason } => ended(Verdict::Unsupported, reason),
         TrialEnd::Interrupted => ended(Verdict::Skipped, "interrupted by the user"),
     }

@@ -146,15 +146,16 @@ fn judged_cell<'r>(record: &'r Record, cell: Cell<'r>, beside: &Beside) -> Judge
     };
     let trials: Vec<(&'r TrialRecord, Judgement)> = cell.trials.iter().map(judge).collect();
     let judgement = judge_cell(record, &cell, &trials);
-    let bottleneck = bottleneck(record, &cell, beside);
-    let rate_bound = rate_bound(&judgement);
-    JudgedCell {
+    let mut judged = JudgedCell {
+        rate_bound: rate_bound(&judgement),
         cell,
         judgement,
         trials,
-        bottleneck,
-        rate_bound,
-    }
+        bottleneck: None,
+    };
+    let usable = judged.usable(Number::Rate);
+    judged.bottleneck = bottleneck(record, &judged.cell, &usable, beside);
+    judged
 }
 
 /// A rate near the rate of a reference says "at least".

@@ -18,13 +18,14 @@ mod findings;
 mod judge;
 mod judged;
 pub mod limits;
+mod load;
 mod number;
 mod subject;
 mod trust;
 mod verdict;
 mod words;
 
-pub use attribution::{Bottleneck, Cause, bottleneck};
+pub use attribution::{Bottleneck, Cause};
 pub use check::{Check, Level};
 pub use code::Code;
 pub use comparisons::{Compared, Floor, compare};
@@ -35,6 +36,7 @@ pub use equivalence::{
 pub use findings::{Finding, Grade, Tone};
 pub use judge::{judge_cell, judge_trial};
 pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge};
+pub use load::judge_load;
 pub use number::{Number, number_of};
 pub use subject::{Beside, Ceilings, Drift, Subject};
 pub use trust::{Trust, Weakness};

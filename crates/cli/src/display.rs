@@ -148,7 +148,7 @@ fn ended_line(record: &TrialRecord) -> String {
         TrialEnd::Failed { step, cause, .. } => {
             format!("{id}: failed at {}: {cause}", step_name(*step))
         }
-        TrialEnd::Skipped { reason, mend } => format!("{id}: skipped: {reason}; {mend}"),
+        TrialEnd::Skipped { reason, fix } => format!("{id}: skipped: {reason}; {fix}"),
         TrialEnd::Unsupported { reason } => format!("{id}: unsupported: {reason}"),
         TrialEnd::Interrupted => format!("{id}: interrupted"),
     }

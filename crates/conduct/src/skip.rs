@@ -16,7 +16,7 @@ pub(crate) fn forbidden(trial: &Trial) -> Option<TrialEnd> {
         let (reason, mend) = text.split_once("; ").unwrap_or((&text, "raise the limit"));
         return Some(TrialEnd::Skipped {
             reason: reason.to_owned(),
-            mend: mend.to_owned(),
+            fix: mend.to_owned(),
         });
     }
     let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
@@ -33,7 +33,7 @@ fn server_needs_too_many(clients: u64, proxied: bool, limit: u64) -> Option<Tria
              open {limit}",
             if proxied { " through a proxy" } else { "" }
         ),
-        mend: format!("raise the hard limit, as root: ulimit -Hn {needed}"),
+        fix: format!("raise the hard limit, as root: ulimit -Hn {needed}"),
     })
 }
 
@@ -44,11 +44,11 @@ mod tests {
     #[test]
     fn a_proxy_needs_twice_the_files() {
         assert_eq!(server_needs_too_many(10_000, false, 20_000), None);
-        let Some(TrialEnd::Skipped { reason, mend }) = server_needs_too_many(10_000, true, 20_000)
+        let Some(TrialEnd::Skipped { reason, fix }) = server_needs_too_many(10_000, true, 20_000)
         else {
             panic!("20,064 files are more than 20,000");
         };
         assert!(reason.contains("need 20064 open files"), "{reason}");
-        assert!(mend.contains("ulimit -Hn 20064"), "{mend}");
+        assert!(fix.contains("ulimit -Hn 20064"), "{fix}");
     }
 }

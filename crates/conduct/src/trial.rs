@@ -211,7 +211,7 @@ fn unled(error: &ControlError) -> TrialEnd {
     TrialEnd::Failed {
         step: Step::Origin,
         cause: format!("failed to {error}"),
-        words: None,
+        message: None,
     }
 }
 
@@ -238,6 +238,8 @@ fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
         id: trial.id.clone(),
         index: trial.index,
         round: trial.round,
+        attempt: 1,
+        disturbed: Vec::new(),
         contender: trial.contender.name.clone(),
         kind: match trial.contender.server {
             ServerChoice::Program { .. } => ContenderKind::Contender,
@@ -246,6 +248,7 @@ fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
         },
         workload: trial.workload.name.clone(),
         load: trial.load.clone(),
+        load_name: None,
         started_at: jiff::Timestamp::now().to_string(),
         end: TrialEnd::Interrupted,
         server: None,

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{Builtin, Plan, PlanError};
 
-use crate::machine::{MACHINE_SCHEMA, Machine};
-use crate::trial::{TRIAL_SCHEMA, TrialRecord};
+use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
+use crate::trial::{TRIAL_SCHEMAS_READ, TrialRecord};
 
 /// The resolved plan.
 const PLAN_FILE: &str = "plan.toml";
@@ -69,14 +69,14 @@ pub enum FolderError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A file is of another version of the format.
-    #[error("{} is of format {found}, but this bakeoff reads {expected}; use a newer bakeoff",
+    #[error("{} is of format {found}, but this bakeoff reads up to {expected}; use a newer bakeoff",
             path.display())]
     Version {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: String,
-        /// The version that is read.
+        /// The latest version that is read.
         expected: &'static str,
     },
     /// A file does not hold what it should.
@@ -196,7 +196,12 @@ impl Record {
         let base = fs::canonicalize(path).map_err(failed("find", path))?;
         let plan = bakeoff_plan::parse(&text, &plan_file.display().to_string(), &base, &Builtin)?;
         let machine_file = path.join(MACHINE_FILE);
-        let machine = read_versioned(&machine_file, 1, &read_text(&machine_file)?, MACHINE_SCHEMA)?;
+        let machine = read_versioned(
+            &machine_file,
+            1,
+            &read_text(&machine_file)?,
+            MACHINE_SCHEMAS_READ,
+        )?;
         let trials_file = path.join(TRIALS_FILE);
         let text = read_text(&trials_file)?;
         let mut trials: Vec<TrialRecord> = Vec::new();
@@ -204,7 +209,8 @@ impl Record {
             if !line.ends_with('\n') {
                 break;
             }
-            let trial: TrialRecord = read_versioned(&trials_file, index + 1, line, TRIAL_SCHEMA)?;
+            let trial: TrialRecord =
+                read_versioned(&trials_file, index + 1, line, TRIAL_SCHEMAS_READ)?;
             trials.retain(|earlier| earlier.id != trial.id);
             trials.push(trial);
         }
@@ -216,12 +222,12 @@ impl Record {
     }
 }
 
-/// Reads a JSON value after its `schema` was found to be the one that is read.
+/// Reads a JSON value after its `schema` was found to be one that is read.
 fn read_versioned<T: serde::de::DeserializeOwned>(
     path: &Path,
     line: usize,
     text: &str,
-    expected: &'static str,
+    expected: [&'static str; 2],
 ) -> Result<T, FolderError> {
     #[derive(serde::Deserialize)]
     struct Versioned {
@@ -235,11 +241,11 @@ fn read_versioned<T: serde::de::DeserializeOwned>(
     let found = serde_json::from_str::<Versioned>(text)
         .map_err(damaged)?
         .schema;
-    if found != expected {
+    if !expected.contains(&found.as_str()) {
         return Err(FolderError::Version {
             path: path.to_owned(),
             found,
-            expected,
+            expected: expected[1],
         });
     }
     serde_json::from_str(text).map_err(damaged)

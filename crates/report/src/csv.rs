@@ -40,6 +40,7 @@ fn header() -> Vec<String> {
 fn fields(cell: &Cell) -> Vec<String> {
     let kind = match cell.kind {
         ContenderKind::Contender => "contender",
+        ContenderKind::Control => "control",
         ContenderKind::Yardstick => "yardstick",
         ContenderKind::Origin => "origin",
     };

@@ -18,7 +18,7 @@ mod text;
 mod vegeta;
 pub mod view;
 
-pub use bakeoff_audit::Verdict;
+pub use bakeoff_audit::{Verdict, judge_load};
 pub use before::Warnings;
 pub use csv::csv;
 pub use html::html;

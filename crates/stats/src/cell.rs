@@ -138,8 +138,9 @@ impl Order {
         };
         let kind = match cell.kind {
             ContenderKind::Contender => 0,
-            ContenderKind::Origin => 1,
-            ContenderKind::Yardstick => 2,
+            ContenderKind::Control => 1,
+            ContenderKind::Origin => 2,
+            ContenderKind::Yardstick => 3,
         };
         (
             place(&self.workloads, &cell.key.workload),

@@ -1,6 +1,6 @@
 //! Whether the answers were the right ones, and all of them came (family C).
 
-use bakeoff_record::{Outcome, Step, TreeTick};
+use bakeoff_record::{Outcome, Step, TreeTick, When};
 use bakeoff_stats::server_tree;
 
 use crate::check::{Check, Level};
@@ -14,8 +14,8 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(wrong_body(subject));
     checks.push(bodies_compared(subject));
     checks.extend(body_bytes(subject));
-    checks.push(answers(subject, Code::AnswerBefore, "before"));
-    checks.push(answers(subject, Code::AnswerAfter, "after"));
+    checks.push(answers(subject, Code::AnswerBefore, When::Before));
+    checks.push(answers(subject, Code::AnswerAfter, When::After));
     checks.push(server_alive(subject));
     checks.extend(server_restarted(subject));
     checks.push(recovered(subject));
@@ -111,9 +111,10 @@ fn body_bytes(subject: &Subject<'_>) -> Option<Check> {
     Some(check.figures(share, BODY_SENT_SHARE))
 }
 
-fn answers(subject: &Subject<'_>, code: Code, when: &'static str) -> Check {
+fn answers(subject: &Subject<'_>, code: Code, side: When) -> Check {
+    let when = side.name();
     let answers = subject.trial.answers.iter();
-    let found: Vec<_> = answers.filter(|answer| answer.when == when).collect();
+    let found: Vec<_> = answers.filter(|answer| answer.when == side).collect();
     if found.is_empty() {
         return Check::not_run(code, format!("no answer was compared {when} the window"));
     }
@@ -200,7 +201,11 @@ fn recovered(subject: &Subject<'_>) -> Check {
             "the server was not asked again after the load",
         );
     };
-    let answered = subject.trial.answers.iter().any(|one| one.when == "after");
+    let answered = subject
+        .trial
+        .answers
+        .iter()
+        .any(|one| one.when == When::After);
     let check = if answered && asked.took_s <= RECOVERY_S {
         Check::passed(
             Code::Recovered,

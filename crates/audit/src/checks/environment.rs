@@ -1,14 +1,13 @@
 //! What the machine did to the trial (R14, R36), and what the tool says against itself.
 
-use bakeoff_record::{CpuShares, QuicLedger, TcpTick};
-use bakeoff_stats::{engine_tree, origin_tree, server_tree, window_cores};
+use bakeoff_record::{
+    CpuShares, FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS, QuicLedger, STEAL_DISTURBED_SHARE,
+    THROTTLED_SHARE, TcpTick, foreign_cpus, steal_share, throttled_share,
+};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
-use crate::limits::{
-    BACKEND_SHARE, OTHER_LOAD_DISTURBED, OTHER_LOAD_SUSPECT, STEAL_INVALID, STEAL_SUSPECT,
-    UDP_DROPS_SHARE,
-};
+use crate::limits::{BACKEND_SHARE, STEAL_SUSPECT, UDP_DROPS_SHARE};
 use crate::subject::Subject;
 use crate::words::{count, rate};
 
@@ -18,6 +17,7 @@ const SYNS_MAX: u64 = 4;
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(other_load(subject));
     checks.push(steal(subject));
+    checks.extend(throttled(subject));
     checks.extend(drift(subject));
     checks.push(listen_overflows(subject));
     if let Some(quic) = &subject.result.quic {
@@ -38,21 +38,21 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     }));
 }
 
-/// Processors that programs kept busy which are no part of the trial.
+/// Processors that programs had which are no part of the trial.
 fn other_load(subject: &Subject<'_>) -> Check {
-    let Some((everywhere, on_server)) = foreign(subject) else {
+    let Some(foreign) = foreign_cpus(subject.trial) else {
         let text = "what else ran on the machine is not known";
         return Check::not_run(Code::OtherLoad, text);
     };
-    let worst = everywhere.max(on_server.unwrap_or(0.0));
+    let worst = foreign.worst();
     let (level, limit) = match worst {
-        worst if worst > OTHER_LOAD_DISTURBED => (Level::Disturbed, OTHER_LOAD_DISTURBED),
-        worst if worst > OTHER_LOAD_SUSPECT => (Level::Suspect, OTHER_LOAD_SUSPECT),
-        _ => (Level::Passed, OTHER_LOAD_SUSPECT),
+        worst if worst > FOREIGN_DISTURBED_CPUS => (Level::Disturbed, FOREIGN_DISTURBED_CPUS),
+        worst if worst > FOREIGN_SUSPECT_CPUS => (Level::Suspect, FOREIGN_SUSPECT_CPUS),
+        _ => (Level::Passed, FOREIGN_SUSPECT_CPUS),
     };
-    let beside = match on_server {
-        Some(cores) if cores > OTHER_LOAD_SUSPECT => {
-            format!(", {cores:.2} of them the server's own")
+    let beside = match foreign.on_server {
+        Some(cores) if cores > FOREIGN_SUSPECT_CPUS => {
+            format!(", {cores:.2} of them where the server runs")
         }
         _ => String::new(),
     };
@@ -66,63 +66,36 @@ fn other_load(subject: &Subject<'_>) -> Check {
     Check::new(Code::OtherLoad, level, text).figures(worst, limit)
 }
 
-/// Processors kept busy by what is no part of the trial: of the whole machine, and of those that
-/// the server is pinned to.
-fn foreign(subject: &Subject<'_>) -> Option<(f64, Option<f64>)> {
-    let (trial, usage) = (subject.trial, &subject.trial.usage);
-    let busy = |cpu: &CpuShares| (1.0 - cpu.idle - cpu.iowait - cpu.steal).max(0.0);
-    let machine = sum_over(subject, |_| true, busy)?;
-    let server = window_cores(trial, server_tree(usage))?;
-    let engine = window_cores(trial, engine_tree(usage))?;
-    let origin = match subject.proxied {
-        Some(false) => 0.0,
-        _ => window_cores(trial, origin_tree(usage)).unwrap_or(0.0),
-    };
-    let pinned = &trial.pinned;
-    let alone =
-        !pinned.server.is_empty() && pinned.server.iter().all(|cpu| !pinned.engine.contains(cpu));
-    let on_server = alone.then(|| {
-        let mine = |cpu: u32| pinned.server.contains(&(cpu as usize));
-        let shared = pinned.origin.iter().any(|cpu| pinned.server.contains(cpu));
-        let origin = if shared { origin } else { 0.0 };
-        Some(sum_over(subject, mine, busy)? - server - origin)
-    });
-    Some((machine - server - engine - origin, on_server.flatten()))
-}
-
-/// Sum over processors of the mean share over the window's readings.
-fn sum_over(
-    subject: &Subject<'_>,
-    wanted: impl Fn(u32) -> bool,
-    share: impl Fn(&CpuShares) -> f64,
-) -> Option<f64> {
-    let end_s = subject.result.measured_s;
-    let ticks = subject.trial.usage.host.iter();
-    let window = ticks.filter(|tick| tick.at_s > 0.0 && tick.at_s <= end_s);
-    let (mut sum, mut n) = (0.0, 0_u32);
-    for tick in window {
-        let cpus = tick.cpus.iter().filter(|cpu| wanted(cpu.cpu));
-        sum += cpus.map(&share).sum::<f64>();
-        n += 1;
-    }
-    (n > 0).then(|| sum / f64::from(n))
-}
-
 fn steal(subject: &Subject<'_>) -> Check {
-    let Some(share) = worst_share(subject, |cpu| cpu.steal) else {
-        let text = "the host's processors were not read in the window";
+    let Some(share) = steal_share(subject.trial) else {
+        let text = "the host's processors were not read over the whole window";
         return Check::not_run(Code::Steal, text);
     };
-    let level = match share {
-        share if share > STEAL_INVALID => Level::Disturbed,
-        share if share > STEAL_SUSPECT => Level::Suspect,
-        _ => Level::Passed,
+    let (level, limit) = match share {
+        share if share > STEAL_DISTURBED_SHARE => (Level::Disturbed, STEAL_DISTURBED_SHARE),
+        share if share > STEAL_SUSPECT => (Level::Suspect, STEAL_SUSPECT),
+        _ => (Level::Passed, STEAL_SUSPECT),
     };
     let text = format!(
         "the hypervisor took up to {:.1} % of a processor in the window",
         share * 100.0
     );
-    Check::new(Code::Steal, level, text).figures(share, STEAL_SUSPECT)
+    Check::new(Code::Steal, level, text).figures(share, limit)
+}
+
+/// Time in which a quota held programs back; machines without quotas have none.
+fn throttled(subject: &Subject<'_>) -> Option<Check> {
+    let share = throttled_share(subject.trial)?;
+    let text = format!(
+        "a quota of CPU time held programs back for {:.1} % of the window",
+        share * 100.0
+    );
+    let level = match share {
+        share if share > THROTTLED_SHARE => Level::Disturbed,
+        share if share > 0.0 => Level::Note,
+        _ => Level::Passed,
+    };
+    Some(Check::new(Code::Throttled, level, text).figures(share, THROTTLED_SHARE))
 }
 
 /// The yardstick of the same block, which does the same work each time.

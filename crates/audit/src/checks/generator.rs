@@ -1,13 +1,13 @@
 //! Whether the load engine itself is in the numbers (family B).
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{LoadResult, Outcome};
+use bakeoff_record::{KEPT_DISTURBED_SHARE, LoadResult, Outcome, engine_kept_share};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
 use crate::limits::{
-    CEILING_SHARE, ENGINE_BUSY_INVALID, ENGINE_BUSY_SUSPECT, ENGINE_KEPT_DISTURBED,
-    ENGINE_KEPT_SUSPECT, ENGINE_LAG_SHARE, SERVER_PACED,
+    CEILING_SHARE, ENGINE_BUSY_INVALID, ENGINE_BUSY_SUSPECT, ENGINE_KEPT_SUSPECT, ENGINE_LAG_SHARE,
+    SERVER_PACED,
 };
 use crate::number::Number;
 use crate::subject::Subject;
@@ -87,17 +87,13 @@ fn busy(subject: &Subject<'_>) -> Check {
 
 /// How long the engine's threads were kept from their processor by others.
 fn kept(subject: &Subject<'_>) -> Check {
-    let result = subject.result;
-    let threads = result.engine.threads.iter();
-    let longest = threads.map(|thread| thread.kept_s).reduce(f64::max);
-    let Some(longest) = longest.filter(|_| result.measured_s > 0.0) else {
+    let Some(share) = engine_kept_share(subject.result) else {
         let text = "how long the engine was kept from its processor is not known";
         return Check::not_run(Code::EngineKept, text);
     };
-    let share = longest / result.measured_s;
     let percent = share * 100.0;
     let (rate, latency) = match share {
-        share if share > ENGINE_KEPT_DISTURBED => (Level::Disturbed, Level::Disturbed),
+        share if share > KEPT_DISTURBED_SHARE => (Level::Disturbed, Level::Disturbed),
         share if share > ENGINE_KEPT_SUSPECT => (Level::Passed, Level::Suspect),
         _ => (Level::Passed, Level::Passed),
     };
@@ -111,7 +107,7 @@ fn kept(subject: &Subject<'_>) -> Check {
         ),
     };
     let limit = match rate {
-        Level::Disturbed => ENGINE_KEPT_DISTURBED,
+        Level::Disturbed => KEPT_DISTURBED_SHARE,
         _ => ENGINE_KEPT_SUSPECT,
     };
     let numbers = [(Number::Rate, rate), (Number::Latency, latency)];

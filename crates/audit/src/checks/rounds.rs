@@ -28,7 +28,7 @@ fn rounds_planned(record: &Record) -> usize {
 /// Rounds whose number must be believable: all where few were planned.
 fn rounds_needed(record: &Record, cell: &Cell<'_>) -> usize {
     let planned = match cell.kind {
-        ContenderKind::Contender => rounds_planned(record),
+        ContenderKind::Contender | ContenderKind::Control => rounds_planned(record),
         // A reference need not run in every round.
         _ => cell.trials.len(),
     };
@@ -137,7 +137,9 @@ fn program_changed(cell: &Cell<'_>) -> Option<Check> {
 /// Fewer rounds than were planned: shown, and not ranked where too few are left.
 fn complete(record: &Record, cell: &Cell<'_>, measured: usize, needed: usize) -> Option<Check> {
     let planned = match cell.kind {
-        ContenderKind::Contender => rounds_planned(record).max(cell.trials.len()),
+        ContenderKind::Contender | ContenderKind::Control => {
+            rounds_planned(record).max(cell.trials.len())
+        }
         _ => cell.trials.len(),
     };
     if measured >= planned {

@@ -1,7 +1,8 @@
 use bakeoff_plan::builtin_plan;
 
 use super::*;
-use crate::trial::{ContenderKind, TrialEnd};
+use crate::machine::MACHINE_SCHEMA;
+use crate::trial::{ContenderKind, TRIAL_SCHEMA, TrialEnd};
 
 fn plan() -> Plan {
     let text = builtin_plan("smoke").expect("a ready plan");
@@ -21,10 +22,13 @@ fn trial(id: &str) -> TrialRecord {
         id: id.to_owned(),
         index: 0,
         round: 1,
+        attempt: 1,
+        disturbed: Vec::new(),
         contender: "nginx-default".to_owned(),
         kind: ContenderKind::Contender,
         workload: "synthetic".to_owned(),
         load: plan().loads[0].clone(),
+        load_name: None,
         started_at: "2026-11-21T00:00:00Z".to_owned(),
         end: TrialEnd::Interrupted,
         server: None,

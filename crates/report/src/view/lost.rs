@@ -80,7 +80,7 @@ fn one(trial: &Trial) -> Lost {
         verdict: trial.verdict,
         text: texts.join("; "),
         words: match &trial.end {
-            TrialEnd::Failed { words, .. } => words.clone(),
+            TrialEnd::Failed { message, .. } => message.clone(),
             _ => None,
         },
     }
