@@ -49,7 +49,8 @@ fn fallback(report: &Report) -> String {
         out,
         "<title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>"
     );
-    for one in &document.sections {
+    let shown = document.sections.iter();
+    for one in shown.filter(|section| section.extent <= Extent::Full) {
         section(&mut out, one);
     }
     out.push_str(
@@ -68,7 +69,7 @@ fn section(out: &mut String, section: &Section) {
         match part {
             Part::Lines(lines) => list(out, lines),
             Part::Table(one) => table(out, one),
-            Part::Verbatim { title, lines } => {
+            Part::Verbatim { title, lines, .. } => {
                 let (title, text) = (escaped(title), escaped(&lines.join("\n")));
                 let _ = writeln!(out, "<p>{title}</p>\n<pre>{text}</pre>");
             }

@@ -52,7 +52,7 @@ fn section(out: &mut String, section: &Section, most: Extent) {
             }
             Part::Lines(lines) => list(out, lines),
             Part::Table(one) => table(out, one, most),
-            Part::Verbatim { title, lines } => verbatim(out, title, lines),
+            Part::Verbatim { title, lines, .. } => verbatim(out, title, lines),
             // The tables have its numbers.
             Part::Figure(_) => {}
         }

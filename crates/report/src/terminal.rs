@@ -138,24 +138,28 @@ fn tables(
     options: TextOptions<'_>,
     room: usize,
 ) -> Vec<String> {
-    let all: Vec<(&RatioTable, &Table)> = report
-        .answer
-        .tables
-        .iter()
-        .zip(document.tables("ratios"))
+    let all = report.answer.tables.iter().zip(document.tables("ratios"));
+    let has_ratios = |table: &RatioTable| {
+        let mut cells = table.rows.iter().flat_map(|row| &row.cells);
+        cells.any(|cell| cell.ratio.is_some())
+    };
+    // The values of a metric without any ratio are in the tables of the cells.
+    let all: Vec<(&RatioTable, &Table)> = all
+        .enumerate()
+        .filter(|(index, (ratios, _))| *index == 0 || has_ratios(ratios))
+        .map(|(_, tables)| tables)
         .collect();
     let mut lines: Vec<String> = Vec::new();
     let mut marks: Vec<&str> = Vec::new();
     // The legend below.
     let room = room.saturating_sub(1);
-    let mut before_is_table = false;
     for (index, (ratios, table)) in all.iter().enumerate() {
         // A line for each of the tables after this one.
         let reserved = all.len() - index - 1;
         let free = room.saturating_sub(lines.len() + reserved + usize::from(index > 0));
-        let drawn = Drawn::new(report, ratios, table, options.width);
-        let whole = drawn.lines(options, usize::MAX);
         let is_first = index == 0;
+        let drawn = Drawn::new(report, (ratios, table), options.width, is_first);
+        let whole = drawn.lines(options, usize::MAX);
         if whole.len() <= free || is_first {
             if index > 0 {
                 lines.push(String::new());
@@ -163,11 +167,7 @@ fn tables(
             let least = drawn.height() + ROWS_LEAST + 1;
             lines.extend(drawn.lines(options, free.max(if is_first { least } else { 0 })));
             marks.extend(ratios.rows.iter().flat_map(marks_of));
-            before_is_table = true;
         } else {
-            if before_is_table {
-                before_is_table = false;
-            }
             lines.push(cut(&in_a_line(ratios), options.width));
         }
     }
@@ -287,16 +287,26 @@ struct Drawn<'r> {
 }
 
 impl<'r> Drawn<'r> {
-    fn new(report: &Report, ratios: &'r RatioTable, table: &Table, width: usize) -> Self {
-        let mut forms = FORMS
-            .iter()
-            .map(|form| (form, grid(report, ratios, table, *form, width)));
-        let last = FORMS[FORMS.len() - 1];
-        let found = forms.find(|(_, grid)| grid.width() <= width);
-        let (form, mut grid) = match found {
-            Some((form, grid)) => (*form, grid),
-            None => (last, grid(report, ratios, table, last, width)),
+    /// `explained` puts below the heads what the columns hold.
+    fn new(
+        report: &Report,
+        (ratios, table): (&'r RatioTable, &Table),
+        width: usize,
+        explained: bool,
+    ) -> Self {
+        let draw = |form: Form| {
+            let mut grid = grid(report, ratios, table, form, width);
+            if !explained {
+                grid.columns
+                    .iter_mut()
+                    .for_each(|column| column.head.truncate(1));
+            }
+            grid
         };
+        let mut forms = FORMS.iter().map(|form| (*form, draw(*form)));
+        let found = forms.find(|(_, grid)| grid.width() <= width);
+        let last = FORMS[FORMS.len() - 1];
+        let (form, mut grid) = found.unwrap_or_else(|| (last, draw(last)));
         let mut dropped = 0;
         while grid.width() > width && grid.columns.len() > LABELS + 1 {
             let kept: Vec<usize> = (0..grid.columns.len() - 1).collect();

@@ -9,7 +9,7 @@ use crate::terminal;
 use crate::view::{Report, Tone};
 
 /// Lines up to which a difference of configurations is shown without being asked for.
-const SHORT_DIFF: usize = 20;
+const SHORT_DIFF: usize = 16;
 /// Sections of the answer, which ends the text in its own form.
 const ANSWER: [&str; 3] = ["findings", "ratios", "trust"];
 
@@ -37,6 +37,7 @@ pub fn text(report: &Report, options: TextOptions<'_>) -> String {
     if options.full {
         lines.push(Paint::Bold.on(&document.title, options.colour));
         let shown = document.sections.iter();
+        let shown = shown.filter(|section| section.extent <= Extent::Full);
         for one in shown.filter(|section| !ANSWER.contains(&section.name)) {
             section(&mut lines, one, options);
             lines.push(String::new());
@@ -60,9 +61,7 @@ fn section(lines: &mut Vec<String>, section: &Section, options: TextOptions<'_>)
                     .for_each(|one| line(lines, one, indent, options.width));
             }
             Part::Table(one) => table(lines, one, options),
-            Part::Verbatim { title, lines: more } => {
-                verbatim(lines, title, more, configurations, options);
-            }
+            Part::Verbatim { .. } => verbatim(lines, part, configurations, options),
             // The tables have its numbers.
             Part::Figure(_) => {}
         }
@@ -87,16 +86,19 @@ pub(crate) fn tone_mark(tone: Option<Tone>) -> &'static str {
 }
 
 /// Short configurations are shown, long ones where they are asked for.
-fn verbatim(
-    lines: &mut Vec<String>,
-    title: &str,
-    more: &[String],
-    configurations: bool,
-    options: TextOptions<'_>,
-) {
-    let is_short = !configurations || options.diffs || more.len() <= SHORT_DIFF;
+fn verbatim(lines: &mut Vec<String>, part: &Part, configurations: bool, options: TextOptions<'_>) {
+    let Part::Verbatim {
+        title,
+        lines: more,
+        brief,
+    } = part
+    else {
+        return;
+    };
+    let is_short = brief.is_empty() && more.len() <= SHORT_DIFF;
+    let is_whole = !configurations || options.diffs || is_short;
     if !title.is_empty() {
-        let hint = if is_short {
+        let hint = if is_whole {
             ""
         } else {
             " (--diffs shows them)"
@@ -104,8 +106,14 @@ fn verbatim(
         lines.extend(folded(&format!("{title}{hint}"), "  ", options.width));
     }
     let indent = if configurations { "    " } else { "  " };
-    if is_short {
+    if is_whole {
         lines.extend(more.iter().map(|line| format!("{indent}{line}")));
+    } else {
+        lines.extend(
+            brief
+                .iter()
+                .flat_map(|line| folded(line, indent, options.width)),
+        );
     }
 }
 

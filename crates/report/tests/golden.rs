@@ -7,7 +7,7 @@
     reason = "a test reads its files; the library does not"
 )]
 
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 mod support;
 
 use std::path::Path;

@@ -23,38 +23,57 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
     let same =
         |left: &Cell, right: &Cell| left.workload == right.workload && left.load == right.load;
     let groups = report.cells.chunk_by(same);
-    groups.map(|cells| group(report, cells)).collect()
+    let mut sections: Vec<Section> = groups.map(|cells| group(report, cells)).collect();
+    if sections.is_empty() {
+        sections.push(of(
+            String::new(),
+            Extent::Data,
+            vec![Part::Table(table(report, &[]))],
+        ));
+    }
+    sections
 }
 
-fn group(report: &Report, cells: &[Cell]) -> Section {
+fn of(title: String, extent: Extent, parts: Vec<Part>) -> Section {
+    Section {
+        name: "cells",
+        title,
+        extent,
+        parts,
+    }
+}
+
+fn table(report: &Report, cells: &[Cell]) -> Table {
     let drawn = columns();
     let row = |cell: &Cell| Row {
         reference: !cell.is_contender(),
         fields: drawn.iter().map(|one| (one.field)(report, cell)).collect(),
     };
-    let table = Table {
+    Table {
         name: "cells",
         title: String::new(),
         rows: cells.iter().map(row).collect(),
         columns: drawn.into_iter().map(|one| one.column).collect(),
-    };
-    let mut parts = vec![Part::Table(table)];
+    }
+}
+
+fn group(report: &Report, cells: &[Cell]) -> Section {
+    let mut parts = vec![Part::Table(table(report, cells))];
     let remarks: Vec<Line> = cells.iter().flat_map(remarks).collect();
     if !remarks.is_empty() {
         parts.push(Part::Lines(remarks));
     }
     for lines in [h2load::lines(cells), vegeta::lines(report, cells)] {
         if !lines.is_empty() {
-            let title = String::new();
-            parts.push(Part::Verbatim { title, lines });
+            let (title, brief) = (String::new(), Vec::new());
+            parts.push(Part::Verbatim {
+                title,
+                lines,
+                brief,
+            });
         }
     }
-    Section {
-        name: "cells",
-        title: title(report, &cells[0]),
-        extent: Extent::Short,
-        parts,
-    }
+    of(title(report, &cells[0]), Extent::Short, parts)
 }
 
 fn title(report: &Report, cell: &Cell) -> String {

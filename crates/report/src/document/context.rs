@@ -72,10 +72,10 @@ pub(super) fn comparisons(report: &Report) -> Option<Section> {
             Field::text(format!("{} / {}", plain(&one.second), plain(&one.first))),
             Field::text(one.metric.words()),
             Field {
-                bound: one.bound,
+                bound: one.bound.map(crate::view::sign),
                 ..Field::of(one.ratio.map_or(Value::Nothing, Value::Estimate))
             },
-            Field::text(plain(&one.text)),
+            Field::text(one.conclusion),
         ],
     };
     let rows: Vec<Row> = shown.map(row).collect();
