@@ -48,7 +48,11 @@ impl Host {
             self.now = stands_at;
             return;
         }
-        self.ticks.push(HostTick { at_s, cpus });
+        self.ticks.push(HostTick {
+            at_s,
+            cpus,
+            ..HostTick::default()
+        });
     }
 
     /// The readings, with the axis moved so that `zero_s` becomes 0.

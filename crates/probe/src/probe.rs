@@ -258,6 +258,7 @@ impl Sampler {
             host: self.host.into_ticks(zero_s),
             tcp: self.tcp.into_ticks(zero_s),
             probe: self.cost,
+            ..Usage::default()
         }
     }
 

@@ -231,6 +231,7 @@ impl Tree {
             open_files: self.open_files,
             switches_voluntary: self.switches.voluntary,
             switches_involuntary: self.switches.involuntary,
+            ..TreeTick::default()
         }
     }
 

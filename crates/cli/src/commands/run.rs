@@ -107,9 +107,13 @@ fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyhow::Result<(
             several => format!("{}, workloads {}", first.contender, several.join(", ")),
         };
         match &first.end {
-            TrialEnd::Failed { step, cause, words } => {
+            TrialEnd::Failed {
+                step,
+                cause,
+                message,
+            } => {
                 let step = step_name(*step);
-                let words = words
+                let words = message
                     .as_deref()
                     .unwrap_or("")
                     .trim_end()
