@@ -151,7 +151,7 @@ fn url_of(url: &UrlResult) -> Value {
 
 fn load_of(result: &LoadResult) -> Value {
     let (model, rate, arrival, seed) = match &result.load.model {
-        LoadModel::Closed { .. } => ("closed", None, None, None),
+        LoadModel::Closed { .. } | LoadModel::OpenShare { .. } => ("closed", None, None, None),
         LoadModel::Open {
             rate_per_s,
             arrival,

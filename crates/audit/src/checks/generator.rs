@@ -20,7 +20,7 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     }
     match subject.result.load.model {
         LoadModel::Closed { .. } if subject.is_contender() => checks.push(ceiling(subject)),
-        LoadModel::Closed { .. } => {}
+        LoadModel::Closed { .. } | LoadModel::OpenShare { .. } => {}
         LoadModel::Open { .. } => {
             checks.push(started(subject));
             checks.extend(unended(subject));

@@ -278,6 +278,11 @@ fn load(load: &Load) -> LoadFacts {
     }
     let (model, title, rate_per_s) = match &load.model {
         LoadModel::Closed { .. } => ("closed", clients_text, None),
+        LoadModel::OpenShare { capacity_share, .. } => {
+            let share = digits(*capacity_share * 100.0);
+            let title = format!("{share} % of the slowest capacity, {clients_text}");
+            ("open", title, None)
+        }
         LoadModel::Open {
             rate_per_s,
             arrival,
