@@ -16,7 +16,7 @@ pub fn load_text(result: &LoadResult) -> String {
     latencies(&mut text, result);
     outcomes(&mut text, result);
     transport(&mut text, result);
-    for warning in &result.warnings {
+    for warning in bakeoff_audit::judge_load(result) {
         let (code, words) = (plain(&warning.code), plain(&warning.text));
         let _ = writeln!(text, "warning      {code}: {words}");
         let _ = writeln!(text, "             {}", plain(&warning.hint));
