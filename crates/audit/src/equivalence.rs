@@ -12,7 +12,8 @@ use bakeoff_plan::{Plan, Workload};
 use bakeoff_record::{AnswerCheck, ContenderKind, TrialRecord, When, Work};
 use serde::Serialize;
 
-use crate::check::{Check, Level};
+use crate::check::Check;
+use crate::code::Code;
 use facts::{FACTS, Fact, Mend};
 
 /// Characters of a value that are shown.
@@ -351,11 +352,13 @@ fn inequality(
     let name = |index: usize| sides[index].contender.to_owned();
     Inequality {
         fact: fact.name,
-        check: Check::plain(
-            (fact.code, fact.rule),
-            Level::Suspect,
-            format!("{}: {}; {}", fact.title, told(&concerned), fact.meaning),
-        ),
+        check: Check {
+            rule: fact.rule,
+            ..Check::note(
+                Code::Equal(fact.code),
+                format!("{}: {}; {}", fact.title, told(&concerned), fact.meaning),
+            )
+        },
         pairs: pairs.iter().map(|(a, b)| [name(*a), name(*b)]).collect(),
         remedies: to_change
             .into_iter()
