@@ -13,7 +13,7 @@ pub const FLOOR_MIN: f64 = 0.01;
 pub const FLIPS_FROM: usize = 6;
 /// 80 % point of the normal distribution: the chance with which a difference of the size named
 /// would be shown.
-const NORMAL_80: f64 = 0.841_621_233_572_914_3;
+pub(crate) const NORMAL_80: f64 = 0.841_621_233_572_914_3;
 /// Rounds beyond which no advice is given.
 const ROUNDS_MAX: usize = 200;
 
