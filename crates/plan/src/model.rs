@@ -583,10 +583,13 @@ pub struct Trial {
     pub load_name: Option<String>,
 }
 
-/// Name under which the first contender of a plan is measured a second time. No contender of a
-/// plan can be called so.
+/// What follows the first contender's name where it is measured a second time. No contender of a
+/// plan has it in its name.
+pub const CONTROL_MARK: &str = "~";
+
+/// Name under which the first contender of a plan is measured a second time.
 pub fn control_name(contender: &str) -> String {
-    format!("{contender}~")
+    format!("{contender}{CONTROL_MARK}")
 }
 
 impl Trial {

@@ -7,7 +7,7 @@
     reason = "a test reads its files; the library does not"
 )]
 
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 mod support;
 
 use std::path::Path;
@@ -15,9 +15,12 @@ use std::path::Path;
 use bakeoff_plan::Protocol;
 use bakeoff_record::Outcome;
 use bakeoff_report::{
-    Report, TextOptions, csv, html, json, load_json, load_text, markdown, text, view,
+    MarkdownOptions, Report, TextOptions, csv, html, json, load_json, load_text, markdown, text,
+    view,
 };
 use serde_json::{Value, json};
+
+const FULL: MarkdownOptions = MarkdownOptions { full: true };
 
 /// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
 #[track_caller]
@@ -45,13 +48,29 @@ fn report() -> Report {
     view(&support::record())
 }
 
+fn options(width: usize) -> TextOptions<'static> {
+    TextOptions {
+        width,
+        colour: false,
+        full: true,
+        diffs: false,
+        record: Some("bakeoff-results/synthetic"),
+    }
+}
+
 fn text_of(width: usize, colour: bool) -> String {
+    let options = options(width);
+    text(&report(), TextOptions { colour, ..options })
+}
+
+/// The answer alone.
+fn answer_of(report: &Report, width: usize) -> String {
+    let options = options(width);
     text(
-        &report(),
+        report,
         TextOptions {
-            width,
-            colour,
-            diffs: false,
+            full: false,
+            ..options
         },
     )
 }
@@ -75,21 +94,14 @@ fn text_for_a_narrow_terminal_cuts_the_table_in_two() {
 #[test]
 fn cells_over_http_2_have_h2loads_figures() {
     let report = view(&support::record_over(Protocol::H2));
-    let narrow = text(
-        &report,
-        TextOptions {
-            width: 80,
-            colour: false,
-            diffs: false,
-        },
-    );
+    let narrow = text(&report, options(80));
     let figures = |line: &&str| line.chars().count() <= 80;
     assert_eq!(narrow.lines().filter(|line| !figures(line)).count(), 0);
     // One group is enough: from its title to the next one's.
     let at = |title: &str| narrow.find(title).expect("the group is shown");
     let group = &narrow[at("synthetic, 10 clients")..at("synthetic, 200 clients")];
     check("h2load.txt", group);
-    assert!(markdown(&report).contains("TLS handshake"));
+    assert!(markdown(&report, FULL).contains("TLS handshake"));
     let others = report
         .cells
         .iter()
@@ -99,14 +111,7 @@ fn cells_over_http_2_have_h2loads_figures() {
 
 #[test]
 fn cells_over_http_3_have_them_too_without_a_connect_of_their_own() {
-    let wide = text(
-        &view(&support::record_over(Protocol::H3)),
-        TextOptions {
-            width: 120,
-            colour: false,
-            diffs: false,
-        },
-    );
+    let wide = text(&view(&support::record_over(Protocol::H3)), options(120));
     let at = |title: &str| wide.find(title).expect("the contender is shown");
     let caddy = &wide[at("  caddy-default: h3")..at("  yardstick: h3")];
     check("h2load-h3.txt", caddy);
@@ -115,12 +120,7 @@ fn cells_over_http_3_have_them_too_without_a_connect_of_their_own() {
 #[test]
 fn cells_at_a_constant_rate_have_vegetas_figures_and_differences() {
     let report = view(&support::record_at_constant_rate());
-    let options = TextOptions {
-        width: 80,
-        colour: false,
-        diffs: false,
-    };
-    let narrow = text(&report, options);
+    let narrow = text(&report, options(80));
     let told = between(&narrow, "synthetic, 500", "\nproxy, 500");
     check("vegeta.txt", told);
     // The main table above may be wider, by what its verdicts say.
@@ -129,7 +129,7 @@ fn cells_at_a_constant_rate_have_vegetas_figures_and_differences() {
         .skip_while(|line| !line.contains("As Vegeta tells it"));
     let figures = figures.take_while(|line| !line.is_empty());
     assert!(figures.into_iter().all(|line| line.chars().count() <= 80));
-    let markdown = markdown(&report);
+    let markdown = markdown(&report, FULL);
     check(
         "vegeta.md",
         between(
@@ -187,7 +187,7 @@ fn colour_changes_no_word() {
 
 #[test]
 fn markdown_for_an_issue() {
-    check("report.md", &markdown(&report()));
+    check("report.md", &markdown(&report(), FULL));
 }
 
 #[test]

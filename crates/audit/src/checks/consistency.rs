@@ -33,7 +33,9 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
             ));
             checks.push(starved);
         }
-        (LoadModel::Open { .. }, _) => checks.extend(little_open(subject)),
+        (LoadModel::Open { .. } | LoadModel::OpenShare { .. }, _) => {
+            checks.extend(little_open(subject))
+        }
     }
     if subject.may_be_proxied() && subject.is_contender() {
         checks.push(origin_asked(subject));

@@ -39,8 +39,9 @@ pub struct Cell {
     pub completed: u64,
     /// Of them those that did not come out `ok`.
     pub errors: u64,
-    /// Share of requests that did not come out `ok`, 0 to 1: in an open loop of those due, else
-    /// of those that ended; null when there were none.
+    /// Share of the requests asked for that did not come out `ok`, 0 to 1, all rounds together: in
+    /// an open loop of those due, else of those that ended; null when there were none. There is no
+    /// other error share of a cell, and no estimate of it.
     pub error_share: Option<f64>,
     /// Requests due in the windows of all rounds; of an open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +65,9 @@ pub struct Cell {
     /// equal gaps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vegeta: Option<Vegeta>,
-    /// Whether the numbers can be believed, and why.
+    /// Whether each number can be believed.
+    pub verdicts: Verdicts,
+    /// The worst of them, and why.
     pub verdict: Verdict,
     /// Numbers of the report's notes that concern this cell.
     pub notes: Vec<usize>,
@@ -77,8 +80,6 @@ pub struct Cell {
 pub struct Verdict {
     /// In a word.
     pub verdict: bakeoff_audit::Verdict,
-    /// For each number.
-    pub verdicts: Verdicts,
     /// Every check, worst first.
     pub checks: Vec<Check>,
 }
@@ -132,9 +133,9 @@ pub(super) fn draw(record: &Record, judged: &JudgedCell<'_>) -> Cell {
         h2load: super::h2load::draw(record, trials),
         vegeta: None,
         bottleneck: judged.bottleneck.clone(),
+        verdicts: judgement.verdicts,
         verdict: Verdict {
             verdict: judgement.verdict,
-            verdicts: judgement.verdicts,
             checks: judgement.checks,
         },
         notes: Vec::new(),
@@ -159,7 +160,11 @@ struct Values {
 /// looks for the fault.
 fn values(judged: &JudgedCell<'_>) -> Values {
     let mut values = Values::default();
-    for measure in Measure::ALL {
+    // The error share is pooled over rounds, and has one meaning in every format.
+    let estimated = Measure::ALL
+        .into_iter()
+        .filter(|one| *one != Measure::ErrorShare);
+    for measure in estimated {
         let name = measure.name();
         let estimate = match judged.estimate(measure) {
             Ok(estimate) => Some(estimate),

@@ -1,6 +1,8 @@
 //! Pairs of contenders at the same workload and load.
 
-use bakeoff_audit::{Check, Comparison as Compared, Conclusion, Equivalence, Metric, Verdict};
+use bakeoff_audit::{
+    Check, Comparison as Compared, Conclusion, Equivalence, Evidence, Metric, Side, Verdict,
+};
 use bakeoff_stats::{CONFIDENCE_ROUNDS, Estimate};
 use serde::Serialize;
 
@@ -20,18 +22,39 @@ pub struct Comparison {
     pub first: String,
     /// The contender divided.
     pub second: String,
-    /// Second over first: median over rounds of the ratio within a round; null where values of
-    /// both are missing or withheld.
+    /// Second over first within a round, over rounds; null where values of both are missing or
+    /// withheld.
     pub ratio: Option<Estimate>,
-    /// Sign test's p-value with Holm's correction over the pairs of this workload and load.
-    pub p_value: Option<f64>,
-    /// Checks of equal work that did not pass between the two.
-    pub unequal: Vec<Check>,
-    /// `higher`, `lower`, `no-difference-shown`, `too-few-rounds`, `not-comparable`, `not-ranked`
-    /// where one of the two is not valid, or `unequal-work` where one has more to do.
+    /// Which bound the ratio is, where it is only known to be at least or at most that.
+    pub bound: Option<Side>,
+    /// What kind of evidence the conclusion rests on.
+    pub evidence: Evidence,
+    /// Difference that two runs of one server showed; 0.01 is 1 %.
+    pub floor: f64,
+    /// What else the conclusion rests on.
+    pub basis: Basis,
+    /// `higher`, `lower`, `equal`, `no-difference-shown`, `cannot-tell` where more rounds are
+    /// needed, `plain-not-proven`, `not-compared` where it is shown and not compared, or
+    /// `not-comparable`.
     pub conclusion: &'static str,
-    /// The same as a sentence.
+    /// All of it as a sentence.
     pub text: String,
+}
+
+/// What a conclusion rests on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Basis {
+    /// Chance of such rounds between equals, corrected for everything that is compared by the
+    /// metric.
+    pub p_value: Option<f64>,
+    /// Rounds from which the ratio would be decided.
+    pub rounds_needed: Option<u32>,
+    /// Smallest difference that these rounds would have shown; 0.05 is 5 %.
+    pub smallest_shown: Option<f64>,
+    /// Checks of equal work that did not pass between the two: possible causes of a difference.
+    pub unequal: Vec<Check>,
+    /// Why there is no conclusion; null where there is one.
+    pub reason: Option<&'static str>,
 }
 
 /// The comparisons that the audit made.
@@ -66,6 +89,7 @@ fn one(compared: &Compared) -> Comparison {
         ),
         None => format!("{what} of {} over {}: {why}", pair.second, pair.first),
     };
+    let causes = compared.causes.iter();
     Comparison {
         workload: pair.workload.clone(),
         load: pair.load.clone(),
@@ -73,14 +97,26 @@ fn one(compared: &Compared) -> Comparison {
         first: pair.first.clone(),
         second: pair.second.clone(),
         ratio: compared.ratio,
-        p_value: compared.p_value,
-        unequal: compared
-            .causes
-            .iter()
-            .map(|one| one.check.clone())
-            .collect(),
+        bound: compared.bound,
+        evidence: compared.evidence,
+        floor: compared.floor,
+        basis: Basis {
+            p_value: compared.p_value,
+            rounds_needed: compared.rounds_needed,
+            smallest_shown: compared.smallest_shown,
+            unequal: causes.map(|one| one.check.clone()).collect(),
+            reason: compared.reason.map(bakeoff_audit::Reason::text),
+        },
         conclusion,
         text,
+    }
+}
+
+/// A bound as it stands before a number.
+pub(crate) fn sign(side: Side) -> &'static str {
+    match side {
+        Side::AtLeast => ">=",
+        Side::AtMost => "<=",
     }
 }
 

@@ -6,6 +6,7 @@
 //! It obeys the laws that the audit checks (Little's law, counts, the origin's count), so that
 //! what is suspect in it is so on purpose.
 
+mod campaigns;
 mod traffic;
 mod usage;
 mod work;
@@ -25,6 +26,7 @@ use bakeoff_record::{
     TrialEnd, TrialRecord, Warning, When,
 };
 
+pub(crate) use campaigns::{campaign, large};
 pub(crate) use traffic::Shape;
 
 /// The `Server` header that must stay text wherever it is shown.
@@ -265,7 +267,7 @@ fn machine() -> Machine {
 
 /// What a contender's traffic looks like in one cell.
 fn shape(contender: &str, workload: &str, clients: u32) -> Shape {
-    let (rate, spread, cores, memory) = match (contender, workload) {
+    let (rate, spread, cores, memory) = match (contender.trim_end_matches('~'), workload) {
         ("yardstick", _) => (92_000.0, 0.35, 0.94, 9e6),
         ("origin", _) => (85_000.0, 0.35, 0.94, 11e6),
         ("nginx-default", "synthetic") => (46_000.0, 0.45, 0.97, 6.1e6),
@@ -299,7 +301,8 @@ fn trial(round: u32, contender: &Contender, workload: &Workload, load: &Load) ->
     let mut shape = shape(&contender.name, &workload.name, clients);
     let seed = seed_of(&[&contender.name, &workload.name, &load.label()], round);
     shape.rate *= 1.0 + ((seed % 41) as f64 - 20.0) / 1000.0;
-    let case = (contender.name.as_str(), workload.name.as_str(), clients);
+    let same = contender.name.trim_end_matches('~');
+    let case = (same, workload.name.as_str(), clients);
     if case == ("nginx-default", "synthetic", 200) {
         (shape.refused_share, shape.reset_share) = (0.31, 0.04);
     }
