@@ -7,8 +7,11 @@ mod consistency;
 mod correctness;
 mod environment;
 mod generator;
+mod kernel;
+pub(crate) mod knee;
 pub(crate) mod rounds;
 mod schedule;
+mod steady;
 
 pub(crate) use environment::{own_overflows, window_growth, worst_share};
 pub(crate) use generator::working;
@@ -20,6 +23,8 @@ pub(crate) fn all(subject: &Subject<'_>) -> Vec<Check> {
     generator::check(subject, &mut checks);
     schedule::check(subject, &mut checks);
     consistency::check(subject, &mut checks);
+    steady::check(subject, &mut checks);
     environment::check(subject, &mut checks);
+    kernel::check(subject, &mut checks);
     checks
 }

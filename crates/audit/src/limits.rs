@@ -74,3 +74,30 @@ pub const ROUNDS_SHARE: f64 = 0.8;
 pub const BODY_SENT_SHARE: f64 = 0.95;
 /// R13: shortest window in which the share of an engine's thread says something, seconds.
 pub const ENGINE_WINDOW_S_MIN: f64 = 0.1;
+/// R24: distance between the mean of a window and the level that it ended at, as a share, from
+/// which the mean is of neither. The method's 2 % is below what rounds are apart on a machine that
+/// everything shares.
+pub const STEADY_SHARE: f64 = 0.05;
+/// R24: the same of p99 and of CPU use, which are noisier by their nature.
+pub const STEADY_TAIL_SHARE: f64 = 0.25;
+/// R36: distance of the processors' frequency from the campaign's median that is told.
+pub const FREQUENCY_NOTE_SHARE: f64 = 0.02;
+/// R36: the same, from which a number is not ranked.
+pub const FREQUENCY_SUSPECT_SHARE: f64 = 0.10;
+/// R34: share of the window in which something waited for memory or a disk that is told.
+pub const PRESSURE_SHARE: f64 = 0.01;
+/// R34: share of the table of tracked connections from which new ones may be refused.
+pub const CONNTRACK_SHARE: f64 = 0.85;
+/// R32: share by which a server's own count of requests may differ from ours, besides what was in
+/// flight at either end.
+pub const COUNTED_SHARE: f64 = 0.01;
+/// R33: share by which CPU time per request may differ between rates below the knee.
+pub const CPU_LEVEL_SHARE: f64 = 0.10;
+/// R16: connections to the upstream for each request of the load, from which they are not kept.
+pub const UPSTREAM_NEW_SHARE: f64 = 0.10;
+/// R16: requests to the upstream from which that share says something.
+pub const UPSTREAM_REQUESTS_MIN: u64 = 100;
+/// R34: busy share of a server's thread from which it is full.
+pub const THREAD_FULL_SHARE: f64 = 0.95;
+/// R34: idle share of a server's processors from which one full thread is the cause.
+pub const IDLE_BESIDE_SHARE: f64 = 0.30;

@@ -1,7 +1,7 @@
 //! One load by itself, without a campaign around it: what weakens its numbers.
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{LoadResult, Outcome, Warning};
+use bakeoff_record::{KEPT_DISTURBED_SHARE, LoadResult, Outcome, Warning, engine_kept_share};
 
 use crate::checks::working;
 use crate::limits::{ENGINE_BUSY_INVALID, ENGINE_WINDOW_S_MIN, SEND_LAG_NS, STARTED_SHARE};
@@ -12,6 +12,7 @@ pub fn judge_load(result: &LoadResult) -> Vec<Warning> {
     let mut warnings = result.warnings.clone();
     let found = [
         saturated(result),
+        kept(result),
         behind(result),
         unsent(result),
         streams_unused(result),
@@ -43,6 +44,19 @@ fn saturated(result: &LoadResult) -> Option<Warning> {
         let hint =
             "give the engine more threads and cores, or ask for less; the server may do more";
         warning("generator-saturated", text, hint)
+    })
+}
+
+fn kept(result: &LoadResult) -> Option<Warning> {
+    let share = engine_kept_share(result).filter(|share| *share > KEPT_DISTURBED_SHARE)?;
+    (result.measured_s >= ENGINE_WINDOW_S_MIN).then(|| {
+        let text = format!(
+            "an engine thread was kept from its processor {:.0} % of the time",
+            share * 100.0
+        );
+        let hint =
+            "end what else runs on this machine, or pin the engine to a processor of its own";
+        warning("engine-kept", text, hint)
     })
 }
 
@@ -100,5 +114,5 @@ fn local_limit(result: &LoadResult) -> Option<Warning> {
 }
 
 fn is_open(result: &LoadResult) -> bool {
-    matches!(result.load.model, LoadModel::Open { .. })
+    !matches!(result.load.model, LoadModel::Closed { .. })
 }

@@ -30,6 +30,9 @@ pub struct Ceilings {
     pub origin: Option<f64>,
     /// The yardstick here against its median; `None` when there are too few to say.
     pub drift: Option<Drift>,
+    /// Median over the campaign's trials of the processors' frequency; `None` where it was not
+    /// read.
+    pub frequency_mhz: Option<f64>,
 }
 
 /// How far the yardstick of one block is from its median over rounds.
@@ -45,6 +48,7 @@ pub struct Drift {
 #[derive(Debug, Clone, Default)]
 pub struct Beside {
     blocks: Vec<(Block, ContenderKind, f64)>,
+    frequency_mhz: Option<f64>,
 }
 
 /// What is measured together.
@@ -85,8 +89,11 @@ impl Beside {
                 .filter(|rate| *rate > 0.0)?;
             Some((Block::of(trial), trial.kind, rate))
         });
+        let measured = cells.iter().flat_map(Cell::measured);
+        let frequencies: Vec<f64> = measured.filter_map(mean_frequency_mhz).collect();
         Self {
             blocks: rated.collect(),
+            frequency_mhz: median(&frequencies),
         }
     }
 
@@ -105,6 +112,7 @@ impl Beside {
             yardstick,
             origin,
             drift,
+            frequency_mhz: self.frequency_mhz,
         }
     }
 
@@ -127,6 +135,15 @@ impl Beside {
             limit: DRIFT_LOG_MIN.max(DRIFT_SPREADS * spread),
         })
     }
+}
+
+/// Mean frequency of the processors over the window.
+pub(crate) fn mean_frequency_mhz(trial: &TrialRecord) -> Option<f64> {
+    let end_s = trial.result.as_ref()?.measured_s;
+    let ticks = trial.usage.host.iter();
+    let window = ticks.filter(|tick| tick.at_s >= 0.0 && tick.at_s <= end_s);
+    let known: Vec<f64> = window.filter_map(|tick| tick.frequency_mhz).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
 impl<'record> Subject<'record> {

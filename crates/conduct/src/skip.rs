@@ -11,6 +11,16 @@ const OTHER_FILES: u64 = 64;
 /// Why the trial is not attempted, if it is not.
 pub(crate) fn forbidden(trial: &Trial) -> Option<TrialEnd> {
     let clients = trial.load.clients();
+    if trial.load.model.is_share() {
+        return Some(TrialEnd::Skipped {
+            reason: format!(
+                "no contender was measured in a closed loop of {} in round 1, so there is no \
+                 capacity to take a share of",
+                trial.workload.name
+            ),
+            fix: "see why those trials failed".to_owned(),
+        });
+    }
     if let Err(shortage) = check_clients(clients, 1) {
         let text = shortage.to_string();
         let (reason, mend) = text.split_once("; ").unwrap_or((&text, "raise the limit"));

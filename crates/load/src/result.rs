@@ -149,7 +149,8 @@ impl Merged {
         let balance = self.counts.clock.balance;
         let completed = counted.outcomes.completed();
         let (due, begun) = match spec.load.model {
-            LoadModel::Closed { .. } => (None, balance.begun),
+            // Who runs a load has found its rate.
+            LoadModel::Closed { .. } | LoadModel::OpenShare { .. } => (None, balance.begun),
             LoadModel::Open { .. } => (Some(schedule.due), schedule.begun),
         };
         Requests {

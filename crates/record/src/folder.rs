@@ -116,12 +116,16 @@ impl RecordFolder {
         write_synced(&trials_file, b"").map_err(failed("write", &trials_file))?;
         // The plan is what makes a folder a record, so it comes last and whole: where a disk was
         // full or an end by force came before, the same command can be given again.
-        let plan_file = path.join(PLAN_FILE);
-        let unfinished = path.join(format!("{PLAN_FILE}.unfinished"));
-        write_synced(&unfinished, plan.to_toml().as_bytes())
-            .and_then(|()| fs::rename(&unfinished, &plan_file))
-            .map_err(failed("write", &plan_file))?;
+        write_plan(path, plan)?;
         Self::open(path)
+    }
+
+    /// Takes another plan in the place of the stored one: whole, or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written; the plan is then what it was.
+    pub fn replace_plan(&mut self, plan: &Plan) -> Result<(), FolderError> {
+        write_plan(&self.path, plan)
     }
 
     /// Opens a folder to append to it, without the torn end that a trial may have left.
@@ -180,6 +184,15 @@ impl RecordFolder {
         }
         written.map_err(failed)
     }
+}
+
+/// Writes the plan beside the old one, if there is one, and takes its place at once.
+fn write_plan(path: &Path, plan: &Plan) -> Result<(), FolderError> {
+    let plan_file = path.join(PLAN_FILE);
+    let unfinished = path.join(format!("{PLAN_FILE}.unfinished"));
+    write_synced(&unfinished, plan.to_toml().as_bytes())
+        .and_then(|()| fs::rename(&unfinished, &plan_file))
+        .map_err(failed("write", &plan_file))
 }
 
 impl Record {

@@ -14,7 +14,12 @@ pub fn csv(report: &Report) -> String {
         for row in &table.rows {
             let wanted = wanted(table).zip(&row.fields);
             let fields = wanted.filter(|((_, is_wanted), _)| *is_wanted);
-            line(&mut out, fields.flat_map(|((column, _), field)| values(column, field)).collect());
+            line(
+                &mut out,
+                fields
+                    .flat_map(|((column, _), field)| values(column, field))
+                    .collect(),
+            );
         }
     }
     out
@@ -22,7 +27,10 @@ pub fn csv(report: &Report) -> String {
 
 /// Every column, and whether machines have a name for it.
 fn wanted(table: &Table) -> impl Iterator<Item = (&Column, bool)> {
-    table.columns.iter().map(|column| (column, !column.name.is_empty()))
+    table
+        .columns
+        .iter()
+        .map(|column| (column, !column.name.is_empty()))
 }
 
 fn names(table: &Table) -> Vec<String> {
@@ -42,7 +50,9 @@ fn names(table: &Table) -> Vec<String> {
 fn values(column: &Column, field: &Field) -> Vec<String> {
     let nothing = String::new;
     match (&field.value, column.ends) {
-        (Value::Estimate(one), true) => [one.point, one.low, one.high].map(|n| n.to_string()).to_vec(),
+        (Value::Estimate(one), true) => [one.point, one.low, one.high]
+            .map(|n| n.to_string())
+            .to_vec(),
         (Value::Number(bound), true) => vec![nothing(), bound.to_string(), nothing()],
         (_, true) => vec![nothing(), nothing(), nothing()],
         (Value::Estimate(one), false) => vec![one.point.to_string()],

@@ -65,6 +65,9 @@ pub enum Part {
         title: String,
         /// The lines.
         lines: Vec<String>,
+        /// What stands in their place where they would be too long; empty where they are short
+        /// enough, or nothing sums them up.
+        brief: Vec<String>,
     },
     /// Numbers that a format without pictures leaves out: a table beside it has them.
     Figure(Figure),

@@ -45,8 +45,12 @@ fn fallback(report: &Report) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
          'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n",
     );
-    let _ = writeln!(out, "<title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>");
-    for one in &document.sections {
+    let _ = writeln!(
+        out,
+        "<title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>"
+    );
+    let shown = document.sections.iter();
+    for one in shown.filter(|section| section.extent <= Extent::Full) {
         section(&mut out, one);
     }
     out.push_str(
@@ -65,7 +69,7 @@ fn section(out: &mut String, section: &Section) {
         match part {
             Part::Lines(lines) => list(out, lines),
             Part::Table(one) => table(out, one),
-            Part::Verbatim { title, lines } => {
+            Part::Verbatim { title, lines, .. } => {
                 let (title, text) = (escaped(title), escaped(&lines.join("\n")));
                 let _ = writeln!(out, "<p>{title}</p>\n<pre>{text}</pre>");
             }
@@ -82,7 +86,11 @@ fn list(out: &mut String, lines: &[Line]) {
             Some(Tone::Warning) => "<b>Careful:</b> ",
             Some(Tone::Bad) => "<b>Not to be used:</b> ",
         };
-        let class = if line.depth > 0 { " class=\"below\"" } else { "" };
+        let class = if line.depth > 0 {
+            " class=\"below\""
+        } else {
+            ""
+        };
         let _ = writeln!(out, "<li{class}>{mark}{}</li>", escaped(&line.text));
     }
     out.push_str("</ul>\n");
@@ -105,11 +113,19 @@ fn table(out: &mut String, table: &Table) {
         let column = &table.columns[*index];
         let title = escaped(&column.title);
         let unit = column.unit.name();
-        let _ = write!(out, "<th{}>{title} <small>{unit}</small></th>", class(*index));
+        let _ = write!(
+            out,
+            "<th{}>{title} <small>{unit}</small></th>",
+            class(*index)
+        );
     }
     out.push_str("</tr>\n");
     for row in &table.rows {
-        out.push_str(if row.reference { "<tr class=\"dim\">" } else { "<tr>" });
+        out.push_str(if row.reference {
+            "<tr class=\"dim\">"
+        } else {
+            "<tr>"
+        });
         for index in &shown {
             let field = &row.fields[*index];
             let reason = field.reason.as_ref().map_or(String::new(), |reason| {
@@ -128,9 +144,14 @@ const PLOT: (f64, f64, f64) = (420.0, 300.0, 22.0);
 
 /// Dots with whiskers on a logarithmic axis, 1 in its middle, and the band of noise.
 fn figure(out: &mut String, figure: &Figure) {
-    let ends = figure.points.iter().flat_map(|one| [one.ratio.low, one.ratio.high, one.ratio.point]);
+    let ends = figure
+        .points
+        .iter()
+        .flat_map(|one| [one.ratio.low, one.ratio.high, one.ratio.point]);
     let ends = ends.filter(|value| *value > 0.0 && value.is_finite());
-    let most = ends.map(|value| value.ln().abs()).fold(1.2_f64.ln(), f64::max);
+    let most = ends
+        .map(|value| value.ln().abs())
+        .fold(1.2_f64.ln(), f64::max);
     let (width, left, row) = PLOT;
     let at = |value: f64| {
         let share = (value.max(1e-9).ln() / most).clamp(-1.0, 1.0);

@@ -14,10 +14,17 @@ pub struct MarkdownOptions {
 
 /// The report as Markdown.
 pub fn markdown(report: &Report, options: MarkdownOptions) -> String {
-    let most = if options.full { Extent::Full } else { Extent::Short };
+    let most = if options.full {
+        Extent::Full
+    } else {
+        Extent::Short
+    };
     let document = draw(report);
     let mut out = format!("# {}\n", escaped(&document.title));
-    let wanted = document.sections.iter().filter(|section| section.extent <= most);
+    let wanted = document
+        .sections
+        .iter()
+        .filter(|section| section.extent <= most);
     // The answer first; what was run and where stands below it.
     let (heading, rest): (Vec<&Section>, Vec<&Section>) =
         wanted.partition(|section| section.name == "campaign");
@@ -45,7 +52,7 @@ fn section(out: &mut String, section: &Section, most: Extent) {
             }
             Part::Lines(lines) => list(out, lines),
             Part::Table(one) => table(out, one, most),
-            Part::Verbatim { title, lines } => verbatim(out, title, lines),
+            Part::Verbatim { title, lines, .. } => verbatim(out, title, lines),
             // The tables have its numbers.
             Part::Figure(_) => {}
         }
@@ -79,7 +86,9 @@ fn table(out: &mut String, table: &Table, most: Extent) {
     });
     row(out, titles);
     let numeric = |index: &usize| table.columns[*index].unit.is_numeric();
-    let rules = shown.iter().map(|index| if numeric(index) { "--:" } else { "---" });
+    let rules = shown
+        .iter()
+        .map(|index| if numeric(index) { "--:" } else { "---" });
     row(out, rules.map(str::to_owned));
     for fields in &table.rows {
         let fields = shown.iter().map(|index| {

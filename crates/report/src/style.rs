@@ -136,10 +136,14 @@ impl Grid {
         let width = |index: usize, column: &GridColumn| {
             let head = column.head.iter().map(|line| length(line));
             let rows = self.rows.iter().filter_map(|row| row.get(index));
-            head.chain(rows.map(|field| length(&field.text))).max().unwrap_or(0)
+            head.chain(rows.map(|field| length(&field.text)))
+                .max()
+                .unwrap_or(0)
         };
         let columns = self.columns.iter().enumerate();
-        columns.map(|(index, column)| width(index, column)).collect()
+        columns
+            .map(|(index, column)| width(index, column))
+            .collect()
     }
 
     /// How wide the whole is.
@@ -237,14 +241,21 @@ mod tests {
             right,
         };
         Grid {
-            columns: vec![column("name", false), column("one", true), column("two", true)],
+            columns: vec![
+                column("name", false),
+                column("one", true),
+                column("two", true),
+            ],
             rows: vec![["a", "1", "22,222"].map(GridField::new).to_vec()],
         }
     }
 
     #[test]
     fn columns_stand_apart_and_no_line_ends_in_a_space() {
-        assert_eq!(grid().lines(false, false), ["name  one     two", "a       1  22,222"]);
+        assert_eq!(
+            grid().lines(false, false),
+            ["name  one     two", "a       1  22,222"]
+        );
         assert_eq!(grid().width(), 17);
     }
 
@@ -252,7 +263,10 @@ mod tests {
     fn a_wide_grid_becomes_several_that_repeat_the_first_column() {
         let parts = grid().split(1, 12);
         assert_eq!(parts.len(), 2);
-        assert_eq!(parts[1].lines(false, false), ["name     two", "a     22,222"]);
+        assert_eq!(
+            parts[1].lines(false, false),
+            ["name     two", "a     22,222"]
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_audit::{Grade, Verdict};
 
-use crate::document::{Document, Part, Row, Table, Unit};
+use crate::document::{Column, Document, Extent, Part, Row, Table, Unit};
 use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle, folded};
 use crate::text::{TextOptions, tone_mark, tone_paint};
 use crate::view::{RatioRow, RatioTable, Report};
@@ -18,6 +18,8 @@ const LINES_MOST: usize = 30;
 const FINDING_LINES_MOST: usize = 8;
 /// Most lines of reasons not to trust it.
 const TRUST_LINES_MOST: usize = 4;
+/// Most lines of what has no result.
+const LOST_LINES_MOST: usize = 3;
 /// Rows of the first table that stand even where there is little room.
 const ROWS_LEAST: usize = 3;
 /// Columns of a table before those of the contenders: workload and load.
@@ -34,16 +36,117 @@ pub(crate) fn answer(
     options: TextOptions<'_>,
 ) -> Vec<String> {
     let mut lines = findings(report, options);
-    let end = end(report, document, options);
+    let mut end = lost(document, options);
+    end.extend(self::end(report, document, options));
     // A blank line on each side of the tables.
     let taken = lines.len() + end.len() + 2;
-    let tables = tables(report, document, options, LINES_MOST.saturating_sub(taken));
+    let room = LINES_MOST.saturating_sub(taken);
+    let mut ratios = report
+        .answer
+        .tables
+        .iter()
+        .filter(|table| has_ratios(table));
+    let tables = match ratios.next() {
+        Some(_) => tables(report, document, options, room),
+        None => values(document, options, room),
+    };
     if !tables.is_empty() {
         lines.push(String::new());
         lines.extend(tables);
     }
     lines.push(String::new());
     lines.extend(end);
+    lines
+}
+
+fn has_ratios(table: &RatioTable) -> bool {
+    let mut cells = table.rows.iter().flat_map(|row| &row.cells);
+    cells.any(|cell| cell.ratio.is_some())
+}
+
+/// Numbers of each cell, where there is no ratio to show instead.
+fn values(document: &Document, options: TextOptions<'_>, room: usize) -> Vec<String> {
+    let mut grid = Grid::default();
+    for table in document.tables("cells") {
+        let wanted = |column: &Column| {
+            let is_key = ["workload", "load"].contains(&column.name.as_str());
+            // Intervals are left to the full report.
+            is_key
+                || column.extent == Extent::Short
+                    && !["low to high", "ratio"].contains(&column.title.as_str())
+        };
+        let shown: Vec<usize> = (0..table.columns.len())
+            .filter(|index| wanted(&table.columns[*index]))
+            .collect();
+        let part = crate::text::grid(table, &shown);
+        let contenders = table.rows.iter().map(|row| !row.reference);
+        let rows = part.rows.into_iter().zip(contenders);
+        grid.rows.extend(
+            rows.filter(|(_, is_contender)| *is_contender)
+                .map(|(row, _)| row),
+        );
+        grid.columns = part.columns;
+    }
+    while grid.width() > options.width && grid.columns.len() > LABELS + 2 {
+        // The verdict last of all: it says what to make of the rest.
+        let dropped = grid.columns.len() - 2;
+        let kept: Vec<usize> = (0..grid.columns.len())
+            .filter(|one| *one != dropped)
+            .collect();
+        grid = grid.only(&kept);
+    }
+    let rows = grid.rows.len();
+    let heads = 2;
+    if rows == 0 {
+        return Vec::new();
+    }
+    if heads + rows > room {
+        grid.rows
+            .truncate(room.saturating_sub(heads + 1).max(ROWS_LEAST));
+    }
+    let left = rows - grid.rows.len();
+    // Names and verdicts may be longer than the terminal is wide.
+    let mut lines = match grid.width() <= options.width {
+        true => grid.lines(options.colour, false),
+        false => {
+            let plain = grid.lines(false, false).into_iter();
+            plain.map(|line| cut(&line, options.width)).collect()
+        }
+    };
+    if left > 0 {
+        lines.push(cut(&format!("{left} more rows: --full"), options.width));
+    }
+    lines
+}
+
+/// What has no result, in a few lines.
+fn lost(document: &Document, options: TextOptions<'_>) -> Vec<String> {
+    let parts = document
+        .section("lost")
+        .into_iter()
+        .flat_map(|section| &section.parts);
+    let all = parts.flat_map(|part| match part {
+        Part::Lines(lines) => &lines[..],
+        _ => &[],
+    });
+    let all: Vec<_> = all.filter(|line| line.depth == 0).collect();
+    let mut lines: Vec<String> = Vec::new();
+    for (told, line) in all.iter().enumerate() {
+        let text = format!("! {}", line.text);
+        let words = folded(&text, "", options.width);
+        if told > 0 && lines.len() + words.len() > LOST_LINES_MOST {
+            lines.push(format!(
+                "! {} more without a result: --full",
+                all.len() - told
+            ));
+            break;
+        }
+        let words = words.iter().take(LOST_LINES_MOST);
+        lines.extend(words.map(|line| Paint::Yellow.on(line, options.colour)));
+    }
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
     lines
 }
 
@@ -112,7 +215,10 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
         lines.push(format!("next: {}", line.replace("RECORD", &quoted(record))));
     }
     if let Some(record) = options.record {
-        lines.push(format!("report: {}/report.html", record.trim_end_matches('/')));
+        lines.push(format!(
+            "report: {}/report.html",
+            record.trim_end_matches('/')
+        ));
     }
     lines
 }
@@ -135,20 +241,24 @@ fn tables(
     options: TextOptions<'_>,
     room: usize,
 ) -> Vec<String> {
-    let all: Vec<(&RatioTable, &Table)> =
-        report.answer.tables.iter().zip(document.tables("ratios")).collect();
+    let all = report.answer.tables.iter().zip(document.tables("ratios"));
+    // The values of a metric without any ratio are in the tables of the cells.
+    let all: Vec<(&RatioTable, &Table)> = all
+        .enumerate()
+        .filter(|(index, (ratios, _))| *index == 0 || has_ratios(ratios))
+        .map(|(_, tables)| tables)
+        .collect();
     let mut lines: Vec<String> = Vec::new();
     let mut marks: Vec<&str> = Vec::new();
     // The legend below.
     let room = room.saturating_sub(1);
-    let mut before_is_table = false;
     for (index, (ratios, table)) in all.iter().enumerate() {
         // A line for each of the tables after this one.
         let reserved = all.len() - index - 1;
         let free = room.saturating_sub(lines.len() + reserved + usize::from(index > 0));
-        let drawn = Drawn::new(report, ratios, table, options.width);
-        let whole = drawn.lines(options, usize::MAX);
         let is_first = index == 0;
+        let drawn = Drawn::new(report, (ratios, table), options.width, is_first);
+        let whole = drawn.lines(options, usize::MAX);
         if whole.len() <= free || is_first {
             if index > 0 {
                 lines.push(String::new());
@@ -156,11 +266,7 @@ fn tables(
             let least = drawn.height() + ROWS_LEAST + 1;
             lines.extend(drawn.lines(options, free.max(if is_first { least } else { 0 })));
             marks.extend(ratios.rows.iter().flat_map(marks_of));
-            before_is_table = true;
         } else {
-            if before_is_table {
-                before_is_table = false;
-            }
             lines.push(cut(&in_a_line(ratios), options.width));
         }
     }
@@ -172,7 +278,10 @@ fn tables(
 }
 
 fn marks_of(row: &RatioRow) -> impl Iterator<Item = &'static str> {
-    let bounds = row.cells.iter().filter_map(|cell| cell.bound.or(cell.value_bound));
+    let bounds = row
+        .cells
+        .iter()
+        .filter_map(|cell| cell.bound.or(cell.value_bound));
     let marks = row.cells.iter().map(|cell| cell.mark);
     marks.chain(bounds).filter(|mark| !mark.is_empty())
 }
@@ -188,12 +297,18 @@ fn legend(used: &[&str]) -> String {
         ("<=", "<= at most"),
     ];
     let seen = all.iter().filter(|(mark, _)| used.contains(mark));
-    seen.map(|(_, words)| *words).collect::<Vec<_>>().join("   ")
+    seen.map(|(_, words)| *words)
+        .collect::<Vec<_>>()
+        .join("   ")
 }
 
 /// `p99, ms: 0.94x to 3.41x in 8 ratios; 5 ^, 2 =`.
 fn in_a_line(table: &RatioTable) -> String {
-    format!("{}: {}; --full has them", table.title, summed_up(&table.rows))
+    format!(
+        "{}: {}; --full has them",
+        table.title,
+        summed_up(&table.rows)
+    )
 }
 
 /// What rows come to without being shown.
@@ -221,7 +336,10 @@ fn summed_up(rows: &[RatioRow]) -> String {
         Unit::Ratio.show(least),
         Unit::Ratio.show(most)
     );
-    let marks: Vec<String> = marks.iter().map(|(mark, n)| format!("{n} {mark}")).collect();
+    let marks: Vec<String> = marks
+        .iter()
+        .map(|(mark, n)| format!("{n} {mark}"))
+        .collect();
     match marks.is_empty() {
         true => range,
         false => format!("{range} ({})", marks.join(", ")),
@@ -239,10 +357,22 @@ struct Form {
 
 /// Richest first; an interval is worth more than the baseline's value.
 const FORMS: [Form; 4] = [
-    Form { baseline: true, ranges: true },
-    Form { baseline: false, ranges: true },
-    Form { baseline: true, ranges: false },
-    Form { baseline: false, ranges: false },
+    Form {
+        baseline: true,
+        ranges: true,
+    },
+    Form {
+        baseline: false,
+        ranges: true,
+    },
+    Form {
+        baseline: true,
+        ranges: false,
+    },
+    Form {
+        baseline: false,
+        ranges: false,
+    },
 ];
 
 /// A table in the form that fits.
@@ -256,14 +386,26 @@ struct Drawn<'r> {
 }
 
 impl<'r> Drawn<'r> {
-    fn new(report: &Report, ratios: &'r RatioTable, table: &Table, width: usize) -> Self {
-        let mut forms = FORMS.iter().map(|form| (form, grid(report, ratios, table, *form, width)));
-        let last = FORMS[FORMS.len() - 1];
-        let found = forms.find(|(_, grid)| grid.width() <= width);
-        let (form, mut grid) = match found {
-            Some((form, grid)) => (*form, grid),
-            None => (last, grid(report, ratios, table, last, width)),
+    /// `explained` puts below the heads what the columns hold.
+    fn new(
+        report: &Report,
+        (ratios, table): (&'r RatioTable, &Table),
+        width: usize,
+        explained: bool,
+    ) -> Self {
+        let draw = |form: Form| {
+            let mut grid = grid(report, ratios, table, form, width);
+            if !explained {
+                grid.columns
+                    .iter_mut()
+                    .for_each(|column| column.head.truncate(1));
+            }
+            grid
         };
+        let mut forms = FORMS.iter().map(|form| (*form, draw(*form)));
+        let found = forms.find(|(_, grid)| grid.width() <= width);
+        let last = FORMS[FORMS.len() - 1];
+        let (form, mut grid) = found.unwrap_or_else(|| (last, draw(last)));
         let mut dropped = 0;
         while grid.width() > width && grid.columns.len() > LABELS + 1 {
             let kept: Vec<usize> = (0..grid.columns.len() - 1).collect();
@@ -281,7 +423,12 @@ impl<'r> Drawn<'r> {
 
     /// Lines that are no rows.
     fn height(&self) -> usize {
-        let heads = self.grid.columns.iter().map(|column| column.head.len()).max();
+        let heads = self
+            .grid
+            .columns
+            .iter()
+            .map(|column| column.head.len())
+            .max();
         heads.unwrap_or(0) + usize::from(self.above.is_some()) + usize::from(self.dropped > 0)
     }
 
@@ -307,7 +454,11 @@ impl<'r> Drawn<'r> {
             lines.push(cut(&line, options.width));
         }
         if self.dropped > 0 {
-            let noun = if self.dropped == 1 { "contender" } else { "contenders" };
+            let noun = if self.dropped == 1 {
+                "contender"
+            } else {
+                "contenders"
+            };
             let line = format!("{} more {noun}: a wider terminal or --full", self.dropped);
             lines.push(cut(&line, options.width));
         }
@@ -371,11 +522,17 @@ fn number(
     let paint = field.tone.map_or(Paint::None, tone_paint);
     if !text.is_empty() {
         // Marks stand below each other, also where a ratio has none.
-        let space = if unit == Unit::Ratio && field.mark.is_empty() { "  " } else { "" };
+        let space = if unit == Unit::Ratio && field.mark.is_empty() {
+            "  "
+        } else {
+            ""
+        };
         let text = format!("{text}{space}");
         return GridField { text, paint };
     }
-    let name = index.checked_sub(LABELS).and_then(|index| of.cells.get(index));
+    let name = index
+        .checked_sub(LABELS)
+        .and_then(|index| of.cells.get(index));
     let cell = report.cells.iter().find(|cell| {
         let mine = name.is_some_and(|name| name.contender == cell.contender);
         mine && cell.workload == of.workload && cell.load == of.load

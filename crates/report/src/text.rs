@@ -9,7 +9,7 @@ use crate::terminal;
 use crate::view::{Report, Tone};
 
 /// Lines up to which a difference of configurations is shown without being asked for.
-const SHORT_DIFF: usize = 20;
+const SHORT_DIFF: usize = 16;
 /// Sections of the answer, which ends the text in its own form.
 const ANSWER: [&str; 3] = ["findings", "ratios", "trust"];
 
@@ -37,6 +37,7 @@ pub fn text(report: &Report, options: TextOptions<'_>) -> String {
     if options.full {
         lines.push(Paint::Bold.on(&document.title, options.colour));
         let shown = document.sections.iter();
+        let shown = shown.filter(|section| section.extent <= Extent::Full);
         for one in shown.filter(|section| !ANSWER.contains(&section.name)) {
             section(&mut lines, one, options);
             lines.push(String::new());
@@ -56,12 +57,11 @@ fn section(lines: &mut Vec<String>, section: &Section, options: TextOptions<'_>)
         match part {
             Part::Lines(all) => {
                 let indent = if section.title.is_empty() { "" } else { "  " };
-                all.iter().for_each(|one| line(lines, one, indent, options.width));
+                all.iter()
+                    .for_each(|one| line(lines, one, indent, options.width));
             }
             Part::Table(one) => table(lines, one, options),
-            Part::Verbatim { title, lines: more } => {
-                verbatim(lines, title, more, configurations, options);
-            }
+            Part::Verbatim { .. } => verbatim(lines, part, configurations, options),
             // The tables have its numbers.
             Part::Figure(_) => {}
         }
@@ -86,26 +86,42 @@ pub(crate) fn tone_mark(tone: Option<Tone>) -> &'static str {
 }
 
 /// Short configurations are shown, long ones where they are asked for.
-fn verbatim(
-    lines: &mut Vec<String>,
-    title: &str,
-    more: &[String],
-    configurations: bool,
-    options: TextOptions<'_>,
-) {
-    let is_short = !configurations || options.diffs || more.len() <= SHORT_DIFF;
+fn verbatim(lines: &mut Vec<String>, part: &Part, configurations: bool, options: TextOptions<'_>) {
+    let Part::Verbatim {
+        title,
+        lines: more,
+        brief,
+    } = part
+    else {
+        return;
+    };
+    let is_short = brief.is_empty() && more.len() <= SHORT_DIFF;
+    let is_whole = !configurations || options.diffs || is_short;
     if !title.is_empty() {
-        let hint = if is_short { "" } else { " (--diffs shows them)" };
+        let hint = if is_whole {
+            ""
+        } else {
+            " (--diffs shows them)"
+        };
         lines.extend(folded(&format!("{title}{hint}"), "  ", options.width));
     }
     let indent = if configurations { "    " } else { "  " };
-    if is_short {
+    if is_whole {
         lines.extend(more.iter().map(|line| format!("{indent}{line}")));
+    } else {
+        lines.extend(
+            brief
+                .iter()
+                .flat_map(|line| folded(line, indent, options.width)),
+        );
     }
 }
 
 fn table(lines: &mut Vec<String>, table: &Table, options: TextOptions<'_>) {
-    let grid = grid(table);
+    let shown: Vec<usize> = (0..table.columns.len())
+        .filter(|index| table.columns[*index].extent <= Extent::Full)
+        .collect();
+    let grid = grid(table, &shown);
     for (index, part) in grid.split(1, options.width).iter().enumerate() {
         if index > 0 {
             lines.push(String::new());
@@ -114,11 +130,8 @@ fn table(lines: &mut Vec<String>, table: &Table, options: TextOptions<'_>) {
     }
 }
 
-/// The columns for people, as text.
-fn grid(table: &Table) -> Grid {
-    let shown: Vec<usize> = (0..table.columns.len())
-        .filter(|index| table.columns[*index].extent <= Extent::Full)
-        .collect();
+/// Some of the columns as text; those for machines alone have no title.
+pub(crate) fn grid(table: &Table, shown: &[usize]) -> Grid {
     let column = |index: &usize| {
         let column = &table.columns[*index];
         let unit = column.unit.name();
@@ -133,7 +146,11 @@ fn grid(table: &Table) -> Grid {
             let unit = table.columns[*index].unit;
             let text = row.fields[*index].shown(unit);
             GridField {
-                text: if text.is_empty() && unit.is_numeric() { "-".into() } else { text },
+                text: if text.is_empty() && unit.is_numeric() {
+                    "-".into()
+                } else {
+                    text
+                },
                 paint: paint(&row.fields[*index], row.reference),
             }
         };

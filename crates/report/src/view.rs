@@ -33,6 +33,7 @@ pub use campaign::{
 };
 pub use cell::{Cell, Verdict};
 pub use changes::ConfigChanges;
+pub(crate) use comparison::sign;
 pub use comparison::{Basis, Comparison};
 pub use diff::ConfigDiff;
 pub use difference::Difference;

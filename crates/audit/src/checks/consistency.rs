@@ -6,7 +6,8 @@ use bakeoff_record::{Balance, Histogram, LoadResult};
 use crate::check::{Check, Level};
 use crate::code::Code;
 use crate::limits::{
-    LITTLE_SHARE, ORIGIN_SHARE, SET_UP_SHARE, STARVED_SHARE_INVALID, STARVED_SHARE_SUSPECT,
+    COUNTED_SHARE, LITTLE_SHARE, ORIGIN_SHARE, SET_UP_SHARE, STARVED_SHARE_INVALID,
+    STARVED_SHARE_SUSPECT,
 };
 use crate::number::Number;
 use crate::subject::Subject;
@@ -14,6 +15,8 @@ use crate::words::count;
 
 /// Fewest looks at what is in flight that an average is taken of.
 const LOOKS_MIN: usize = 100;
+/// Requests that a server may count besides the load's: looks at its counters, and at its health.
+const ASIDE: f64 = 20.0;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(counts(subject));
@@ -30,11 +33,14 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
             ));
             checks.push(starved);
         }
-        (LoadModel::Open { .. }, _) => checks.extend(little_open(subject)),
+        (LoadModel::Open { .. } | LoadModel::OpenShare { .. }, _) => {
+            checks.extend(little_open(subject))
+        }
     }
     if subject.may_be_proxied() && subject.is_contender() {
         checks.push(origin_asked(subject));
     }
+    checks.extend(server_counted(subject));
 }
 
 /// Counts that the engine keeps apart must agree: a request that got lost, or was counted twice,
@@ -306,4 +312,38 @@ fn origin_asked(subject: &Subject<'_>) -> Check {
         )
     };
     Check::new(Code::OriginAsked, level, text).figures(share, 1.0 - ORIGIN_SHARE)
+}
+
+/// The server's own count of requests against ours. It is read before the window opens and after
+/// it closes, so that it may hold more than the window and never less.
+fn server_counted(subject: &Subject<'_>) -> Option<Check> {
+    let counters = subject.trial.usage.server_counters.as_ref()?;
+    let Some(theirs) = counters.requests() else {
+        let text = "the server's own count of requests began anew or is not known";
+        return Some(Check::not_run(Code::ServerCounted, text));
+    };
+    let result = subject.result;
+    let load = &result.load;
+    let edge = f64::from(load.clients()) * f64::from(load.streams);
+    let span_s = counters.after.at_s - counters.before.at_s;
+    let beyond = (span_s - result.measured_s).max(0.0) / result.measured_s;
+    let ours = result.requests.completed as f64;
+    // Requests that no server answered, such as refused ones, it cannot have counted.
+    let seen = result.requests.ok as f64;
+    let share = theirs as f64 / ours.max(1.0);
+    let text = format!(
+        "the server counted {} requests by itself, the engine {}",
+        count(theirs),
+        count(result.requests.completed)
+    );
+    let few = (theirs as f64) < seen * (1.0 - COUNTED_SHARE) - edge;
+    let many = theirs as f64 > ours * (1.0 + COUNTED_SHARE + beyond) + edge + ASIDE;
+    let check = match few || many {
+        true => {
+            let text = format!("{text}: they contradict each other");
+            Check::new(Code::ServerCounted, Level::Suspect, text)
+        }
+        false => Check::passed(Code::ServerCounted, text),
+    };
+    Some(check.figures(share, 1.0 + COUNTED_SHARE))
 }

@@ -13,16 +13,22 @@ use crate::verdict::Judgement;
 pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> Vec<Check> {
     let needed = rounds_needed(record, cell);
     let mut checks = merge(rounds, needed);
-    checks.extend(program_changed(cell));
+    checks.extend(program_changed(record, cell));
     checks.extend(complete(record, cell, rounds.len(), needed));
     checks.extend(accepted(&checks, rounds, needed));
     checks.push(agree(cell));
     checks
 }
 
-/// Rounds that the plan asked for.
+/// Rounds that the plan asked for; where a rule decides when to stop, those that it led to.
 fn rounds_planned(record: &Record) -> usize {
-    record.plan.rounds as usize
+    let plan = &record.plan;
+    let carried_out = record.trials.iter().map(|trial| trial.round).max();
+    let rounds = match plan.until {
+        None => plan.rounds,
+        Some(_) => plan.rounds_at_least().max(carried_out.unwrap_or(0)),
+    };
+    rounds as usize
 }
 
 /// Rounds whose number must be believable: all where few were planned.
@@ -108,8 +114,12 @@ fn numbers_of(checks: &[&Check]) -> Vec<(Number, Level)> {
 }
 
 /// One program for a whole campaign: a row of two programs is of neither.
-fn program_changed(cell: &Cell<'_>) -> Option<Check> {
-    let servers = cell.measured().filter_map(|trial| trial.server.as_ref());
+fn program_changed(record: &Record, cell: &Cell<'_>) -> Option<Check> {
+    let mine = record
+        .trials
+        .iter()
+        .filter(|trial| trial.contender == cell.key.contender && trial.end == TrialEnd::Measured);
+    let servers = mine.filter_map(|trial| trial.server.as_ref());
     let mut programs: Vec<&ServerFacts> = Vec::new();
     for server in servers {
         let same = |known: &&&ServerFacts| {

@@ -13,7 +13,7 @@ use crate::subject::Subject;
 use crate::words::count;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
-    if let LoadModel::Open { .. } = subject.result.load.model {
+    if !matches!(subject.result.load.model, LoadModel::Closed { .. }) {
         checks.push(started(subject));
         checks.extend(unended(subject));
         checks.push(send_lag(subject));

@@ -72,8 +72,11 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
     display.finish();
     let end = end?;
     let report = write_report(&path)?;
-    print(&report, flags.format)?;
-    output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
+    print(&report, flags, &path)?;
+    if flags.format != Format::Text {
+        // The text ends with it.
+        output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
+    }
     if end == CampaignEnd::Interrupted {
         let resume = format!("bakeoff run --resume {}", path.display());
         output::note(&format!(
@@ -93,8 +96,14 @@ fn write_report(path: &Path) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-fn print(report: &Report, format: Format) -> anyhow::Result<()> {
-    Ok(output::result(&report::draw(report, format, false))?)
+fn print(report: &Report, flags: &RunFlags, record: &Path) -> anyhow::Result<()> {
+    let shown = report::Shown {
+        format: flags.format,
+        full: flags.full,
+        diffs: false,
+        record: record.display().to_string(),
+    };
+    Ok(output::result(&report::draw(report, &shown))?)
 }
 
 /// A rejected configuration ends the campaign before it begins; what is not installed or not
@@ -107,9 +116,13 @@ fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyhow::Result<(
             several => format!("{}, workloads {}", first.contender, several.join(", ")),
         };
         match &first.end {
-            TrialEnd::Failed { step, cause, words } => {
+            TrialEnd::Failed {
+                step,
+                cause,
+                message,
+            } => {
                 let step = step_name(*step);
-                let words = words
+                let words = message
                     .as_deref()
                     .unwrap_or("")
                     .trim_end()

@@ -112,3 +112,15 @@ fn a_record_is_never_written_over() {
         Err(FolderError::Missing(_))
     ));
 }
+
+#[test]
+fn a_plan_is_replaced_and_the_trials_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    open.append(&trial("a")).unwrap();
+    let longer = plan().extended(9);
+    open.replace_plan(&longer).unwrap();
+    let record = Record::read(folder.path()).unwrap();
+    assert_eq!(record.plan, longer);
+    assert_eq!(ids(&record), ["a"]);
+}

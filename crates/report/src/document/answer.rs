@@ -114,7 +114,11 @@ fn ratio_table(table: &RatioTable) -> Table {
     };
     Table {
         name: "ratios",
-        title: format!("{}, and the ratio to {}", table.title, plain(&table.baseline)),
+        title: format!(
+            "{}, and the ratio to {}",
+            table.title,
+            plain(&table.baseline)
+        ),
         columns,
         rows: table.rows.iter().map(row).collect(),
     }

@@ -23,38 +23,57 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
     let same =
         |left: &Cell, right: &Cell| left.workload == right.workload && left.load == right.load;
     let groups = report.cells.chunk_by(same);
-    groups.map(|cells| group(report, cells)).collect()
+    let mut sections: Vec<Section> = groups.map(|cells| group(report, cells)).collect();
+    if sections.is_empty() {
+        sections.push(of(
+            String::new(),
+            Extent::Data,
+            vec![Part::Table(table(report, &[]))],
+        ));
+    }
+    sections
 }
 
-fn group(report: &Report, cells: &[Cell]) -> Section {
+fn of(title: String, extent: Extent, parts: Vec<Part>) -> Section {
+    Section {
+        name: "cells",
+        title,
+        extent,
+        parts,
+    }
+}
+
+fn table(report: &Report, cells: &[Cell]) -> Table {
     let drawn = columns();
     let row = |cell: &Cell| Row {
         reference: !cell.is_contender(),
         fields: drawn.iter().map(|one| (one.field)(report, cell)).collect(),
     };
-    let table = Table {
+    Table {
         name: "cells",
         title: String::new(),
         rows: cells.iter().map(row).collect(),
         columns: drawn.into_iter().map(|one| one.column).collect(),
-    };
-    let mut parts = vec![Part::Table(table)];
+    }
+}
+
+fn group(report: &Report, cells: &[Cell]) -> Section {
+    let mut parts = vec![Part::Table(table(report, cells))];
     let remarks: Vec<Line> = cells.iter().flat_map(remarks).collect();
     if !remarks.is_empty() {
         parts.push(Part::Lines(remarks));
     }
     for lines in [h2load::lines(cells), vegeta::lines(report, cells)] {
         if !lines.is_empty() {
-            let title = String::new();
-            parts.push(Part::Verbatim { title, lines });
+            let (title, brief) = (String::new(), Vec::new());
+            parts.push(Part::Verbatim {
+                title,
+                lines,
+                brief,
+            });
         }
     }
-    Section {
-        name: "cells",
-        title: title(report, &cells[0]),
-        extent: Extent::Short,
-        parts,
-    }
+    of(title(report, &cells[0]), Extent::Short, parts)
 }
 
 fn title(report: &Report, cell: &Cell) -> String {
@@ -83,7 +102,10 @@ fn remarks(cell: &Cell) -> Vec<Line> {
         .get(Measure::LatencyP50Ns.name())
         .filter(|_| cell.rounds_measured > 0 && cell.at_least.is_empty());
     if let Some(reason) = gone {
-        lines.push(Line::new(format!("no latency of {name}: {}", plain(reason))));
+        lines.push(Line::new(format!(
+            "no latency of {name}: {}",
+            plain(reason)
+        )));
     }
     lines
 }
@@ -93,7 +115,11 @@ fn errors_by_kind(cell: &Cell) -> Option<String> {
     let all = cell.outcomes.iter().filter(|(kind, _)| **kind != "ok");
     let mut kinds: Vec<(&str, u64)> = all.map(|(kind, n)| (*kind, *n)).collect();
     kinds.sort_by_key(|(kind, n)| (std::cmp::Reverse(*n), *kind));
-    kinds.extend(cell.unended.filter(|n| *n > 0).map(|n| ("without an end", n)));
+    kinds.extend(
+        cell.unended
+            .filter(|n| *n > 0)
+            .map(|n| ("without an end", n)),
+    );
     let asked = cell.due.unwrap_or(cell.completed).max(1);
     let words = |(kind, n): &(&str, u64)| {
         let share = percent(*n as f64 / asked as f64);
@@ -152,16 +178,28 @@ fn data(name: &str, unit: Unit, field: impl Fn(&Report, &Cell) -> Field + 'stati
 
 fn names() -> Vec<Drawn> {
     vec![
-        data("workload", Unit::Text, |_, cell| Field::text(&cell.workload)),
+        data("workload", Unit::Text, |_, cell| {
+            Field::text(&cell.workload)
+        }),
         data("load", Unit::Text, |_, cell| Field::text(&cell.load)),
-        data("contender", Unit::Text, |_, cell| Field::text(&cell.contender)),
+        data("contender", Unit::Text, |_, cell| {
+            Field::text(&cell.contender)
+        }),
         // References stand in brackets: they are measured beside the contenders.
         drawn(("", "contender", Unit::Text), Extent::Short, |_, cell| {
             let name = plain(&cell.contender);
-            Field::text(if cell.is_contender() { name } else { format!("({name})") })
+            Field::text(if cell.is_contender() {
+                name
+            } else {
+                format!("({name})")
+            })
         }),
-        data("kind", Unit::Text, |_, cell| Field::text(kind_name(cell.kind))),
-        data("rounds", Unit::Count, |_, cell| counting(cell.rounds as u64)),
+        data("kind", Unit::Text, |_, cell| {
+            Field::text(kind_name(cell.kind))
+        }),
+        data("rounds", Unit::Count, |_, cell| {
+            counting(cell.rounds as u64)
+        }),
         data("rounds_measured", Unit::Count, |_, cell| {
             counting(cell.rounds_measured as u64)
         }),
@@ -189,17 +227,24 @@ fn first_numbers() -> Vec<Drawn> {
         }),
         drawn(("", "ratio", Unit::Ratio), Short, |report, cell| {
             let main = [Metric::RatePerS, Metric::LatencyP99Ns];
-            let mut found = main.into_iter().filter_map(|metric| {
-                Some(ratio(metric, ratio_of(report, cell, metric)?))
-            });
+            let mut found = main
+                .into_iter()
+                .filter_map(|metric| Some(ratio(metric, ratio_of(report, cell, metric)?)));
             found.next().unwrap_or_default()
         }),
         estimate(Measure::LatencyP50Ns, "p50", Unit::Milliseconds, Short),
         estimate(Measure::LatencyP99Ns, "p99", Unit::Milliseconds, Short),
-        drawn(("error_share", "errors", Unit::Percent), Short, |_, cell| {
-            Field::number(cell.error_share)
-        }),
-        estimate(Measure::CpuNsPerRequest, "CPU/req", Unit::Microseconds, Short),
+        drawn(
+            ("error_share", "errors", Unit::Percent),
+            Short,
+            |_, cell| Field::number(cell.error_share),
+        ),
+        estimate(
+            Measure::CpuNsPerRequest,
+            "CPU/req",
+            Unit::Microseconds,
+            Short,
+        ),
         estimate(Measure::MemoryPeakBytes, "memory", Unit::Bytes, Short),
         drawn(("", "verdict", Unit::Text), Short, |_, cell| verdict(cell)),
     ]
@@ -225,13 +270,20 @@ fn other_numbers() -> Vec<Drawn> {
         Metric::MemoryPeakBytes,
     ] {
         let name = format!("ratio_{}", metric.measure().name());
-        columns.push(data(&name, Unit::Ratio, move |report, cell| {
-            let found = ratio_of(report, cell, metric);
-            found.map_or_else(Field::default, |found| ratio(metric, found))
-        }).with_ends());
-        columns.push(data(&format!("{name}_mark"), Unit::Text, move |report, cell| {
-            Field::text(ratio_of(report, cell, metric).map_or("", |found| found.mark))
-        }));
+        columns.push(
+            data(&name, Unit::Ratio, move |report, cell| {
+                let found = ratio_of(report, cell, metric);
+                found.map_or_else(Field::default, |found| ratio(metric, found))
+            })
+            .with_ends(),
+        );
+        columns.push(data(
+            &format!("{name}_mark"),
+            Unit::Text,
+            move |report, cell| {
+                Field::text(ratio_of(report, cell, metric).map_or("", |found| found.mark))
+            },
+        ));
     }
     columns
 }
@@ -242,15 +294,21 @@ fn counts() -> Vec<Drawn> {
         data("completed", Unit::Count, |_, cell| counting(cell.completed)),
         data("errors", Unit::Count, |_, cell| counting(cell.errors)),
         data("due", Unit::Count, move |_, cell| optional(cell.due)),
-        data("unended", Unit::Count, move |_, cell| optional(cell.unended)),
-        data("over_range", Unit::Count, |_, cell| counting(cell.over_range)),
+        data("unended", Unit::Count, move |_, cell| {
+            optional(cell.unended)
+        }),
+        data("over_range", Unit::Count, |_, cell| {
+            counting(cell.over_range)
+        }),
         data("rate_is_lower_bound", Unit::Text, |_, cell| {
             Field::text(cell.rate_is_lower_bound.to_string())
         }),
         data("bottleneck", Unit::Text, |_, cell| {
             Field::text(cell.bottleneck.as_ref().map_or("", |one| one.name.as_ref()))
         }),
-        data("verdict", Unit::Text, |_, cell| Field::text(cell.verdict.verdict.name())),
+        data("verdict", Unit::Text, |_, cell| {
+            Field::text(cell.verdict.verdict.name())
+        }),
     ];
     for number in Number::ALL {
         let name = format!("verdict_{}", number.name());
@@ -323,11 +381,18 @@ fn verdict(cell: &Cell) -> Field {
         .collect();
     let mut text = worst.name().to_owned();
     if worst <= Verdict::Invalid && weak.len() < Number::ALL.len() && !weak.is_empty() {
-        let words: Vec<String> = weak.iter().map(|number| {
-            let own = of(number);
-            let name = number.name();
-            if own == worst { name.to_owned() } else { format!("{name} {}", own.name()) }
-        }).collect();
+        let words: Vec<String> = weak
+            .iter()
+            .map(|number| {
+                let own = of(number);
+                let name = number.name();
+                if own == worst {
+                    name.to_owned()
+                } else {
+                    format!("{name} {}", own.name())
+                }
+            })
+            .collect();
         text = format!("{text}: {}", words.join(", "));
     }
     let notes: Vec<String> = cell.notes.iter().map(ToString::to_string).collect();

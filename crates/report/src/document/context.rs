@@ -72,10 +72,10 @@ pub(super) fn comparisons(report: &Report) -> Option<Section> {
             Field::text(format!("{} / {}", plain(&one.second), plain(&one.first))),
             Field::text(one.metric.words()),
             Field {
-                bound: one.bound,
+                bound: one.bound.map(crate::view::sign),
                 ..Field::of(one.ratio.map_or(Value::Nothing, Value::Estimate))
             },
-            Field::text(plain(&one.text)),
+            Field::text(one.conclusion),
         ],
     };
     let rows: Vec<Row> = shown.map(row).collect();
@@ -116,7 +116,11 @@ fn note(note: &Note) -> Vec<Line> {
     let mut lines = vec![Line::new(head)];
     for cell in note.cells.iter().take(CELLS_PER_NOTE) {
         let (contender, workload) = (plain(&cell.contender), plain(&cell.workload));
-        let text = format!("{contender}, {workload}, {}: {}", plain(&cell.load), plain(&cell.text));
+        let text = format!(
+            "{contender}, {workload}, {}: {}",
+            plain(&cell.load),
+            plain(&cell.text)
+        );
         lines.push(Line::new(text).below());
     }
     if note.cells.len() > CELLS_PER_NOTE {

@@ -5,7 +5,7 @@ use bakeoff_record::{ContenderKind, Machine, Record, TrialEnd};
 use bakeoff_stats::{CONFIDENCE_ROUNDS, Cell, IntervalKind};
 use serde::Serialize;
 
-use crate::number::{bytes, counted, digits, whole};
+use crate::number::{bytes, counted, digits, percent, whole};
 
 /// Requests of a list that a report shows.
 const REQUESTS_SHOWN: usize = 5;
@@ -172,11 +172,16 @@ pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -
 
 /// By the rounds that were measured, which may be fewer than were planned.
 fn interval(shown: &[super::Cell]) -> IntervalFacts {
-    let estimates = shown.iter().flat_map(|cell| cell.estimates.values().flatten());
+    let estimates = shown
+        .iter()
+        .flat_map(|cell| cell.estimates.values().flatten());
     let kinds: Vec<IntervalKind> = estimates.map(|one| one.interval).collect();
     let measured = shown.iter().map(|cell| cell.rounds_measured);
     let measured: Vec<usize> = measured.filter(|rounds| *rounds > 0).collect();
-    let range = kinds.iter().filter(|kind| **kind == IntervalKind::Range).count();
+    let range = kinds
+        .iter()
+        .filter(|kind| **kind == IntervalKind::Range)
+        .count();
     let kind = if range < kinds.len() {
         IntervalKind::MedianConfidence95
     } else {
@@ -220,18 +225,14 @@ impl Campaign {
         let mut loads = self.loads.iter();
         loads.any(|load| load.label == label && load.model == "open")
     }
-
-    /// A load in a few characters.
-    pub(crate) fn short_load(&self, label: &str) -> String {
-        let load = self.loads.iter().find(|load| load.label == label);
-        load.map_or(label, |load| &load.short).to_owned()
-    }
 }
 
 /// The plan's loads, and after them those that were found during the campaign.
 fn loads(record: &Record, cells: &[Cell<'_>]) -> Vec<LoadFacts> {
     let mut facts: Vec<LoadFacts> = Vec::new();
-    let trials = cells.iter().filter_map(|cell| Some((&cell.key.load, *cell.trials.first()?)));
+    let trials = cells
+        .iter()
+        .filter_map(|cell| Some((&cell.key.load, *cell.trials.first()?)));
     let found = trials.map(|(label, trial)| (label.clone(), &trial.load));
     let planned = record.plan.loads.iter().map(|load| (load.label(), load));
     for (label, one) in planned.chain(found) {
@@ -346,13 +347,10 @@ fn load(label: String, load: &Load) -> LoadFacts {
     if let Some(requests) = load.requests {
         clients_text += &format!(", {}", counted(requests, "request"));
     }
-    let mut short = match &load.model {
-        LoadModel::Closed { .. } => format!("{clients} c"),
-        LoadModel::Open { rate_per_s, .. } => format!("{}/s", whole(*rate_per_s)),
+    let gaps = |arrival: &Arrival| match arrival {
+        Arrival::Constant => "constant",
+        Arrival::Poisson => "Poisson",
     };
-    if load.streams > 1 {
-        short += &format!(" x {}", load.streams);
-    }
     let (model, title, rate_per_s) = match &load.model {
         LoadModel::Closed { .. } => ("closed", clients_text, None),
         LoadModel::Open {
@@ -360,18 +358,27 @@ fn load(label: String, load: &Load) -> LoadFacts {
             arrival,
             ..
         } => {
-            let gaps = match arrival {
-                Arrival::Constant => "constant",
-                Arrival::Poisson => "Poisson",
-            };
-            let title = format!("{} requests/s, {gaps}, {clients_text}", digits(*rate_per_s));
+            let rate = digits(*rate_per_s);
+            let title = format!("{rate} requests/s, {}, {clients_text}", gaps(arrival));
             ("open", title, Some(*rate_per_s))
+        }
+        LoadModel::OpenShare {
+            capacity_share,
+            arrival,
+            ..
+        } => {
+            let share = percent(*capacity_share);
+            let title = format!(
+                "{share} % of the slowest contender's capacity, {}, {clients_text}",
+                gaps(arrival)
+            );
+            ("open", title, None)
         }
     };
     LoadFacts {
         label,
         title,
-        short,
+        short: short_load(load),
         model,
         clients,
         streams: load.streams,
@@ -379,6 +386,19 @@ fn load(label: String, load: &Load) -> LoadFacts {
         rate_per_s,
         warmup_s: load.warmup_s,
         duration_s: load.duration_s,
+    }
+}
+
+/// A load in a few characters: `10 c`, `500/s`, `50 %`.
+pub(super) fn short_load(load: &Load) -> String {
+    let short = match &load.model {
+        LoadModel::Closed { clients } => format!("{clients} c"),
+        LoadModel::Open { rate_per_s, .. } => format!("{}/s", whole(*rate_per_s)),
+        LoadModel::OpenShare { capacity_share, .. } => format!("{:.0} %", capacity_share * 100.0),
+    };
+    match load.streams {
+        1 => short,
+        streams => format!("{short} x {streams}"),
     }
 }
 

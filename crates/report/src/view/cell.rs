@@ -161,7 +161,9 @@ struct Values {
 fn values(judged: &JudgedCell<'_>) -> Values {
     let mut values = Values::default();
     // The error share is pooled over rounds, and has one meaning in every format.
-    let estimated = Measure::ALL.into_iter().filter(|one| *one != Measure::ErrorShare);
+    let estimated = Measure::ALL
+        .into_iter()
+        .filter(|one| *one != Measure::ErrorShare);
     for measure in estimated {
         let name = measure.name();
         let estimate = match judged.estimate(measure) {

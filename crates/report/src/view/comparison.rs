@@ -25,18 +25,18 @@ pub struct Comparison {
     /// Second over first within a round, over rounds; null where values of both are missing or
     /// withheld.
     pub ratio: Option<Estimate>,
-    /// `>=` or `<=` where the ratio is only known to be at least or at most that.
-    pub bound: Option<&'static str>,
-    /// What the conclusion rests on.
+    /// Which bound the ratio is, where it is only known to be at least or at most that.
+    pub bound: Option<Side>,
+    /// What kind of evidence the conclusion rests on.
+    pub evidence: Evidence,
+    /// Difference that two runs of one server showed; 0.01 is 1 %.
+    pub floor: f64,
+    /// What else the conclusion rests on.
     pub basis: Basis,
-    /// Checks of equal work that did not pass between the two: possible causes of a difference.
-    pub unequal: Vec<Check>,
     /// `higher`, `lower`, `equal`, `no-difference-shown`, `cannot-tell` where more rounds are
     /// needed, `plain-not-proven`, `not-compared` where it is shown and not compared, or
     /// `not-comparable`.
     pub conclusion: &'static str,
-    /// Why there is no conclusion; null where there is one.
-    pub reason: Option<&'static str>,
     /// All of it as a sentence.
     pub text: String,
 }
@@ -44,17 +44,17 @@ pub struct Comparison {
 /// What a conclusion rests on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Basis {
-    /// Kind of evidence.
-    pub evidence: Evidence,
     /// Chance of such rounds between equals, corrected for everything that is compared by the
     /// metric.
     pub p_value: Option<f64>,
-    /// Difference that two runs of one server showed; 0.01 is 1 %.
-    pub floor: f64,
     /// Rounds from which the ratio would be decided.
     pub rounds_needed: Option<u32>,
     /// Smallest difference that these rounds would have shown; 0.05 is 5 %.
     pub smallest_shown: Option<f64>,
+    /// Checks of equal work that did not pass between the two: possible causes of a difference.
+    pub unequal: Vec<Check>,
+    /// Why there is no conclusion; null where there is one.
+    pub reason: Option<&'static str>,
 }
 
 /// The comparisons that the audit made.
@@ -89,6 +89,7 @@ fn one(compared: &Compared) -> Comparison {
         ),
         None => format!("{what} of {} over {}: {why}", pair.second, pair.first),
     };
+    let causes = compared.causes.iter();
     Comparison {
         workload: pair.workload.clone(),
         load: pair.load.clone(),
@@ -96,27 +97,23 @@ fn one(compared: &Compared) -> Comparison {
         first: pair.first.clone(),
         second: pair.second.clone(),
         ratio: compared.ratio,
-        bound: compared.bound.map(sign),
+        bound: compared.bound,
+        evidence: compared.evidence,
+        floor: compared.floor,
         basis: Basis {
-            evidence: compared.evidence,
             p_value: compared.p_value,
-            floor: compared.floor,
             rounds_needed: compared.rounds_needed,
             smallest_shown: compared.smallest_shown,
+            unequal: causes.map(|one| one.check.clone()).collect(),
+            reason: compared.reason.map(bakeoff_audit::Reason::text),
         },
-        unequal: compared
-            .causes
-            .iter()
-            .map(|one| one.check.clone())
-            .collect(),
         conclusion,
-        reason: compared.reason.map(bakeoff_audit::Reason::text),
         text,
     }
 }
 
 /// A bound as it stands before a number.
-pub(super) fn sign(side: Side) -> &'static str {
+pub(crate) fn sign(side: Side) -> &'static str {
     match side {
         Side::AtLeast => ">=",
         Side::AtMost => "<=",

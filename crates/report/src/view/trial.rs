@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bakeoff_audit::{Check, Judgement, Level, Verdict};
 use bakeoff_record::{
-    AnswerCheck, Bytes, Connections, ContenderKind, Disturbance, EngineUsage, Negotiated, OriginCounts, Pinned,
-    Requests, ServerFacts, StepTime, StopFacts, TrialEnd, TrialRecord,
+    AnswerCheck, Bytes, Connections, ContenderKind, Disturbance, EngineUsage, Negotiated,
+    OriginCounts, Pinned, Requests, ServerFacts, StepTime, StopFacts, TrialEnd, TrialRecord,
 };
 use bakeoff_stats::{Measure, Missing};
 use serde::Serialize;
@@ -155,7 +155,10 @@ pub(super) fn draw(
         passed: passed.into_iter().map(|check| check.code.name()).collect(),
         values: Measure::ALL.into_iter().filter_map(value).collect(),
         at_least: Measure::ALL.into_iter().filter_map(bound).collect(),
-        server: trial.server.as_ref().map(|facts| server(facts, detail, texts)),
+        server: trial
+            .server
+            .as_ref()
+            .map(|facts| server(facts, detail, texts)),
         pinned: trial.pinned.clone(),
         measured_s: result.map(|result| result.measured_s),
         requests: result.map(|result| result.requests.clone()),

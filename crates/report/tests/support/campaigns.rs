@@ -35,7 +35,8 @@ pub(crate) fn large() -> Record {
     plan.contenders.truncate(2);
     plan.contenders.extend(more);
     for name in ["html-small", "html-large", "api"] {
-        plan.workloads.push(workload(name, "The server serves a file.", false));
+        plan.workloads
+            .push(workload(name, "The server serves a file.", false));
     }
     plan.loads = vec![load(50), load(100), open_loop()];
     let mut record = with_trials(plan, true);
@@ -124,10 +125,19 @@ fn own_configuration(trial: &mut TrialRecord, index: usize) {
     server.configs = vec![ConfigFile {
         path: format!("logs/{}/server.conf", trial.id),
         text: format!("pid {run}/server.pid;\nlisten 127.0.0.1:{port};\n{lines}"),
-        filled: [("run".to_owned(), run.clone()), ("port".to_owned(), port.clone())].into(),
+        filled: [
+            ("run".to_owned(), run.clone()),
+            ("port".to_owned(), port.clone()),
+        ]
+        .into(),
     }];
     for answer in &mut trial.answers {
-        answer.headers.push(("Date".into(), format!("Sat, 21 Nov 2026 04:{:02}:00 GMT", index % 60)));
-        answer.headers.push(("Server".into(), server.server.clone()));
+        answer.headers.push((
+            "Date".into(),
+            format!("Sat, 21 Nov 2026 04:{:02}:00 GMT", index % 60),
+        ));
+        answer
+            .headers
+            .push(("Server".into(), server.server.clone()));
     }
 }

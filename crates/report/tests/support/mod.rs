@@ -148,12 +148,15 @@ fn plan(rounds: u32) -> Plan {
         name: "synthetic".into(),
         description: "A made-up campaign for tests of the report.".into(),
         rounds,
+        until: None,
+        compare: bakeoff_plan::CompareMode::AsConfigured,
         seed: 7,
         rest: Duration::from_millis(500),
         pinning: Pinning::default(),
         references: References {
             yardstick: true,
             origin: true,
+            control: None,
             duration: None,
         },
         contenders: vec![
