@@ -22,6 +22,9 @@ const PHONE = 620;
 /** Findings on the first screen; the others are folded. */
 const FINDINGS = 2;
 
+/** Letters from which a sentence is set smaller, so that the rest of the answer stays in sight. */
+const LONG = 105;
+
 /** The first screen. */
 export function answer(selection: Selection): HTMLElement {
   const { report } = selection;
@@ -41,7 +44,8 @@ function findings(report: Report): HTMLElement {
     box.append(element("h2", { class: "headline" }, text));
     return box;
   }
-  const title = element("h2", { class: "headline" }, first.text, " ");
+  const size = first.text.length > LONG ? "headline long" : "headline";
+  const title = element("h2", { class: size }, first.text, " ");
   title.append(badge(report, first));
   box.append(title);
   const narrow = window.innerWidth < PHONE;

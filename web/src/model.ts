@@ -24,6 +24,7 @@ export type Kind = "contender" | "control" | "yardstick" | "origin";
 export type Metric =
   | "rate_per_s"
   | "latency_p50_ns"
+  | "latency_p90_ns"
   | "latency_p99_ns"
   | "cpu_ns_per_request"
   | "memory_peak_bytes";
