@@ -85,6 +85,7 @@ function forestAndTiles(selection: Selection): HTMLElement {
   const plot = chart(selection, frame, forest(() => fold.limit()));
   plot.append(fold.button);
   const tiles = element("div", { class: "tiles" });
+  let width = 0;
   const draw = () => {
     keepingFocus(choices, () =>
       choices.replaceChildren(baselines(selection), metricChoice(selection)),
@@ -93,10 +94,14 @@ function forestAndTiles(selection: Selection): HTMLElement {
     keepingFocus(tiles, () =>
       tiles.replaceChildren(...others.map((facts) => tile(selection, facts))),
     );
-    fold.update(plot.querySelector(".canvas")?.clientWidth ?? 0);
+    fold.update(width);
   };
   selection.watch(draw);
-  new ResizeObserver(draw).observe(plot);
+  new ResizeObserver(([entry]) => {
+    if (!entry || entry.contentRect.width === width) return;
+    width = entry.contentRect.width;
+    fold.update(width);
+  }).observe(plot);
   draw();
   return element("div", { class: "answer-grid" }, plot, tiles);
 }

@@ -16,7 +16,7 @@ export interface Ratio {
   low: number;
   high: number;
   n: number;
-  bound: ">=" | "<=" | null;
+  bound: "at-least" | "at-most" | null;
   mark: Mark;
   /** Whether the mark is shown by enough rounds, and not only plain. */
   proven: boolean;
@@ -57,10 +57,10 @@ function seen(one: Comparison, contender: string, inverted: boolean): Ratio {
   const { bound } = one;
   const { mark, proven } = markOf(one);
   const ratio = { workload: one.workload, load: one.load, contender, n, proven };
-  const rest = { floor: one.basis.floor, text: one.text };
+  const rest = { floor: one.floor, text: one.text };
   if (!inverted) return { ...ratio, ...rest, point, low, high, bound, mark };
   const across = { more: "less", less: "more" } as const;
-  const sides = { ">=": "<=", "<=": ">=" } as const;
+  const sides = { "at-least": "at-most", "at-most": "at-least" } as const;
   return {
     ...ratio,
     ...rest,
@@ -91,7 +91,7 @@ function pointOf(one: Comparison): number {
 
 /** `≥ 1.85×`. */
 export function pointText(ratio: Ratio): string {
-  const bound = { ">=": "≥ ", "<=": "≤ " };
+  const bound = { "at-least": "≥ ", "at-most": "≤ " };
   return `${ratio.bound === null ? "" : bound[ratio.bound]}${times(ratio.point)}`;
 }
 
