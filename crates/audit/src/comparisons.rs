@@ -191,10 +191,8 @@ fn pair<'c, 'r>(
 fn shown_only(metric: Metric, cell: &JudgedCell<'_>) -> Option<Reason> {
     let trial = cell.cell.trials.first()?;
     match (&trial.load.model, metric) {
-        (LoadModel::Open { .. }, Metric::RatePerS) => Some(Reason::OpenLoop),
-        (LoadModel::Open { .. }, _) => None,
-        (_, metric) if metric.is_latency() => Some(Reason::ClosedLoop),
-        _ => None,
+        (LoadModel::Closed { .. }, metric) => metric.is_latency().then_some(Reason::ClosedLoop),
+        (_, metric) => (metric == Metric::RatePerS).then_some(Reason::OpenLoop),
     }
 }
 

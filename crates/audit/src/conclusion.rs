@@ -211,16 +211,14 @@ impl Reason {
     /// For people.
     pub fn text(self) -> &'static str {
         match self {
-            Self::ClosedLoop => {
-                "in a closed loop latency is clients divided by rate: shown, not compared"
-            }
+            Self::ClosedLoop => "in a closed loop latency is clients divided by rate",
             Self::NoCommonRound => "no round has a value of both",
             Self::Withheld => "a number of one of the two is withheld",
             Self::NotValid => "not enough rounds of both can be believed",
             Self::ErrorsApart => {
                 "error shares differ by more than 0.1 point, so latencies do not compare"
             }
-            Self::OpenLoop => "in an open loop the rate is the one asked for: shown, not compared",
+            Self::OpenLoop => "in an open loop the rate is the one that was asked for",
             Self::BoundWeakens => "the smaller one is a lower bound: the difference may be smaller",
             Self::BoundHides => "one of the two is a lower bound, which may hide a difference",
             Self::RoundsDependent => {

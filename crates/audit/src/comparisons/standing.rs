@@ -83,10 +83,8 @@ fn held_down(judged: &JudgedCell<'_>) -> bool {
     }
     let of_trials = judged.trials.iter().map(|(_, judgement)| judgement);
     let of_cell = weak(&judged.judgement).filter(|code| *code != Code::RoundsAccepted);
-    of_trials
-        .flat_map(weak)
-        .chain(of_cell)
-        .all(|code| LOWERS_THE_RATE.contains(&code))
+    let codes: Vec<Code> = of_trials.flat_map(weak).chain(of_cell).collect();
+    !codes.is_empty() && codes.iter().all(|code| LOWERS_THE_RATE.contains(code))
 }
 
 /// The checks that weaken the rate.
