@@ -182,17 +182,17 @@ pub enum Direction {
 }
 
 /// Why there is no conclusion, or what to know beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// A latency of a closed loop is clients over rate.
     ClosedLoop,
     /// No round has a value of both.
     NoCommonRound,
-    /// The number of one of the two is withheld.
-    Withheld,
     /// Not enough rounds of one of the two can be believed.
     NotValid,
+    /// The number of one of the two is withheld.
+    Withheld,
     /// Error shares are too far apart for latencies to compare.
     ErrorsApart,
     /// The rate of an open loop is the one that was asked for.

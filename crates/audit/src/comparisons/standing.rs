@@ -32,6 +32,8 @@ pub(super) struct Standing {
     pub(super) is_bound: bool,
     /// Why nothing is concluded from them.
     pub(super) silence: Option<Reason>,
+    /// Share of the requests that have no latency.
+    error_share: Option<f64>,
 }
 
 impl Standing {
@@ -42,6 +44,7 @@ impl Standing {
         let mut standing = Self {
             values: Vec::new(),
             is_bound: is_held_down,
+            error_share: None,
             silence: match verdict {
                 Verdict::Valid => None,
                 Verdict::Suspect if is_held_down => None,
@@ -53,6 +56,8 @@ impl Standing {
             return standing;
         }
         let usable = judged.usable(number);
+        let error_share = usable.estimate(Measure::ErrorShare);
+        standing.error_share = error_share.ok().map(|share| share.point);
         let trials = match is_held_down {
             // A round that others disturbed is a bound as well.
             true => &judged.cell.trials,
@@ -62,6 +67,15 @@ impl Standing {
             standing.take(trial, metric.measure());
         }
         standing
+    }
+
+    /// Whether latencies of the two are of different shares of the requests; also where a share
+    /// is not known.
+    pub(super) fn errors_apart(&self, other: &Self) -> bool {
+        match (self.error_share, other.error_share) {
+            (Some(first), Some(second)) => (first - second).abs() > ERROR_SHARES_APART,
+            _ => true,
+        }
     }
 
     fn take(&mut self, trial: &TrialRecord, measure: Measure) {
@@ -93,20 +107,4 @@ fn weak(judgement: &Judgement) -> impl Iterator<Item = Code> {
     checks
         .filter(|check| check.of(Number::Rate) > Level::Note)
         .map(|check| check.code)
-}
-
-/// Whether latencies of the two are of different shares of the requests; also where a share is not
-/// known.
-pub(super) fn errors_apart(first: &JudgedCell<'_>, second: &JudgedCell<'_>) -> bool {
-    let share = |one: &JudgedCell<'_>| {
-        let usable = one.usable(Number::Latency);
-        usable
-            .estimate(Measure::ErrorShare)
-            .ok()
-            .map(|share| share.point)
-    };
-    match (share(first), share(second)) {
-        (Some(first), Some(second)) => (first - second).abs() > ERROR_SHARES_APART,
-        _ => true,
-    }
 }
