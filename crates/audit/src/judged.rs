@@ -153,9 +153,10 @@ fn judged_cell<'r>(
         let judgement = judge_trial(record, trial, beside.ceilings(trial));
         (*trial, judgement)
     };
-    let trials: Vec<(&'r TrialRecord, Judgement)> = cell.trials.iter().map(judge).collect();
+    let mut trials: Vec<(&'r TrialRecord, Judgement)> = cell.trials.iter().map(judge).collect();
     let mut judgement = judge_cell(record, &cell, &trials);
     judgement.add(knee);
+    trials.extend(cell.set_aside.iter().map(judge));
     let mut judged = JudgedCell {
         rate_bound: rate_bound(&judgement),
         cell,

@@ -5,6 +5,7 @@
 //! different trials are never averaged or pooled (R23), and requests are never treated as if
 //! they were repetitions. This crate does not judge whether a trial can be believed.
 
+mod accepted;
 mod cell;
 mod compare;
 mod discovery;
