@@ -310,13 +310,14 @@ fn legend(used: &[&str]) -> String {
         .join("   ")
 }
 
-/// `p99, ms: 0.94x to 3.41x in 8 ratios; 5 ^, 2 =`.
-fn in_a_line(table: &RatioTable) -> String {
-    format!(
-        "{}: {}; --full has them",
-        table.title,
-        summed_up(&table.rows)
-    )
+/// `p99, ms: 8 ratios, 0.94x to 3.41x (5 ^, 2 =); --full has them`.
+fn in_a_line(table: &RatioTable, width: usize) -> String {
+    let text = format!("{}: {}", table.title, summed_up(&table.rows));
+    let with_hint = format!("{text}; --full has them");
+    match length(&with_hint) <= width {
+        true => with_hint,
+        false => cut(&text, width),
+    }
 }
 
 /// What rows come to without being shown.
