@@ -1,10 +1,11 @@
 //! `bakeoff report`: a stored record drawn again. What is drawn is recomputed from raw.
 
 use std::io::IsTerminal;
+use std::path::Path;
 
 use anyhow::Context;
 use bakeoff_record::Record;
-use bakeoff_report::{Report, TextOptions, Verdict};
+use bakeoff_report::{MarkdownOptions, Report, TextOptions, Verdict};
 
 use crate::flags::{Format, ReportFlags};
 use crate::{exit, output};
@@ -14,7 +15,13 @@ const WIDTH: usize = 120;
 
 pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     let record = Record::read(&flags.record).map_err(super::folder_error)?;
-    let text = draw(&bakeoff_report::view(&record), flags.format, flags.diffs);
+    let shown = Shown {
+        format: flags.format,
+        full: true,
+        diffs: flags.diffs,
+        record: &flags.record,
+    };
+    let text = draw(&bakeoff_report::view(&record), shown);
     match &flags.output {
         Some(path) => std::fs::write(path, text)
             .with_context(|| format!("failed to write {}", path.display()))?,
@@ -23,9 +30,21 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
+/// What is shown of a report.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown<'a> {
+    pub(crate) format: Format,
+    /// Whether text has all tables, and not the answer alone.
+    pub(crate) full: bool,
+    /// Whether text shows differences of configurations whole.
+    pub(crate) diffs: bool,
+    /// The record folder.
+    pub(crate) record: &'a Path,
+}
+
 /// A report in a format; text suits the terminal that standard output is.
-pub(crate) fn draw(report: &Report, format: Format, diffs: bool) -> String {
-    match format {
+pub(crate) fn draw(report: &Report, shown: Shown<'_>) -> String {
+    match shown.format {
         Format::Text => {
             let terminal = std::io::stdout().is_terminal();
             let width = output::terminal_width()
@@ -36,12 +55,14 @@ pub(crate) fn draw(report: &Report, format: Format, diffs: bool) -> String {
                 TextOptions {
                     width,
                     colour: terminal,
-                    diffs,
+                    full: shown.full,
+                    diffs: shown.diffs,
+                    record: shown.record.to_str(),
                 },
             )
         }
         Format::Html => bakeoff_report::html(report),
-        Format::Md => bakeoff_report::markdown(report),
+        Format::Md => bakeoff_report::markdown(report, MarkdownOptions { full: shown.full }),
         Format::Csv => bakeoff_report::csv(report),
         Format::Json => bakeoff_report::json(report),
     }
