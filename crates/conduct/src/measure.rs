@@ -291,11 +291,15 @@ fn probe_options(contestant: &Contestant, roles: &Roles) -> ProbeOptions {
         include_root: true,
         cgroup: None,
     });
+    let mut listeners = vec![(Role::Server, contestant.server.address().port())];
+    let origin = contestant.origin.as_ref();
+    listeners.extend(origin.map(|origin| (Role::Origin, origin.address().port())));
     let pin = (!roles.pinned.engine.is_empty()).then(|| roles.pinned.engine.clone());
     ProbeOptions {
         zero: Instant::now(),
         period: PROBE_PERIOD,
         trees,
+        listeners,
         pin,
     }
 }

@@ -29,6 +29,7 @@ pub use html::html;
 pub use json::json;
 pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
+pub use pack::unpacked;
 pub use text::{TextOptions, text};
 pub use view::{Report, view};
 pub use widest::widest;

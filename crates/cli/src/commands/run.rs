@@ -14,7 +14,7 @@ use bakeoff_stage::Stage;
 use super::findings::refuse_what_cannot_run;
 use super::{folder_error, plan_notes, report};
 use crate::display::Display;
-use crate::flags::RunFlags;
+use crate::flags::{Format, RunFlags};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
 use crate::run_folder::RunFolder;
@@ -70,14 +70,11 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
     };
     let end = measure(&plan, &mut folder, &stage, options)?;
     let report = write_report(&path)?;
-    let shown = report::Shown {
-        format: flags.format,
-        full: flags.full,
-        diffs: false,
-        record: &path,
-    };
-    output::result(&report::draw(&report, shown))?;
-    output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
+    print(&report, flags, &path)?;
+    if flags.format != Format::Text {
+        // The text ends with it.
+        output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
+    }
     if end == CampaignEnd::Interrupted {
         let resume = format!("bakeoff run --resume {}", path.display());
         output::note(&format!(
@@ -153,6 +150,16 @@ fn write_report(path: &Path) -> anyhow::Result<Report> {
     std::fs::write(&page, bakeoff_report::html(&report))
         .with_context(|| format!("failed to write {}", page.display()))?;
     Ok(report)
+}
+
+fn print(report: &Report, flags: &RunFlags, record: &Path) -> anyhow::Result<()> {
+    let shown = report::Shown {
+        format: flags.format,
+        full: flags.full,
+        diffs: false,
+        record: record.display().to_string(),
+    };
+    Ok(output::result(&report::draw(report, &shown))?)
 }
 
 fn machine() -> Machine {

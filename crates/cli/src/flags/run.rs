@@ -112,7 +112,10 @@ pub(crate) struct ReportFlags {
     /// What is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Show differences and changes of configurations whole in text, not only short ones
+    /// All tables before the answer in text, and everything in Markdown
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// As --full, with differences and changes of configurations whole, not only short ones
     #[arg(long)]
     pub(crate) diffs: bool,
     /// File to write instead of standard output
@@ -147,11 +150,11 @@ pub(crate) struct DebugFlags {
 /// Formats that a record can be shown in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Tables for a terminal
+    /// The answer for a terminal; with --full all tables
     Text,
     /// The page, one offline file
     Html,
-    /// Markdown tables
+    /// Markdown to paste: the answer and a table for each workload; with --full everything
     Md,
     /// One line a cell
     Csv,
