@@ -26,7 +26,7 @@ pub struct Answer {
     pub floors: Vec<Floor>,
 }
 
-/// Ratios to the first contender by one metric.
+/// Ratios to the first contender that ran, by one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RatioTable {
     /// What is compared.
@@ -35,7 +35,7 @@ pub struct RatioTable {
     pub title: String,
     /// The contender that the others are divided by.
     pub baseline: String,
-    /// Contenders in the plan's order, the baseline first.
+    /// Contenders in the plan's order, the baseline first; those that never ran last.
     pub columns: Vec<String>,
     /// A row for each workload and load that is compared by this metric.
     pub rows: Vec<RatioRow>,
@@ -112,10 +112,16 @@ fn table(metric: Metric, all: &All<'_>) -> Option<RatioTable> {
         .filter(|cell| cell.is_contender())
         .collect();
     let contenders = all.campaign.contenders.iter();
-    let columns: Vec<String> = contenders
+    let mut columns: Vec<String> = contenders
         .filter(|one| one.kind == bakeoff_record::ContenderKind::Contender)
         .map(|one| one.name.clone())
         .collect();
+    // A contender that never ran is nothing to divide by.
+    let ran = |name: &String| {
+        let mut own = compared.iter().filter(|cell| cell.contender == *name);
+        own.any(|cell| cell.rounds_measured > 0)
+    };
+    columns.sort_by_key(|name| !ran(name));
     let baseline = columns.first()?;
     let same =
         |left: &&Cell, right: &&Cell| left.workload == right.workload && left.load == right.load;
@@ -138,7 +144,7 @@ fn table(metric: Metric, all: &All<'_>) -> Option<RatioTable> {
 fn suits(metric: Metric, is_open: bool) -> bool {
     match metric {
         Metric::RatePerS => !is_open,
-        Metric::LatencyP50Ns | Metric::LatencyP99Ns => is_open,
+        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => is_open,
         Metric::CpuNsPerRequest | Metric::MemoryPeakBytes => true,
     }
 }
@@ -147,6 +153,7 @@ fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::RatePerS => "requests/s",
         Metric::LatencyP50Ns => "median, ms",
+        Metric::LatencyP90Ns => "p90, ms",
         Metric::LatencyP99Ns => "p99, ms",
         Metric::CpuNsPerRequest => "CPU µs/request",
         Metric::MemoryPeakBytes => "peak memory",
@@ -164,7 +171,12 @@ fn row(metric: Metric, all: &All<'_>, group: &[&Cell], columns: &[String]) -> Ra
     let cell = |contender: &String| {
         let mine = group.iter().find(|cell| cell.contender == *contender);
         let compared = of_row.iter().find(|one| one.pair.second == *contender);
-        ratio_cell(metric, contender, mine.copied(), compared.copied())
+        ratio_cell(
+            metric,
+            contender,
+            (mine.copied(), compared.copied()),
+            *contender == baseline,
+        )
     };
     RatioRow {
         workload: workload.clone(),
@@ -191,8 +203,8 @@ fn load_as_run(judged: &Judged<'_>, workload: &str, load: &str) -> String {
 fn ratio_cell(
     metric: Metric,
     contender: &str,
-    cell: Option<&Cell>,
-    compared: Option<&Comparison>,
+    (cell, compared): (Option<&Cell>, Option<&Comparison>),
+    is_baseline: bool,
 ) -> RatioCell {
     let measure = metric.measure();
     let value = cell.and_then(|cell| cell.estimate(measure)).copied();
@@ -205,7 +217,7 @@ fn ratio_cell(
     let reason = match (compared, &ratio) {
         (_, Some(_)) => None,
         (Some(one), None) => missing().or_else(|| Some(one.reason?.text().to_owned())),
-        (None, None) => missing(),
+        (None, None) => missing().or_else(|| (!is_baseline).then(|| "not compared".to_owned())),
     };
     RatioCell {
         contender: contender.to_owned(),
