@@ -5,13 +5,16 @@
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
+use std::sync::LazyLock;
+
 use bakeoff_audit::{Ceilings, Code, Drift, Judgement, Level, Number, Verdict, judge_trial};
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{
-    Clients, CounterReading, CounterSource, LoadResult, Outcome, Pressure, QuicLedger,
+    Clients, CounterReading, CounterSource, LoadResult, Outcome, Pressure, QuicLedger, Record,
     ServerCounters, SetUp, Softnet, Step, ThreadUsage, TrialRecord, Warning, When,
 };
 
+static RECORD: LazyLock<Record> = LazyLock::new(support::record);
 const SOUND: &str = "r1-nginx-optimized-synthetic-c10";
 const PROXIED: &str = "r1-nginx-optimized-proxy-c10";
 const CEILINGS: Ceilings = Ceilings {
@@ -30,18 +33,18 @@ fn judge(id: &str, fault: impl FnOnce(&mut TrialRecord)) -> Judgement {
 }
 
 fn judge_beside(id: &str, ceilings: Ceilings, fault: impl FnOnce(&mut TrialRecord)) -> Judgement {
-    let record = support::record();
+    let record = &*RECORD;
     let found = record.trials.iter().find(|trial| trial.id == id);
     let mut trial = found.expect("the made-up record has this trial").clone();
     fault(&mut trial);
-    judge_trial(&record, &trial, ceilings)
+    judge_trial(record, &trial, ceilings)
 }
 
 /// Judges a sound trial in an open loop after `fault` has been put into it.
 fn judge_open(fault: impl FnOnce(&mut LoadResult)) -> Judgement {
     let mut trial = support::open_loop_trial();
     fault(result(&mut trial));
-    judge_trial(&support::record(), &trial, CEILINGS)
+    judge_trial(&RECORD, &trial, CEILINGS)
 }
 
 fn result(trial: &mut TrialRecord) -> &mut LoadResult {
