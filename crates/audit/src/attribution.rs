@@ -5,13 +5,13 @@
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{FOREIGN_DISTURBED_CPUS, Outcome, Record, TrialRecord, foreign_cpus};
-use bakeoff_stats::{Cell, Measure, median};
+use bakeoff_stats::{Cell, Measure, median, server_tree};
 use serde::Serialize;
 
 use crate::checks::{own_overflows, window_growth, working, worst_share};
 use crate::limits::{
-    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, SERVER_PACED, SERVER_SATURATED,
-    SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT,
+    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, SERVER_PACED,
+    SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
 use crate::subject::{Beside, Subject};
 use crate::words::count;
@@ -237,16 +237,27 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
         );
         return cause("cpu-shared-with-origin", text);
     }
-    // Whole-tree figures cannot tell one busy thread from several half-busy ones, so only a use
-    // of nearly exactly one processor of several is named.
-    if allowed >= 2.0 && (SERVER_SATURATED..1.1).contains(&cores) {
+    let idle = 1.0 - cores / allowed;
+    let full = busiest_thread(subject).filter(|share| *share > THREAD_FULL_SHARE);
+    if let Some(full) = full.filter(|_| idle > IDLE_BESIDE_SHARE) {
         let text = format!(
-            "the server used {cores:.2} of {}: one worker?",
+            "one thread of the server worked {:.0} % of the time, and {:.0} % of {} was idle",
+            full * 100.0,
+            idle * 100.0,
             processors(subject)
         );
         return cause("single-core", text);
     }
     None
+}
+
+/// Mean over the window of the share of a processor that the server's busiest thread used.
+fn busiest_thread(subject: &Subject<'_>) -> Option<f64> {
+    let window = 0.0..=subject.result.measured_s;
+    let ticks = server_tree(&subject.trial.usage)?.ticks.iter();
+    let looked = ticks.filter(|tick| window.contains(&tick.at_s));
+    let shares: Vec<f64> = looked.filter_map(|tick| tick.busiest_thread).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
 fn unknown(subject: &Subject<'_>) -> Cause {

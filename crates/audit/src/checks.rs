@@ -8,6 +8,7 @@ mod correctness;
 mod environment;
 mod generator;
 mod kernel;
+pub(crate) mod knee;
 pub(crate) mod rounds;
 mod schedule;
 mod steady;

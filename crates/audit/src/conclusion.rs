@@ -14,6 +14,8 @@ pub enum Metric {
     RatePerS,
     /// Median latency; less is better.
     LatencyP50Ns,
+    /// 90th percentile of latency; less is better.
+    LatencyP90Ns,
     /// 99th percentile of latency; less is better.
     LatencyP99Ns,
     /// CPU time of the server for each request; less is better.
@@ -24,9 +26,10 @@ pub enum Metric {
 
 impl Metric {
     /// Every metric, in the order of tables.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::RatePerS,
         Self::LatencyP50Ns,
+        Self::LatencyP90Ns,
         Self::LatencyP99Ns,
         Self::CpuNsPerRequest,
         Self::MemoryPeakBytes,
@@ -37,6 +40,7 @@ impl Metric {
         match self {
             Self::RatePerS => Measure::RatePerS,
             Self::LatencyP50Ns => Measure::LatencyP50Ns,
+            Self::LatencyP90Ns => Measure::LatencyP90Ns,
             Self::LatencyP99Ns => Measure::LatencyP99Ns,
             Self::CpuNsPerRequest => Measure::CpuNsPerRequest,
             Self::MemoryPeakBytes => Measure::MemoryPeakBytes,
@@ -53,11 +57,25 @@ impl Metric {
         self == Self::RatePerS
     }
 
+    /// Whether it is a latency.
+    pub fn is_latency(self) -> bool {
+        self.measure().is_latency()
+    }
+
+    /// Whether it is tested over the whole campaign; the others are indications.
+    pub fn is_tested(self) -> bool {
+        matches!(
+            self,
+            Self::RatePerS | Self::LatencyP99Ns | Self::CpuNsPerRequest
+        )
+    }
+
     /// For a sentence.
     pub fn words(self) -> &'static str {
         match self {
             Self::RatePerS => "requests/s",
             Self::LatencyP50Ns => "median latency",
+            Self::LatencyP90Ns => "p90 latency",
             Self::LatencyP99Ns => "p99 latency",
             Self::CpuNsPerRequest => "CPU time per request",
             Self::MemoryPeakBytes => "memory",
@@ -163,7 +181,7 @@ pub enum Direction {
     Lower,
 }
 
-/// Why there is no conclusion.
+/// Why there is no conclusion, or what to know beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -177,10 +195,14 @@ pub enum Reason {
     NotValid,
     /// Error shares are too far apart for latencies to compare.
     ErrorsApart,
-    /// In some rounds it is only known to be at least something.
-    BoundOnly,
-    /// A lower bound on the slower side: the difference may be smaller than it looks.
+    /// The rate of an open loop is the one that was asked for.
+    OpenLoop,
+    /// The smaller one is a lower bound: the difference may be smaller than it looks.
     BoundWeakens,
+    /// One or both are lower bounds, and show no difference.
+    BoundHides,
+    /// Neighbouring rounds hang together: a caution beside a conclusion.
+    RoundsDependent,
     /// Work is not equal, and the plan asks for equal work.
     UnequalWork,
 }
@@ -198,9 +220,11 @@ impl Reason {
             Self::ErrorsApart => {
                 "error shares differ by more than 0.1 point, so latencies do not compare"
             }
-            Self::BoundOnly => "in some rounds it is only known to be at least something",
-            Self::BoundWeakens => {
-                "the slower one's rate is a lower bound: the difference may be smaller"
+            Self::OpenLoop => "in an open loop the rate is the one asked for: shown, not compared",
+            Self::BoundWeakens => "the smaller one is a lower bound: the difference may be smaller",
+            Self::BoundHides => "one of the two is a lower bound, which may hide a difference",
+            Self::RoundsDependent => {
+                "neighbouring rounds resemble each other: the interval may be too narrow"
             }
             Self::UnequalWork => "their work is not equal, and the plan asks for equal work",
         }

@@ -5,7 +5,8 @@ use bakeoff_stats::{Cell, Estimate, Measure, Missing, cells};
 use serde::Serialize;
 
 use crate::attribution::{Bottleneck, bottleneck};
-use crate::check::Level;
+use crate::check::{Check, Level};
+use crate::checks::knee;
 use crate::code::Code;
 use crate::comparisons::{Compared, Floor, compare};
 use crate::conclusion::Comparison;
@@ -90,7 +91,7 @@ impl<'r> JudgedCell<'r> {
             .map_err(Withheld::Missing)
     }
 
-    fn withheld(&self, number: Number) -> Option<&crate::check::Check> {
+    fn withheld(&self, number: Number) -> Option<&Check> {
         let blame = self.judgement.blame(number)?;
         (blame.of(number) == Level::Invalid).then_some(blame)
     }
@@ -118,9 +119,12 @@ impl std::fmt::Display for Withheld {
 pub fn judge(record: &Record) -> Judged<'_> {
     let groups = cells(record);
     let beside = Beside::of(&groups);
+    let one = |cell: &Cell<'_>| knee::check(cell, &groups);
+    let knees: Vec<Option<Check>> = groups.iter().map(one).collect();
     let cells: Vec<JudgedCell<'_>> = groups
         .into_iter()
-        .map(|cell| judged_cell(record, cell, &beside))
+        .zip(knees)
+        .map(|(cell, knee)| judged_cell(record, cell, &beside, knee))
         .collect();
     let equivalence = equivalences(&record.plan, &record.trials);
     let Compared {
@@ -139,13 +143,20 @@ pub fn judge(record: &Record) -> Judged<'_> {
     }
 }
 
-fn judged_cell<'r>(record: &'r Record, cell: Cell<'r>, beside: &Beside) -> JudgedCell<'r> {
+fn judged_cell<'r>(
+    record: &'r Record,
+    cell: Cell<'r>,
+    beside: &Beside,
+    knee: Option<Check>,
+) -> JudgedCell<'r> {
     let judge = |trial: &&'r TrialRecord| {
         let judgement = judge_trial(record, trial, beside.ceilings(trial));
         (*trial, judgement)
     };
-    let trials: Vec<(&'r TrialRecord, Judgement)> = cell.trials.iter().map(judge).collect();
-    let judgement = judge_cell(record, &cell, &trials);
+    let mut trials: Vec<(&'r TrialRecord, Judgement)> = cell.trials.iter().map(judge).collect();
+    let mut judgement = judge_cell(record, &cell, &trials);
+    judgement.add(knee);
+    trials.extend(cell.set_aside.iter().map(judge));
     let mut judged = JudgedCell {
         rate_bound: rate_bound(&judgement),
         cell,

@@ -28,7 +28,7 @@ mod words;
 pub use attribution::{Bottleneck, Cause};
 pub use check::{Check, Level};
 pub use code::Code;
-pub use comparisons::{Compared, Floor, compare};
+pub use comparisons::{Compared, Floor, compare, widest_interval};
 pub use conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, PairKey, Reason, Side};
 pub use equivalence::{
     Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact, equivalences,

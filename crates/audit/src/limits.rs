@@ -93,3 +93,11 @@ pub const CONNTRACK_SHARE: f64 = 0.85;
 pub const COUNTED_SHARE: f64 = 0.01;
 /// R33: share by which CPU time per request may differ between rates below the knee.
 pub const CPU_LEVEL_SHARE: f64 = 0.10;
+/// R16: connections to the upstream for each request of the load, from which they are not kept.
+pub const UPSTREAM_NEW_SHARE: f64 = 0.10;
+/// R16: requests to the upstream from which that share says something.
+pub const UPSTREAM_REQUESTS_MIN: u64 = 100;
+/// R34: busy share of a server's thread from which it is full.
+pub const THREAD_FULL_SHARE: f64 = 0.95;
+/// R34: idle share of a server's processors from which one full thread is the cause.
+pub const IDLE_BESIDE_SHARE: f64 = 0.30;

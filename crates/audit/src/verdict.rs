@@ -124,6 +124,13 @@ impl Judgement {
         }
     }
 
+    /// Adds checks that take nothing away.
+    pub(crate) fn add(&mut self, facts: impl IntoIterator<Item = Check>) {
+        self.checks.extend(facts);
+        self.checks
+            .sort_by_key(|check| std::cmp::Reverse(check.level));
+    }
+
     /// The worst that checks say of a number.
     pub fn level(&self, number: Number) -> Level {
         level_of(&self.checks, number).unwrap_or(Level::NotRun)

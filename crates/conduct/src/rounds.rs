@@ -11,8 +11,8 @@ use crate::sequence::{Left, Sequence, at_found_rate, ok_rate};
 /// A block may be repeated once in so many rounds.
 const ROUNDS_A_REPEAT: u32 = 4;
 
-/// Width of the widest interval among the comparisons so far, as a share (0.03 is 3 %); `None`
-/// where something cannot be compared yet.
+/// How far the widest interval among the comparisons so far reaches to either side, as a share
+/// (0.03 is 3 %); `None` where nothing can be compared yet.
 pub type Widest<'a> = dyn FnMut(&[TrialRecord]) -> Option<f64> + 'a;
 
 /// The rounds of a plan.

@@ -95,8 +95,8 @@ pub(crate) struct CourseKeys {
     #[serde(default = "default_rounds")]
     #[schemars(range(min = 1, max = 1000), extend("examples" = [10]))]
     pub(crate) rounds: u32,
-    /// Add rounds until the widest interval of any comparison is at most this wide, as a share:
-    /// 0.03 is 3 %. Needs `max_rounds`.
+    /// Add rounds until the widest interval of any comparison reaches at most this far to either
+    /// side, as a share: 0.03 is 3 %. Needs `max_rounds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.001, "maximum" = 1, "examples" = [0.03]))]
     pub(crate) until: Option<f64>,

@@ -48,7 +48,7 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Until {
-    /// The widest interval of any comparison is at most this wide: 0.03 is 3 %.
+    /// How far the widest interval of any comparison may reach to either side: 0.03 is 3 %.
     pub width: f64,
     /// Rounds after which the campaign stops in any case.
     pub max_rounds: u32,

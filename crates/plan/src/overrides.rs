@@ -39,7 +39,7 @@ pub struct Overrides {
     pub warmup: Option<Duration>,
     /// Rounds.
     pub rounds: Option<u32>,
-    /// Width of the widest interval that rounds are added for.
+    /// Reach of the widest interval that rounds are added for.
     pub until: Option<f64>,
     /// Rounds after which they are added no more.
     pub max_rounds: Option<u32>,

@@ -5,6 +5,7 @@
 
 #![expect(
     clippy::disallowed_methods,
+    clippy::print_stderr,
     reason = "a program, unlike the pure library"
 )]
 
@@ -26,13 +27,15 @@ fn main() -> std::io::Result<()> {
     let named = Protocol::ALL.into_iter().find(|it| it.name() == protocol);
     let size = std::env::var("SIZE").unwrap_or_default();
     let constant = std::env::var("LOAD").is_ok_and(|load| load == "constant");
-    let report = view(&match named {
+    let record = match named {
         _ if constant => support::record_at_constant_rate(),
         Some(protocol) => support::record_over(protocol),
         None if size == "large" => support::large(),
         None if rounds > 3 => support::campaign(rounds),
         None => support::record_of_rounds(rounds),
-    });
+    };
+    let start = std::time::Instant::now();
+    let report = view(&record);
     let options = TextOptions {
         width: 160,
         colour: false,
@@ -58,5 +61,7 @@ fn main() -> std::io::Result<()> {
         ),
         _ => html(&report),
     };
+    let (bytes, took) = (drawn.len(), start.elapsed());
+    eprintln!("{} trials, {bytes} bytes in {took:?}", record.trials.len());
     std::fs::write(path, drawn)
 }

@@ -20,6 +20,7 @@ mod terminal;
 mod text;
 mod vegeta;
 pub mod view;
+mod widest;
 
 pub use bakeoff_audit::{Verdict, judge_load};
 pub use before::Warnings;
@@ -28,5 +29,7 @@ pub use html::html;
 pub use json::json;
 pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
+pub use pack::unpacked;
 pub use text::{TextOptions, text};
 pub use view::{Report, view};
+pub use widest::widest;

@@ -151,7 +151,9 @@ fn url_of(url: &UrlResult) -> Value {
 
 fn load_of(result: &LoadResult) -> Value {
     let (model, rate, arrival, seed) = match &result.load.model {
-        LoadModel::Closed { .. } | LoadModel::OpenShare { .. } => ("closed", None, None, None),
+        LoadModel::Closed { .. } => ("closed", None, None, None),
+        // A trial that ran had a rate; without one there is none to tell.
+        LoadModel::OpenShare { arrival, .. } => ("open", None, Some(arrival), Some(result.seed)),
         LoadModel::Open {
             rate_per_s,
             arrival,

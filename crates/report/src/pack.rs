@@ -132,6 +132,44 @@ fn list(head: &str, items: &[String]) -> String {
     }
 }
 
+/// The document that was packed, as the page reads it; `None` where it is not one.
+pub fn unpacked(document: &Value) -> Option<Value> {
+    let keys = document.get("keys")?.as_array()?;
+    let mut shared: Vec<Value> = Vec::new();
+    for one in document.get("shared")?.as_array()? {
+        let value = unpack(one, keys, &shared)?;
+        shared.push(value);
+    }
+    unpack(document.get("value")?, keys, &shared)
+}
+
+fn unpack(value: &Value, keys: &[Value], shared: &[Value]) -> Option<Value> {
+    let Value::Array(items) = value else {
+        return Some(value.clone());
+    };
+    let place = || usize::try_from(items.get(1)?.as_u64()?).ok();
+    let rest = |from: usize| {
+        items
+            .iter()
+            .skip(from)
+            .map(|item| unpack(item, keys, shared))
+    };
+    match items.first()?.as_u64()? {
+        0 => rest(1).collect::<Option<Vec<Value>>>().map(Value::Array),
+        1 => {
+            let names = keys.get(place()?)?.as_array()?.iter();
+            let pairs = names.zip(rest(2));
+            let pairs = pairs.map(|(name, value)| Some((name.as_str()?.to_owned(), value?)));
+            pairs
+                .collect::<Option<serde_json::Map<String, Value>>>()
+                .map(Value::Object)
+        }
+        2 => shared.get(place()?).cloned(),
+        3 => Some(Value::Array(items[1..].to_vec())),
+        _ => None,
+    }
+}
+
 /// A number, whole ones without a point: a script reads both as the same.
 fn number(value: &Value) -> String {
     let text = value.to_string();
@@ -146,35 +184,6 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// What the page does.
-    fn unpacked(document: &Value) -> Value {
-        let mut shared: Vec<Value> = Vec::new();
-        for one in document["shared"].as_array().unwrap() {
-            let value = unpack(one, &document["keys"], &shared);
-            shared.push(value);
-        }
-        unpack(&document["value"], &document["keys"], &shared)
-    }
-
-    fn unpack(value: &Value, keys: &Value, shared: &[Value]) -> Value {
-        let Value::Array(items) = value else {
-            return value.clone();
-        };
-        let rest = |from: usize| items[from..].iter().map(|item| unpack(item, keys, shared));
-        match items[0].as_u64().unwrap() {
-            0 => rest(1).collect(),
-            1 => {
-                let names = keys[items[1].as_u64().unwrap() as usize]
-                    .as_array()
-                    .unwrap();
-                let names = names.iter().map(|name| name.as_str().unwrap().to_owned());
-                names.zip(rest(2)).collect()
-            }
-            2 => shared[items[1].as_u64().unwrap() as usize].clone(),
-            _ => items[1..].to_vec().into(),
-        }
-    }
-
     #[test]
     fn what_is_packed_comes_out_again() {
         let server = json!({"server": "nginx", "command": ["/usr/sbin/nginx", "-c", "a.conf"]});
@@ -188,7 +197,7 @@ mod tests {
         });
         let text = pack(&value);
         let document: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(unpacked(&document), value);
+        assert_eq!(unpacked(&document), Some(value));
         assert_eq!(text.matches("/usr/sbin/nginx").count(), 1, "{text}");
     }
 }

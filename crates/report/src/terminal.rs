@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use bakeoff_audit::{Grade, Verdict};
 
-use crate::document::{Document, Part, Row, Table, Unit};
-use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle, folded};
+use crate::document::{Column, Document, Extent, Part, Row, Table, Unit};
+use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle, folded, length};
 use crate::text::{TextOptions, tone_mark, tone_paint};
 use crate::view::{RatioRow, RatioTable, Report};
 
@@ -18,6 +18,8 @@ const LINES_MOST: usize = 30;
 const FINDING_LINES_MOST: usize = 8;
 /// Most lines of reasons not to trust it.
 const TRUST_LINES_MOST: usize = 4;
+/// Most lines of what has no result.
+const LOST_LINES_MOST: usize = 3;
 /// Rows of the first table that stand even where there is little room.
 const ROWS_LEAST: usize = 3;
 /// Columns of a table before those of the contenders: workload and load.
@@ -34,16 +36,125 @@ pub(crate) fn answer(
     options: TextOptions<'_>,
 ) -> Vec<String> {
     let mut lines = findings(report, options);
-    let end = end(report, document, options);
+    let mut end = lost(document, options);
+    end.extend(self::end(report, document, options));
     // A blank line on each side of the tables.
     let taken = lines.len() + end.len() + 2;
-    let tables = tables(report, document, options, LINES_MOST.saturating_sub(taken));
+    let room = LINES_MOST.saturating_sub(taken);
+    let mut ratios = report
+        .answer
+        .tables
+        .iter()
+        .filter(|table| has_ratios(table));
+    let tables = match ratios.next() {
+        Some(_) => tables(report, document, options, room),
+        None => values(document, options, room),
+    };
     if !tables.is_empty() {
         lines.push(String::new());
         lines.extend(tables);
     }
     lines.push(String::new());
     lines.extend(end);
+    lines
+}
+
+fn has_ratios(table: &RatioTable) -> bool {
+    let mut cells = table.rows.iter().flat_map(|row| &row.cells);
+    cells.any(|cell| cell.ratio.is_some())
+}
+
+/// Numbers of each cell, where there is no ratio to show instead.
+fn values(document: &Document, options: TextOptions<'_>, room: usize) -> Vec<String> {
+    let mut grid = Grid::default();
+    for table in document.tables("cells") {
+        let wanted = |column: &Column| {
+            let is_key = ["workload", "load"].contains(&column.name.as_str());
+            // Intervals are left to the full report.
+            is_key
+                || column.extent == Extent::Short
+                    && !["low to high", "ratio"].contains(&column.title.as_str())
+        };
+        let shown: Vec<usize> = (0..table.columns.len())
+            .filter(|index| wanted(&table.columns[*index]))
+            .collect();
+        let part = crate::text::grid(table, &shown);
+        let contenders = table.rows.iter().map(|row| !row.reference);
+        let rows = part.rows.into_iter().zip(contenders);
+        grid.rows.extend(
+            rows.filter(|(_, is_contender)| *is_contender)
+                .map(|(row, _)| row),
+        );
+        grid.columns = part.columns;
+    }
+    while grid.width() > options.width && grid.columns.len() > LABELS + 2 {
+        // The verdict last of all: it says what to make of the rest.
+        let dropped = grid.columns.len() - 2;
+        let kept: Vec<usize> = (0..grid.columns.len())
+            .filter(|one| *one != dropped)
+            .collect();
+        grid = grid.only(&kept);
+    }
+    let rows = grid.rows.len();
+    let heads = 2;
+    if rows == 0 {
+        return Vec::new();
+    }
+    if heads + rows > room {
+        grid.rows
+            .truncate(room.saturating_sub(heads + 1).max(ROWS_LEAST));
+    }
+    let left = rows - grid.rows.len();
+    // Names and verdicts may be longer than the terminal is wide.
+    let mut lines = match grid.width() <= options.width {
+        true => grid.lines(options.colour, false),
+        false => {
+            let plain = grid.lines(false, false).into_iter();
+            plain.map(|line| cut(&line, options.width)).collect()
+        }
+    };
+    if left > 0 {
+        lines.push(cut(&format!("{left} more rows: --full"), options.width));
+    }
+    lines
+}
+
+/// What has no result, in a few lines.
+fn lost(document: &Document, options: TextOptions<'_>) -> Vec<String> {
+    let parts = document
+        .section("lost")
+        .into_iter()
+        .flat_map(|section| &section.parts);
+    let all = parts.flat_map(|part| match part {
+        Part::Lines(lines) => &lines[..],
+        _ => &[],
+    });
+    let all: Vec<_> = all.filter(|line| line.depth == 0).collect();
+    let mut lines: Vec<String> = Vec::new();
+    for (told, line) in all.iter().enumerate() {
+        let text = format!("! {}", line.text);
+        let words = folded(&text, "", options.width);
+        if told > 0 && lines.len() + words.len() > LOST_LINES_MOST {
+            lines.push(format!(
+                "! {} more without a result: --full",
+                all.len() - told
+            ));
+            break;
+        }
+        let rest = words.len() > LOST_LINES_MOST;
+        let mut words: Vec<String> = words.into_iter().take(LOST_LINES_MOST).collect();
+        if let Some(last) = words.last_mut().filter(|_| rest) {
+            *last = cut(&format!("{last} …"), options.width);
+        }
+        lines.extend(
+            words
+                .iter()
+                .map(|line| Paint::Yellow.on(line, options.colour)),
+        );
+    }
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
     lines
 }
 
@@ -139,10 +250,6 @@ fn tables(
     room: usize,
 ) -> Vec<String> {
     let all = report.answer.tables.iter().zip(document.tables("ratios"));
-    let has_ratios = |table: &RatioTable| {
-        let mut cells = table.rows.iter().flat_map(|row| &row.cells);
-        cells.any(|cell| cell.ratio.is_some())
-    };
     // The values of a metric without any ratio are in the tables of the cells.
     let all: Vec<(&RatioTable, &Table)> = all
         .enumerate()
@@ -168,7 +275,7 @@ fn tables(
             lines.extend(drawn.lines(options, free.max(if is_first { least } else { 0 })));
             marks.extend(ratios.rows.iter().flat_map(marks_of));
         } else {
-            lines.push(cut(&in_a_line(ratios), options.width));
+            lines.push(in_a_line(ratios, options.width));
         }
     }
     if !lines.is_empty() {
@@ -203,13 +310,14 @@ fn legend(used: &[&str]) -> String {
         .join("   ")
 }
 
-/// `p99, ms: 0.94x to 3.41x in 8 ratios; 5 ^, 2 =`.
-fn in_a_line(table: &RatioTable) -> String {
-    format!(
-        "{}: {}; --full has them",
-        table.title,
-        summed_up(&table.rows)
-    )
+/// `p99, ms: 8 ratios, 0.94x to 3.41x (5 ^, 2 =); --full has them`.
+fn in_a_line(table: &RatioTable, width: usize) -> String {
+    let text = format!("{}: {}", table.title, summed_up(&table.rows));
+    let with_hint = format!("{text}; --full has them");
+    match length(&with_hint) <= width {
+        true => with_hint,
+        false => cut(&text, width),
+    }
 }
 
 /// What rows come to without being shown.

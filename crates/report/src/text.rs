@@ -118,7 +118,10 @@ fn verbatim(lines: &mut Vec<String>, part: &Part, configurations: bool, options:
 }
 
 fn table(lines: &mut Vec<String>, table: &Table, options: TextOptions<'_>) {
-    let grid = grid(table);
+    let shown: Vec<usize> = (0..table.columns.len())
+        .filter(|index| table.columns[*index].extent <= Extent::Full)
+        .collect();
+    let grid = grid(table, &shown);
     for (index, part) in grid.split(1, options.width).iter().enumerate() {
         if index > 0 {
             lines.push(String::new());
@@ -127,11 +130,8 @@ fn table(lines: &mut Vec<String>, table: &Table, options: TextOptions<'_>) {
     }
 }
 
-/// The columns for people, as text.
-fn grid(table: &Table) -> Grid {
-    let shown: Vec<usize> = (0..table.columns.len())
-        .filter(|index| table.columns[*index].extent <= Extent::Full)
-        .collect();
+/// Some of the columns as text; those for machines alone have no title.
+pub(crate) fn grid(table: &Table, shown: &[usize]) -> Grid {
     let column = |index: &usize| {
         let column = &table.columns[*index];
         let unit = column.unit.name();

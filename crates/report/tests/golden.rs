@@ -84,10 +84,8 @@ fn text_for_a_wide_terminal() {
 fn text_for_a_narrow_terminal_cuts_the_table_in_two() {
     let narrow = text_of(80, false);
     check("narrow.txt", &narrow);
-    let tables = narrow
-        .lines()
-        .filter(|line| line.chars().any(|c| c.is_ascii_digit()));
-    let widest = tables.map(|line| line.chars().count()).max();
+    let lines = narrow.lines().filter(|line| !line.starts_with("    "));
+    let widest = lines.map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "a line is {widest:?} wide");
 }
 
@@ -169,6 +167,73 @@ fn between<'text>(text: &'text str, start: &str, end: &str) -> &'text str {
 }
 
 #[test]
+fn the_answer_at_80_and_at_40_columns() {
+    let report = view(&support::campaign(7));
+    for (width, name) in [(80, "answer-80.txt"), (40, "answer-40.txt")] {
+        let answer = answer_of(&report, width);
+        check(name, &answer);
+        let widest = answer.lines().map(|line| line.chars().count()).max();
+        let commands = |line: &&str| !line.starts_with("next: ") && !line.starts_with("report: ");
+        let folded = answer.lines().filter(commands);
+        let widest_folded = folded.map(|line| line.chars().count()).max();
+        assert!(widest_folded <= Some(width), "a line is {widest:?} wide");
+    }
+}
+
+/// Of many cells and many contenders as of few, and in any width.
+#[test]
+fn an_answer_has_at_most_30_lines_and_keeps_to_the_width() {
+    let mut many = support::campaign(7);
+    let names = ["a", "b", "c", "d", "e"].map(|name| format!("caddy-2.10.0-variant-{name}"));
+    let like: Vec<_> = many
+        .trials
+        .iter()
+        .filter(|it| it.contender == "caddy-default")
+        .collect();
+    let mut more = Vec::new();
+    for name in &names {
+        for trial in &like {
+            let mut trial = (*trial).clone();
+            trial.id = trial.id.replace("caddy-default", name);
+            trial.contender.clone_from(name);
+            more.push(trial);
+        }
+        let mut contender = many.plan.contenders[2].clone();
+        contender.name.clone_from(name);
+        many.plan.contenders.push(contender);
+    }
+    many.trials.extend(more);
+    for report in [report(), view(&support::large()), view(&many)] {
+        for width in [24, 40, 60, 80, 200] {
+            let answer = answer_of(&report, width);
+            if width >= 80 {
+                assert!(answer.lines().count() <= 30, "{answer}");
+            }
+            for line in answer.lines() {
+                let is_command = line.starts_with("next: ") || line.starts_with("report: ");
+                assert!(
+                    is_command || line.chars().count() <= width,
+                    "{width}: {line}"
+                );
+            }
+        }
+    }
+    let answer = answer_of(&view(&many), 60);
+    assert!(answer.contains("more contenders"), "{answer}");
+    let answer = answer_of(&view(&support::large()), 80);
+    assert!(answer.contains(" more rows: "), "{answer}");
+}
+
+/// A page of a thousand trials is opened at once: half a megabyte is the page itself.
+#[test]
+fn a_record_of_a_thousand_trials_stays_small() {
+    let record = support::large();
+    assert!(record.trials.len() >= 1_000);
+    let page = html(&view(&record));
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+}
+
+#[test]
 fn colour_changes_no_word() {
     let mut plain = String::new();
     let mut in_escape = false;
@@ -188,6 +253,11 @@ fn colour_changes_no_word() {
 #[test]
 fn markdown_for_an_issue() {
     check("report.md", &markdown(&report(), FULL));
+    let report = view(&support::campaign(7));
+    let short = markdown(&report, MarkdownOptions { full: false });
+    check("report-short.md", &short);
+    // GitHub takes up to 65,536 characters.
+    assert!(short.len() < 16_000, "{} characters", short.len());
 }
 
 #[test]

@@ -37,6 +37,9 @@ pub enum IntervalKind {
     MedianConfidence95,
     /// Walsh averages that hold the centre of a symmetric distribution with at least 95 %.
     Walsh95,
+    /// Student's interval with the spread of the whole campaign, good for all pairs of the metric
+    /// at once.
+    Pooled95,
 }
 
 impl IntervalKind {
@@ -45,6 +48,7 @@ impl IntervalKind {
         match self {
             Self::Range => "smallest to largest round",
             Self::MedianConfidence95 => "95 % interval of the median (order statistics)",
+            Self::Pooled95 => "95 % interval over all pairs, with the spread of the whole campaign",
             Self::Walsh95 => "95 % interval of the centre (Walsh averages)",
         }
     }

@@ -1,5 +1,7 @@
 //! What two runs of one and the same server differ by, and what a plan would need to see more.
 
+use std::cell::OnceCell;
+
 use crate::estimate::estimate;
 use crate::flips::FAMILY_ALPHA;
 use crate::student::student_point;
@@ -13,7 +15,7 @@ pub const FLOOR_MIN: f64 = 0.01;
 pub const FLIPS_FROM: usize = 6;
 /// 80 % point of the normal distribution: the chance with which a difference of the size named
 /// would be shown.
-const NORMAL_80: f64 = 0.841_621_233_572_914_3;
+pub(crate) const NORMAL_80: f64 = 0.841_621_233_572_914_3;
 /// Rounds beyond which no advice is given.
 const ROUNDS_MAX: usize = 200;
 
@@ -33,8 +35,10 @@ pub fn half_width(ratio: &crate::Estimate) -> f64 {
 /// What a family of tests can see, from the chance that it leaves to a single one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Power {
-    /// The t that a mean has to reach with so many rounds, from 0 on.
-    critical: Vec<f64>,
+    /// Chance that is left to one side of one pair.
+    tail: f64,
+    /// The t that a mean has to reach with so many rounds, from 0 on, as far as it was asked for.
+    critical: Vec<OnceCell<f64>>,
 }
 
 impl Power {
@@ -52,20 +56,25 @@ impl Power {
     }
 
     fn of_tail(tail: f64) -> Self {
-        let point = |rounds: usize| match rounds {
-            0 | 1 => f64::INFINITY,
-            _ => student_point(tail, (rounds - 1) as f64),
-        };
         Self {
-            critical: (0..=ROUNDS_MAX).map(point).collect(),
+            tail,
+            critical: vec![OnceCell::new(); ROUNDS_MAX + 1],
         }
+    }
+
+    fn critical(&self, rounds: usize) -> f64 {
+        let rounds = rounds.min(ROUNDS_MAX);
+        let point = || match rounds {
+            0 | 1 => f64::INFINITY,
+            _ => student_point(self.tail, (rounds - 1) as f64),
+        };
+        *self.critical[rounds].get_or_init(point)
     }
 
     /// The smallest logarithm of a ratio that `rounds` rounds of this spread would show with 80 %,
     /// beyond a floor; infinite below two rounds.
     pub fn smallest_shown(&self, sd: f64, rounds: usize, floor: f64) -> f64 {
-        let critical = self.critical[rounds.min(ROUNDS_MAX)];
-        floor + (critical + NORMAL_80) * sd / (rounds.max(1) as f64).sqrt()
+        floor + (self.critical(rounds) + NORMAL_80) * sd / (rounds.max(1) as f64).sqrt()
     }
 
     /// Rounds that would show a ratio with this logarithm with 80 %; `None` within the floor, or
@@ -74,9 +83,21 @@ impl Power {
         if log.abs() <= floor {
             return None;
         }
-        let enough = |rounds: &usize| self.smallest_shown(sd, *rounds, floor) <= log.abs();
-        let rounds = (FLIPS_FROM..=ROUNDS_MAX).find(enough)?;
-        u32::try_from(rounds).ok()
+        let enough = |rounds| self.smallest_shown(sd, rounds, floor) <= log.abs();
+        if !enough(ROUNDS_MAX) {
+            return None;
+        }
+        // More rounds show less, so the first that are enough are found by halving.
+        let (mut few, mut many) = (FLIPS_FROM - 1, ROUNDS_MAX);
+        while many - few > 1 {
+            let middle = usize::midpoint(few, many);
+            if enough(middle) {
+                many = middle;
+            } else {
+                few = middle;
+            }
+        }
+        u32::try_from(many).ok()
     }
 }
 

@@ -5,6 +5,7 @@
 //! different trials are never averaged or pooled (R23), and requests are never treated as if
 //! they were repetitions. This crate does not judge whether a trial can be believed.
 
+mod accepted;
 mod cell;
 mod compare;
 mod discovery;
@@ -17,6 +18,7 @@ mod pooled;
 mod shape;
 mod steady;
 mod student;
+mod table;
 mod usage;
 mod walsh;
 
@@ -37,5 +39,6 @@ pub use pooled::{Held, Pool};
 pub use shape::{Modes, modes, neighbour_correlation, rounds_dependent};
 pub use steady::{Better, Class as SteadyClass, Segment, Steady, changes, steady};
 pub use student::{student_point, student_tail};
+pub use table::{Method, Seen, look};
 pub use usage::{cpu_seconds_in, engine_tree, memory_peak, origin_tree, server_tree, window_cores};
 pub use walsh::{signed_rank, walsh, walsh_rank};

@@ -11,11 +11,18 @@
 use std::collections::BTreeMap;
 
 use crate::flips::FAMILY_ALPHA;
+use crate::floor::{FLIPS_FROM, NORMAL_80};
 use crate::paired::Paired;
 use crate::student::{student_point, student_tail};
 
-/// Correlation of neighbouring rounds that the intervals allow for.
+/// Correlation of neighbouring rounds that the intervals allow for at least.
 const CORRELATION: f64 = 0.5;
+/// Correlation that they allow for at most.
+const CORRELATION_MAX: f64 = 0.8;
+/// Correlation below which rounds count as independent.
+const CORRELATION_MIN: f64 = 0.2;
+/// 95 % point of the normal distribution.
+const NORMAL_95: f64 = 1.644_853_626_951_472_2;
 /// Rounds below which nothing is declared by this.
 const ROUNDS_MIN: usize = 3;
 
@@ -28,6 +35,12 @@ pub struct Pool {
     pub degrees: f64,
     /// Pairs of the table.
     pub pairs: usize,
+    /// How many standard errors an interval reaches, corrected over the table.
+    pub reach: f64,
+    /// Correlation of neighbouring rounds that the intervals allow for.
+    pub correlation: f64,
+    /// Whether the rounds of the table hang together, more than independent ones would.
+    pub dependent: bool,
 }
 
 /// A pair's mean with the interval that is good for the whole table at once, logarithms.
@@ -46,32 +59,30 @@ impl Pool {
     /// pairs of k contenders have k - 1 degrees of freedom a round, not one each. `None` where no
     /// pair has two rounds.
     pub fn new(pairs: &[Paired], blocks: &[usize]) -> Option<Self> {
-        let mut of_block: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-        let (mut squares, mut count) = (0.0, 0);
-        for (pair, block) in pairs.iter().zip(blocks) {
-            let Some(sd) = pair.sd() else { continue };
-            squares += sd * sd;
-            count += 1;
-            let known = of_block.entry(*block).or_default();
-            *known = (known.0 + 1, known.1.max(pair.len()));
+        let variances: Vec<f64> = pairs
+            .iter()
+            .filter_map(Paired::sd)
+            .map(|sd| sd * sd)
+            .collect();
+        if variances.is_empty() {
+            return None;
         }
-        let degrees = of_block.values().map(|(pairs, rounds)| {
-            // k (k - 1) / 2 pairs are of k contenders.
-            let contenders = f64::midpoint(1.0, (1.0 + 8.0 * *pairs as f64).sqrt());
-            (contenders.ceil() - 1.0) * (rounds - 1) as f64
-        });
-        (count > 0).then(|| Self {
-            sd: (squares / count as f64).sqrt(),
-            degrees: degrees.sum(),
+        let degrees = degrees(pairs, blocks);
+        let found = correlation(pairs, degrees);
+        Some(Self {
+            sd: (variances.iter().sum::<f64>() / variances.len() as f64).sqrt(),
+            degrees,
             pairs: pairs.len(),
+            reach: student_point(FAMILY_ALPHA / (2 * pairs.len()) as f64, degrees),
+            correlation: found.unwrap_or(0.0).clamp(CORRELATION, CORRELATION_MAX),
+            dependent: found.is_some(),
         })
     }
 
     /// The interval of one pair of the table; `None` below three rounds.
     pub fn interval(&self, pair: &Paired) -> Option<Held> {
         let error = self.error(pair)?;
-        let tail = FAMILY_ALPHA / (2 * self.pairs.max(1)) as f64;
-        let half = student_point(tail, self.degrees) * error;
+        let half = self.reach * error;
         let mean = pair.mean();
         Some(Held {
             mean,
@@ -92,21 +103,88 @@ impl Pool {
         Some((tail * (2 * self.pairs.max(1)) as f64).min(1.0))
     }
 
+    /// The smallest logarithm of a ratio that this pair's rounds would have shown with 80 %;
+    /// `None` below three rounds.
+    pub fn smallest_shown(&self, pair: &Paired, floor: f64) -> Option<f64> {
+        Some(floor + (self.reach + NORMAL_80) * self.error(pair)?)
+    }
+
+    /// Standard deviation to plan with: the pair's own, or the pooled one below six rounds where
+    /// that is larger; as wide as dependent rounds need.
+    pub fn spread(&self, pair: &Paired) -> f64 {
+        let own = pair.sd().unwrap_or(self.sd);
+        match (pair.len() < FLIPS_FROM, self.dependent) {
+            (true, _) => own.max(self.sd),
+            (false, true) => own * widening(pair.len(), self.correlation),
+            (false, false) => own,
+        }
+    }
+
     /// Standard error of a pair's mean; `None` below three rounds.
     fn error(&self, pair: &Paired) -> Option<f64> {
         let n = pair.len();
         let sd = pair.sd().filter(|_| n >= ROUNDS_MIN)?.max(self.sd);
-        Some(widening(n) * sd / (n as f64).sqrt())
+        Some(widening(n, self.correlation) * sd / (n as f64).sqrt())
     }
 }
 
-/// How much wider the interval of a mean is where neighbours are correlated by [`CORRELATION`]:
+/// Degrees of freedom behind a pooled spread.
+fn degrees(pairs: &[Paired], blocks: &[usize]) -> f64 {
+    let mut of_block: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    for (pair, block) in pairs.iter().zip(blocks).filter(|(pair, _)| pair.len() > 1) {
+        let known = of_block.entry(*block).or_default();
+        *known = (known.0 + 1, known.1.max(pair.len()));
+    }
+    let of_block = of_block.values().map(|(pairs, rounds)| {
+        // k (k - 1) / 2 pairs are of k contenders.
+        let contenders = f64::midpoint(1.0, (1.0 + 8.0 * *pairs as f64).sqrt());
+        (contenders.ceil() - 1.0) * (rounds - 1) as f64
+    });
+    of_block.sum()
+}
+
+/// Correlation of neighbouring rounds over a whole table, where it is beyond chance and
+/// [`CORRELATION_MIN`]; `None` otherwise.
+///
+/// That of one series of n values is too low by `(1 + 3 r) / n` (Kendall 1954), which is put
+/// right; its standard error is that of independent values.
+fn correlation(pairs: &[Paired], degrees: f64) -> Option<f64> {
+    let long: Vec<&Paired> = pairs
+        .iter()
+        .filter(|pair| pair.len() >= FLIPS_FROM)
+        .collect();
+    let found: Vec<f64> = long
+        .iter()
+        .filter_map(|pair| neighbours(&pair.logs))
+        .collect();
+    let n = long.iter().map(|pair| pair.len()).sum::<usize>() as f64 / long.len().max(1) as f64;
+    if found.is_empty() {
+        return None;
+    }
+    let shrunk = 1.0 - 3.0 / n;
+    let mean = (found.iter().sum::<f64>() / found.len() as f64 + 1.0 / n) / shrunk;
+    let error = 1.0 / (shrunk * degrees.max(1.0).sqrt());
+    (mean > CORRELATION_MIN.max(NORMAL_95 * error)).then_some(mean)
+}
+
+/// Correlation of each value with the next, about the mean of all.
+fn neighbours(values: &[f64]) -> Option<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let both: f64 = values
+        .windows(2)
+        .map(|two| (two[0] - mean) * (two[1] - mean))
+        .sum();
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares > 0.0).then(|| both / squares)
+}
+
+/// How much wider the interval of a mean is where neighbours are correlated by r:
 /// the mean varies more, by `f = 1 + 2 * sum((1 - k/n) * r^k)`, and the values show less of it,
 /// by `(n - f) / (n - 1)` (Bartlett 1946).
-fn widening(n: usize) -> f64 {
+fn widening(n: usize, correlation: f64) -> f64 {
     let count = n as f64;
     let shared: f64 = (1..n)
-        .map(|lag| (1.0 - lag as f64 / count) * CORRELATION.powi(lag as i32))
+        .map(|lag| (1.0 - lag as f64 / count) * correlation.powi(lag as i32))
         .sum();
     let more = 1.0 + 2.0 * shared;
     (more * (count - 1.0) / (count - more)).sqrt()
@@ -126,7 +204,7 @@ mod tests {
     #[test]
     fn three_rounds_are_widened_by_what_half_a_correlation_hides() {
         // f = 1 + 2 (2/3 * 1/2 + 1/3 * 1/4) = 11/6; 11/6 * 2 / (7/6) = 22/7.
-        assert!((widening(3) - (22.0_f64 / 7.0).sqrt()).abs() < 1e-12);
+        assert!((widening(3, 0.5) - (22.0_f64 / 7.0).sqrt()).abs() < 1e-12);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::verdict::Judgement;
 pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> Vec<Check> {
     let needed = rounds_needed(record, cell);
     let mut checks = merge(rounds, needed);
-    checks.extend(program_changed(cell));
+    checks.extend(program_changed(record, cell));
     checks.extend(complete(record, cell, rounds.len(), needed));
     checks.extend(accepted(&checks, rounds, needed));
     checks.push(agree(cell));
@@ -114,8 +114,12 @@ fn numbers_of(checks: &[&Check]) -> Vec<(Number, Level)> {
 }
 
 /// One program for a whole campaign: a row of two programs is of neither.
-fn program_changed(cell: &Cell<'_>) -> Option<Check> {
-    let servers = cell.measured().filter_map(|trial| trial.server.as_ref());
+fn program_changed(record: &Record, cell: &Cell<'_>) -> Option<Check> {
+    let mine = record
+        .trials
+        .iter()
+        .filter(|trial| trial.contender == cell.key.contender && trial.end == TrialEnd::Measured);
+    let servers = mine.filter_map(|trial| trial.server.as_ref());
     let mut programs: Vec<&ServerFacts> = Vec::new();
     for server in servers {
         let same = |known: &&&ServerFacts| {

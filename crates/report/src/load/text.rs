@@ -31,9 +31,8 @@ fn heading(text: &mut String, result: &LoadResult) {
     }
     let threads = counted(u64::from(result.threads), "thread");
     let how = match &result.load.model {
-        LoadModel::Closed { .. } | LoadModel::OpenShare { .. } => {
-            format!("closed loop, {clients}")
-        }
+        LoadModel::Closed { .. } => format!("closed loop, {clients}"),
+        LoadModel::OpenShare { .. } => format!("open loop, {clients}"),
         LoadModel::Open {
             rate_per_s,
             arrival,

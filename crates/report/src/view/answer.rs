@@ -1,10 +1,10 @@
 //! The answer: which, by how much, how far to trust it, and what to do next.
 
-use bakeoff_audit::{Comparison, Conclusion, Finding, Floor, Judged, Metric, Trust};
+use bakeoff_audit::{Comparison, Conclusion, Finding, Floor, Judged, JudgedCell, Metric, Trust};
 use bakeoff_stats::Estimate;
 use serde::Serialize;
 
-use super::campaign::Campaign;
+use super::campaign::{Campaign, short_load};
 use super::cell::Cell;
 use super::comparison::sign;
 
@@ -26,7 +26,7 @@ pub struct Answer {
     pub floors: Vec<Floor>,
 }
 
-/// Ratios to the first contender by one metric.
+/// Ratios to the first contender that ran, by one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RatioTable {
     /// What is compared.
@@ -35,7 +35,7 @@ pub struct RatioTable {
     pub title: String,
     /// The contender that the others are divided by.
     pub baseline: String,
-    /// Contenders in the plan's order, the baseline first.
+    /// Contenders in the plan's order, the baseline first; those that never ran last.
     pub columns: Vec<String>,
     /// A row for each workload and load that is compared by this metric.
     pub rows: Vec<RatioRow>,
@@ -75,44 +75,60 @@ pub struct RatioCell {
 }
 
 pub(super) fn draw(judged: &Judged<'_>, campaign: &Campaign, cells: &[Cell]) -> Answer {
-    let comparisons = &judged.comparisons;
+    let all = All {
+        judged,
+        campaign,
+        cells,
+    };
     let tables = [
         Metric::RatePerS,
         Metric::LatencyP99Ns,
         Metric::CpuNsPerRequest,
         Metric::MemoryPeakBytes,
     ];
-    let table = |metric: &Metric| table(*metric, campaign, cells, comparisons);
+    let table = |metric: &Metric| table(*metric, &all);
     Answer {
         findings: judged.findings.clone(),
         tables: tables.iter().filter_map(table).collect(),
         trust: judged.trust.clone(),
-        next: next(comparisons),
+        next: next(&judged.comparisons),
         floors: judged.floors.clone(),
     }
 }
 
+/// What the tables are drawn from.
+struct All<'a> {
+    judged: &'a Judged<'a>,
+    campaign: &'a Campaign,
+    cells: &'a [Cell],
+}
+
 /// A table with a row for each load that the metric means something at; `None` with fewer than
 /// two contenders or without a row.
-fn table(
-    metric: Metric,
-    campaign: &Campaign,
-    cells: &[Cell],
-    comparisons: &[Comparison],
-) -> Option<RatioTable> {
-    let compared: Vec<&Cell> = cells.iter().filter(|cell| cell.is_contender()).collect();
-    let contenders = campaign.contenders.iter();
-    let columns: Vec<String> = contenders
+fn table(metric: Metric, all: &All<'_>) -> Option<RatioTable> {
+    let compared: Vec<&Cell> = all
+        .cells
+        .iter()
+        .filter(|cell| cell.is_contender())
+        .collect();
+    let contenders = all.campaign.contenders.iter();
+    let mut columns: Vec<String> = contenders
         .filter(|one| one.kind == bakeoff_record::ContenderKind::Contender)
         .map(|one| one.name.clone())
         .collect();
+    // A contender that never ran is nothing to divide by.
+    let ran = |name: &String| {
+        let mut own = compared.iter().filter(|cell| cell.contender == *name);
+        own.any(|cell| cell.rounds_measured > 0)
+    };
+    columns.sort_by_key(|name| !ran(name));
     let baseline = columns.first()?;
     let same =
         |left: &&Cell, right: &&Cell| left.workload == right.workload && left.load == right.load;
     let groups = compared.chunk_by(same);
     let rows: Vec<RatioRow> = groups
-        .filter(|group| suits(metric, campaign.is_open(&group[0].load)))
-        .map(|group| row(metric, campaign, group, &columns, comparisons))
+        .filter(|group| suits(metric, all.campaign.is_open(&group[0].load)))
+        .map(|group| row(metric, all, group, &columns))
         .filter(|row| row.cells.iter().any(|cell| cell.value.is_some()))
         .collect();
     (columns.len() > 1 && !rows.is_empty()).then(|| RatioTable {
@@ -128,7 +144,7 @@ fn table(
 fn suits(metric: Metric, is_open: bool) -> bool {
     match metric {
         Metric::RatePerS => !is_open,
-        Metric::LatencyP50Ns | Metric::LatencyP99Ns => is_open,
+        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => is_open,
         Metric::CpuNsPerRequest | Metric::MemoryPeakBytes => true,
     }
 }
@@ -137,44 +153,58 @@ fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::RatePerS => "requests/s",
         Metric::LatencyP50Ns => "median, ms",
+        Metric::LatencyP90Ns => "p90, ms",
         Metric::LatencyP99Ns => "p99, ms",
         Metric::CpuNsPerRequest => "CPU µs/request",
         Metric::MemoryPeakBytes => "peak memory",
     }
 }
 
-fn row(
-    metric: Metric,
-    campaign: &Campaign,
-    group: &[&Cell],
-    columns: &[String],
-    comparisons: &[Comparison],
-) -> RatioRow {
+fn row(metric: Metric, all: &All<'_>, group: &[&Cell], columns: &[String]) -> RatioRow {
     let (workload, load) = (&group[0].workload, &group[0].load);
     let baseline = columns.first().map_or("", String::as_str);
+    let comparisons = all.judged.comparisons.iter();
     let of_row: Vec<&Comparison> = comparisons
-        .iter()
         .filter(|one| one.metric == metric && one.pair.workload == *workload)
         .filter(|one| one.pair.load == *load && one.pair.first == baseline)
         .collect();
     let cell = |contender: &String| {
         let mine = group.iter().find(|cell| cell.contender == *contender);
         let compared = of_row.iter().find(|one| one.pair.second == *contender);
-        ratio_cell(metric, contender, mine.copied(), compared.copied())
+        ratio_cell(
+            metric,
+            contender,
+            (mine.copied(), compared.copied()),
+            *contender == baseline,
+        )
     };
     RatioRow {
         workload: workload.clone(),
         load: load.clone(),
-        title: campaign.short_load(load),
+        title: load_as_run(all.judged, workload, load),
         cells: columns.iter().map(cell).collect(),
     }
+}
+
+/// The load of a row in a few characters: with its rate, where that was found in the campaign.
+fn load_as_run(judged: &Judged<'_>, workload: &str, load: &str) -> String {
+    let here = |one: &&JudgedCell<'_>| {
+        let key = &one.cell.key;
+        key.workload == workload && key.load == load
+    };
+    let trials = judged.cells.iter().filter(here).flat_map(|one| &one.trials);
+    let mut trials = trials.map(|(trial, _)| trial);
+    // A trial that did not run has the load as the plan has it.
+    let ran = trials.clone().find(|trial| trial.result.is_some());
+    let found = ran.or_else(|| trials.next());
+    found.map_or_else(|| load.to_owned(), |trial| short_load(&trial.load))
 }
 
 fn ratio_cell(
     metric: Metric,
     contender: &str,
-    cell: Option<&Cell>,
-    compared: Option<&Comparison>,
+    (cell, compared): (Option<&Cell>, Option<&Comparison>),
+    is_baseline: bool,
 ) -> RatioCell {
     let measure = metric.measure();
     let value = cell.and_then(|cell| cell.estimate(measure)).copied();
@@ -187,7 +217,7 @@ fn ratio_cell(
     let reason = match (compared, &ratio) {
         (_, Some(_)) => None,
         (Some(one), None) => missing().or_else(|| Some(one.reason?.text().to_owned())),
-        (None, None) => missing(),
+        (None, None) => missing().or_else(|| (!is_baseline).then(|| "not compared".to_owned())),
     };
     RatioCell {
         contender: contender.to_owned(),

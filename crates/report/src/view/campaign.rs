@@ -5,7 +5,7 @@ use bakeoff_record::{ContenderKind, Machine, Record, TrialEnd};
 use bakeoff_stats::{CONFIDENCE_ROUNDS, Cell, IntervalKind};
 use serde::Serialize;
 
-use crate::number::{bytes, counted, digits, whole};
+use crate::number::{bytes, counted, digits, percent, whole};
 
 /// Requests of a list that a report shows.
 const REQUESTS_SHOWN: usize = 5;
@@ -225,12 +225,6 @@ impl Campaign {
         let mut loads = self.loads.iter();
         loads.any(|load| load.label == label && load.model == "open")
     }
-
-    /// A load in a few characters.
-    pub(crate) fn short_load(&self, label: &str) -> String {
-        let load = self.loads.iter().find(|load| load.label == label);
-        load.map_or(label, |load| &load.short).to_owned()
-    }
 }
 
 /// The plan's loads, and after them those that were found during the campaign.
@@ -353,37 +347,38 @@ fn load(label: String, load: &Load) -> LoadFacts {
     if let Some(requests) = load.requests {
         clients_text += &format!(", {}", counted(requests, "request"));
     }
-    let mut short = match &load.model {
-        LoadModel::Closed { .. } => format!("{clients} c"),
-        LoadModel::Open { rate_per_s, .. } => format!("{}/s", whole(*rate_per_s)),
+    let gaps = |arrival: &Arrival| match arrival {
+        Arrival::Constant => "constant",
+        Arrival::Poisson => "Poisson",
     };
-    if load.streams > 1 {
-        short += &format!(" x {}", load.streams);
-    }
     let (model, title, rate_per_s) = match &load.model {
         LoadModel::Closed { .. } => ("closed", clients_text, None),
-        LoadModel::OpenShare { capacity_share, .. } => {
-            let share = digits(*capacity_share * 100.0);
-            let title = format!("{share} % of the slowest capacity, {clients_text}");
-            ("open", title, None)
-        }
         LoadModel::Open {
             rate_per_s,
             arrival,
             ..
         } => {
-            let gaps = match arrival {
-                Arrival::Constant => "constant",
-                Arrival::Poisson => "Poisson",
-            };
-            let title = format!("{} requests/s, {gaps}, {clients_text}", digits(*rate_per_s));
+            let rate = digits(*rate_per_s);
+            let title = format!("{rate} requests/s, {}, {clients_text}", gaps(arrival));
             ("open", title, Some(*rate_per_s))
+        }
+        LoadModel::OpenShare {
+            capacity_share,
+            arrival,
+            ..
+        } => {
+            let share = percent(*capacity_share);
+            let title = format!(
+                "{share} % of the slowest contender's capacity, {}, {clients_text}",
+                gaps(arrival)
+            );
+            ("open", title, None)
         }
     };
     LoadFacts {
         label,
         title,
-        short,
+        short: short_load(load),
         model,
         clients,
         streams: load.streams,
@@ -391,6 +386,19 @@ fn load(label: String, load: &Load) -> LoadFacts {
         rate_per_s,
         warmup_s: load.warmup_s,
         duration_s: load.duration_s,
+    }
+}
+
+/// A load in a few characters: `10 c`, `500/s`, `50 %`.
+pub(super) fn short_load(load: &Load) -> String {
+    let short = match &load.model {
+        LoadModel::Closed { clients } => format!("{clients} c"),
+        LoadModel::Open { rate_per_s, .. } => format!("{}/s", whole(*rate_per_s)),
+        LoadModel::OpenShare { capacity_share, .. } => format!("{:.0} %", capacity_share * 100.0),
+    };
+    match load.streams {
+        1 => short,
+        streams => format!("{short} x {streams}"),
     }
 }
 
