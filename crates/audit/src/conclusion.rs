@@ -182,17 +182,17 @@ pub enum Direction {
 }
 
 /// Why there is no conclusion, or what to know beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// A latency of a closed loop is clients over rate.
     ClosedLoop,
     /// No round has a value of both.
     NoCommonRound,
-    /// The number of one of the two is withheld.
-    Withheld,
     /// Not enough rounds of one of the two can be believed.
     NotValid,
+    /// The number of one of the two is withheld.
+    Withheld,
     /// Error shares are too far apart for latencies to compare.
     ErrorsApart,
     /// The rate of an open loop is the one that was asked for.
@@ -211,16 +211,14 @@ impl Reason {
     /// For people.
     pub fn text(self) -> &'static str {
         match self {
-            Self::ClosedLoop => {
-                "in a closed loop latency is clients divided by rate: shown, not compared"
-            }
+            Self::ClosedLoop => "in a closed loop latency is clients divided by rate",
             Self::NoCommonRound => "no round has a value of both",
             Self::Withheld => "a number of one of the two is withheld",
             Self::NotValid => "not enough rounds of both can be believed",
             Self::ErrorsApart => {
                 "error shares differ by more than 0.1 point, so latencies do not compare"
             }
-            Self::OpenLoop => "in an open loop the rate is the one asked for: shown, not compared",
+            Self::OpenLoop => "in an open loop the rate is the one that was asked for",
             Self::BoundWeakens => "the smaller one is a lower bound: the difference may be smaller",
             Self::BoundHides => "one of the two is a lower bound, which may hide a difference",
             Self::RoundsDependent => {

@@ -74,9 +74,16 @@ pub fn carry_out(
         folder,
     };
     tell(campaign.began());
+    let mut block = None;
     while let Some(trial) = campaign.next()? {
         if options.stop.load(Ordering::Relaxed) {
             return Ok(CampaignEnd::Interrupted);
+        }
+        if block
+            .replace(block_of(&trial))
+            .is_some_and(|before| before != block_of(&trial))
+        {
+            tell(Event::BlockEnded);
         }
         tell(campaign.begins(&trial));
         let logs = campaign.folder.logs_of(&trial.id);
@@ -87,7 +94,16 @@ pub fn carry_out(
             rest(plan.rest, &options.stop);
         }
     }
+    if block.is_some() {
+        tell(Event::BlockEnded);
+    }
     Ok(CampaignEnd::Complete)
+}
+
+/// What the trials of a block have in common.
+fn block_of(trial: &Trial) -> (u32, u32, String, String) {
+    let workload = trial.workload.name.clone();
+    (trial.round, trial.attempt, workload, trial.load_label())
 }
 
 /// What was recorded and what comes next.

@@ -27,7 +27,7 @@ mod trial;
 pub use campaign::{CampaignEnd, Options, carry_out};
 pub use contestant::{Contestant, start_for_debugging};
 pub use event::Event;
-pub use preflight::{Finding, preflight};
+pub use preflight::{Depth, Finding, preflight};
 pub use programs::{ProgramChanged, Programs};
 pub use roles::{Roles, RolesError, allowed_cpus};
 pub use rounds::{Rounds, Widest};

@@ -18,7 +18,7 @@ mod usage;
 mod work;
 
 pub use disturbed::*;
-pub use folder::{FolderError, Record, RecordFolder};
+pub use folder::{FolderError, PLAN_SCHEMA, Record, RecordFolder};
 pub use histogram::Histogram;
 pub use load::*;
 pub use machine::{MACHINE_SCHEMA, MACHINE_SCHEMAS_READ, Machine, MachineSettings};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use bakeoff_audit::{Grade, Verdict};
 
 use crate::document::{Column, Document, Extent, Part, Row, Table, Unit};
-use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle, folded};
+use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle, folded, length};
 use crate::text::{TextOptions, tone_mark, tone_paint};
 use crate::view::{RatioRow, RatioTable, Report};
 
@@ -141,8 +141,16 @@ fn lost(document: &Document, options: TextOptions<'_>) -> Vec<String> {
             ));
             break;
         }
-        let words = words.iter().take(LOST_LINES_MOST);
-        lines.extend(words.map(|line| Paint::Yellow.on(line, options.colour)));
+        let rest = words.len() > LOST_LINES_MOST;
+        let mut words: Vec<String> = words.into_iter().take(LOST_LINES_MOST).collect();
+        if let Some(last) = words.last_mut().filter(|_| rest) {
+            *last = cut(&format!("{last} …"), options.width);
+        }
+        lines.extend(
+            words
+                .iter()
+                .map(|line| Paint::Yellow.on(line, options.colour)),
+        );
     }
     if !lines.is_empty() {
         lines.push(String::new());
@@ -267,7 +275,7 @@ fn tables(
             lines.extend(drawn.lines(options, free.max(if is_first { least } else { 0 })));
             marks.extend(ratios.rows.iter().flat_map(marks_of));
         } else {
-            lines.push(cut(&in_a_line(ratios), options.width));
+            lines.push(in_a_line(ratios, options.width));
         }
     }
     if !lines.is_empty() {
@@ -302,13 +310,14 @@ fn legend(used: &[&str]) -> String {
         .join("   ")
 }
 
-/// `p99, ms: 0.94x to 3.41x in 8 ratios; 5 ^, 2 =`.
-fn in_a_line(table: &RatioTable) -> String {
-    format!(
-        "{}: {}; --full has them",
-        table.title,
-        summed_up(&table.rows)
-    )
+/// `p99, ms: 8 ratios, 0.94x to 3.41x (5 ^, 2 =); --full has them`.
+fn in_a_line(table: &RatioTable, width: usize) -> String {
+    let text = format!("{}: {}", table.title, summed_up(&table.rows));
+    let with_hint = format!("{text}; --full has them");
+    match length(&with_hint) <= width {
+        true => with_hint,
+        false => cut(&text, width),
+    }
 }
 
 /// What rows come to without being shown.

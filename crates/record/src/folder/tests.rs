@@ -114,13 +114,30 @@ fn a_record_is_never_written_over() {
 }
 
 #[test]
-fn a_plan_is_replaced_and_the_trials_stay() {
+fn the_plan_comes_from_json_and_without_it_from_the_plan_file() {
     let folder = tempfile::tempdir().unwrap();
-    let mut open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
-    open.append(&trial("a")).unwrap();
-    let longer = plan().extended(9);
-    open.replace_plan(&longer).unwrap();
-    let record = Record::read(folder.path()).unwrap();
-    assert_eq!(record.plan, longer);
-    assert_eq!(ids(&record), ["a"]);
+    let open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    let mut more = plan();
+    more.rounds += 7;
+    open.replace_plan(&more).unwrap();
+    assert_eq!(Record::read(folder.path()).unwrap().plan, more);
+    fs::remove_file(folder.path().join(PLAN_FILE)).unwrap();
+    assert_eq!(Record::read(folder.path()).unwrap().plan, more);
+    assert!(matches!(
+        RecordFolder::create(folder.path(), &plan(), &machine()),
+        Err(FolderError::Exists(_))
+    ));
+}
+
+#[test]
+fn a_plan_of_a_later_version_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    let text = r#"{"schema":"bakeoff.plan/9","plan":{}}"#;
+    fs::write(folder.path().join(PLAN_FILE), text).unwrap();
+    let error = Record::read(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("bakeoff.plan/9") && error.contains("plan.json"),
+        "{error}"
+    );
 }

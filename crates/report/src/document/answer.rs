@@ -3,7 +3,7 @@
 use bakeoff_audit::{Grade, Level, Metric};
 
 use super::{Column, Extent, Field, Figure, Line, Part, Point, Row, Section, Table, Unit, Value};
-use crate::number::plain;
+use crate::number::{counted, plain};
 use crate::view::{RatioCell, RatioTable, Report, Tone};
 
 pub(super) fn draw(report: &Report) -> Vec<Section> {
@@ -29,6 +29,7 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
 
 /// A line for each finding, or the one that says that there is none.
 pub(crate) fn findings(report: &Report) -> Vec<Line> {
+    let rounds = rounds(report);
     let line = |finding: &bakeoff_audit::Finding| {
         let grade = match finding.grade {
             Grade::Shown => "shown",
@@ -41,13 +42,23 @@ pub(crate) fn findings(report: &Report) -> Vec<Line> {
             Some(text) => text.to_owned(),
             None => text,
         };
-        Line::toned(finding.tone, format!("{text} ({grade})."))
+        Line::toned(finding.tone, format!("{text} ({grade}, {rounds})."))
     };
     let mut lines: Vec<Line> = report.answer.findings.iter().map(line).collect();
     if lines.is_empty() {
         lines.push(Line::new(nothing_found(report)));
     }
     lines
+}
+
+/// Rounds behind the numbers: `7 rounds`, `5 to 7 rounds`.
+fn rounds(report: &Report) -> String {
+    let interval = &report.campaign.interval;
+    let most = counted(interval.rounds_most as u64, "round");
+    match interval.rounds_least {
+        least if least == interval.rounds_most => most,
+        least => format!("{least} to {most}"),
+    }
 }
 
 /// What stands where no finding does.
@@ -128,7 +139,7 @@ fn ratio_table(table: &RatioTable) -> Table {
 pub(crate) fn unit_of(metric: Metric) -> Unit {
     match metric {
         Metric::RatePerS => Unit::PerSecond,
-        Metric::LatencyP50Ns | Metric::LatencyP99Ns => Unit::Milliseconds,
+        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => Unit::Milliseconds,
         Metric::CpuNsPerRequest => Unit::Microseconds,
         Metric::MemoryPeakBytes => Unit::Bytes,
     }

@@ -144,7 +144,7 @@ fn table(metric: Metric, all: &All<'_>) -> Option<RatioTable> {
 fn suits(metric: Metric, is_open: bool) -> bool {
     match metric {
         Metric::RatePerS => !is_open,
-        Metric::LatencyP50Ns | Metric::LatencyP99Ns => is_open,
+        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => is_open,
         Metric::CpuNsPerRequest | Metric::MemoryPeakBytes => true,
     }
 }
@@ -153,6 +153,7 @@ fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::RatePerS => "requests/s",
         Metric::LatencyP50Ns => "median, ms",
+        Metric::LatencyP90Ns => "p90, ms",
         Metric::LatencyP99Ns => "p99, ms",
         Metric::CpuNsPerRequest => "CPU µs/request",
         Metric::MemoryPeakBytes => "peak memory",
