@@ -17,6 +17,7 @@ mod interrupt;
 mod library;
 mod output;
 mod run_folder;
+mod standings;
 
 fn main() -> ExitCode {
     // The keeper is spawned for each server and wants no flags parsed, no output, no delay.

@@ -1,6 +1,7 @@
 //! Few values to one number with its interval: the median, and order statistics around it.
 //!
-//! Nothing is assumed about the distribution of the values but that rounds are independent.
+//! For absolute values; ratios have [`crate::walsh`]. Nothing is assumed about the distribution of
+//! the values but that rounds are independent.
 //! Below six rounds no pair of order statistics holds the median with 95 %, so the range is
 //! given instead, and is called what it is.
 
@@ -10,12 +11,12 @@ use serde::Serialize;
 /// `1 - 2 * 0.5^6 = 0.969`, while `1 - 2 * 0.5^5 = 0.9375` (R18).
 pub const CONFIDENCE_ROUNDS: usize = 6;
 /// Chance that an interval misses the median which is accepted.
-const ALPHA: f64 = 0.05;
+pub(crate) const ALPHA: f64 = 0.05;
 
 /// A number with its interval and its count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Median over rounds.
+    /// Median over rounds; of ratios that of their Walsh averages.
     pub point: f64,
     /// Lower end.
     pub low: f64,
@@ -35,6 +36,11 @@ pub enum IntervalKind {
     Range,
     /// Order statistics that hold the median with at least 95 %, whatever the distribution.
     MedianConfidence95,
+    /// Walsh averages that hold the centre of a symmetric distribution with at least 95 %.
+    Walsh95,
+    /// Student's interval with the spread of the whole campaign, good for all pairs of the metric
+    /// at once.
+    Pooled95,
 }
 
 impl IntervalKind {
@@ -43,13 +49,15 @@ impl IntervalKind {
         match self {
             Self::Range => "smallest to largest round",
             Self::MedianConfidence95 => "95 % interval of the median (order statistics)",
+            Self::Pooled95 => "95 % interval over all pairs, with the spread of the whole campaign",
+            Self::Walsh95 => "95 % interval of the centre (Walsh averages)",
         }
     }
 }
 
 /// The median of `values` with its interval; `None` when there is none.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
-    let sorted = sorted(values);
+    let sorted = finite(values);
     let (first, last) = (*sorted.first()?, *sorted.last()?);
     let point = middle(&sorted);
     let (low, high, interval) = match median_ranks(sorted.len()) {
@@ -67,7 +75,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
 
 /// The middle value, or the mean of the two middle ones; `None` when empty.
 pub fn median(values: &[f64]) -> Option<f64> {
-    let sorted = sorted(values);
+    let sorted = finite(values);
     (!sorted.is_empty()).then(|| middle(&sorted))
 }
 
@@ -89,22 +97,14 @@ pub fn median_ranks(n: usize) -> Option<(usize, usize)> {
     best
 }
 
-/// Two-sided sign test: the chance of a split at least as uneven as this one when each sign is a
-/// toss of a coin. Zeros belong to neither count. 1 when nothing was tossed.
-pub fn sign_test(positive: usize, negative: usize) -> f64 {
-    let n = positive + negative;
-    let fewer = positive.min(negative);
-    let tail: f64 = (0..=fewer).map(|count| binomial_half(n, count)).sum();
-    (2.0 * tail).min(1.0)
-}
-
 /// P(B = k) for B binomial(n, 1/2), by logarithms so that large n neither over- nor underflow.
 fn binomial_half(n: usize, k: usize) -> f64 {
     let choose: f64 = (1..=k).map(|i| ((n - k + i) as f64 / i as f64).ln()).sum();
     (choose - n as f64 * std::f64::consts::LN_2).exp()
 }
 
-fn sorted(values: &[f64]) -> Vec<f64> {
+/// Those that are numbers, ascending.
+pub(crate) fn finite(values: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = values
         .iter()
         .copied()
@@ -114,7 +114,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-fn middle(sorted: &[f64]) -> f64 {
+pub(crate) fn middle(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     if sorted.len() % 2 == 1 {
         sorted[half]
@@ -168,18 +168,5 @@ mod tests {
             (5.0, 2.0, 8.0)
         );
         assert_eq!(estimate.interval, IntervalKind::MedianConfidence95);
-    }
-
-    #[test]
-    fn sign_test_is_arithmetic() {
-        let check = |positive, negative, expected: f64| {
-            assert!((sign_test(positive, negative) - expected).abs() < 1e-12);
-        };
-        check(6, 0, 2.0 / 64.0);
-        check(0, 6, 2.0 / 64.0);
-        check(5, 1, 14.0 / 64.0); // 2 * (1 + 6) / 64
-        check(3, 3, 1.0); // 2 * 42/64 is capped
-        check(0, 0, 1.0);
-        check(9, 1, 22.0 / 1024.0); // 2 * (1 + 10) / 1024
     }
 }

@@ -57,6 +57,14 @@ pub(crate) struct PlanFlags {
     pub(crate) library: Option<PathBuf>,
 }
 
+/// A share in percent, such as `3%` or `2.5 %`.
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').map(str::trim);
+    let number: Option<f64> = number.and_then(|number| number.parse().ok());
+    let share = number.map(|percent| percent / 100.0);
+    share.ok_or_else(|| "expected a percentage, such as 3%".to_owned())
+}
+
 /// A protocol by its name.
 pub(super) fn protocol(name: &str) -> Result<Protocol, String> {
     let found = Protocol::ALL.into_iter().find(|it| it.name() == name);
@@ -73,15 +81,25 @@ pub(crate) struct RunFlags {
     /// Record folder; it must not hold a record yet [default: bakeoff-results/PLAN-TIME]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
-    /// Carry out what is missing in this record folder, by the plan stored there
+    /// Carry out what is missing in this record folder, by the plan stored there; with --rounds or
+    /// --until, go on after its end
     #[arg(long, value_name = "DIR",
           conflicts_with_all = ["contender", "workload", "protocol", "streams", "requests",
-                                "clients", "rate", "arrival", "duration", "warmup", "rounds",
-                                "seed"])]
+                                "clients", "rate", "arrival", "duration", "warmup", "seed"])]
     pub(crate) resume: Option<PathBuf>,
+    /// Add rounds until every comparison is known to within this, such as 3%; looked at from 10
+    /// rounds on
+    #[arg(long, value_name = "P%", value_parser = percentage)]
+    pub(crate) until: Option<f64>,
+    /// Rounds after which --until gives up [default: 40]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rounds: Option<u32>,
     /// What is printed at the end
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// Print all tables before the answer
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Exit with 4 unless every cell is valid, not only when none can be shown
     #[arg(long)]
     pub(crate) strict: bool,
@@ -94,7 +112,10 @@ pub(crate) struct ReportFlags {
     /// What is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Show differences and changes of configurations whole in text, not only short ones
+    /// All tables before the answer in text, and everything in Markdown
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// As --full, with differences and changes of configurations whole, not only short ones
     #[arg(long)]
     pub(crate) diffs: bool,
     /// File to write instead of standard output
@@ -129,11 +150,11 @@ pub(crate) struct DebugFlags {
 /// Formats that a record can be shown in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Tables for a terminal
+    /// The answer for a terminal; with --full all tables
     Text,
     /// The page, one offline file
     Html,
-    /// Markdown tables
+    /// Markdown to paste: the answer and a table for each workload; with --full everything
     Md,
     /// One line a cell
     Csv,
