@@ -81,7 +81,7 @@ impl Session {
     /// start of a frame. The rest is shorter than a frame of 16 KiB.
     ///
     /// # Errors
-    /// When the client broke a rule that ends the connection; it has been told.
+    /// When the client broke a rule that ends the connection; the reason has been sent.
     pub(super) fn receive<B: Behaviour>(
         &mut self,
         bytes: &[u8],

@@ -117,7 +117,7 @@ impl<'a, B: Behaviour> Worker<'a, B> {
         })
     }
 
-    /// Serves until the server is to end, and tells the clients then.
+    /// Serves until the server is to end, and then lets the clients know.
     ///
     /// # Errors
     /// When the kernel's event queue or the socket fails.
