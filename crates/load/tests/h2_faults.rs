@@ -64,11 +64,11 @@ fn a_status_and_a_body_are_judged_and_keep_their_connection() {
 }
 
 #[test]
-fn a_stream_that_is_reset_or_refused_is_told_apart() {
+fn a_stream_that_is_reset_differs_from_one_that_is_refused() {
     for (code, outcome, message) in [
         (CANCEL, Outcome::Reset, "CANCEL"),
         (NO_ERROR, Outcome::Reset, "NO_ERROR"),
-        (REFUSED_STREAM, Outcome::RefusedStream, "did not take"),
+        (REFUSED_STREAM, Outcome::RefusedStream, "refused the stream"),
     ] {
         let address = answering(move |peer, stream| match stream % 10 {
             5 => peer.reset(stream, code),
