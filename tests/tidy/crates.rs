@@ -10,7 +10,7 @@ use crate::rules::Offence;
 const MAY_KNOW: [(&str, &[&str]); 12] = [
     ("plan", &[]),
     ("wire", &[]),
-    // For HPACK and QPACK alone, which mean the same to both sides and are written once.
+    // For HPACK, QPACK and frames alone, which mean the same to both sides and are written once.
     ("origin", &["wire"]),
     ("record", &["plan"]),
     ("load", &["plan", "record", "wire"]),

@@ -3,7 +3,7 @@
 //! Bodies are thrown away as they come, so the windows are as large as is useful, and are opened
 //! again when half of them is used up.
 
-use super::frame;
+use bakeoff_wire::h2::frame;
 
 /// Window of a connection, and of each stream, bytes.
 pub(super) const BYTES: u32 = 1 << 30;
