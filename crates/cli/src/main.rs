@@ -19,7 +19,7 @@ mod output;
 mod run_folder;
 
 fn main() -> ExitCode {
-    // A keeper is started for each server. It needs no flags parsed, prints nothing and must not wait.
+    // A keeper is started for each server. It needs no flags, prints nothing and must not wait.
     let mut arguments = std::env::args().skip(1);
     if arguments.next().as_deref() == Some("keeper") {
         let code = bakeoff_stage::keeper::main(arguments);

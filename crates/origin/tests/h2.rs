@@ -306,7 +306,8 @@ fn answered<B: Behaviour + 'static>(
 fn check(frames: &[Vec<u8>], expected: &[(u8, u32)]) {
     for piece in [7, 100_000] {
         let found = answered(bakeoff_origin::Immediate, frames, piece);
-        // The server's settings, its window and its acknowledgement of the client's settings come first.
+        // First come the server's settings, its window and the acknowledgement of the client's
+        // settings.
         let kinds: Vec<_> = found
             .iter()
             .map(|(kind, stream, _)| (*kind, *stream))

@@ -255,7 +255,7 @@ impl StageError {
         )
     }
 
-    /// Whether a disk was full. That is no fault of the server, and every later trial would fail too.
+    /// Whether a disk was full. The server is not at fault, and every later trial would fail too.
     pub fn is_full_disk(&self) -> bool {
         use std::io::ErrorKind::{QuotaExceeded, StorageFull};
         matches!(&*self.cause, Cause::File { cause, .. }

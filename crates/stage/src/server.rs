@@ -65,7 +65,7 @@ pub(crate) struct Description {
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) stop: Stop,
     pub(crate) reload: Option<Reload>,
-    /// Where people find a setting in its configuration: the setting, then the server's name for it.
+    /// Settings of its configuration, for people: the setting, then the server's name for it.
     #[serde(default)]
     pub(crate) settings: BTreeMap<String, String>,
     #[serde(default)]

@@ -27,7 +27,7 @@ pub(crate) enum ProtocolFlag {
 #[command(after_help = "Examples:\n  \
     bakeoff load http://127.0.0.1:8080/ -c 200 -d 10s       200 clients, as fast as they can\n  \
     bakeoff load http://127.0.0.1:8080/ -r 500 -d 30s       500 requests/s, whatever comes back\n  \
-    bakeoff load http://127.0.0.1:8080/ -n 1000 --json       1,000 requests, with output for scripts")]
+    bakeoff load http://127.0.0.1:8080/ -n 1000 --json       1,000 requests, as JSON")]
 pub(crate) struct LoadFlags {
     /// URL to load. With several URLs of one server, each request picks one at random
     #[arg(required = true, value_name = "URL")]
