@@ -1,6 +1,5 @@
 //! What `/proc` reports about a server's processes: how many wait for connections, what they may
-//! use,
-//! and which files they write.
+//! use, and which files they write.
 //!
 //! A process may end while it is looked at; what it had is left out then.
 
