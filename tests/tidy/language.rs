@@ -1,4 +1,4 @@
-//! Plain words where a user reads: documents, help of the command line, and descriptions of servers,
+//! Plain words where a user reads: documents, help of the command line, descriptions of servers,
 //! workloads and plans.
 //!
 //! It knows no grammar. It only bans words of an idiom that this project once had, and that stop

@@ -95,7 +95,7 @@ fn streams_are_reset_and_refused() {
     check(
         |_| Act::Reset(0x10b),
         Outcome::RefusedStream,
-        "did not take",
+        "refused the stream",
     );
 }
 
