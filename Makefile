@@ -78,7 +78,7 @@ clean:
 	$(CARGO) clean
 	rm -rf web/dist web/node_modules .bench
 
-# perf: the tool measured by itself, beside its peers, on two cores; docs/performance.md tells how.
+# perf: the tool measured by itself, beside its peers, on two cores; see docs/performance.md.
 #   make perf                                       all points and the truth tests, an hour or so
 #   make perf PERF='--points open,truth --rounds 3' parts of it; --help lists what there is
 #   make perf PERF_PEERS=oha                        with oha, compiled if it is not here

@@ -89,12 +89,12 @@ fn a_demand_that_cannot_be_is_wrong_usage() {
     let scene = Scene::new();
     for (flags, words) in [
         (&["--delay", "normal:5ms"][..], "`normal:5ms` is no delay"),
-        (&["--errors", "10%"], "`10%` is no share"),
+        (&["--errors", "10%"], "`10%` is not a share"),
         (&["--errors", "0.6", "--resets", "0.6"], "all together too"),
         (&["--workers", "4"], "workers limit nothing without a delay"),
         (&["--queue", "4", "--delay", "1ms"], "--workers"),
         (&["--slow-body", "0:1ms"], "at least 1 byte"),
-        (&["--body-sizes", "many"], "`many` is no size"),
+        (&["--body-sizes", "many"], "`many` is not a size"),
     ] {
         let arguments = [&["origin"][..], flags].concat();
         scene.run(&arguments).expect(2).says(words);

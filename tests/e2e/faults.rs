@@ -160,7 +160,7 @@ fn a_port_that_is_taken_fails_the_trial_and_says_by_whom() {
     scene.write("own.toml", &plan(&contenders, "synthetic", SHORT));
     let told = scene.run(&["run", "./own.toml", "--out", "record"]);
     told.expect_measured()
-        .says(&format!("port {port} is taken by"));
+        .says(&format!("port {port} is used by"));
     let record = scene.path("record");
     assert_eq!(measured(&record), ["r1-other-synthetic-c3"]);
     let end = end_of(&trials(&record), "r1-mine-synthetic-c3");

@@ -179,7 +179,7 @@ fn what_is_sound_is_kept_and_what_is_damaged_replaced() {
     let scene = wheel_scene("");
     let install = ["install", "tart@1.2"];
     run(&scene, &install).expect(0);
-    run(&scene, &install).expect(0).says("installed already");
+    run(&scene, &install).expect(0).says("already installed");
     assert_eq!(asked(&scene, "python3", "download"), 1);
     let path = scene.path("programs/tart/1.2/tart");
     std::fs::write(&path, "#!/bin/sh\necho tart 1.2\n").unwrap();
@@ -237,12 +237,12 @@ fn a_program_is_kept_under_the_version_that_it_tells() {
     let scene = wheel_scene("TOLD=1.2.3");
     let finished = run(&scene, &["install", "tart@1.2.5"]).expect(0);
     assert!(finished.stdout.starts_with("tart 1.2.3  "), "{finished:?}");
-    finished.says("tart-bin 1.2.5 carries Tart 1.2.3");
+    finished.says("tart-bin 1.2.5 contains Tart 1.2.3");
     assert_eq!(shelf(&scene), ["1.2.3"]);
     // Asked for by the package's version, it is known again.
     run(&scene, &["install", "tart@1.2.5"])
         .expect(0)
-        .says("installed already");
+        .says("already installed");
 }
 
 #[track_caller]
@@ -280,7 +280,11 @@ fn a_tool_that_refuses_what_came_is_heard() {
         &["more than one file"],
     );
     refused("exit 0", 1, &["is not in what came"]);
-    refused("TOLD='of no version'", 1, &["it came, but failed to run"]);
+    refused(
+        "TOLD='of no version'",
+        1,
+        &["it was downloaded, but does not run"],
+    );
 }
 
 #[test]
@@ -304,7 +308,7 @@ fn what_does_not_fit_on_the_disk_leaves_nothing() {
 fn what_takes_too_long_is_ended() {
     let scene = wheel_scene("sleep 600");
     let finished = run(&scene, &["install", "tart", "--time-limit", "300ms"]).expect(1);
-    finished.says("did not end within 300ms");
+    finished.says("did not finish within 300ms");
     assert_eq!(shelf(&scene), [""; 0]);
 }
 
@@ -338,7 +342,7 @@ fn of_two_at_once_the_second_finds_what_the_first_got() {
     second.wait_until("it waits", |it| it.stderr().contains("waiting for it"));
     scene.write("go-on", "");
     first.finish().expect(0);
-    second.finish().expect(0).says("installed already");
+    second.finish().expect(0).says("already installed");
     assert_eq!(asked(&scene, "python3", "download"), 1);
 }
 
@@ -454,7 +458,7 @@ fn what_cannot_be_installed_is_said() {
     run(&scene, &["install", "pie"]).expect(2).says("`pie`");
     run(&scene, &["install", "tart@../x"])
         .expect(2)
-        .says("names no version");
+        .says("has no valid version");
     run(&scene, &["install"]).expect(2);
 }
 

@@ -115,7 +115,7 @@ fn strict_turns_errors_into_exit_code_4() {
 }
 
 #[test]
-fn wrong_flags_are_told_with_exit_code_2() {
+fn wrong_flags_are_refused_with_exit_code_2() {
     let scene = Scene::new();
     let url = "http://127.0.0.1:9/";
     for (arguments, words) in [
@@ -147,10 +147,10 @@ fn wrong_flags_are_told_with_exit_code_2() {
         (vec!["load", "127.0.0.1"], "http://"),
         (vec!["load", "http://127.0.0.1:99999/"], "99999"),
         (vec!["load", url, "-r", "100000000"], "at most 10,000,000"),
-        (vec!["load", url, "--pin", "1000"], "may use 0"),
+        (vec!["load", url, "--pin", "1000"], "may only use 0"),
         (
             vec!["load", url, "--unix-socket", "/no/such"],
-            "the unix socket /no/such: there is no such file",
+            "the Unix socket /no/such: there is no such file",
         ),
         (vec!["load", url, "--source", "192.0.2.1"], "192.0.2.1"),
         (vec!["load", url, "--source", "::1"], "another family"),

@@ -7,13 +7,14 @@ use crate::rules::Offence;
 
 /// Each crate with those of the project that it may depend on, tests included. The measuring
 /// half never knows the explaining half (audit, stats, report): they meet in `record`.
-const MAY_KNOW: [(&str, &[&str]); 12] = [
+const MAY_KNOW: [(&str, &[&str]); 13] = [
     ("plan", &[]),
     ("wire", &[]),
-    // For HPACK and QPACK alone, which mean the same to both sides and are written once.
-    ("origin", &["wire"]),
+    ("udp", &[]),
+    // For HPACK, QPACK and frames alone, which mean the same to both sides and are written once.
+    ("origin", &["udp", "wire"]),
     ("record", &["plan"]),
-    ("load", &["plan", "record", "wire"]),
+    ("load", &["plan", "record", "udp", "wire"]),
     ("probe", &["record"]),
     ("stage", &["plan", "record"]),
     (

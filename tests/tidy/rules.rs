@@ -1,4 +1,4 @@
-//! The rules for sources: how long, which words, who prints.
+//! The rules for sources: how long they are, what they contain, who prints.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use crate::types::types;
 
 /// Rules of [`lengths`].
 pub(crate) const LENGTHS: [&str; 3] = ["file-length", "line-length", "function-length"];
-/// Rules of [`words`].
-pub(crate) const WORDS: [&str; 3] = ["module-words", "unwrap", "unfinished"];
+/// Rules of [`contents`].
+pub(crate) const CONTENTS: [&str; 3] = ["module-comment", "unwrap", "unfinished"];
 /// Rules of [`sizes`].
 pub(crate) const SIZES: [&str; 2] = ["struct-fields", "type-methods"];
 /// Rules of [`printing`].
@@ -129,7 +129,7 @@ pub(crate) fn sizes(sources: &[Source]) -> Vec<Size> {
 }
 
 /// Modules that do not say what they do, `unwrap` outside tests, and work left undone.
-pub(crate) fn words(sources: &[Source]) -> Vec<Offence> {
+pub(crate) fn contents(sources: &[Source]) -> Vec<Offence> {
     let mut offences = Vec::new();
     let tests = test_modules(sources);
     for source in sources.iter().filter(|source| source.is_rust()) {
@@ -144,16 +144,16 @@ pub(crate) fn words(sources: &[Source]) -> Vec<Offence> {
         };
         if !test && !source.text.starts_with("//!") {
             add(
-                WORDS[0],
+                CONTENTS[0],
                 1,
-                "open with `//!`: what it does, and what it deliberately does not",
+                "start with `//!`: what it does, and what it deliberately does not do",
             );
         }
         let own = before_tests(&source.code);
         if !test && source.is_in_crate() {
             for line in lines_with(own, ".unwrap()") {
                 add(
-                    WORDS[1],
+                    CONTENTS[1],
                     line,
                     "name the error, or `expect` an invariant seen here",
                 );
@@ -161,7 +161,7 @@ pub(crate) fn words(sources: &[Source]) -> Vec<Offence> {
         }
         for word in ["todo!", "unimplemented!"] {
             for line in lines_with(&source.code, word) {
-                add(WORDS[2], line, word);
+                add(CONTENTS[2], line, word);
             }
         }
     }

@@ -53,8 +53,8 @@ fn print(text: &[u8]) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-/// A record that is not there, or not as it should be, is the user's to mend; a disk that cannot
-/// be written or read is not.
+/// Exit code 2 for a record that is missing or not as it should be, which the user can fix; 1 for
+/// a disk that cannot be written or read.
 fn folder_error(error: FolderError) -> anyhow::Error {
     match error {
         FolderError::File { .. } | FolderError::Append { .. } => error.into(),
@@ -62,14 +62,14 @@ fn folder_error(error: FolderError) -> anyhow::Error {
     }
 }
 
-/// A stage's error with the server's own words below it. What the server rejects or what is not
-/// installed is the user's to mend.
+/// A stage's error with the server's own message below it. The user can fix what the server rejects
+/// and what is not installed, so the exit code is 2.
 fn stage_error(error: bakeoff_stage::StageError) -> anyhow::Error {
-    let words = error.words.as_deref().unwrap_or("").trim_end();
-    let below = if words.is_empty() {
+    let message = error.message.as_deref().unwrap_or("").trim_end();
+    let below = if message.is_empty() {
         String::new()
     } else {
-        format!("\n{words}")
+        format!("\n{message}")
     };
     let step = crate::display::step_name(error.step);
     exit::usage(format!("failed at {step}: {error}{below}"))

@@ -13,7 +13,7 @@ pub(crate) const NOT_VALID: u8 = 4;
 /// Interrupted; what was measured is kept.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Marks an error as the user's to mend: exit code 2 instead of 1.
+/// Marks an error that the user can fix: exit code 2 instead of 1.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) String);
 

@@ -1,4 +1,4 @@
-//! Flags as they are typed; each command turns its own into ready values.
+//! Flags as the user types them; each command turns its own into resolved values.
 
 use clap::{Parser, Subcommand};
 
@@ -15,14 +15,14 @@ pub(crate) use load::{
 pub(crate) use run::{DebugFlags, Format, ListFlags, PlanFlags, ReportFlags, RunFlags};
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
 
-/// Benchmarks web servers and reverse proxies side by side, and says whether to believe it.
+/// Compare web servers and reverse proxies, and say how far the answer can be trusted
 #[derive(Debug, Parser)]
 #[command(
     name = "bakeoff",
     version,
     propagate_version = true,
     after_help = "Start with `bakeoff doctor`, then `bakeoff run`. Exit codes: 0 done, 1 the tool \
-                  failed, 2 wrong usage or plan, 3 a threshold was breached, 4 measured but not \
+                  failed, 2 wrong usage or plan, 3 a threshold was exceeded, 4 measured but not \
                   valid, 130 interrupted with the record kept."
 )]
 pub(crate) struct Flags {
@@ -32,36 +32,36 @@ pub(crate) struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Carry out a plan: start each server, check it, load it, record it, report it
+    /// Run a plan: start, check and load each server, record what happens, report on it
     Run(RunFlags),
-    /// Load one URL: what wrk, h2load, vegeta and oha are used for
+    /// Load one URL, as you would with wrk, h2load, vegeta or oha
     Load(Box<LoadFlags>),
-    /// Print tables and write the report again from a stored record
+    /// Report on a stored record
     Report(ReportFlags),
-    /// Print the trials of a plan, their order and the time they will take; run nothing
+    /// Show the trials of a plan, their order and how long they will take, without running them
     Plan(PlanFlags),
-    /// List servers, workloads and plans, with the version of each program found
+    /// List servers, workloads and plans, and the installed versions of each server
     List(ListFlags),
-    /// Get a server's program into the user's cache
+    /// Install a server's program into the user's cache
     Install(InstallFlags),
-    /// Tell what this machine will do to a result, and how to mend it
+    /// Report what on this machine would distort results, and how to fix it
     Doctor,
-    /// Start a contender as a trial would and keep it up until Ctrl-C
+    /// Start a contender as a trial would and keep it running until Ctrl-C
     Debug(DebugFlags),
-    /// Run the built-in upstream by itself
+    /// Run the built-in upstream on its own
     Origin(Box<OriginFlags>),
-    /// Run the built-in null server by itself
+    /// Run the built-in null server on its own
     Yardstick(ServeFlags),
-    /// Print completions for a shell
+    /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, for `man -l -`
+    /// Print the manual page; view it with `bakeoff man | man -l -`
     Man,
-    /// Print the JSON Schema of plan files or workload files, for editors
+    /// Print the JSON Schema of plan or workload files, for editors
     Schema {
-        /// Which one
+        /// The kind of file
         #[arg(value_enum, default_value_t = SchemaOf::Plan)]
         of: SchemaOf,
     },
@@ -81,7 +81,7 @@ pub(crate) fn duration(text: &str) -> Result<std::time::Duration, String> {
 
 /// Reads processors such as `0`, `0,2` or `1-3`.
 pub(crate) fn cpus(text: &str) -> Result<Vec<usize>, String> {
-    let wrong = || format!("`{text}` names no processors: write 0, or 0,2, or 1-3");
+    let wrong = || format!("`{text}` is not a list of processors: write 0, or 0,2, or 1-3");
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -97,7 +97,7 @@ pub(crate) fn cpus(text: &str) -> Result<Vec<usize>, String> {
 
 /// Reads a header such as `X-Hotdogs: aplenty`.
 pub(crate) fn header(text: &str) -> Result<(String, String), String> {
-    let wrong = || format!("`{text}` is no header: write `Name: value`");
+    let wrong = || format!("`{text}` is not a header: write `Name: value`");
     let (name, value) = text.split_once(':').ok_or_else(wrong)?;
     if name.trim().is_empty() {
         return Err(wrong());

@@ -22,7 +22,7 @@ impl Folder {
     pub(crate) fn new(path: Option<PathBuf>) -> anyhow::Result<Self> {
         match &path {
             Some(path) if !path.is_dir() => Err(exit::usage(format!(
-                "--library {} is no folder",
+                "--library {} is not a folder",
                 path.display()
             ))),
             _ => Ok(Self(path)),
@@ -92,8 +92,8 @@ impl Folder {
                     .map(|name| format!("; did you mean {name}?"))
                     .unwrap_or_default();
                 Err(exit::usage(format!(
-                    "there is no plan {plan}{hint}; known: {}; a file needs its path, as in \
-                     ./{plan}.toml",
+                    "there is no plan {plan}{hint}; plans are: {}; for a file, write its path, \
+                     as in ./{plan}.toml",
                     names.join(", ")
                 )))
             }

@@ -1,8 +1,8 @@
-//! `bakeoff`: flags and glue. Every decision of weight lives in another crate.
+//! `bakeoff`: flags and glue. Every important decision is made in another crate.
 //!
 //! ```text
 //! flags ─► ready values ─► commands/* ─► conduct | load | report | ...
-//!                             └─ output.rs prints, interrupt.rs hears Ctrl-C, exit.rs ends
+//!                             └─ output.rs prints, interrupt.rs catches Ctrl-C, exit.rs ends
 //! ```
 
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ mod run_folder;
 mod standings;
 
 fn main() -> ExitCode {
-    // The keeper is spawned for each server and wants no flags parsed, no output, no delay.
+    // A keeper is started for each server. It needs no flags, prints nothing and must not wait.
     let mut arguments = std::env::args().skip(1);
     if arguments.next().as_deref() == Some("keeper") {
         let code = bakeoff_stage::keeper::main(arguments);

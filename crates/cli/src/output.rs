@@ -22,13 +22,13 @@ pub(crate) fn result(text: &str) -> io::Result<()> {
     }
 }
 
-/// Tells a person something beside the result.
+/// Prints a message for a person, apart from the result.
 pub(crate) fn note(text: &str) {
-    // Nobody can be told that telling failed.
+    // There is nowhere to report that this failed.
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
-/// Tells why the command failed, with the causes below it.
+/// Prints why the command failed, with the causes.
 pub(crate) fn error(error: &anyhow::Error) {
     let mut text = format!("{ERROR}error:{ERROR:#} {error}");
     let mut above = error.to_string();

@@ -66,10 +66,10 @@ pub(crate) enum End {
     #[error("the server reset the stream: {0}")]
     StreamReset(String),
     /// The server refused the stream.
-    #[error("the server did not take the stream")]
+    #[error("the server refused the stream")]
     StreamRefused,
     /// The server ended connection after connection in order and took no request.
-    #[error("the server ended one connection after another (GOAWAY) and took no request")]
+    #[error("the server ended one connection after another (GOAWAY) and accepted no request")]
     NothingTaken,
     /// A QUIC connection ended.
     #[error("{}", .0.message)]
@@ -243,7 +243,7 @@ mod tests {
                 Outcome::Reset,
                 "CANCEL",
             ),
-            (End::StreamRefused, Outcome::RefusedStream, "take"),
+            (End::StreamRefused, Outcome::RefusedStream, "refused"),
             (End::NothingTaken, Outcome::RefusedStream, "GOAWAY"),
             (End::Quic(lost), Outcome::ClosedEarly, "closed"),
             (

@@ -379,7 +379,7 @@ impl Flights {
         begun.map(|place| &place.flight.origin)
     }
 
-    /// Drops a request without a word: what a defect would do. For tests of the counts.
+    /// Drops a request without counting it, as a defect would. For tests of the counts.
     #[cfg(test)]
     pub(crate) fn lose_one(&mut self) {
         if let Some(token) = self.waiting.pop_front() {

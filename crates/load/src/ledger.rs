@@ -162,7 +162,7 @@ impl Ledger {
     #[inline(always)]
     pub(crate) fn begin(&mut self, origin: &mut Origin) {
         self.advance(origin.began);
-        // What begins after an edge was passed is not before it, whatever clock it was told.
+        // A request that begins after an edge was passed is after it, whatever time it is given.
         origin.began = origin.began.max(self.clock.passed);
         self.clock.begun = origin.began;
         self.in_flight += 1;

@@ -1,5 +1,5 @@
-//! Open files, ports and addresses, checked before the first connection: what is not there would
-//! be measured as the server's failure (R11, R12).
+//! Open files, ports and addresses, checked before the first connection. If they were missing, it
+//! would be measured as the server's failure (R11, R12).
 
 use std::net::{IpAddr, UdpSocket};
 use std::os::unix::fs::FileTypeExt;
@@ -33,8 +33,8 @@ pub enum Shortage {
     /// Too few ephemeral ports towards one address.
     #[error(
         "{clients} clients need as many ephemeral ports, but this machine has {ports}; \
-         widen them with `sysctl net.ipv4.ip_local_port_range='1024 65535'`, or name more \
-         addresses to come from"
+         widen them with `sysctl net.ipv4.ip_local_port_range='1024 65535'`, or add source \
+         addresses"
     )]
     Ports {
         /// Connections asked for.
@@ -44,8 +44,8 @@ pub enum Shortage {
     },
     /// There is no unix socket to connect to.
     #[error(
-        "cannot connect to the unix socket {}: {problem}; expected a socket that a server listens \
-         on: start the server first, or correct the path", path.display()
+        "cannot connect to the Unix socket {}: {problem}; expected a socket on which a server \
+         listens: start the server first, or correct the path", path.display()
     )]
     UnixSocket {
         /// Where it was to be.
@@ -55,8 +55,8 @@ pub enum Shortage {
     },
     /// Connections cannot come from an address.
     #[error(
-        "connections cannot come from {source_address}: {problem}; expected an address of this \
-         machine, of the same family as the server's: `ip address` shows them"
+        "cannot connect from {source_address}: {problem}; expected an address of this machine, \
+         of the same family as the server's: `ip address` lists them"
     )]
     Source {
         /// Where connections were to come from.
@@ -155,12 +155,12 @@ fn check_source(source: IpAddr, endpoints: &[Endpoint]) -> Result<(), Shortage> 
     }
 }
 
-/// Number of ephemeral ports; `None` where the kernel does not tell.
+/// Number of ephemeral ports; `None` if the kernel does not say.
 fn ephemeral_ports() -> Option<u32> {
     let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     let mut bounds = text
         .split_whitespace()
-        .filter_map(|word| word.parse::<u32>().ok());
+        .filter_map(|number| number.parse::<u32>().ok());
     let (first, last) = (bounds.next()?, bounds.next()?);
     Some(last.saturating_sub(first) + 1)
 }

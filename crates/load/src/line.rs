@@ -23,7 +23,7 @@ pub(crate) struct Line<S> {
     pub(crate) unsent: Vec<u8>,
     /// The peer has closed its half, or the socket failed: read until the end.
     pub(crate) ended: bool,
-    /// Why writing failed; what is there to read may tell more.
+    /// Why writing failed; reading may give a better reason.
     pub(crate) broken: Option<Errno>,
 }
 

@@ -147,7 +147,7 @@ impl Dialing {
         endpoint
             .max_udp_payload_size(payload_max)
             .expect("it is within what may be announced");
-        // A socket carries one connection: what comes needs no identifier to be told apart.
+        // A socket carries one connection, so datagrams need no identifier.
         endpoint.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(0)));
         let mut client = ClientConfig::new(tls.config.clone());
         client.transport_config(Arc::new(transport(spec, request_bytes, payload_max)));

@@ -64,6 +64,26 @@ pub(crate) enum Phase<S> {
     Ready(Link<S>),
 }
 
+impl<S> Phase<S> {
+    /// The QUIC connection, in its handshake or ready.
+    #[inline]
+    pub(crate) fn quic(&self) -> Option<&QuicLink<S>> {
+        match self {
+            Self::ShakingQuic(quic) | Self::Ready(Link::Quic(quic)) => Some(quic),
+            _ => None,
+        }
+    }
+
+    /// As [`quic`](Self::quic).
+    #[inline]
+    pub(crate) fn quic_mut(&mut self) -> Option<&mut QuicLink<S>> {
+        match self {
+            Self::ShakingQuic(quic) | Self::Ready(Link::Quic(quic)) => Some(quic),
+            _ => None,
+        }
+    }
+}
+
 /// How a client was served in the window.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Score {

@@ -52,7 +52,7 @@ pub(crate) fn bind_address_no_port(socket: &OwnedFd) -> Result<(), Errno> {
     set_integer(socket, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
 }
 
-pub(crate) fn set_integer(
+fn set_integer(
     socket: &OwnedFd,
     level: libc::c_int,
     option: libc::c_int,
@@ -167,7 +167,7 @@ pub(crate) fn drop_unread(socket: &OwnedFd, most: usize) -> Result<usize, Errno>
     }
 }
 
-pub(crate) fn last_errno() -> Errno {
+fn last_errno() -> Errno {
     let code = io::Error::last_os_error()
         .raw_os_error()
         .unwrap_or(libc::EIO);

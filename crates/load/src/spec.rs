@@ -160,7 +160,7 @@ pub struct ConnectionUse {
     pub requests_per_connection: Option<u32>,
     /// Addresses that connections come from, in turn; empty lets the kernel choose.
     pub sources: Vec<IpAddr>,
-    /// Tell the server by the PROXY protocol whom a connection is for.
+    /// Send a PROXY protocol header that says whom a connection is for.
     pub proxy_protocol: Option<ProxyVersion>,
     /// Longest datagram that the server may send, bytes; HTTP/3 only.
     pub max_udp_payload: Option<u16>,

@@ -47,7 +47,7 @@ pub enum TargetError {
     Scheme(String),
     /// It has a user's name or password, which must not be shown.
     #[error(
-        "URL {0:?} holds user info, which is not supported; take it out and send it as a header: \
+        "URL {0:?} contains user info, which is not supported; remove it and send it as a header: \
          -H 'authorization: Basic ...'"
     )]
     UserInfo(String),

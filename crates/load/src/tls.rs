@@ -8,7 +8,7 @@
 //! Records are decrypted in place in the thread's read buffer. A connection owns memory of its
 //! own only for a record that is not whole yet and for what the socket would not take.
 //!
-//! It does not verify what [`TlsSettings`] was told not to verify, offers no early data and uses
+//! It does not verify what [`TlsSettings`] says not to verify, offers no early data and uses
 //! no kernel TLS.
 
 use std::sync::Arc;

@@ -16,8 +16,8 @@ mod support;
 #[track_caller]
 fn check(spec: &LoadSpec, outcome: Outcome) -> LoadResult {
     let result = load(spec);
-    let told = (&result.outcomes, &result.error_samples);
-    assert_eq!(result.outcomes.of(outcome), 30, "{told:?}");
+    let seen = (&result.outcomes, &result.error_samples);
+    assert_eq!(result.outcomes.of(outcome), 30, "{seen:?}");
     result
 }
 

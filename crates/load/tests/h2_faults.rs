@@ -17,12 +17,12 @@ use support::h2::{
 
 mod support;
 
-/// All thirty requests, two at once, come out as `outcome`, whose sample holds `words`.
+/// All thirty requests, two at once, come out as `outcome`, whose sample holds `message`.
 #[track_caller]
-fn check_all(address: SocketAddr, outcome: Outcome, words: &str) -> LoadResult {
+fn check_all(address: SocketAddr, outcome: Outcome, message: &str) -> LoadResult {
     let result = check(&spec(address, 2), &[(outcome, 30)]);
     let sample = &result.error_samples[outcome.name()];
-    assert!(sample.contains(words), "no {words} in {sample}");
+    assert!(sample.contains(message), "no {message} in {sample}");
     result
 }
 
@@ -64,18 +64,18 @@ fn a_status_and_a_body_are_judged_and_keep_their_connection() {
 }
 
 #[test]
-fn a_stream_that_is_reset_or_refused_is_told_apart() {
-    for (code, outcome, words) in [
+fn a_stream_that_is_reset_differs_from_one_that_is_refused() {
+    for (code, outcome, message) in [
         (CANCEL, Outcome::Reset, "CANCEL"),
         (NO_ERROR, Outcome::Reset, "NO_ERROR"),
-        (REFUSED_STREAM, Outcome::RefusedStream, "did not take"),
+        (REFUSED_STREAM, Outcome::RefusedStream, "refused the stream"),
     ] {
         let address = answering(move |peer, stream| match stream % 10 {
             5 => peer.reset(stream, code),
             _ => peer.answer(stream, b"hello"),
         });
         let result = check(&spec(address, 4), &[(Outcome::Ok, 24), (outcome, 6)]);
-        assert!(result.error_samples[outcome.name()].contains(words));
+        assert!(result.error_samples[outcome.name()].contains(message));
         assert_eq!(result.connections.opened, 1, "only the stream has ended");
     }
 }

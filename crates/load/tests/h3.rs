@@ -20,13 +20,13 @@ mod support;
 fn check(
     act: impl FnMut(u64) -> Act + Send + 'static,
     outcome: Outcome,
-    words: &str,
+    message: &str,
 ) -> LoadResult {
     let result = load(&spec(serve(act)));
     assert_eq!(result.outcomes.of(outcome), 30, "{:?}", result.outcomes);
     if outcome != Outcome::Ok {
         let sample = &result.error_samples[outcome.name()];
-        assert!(sample.contains(words), "{sample}");
+        assert!(sample.contains(message), "{sample}");
     }
     result
 }
@@ -95,7 +95,7 @@ fn streams_are_reset_and_refused() {
     check(
         |_| Act::Reset(0x10b),
         Outcome::RefusedStream,
-        "did not take",
+        "refused the stream",
     );
 }
 

@@ -49,8 +49,8 @@ fn up() -> LoadSpec {
 
 fn ledger(spec: &LoadSpec) -> QuicLedger {
     let result = load(spec);
-    let told = (&result.outcomes, &result.error_samples);
-    assert_eq!(result.outcomes.of(Outcome::Ok), 60, "{told:?}");
+    let seen = (&result.outcomes, &result.error_samples);
+    assert_eq!(result.outcomes.of(Outcome::Ok), 60, "{seen:?}");
     assert_eq!(result.bodies_checked, 60);
     result.quic.expect("a ledger")
 }

@@ -28,8 +28,8 @@ fn one_by_one(port: u16) -> LoadSpec {
 
 fn check_ok(spec: &LoadSpec) -> LoadResult {
     let result = load(spec);
-    let told = (&result.outcomes, &result.error_samples);
-    assert_eq!(result.outcomes.errors(), 0, "{told:?}");
+    let seen = (&result.outcomes, &result.error_samples);
+    assert_eq!(result.outcomes.errors(), 0, "{seen:?}");
     result
 }
 

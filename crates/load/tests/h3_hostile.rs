@@ -28,7 +28,7 @@ const SLACK: Duration = Duration::from_millis(2_250);
 const RSS_MAX: u64 = 256 << 20;
 
 /// Loads are played one after the other: each is to have the processors that it needs, and the
-/// memory that it takes is to be told.
+/// memory that it takes is to be reported.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// A load of a second whose requests may take 300 ms.
@@ -57,13 +57,13 @@ fn check(spec: &LoadSpec, allowed: &[Outcome]) -> LoadResult {
     let result = load(spec);
     let took = begun.elapsed();
     drop(alone);
-    let told = (&result.outcomes, &result.error_samples);
-    assert!(took < Duration::from_secs(1) + SLACK, "{took:?}: {told:?}");
+    let seen = (&result.outcomes, &result.error_samples);
+    assert!(took < Duration::from_secs(1) + SLACK, "{took:?}: {seen:?}");
     let requests = &result.requests;
     let ended = requests.completed + requests.in_flight_at_end;
     assert_eq!(requests.started, ended, "{requests:?}");
     let among: u64 = allowed.iter().map(|each| result.outcomes.of(*each)).sum();
-    assert_eq!(among, requests.completed, "{told:?}");
+    assert_eq!(among, requests.completed, "{seen:?}");
     let rss = result.engine.rss_bytes_max;
     assert!(rss < RSS_MAX, "{} MiB", rss >> 20);
     result
@@ -127,12 +127,12 @@ fn floods_do_not_keep_answers_from_coming() {
     ] {
         let spec = hostile(does(hostility), |_| Act::Answer(HELLO));
         let result = check(&spec, &[Outcome::Ok, Outcome::Timeout]);
-        let told = (&result.outcomes, &result.connections, &result.quic);
+        let seen = (&result.outcomes, &result.connections, &result.quic);
         assert!(
             result.outcomes.of(Outcome::Ok) > 0,
-            "{hostility:?} {told:?}"
+            "{hostility:?} {seen:?}"
         );
-        assert_eq!(result.connections.failed, 0, "{hostility:?} {told:?}");
+        assert_eq!(result.connections.failed, 0, "{hostility:?} {seen:?}");
     }
 }
 
@@ -231,8 +231,8 @@ fn answers_that_break_rules_do_not_pile_up() {
     spec.load.duration_s = 30.0;
     spec.load.timeout_s = 10.0;
     let result = load(&spec);
-    let told = (&result.outcomes, &result.error_samples);
-    assert_eq!(result.outcomes.of(Outcome::Protocol), 4_000, "{told:?}");
+    let seen = (&result.outcomes, &result.error_samples);
+    assert_eq!(result.outcomes.of(Outcome::Protocol), 4_000, "{seen:?}");
     // Three connections with four streams each would else have had all of them.
     assert!(result.connections.opened > 3, "{:?}", result.connections);
 }

@@ -20,8 +20,8 @@ mod support;
 /// The load comes out `ok`, whole.
 fn check_ok(spec: &LoadSpec) -> LoadResult {
     let result = load(spec);
-    let told = (&result.outcomes, &result.error_samples);
-    assert_eq!(result.outcomes.errors(), 0, "{told:?}");
+    let seen = (&result.outcomes, &result.error_samples);
+    assert_eq!(result.outcomes.errors(), 0, "{seen:?}");
     assert_eq!(Some(result.outcomes.of(Outcome::Ok)), spec.count);
     result
 }
@@ -177,7 +177,7 @@ fn loss_and_delay_of_the_way_are_told_as_they_are() {
     let quic = result.quic.expect("a ledger");
     let (came, lost) = (&counts.came, &counts.lost);
     let (came, lost) = (came.load(Ordering::Relaxed), lost.load(Ordering::Relaxed));
-    assert!(came > 8_000, "{came} datagrams are too few to tell a share");
+    assert!(came > 8_000, "{came} datagrams are too few to know a share");
     // Which of them were drawn depends on how many there were, so what counts is what was lost.
     let set = lost as f64 / came as f64;
     assert!((0.016..=0.024).contains(&set), "{lost} of {came}");

@@ -31,7 +31,7 @@ struct Encoded {
     head: usize,
 }
 
-/// An answer on its way: a value of a few words, because the bytes are shared.
+/// An answer on its way: a small value, because the bytes are shared.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     kind: Kind,
@@ -136,7 +136,7 @@ impl Answers {
         self.output(kind, false)
     }
 
-    /// The word that a client waits for before it sends its body.
+    /// What a client waits for before it sends its body.
     pub(crate) fn proceed(&self) -> Output {
         self.output(Kind::Continue, false)
     }
@@ -253,7 +253,7 @@ fn encode(name: &str, reply: &Reply, connection: &str) -> Encoded {
     Encoded { bytes, head }
 }
 
-/// Words for the statuses that a workload is likely to ask for; the rest go without.
+/// Reason phrases for the statuses that a workload is likely to use; the rest go without.
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",

@@ -22,7 +22,7 @@ pub trait Behaviour: Clone + Send {
         Vec::new()
     }
 
-    /// Told by the control listener: to behave, or to answer at once until told otherwise.
+    /// Called by the control listener: to behave, or to answer at once until called again.
     fn behave(&self, begin: bool) {
         let _ = begin;
     }

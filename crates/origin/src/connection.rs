@@ -61,7 +61,7 @@ pub(crate) struct Connection<L> {
     kept: Vec<u8>,
     /// An answer that the client has not taken yet.
     output: Option<Output>,
-    /// Set once the connection has said its last word.
+    /// Set once the connection has sent everything it will send.
     lingers_until: Option<Instant>,
     /// What it is registered for.
     wait: Wait,
@@ -335,14 +335,14 @@ impl<L: Link> Connection<L> {
     }
 }
 
-/// Ends the sending half of a connection; when it must go that has said its last word, or `None`
+/// Ends the sending half of a connection that has sent everything; says when it must go, or `None`
 /// if it is gone already.
 pub(crate) fn shut(socket: &OwnedFd) -> Option<Instant> {
     let shut = net::shutdown(socket, Shutdown::Write);
     shut.ok().map(|()| Instant::now() + LINGER)
 }
 
-/// Throws away what still comes on a connection that has said its last word.
+/// Discards what still arrives on a connection that has sent everything.
 pub(crate) fn drain<B>(socket: &OwnedFd, shared: &mut Shared<'_, B>) -> Wait {
     for _ in 0..LINGER_READS_MAX {
         match net::recv(socket, &mut shared.buffer[..], RecvFlags::empty()) {

@@ -1,4 +1,4 @@
-//! Tells counts on a listener of its own, and asks for them.
+//! Reports counts on a separate listener, and asks for them.
 //!
 //! One request a connection: `GET /counts`, answered with the JSON of [`Counts`]; for an origin on
 //! demand also `POST /behaviour/on` and `POST /behaviour/off`, answered with the same. Slow on
@@ -36,7 +36,7 @@ const OFF: &str = "POST /behaviour/off ";
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// The control address could not be asked.
-    #[error("ask {address} for counts: {source}; is the server still running?")]
+    #[error("get counts from {address}: {source}; is the server still running?")]
     Ask {
         /// The control address.
         address: SocketAddr,
@@ -61,7 +61,7 @@ pub fn counts(address: SocketAddr) -> Result<Counts, ControlError> {
     exchange_with(address, COUNTS)
 }
 
-/// Tells an origin on demand to behave as demanded, or with `begin` false to answer at once;
+/// Makes an origin on demand behave as demanded, or with `begin` false to answer at once;
 /// requests that have come keep what was decided of them.
 ///
 /// # Errors
@@ -104,8 +104,8 @@ pub(crate) fn total(counters: &[Counters]) -> Counts {
     total
 }
 
-/// Tells counts until the server ends.
-pub(crate) fn tell<B: Behaviour>(
+/// Reports counts until the server ends.
+pub(crate) fn report<B: Behaviour>(
     listener: &TcpListener,
     counters: &[Counters],
     behaviour: &B,
@@ -116,7 +116,7 @@ pub(crate) fn tell<B: Behaviour>(
         let Ok((stream, _)) = listener.accept() else {
             continue;
         };
-        // A client that misbehaves loses its answer; there is nobody else to tell.
+        // A client that misbehaves loses its answer; nobody else needs to know.
         let _ = exchange(stream, counters, behaviour, halt);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) trait Driven<B: Behaviour>: Sized {
     /// What it is registered for.
     fn registered(&mut self) -> &mut Wait;
 
-    /// When a connection that has said its last word must go.
+    /// When a connection that has sent everything must go.
     fn lingers_until(&self) -> Option<Instant>;
 
     /// Whether time is all that it waits for, so that what comes meanwhile is not read.

@@ -1,4 +1,4 @@
-//! What a server is told at its start, and how a start can fail.
+//! The options of a server, and how its start can fail.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ const CONTENT_TYPE_MAX: usize = 1024;
 pub struct ServeOptions {
     /// Where requests are answered; port 0 takes one from the system.
     pub listen: SocketAddr,
-    /// Where counts are told; port 0 takes one from the system.
+    /// Address that reports counts; port 0 picks a free port.
     pub control: SocketAddr,
     /// Event loops, at least 1. With more than one, each has a listener of its own and the kernel
     /// spreads connections over them by hash.
@@ -31,7 +31,7 @@ pub struct ServeOptions {
     pub certificate: Option<Certificate>,
 }
 
-/// What requests come over, in the words of plans.
+/// The protocol of requests, named as in plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
     /// HTTP/1.1 and HTTP/1.0 in the clear.
@@ -102,7 +102,7 @@ pub enum OriginError {
     #[error("behave as asked: {0}")]
     Demand(String),
     /// The certificate or its key cannot be used.
-    #[error("take the certificate: {0}; give a PEM file of each, or none to have one made")]
+    #[error("use the certificate: {0}; pass PEM files of both certificate and key, or neither")]
     Certificate(String),
     /// An address could not be listened on.
     #[error("listen on {address} for {purpose}: {source}; choose a free port, or port 0")]
@@ -115,7 +115,9 @@ pub enum OriginError {
         source: io::Error,
     },
     /// A thread could not be bound to its processor.
-    #[error("pin a thread to processor {cpu}: {source}; see which ones `nproc` and taskset allow")]
+    #[error(
+        "pin a thread to processor {cpu}: {source}; `taskset -p $$` shows which ones are allowed"
+    )]
     Pin {
         /// The kernel's number of the processor.
         cpu: usize,

@@ -28,7 +28,7 @@ pub struct Request {
     pub keep_alive: bool,
 }
 
-/// Methods that are told apart.
+/// Methods that are treated differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// `GET`.

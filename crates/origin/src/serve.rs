@@ -41,7 +41,7 @@ pub fn serve(
 
 /// Answers requests as `behaviour` decides until `stop` is set, and returns what was counted.
 ///
-/// Blocks. `announce` is told the addresses of requests and of counts once both accept
+/// Blocks. `announce` gets the addresses of requests and of counts once both accept
 /// connections. `stop` is looked at every 50 ms; connections open at that time are closed.
 ///
 /// # Errors
@@ -92,7 +92,7 @@ pub fn serve_with<B: Behaviour>(
                 result
             }));
         }
-        control::tell(&control, &counters, &behaviour, halt);
+        control::report(&control, &counters, &behaviour, halt);
         loops.into_iter().try_for_each(|one| match one.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),

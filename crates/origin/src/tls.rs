@@ -156,7 +156,7 @@ impl Link for Secure {
         if let Ok(ConnectionState::WriteTraffic(mut traffic)) = state
             && let Ok(length) = traffic.queue_close_notify(&mut room.outgoing)
         {
-            // The client may be gone already, and nobody else is to be told.
+            // The client may be gone already, and nobody else needs to know.
             let _ = send(&self.socket, &room.outgoing[..length]);
         }
     }
@@ -213,7 +213,7 @@ impl Secure {
         Ok(filled)
     }
 
-    /// The alert that tells the client why.
+    /// The alert that says why.
     #[cold]
     fn last_words(&mut self, talk: &mut Vec<u8>) {
         for _ in 0..LAST_WORDS_MAX {

@@ -39,7 +39,7 @@ pub(crate) struct Worker<'a, B, C> {
     shared: Shared<'a, B>,
     /// Connections by file descriptor.
     connections: Vec<Option<C>>,
-    /// Connections that have said their last word.
+    /// Connections that have sent everything.
     lingering: Vec<RawFd>,
     /// When answers go on that do not come at once.
     timers: Timers,

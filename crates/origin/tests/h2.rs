@@ -306,7 +306,8 @@ fn answered<B: Behaviour + 'static>(
 fn check(frames: &[Vec<u8>], expected: &[(u8, u32)]) {
     for piece in [7, 100_000] {
         let found = answered(bakeoff_origin::Immediate, frames, piece);
-        // The server's settings, its window and its word for the client's settings come first.
+        // First come the server's settings, its window and the acknowledgement of the client's
+        // settings.
         let kinds: Vec<_> = found
             .iter()
             .map(|(kind, stream, _)| (*kind, *stream))
@@ -392,8 +393,8 @@ fn broken_rules_end_the_connection() {
     }
     // Each is a walk over all streams.
     let shifts = (0..101_u8).map(|index| frame(4, 0, 0, &[0, 4, 0, 0, 1, index]));
-    let words = [vec![(4, 0); 100], vec![(7, 0)]].concat();
-    check(&shifts.collect::<Vec<_>>(), &words);
+    let expected = [vec![(4, 0); 100], vec![(7, 0)]].concat();
+    check(&shifts.collect::<Vec<_>>(), &expected);
 }
 
 #[test]

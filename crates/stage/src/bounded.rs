@@ -1,4 +1,4 @@
-//! Runs a short command to its end, within a limit of time, and keeps its words.
+//! Runs a short command to its end, within a limit of time, and keeps its output.
 //!
 //! For questions such as a version or a check of a configuration, never for a server: those run
 //! under a keeper.
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-/// Words that are kept at the beginning and at the end each; what is between them is cut.
+/// Bytes of output that are kept at the beginning, and as many at the end; the rest is cut.
 const TEXT_BYTES: u64 = 32 * 1024;
 
 pub(crate) struct Output {
@@ -60,14 +60,14 @@ pub(crate) fn run_unless(
         return Err(io::Error::other("the command is empty"));
     };
     // A file without a name instead of a pipe: a child that is left behind cannot hold it open.
-    let words = nameless_file()?;
+    let output = nameless_file()?;
     let mut builder = Command::new(program);
     builder.args(arguments).current_dir(folder).process_group(0);
     builder.envs(environment.iter().map(|(name, value)| (name, value)));
     builder
         .stdin(Stdio::null())
-        .stdout(words.try_clone()?)
-        .stderr(words.try_clone()?);
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?);
     // SAFETY: one system call, without allocation or lock.
     unsafe {
         builder.pre_exec(|| {
@@ -93,27 +93,27 @@ pub(crate) fn run_unless(
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    Ok((end, read_words(words)?))
+    Ok((end, read_output(output)?))
 }
 
-fn read_words(mut words: File) -> io::Result<String> {
-    let length = words.metadata()?.len();
-    words.rewind()?;
+fn read_output(mut output: File) -> io::Result<String> {
+    let length = output.metadata()?.len();
+    output.rewind()?;
     let mut bytes = Vec::new();
-    words.by_ref().take(TEXT_BYTES).read_to_end(&mut bytes)?;
+    output.by_ref().take(TEXT_BYTES).read_to_end(&mut bytes)?;
     let rest = length.saturating_sub(TEXT_BYTES);
     if rest > TEXT_BYTES {
         bytes.extend_from_slice(b"\n...\n");
     }
-    words.seek(SeekFrom::Start(length - rest.min(TEXT_BYTES)))?;
-    words.take(TEXT_BYTES).read_to_end(&mut bytes)?;
+    output.seek(SeekFrom::Start(length - rest.min(TEXT_BYTES)))?;
+    output.take(TEXT_BYTES).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn nameless_file() -> io::Result<File> {
     let flags = rustix::fs::MemfdFlags::CLOEXEC;
     Ok(File::from(rustix::fs::memfd_create(
-        "bakeoff-words",
+        "bakeoff-output",
         flags,
     )?))
 }
@@ -132,14 +132,14 @@ mod tests {
     }
 
     #[test]
-    fn keeps_both_kinds_of_words_and_the_status() {
+    fn keeps_both_kinds_of_output_and_the_status() {
         let output = shell("echo one; echo two >&2; exit 3", Duration::from_secs(20)).unwrap();
         assert_eq!(output.text, "one\ntwo\n");
         assert_eq!(output.status.code(), Some(3));
     }
 
     #[test]
-    fn keeps_the_beginning_and_the_end_of_many_words() {
+    fn keeps_the_beginning_and_the_end_of_long_output() {
         let text = |script| shell(script, Duration::from_secs(20)).unwrap().text;
         let long = text("echo first; seq 100000; echo last");
         assert!(long.starts_with("first\n1\n"), "{long:.20}");

@@ -43,7 +43,7 @@ pub(crate) struct Cgroups {
     base: Option<PathBuf>,
 }
 
-/// Tells what kind of groups this machine gives to this process.
+/// Finds out what kind of groups this machine gives to this process.
 pub fn cgroup_kind() -> CgroupKind {
     Cgroups::detect().kind
 }
@@ -74,7 +74,7 @@ impl Cgroups {
         self.base.as_deref()
     }
 
-    /// Makes a new group, or tells that there is none to be had.
+    /// Makes a new group, or says why there is none.
     pub(crate) fn make(&self) -> Option<PathBuf> {
         let base = self.base.as_ref()?;
         make_in(base)

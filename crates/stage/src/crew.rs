@@ -1,5 +1,5 @@
-//! What `/proc` tells of a server's processes: how many wait for connections, what they may use,
-//! and which files they write.
+//! What `/proc` reports about a server's processes: how many wait for connections, what they may
+//! use, and which files they write.
 //!
 //! A process may end while it is looked at; what it had is left out then.
 
@@ -120,12 +120,12 @@ fn loops(pid: Pid, inodes: &HashSet<u64>) -> u32 {
     count(watches.count())
 }
 
-/// The inode of a watched file, which such a line tells in hex (proc(5), fdinfo of epoll).
+/// The inode of a watched file, which such a line has in hex (proc(5), fdinfo of epoll).
 fn watched(line: &str) -> Option<u64> {
     let rest = line.strip_prefix("tfd:")?;
     let inode = rest
         .split_whitespace()
-        .find_map(|word| word.strip_prefix("ino:"))?;
+        .find_map(|field| field.strip_prefix("ino:"))?;
     u64::from_str_radix(inode, 16).ok()
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong on the stage, by cause; each carries the step at which it did.
+//! What can go wrong on the stage, by cause, and the step of the trial at which it did.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,15 +13,15 @@ pub struct StageError {
     pub step: Step,
     /// What.
     pub cause: Box<Cause>,
-    /// The server's own words, if it had any.
-    pub words: Option<String>,
+    /// The server's own message, if there was one.
+    pub message: Option<String>,
 }
 
 /// Why a server is not on the stage. Each reads well after "failed to ...: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
     /// No folder of this name.
-    #[error("no server `{name}` is known; known are {known}")]
+    #[error("there is no server `{name}`; servers are {known}")]
     UnknownServer {
         /// As asked for.
         name: String,
@@ -59,7 +59,7 @@ pub enum Cause {
         install: String,
     },
     /// A program that bakeoff installed is not what it was.
-    #[error("use {program}: it is not what was installed: {damage}; to get it again: {install}")]
+    #[error("use {program}: it has changed since it was installed: {damage}; to fix it: {install}")]
     Damaged {
         /// The program.
         program: PathBuf,
@@ -68,8 +68,8 @@ pub enum Cause {
         /// The way to get it.
         install: String,
     },
-    /// A program did not tell its version.
-    #[error("`{binary}` does not tell its version: {cause}")]
+    /// A program did not report its version.
+    #[error("`{binary}` does not report its version: {cause}")]
     NoVersion {
         /// The program.
         binary: PathBuf,
@@ -89,7 +89,7 @@ pub enum Cause {
     /// The server's folder says that this cannot be done.
     #[error("{reason}")]
     Unsupported {
-        /// The folder's words.
+        /// As the folder states it.
         reason: String,
     },
     /// The variant has no template for the workload.
@@ -106,19 +106,19 @@ pub enum Cause {
         workload: String,
     },
     /// A reference was handed to the part that stages programs.
-    #[error("prepare `{name}` as a program: it is built in and started as a helper")]
+    #[error("prepare `{name}` as a program: it is built in, and started as a helper")]
     BuiltIn {
         /// The contender.
         name: String,
     },
     /// A proxied workload without an upstream.
-    #[error("workload `{workload}` is proxied, and no origin was given")]
+    #[error("workload `{workload}` is proxied, but there is no origin")]
     NoOrigin {
         /// The workload.
         workload: String,
     },
     /// An overlay for a variable that the server does not have.
-    #[error("`{name}` is no variable of {server}; it has {known}")]
+    #[error("{server} has no variable `{name}`; it has {known}")]
     UnknownVariable {
         /// The overlay.
         name: String,
@@ -136,19 +136,15 @@ pub enum Cause {
         cause: String,
     },
     /// A replacement that replaces nothing.
-    #[error(
-        "`{from}` stands nowhere in {file} or what it takes in, so there is nothing to replace"
-    )]
+    #[error("`{from}` does not occur in {file} or its includes, so there is nothing to replace")]
     NothingToReplace {
         /// The main file.
         file: PathBuf,
         /// The text.
         from: String,
     },
-    /// A configuration that takes in too much.
-    #[error(
-        "{file} takes in more than 1,000 files or 64 MiB; name the files in its includes closer"
-    )]
+    /// A configuration with too many includes.
+    #[error("{file} includes more than 1,000 files or 64 MiB; make its include patterns narrower")]
     TooManyIncludes {
         /// The main file.
         file: PathBuf,
@@ -164,7 +160,7 @@ pub enum Cause {
     File {
         /// The path.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error.
         cause: std::io::Error,
     },
     /// The server's own check refused the configuration.
@@ -190,7 +186,7 @@ pub enum Cause {
         status: String,
     },
     /// The port belongs to another process.
-    #[error("port {port} is taken by {owner}; end it or configure another port")]
+    #[error("port {port} is used by {owner}; stop that or configure another port")]
     PortTaken {
         /// The port.
         port: u16,
@@ -200,7 +196,7 @@ pub enum Cause {
     /// No listening socket appeared.
     #[error("the server did not listen within {within:?}{aside}")]
     NeverListened {
-        /// How long was waited.
+        /// How long bakeoff waited.
         within: Duration,
         /// What was seen instead; empty or a clause.
         aside: String,
@@ -210,7 +206,7 @@ pub enum Cause {
         "the server did not answer as expected within {within:?}: expected {expected}; got {got}"
     )]
     WrongAnswer {
-        /// How long was waited.
+        /// How long bakeoff waited.
         within: Duration,
         /// Status, length and beginning of the body.
         expected: String,
@@ -222,11 +218,11 @@ pub enum Cause {
     Fetch {
         /// Where.
         url: String,
-        /// The system's words.
+        /// The system's error.
         cause: std::io::Error,
     },
     /// Something was left after the stop.
-    #[error("stop the server wholly: {left}")]
+    #[error("stop the server completely: {left}")]
     Survived {
         /// What is left.
         left: String,
@@ -238,13 +234,13 @@ impl StageError {
         Self {
             step,
             cause: Box::new(cause),
-            words: None,
+            message: None,
         }
     }
 
-    pub(crate) fn with_words(mut self, words: impl Into<String>) -> Self {
-        let words = words.into();
-        self.words = (!words.trim().is_empty()).then_some(words);
+    pub(crate) fn with_message(mut self, message: impl Into<String>) -> Self {
+        let message = message.into();
+        self.message = (!message.trim().is_empty()).then_some(message);
         self
     }
 
@@ -259,7 +255,7 @@ impl StageError {
         )
     }
 
-    /// Whether a disk was full: no fault of the server, and the next one would meet it too.
+    /// Whether a disk was full. The server is not at fault, and every later trial would fail too.
     pub fn is_full_disk(&self) -> bool {
         use std::io::ErrorKind::{QuotaExceeded, StorageFull};
         matches!(&*self.cause, Cause::File { cause, .. }
@@ -293,7 +289,7 @@ impl StageError {
             cause => TrialEnd::Failed {
                 step: self.step,
                 cause: cause.to_string(),
-                message: self.words.clone(),
+                message: self.message.clone(),
             },
         }
     }

@@ -160,7 +160,7 @@ impl Expectation {
     }
 
     /// The right answer, for people.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         let expect = &self.request.expect;
         let encoding = match expect.encoding {
             Encoding::Identity => "",
@@ -180,18 +180,18 @@ impl Answer {
     }
 
     /// The answer, for people.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         let sent_on = self
             .header("Location")
-            .map_or(String::new(), |place| format!(", sent on to {place:?}"));
-        let words = match (self.header("Content-Encoding"), self.unzipped()) {
+            .map_or(String::new(), |place| format!(", redirected to {place:?}"));
+        let description = match (self.header("Content-Encoding"), self.unzipped()) {
             (Some(_), Some(body)) => describe(self.status, &body) + " compressed by gzip",
             (Some(other), None) => {
                 describe(self.status, &self.body) + &format!(" encoded as {other:?}")
             }
             (None, _) => describe(self.status, &self.body),
         };
-        words + &sent_on
+        description + &sent_on
     }
 
     pub(crate) fn to_check(&self, when: When, request: String, right: bool) -> AnswerCheck {
@@ -244,8 +244,8 @@ fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
 }
 
 fn too_late(came: usize) -> io::Error {
-    let words = format!("no whole answer in time, {came} bytes came");
-    io::Error::new(io::ErrorKind::TimedOut, words)
+    let message = format!("no whole answer in time; {came} bytes arrived");
+    io::Error::new(io::ErrorKind::TimedOut, message)
 }
 
 #[cfg(test)]
@@ -277,7 +277,12 @@ mod tests {
                 body: body.to_vec(),
                 ..Answer::default()
             };
-            assert_eq!(expectation.is_met_by(&answer), right, "{}", answer.words());
+            assert_eq!(
+                expectation.is_met_by(&answer),
+                right,
+                "{}",
+                answer.described()
+            );
         };
         check(Some("gzip"), &zipped("hello"), true);
         check(Some("gzip"), &zipped("hallo"), false);

@@ -5,8 +5,8 @@
 //!      ─► ask it for its version ─► PROGRAMS/SERVER/VERSION/, whole or not at all
 //! ```
 //!
-//! It speaks to no registry by itself: the user's tools know which one to ask, and check what
-//! comes. It removes no version but the one that it replaces.
+//! It contacts no registry itself: the user's tools know which one to use, and check what they
+//! download. It removes no version but the one that it replaces.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -39,7 +39,7 @@ pub struct InstallOrder<'a> {
     pub version: Option<&'a str>,
     /// From a source of this kind only.
     pub source: Option<SourceKind>,
-    /// Even when it is installed already.
+    /// Even if it is already installed.
     pub force: bool,
     /// The longest that all of it may take.
     pub time_limit: Duration,
@@ -62,11 +62,11 @@ struct Got {
     program: PathBuf,
     package_version: String,
     package_hash: String,
-    /// Version of the program that was meant, as the package tells.
+    /// Version of the program that was meant, as the package reports it.
     meant: String,
 }
 
-/// Installs the program; `tell` hears what is being done.
+/// Installs the program, and passes what it does to `report`, line by line.
 ///
 /// # Errors
 /// When no source gives it, when it is `interrupted`, or when a file cannot be written. Nothing
@@ -74,7 +74,7 @@ struct Got {
 pub fn install(
     order: &InstallOrder<'_>,
     interrupted: &AtomicBool,
-    tell: &mut dyn FnMut(&str),
+    report: &mut dyn FnMut(&str),
 ) -> Result<Installation, InstallError> {
     let server = order.server;
     let asked = |source: &&Source| order.source.is_none_or(|kind| kind == source.kind());
@@ -87,8 +87,8 @@ pub fn install(
             install: server.description.install.join(", or "),
         });
     }
-    let shelf = Shelf::open(server, order.time_limit, interrupted, tell)?;
-    if let (Some(program), false) = (shelf.installed(server, order.version, tell), order.force) {
+    let shelf = Shelf::open(server, order.time_limit, interrupted, report)?;
+    if let (Some(program), false) = (shelf.installed(server, order.version, report), order.force) {
         return Ok(Installation {
             program,
             was_there: true,
@@ -97,7 +97,7 @@ pub fn install(
     let mut refusals = Vec::new();
     for source in sources {
         let folder = shelf.work_folder()?;
-        let mut workshop = Workshop::new(folder, order, interrupted, tell);
+        let mut workshop = Workshop::new(folder, order, interrupted, report);
         match from_source(source, order, &shelf, &mut workshop) {
             Ok(program) => {
                 return Ok(Installation {
@@ -135,12 +135,13 @@ fn from_source(
         Source::Apt { package, beside } => return apt::get(package, beside, order, workshop),
     };
     make_executable(&got.program)?;
-    let version = program::tell_version(order.server, &got.program)
-        .map_err(|error| Reason::Unexpected(format!("it came, but failed to run: {error}")))?;
+    let version = program::report_version(order.server, &got.program).map_err(|error| {
+        Reason::Unexpected(format!("it was downloaded, but does not run: {error}"))
+    })?;
     let differs = |wanted: &str| !crate::version::accepts(wanted, &version);
     if version != got.meant || order.version.is_some_and(differs) {
-        workshop.tell(&format!(
-            "{source} {} carries {} {version}: that is its version here, and in plans",
+        workshop.report(&format!(
+            "{source} {} contains {} {version}; use that version in plans",
             got.package_version,
             order.server.title()
         ));

@@ -13,7 +13,7 @@ pub(crate) const FILE: &str = "installed.toml";
 pub(crate) struct Installed {
     /// Name of the server's folder.
     pub(crate) server: String,
-    /// As the program tells.
+    /// As the program reports it.
     pub(crate) version: String,
     /// SHA-256 of the program, hex.
     pub(crate) sha256: String,

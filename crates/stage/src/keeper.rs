@@ -7,7 +7,7 @@
 //! itself.
 //!
 //! It writes one line for each event to its standard output: `started PID grouped|ungrouped`,
-//! `failed WORDS`, `exited ok|bad WORDS`, `left`, `gone graceful|forced`. It reads `stop SIGNAL
+//! `failed TEXT`, `exited ok|bad TEXT`, `left`, `gone graceful|forced`. It reads `stop SIGNAL
 //! MILLISECONDS`. Its standard error is the server's log.
 //!
 //! It deliberately knows nothing of servers, ports or requests, and it never polls on a timer while
@@ -241,10 +241,10 @@ fn say(event: &str) {
 
 fn parse(bytes: &[u8]) -> Control {
     let text = String::from_utf8_lossy(bytes);
-    let mut words = text.split_whitespace();
-    let stop = words.next() == Some("stop");
-    let signal = words.next().and_then(signal_named);
-    let grace = words.next().and_then(|grace| grace.parse().ok());
+    let mut fields = text.split_whitespace();
+    let stop = fields.next() == Some("stop");
+    let signal = fields.next().and_then(signal_named);
+    let grace = fields.next().and_then(|grace| grace.parse().ok());
     match (stop, signal, grace) {
         (true, Some(signal), Some(grace)) => Control::Stop {
             signal,
@@ -299,7 +299,7 @@ fn spawn(orders: &Orders) -> io::Result<Pid> {
         if rustix::process::getppid() != Some(keeper) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        // A group that cannot be joined costs accuracy, not safety: the keeper tells it.
+        // A group that cannot be joined costs accuracy, not safety: the keeper reports it.
         if let Some(group) = &group {
             let _ = rustix::io::write(group, b"0");
         }

@@ -42,7 +42,7 @@ pub(crate) struct Kept {
     group: Option<PathBuf>,
     main: Option<Pid>,
     failure: Option<String>,
-    /// How the program itself ended: whether well, and in words.
+    /// How the program itself ended: whether well, and as text.
     exited: Option<(bool, String)>,
     /// No process of the tree is left.
     left: bool,
@@ -135,7 +135,7 @@ impl Kept {
     /// The program itself, running or ended.
     pub(crate) fn main_pid(&self) -> Pid {
         self.main
-            .expect("a started keeper has told its program's number")
+            .expect("a started keeper has reported its program's number")
     }
 
     pub(crate) fn group(&self) -> Option<&Path> {
@@ -147,9 +147,9 @@ impl Kept {
         cgroup::pids_of(self.group(), self.keeper_pid())
     }
 
-    /// How the program itself ended, in words.
+    /// How the program itself ended, as text.
     pub(crate) fn status(&self) -> Option<&str> {
-        self.exited.as_ref().map(|(_, words)| words.as_str())
+        self.exited.as_ref().map(|(_, text)| text.as_str())
     }
 
     /// Why the tree counts as ended by itself, if it does. A program that ends well and leaves
@@ -160,7 +160,7 @@ impl Kept {
             return None;
         }
         match &self.exited {
-            Some((well, words)) if self.left || !well => Some(words.clone()),
+            Some((well, text)) if self.left || !well => Some(text.clone()),
             _ if self.closed => Some("its keeper was killed, and it with it".to_owned()),
             _ => None,
         }
@@ -195,19 +195,19 @@ impl Kept {
 
     fn note(&mut self, event: &str) {
         let (kind, rest) = event.split_once(' ').unwrap_or((event, ""));
-        let (first, words) = rest.split_once(' ').unwrap_or((rest, ""));
+        let (first, text) = rest.split_once(' ').unwrap_or((rest, ""));
         match kind {
             "started" => {
                 self.main = first.parse().ok().and_then(Pid::from_raw);
                 // A group that its server is not in would count nothing.
-                if words == "ungrouped"
+                if text == "ungrouped"
                     && let Some(group) = self.group.take()
                 {
                     cgroup::remove(&group);
                 }
             }
             "failed" => self.failure = Some(rest.to_owned()),
-            "exited" => self.exited = Some((first == "ok", words.to_owned())),
+            "exited" => self.exited = Some((first == "ok", text.to_owned())),
             "left" => self.left = true,
             "gone" if first == "graceful" => self.gone = Some(Gone::Gracefully),
             "gone" => self.gone = Some(Gone::ByForce),

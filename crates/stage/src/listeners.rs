@@ -27,7 +27,7 @@ impl Listener {
     pub(crate) fn reached_at(&self) -> Option<SocketAddr> {
         let ip = match self.address.ip() {
             ip if ip.is_loopback() => ip,
-            // A wildcard of version 6 takes version 4 too, unless it was told not to.
+            // A wildcard of version 6 accepts version 4 too, unless that was turned off.
             ip if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
             _ => return None,
         };
@@ -113,11 +113,11 @@ fn parse(transport: Transport, line: &str) -> Option<Listener> {
     let (ip, port) = fields.get(1)?.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
     // Each group of eight digits is a number in the byte order of the machine.
-    let words: Option<Vec<[u8; 4]>> = (0..ip.len() / 8)
+    let parts: Option<Vec<[u8; 4]>> = (0..ip.len() / 8)
         .map(|at| u32::from_str_radix(ip.get(at * 8..at * 8 + 8)?, 16).ok())
-        .map(|word| word.map(u32::to_ne_bytes))
+        .map(|part| part.map(u32::to_ne_bytes))
         .collect();
-    let bytes = words?.concat();
+    let bytes = parts?.concat();
     let ip = match bytes.len() {
         4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?)),
         _ => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?)),

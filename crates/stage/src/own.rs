@@ -1,7 +1,7 @@
 //! A user's own configuration, used as it is but for what a trial must change.
 //!
 //! The file and everything that it takes in are read. The contender's replacements and the rules
-//! of the server's folder change lines of them, and each change is kept to be told. Where nothing
+//! of the server's folder change lines of them, and each change is kept for the report. If nothing
 //! changed, the server reads the files where they lie. Otherwise it reads them in a mirror of
 //! their folders, in which all else are links, so that relative paths lead where they led.
 

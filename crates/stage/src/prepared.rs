@@ -156,12 +156,12 @@ impl Prepared {
     /// Lets the server check the configuration itself.
     ///
     /// # Errors
-    /// When it refuses; its words are in the error.
+    /// When it refuses; its message is in the error.
     pub fn check_config(&self) -> Result<(), StageError> {
         let Some(check) = &self.server.description.check else {
             return Ok(());
         };
-        let command = self.render_words("check", &check.command)?;
+        let command = self.render_all("check", &check.command)?;
         let output = bounded::run(&command, &self.environment, &self.run_folder(), CHECK_LIMIT);
         let output = output.map_err(|cause| {
             let cause = std::io::Error::other(format!("run the check: {cause}"));
@@ -180,13 +180,13 @@ impl Prepared {
             status: output.status.to_string(),
         };
         Err(StageError::new(Step::CheckConfig, cause)
-            .with_words(self.as_users_know(output.text.trim_end())))
+            .with_message(self.as_users_know(output.text.trim_end())))
     }
 
-    /// Words of a server with the user's own files in the place of their changed copies.
-    fn as_users_know(&self, words: &str) -> String {
+    /// A server's message with the user's own files in place of their changed copies.
+    fn as_users_know(&self, message: &str) -> String {
         let copies = self.folder.0.join(OWN_FOLDER);
-        words.replace(&copies.display().to_string(), "")
+        message.replace(&copies.display().to_string(), "")
     }
 
     /// Starts the server and waits, at most `within`, until it gives the right answer.
@@ -378,7 +378,7 @@ impl Prepared {
             make_folder(copy.parent().unwrap_or(&self.log_folder))?;
             write(&copy, text)?;
         }
-        self.command = self.render_words("start", &self.server.description.start.command)?;
+        self.command = self.render_all("start", &self.server.description.start.command)?;
         self.environment = self.render_environment()?;
         let environment = self
             .environment
@@ -394,8 +394,8 @@ impl Prepared {
     fn render_overlays(&mut self) -> Result<(), StageError> {
         for (name, value) in self.contender.overlays.clone() {
             if template::is_template(&value) {
-                let words = self.render_words(&format!("overlay.{name}"), &[value])?;
-                words
+                let rendered = self.render_all(&format!("overlay.{name}"), &[value])?;
+                rendered
                     .into_iter()
                     .for_each(|text| self.variables.set(&name, text));
             }
@@ -406,10 +406,10 @@ impl Prepared {
     fn render_environment(&self) -> Result<Vec<(String, String)>, StageError> {
         let mut environment = Vec::new();
         for (name, value) in &self.server.description.environment {
-            let mut words = self.render_words("environment", std::slice::from_ref(value))?;
+            let mut rendered = self.render_all("environment", std::slice::from_ref(value))?;
             // An empty value would still be a value; leaving it out is what the template means.
             environment.extend(
-                words
+                rendered
                     .pop()
                     .filter(|v| !v.is_empty())
                     .map(|v| (name.clone(), v)),
@@ -418,19 +418,19 @@ impl Prepared {
         Ok(environment)
     }
 
-    fn render_words(&self, key: &str, words: &[String]) -> Result<Vec<String>, StageError> {
+    fn render_all(&self, key: &str, templates: &[String]) -> Result<Vec<String>, StageError> {
         let context = template::Context {
             version: &self.program.version,
             configuration: &self.configuration.text,
             files: &self.server,
         };
-        let render = |word: &String| {
-            template::render(word, &self.variables, &context).map_err(|cause| {
+        let render = |template: &String| {
+            template::render(template, &self.variables, &context).map_err(|cause| {
                 let file = format!("`{key}` for server {}", self.server.name);
                 StageError::new(Step::Prepare, Cause::Template { file, cause })
             })
         };
-        words.iter().map(render).collect()
+        templates.iter().map(render).collect()
     }
 }
 

@@ -17,7 +17,7 @@ use crate::server::Server;
 use crate::template::{self, Variables};
 use crate::version::{accepts, compare};
 
-/// A program tells its version in no time; one that does not is not worth waiting for.
+/// A program reports its version in no time; one that does not is not worth waiting for.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// A program that was found.
@@ -25,7 +25,7 @@ const VERSION_LIMIT: Duration = Duration::from_secs(10);
 pub struct Program {
     /// Where.
     pub path: PathBuf,
-    /// As it tells.
+    /// As it reports it.
     pub version: String,
 }
 
@@ -42,7 +42,7 @@ pub struct Found {
 /// wanted version; or without one the first on the search paths.
 ///
 /// # Errors
-/// When there is none, or none of that version, or it does not tell its version.
+/// When there is none, or none of that version, or it does not report its version.
 pub fn find(
     server: &Server,
     version: Option<&str>,
@@ -64,7 +64,7 @@ pub fn find(
     let mut others = Vec::new();
     let mut silent = None;
     for path in candidates {
-        match (told_by(server, path), version) {
+        match (program_at(server, path), version) {
             (Ok(program), None) => return Ok(program),
             (Ok(program), Some(wanted)) if accepts(wanted, &program.version) => {
                 let is_newer = |best: &Program| compare(&best.version, &program.version).is_lt();
@@ -123,7 +123,7 @@ pub(crate) fn check_speaks(
     Ok(())
 }
 
-/// Every program of `server` that tells its version, in the order in which they are searched.
+/// Every program of `server` that reports its version, in the order in which they are searched.
 pub(crate) fn find_all(server: &Server) -> Vec<Found> {
     let mut real = HashSet::new();
     let candidates = candidates(server).into_iter().filter(|path| {
@@ -160,7 +160,7 @@ fn look_at(server: &Server, path: PathBuf) -> Option<Found> {
     let damage = installed
         .as_ref()
         .and_then(|installed| installed.damage(sha256_of(&path)));
-    match (told_by(server, path.clone()), installed) {
+    match (program_at(server, path.clone()), installed) {
         (Ok(program), _) => Some(Found { program, damage }),
         (Err(error), Some(Installed { version, .. })) => Some(Found {
             program: Program { path, version },
@@ -170,8 +170,8 @@ fn look_at(server: &Server, path: PathBuf) -> Option<Found> {
     }
 }
 
-fn told_by(server: &Server, path: PathBuf) -> Result<Program, StageError> {
-    let version = tell_version(server, &path)?;
+fn program_at(server: &Server, path: PathBuf) -> Result<Program, StageError> {
+    let version = report_version(server, &path)?;
     Ok(Program { path, version })
 }
 
@@ -216,8 +216,8 @@ fn hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The version of a program, as it tells itself.
-pub(crate) fn tell_version(server: &Server, binary: &Path) -> Result<String, StageError> {
+/// The version that a program reports.
+pub(crate) fn report_version(server: &Server, binary: &Path) -> Result<String, StageError> {
     let fail = |cause: String| {
         let cause = Cause::NoVersion {
             binary: binary.to_owned(),
@@ -239,7 +239,7 @@ pub(crate) fn tell_version(server: &Server, binary: &Path) -> Result<String, Sta
                 command.join(" "),
                 output.status
             ))
-            .with_words(output.text)
+            .with_message(output.text)
         })
 }
 
@@ -256,9 +256,9 @@ fn ask(
         configuration: "",
         files: server,
     };
-    let words = command.iter();
-    let command: Result<Vec<String>, String> = words
-        .map(|word| template::render(word, &variables, &context))
+    let templates = command.iter();
+    let command: Result<Vec<String>, String> = templates
+        .map(|template| template::render(template, &variables, &context))
         .collect();
     let command = command?;
     let output = bounded::run(&command, &[], Path::new("/"), VERSION_LIMIT);

@@ -28,7 +28,7 @@ pub(crate) struct Awaited<'a> {
     pub(crate) identity: Option<&'a Regex>,
     /// By what it is reached: datagrams in HTTP/3, whatever else listens at its port.
     pub(crate) transport: Transport,
-    /// The port that it was told to use; `None` lets any of its sockets do.
+    /// The port that it is configured to use; with `None` any of its sockets will do.
     pub(crate) port: Option<u16>,
     pub(crate) log: &'a Path,
     /// Length of the log before it was started.
@@ -66,7 +66,7 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
                     });
                 }
                 Ok(answer) => {
-                    last.insert(address, Ok(awaited.words(&answer)));
+                    last.insert(address, Ok(awaited.described(&answer)));
                 }
                 // That the last, short time did not do says less than what was answered before.
                 Err(_) if left < ASK_LIMIT && last.contains_key(&address) => {}
@@ -90,35 +90,37 @@ impl Awaited<'_> {
     fn is_itself(&self, answer: &Answer) -> bool {
         // A proxy may leave `Server` to its upstream and name itself in `Via`.
         let named = |(name, value): &(String, String), identity: &Regex| {
-            let tells = ["Server", "Via"]
+            let names_itself = ["Server", "Via"]
                 .iter()
                 .any(|header| name.eq_ignore_ascii_case(header));
-            tells && identity.is_match(value)
+            names_itself && identity.is_match(value)
         };
         let headers = &answer.headers;
         self.identity
             .is_none_or(|identity| headers.iter().any(|header| named(header, identity)))
     }
 
-    fn words(&self, answer: &Answer) -> String {
-        let words = answer.words();
+    fn described(&self, answer: &Answer) -> String {
+        let description = answer.described();
         match answer.header("Server") {
-            _ if self.is_itself(answer) => words,
-            Some(name) => format!("{words} from `{name}`"),
-            None => format!("{words} from a server that does not say its name"),
+            _ if self.is_itself(answer) => description,
+            Some(name) => format!("{description} from `{name}`"),
+            None => format!("{description} from a server that does not give its name"),
         }
     }
 
     fn expected_words(&self) -> String {
-        let words = self.expectation.words();
+        let description = self.expectation.described();
         match self.identity {
-            Some(identity) => format!("{words} from a server named like `{identity}`"),
-            None => words,
+            Some(identity) => {
+                format!("{description} from a server whose name matches `{identity}`")
+            }
+            None => description,
         }
     }
 
     fn error(&self, cause: Cause) -> StageError {
-        StageError::new(Step::Start, cause).with_words(log::tail(self.log, self.log_from))
+        StageError::new(Step::Start, cause).with_message(log::tail(self.log, self.log_from))
     }
 }
 
@@ -136,8 +138,8 @@ fn addresses(kept: &Kept, awaited: &Awaited<'_>) -> BTreeSet<SocketAddr> {
 
 /// The server ended: because its port is taken, or for a reason of its own.
 fn ended(awaited: &Awaited<'_>, status: String) -> StageError {
-    let words = log::read(awaited.log, awaited.log_from);
-    let taken = words
+    let log = log::read(awaited.log, awaited.log_from);
+    let taken = log
         .lines()
         .find(|line| line.to_lowercase().contains("address already in use"));
     let owner = taken.and_then(|line| {
@@ -161,7 +163,7 @@ fn ended(awaited: &Awaited<'_>, status: String) -> StageError {
     })
 }
 
-/// What came last from each address: an answer in words, or why there was none.
+/// The last result from each address: a description of the answer, or why there was none.
 type Last = BTreeMap<SocketAddr, Result<String, String>>;
 
 /// The wrong answers, which say more than silence: a user's own file may have listeners for other
@@ -170,9 +172,9 @@ fn got(last: &Last) -> Option<String> {
     let answers: Vec<String> = last
         .iter()
         .filter_map(|(address, came)| Some((address, came.as_ref().ok()?)))
-        .map(|(address, words)| match last.len() {
-            1 => words.clone(),
-            _ => format!("{words} at {address}"),
+        .map(|(address, text)| match last.len() {
+            1 => text.clone(),
+            _ => format!("{text} at {address}"),
         })
         .collect();
     if !answers.is_empty() {
@@ -223,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_answers_are_told_before_silence() {
+    fn wrong_answers_are_reported_before_silence() {
         let address = |text: &str| -> SocketAddr { text.parse().unwrap() };
         let mut last = Last::new();
         assert_eq!(got(&last), None);

@@ -123,7 +123,7 @@ impl Running {
         log::tail(&self.log, self.log_from)
     }
 
-    /// What follows `beginning` on the first line of its output that begins so; a helper tells
+    /// What follows `beginning` on the first line of its output that begins so; a helper reports
     /// this way where else it can be reached.
     pub fn said(&self, beginning: &str) -> Option<String> {
         let text = log::read(&self.log, self.log_from);
@@ -139,10 +139,10 @@ impl Running {
         self.reload_signal.as_deref()
     }
 
-    /// Where settings such as `workers` are in its configuration, in its own words.
+    /// The names of settings such as `workers` in its configuration.
     pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
         let settings = self.settings.iter();
-        settings.map(|(setting, word)| (setting.as_str(), word.as_str()))
+        settings.map(|(setting, name)| (setting.as_str(), name.as_str()))
     }
 
     /// The authority that its certificate leads to, as a PEM file; `None` when it brought its
@@ -181,7 +181,7 @@ impl Running {
             } else {
                 Step::Start
             };
-            StageError::new(step, Cause::Fetch { url, cause }).with_words(self.log_tail())
+            StageError::new(step, Cause::Fetch { url, cause }).with_message(self.log_tail())
         })?;
         let right = expectation.is_met_by(&answer);
         Ok(Fetched {
@@ -260,7 +260,7 @@ impl Running {
             let cause = Cause::Survived {
                 left: left.join(", "),
             };
-            return Err(StageError::new(Step::Stop, cause).with_words(self.log_tail()));
+            return Err(StageError::new(Step::Stop, cause).with_message(self.log_tail()));
         }
         let status = self.kept.status().map(str::to_owned);
         Ok(StopFacts {

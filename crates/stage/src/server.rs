@@ -65,7 +65,7 @@ pub(crate) struct Description {
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) stop: Stop,
     pub(crate) reload: Option<Reload>,
-    /// Where a setting is in its configuration, for people: the setting, then its own word.
+    /// Settings of its configuration, for people: the setting, then the server's name for it.
     #[serde(default)]
     pub(crate) settings: BTreeMap<String, String>,
     #[serde(default)]
@@ -124,7 +124,7 @@ pub(crate) struct Stop {
     pub(crate) grace_ms: u64,
 }
 
-/// How a running server is told to take up a changed configuration.
+/// How to make a running server reload its configuration.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Reload {

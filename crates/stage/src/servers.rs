@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_server_is_told_with_the_known_ones() {
+    fn an_unknown_server_is_named_with_the_known_ones() {
         let error = Servers::new(None).find("ngnix").unwrap_err().to_string();
         for name in ["`ngnix`", "`caddy`, ", "`nginx`"] {
             assert!(error.contains(name), "no {name} in {error}");

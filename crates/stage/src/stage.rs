@@ -84,7 +84,7 @@ pub struct Helper {
 }
 
 impl Stage {
-    /// Makes the run folder and removes cgroups that bakeoffs of before have left.
+    /// Makes the run folder and removes control groups that an earlier bakeoff has left.
     ///
     /// # Errors
     /// When the run folder cannot be made.
@@ -275,7 +275,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), StageError> {
 
 fn await_words(kept: &mut Kept, helper: &Helper, log_from: u64) -> Result<SocketAddr, StageError> {
     let fail = |cause| {
-        Err(StageError::new(Step::Origin, cause).with_words(log::tail(&helper.log, log_from)))
+        Err(StageError::new(Step::Origin, cause).with_message(log::tail(&helper.log, log_from)))
     };
     let end = Instant::now() + helper.within;
     loop {

@@ -52,7 +52,7 @@ pub(crate) fn render(
     environment.set_loader(move |name| Ok(files.read(name).ok()));
     environment
         .render_str(template, &variables.0)
-        .map_err(|cause| words(&cause))
+        .map_err(|cause| message(&cause))
 }
 
 /// Whether a template includes files of its folder.
@@ -89,7 +89,7 @@ fn environment() -> Result<Environment<'static>, String> {
     Ok(environment)
 }
 
-fn words(cause: &minijinja::Error) -> String {
+fn message(cause: &minijinja::Error) -> String {
     let detail = cause
         .detail()
         .map(|detail| format!(": {detail}"))

@@ -1,11 +1,11 @@
-//! Versions as programs tell them: which one a plan's words accept, and which is newer.
+//! Versions as programs report them: which ones a plan accepts, and which is newer.
 
 use std::cmp::Ordering;
 
-/// Whether the version `told` is `wanted`, by dotted part: `1.22` accepts `1.22.1` and not
+/// Whether the version `reported` is `wanted`, by dotted part: `1.22` accepts `1.22.1` and not
 /// `1.221`.
-pub(crate) fn accepts(wanted: &str, told: &str) -> bool {
-    told.strip_prefix(wanted).is_some_and(|rest| {
+pub(crate) fn accepts(wanted: &str, reported: &str) -> bool {
+    reported.strip_prefix(wanted).is_some_and(|rest| {
         rest.is_empty() || rest.starts_with(['.', '-', '+']) || wanted.is_empty()
     })
 }
@@ -34,14 +34,14 @@ mod tests {
 
     #[test]
     fn a_version_is_accepted_by_dotted_part() {
-        for (wanted, told, expected) in [
+        for (wanted, reported, expected) in [
             ("1.22", "1.22.1", true),
             ("1.22.1", "1.22.1", true),
             ("1.2", "1.22.1", false),
             ("2", "2.11.7-beta", true),
             ("2.11.7", "2.11.7-beta", true),
         ] {
-            assert_eq!(accepts(wanted, told), expected, "{wanted} {told}");
+            assert_eq!(accepts(wanted, reported), expected, "{wanted} {reported}");
         }
     }
 

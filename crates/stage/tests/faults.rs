@@ -1,5 +1,5 @@
 //! What goes wrong before a server answers: each fault has its own cause and shows the server's
-//! words.
+//! message.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 
@@ -34,7 +34,7 @@ fn a_server_that_dies_at_once_is_quoted() {
     assert!(matches!(*error.cause, Cause::Died { .. }), "{error}");
     assert!(error.to_string().contains("exit code 1"), "{error}");
     assert_eq!(
-        error.words.as_deref(),
+        error.message.as_deref(),
         Some("no such thing as a free lunch")
     );
 }
@@ -47,7 +47,7 @@ fn a_server_that_never_listens_is_given_up() {
         matches!(*error.cause, Cause::NeverListened { .. }),
         "{error}"
     );
-    assert_eq!(error.words.as_deref(), Some("thinking"));
+    assert_eq!(error.message.as_deref(), Some("thinking"));
 }
 
 #[test]
@@ -93,15 +93,15 @@ fn a_right_answer_from_a_foreign_process_does_not_count() {
     let owner = format!("process {} (", std::process::id());
     match &*error.cause {
         Cause::PortTaken {
-            port: told,
+            port: reported,
             owner: named,
         } => {
-            assert_eq!(*told, port);
+            assert_eq!(*reported, port);
             assert!(named.starts_with(&owner), "{named}");
         }
         _ => {
-            // Python does not name the port, so the stage cannot tell whose it is.
-            assert!(error.words.unwrap().contains("Address already in use"));
+            // Python does not name the port, so the stage cannot know whose it is.
+            assert!(error.message.unwrap().contains("Address already in use"));
         }
     }
 }
@@ -111,13 +111,13 @@ fn a_taken_port_is_told_with_its_owner() {
     let theatre = Theatre::new();
     let foreign = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = foreign.local_addr().unwrap().port();
-    let words = format!("bind() to 127.0.0.1:{port} failed (98: Address already in use)");
-    let own = theatre.own_file(&format!("sys.exit('{words}')"));
+    let text = format!("bind() to 127.0.0.1:{port} failed (98: Address already in use)");
+    let own = theatre.own_file(&format!("sys.exit('{text}')"));
     let error = theatre.start(&own, PATIENCE).unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains(&format!(
-            "port {port} is taken by process {}",
+            "port {port} is used by process {}",
             std::process::id()
         )),
         "{text}"
@@ -162,7 +162,7 @@ fn a_rejected_configuration_is_quoted() {
     let error = prepared.check_config().unwrap_err();
     assert_eq!(error.step, Step::CheckConfig);
     assert!(
-        error.words.as_ref().unwrap().contains("SyntaxError"),
+        error.message.as_ref().unwrap().contains("SyntaxError"),
         "{error:?}"
     );
     theatre
@@ -296,10 +296,10 @@ fn a_wrong_description_names_the_file_and_the_key() {
         ),
     ] {
         std::fs::write(&toml, text.replace(from, to)).unwrap();
-        let told = theatre.prepare(&script).unwrap_err().to_string();
+        let message = theatre.prepare(&script).unwrap_err().to_string();
         assert!(
-            told.contains("script/server.toml") && told.contains(expected),
-            "{told}"
+            message.contains("script/server.toml") && message.contains(expected),
+            "{message}"
         );
     }
 }

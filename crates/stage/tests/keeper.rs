@@ -82,9 +82,9 @@ fn a_child_has_the_signals_of_a_fresh_program_and_no_files_of_ours() {
     let folder = tempfile::tempdir().unwrap();
     let script = "grep -E '^Sig(Blk|Ign)' /proc/self/status > signals; ls /proc/self/fd > files";
     let (mut keeper, mut events, _) = keep(script, folder.path());
-    let mut told = String::new();
-    events.read_line(&mut told).unwrap();
-    assert_eq!(told, "exited ok exit code 0\n");
+    let mut line = String::new();
+    events.read_line(&mut line).unwrap();
+    assert_eq!(line, "exited ok exit code 0\n");
     let signals = std::fs::read_to_string(folder.path().join("signals")).unwrap();
     // Signals 32 and 33 belong to the C library, which lets nobody touch them.
     let library = 0b11 << 31;
@@ -107,16 +107,16 @@ fn a_child_has_the_signals_of_a_fresh_program_and_no_files_of_ours() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_told() {
+fn a_program_that_is_not_there_is_line() {
     let keeper = Command::new(keeper_program())
         .args(["--", "/no/such/program"])
         .stdin(Stdio::piped())
         .output()
         .unwrap();
-    let told = String::from_utf8(keeper.stdout).unwrap();
+    let line = String::from_utf8(keeper.stdout).unwrap();
     assert!(
-        told.starts_with("failed run `/no/such/program`: "),
-        "{told}"
+        line.starts_with("failed run `/no/such/program`: "),
+        "{line}"
     );
     assert_eq!(keeper.status.code(), Some(1));
 }

@@ -225,7 +225,7 @@ fn a_helper_is_ready_when_it_says_so() {
     let dead = helper("echo no room >&2; exit 7", PATIENCE);
     let error = theatre.stage.start_helper(&dead).unwrap_err();
     assert!(error.to_string().contains("exit code 7"), "{error}");
-    assert!(error.words.unwrap().contains("no room"));
+    assert!(error.message.unwrap().contains("no room"));
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn a_reference_is_not_prepared_as_a_program() {
     assert!(matches!(*error.cause, Cause::BuiltIn { .. }), "{error}");
 }
 
-/// Where `hold_two_servers` tells what it holds.
+/// Where `hold_two_servers` says what it holds.
 const HELD: &str = "BAKEOFF_TEST_HELD";
 
 /// No test but a stage of its own in another process, for the test below.

@@ -109,7 +109,7 @@ fn assert_changed(changes: &[ConfigChange], file: &str, before: &str, after: &st
     let one = one.unwrap_or_else(|| panic!("no `{before}` with `{after}` in {changes:#?}"));
     let text = std::fs::read_to_string(&one.file).unwrap();
     let line = text.lines().nth(one.line - 1);
-    assert_eq!(line, Some(one.before.as_str()), "told by its line");
+    assert_eq!(line, Some(one.before.as_str()), "reported by its line");
     assert!(!one.why.is_empty());
 }
 

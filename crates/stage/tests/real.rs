@@ -51,7 +51,7 @@ fn workloads() -> [Workload; 5] {
 /// What only a server that reads files can do.
 const FILES: [&str; 3] = ["html-small", "html-large", "gzip"];
 
-/// Told to take up its configuration again, it does not end, and answers as before.
+/// A server that reloads its configuration keeps running and answers as before.
 fn reloads(running: &mut Running, workload: &Workload, what: &str) {
     let Some(signal) = running.reload_signal() else {
         return;
@@ -101,7 +101,7 @@ fn everything(server: &str, variant: &str, unsupported: &[&str]) {
             assert!(matches!(*error.cause, Cause::Unsupported { .. }), "{error}");
             continue;
         }
-        // The distribution's nginx and servers of before HTTP/3 say so.
+        // The distribution's nginx and servers without HTTP/3 say so.
         if protocol == Protocol::H3
             && let Err(error) = &prepared
             && matches!(*error.cause, Cause::Unsupported { .. })
@@ -392,7 +392,7 @@ fn rejected_configurations_show_the_servers_own_words() {
             "{error}"
         );
         assert!(
-            error.words.as_ref().unwrap().contains(expected),
+            error.message.as_ref().unwrap().contains(expected),
             "{error:?}"
         );
     }

@@ -1,4 +1,4 @@
-//! `bakeoff debug`: a contender as a trial would start it, kept up until Ctrl-C.
+//! `bakeoff debug`: starts a contender as a trial would and keeps it running until Ctrl-C.
 
 use std::time::Duration;
 
@@ -48,8 +48,8 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
         let pid = up.server.tree().main_pid;
         text.push_str(&format!("reload   kill -{signal} {pid}\n"));
     }
-    for (setting, word) in up.server.settings() {
-        text.push_str(&format!("setting  {setting}: {word}\n"));
+    for (setting, name) in up.server.settings() {
+        text.push_str(&format!("setting  {setting}: {name}\n"));
     }
     for change in &facts.config_changes {
         text.push_str(&format!("changed  {}\n", change.words()));
@@ -58,11 +58,11 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
         text.push_str(&format!("\n{}\n{}\n", config.path, config.text));
     }
     output::result(&text)?;
-    output::note("up until Ctrl-C");
+    output::note("running; press Ctrl-C to stop");
     while !interrupt.came() {
         if let Some(status) = up.server.died() {
-            let words = up.server.log_tail();
-            return Err(anyhow::anyhow!("the server died: {status}\n{words}"));
+            let log = up.server.log_tail();
+            return Err(anyhow::anyhow!("the server died: {status}\n{log}"));
         }
         std::thread::sleep(Duration::from_millis(50));
     }

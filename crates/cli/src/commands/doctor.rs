@@ -1,4 +1,4 @@
-//! `bakeoff doctor`: what this machine will do to a result, and how to mend it.
+//! `bakeoff doctor`: what on this machine would distort results, and how to fix it.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use bakeoff_record::Machine;
 
 use crate::{exit, output};
 
-/// How long other load is looked for.
+/// How long to watch for other load.
 const LOOK: Duration = Duration::from_millis(500);
-/// Files that ten thousand clients and a proxy need.
+/// Open files that ten thousand clients through a proxy need.
 const FILES_WANTED: u64 = 20_064;
-/// Ports that ten thousand clients with new connections want.
+/// Ports that ten thousand clients with new connections need.
 const PORTS_WANTED: u32 = 28_000;
-/// Accept queue that a burst of connections wants.
+/// Length of an accept queue that holds a burst of connections.
 const BACKLOG_WANTED: u64 = 4_096;
-/// Share of the processors that others may use.
+/// Share of the processors that other programs may use.
 const OTHERS_MAX: f64 = 0.05;
 
 pub(crate) fn carry_out() -> anyhow::Result<u8> {
@@ -23,30 +23,30 @@ pub(crate) fn carry_out() -> anyhow::Result<u8> {
     let mut text = facts(&machine, others);
     let findings = findings(&machine, others);
     if findings.is_empty() {
-        text.push_str("\nnothing found that would weaken a result\n");
+        text.push_str("\nfound nothing that would distort results\n");
     }
-    for (what, mend) in findings {
-        text.push_str(&format!("\n! {what}\n  {mend}\n"));
+    for (what, fix) in findings {
+        text.push_str(&format!("\n! {what}\n  {fix}\n"));
     }
     output::result(&text)?;
     Ok(exit::DONE)
 }
 
 fn facts(machine: &Machine, others: Option<f64>) -> String {
-    let told = |value: Option<String>| value.unwrap_or_else(|| "not told".to_owned());
+    let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / (1_u64 << 30) as f64);
     let rows = [
         ("host", machine.host.clone()),
-        ("system", told(machine.os.clone())),
+        ("system", known(machine.os.clone())),
         ("kernel", machine.kernel.clone()),
-        ("processor", told(machine.cpu_model.clone())),
+        ("processor", known(machine.cpu_model.clone())),
         ("processors", machine.cpus.to_string()),
-        ("hypervisor", told(machine.hypervisor.clone())),
-        ("governor", told(machine.governor.clone())),
-        ("memory", told(machine.memory_bytes.map(gib))),
+        ("hypervisor", known(machine.hypervisor.clone())),
+        ("governor", known(machine.governor.clone())),
+        ("memory", known(machine.memory_bytes.map(gib))),
         (
             "open files",
-            told(
+            known(
                 machine
                     .open_files
                     .map(|(soft, hard)| format!("{soft} of {hard}")),
@@ -54,16 +54,16 @@ fn facts(machine: &Machine, others: Option<f64>) -> String {
         ),
         (
             "ports",
-            told(machine.ephemeral_ports.map(|(a, b)| format!("{a} to {b}"))),
+            known(machine.ephemeral_ports.map(|(a, b)| format!("{a} to {b}"))),
         ),
         (
             "accept queue",
-            told(machine.somaxconn.map(|n| n.to_string())),
+            known(machine.somaxconn.map(|n| n.to_string())),
         ),
         ("control groups", machine.cgroups.clone()),
         (
             "other load",
-            told(others.map(|share| format!("{:.1} %", share * 100.0))),
+            known(others.map(|share| format!("{:.1} %", share * 100.0))),
         ),
     ];
     rows.iter()
@@ -71,32 +71,33 @@ fn facts(machine: &Machine, others: Option<f64>) -> String {
         .collect()
 }
 
-/// What weakens a result here, each with its mend.
+/// What distorts results here, each with its fix.
 fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut add = |what: String, mend: &str| found.push((what, mend.to_owned()));
+    let mut add = |what: String, fix: &str| found.push((what, fix.to_owned()));
     if machine.cpus < 3 {
         add(
             format!(
-                "{} processors for server, origin and load engine",
+                "server, origin and load engine share {} processors",
                 machine.cpus
             ),
-            "they share: compare contenders with each other here, quote no absolute figure",
+            "compare contenders with each other on this machine; don't quote absolute figures",
         );
     }
     if let Some((_, hard)) = machine.open_files
         && hard < FILES_WANTED
     {
         add(
-            format!("a process may open {hard} files: 10,000 clients through a proxy do not fit"),
-            "as root: ulimit -Hn 65536, or LimitNOFILE= for a service; such trials are skipped",
+            format!("a process may open only {hard} files, too few for 10,000 clients of a proxy"),
+            "as root: ulimit -Hn 65536, or LimitNOFILE= for a service; until then, such trials are \
+             skipped",
         );
     }
     if let Some((first, last)) = machine.ephemeral_ports {
         let ports = u32::from(last.saturating_sub(first)) + 1;
         if ports < PORTS_WANTED {
             add(
-                format!("{ports} ephemeral ports"),
+                format!("there are only {ports} ephemeral ports"),
                 "as root: sysctl net.ipv4.ip_local_port_range='1024 65535'",
             );
         }
@@ -105,7 +106,7 @@ fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
         && queue < BACKLOG_WANTED
     {
         add(
-            format!("accept queues hold {queue} connections at the most"),
+            format!("accept queues hold at most {queue} connections"),
             "as root: sysctl net.core.somaxconn=4096",
         );
     }
@@ -119,8 +120,10 @@ fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
     }
     if let Some(hypervisor) = &machine.hypervisor {
         add(
-            format!("a virtual machine ({hypervisor}): neighbours and sleeps cost unseen time"),
-            "prefer rounds over length, and ratios within one run over figures of two runs",
+            format!(
+                "this is a virtual machine ({hypervisor}): others on the host take time unseen"
+            ),
+            "use more rounds instead of longer ones, and compare ratios from one campaign only",
         );
     }
     if let Some(share) = others
@@ -128,10 +131,10 @@ fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
     {
         add(
             format!(
-                "other programs use {:.0} % of the processors now",
+                "other programs are using {:.0} % of the processors",
                 share * 100.0
             ),
-            "end them or wait; even a compile in the background halves a rate",
+            "stop them or wait; even a compiler in the background can halve a rate",
         );
     }
     found
@@ -142,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_good_machine_has_no_findings_and_a_poor_one_has_mends() {
+    fn a_good_machine_has_no_findings_and_a_poor_one_has_fixes() {
         let good = Machine {
             cpus: 8,
             open_files: Some((1024, 1_048_576)),

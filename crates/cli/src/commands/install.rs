@@ -1,4 +1,4 @@
-//! `bakeoff install`: a server's program into the user's cache.
+//! `bakeoff install`: installs a server's program into the user's cache.
 
 use bakeoff_stage::{InstallError, InstallOrder, install};
 
@@ -7,7 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::library::Folder;
 use crate::{exit, output};
 
-/// A server, and its version if one is wanted.
+/// A server, and the version if the user asked for one.
 type Wanted = (String, Option<String>);
 
 pub(crate) fn carry_out(flags: &InstallFlags) -> anyhow::Result<u8> {
@@ -23,10 +23,10 @@ pub(crate) fn carry_out(flags: &InstallFlags) -> anyhow::Result<u8> {
         match install_one(&wanted, flags, &library, &interrupt) {
             Ok(()) => {}
             Err(_) if interrupt.came() => {
-                output::note("interrupted: nothing is left of what was not finished");
+                output::note("interrupted: the unfinished installation was removed");
                 return Ok(exit::INTERRUPTED);
             }
-            // The others can still be had.
+            // The other servers can still be installed.
             Err(error) => {
                 output::error(&error);
                 worst = worst.max(exit::code_of(&error));
@@ -46,13 +46,13 @@ fn wanted(text: &str) -> anyhow::Result<Wanted> {
         !version.starts_with(|c: char| c.is_ascii_digit()) || !version.chars().all(is_plain)
     }) {
         return Err(exit::usage(format!(
-            "`{text}` names no version: write caddy@2.8.4, or caddy alone for the newest"
+            "`{text}` has no valid version: write caddy@2.8.4, or caddy alone for the newest"
         )));
     }
     Ok((server.to_owned(), version.map(str::to_owned)))
 }
 
-/// Servers that can be installed and are not.
+/// Servers that can be installed but are not.
 fn missing(library: &Folder) -> Vec<Wanted> {
     let servers = library.servers().list().into_iter();
     let missing = servers.filter(|server| server.found.is_empty() && !server.sources.is_empty());
@@ -76,11 +76,11 @@ fn install_one(
             .strftime("%Y-%m-%dT%H:%M:%SZ")
             .to_string(),
     };
-    let mut tell = |words: &str| output::note(&format!("{name}: {words}"));
-    let installed = install(&order, &interrupt.flag(), &mut tell).map_err(mark)?;
+    let mut report = |text: &str| output::note(&format!("{name}: {text}"));
+    let installed = install(&order, &interrupt.flag(), &mut report).map_err(mark)?;
     if installed.was_there {
         output::note(&format!(
-            "{name}: installed already; --force installs it again"
+            "{name}: already installed; use --force to install it again"
         ));
     }
     let program = installed.program;
@@ -92,9 +92,9 @@ fn install_one(
     Ok(())
 }
 
-/// What can be mended by another word on the command line, or by another tool, is the user's.
+/// Exit code 2 for what the user can fix, by another argument or by installing a tool.
 fn mark(error: InstallError) -> anyhow::Error {
-    if error.is_mendable() {
+    if error.is_fixable() {
         exit::usage(format!("failed to {error}"))
     } else {
         anyhow::anyhow!("failed to {error}")

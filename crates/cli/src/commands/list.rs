@@ -1,4 +1,4 @@
-//! `bakeoff list`: servers, workloads and plans that can be named.
+//! `bakeoff list`: the servers, workloads and plans that bakeoff knows.
 
 use bakeoff_plan::Library;
 use bakeoff_stage::Found;

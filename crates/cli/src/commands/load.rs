@@ -63,7 +63,7 @@ fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
     }
 }
 
-/// Turns flags into what the engine is to do.
+/// Turns flags into a specification for the engine.
 fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     let targets = targets(flags)?;
     let speaking = speaking(flags, &targets)?;
@@ -142,7 +142,7 @@ fn targets(flags: &LoadFlags) -> anyhow::Result<Vec<Target>> {
         .find(|each| each.host != first.host || each.secure != first.secure);
     match other {
         Some(other) => Err(exit::usage(format!(
-            "{} and {} are of two servers; one load asks one server",
+            "{} and {} are on two servers; a load can only have URLs of one server",
             first.url, other.url
         ))),
         None => Ok(targets),
@@ -161,9 +161,7 @@ fn speaking(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Speaking> {
         (ProtocolFlag::H2c, false) => Speaking::H2c,
         (ProtocolFlag::H3, true) => Speaking::H3 { tls },
         (ProtocolFlag::H3, false) => {
-            return Err(exit::usage(
-                "--protocol h3 is over QUIC and needs an https URL",
-            ));
+            return Err(exit::usage("--protocol h3 needs an https URL"));
         }
         (ProtocolFlag::H2, false) => {
             return Err(exit::usage(
@@ -172,7 +170,7 @@ fn speaking(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Speaking> {
         }
         (ProtocolFlag::H2c, true) => {
             return Err(exit::usage(
-                "--protocol h2c is HTTP/2 in the clear and needs an http URL; for https, use h2",
+                "--protocol h2c is HTTP/2 without TLS and needs an http URL; for https, use h2",
             ));
         }
     };
@@ -183,18 +181,18 @@ fn speaking(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Speaking> {
     }
     if speaking.is_h3() && (flags.unix_socket.is_some() || flags.proxy_protocol.is_some()) {
         return Err(exit::usage(
-            "--unix-socket and --proxy-protocol are of TCP; HTTP/3 is over QUIC",
+            "--unix-socket and --proxy-protocol don't work with HTTP/3, which uses QUIC",
         ));
     }
     let is_early = flags.tls.early_data == Switch::On;
     if is_early && (!speaking.is_h3() || flags.tls.resumption == Switch::Off) {
         return Err(exit::usage(
-            "--early-data on is of resumed handshakes of HTTP/3: add --protocol h3 --resumption on",
+            "--early-data on needs resumed handshakes of HTTP/3: add --protocol h3 --resumption on",
         ));
     }
     if flags.chunked && !matches!(speaking, Speaking::H1 { .. } | Speaking::Auto { .. }) {
         return Err(exit::usage(
-            "--chunked is of HTTP/1.1: HTTP/2 and 3 have frames",
+            "--chunked only works with HTTP/1.1; HTTP/2 and 3 have frames instead",
         ));
     }
     Ok(speaking)
@@ -299,8 +297,8 @@ fn connection_use(flags: &LoadFlags, max_udp_payload: Option<u16>) -> Connection
 fn connect(flags: &LoadFlags, model: &LoadModel) -> anyhow::Result<Connect> {
     if flags.rate.is_some() && flags.connect == Some(ConnectFlag::AsNeeded) {
         return Err(exit::usage(
-            "--connect as-needed is of closed loops; with --rate requests are sent by the clock, \
-             so connections are opened first: take one of the two out",
+            "--connect as-needed only works in a closed loop; with --rate, requests are sent on \
+             schedule, so connections are opened first: leave one of the two out",
         ));
     }
     let usual = Connect::usual(model, flags.requests.is_some());
@@ -311,7 +309,7 @@ fn connect(flags: &LoadFlags, model: &LoadModel) -> anyhow::Result<Connect> {
 fn max_udp_payload(flags: &LoadFlags, speaking: &Speaking) -> anyhow::Result<Option<u16>> {
     if flags.max_udp_payload.is_some() && !speaking.is_h3() {
         return Err(exit::usage(
-            "--max-udp-payload is of QUIC, which only HTTP/3 uses: add --protocol h3",
+            "--max-udp-payload only works with HTTP/3: add --protocol h3",
         ));
     }
     Ok(flags.max_udp_payload)

@@ -1,4 +1,4 @@
-//! `bakeoff origin` and `bakeoff yardstick`: the built-in servers by themselves.
+//! `bakeoff origin` and `bakeoff yardstick`: the built-in servers on their own.
 
 use bakeoff_origin::{
     Behaviour, Certificate, Delay, Demand, Immediate, Name, OnDemand, OriginError, Protocol, Reply,
@@ -91,10 +91,10 @@ fn demand(flags: &DemandFlags) -> Demand {
 
 fn carry_out<B: Behaviour>(options: &ServeOptions, behaviour: B) -> anyhow::Result<u8> {
     let interrupt = Interrupt::listen()?;
-    let mut told = Ok(());
+    let mut printed = Ok(());
     let mut announce = |address, control| {
         let text = format!("listening on {address}\ncounts on http://{control}/counts\n");
-        told = output::result(&text);
+        printed = output::result(&text);
     };
     let counts = serve_with(options, behaviour, &mut announce, &interrupt.flag());
     let counts = counts.map_err(|error| match error {
@@ -103,12 +103,12 @@ fn carry_out<B: Behaviour>(options: &ServeOptions, behaviour: B) -> anyhow::Resu
         }
         other => other.into(),
     })?;
-    told?;
+    printed?;
     output::note(&format!("answered {} requests", counts.requests));
     Ok(exit::DONE)
 }
 
-/// Of what was wanted, not of this machine: the user's to mend.
+/// Exit code 2: the arguments are wrong, not the machine.
 fn usage(error: OriginError) -> anyhow::Error {
     exit::usage(format!("failed to {error}"))
 }

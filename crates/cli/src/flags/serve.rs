@@ -11,27 +11,27 @@ use super::{cpus, duration};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeFlags {
-    /// Where requests are answered; port 0 takes a free one
+    /// Address to listen on; port 0 picks a free port
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDR")]
     pub(crate) listen: SocketAddr,
-    /// What requests come over: h1, h1-tls, h2, h2c or h3
+    /// Protocol to serve: h1, h1-tls, h2, h2c or h3
     #[arg(long, default_value = "h1", value_parser = protocol)]
     pub(crate) protocol: Protocol,
-    /// Certificate for h1-tls, h2 and h3, and those up to its authority, as PEM; without it one
-    /// is made that nobody trusts
+    /// PEM file with the certificate chain for h1-tls, h2 and h3 [default: a self-signed
+    /// certificate]
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) certificate: Option<PathBuf>,
-    /// Key of the certificate, as PEM
+    /// PEM file with the key of the certificate
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) key: Option<PathBuf>,
-    /// Where counts are told: GET /counts
+    /// Address that reports counts: GET /counts
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDR")]
     pub(crate) control: SocketAddr,
-    /// Threads
+    /// Number of threads
     #[arg(short, long, default_value_t = 1, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: u32,
-    /// Processors that the threads are pinned to
+    /// Processors to pin the threads to
     #[arg(long, value_name = "CPUS", value_parser = cpus)]
     pub(crate) pin: Option<std::vec::Vec<usize>>,
     /// Status of each answer
@@ -56,15 +56,15 @@ pub(crate) struct OriginFlags {
     pub(crate) demand: DemandFlags,
 }
 
-/// What is wanted of an upstream besides the answer. Shares are of all requests.
+/// What an upstream does besides answering. Shares are of all requests.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Slow and faulty on demand")]
+#[command(next_help_heading = "Delays and errors on demand")]
 pub(crate) struct DemandFlags {
-    /// Time before each answer: 5ms, uniform:2ms:10ms, exponential:5ms (its mean) or
-    /// lognormal:5ms:50ms (its median and p99); with --workers, time in service
+    /// Delay before each answer: 5ms, uniform:2ms:10ms, exponential:5ms (the mean) or
+    /// lognormal:5ms:50ms (median and p99); with --workers, the service time
     #[arg(long, value_name = "DELAY")]
     pub(crate) delay: Option<Delay>,
-    /// Sizes of the body in bytes, drawn by weight: 4096, or 1000:3,20000:1
+    /// Body sizes in bytes, drawn by weight: 4096, or 1000:3,20000:1
     #[arg(long, value_name = "BYTES[:WEIGHT],...", value_parser = size, value_delimiter = ',')]
     pub(crate) body_sizes: Vec<(usize, u32)>,
     /// Share of answers with --error-status, from 0 to 1
@@ -74,26 +74,26 @@ pub(crate) struct DemandFlags {
     #[arg(long, value_name = "STATUS", default_value_t = 503,
           value_parser = clap::value_parser!(u16).range(400..=599))]
     pub(crate) error_status: u16,
-    /// Share of connections reset instead of an answer, from 0 to 1
+    /// Share of requests answered by resetting the connection, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub(crate) resets: f64,
-    /// Share of connections closed half way through the body, from 0 to 1
+    /// Share of requests whose connection is closed halfway through the body, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub(crate) closes: f64,
-    /// The body in pieces of so many bytes, one each duration: 1024:10ms
+    /// Send the body in pieces of this many bytes, one per duration: 1024:10ms
     #[arg(long, value_name = "BYTES:DURATION", value_parser = slow_body)]
     pub(crate) slow_body: Option<(usize, std::time::Duration)>,
-    /// Requests in service at once, over all threads; the others wait in order
+    /// Requests served at once, over all threads; the others wait in order
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) workers: Option<u32>,
-    /// Requests that may wait for a worker; one more is answered with 503 at once. Without it
-    /// there is no limit
+    /// Requests that may wait for a worker; any more get a 503 at once [default: no limit]
     #[arg(long, value_name = "N", requires = "workers")]
     pub(crate) queue: Option<u32>,
-    /// Seed of all draws: the n-th request has the same fate in each run
+    /// Seed for all random choices: the n-th request is treated alike in each run
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Answer at once until POST /behaviour/on comes to the address of counts; /off ends it again
+    /// Start without delays and errors. POST /behaviour/on to the --control address turns them on,
+    /// and /behaviour/off turns them off again
     #[arg(long)]
     pub(crate) later: bool,
 }
@@ -103,7 +103,7 @@ fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok();
     share
         .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| format!("`{text}` is no share: write a number from 0 to 1, such as 0.1"))
+        .ok_or_else(|| format!("`{text}` is not a share: write a number from 0 to 1, such as 0.1"))
 }
 
 /// Reads a size such as `4096`, or with its weight `1000:3`.
@@ -112,14 +112,14 @@ fn size(text: &str) -> Result<(usize, u32), String> {
     match (bytes.parse(), weight.parse()) {
         (Ok(bytes), Ok(weight)) => Ok((bytes, weight)),
         _ => Err(format!(
-            "`{text}` is no size: write bytes, such as 4096, or with a weight 1000:3"
+            "`{text}` is not a size: write bytes, such as 4096, or with a weight 1000:3"
         )),
     }
 }
 
 /// Reads pieces such as `1024:10ms`.
 fn slow_body(text: &str) -> Result<(usize, std::time::Duration), String> {
-    let wrong = || format!("`{text}` says no pieces: write bytes and a time, such as 1024:10ms");
+    let wrong = || format!("`{text}` is not a slow body: write bytes and a time, as in 1024:10ms");
     let (bytes, every) = text.split_once(':').ok_or_else(wrong)?;
     Ok((bytes.parse().map_err(|_| wrong())?, duration(every)?))
 }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_sizes_and_pieces_are_read_or_told_wrong() {
+    fn shares_sizes_and_pieces_are_read_or_refused() {
         assert_eq!((share("0.1"), share("1")), (Ok(0.1), Ok(1.0)));
         assert_eq!((size("5"), size("5:0")), (Ok((5, 1)), Ok((5, 0))));
         let every = Duration::from_millis(10);

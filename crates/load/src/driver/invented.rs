@@ -104,7 +104,7 @@ pub(crate) struct Invented<W> {
     pub(crate) notes: Rc<Notes>,
     world: W,
     costs: Costs,
-    /// Whether a read tells when what it took had arrived.
+    /// Whether a read says when the bytes arrived.
     stamps: bool,
     links: Vec<Link>,
     /// What happens when, in order.
@@ -140,7 +140,7 @@ struct Link {
 enum Ended {
     Closed,
     Reset,
-    /// Reset, as the client was told: a socket tells its error once.
+    /// Reset, and the client has seen it: a socket reports an error once.
     ResetTold,
 }
 
@@ -155,7 +155,7 @@ struct Event {
 }
 
 impl<W: World> Invented<W> {
-    /// `stamps` where reads tell when what they took had arrived, as they do in an open loop.
+    /// `stamps`: reads say when the bytes arrived, as they do in an open loop.
     pub(crate) fn new(world: W, costs: Costs, stamps: bool) -> Self {
         let notes = Rc::new(Notes::default());
         notes.now.set(BEGIN);

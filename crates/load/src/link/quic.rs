@@ -167,7 +167,7 @@ impl<S> QuicLink<S> {
         Ok(())
     }
 
-    /// Tells the server that the connection ends.
+    /// Lets the server know that the connection ends.
     pub(crate) fn say_close<D: Driver<Socket = S>>(&mut self, thread: &mut Thread<'_, D>) {
         let now = thread.driver.now();
         let Some(quic) = &mut thread.tools.quic else {

@@ -4,7 +4,7 @@
 //! the kernel said that there is one, or until the turn has read what it may. One clock reading
 //! serves the answer just read and the request sent right after it.
 //!
-//! A connection under TLS is closed without `close_notify`: the answer told where it ends, and
+//! A connection under TLS is closed without `close_notify`: the answer said where it ends, and
 //! the alert would cost a write each time.
 
 use bakeoff_wire::h1::{EarlyEnd, Response, ResponseReader, Violation};
@@ -120,7 +120,7 @@ impl<S> Serial<S> {
                 }
                 Err(Errno::AGAIN) => return,
                 Err(Errno::INTR) => {}
-                // The answer may have come before the peer closed: reading tells.
+                // The answer may have arrived before the peer closed: reading shows that.
                 Err(errno) => {
                     self.line.broken = Some(errno);
                     self.line.ended = true;

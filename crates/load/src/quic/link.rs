@@ -32,7 +32,7 @@ struct Counts {
     retries: u64,
     send_calls: u64,
     receive_calls: u64,
-    /// Bytes of the longest datagram that the server was told it may send.
+    /// Bytes of the longest datagram that the server may send, as announced to it.
     announced: u32,
     /// Bytes of the longest datagrams that came and went.
     received_max: u32,

@@ -1,4 +1,4 @@
-//! What happens in a handshake of QUIC and quinn-proto does not tell: whether a certificate was
+//! What happens in a handshake of QUIC and quinn-proto does not report: whether a certificate was
 //! verified, and suite and group. What rustls is given for each of them notes its use.
 //!
 //! Notes are the thread's: who wants them forgets the old ones, lets a handshake go on, and looks.

@@ -26,7 +26,7 @@ impl std::fmt::Debug for QuicTls {
 
 impl QuicTls {
     pub(super) fn new(client: TlsClient) -> Result<Self, TlsSetupError> {
-        let contradiction = |words: String| TlsSetupError::Contradiction(words);
+        let contradiction = |message: String| TlsSetupError::Contradiction(message);
         // The first packets of every connection are under this suite, whatever is agreed on.
         let initial = TLS13_AES_128_GCM_SHA256
             .tls13()

@@ -97,10 +97,10 @@ pub enum TlsSetupError {
         reason: String,
     },
     /// The system's trusted authorities cannot be read.
-    #[error("this system has no readable authorities ({0}); name a file with --cacert")]
+    #[error("this system has no readable certificate authorities ({0}); pass a file with --cacert")]
     NoRoots(String),
     /// The server's name is neither a host name nor an address.
-    #[error("{0:?} is no server name for TLS")]
+    #[error("{0:?} is not a server name for TLS")]
     ServerName(String),
     /// The choices do not fit together.
     #[error("TLS cannot be set up: {0}")]
@@ -160,8 +160,8 @@ impl TlsSettings {
 
     fn ready_for_quic(&self, host: &str, alpn: &[&[u8]]) -> Result<QuicTls, TlsSetupError> {
         if self.versions == TlsVersions::Only12 {
-            let words = "QUIC needs TLS 1.3".to_owned();
-            return Err(TlsSetupError::Contradiction(words));
+            let message = "QUIC needs TLS 1.3".to_owned();
+            return Err(TlsSetupError::Contradiction(message));
         }
         QuicTls::new(self.client(host, alpn, &[&TLS13], true)?)
     }

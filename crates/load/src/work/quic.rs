@@ -19,9 +19,7 @@ pub(crate) fn handle<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<
     let free_before = slot.requests.free();
     let from = thread.clock;
     let mut intake = Intake::default();
-    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic), Requests::Many(flights)) =
-        (&mut slot.phase, &mut slot.requests)
-    else {
+    let (Some(quic), Requests::Many(flights)) = (slot.phase.quic_mut(), &mut slot.requests) else {
         unreachable!("only HTTP/3 comes here");
     };
     let (polled, arrived) = quic.read(flights, thread, &slot.greed, &mut intake);
@@ -66,7 +64,7 @@ pub(super) fn follow<D: Driver>(
     if polled.connected {
         finish_handshake(slot, polled.again, thread, now);
     }
-    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic)) = &slot.phase else {
+    let Some(quic) = slot.phase.quic() else {
         return false;
     };
     if let Some(lost) = quic.lost(&mut polled) {
@@ -83,7 +81,7 @@ fn finish_handshake<D: Driver>(
     thread: &mut Thread<'_, D>,
     now: u64,
 ) {
-    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic)) = &slot.phase else {
+    let Some(quic) = slot.phase.quic() else {
         return;
     };
     let (seen, is_early) = (quic.seen, quic.session.is_early());
@@ -111,9 +109,7 @@ pub(crate) fn pass_time<D: Driver>(
     now: u64,
 ) {
     let free_before = slot.requests.free();
-    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic), Requests::Many(flights)) =
-        (&mut slot.phase, &mut slot.requests)
-    else {
+    let (Some(quic), Requests::Many(flights)) = (slot.phase.quic_mut(), &mut slot.requests) else {
         return;
     };
     if quic.session.entered != Some(at) {
@@ -134,7 +130,7 @@ pub(crate) fn pass_time<D: Driver>(
 /// Sends what a marked QUIC connection has to send.
 pub(crate) fn drive<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
     let at = (slot.index, slot.token());
-    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic)) = &mut slot.phase else {
+    let Some(quic) = slot.phase.quic_mut() else {
         return;
     };
     if let Err(errno) = quic.drive(thread, at, now) {
@@ -148,7 +144,7 @@ fn lose_socket<D: Driver>(
     thread: &mut Thread<'_, D>,
     now: u64,
 ) {
-    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic)) = &slot.phase else {
+    let Some(quic) = slot.phase.quic() else {
         return;
     };
     let lost = quic.lost_socket(errno);
@@ -162,7 +158,7 @@ pub(super) fn lose<D: Driver>(
     thread: &mut Thread<'_, D>,
     now: u64,
 ) {
-    let (Phase::Ready(Link::Quic(quic)) | Phase::ShakingQuic(quic)) = &slot.phase else {
+    let Some(quic) = slot.phase.quic() else {
         return;
     };
     let is_established = quic.session.is_established();

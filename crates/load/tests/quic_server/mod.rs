@@ -98,7 +98,7 @@ pub(crate) struct Ways {
     pub(crate) loses_tickets: bool,
     /// The longest datagram that it sends, if the path and the client take it, and that it takes.
     pub(crate) datagram_max: u16,
-    /// What it has sent and not been told to have arrived, on a connection, bytes.
+    /// Bytes sent on a connection and not acknowledged yet.
     pub(crate) send_window: u64,
     pub(crate) hostility: Hostility,
 }

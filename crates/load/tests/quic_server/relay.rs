@@ -36,8 +36,8 @@ pub(crate) fn relay(server: u16, way: Way) -> (u16, Arc<Counts>) {
     let counts = Arc::new(Counts::default());
     let front = Arc::new(UdpSocket::bind("127.0.0.1:0").expect("a free port"));
     let port = front.local_addr().expect("bound").port();
-    let told = counts.clone();
-    std::thread::spawn(move || carry_there(&front, server, way, &told));
+    let shared = counts.clone();
+    std::thread::spawn(move || carry_there(&front, server, way, &shared));
     (port, counts)
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Connection<L> {
     /// What the client has not taken, and how much of it is out.
     unsent: Vec<u8>,
     sent: usize,
-    /// Set once the connection has said its last word.
+    /// Set once the connection has sent everything it will send.
     lingers_until: Option<Instant>,
     /// The time that the loop will wake it at.
     alarm: Option<Instant>,
@@ -206,11 +206,11 @@ impl<L: Link> Connection<L> {
         Sent::All
     }
 
-    /// Sends the last word, says that no more will come, and waits for the client to say the same.
+    /// Sends what is left, ends the sending half, and waits for the client to do the same.
     fn linger<B>(&mut self, shared: &mut Shared<'_, B>) -> Wait {
         self.kept = Vec::new();
         let sent = self.send_written(shared);
-        // A client that takes nothing is not told why.
+        // A client that reads nothing does not learn why.
         self.unsent = Vec::new();
         if !matches!(sent, Sent::All) {
             return Wait::Close;

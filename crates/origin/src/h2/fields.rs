@@ -1,8 +1,8 @@
 //! Header blocks of a connection (RFC 7541), and the last one that was understood.
 
+use bakeoff_wire::h2::ErrorCode;
 use bakeoff_wire::h2::hpack::{DEFAULT_TABLE_BYTES, Decoder};
 
-use super::frame::Code;
 use crate::heads::Head;
 use crate::request::Method;
 
@@ -57,20 +57,20 @@ impl Fields {
 
     /// The method that a whole block says; `None` if it is no request's.
     #[inline]
-    pub(super) fn read(&mut self, block: &[u8]) -> Result<Option<Method>, Code> {
+    pub(super) fn read(&mut self, block: &[u8]) -> Result<Option<Method>, ErrorCode> {
         if self.version == self.decoder.version() && !block.is_empty() && self.memo == block {
             return Ok(self.meaning);
         }
         self.decode(block)
     }
 
-    fn decode(&mut self, block: &[u8]) -> Result<Option<Method>, Code> {
+    fn decode(&mut self, block: &[u8]) -> Result<Option<Method>, ErrorCode> {
         let before = self.decoder.version();
         let mut head = Head::default();
         let read = self
             .decoder
             .decode(block, |name, value| head.field(name, value));
-        read.map_err(|_| Code::Compression)?;
+        read.map_err(|_| ErrorCode::COMPRESSION_ERROR)?;
         let method = head.method();
         if before == self.decoder.version() && block.len() <= MEMO_BYTES_MAX {
             self.memo.clear();
@@ -97,12 +97,12 @@ impl Fields {
         stream: u32,
         part: &[u8],
         is_last: bool,
-    ) -> Result<Option<(bool, Option<Method>)>, Code> {
+    ) -> Result<Option<(bool, Option<Method>)>, ErrorCode> {
         let open = self.open.as_mut().filter(|open| open.stream == stream);
-        let open = open.ok_or(Code::Protocol)?;
+        let open = open.ok_or(ErrorCode::PROTOCOL_ERROR)?;
         open.frames += 1;
         if open.frames > FRAMES_MAX || open.block.len() + part.len() > BLOCK_BYTES_MAX {
-            return Err(Code::EnhanceYourCalm);
+            return Err(ErrorCode::ENHANCE_YOUR_CALM);
         }
         open.block.extend_from_slice(part);
         if !is_last {

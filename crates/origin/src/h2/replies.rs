@@ -1,8 +1,8 @@
 //! Replies as frames, made before the first request.
 
+use bakeoff_wire::h2::frame::{self, HEADER_BYTES, PAYLOAD_MAX, flag, kind};
 use bytes::Bytes;
 
-use super::frame::{self, HEADER_BYTES, PAYLOAD_MAX, flag, kind};
 use crate::replies::Field;
 
 /// A reply, ready to be copied.

@@ -2,8 +2,10 @@
 
 use std::time::Instant;
 
+use bakeoff_wire::h2::ErrorCode;
+use bakeoff_wire::h2::frame::{self, FrameHeader, HEADER_BYTES, PAYLOAD_MAX, PREFACE, flag, kind};
+
 use super::fields::Fields;
-use super::frame::{self, Code, HEADER_BYTES, Header, PAYLOAD_MAX, PREFACE, flag, kind};
 use super::replies::Ready;
 use super::streams::{STREAMS_MAX, Streams};
 use super::window::{self, Received};
@@ -81,12 +83,12 @@ impl Session {
     /// start of a frame. The rest is shorter than a frame of 16 KiB.
     ///
     /// # Errors
-    /// When the client broke a rule that ends the connection; it has been told.
+    /// When the client broke a rule that ends the connection; the reason has been sent.
     pub(super) fn receive<B: Behaviour>(
         &mut self,
         bytes: &[u8],
         work: &mut Work<'_, B>,
-    ) -> Result<usize, Code> {
+    ) -> Result<usize, ErrorCode> {
         self.read(bytes, work).inspect_err(|code| {
             work.counters.bad_requests.add(1);
             frame::write_goaway(self.last_stream, *code, work.out);
@@ -108,12 +110,16 @@ impl Session {
         self.window > 0 && self.streams.has_ready()
     }
 
-    fn read<B: Behaviour>(&mut self, bytes: &[u8], work: &mut Work<'_, B>) -> Result<usize, Code> {
+    fn read<B: Behaviour>(
+        &mut self,
+        bytes: &[u8],
+        work: &mut Work<'_, B>,
+    ) -> Result<usize, ErrorCode> {
         let mut at = 0;
         if !self.is_opened {
             let seen = bytes.len().min(PREFACE.len());
             if bytes[..seen] != PREFACE[..seen] {
-                return Err(Code::Protocol);
+                return Err(ErrorCode::PROTOCOL_ERROR);
             }
             if seen < PREFACE.len() {
                 return Ok(0);
@@ -123,15 +129,16 @@ impl Session {
             write_opening(work.out);
         }
         while let Some(head) = bytes[at..].first_chunk::<HEADER_BYTES>() {
-            let header = Header::read(head);
-            if header.length > PAYLOAD_MAX {
-                return Err(Code::FrameSize);
+            let header = FrameHeader::read(head);
+            let length = header.length as usize;
+            if length > PAYLOAD_MAX {
+                return Err(ErrorCode::FRAME_SIZE_ERROR);
             }
-            let payload = at + HEADER_BYTES..at + HEADER_BYTES + header.length;
+            let payload = at + HEADER_BYTES..at + HEADER_BYTES + length;
             let Some(payload) = bytes.get(payload) else {
                 break;
             };
-            at += HEADER_BYTES + header.length;
+            at += HEADER_BYTES + length;
             self.frame(header, payload, work)?;
         }
         Ok(at)
@@ -140,12 +147,12 @@ impl Session {
     #[inline]
     fn frame<B: Behaviour>(
         &mut self,
-        header: Header,
+        header: FrameHeader,
         payload: &[u8],
         work: &mut Work<'_, B>,
-    ) -> Result<(), Code> {
+    ) -> Result<(), ErrorCode> {
         if self.fields.is_open() && header.kind != kind::CONTINUATION {
-            return Err(Code::Protocol);
+            return Err(ErrorCode::PROTOCOL_ERROR);
         }
         match header.kind {
             kind::HEADERS => self.headers(header, payload, work),
@@ -159,46 +166,46 @@ impl Session {
             }
             kind::WINDOW_UPDATE => self.window_update(header.stream, payload, work),
             kind::SETTINGS => self.settings(header, payload, work.out),
-            kind::PING if payload.len() != 8 => Err(Code::FrameSize),
-            kind::PING if header.stream != 0 => Err(Code::Protocol),
+            kind::PING if payload.len() != 8 => Err(ErrorCode::FRAME_SIZE_ERROR),
+            kind::PING if header.stream != 0 => Err(ErrorCode::PROTOCOL_ERROR),
             kind::PING => {
                 if !header.has(flag::ACK) {
                     frame::write(kind::PING, flag::ACK, 0, payload, work.out);
                 }
                 Ok(())
             }
-            kind::RST_STREAM if payload.len() != 4 => Err(Code::FrameSize),
+            kind::RST_STREAM if payload.len() != 4 => Err(ErrorCode::FRAME_SIZE_ERROR),
             kind::RST_STREAM => {
                 self.check_opened(header.stream)?;
                 self.streams.close(header.stream);
                 Ok(())
             }
-            kind::PRIORITY if header.stream == 0 => Err(Code::Protocol),
-            kind::PRIORITY if payload.len() != 5 => Err(Code::FrameSize),
-            kind::GOAWAY if header.stream != 0 => Err(Code::Protocol),
-            kind::PUSH_PROMISE => Err(Code::Protocol),
+            kind::PRIORITY if header.stream == 0 => Err(ErrorCode::PROTOCOL_ERROR),
+            kind::PRIORITY if payload.len() != 5 => Err(ErrorCode::FRAME_SIZE_ERROR),
+            kind::GOAWAY if header.stream != 0 => Err(ErrorCode::PROTOCOL_ERROR),
+            kind::PUSH_PROMISE => Err(ErrorCode::PROTOCOL_ERROR),
             // What is not known is read over (RFC 9113, 4.1).
             _ => Ok(()),
         }
     }
 
     /// Whether the client has opened this stream at any time.
-    fn check_opened(&self, id: u32) -> Result<(), Code> {
+    fn check_opened(&self, id: u32) -> Result<(), ErrorCode> {
         let is_opened = id != 0 && id % 2 == 1 && id <= self.last_stream;
-        is_opened.then_some(()).ok_or(Code::Protocol)
+        is_opened.then_some(()).ok_or(ErrorCode::PROTOCOL_ERROR)
     }
 
     #[inline]
     fn headers<B: Behaviour>(
         &mut self,
-        header: Header,
+        header: FrameHeader,
         payload: &[u8],
         work: &mut Work<'_, B>,
-    ) -> Result<(), Code> {
-        let block = header.unpadded(payload).ok_or(Code::Protocol)?;
+    ) -> Result<(), ErrorCode> {
+        let block = header.unpadded(payload).ok_or(ErrorCode::PROTOCOL_ERROR)?;
         let ends = header.has(flag::END_STREAM);
         if header.stream.is_multiple_of(2) {
-            return Err(Code::Protocol);
+            return Err(ErrorCode::PROTOCOL_ERROR);
         }
         if !header.has(flag::END_HEADERS) {
             self.fields.begin(header.stream, ends, block);
@@ -216,15 +223,15 @@ impl Session {
         ends: bool,
         method: Option<Method>,
         work: &mut Work<'_, B>,
-    ) -> Result<(), Code> {
+    ) -> Result<(), ErrorCode> {
         if id <= self.last_stream {
             // Of a stream that was reset, trailers may be on their way.
             let Some(stream) = self.streams.get_mut(id) else {
                 return Ok(());
             };
-            let method = stream.request.take().ok_or(Code::StreamClosed)?;
+            let method = stream.request.take().ok_or(ErrorCode::STREAM_CLOSED)?;
             if !ends {
-                return Err(Code::Protocol);
+                return Err(ErrorCode::PROTOCOL_ERROR);
             }
             self.answer(id, method, work);
             return Ok(());
@@ -233,10 +240,10 @@ impl Session {
         match method {
             None => {
                 work.counters.bad_requests.add(1);
-                frame::write_reset(id, Code::Protocol, work.out);
+                frame::write_reset(id, ErrorCode::PROTOCOL_ERROR, work.out);
             }
             Some(_) if self.streams.is_full() => {
-                frame::write_reset(id, Code::RefusedStream, work.out);
+                frame::write_reset(id, ErrorCode::REFUSED_STREAM, work.out);
             }
             Some(method) if ends => self.answer(id, method, work),
             Some(method) => {
@@ -249,19 +256,19 @@ impl Session {
 
     fn data<B: Behaviour>(
         &mut self,
-        header: Header,
+        header: FrameHeader,
         payload: &[u8],
         work: &mut Work<'_, B>,
-    ) -> Result<(), Code> {
+    ) -> Result<(), ErrorCode> {
         self.check_opened(header.stream)?;
-        header.unpadded(payload).ok_or(Code::Protocol)?;
+        header.unpadded(payload).ok_or(ErrorCode::PROTOCOL_ERROR)?;
         self.received.take(payload.len(), 0, work.out);
         // Of a stream that was reset, data may be on its way.
         let Some(stream) = self.streams.get_mut(header.stream) else {
             return Ok(());
         };
         let Some(method) = stream.request else {
-            return Err(Code::StreamClosed);
+            return Err(ErrorCode::STREAM_CLOSED);
         };
         if header.has(flag::END_STREAM) {
             stream.request = None;
@@ -278,19 +285,22 @@ impl Session {
         id: u32,
         payload: &[u8],
         work: &mut Work<'_, B>,
-    ) -> Result<(), Code> {
-        let increment = frame::number(payload).ok_or(Code::FrameSize)? & (u32::MAX >> 1);
+    ) -> Result<(), ErrorCode> {
+        if payload.len() != 4 {
+            return Err(ErrorCode::FRAME_SIZE_ERROR);
+        }
+        let increment = frame::number(payload, 0) & (u32::MAX >> 1);
         if id == 0 {
             self.window += i64::from(increment);
             return match increment {
-                0 => Err(Code::Protocol),
-                _ if self.window > WINDOW_MAX => Err(Code::FlowControl),
+                0 => Err(ErrorCode::PROTOCOL_ERROR),
+                _ if self.window > WINDOW_MAX => Err(ErrorCode::FLOW_CONTROL_ERROR),
                 _ => Ok(()),
             };
         }
         self.check_opened(id)?;
         let widened = match increment {
-            0 => Err(Code::Protocol),
+            0 => Err(ErrorCode::PROTOCOL_ERROR),
             by => self.streams.widen(id, by),
         };
         if let Err(code) = widened {
@@ -300,33 +310,38 @@ impl Session {
         Ok(())
     }
 
-    fn settings(&mut self, header: Header, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Code> {
+    fn settings(
+        &mut self,
+        header: FrameHeader,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), ErrorCode> {
         if header.stream != 0 {
-            return Err(Code::Protocol);
+            return Err(ErrorCode::PROTOCOL_ERROR);
         }
         if header.has(flag::ACK) {
             return if payload.is_empty() {
                 Ok(())
             } else {
-                Err(Code::FrameSize)
+                Err(ErrorCode::FRAME_SIZE_ERROR)
             };
         }
         if !payload.len().is_multiple_of(6) {
-            return Err(Code::FrameSize);
+            return Err(ErrorCode::FRAME_SIZE_ERROR);
         }
         let mut window = self.stream_window;
         for entry in payload.chunks_exact(6) {
-            let value = frame::number(&entry[2..]).unwrap_or_default();
+            let value = frame::number(entry, 2);
             match u16::from_be_bytes([entry[0], entry[1]]) {
                 // Said once: no table is used from then on, whatever is allowed.
                 setting::HEADER_TABLE_SIZE => self.shrinks |= value < 4096,
-                setting::ENABLE_PUSH if value > 1 => return Err(Code::Protocol),
+                setting::ENABLE_PUSH if value > 1 => return Err(ErrorCode::PROTOCOL_ERROR),
                 setting::INITIAL_WINDOW_SIZE if i64::from(value) > WINDOW_MAX => {
-                    return Err(Code::FlowControl);
+                    return Err(ErrorCode::FLOW_CONTROL_ERROR);
                 }
                 setting::INITIAL_WINDOW_SIZE => window = value,
                 setting::MAX_FRAME_SIZE if !(1 << 14..1 << 24).contains(&value) => {
-                    return Err(Code::Protocol);
+                    return Err(ErrorCode::PROTOCOL_ERROR);
                 }
                 _ => {}
             }
@@ -336,7 +351,7 @@ impl Session {
         if shift != 0 {
             self.shifts += 1;
             if self.shifts > SHIFTS_MAX {
-                return Err(Code::EnhanceYourCalm);
+                return Err(ErrorCode::ENHANCE_YOUR_CALM);
             }
             self.streams.shift(shift)?;
         }
@@ -400,7 +415,7 @@ impl Session {
             match progress {
                 Progress::Whole => self.streams.close(id),
                 Progress::Cut => {
-                    frame::write_reset(id, Code::Internal, work.out);
+                    frame::write_reset(id, ErrorCode::INTERNAL_ERROR, work.out);
                     self.streams.close(id);
                 }
                 Progress::Wait(at) => self.streams.wait(id, at),

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Instant;
 
-use super::frame::Code;
+use bakeoff_wire::h2::ErrorCode;
+
 use super::window::Received;
 use crate::delivery::Delivery;
 use crate::request::Method;
@@ -133,24 +134,24 @@ impl Streams {
     }
 
     /// Opens the window of a stream; one that is closed is left alone.
-    pub(super) fn widen(&mut self, id: u32, by: u32) -> Result<(), Code> {
+    pub(super) fn widen(&mut self, id: u32, by: u32) -> Result<(), ErrorCode> {
         let Some(stream) = self.streams.get_mut(&id) else {
             return Ok(());
         };
         stream.window += i64::from(by);
         if stream.window > WINDOW_MAX {
-            return Err(Code::FlowControl);
+            return Err(ErrorCode::FLOW_CONTROL_ERROR);
         }
         self.make_ready(id);
         Ok(())
     }
 
     /// Moves all windows, as the client's settings have changed.
-    pub(super) fn shift(&mut self, by: i64) -> Result<(), Code> {
+    pub(super) fn shift(&mut self, by: i64) -> Result<(), ErrorCode> {
         for stream in self.streams.values_mut() {
             stream.window += by;
             if stream.window > WINDOW_MAX {
-                return Err(Code::FlowControl);
+                return Err(ErrorCode::FLOW_CONTROL_ERROR);
             }
         }
         let ids: Vec<u32> = self.streams.keys().copied().collect();

@@ -3,7 +3,7 @@
 //! Bodies are thrown away as they come, so the windows are as large as is useful, and are opened
 //! again when half of them is used up.
 
-use super::frame;
+use bakeoff_wire::h2::frame;
 
 /// Window of a connection, and of each stream, bytes.
 pub(super) const BYTES: u32 = 1 << 30;
@@ -13,7 +13,7 @@ pub(super) const BYTES: u32 = 1 << 30;
 pub(super) struct Received(u32);
 
 impl Received {
-    /// Takes `bytes` that came on `stream`, and appends the word to go on where it is time. As
+    /// Takes `bytes` that came on `stream`, and appends a window update when it is time. As
     /// that is granted before the window is used up, no client can overrun it.
     pub(super) fn take(&mut self, bytes: usize, stream: u32, out: &mut Vec<u8>) {
         self.0 += bytes as u32;

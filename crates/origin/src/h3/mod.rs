@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! datagrams::receive ─► Endpoint ─► Peer: streams ─► RequestReader ─► Behaviour ─► an answer
-//!                                    └─ once a turn ─► datagrams::send, many in one call
+//!                                    └─ once a turn ─► udp::send, many in one call
 //! ```
 //!
 //! A thread has one UDP socket for all its connections, and a loop of its own: what is ready is

@@ -117,7 +117,7 @@ impl<'a, B: Behaviour> Worker<'a, B> {
         })
     }
 
-    /// Serves until the server is to end, and tells the clients then.
+    /// Serves until the server is to end, and then lets the clients know.
     ///
     /// # Errors
     /// When the kernel's event queue or the socket fails.
@@ -360,7 +360,7 @@ impl Wire {
         bytes: Vec<u8>,
         segment: usize,
     ) -> Result<Vec<u8>, OriginError> {
-        match datagrams::send(&self.socket, to, &bytes, segment) {
+        match bakeoff_udp::send(&self.socket, Some(to), &bytes, segment) {
             Ok(()) => Ok(bytes),
             Err(Errno::AGAIN) => {
                 self.blocked = Some((bytes, to, segment));
@@ -371,7 +371,7 @@ impl Wire {
                 self.segments_max = 1;
                 for datagram in bytes.chunks(segment) {
                     // What is lost is sent again if it matters.
-                    let _ = datagrams::send(&self.socket, to, datagram, segment);
+                    let _ = bakeoff_udp::send(&self.socket, Some(to), datagram, segment);
                 }
                 Ok(bytes)
             }
@@ -384,7 +384,12 @@ impl Wire {
     /// Sends one datagram that belongs to no connection; it is lost where there is no room.
     fn respond(&self, transmit: &Transmit, bytes: &[u8]) {
         if let Some(bytes) = bytes.get(..transmit.size) {
-            let _ = datagrams::send(&self.socket, transmit.destination, bytes, transmit.size);
+            let _ = bakeoff_udp::send(
+                &self.socket,
+                Some(transmit.destination),
+                bytes,
+                transmit.size,
+            );
         }
     }
 }

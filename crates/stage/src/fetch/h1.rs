@@ -86,7 +86,7 @@ fn framed(sent: &Sent<'_>) -> Vec<u8> {
     bytes
 }
 
-/// The answer in `bytes`, once it is whole; `ended` tells that no more will come.
+/// The answer in `bytes`, once it is whole; `ended` says that no more will come.
 fn parse(bytes: &[u8], ended: bool, no_body: bool) -> io::Result<Option<Answer>> {
     let wrong = |cause: &str| io::Error::new(io::ErrorKind::InvalidData, cause.to_owned());
     let Some(head_length) = find(bytes, b"\r\n\r\n") else {

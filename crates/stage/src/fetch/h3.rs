@@ -61,7 +61,7 @@ async fn exchange(
     let connection = connecting.await?;
     let answer = last_answer(&connection, asked, times).await?;
     let facts = certificate_of(&connection);
-    // A server that is not told would hold the connection until it is idle for too long.
+    // Without a close, the server would keep the connection until its idle timeout.
     connection.close(NO_ERROR, b"");
     endpoint.wait_idle().await;
     Ok((answer, facts))
@@ -105,7 +105,7 @@ fn certificate_of(connection: &Connection) -> Option<CertificateFacts> {
     certificate::facts(chain.first()?)
 }
 
-/// What was agreed on. QUIC has no TLS but 1.3; quinn does not tell cipher and group.
+/// What was agreed on. QUIC has no TLS but 1.3; quinn does not report cipher and group.
 fn negotiated(connection: &Connection) -> Negotiated {
     let data = connection
         .handshake_data()

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::fetch::Trust;
 
-    /// A server that ends each connection after so many answers, without or with a word.
+    /// A server that ends each connection after so many answers, with or without announcing it.
     fn connections(answers: usize, says: bool) -> u32 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

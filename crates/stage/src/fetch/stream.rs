@@ -1,5 +1,5 @@
-//! A connection to a server on this machine, in the clear or in TLS, that waits no longer than
-//! it is told.
+//! A connection to a server on this machine, with or without TLS, that waits only until a given
+//! time.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// The server's folder names no source, or none of the kind that was asked for.
-    #[error("install {server}: its server.toml names no source{of_kind}; to get it: {install}")]
+    #[error("install {server}: its server.toml has no source{of_kind}; to get it: {install}")]
     NoSource {
         /// Title of the server.
         server: String,
@@ -30,11 +30,11 @@ pub enum InstallError {
     File {
         /// The path.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error.
         cause: io::Error,
     },
     /// It was asked to end.
-    #[error("install: interrupted, and nothing of it is left")]
+    #[error("install: interrupted; the unfinished installation was removed")]
     Interrupted,
 }
 
@@ -55,16 +55,16 @@ pub enum Reason {
     NoSuchVersion {
         /// As asked for.
         wanted: String,
-        /// What there is, as far as the tool tells.
+        /// What there is, as far as the tool reports it.
         there_are: String,
     },
     /// A program that gets or builds it is not on the search path.
-    #[error("`{tool}` is not on the search path; {mend}")]
+    #[error("`{tool}` is not on the search path; {fix}")]
     NoTool {
         /// The program.
         tool: String,
         /// What to do.
-        mend: String,
+        fix: String,
     },
     /// The build needs what is not here.
     #[error("the build needs {needs}; as root: apt-get install {packages}")]
@@ -81,16 +81,16 @@ pub enum Reason {
         command: String,
     },
     /// A command failed.
-    #[error("`{command}` {how}{}", below(words))]
+    #[error("`{command}` {how}{}", below(output))]
     Failed {
         /// The command line.
         command: String,
         /// How it ended, as a verb phrase.
         how: String,
-        /// The end of what it said.
-        words: String,
+        /// The end of its output.
+        output: String,
     },
-    /// The package came, and what was expected of it is not so.
+    /// The package does not contain what was expected.
     #[error("{0}")]
     Unexpected(String),
 }
@@ -122,8 +122,8 @@ impl InstallError {
         }
     }
 
-    /// Whether the user can mend it by asking for something else or getting a tool.
-    pub fn is_mendable(&self) -> bool {
+    /// Whether the user can fix it, by asking for something else or by installing a tool.
+    pub fn is_fixable(&self) -> bool {
         match self {
             Self::NoSource { .. } => true,
             Self::Refused { refusals, .. } => !refusals.iter().any(|refusal| {
@@ -139,12 +139,12 @@ impl InstallError {
 
 impl Reason {
     /// A command that did not end in time.
-    pub(crate) fn too_slow(command: String, limit: Duration, words: String) -> Self {
-        let how = format!("did not end within {limit:?}; --time-limit gives it more");
+    pub(crate) fn too_slow(command: String, limit: Duration, output: String) -> Self {
+        let how = format!("did not finish within {limit:?}; raise --time-limit");
         Self::Failed {
             command,
             how,
-            words,
+            output,
         }
     }
 }
@@ -157,15 +157,15 @@ fn lines(refusals: &[Refusal]) -> String {
     let lines: Vec<String> = lines.collect();
     match lines.as_slice() {
         [one] => one.clone(),
-        _ => format!("no source gives it\n  {}", lines.join("\n  ")),
+        _ => format!("no source has it\n  {}", lines.join("\n  ")),
     }
 }
 
-fn below(words: &str) -> String {
-    let words = words.trim();
-    if words.is_empty() {
+fn below(output: &str) -> String {
+    let output = output.trim();
+    if output.is_empty() {
         String::new()
     } else {
-        format!(":\n    {}", words.replace('\n', "\n    "))
+        format!(":\n    {}", output.replace('\n', "\n    "))
     }
 }

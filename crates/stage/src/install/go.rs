@@ -53,9 +53,9 @@ fn no_such_version(
     let mut module = package;
     for _ in 0..FOLDERS_IN_MODULE {
         let listed = workshop.ask(&["go", "list", "-m", "-versions", module], &folder, &[])?;
-        let mut words = listed.text.split_whitespace();
-        if listed.is_good && words.next() == Some(module) {
-            let there_are: Vec<&str> = words.map(|it| it.trim_start_matches('v')).collect();
+        let mut fields = listed.text.split_whitespace();
+        if listed.is_good && fields.next() == Some(module) {
+            let there_are: Vec<&str> = fields.map(|it| it.trim_start_matches('v')).collect();
             let is_there = |it: &&str| crate::version::accepts(version, it);
             // The version is there, and something else went wrong.
             if there_are.iter().any(is_there) || there_are.is_empty() {
@@ -77,11 +77,11 @@ fn no_such_version(
 /// Version and hash of the program's module, from `go version -m`.
 fn module_in(facts: &str) -> (String, String) {
     let lines = facts.lines().map(|line| line.split_whitespace());
-    for mut words in lines {
-        if words.next() == Some("mod") {
-            let mut words = words.skip(1).map(str::to_owned);
-            let version = words.next().unwrap_or_default();
-            return (version, words.next().unwrap_or_default());
+    for mut fields in lines {
+        if fields.next() == Some("mod") {
+            let mut fields = fields.skip(1).map(str::to_owned);
+            let version = fields.next().unwrap_or_default();
+            return (version, fields.next().unwrap_or_default());
         }
     }
     Default::default()

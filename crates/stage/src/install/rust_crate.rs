@@ -50,17 +50,17 @@ pub(super) fn get(
     }
     let sources = folder.join("vendor").join(package).join(&source.folder);
     for command in &source.build {
-        let words = render(command, server, &here)?;
-        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
-        if words.first().is_some_and(|program| !program.is_empty()) {
-            words.retain(|word| !word.is_empty());
-            workshop.run(&words, &sources, &[])?;
+        let arguments = render(command, server, &here)?;
+        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        if arguments.first().is_some_and(|program| !program.is_empty()) {
+            arguments.retain(|argument| !argument.is_empty());
+            workshop.run(&arguments, &sources, &[])?;
         }
     }
     let program = sources.join(&source.program);
     if !program.is_file() {
-        let words = format!("the build left no {}", source.program);
-        return Err(Reason::Unexpected(words).into());
+        let message = format!("the build made no {}", source.program);
+        return Err(Reason::Unexpected(message).into());
     }
     Ok(Got {
         program,
@@ -158,7 +158,7 @@ fn number_of(own: &str) -> &str {
     own.split_once('+').map_or(own, |(number, _)| number)
 }
 
-/// The version of the program, as the crate tells.
+/// The version of the program, as the crate reports it.
 fn carried(own: &str) -> &str {
     own.split_once('+').map_or(own, |(_, carried)| carried)
 }
@@ -176,8 +176,8 @@ fn version_in(lock: &str, package: &str) -> Option<Version> {
 }
 
 /// From cargo's `candidate versions found which didn't match: 1.28.5+1.28.3, ...`.
-fn candidates_in(words: &str) -> Option<String> {
-    let (_, rest) = words.split_once("candidate versions found which didn't match:")?;
+fn candidates_in(output: &str) -> Option<String> {
+    let (_, rest) = output.split_once("candidate versions found which didn't match:")?;
     rest.lines().next().map(|line| line.trim().to_owned())
 }
 
@@ -251,9 +251,9 @@ fn render(command: &[String], server: &Server, here: &[String]) -> Result<Vec<St
     };
     let rendered = command
         .iter()
-        .map(|word| template::render(word, &variables, &context));
-    let words: Result<Vec<String>, String> = rendered.collect();
-    Ok(words.map_err(|cause| Reason::Unexpected(format!("`build`: {cause}")))?)
+        .map(|argument| template::render(argument, &variables, &context));
+    let arguments: Result<Vec<String>, String> = rendered.collect();
+    Ok(arguments.map_err(|cause| Reason::Unexpected(format!("`build`: {cause}")))?)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), InstallError> {
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crate_tells_which_version_it_carries() {
+    fn a_crate_names_the_version_that_it_carries() {
         assert_eq!(carried("1.28.5+1.28.3"), "1.28.3");
         assert_eq!(number_of("1.28.5+1.28.3"), "1.28.5");
         assert_eq!((carried("1.2.3"), number_of("1.2.3")), ("1.2.3", "1.2.3"));
@@ -276,9 +276,9 @@ mod tests {
     }
 
     #[test]
-    fn cargos_words_and_files_are_read() {
-        let words = "error: no\ncandidate versions found which didn't match: 1.2.3, 1.2.2\nat";
-        assert_eq!(candidates_in(words).as_deref(), Some("1.2.3, 1.2.2"));
+    fn cargos_output_and_files_are_read() {
+        let output = "error: no\ncandidate versions found which didn't match: 1.2.3, 1.2.2\nat";
+        assert_eq!(candidates_in(output).as_deref(), Some("1.2.3, 1.2.2"));
         assert_eq!(candidates_in("error: no network"), None);
         let lock = "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nchecksum = \"ff\"\n";
         let expected = Version {

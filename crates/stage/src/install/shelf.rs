@@ -32,7 +32,7 @@ impl Shelf {
         server: &Server,
         limit: Duration,
         interrupted: &AtomicBool,
-        tell: &mut dyn FnMut(&str),
+        report: &mut dyn FnMut(&str),
     ) -> Result<Self, InstallError> {
         let programs = program::own_folders().into_iter().next().ok_or_else(|| {
             let cause = io::Error::other("set HOME, or BAKEOFF_PROGRAMS to a folder");
@@ -56,7 +56,7 @@ impl Shelf {
             .open(&path);
         let lock = lock.map_err(|cause| InstallError::file(&path, cause))?;
         let end = Instant::now() + limit;
-        let mut told = false;
+        let mut is_reported = false;
         while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             if interrupted.load(Ordering::Relaxed) {
                 return Err(InstallError::Interrupted);
@@ -65,12 +65,12 @@ impl Shelf {
                 let cause = io::Error::other("another bakeoff holds it and does not end");
                 return Err(InstallError::file(path, cause));
             }
-            if !told {
-                tell(&format!(
+            if !is_reported {
+                report(&format!(
                     "another bakeoff installs {}: waiting for it",
                     server.title()
                 ));
-                told = true;
+                is_reported = true;
             }
             std::thread::sleep(LOOK_AGAIN);
         }
@@ -80,18 +80,18 @@ impl Shelf {
         })
     }
 
-    /// The newest installed program of this version that is what it was. A damaged one is told.
+    /// The newest installed program of this version that is undamaged. Damaged ones are reported.
     pub(super) fn installed(
         &self,
         server: &Server,
         version: Option<&str>,
-        tell: &mut dyn FnMut(&str),
+        report: &mut dyn FnMut(&str),
     ) -> Option<Program> {
         for found in program::installed_in(server, &self.folder, version) {
             match &found.damage {
                 None => return Some(found.program),
                 Some(damage) => {
-                    tell(&format!(
+                    report(&format!(
                         "{} is damaged: {damage}",
                         found.program.path.display()
                     ));
@@ -130,9 +130,9 @@ impl Shelf {
         if let Some(damage) = installed.damage(arrived) {
             return Err(InstallError::file(path, io::Error::other(damage)));
         }
-        let told = whole.join(FILE);
-        write_synced(&told, &installed.to_toml())
-            .map_err(|cause| InstallError::file(&told, cause))?;
+        let description = whole.join(FILE);
+        write_synced(&description, &installed.to_toml())
+            .map_err(|cause| InstallError::file(&description, cause))?;
         let home = self.folder.join(version);
         let fail = |cause: io::Error| InstallError::file(&home, cause);
         if home.exists() {

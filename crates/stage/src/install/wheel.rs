@@ -32,21 +32,21 @@ pub(super) fn get(
         &requirement,
     ];
     match workshop.run(&command, &folder, &[]) {
-        Err(Obstacle::Refusal(Reason::Failed { words, .. }))
-            if words.contains("from versions:") =>
+        Err(Obstacle::Refusal(Reason::Failed { output, .. }))
+            if output.contains("from versions:") =>
         {
             return Err(Reason::NoSuchVersion {
                 wanted: version.unwrap_or("that runs here").to_owned(),
-                there_are: versions_in(&words),
+                there_are: versions_in(&output),
             }
             .into());
         }
-        Err(Obstacle::Refusal(Reason::Failed { words, .. }))
-            if words.contains("No module named") =>
+        Err(Obstacle::Refusal(Reason::Failed { output, .. }))
+            if output.contains("No module named") =>
         {
-            let mend = "as root: apt-get install python3-pip".to_owned();
+            let fix = "as root: apt-get install python3-pip".to_owned();
             let tool = "python3 -m pip".to_owned();
-            return Err(Reason::NoTool { tool, mend }.into());
+            return Err(Reason::NoTool { tool, fix }.into());
         }
         other => drop(other?),
     }
@@ -79,8 +79,8 @@ fn requirement(version: &str) -> String {
 }
 
 /// From pip's `(from versions: 2.8.4, 2.9.1)`.
-fn versions_in(words: &str) -> String {
-    let list = words
+fn versions_in(output: &str) -> String {
+    let list = output
         .split_once("from versions:")
         .map_or("", |(_, list)| list);
     let list = list.split(')').next().unwrap_or_default().trim();
@@ -120,11 +120,11 @@ pub(super) fn only_file(
                 .iter()
                 .map(|path| path.display().to_string())
                 .collect();
-            let words = match names.as_slice() {
+            let message = match names.as_slice() {
                 [] => "the file that server.toml names is not in what came".to_owned(),
                 _ => format!("server.toml names more than one file: {}", names.join(", ")),
             };
-            Err(Reason::Unexpected(words).into())
+            Err(Reason::Unexpected(message).into())
         }
     }
 }
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn the_versions_that_pip_names_are_found() {
-        let words = "ERROR: Could not find it (from versions: 2.8.4, 2.9.1)\nERROR: No match";
-        assert_eq!(versions_in(words), "2.8.4, 2.9.1");
+        let output = "ERROR: Could not find it (from versions: 2.8.4, 2.9.1)\nERROR: No match";
+        assert_eq!(versions_in(output), "2.8.4, 2.9.1");
         assert_eq!(versions_in("(from versions: )"), "none");
         assert_eq!(versions_in("nothing"), "none");
     }

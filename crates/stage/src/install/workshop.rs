@@ -9,8 +9,8 @@ use super::InstallOrder;
 use super::error::{InstallError, Obstacle, Reason};
 use crate::bounded::{self, End};
 
-/// Words of a failed command that are shown: the last ones say what was wrong.
-const WORDS_LINES: usize = 20;
+/// Lines of a failed command's output that are shown: the last ones say what was wrong.
+const OUTPUT_LINES: usize = 20;
 
 /// A folder, and the right to run commands until a moment. Dropping it removes the folder.
 pub(super) struct Workshop<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Workshop<'a> {
     limit: Duration,
     end: Instant,
     interrupted: &'a AtomicBool,
-    tell: &'a mut dyn FnMut(&str),
+    report: &'a mut dyn FnMut(&str),
     commands: Vec<String>,
     tools: Vec<String>,
 }
@@ -37,21 +37,21 @@ impl<'a> Workshop<'a> {
         folder: PathBuf,
         order: &InstallOrder<'_>,
         interrupted: &'a AtomicBool,
-        tell: &'a mut dyn FnMut(&str),
+        report: &'a mut dyn FnMut(&str),
     ) -> Self {
         Self {
             folder,
             limit: order.time_limit,
             end: Instant::now() + order.time_limit,
             interrupted,
-            tell,
+            report,
             commands: Vec::new(),
             tools: Vec::new(),
         }
     }
 
-    pub(super) fn tell(&mut self, words: &str) {
-        (self.tell)(words);
+    pub(super) fn report(&mut self, text: &str) {
+        (self.report)(text);
     }
 
     /// A new folder of this name.
@@ -69,7 +69,7 @@ impl<'a> Workshop<'a> {
         environment: &[(&str, &Path)],
     ) -> Result<String, Obstacle> {
         let line = line_of(command);
-        (self.tell)(&line);
+        (self.report)(&line);
         self.commands.push(line);
         let answer = self.ask(command, folder, environment)?;
         if answer.is_good {
@@ -93,9 +93,9 @@ impl<'a> Workshop<'a> {
         // What tools say is read, in the one language that they all have.
         let language = ("LC_ALL".to_owned(), "C".to_owned());
         let environment: Vec<(String, String)> = named.chain([language]).collect();
-        let words: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
+        let arguments: Vec<String> = command.iter().map(|&it| it.to_owned()).collect();
         let left = self.end.saturating_duration_since(Instant::now());
-        let ran = bounded::run_unless(&words, &environment, folder, left, self.interrupted);
+        let ran = bounded::run_unless(&arguments, &environment, folder, left, self.interrupted);
         let command = line_of(command);
         match ran {
             Ok((End::Itself(status), text)) => Ok(Answer {
@@ -109,14 +109,14 @@ impl<'a> Workshop<'a> {
             }
             Ok((End::Interrupted, _)) => Err(InstallError::Interrupted.into()),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Err(Reason::NoTool {
-                tool: words.into_iter().next().unwrap_or_default(),
-                mend: "install it, or choose another `--source`".to_owned(),
+                tool: arguments.into_iter().next().unwrap_or_default(),
+                fix: "install it, or choose another `--source`".to_owned(),
             }
             .into()),
             Err(cause) => Err(Reason::Failed {
                 command,
                 how: "could not be run".to_owned(),
-                words: cause.to_string(),
+                output: cause.to_string(),
             }
             .into()),
         }
@@ -154,18 +154,20 @@ impl Answer {
         Reason::Failed {
             command: self.command,
             how: self.how,
-            words: last_lines(&self.text),
+            output: last_lines(&self.text),
         }
     }
 }
 
 /// A command in one line, for people: not quoted.
 fn line_of(command: &[&str]) -> String {
-    let words = command.iter().flat_map(|word| word.split_whitespace());
-    words.collect::<Vec<_>>().join(" ")
+    let parts = command
+        .iter()
+        .flat_map(|argument| argument.split_whitespace());
+    parts.collect::<Vec<_>>().join(" ")
 }
 
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    lines[lines.len().saturating_sub(WORDS_LINES)..].join("\n")
+    lines[lines.len().saturating_sub(OUTPUT_LINES)..].join("\n")
 }

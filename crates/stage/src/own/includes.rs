@@ -8,7 +8,7 @@ use super::{OwnFile, OwnRules};
 use crate::error::{Cause, StageError};
 
 /// Files and bytes of one configuration, at the most: a pattern that matches a whole disk is a
-/// mistake, to be told and not to be read.
+/// mistake, to be reported instead of read.
 const FILES_MAX: usize = 1000;
 const BYTES_MAX: usize = 64 << 20;
 

@@ -227,7 +227,8 @@ impl Client {
     fn break_off(&mut self, violation: Violation, out: &mut Vec<u8>) -> Violation {
         self.broken = Some(violation);
         self.limit = 0;
-        frame::write_goaway(violation.code(), out);
+        // A client has processed no stream of the server's.
+        frame::write_goaway(0, violation.code(), out);
         violation
     }
 

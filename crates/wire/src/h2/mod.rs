@@ -15,7 +15,7 @@
 
 mod client;
 mod event;
-mod frame;
+pub mod frame;
 pub mod hpack;
 mod request;
 mod response;

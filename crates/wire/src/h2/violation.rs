@@ -12,6 +12,8 @@ impl ErrorCode {
     pub const NO_ERROR: Self = Self(0);
     /// A rule was broken that has no code of its own.
     pub const PROTOCOL_ERROR: Self = Self(1);
+    /// Something went wrong inside the sender.
+    pub const INTERNAL_ERROR: Self = Self(2);
     /// More was sent than a window allows.
     pub const FLOW_CONTROL_ERROR: Self = Self(3);
     /// A frame for a stream that has ended.

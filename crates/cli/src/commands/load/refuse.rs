@@ -1,5 +1,5 @@
-//! Flags of `bakeoff load` that would have no effect, or that this machine cannot follow: they are
-//! refused before the load, because nobody reads numbers as those of other settings.
+//! Flags of `bakeoff load` that would have no effect, or that this machine cannot honour. They are
+//! refused before the load, because otherwise the numbers would be taken for those of the flags.
 
 use bakeoff_conduct::allowed_cpus;
 use bakeoff_load::Target;
@@ -7,8 +7,8 @@ use bakeoff_load::Target;
 use crate::exit;
 use crate::flags::{LoadFlags, Switch};
 
-/// Flags of TLS for a URL that is asked in the clear. `--insecure` may stay: where nothing is
-/// verified, it changes nothing, and scripts give it to every URL.
+/// Refuses flags of TLS for a URL without TLS. `--insecure` is accepted: it changes nothing there,
+/// and scripts pass it for every URL.
 pub(super) fn tls_in_the_clear(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<()> {
     let tls = &flags.tls;
     let given = [
@@ -27,7 +27,7 @@ pub(super) fn tls_in_the_clear(flags: &LoadFlags, targets: &[Target]) -> anyhow:
         .collect();
     match targets.iter().find(|target| !target.secure) {
         Some(target) if !names.is_empty() => Err(exit::usage(format!(
-            "{} {} TLS, and {} is asked in the clear: use an https URL, or leave {} out",
+            "{} {} TLS, but {} has none: use an https URL, or leave {} out",
             names.join(", "),
             if names.len() == 1 { "needs" } else { "need" },
             target.url,
@@ -37,25 +37,25 @@ pub(super) fn tls_in_the_clear(flags: &LoadFlags, targets: &[Target]) -> anyhow:
     }
 }
 
-/// Processors to pin to that this process may not use.
+/// Refuses to pin to processors that this process may not use.
 pub(super) fn absent_processors(flags: &LoadFlags) -> anyhow::Result<()> {
     let allowed = allowed_cpus();
     let asked = flags.pin.iter().flatten();
     let absent = asked.copied().find(|cpu| !allowed.contains(cpu));
     match absent {
         Some(cpu) if !allowed.is_empty() => Err(exit::usage(format!(
-            "--pin names processor {cpu}, but this process may use {}: name some of these",
+            "--pin names processor {cpu}, but this process may only use {}: choose among these",
             ranges(&allowed)
         ))),
         _ => Ok(()),
     }
 }
 
-/// An address to come from, where connections have none.
+/// Refuses a source address for connections that have none.
 pub(super) fn source_of_a_unix_socket(flags: &LoadFlags) -> anyhow::Result<()> {
     match &flags.unix_socket {
         Some(path) if !flags.source.is_empty() => Err(exit::usage(format!(
-            "--source is an IP address, and connections to the unix socket {} have none: leave it \
+            "--source is an IP address, but connections to the Unix socket {} have none: leave it \
              out",
             path.display()
         ))),
@@ -72,11 +72,11 @@ fn ranges(numbers: &[usize]) -> String {
             _ => runs.push((*number, *number)),
         }
     }
-    let words = |(first, last): &(usize, usize)| match first == last {
+    let text = |(first, last): &(usize, usize)| match first == last {
         true => first.to_string(),
         false => format!("{first}-{last}"),
     };
-    runs.iter().map(words).collect::<Vec<_>>().join(",")
+    runs.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ impl Poll {
         epoll::add(&self.epoll, socket, token, interest)
     }
 
-    /// Tells from now on, too, when the socket takes what it had no room for.
+    /// From now on also reports when a full socket has room again.
     pub(super) fn watch_writing(&self, socket: impl AsFd, token: u64) -> Result<(), Errno> {
         epoll::modify(&self.epoll, socket, EventData::new_u64(token), BOTH_WAYS)
     }

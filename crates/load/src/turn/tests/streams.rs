@@ -235,7 +235,7 @@ fn a_closed_loop_goes_on_after_each_goaway_said_once_or_twice() {
 
 #[test]
 fn a_rule_broken_on_a_connection_is_named() {
-    for (bytes, words) in [
+    for (bytes, message) in [
         (&b"\0\0\x01\0\x01\0\0\0\0x"[..], "RFC 9113, 6)"),
         (b"\0\0\x01\0\x01\0\0\0\x63x", "not open"),
         (b"\0\0\x01\x01\x05\0\0\0\x01\xff", "header"),
@@ -247,7 +247,7 @@ fn a_rule_broken_on_a_connection_is_named() {
             3 => vec![Act::Send(us(100), bytes.to_vec())],
             _ => Vec::new(),
         });
-        check_broken(server, words, 15);
+        check_broken(server, message, 15);
     }
     let not_h2 = Act::Send(0, HELLO.to_vec());
     let server = Server::h2(|_| Vec::new()).on_open(|_, _| vec![not_h2.clone()]);
@@ -256,10 +256,10 @@ fn a_rule_broken_on_a_connection_is_named() {
 
 /// All thirty requests break on the protocol, on so many connections.
 #[track_caller]
-fn check_broken(server: Server<'_>, words: &str, opened: u64) {
+fn check_broken(server: Server<'_>, message: &str, opened: u64) {
     let spec = over_h2(counted(1, 30), 2);
     let result = check(&spec, server, &[(Outcome::Protocol, 30)]).result;
     let sample = &result.error_samples["protocol"];
-    assert!(sample.contains(words), "no {words} in {sample}");
+    assert!(sample.contains(message), "no {message} in {sample}");
     assert_eq!(result.connections.opened, opened);
 }

@@ -176,7 +176,7 @@ impl Client {
         payload: &[u8],
         results: &mut Results<'_>,
     ) -> Result<(), Violation> {
-        let part = frame::unpadded(header, payload).ok_or(Violation::Padding)?;
+        let part = header.unpadded(payload).ok_or(Violation::Padding)?;
         if part.len() > MAX_BLOCK_BYTES {
             return Err(Violation::HeaderBlockTooLong);
         }

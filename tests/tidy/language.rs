@@ -1,0 +1,84 @@
+//! Plain words where a user reads: documents, help of the command line, descriptions of servers,
+//! workloads and plans.
+//!
+//! It knows no grammar. It only bans words of an idiom that this project once had, and that stop
+//! a native reader.
+
+use std::fs;
+
+use crate::files::{all, root};
+use crate::rules::Offence;
+
+/// Each banned phrase, in lower case, and what to write instead.
+const BANNED: [(&[&str], &str); 9] = [
+    (&["mend"], "fix"),
+    (&["mends"], "fixes"),
+    (&["mended"], "fixed"),
+    (&["told"], "reported, shown or distinguished"),
+    (&["of", "before"], "earlier, or from an earlier version"),
+    (&["dear"], "expensive"),
+    (&["dearer"], "more expensive"),
+    (&["whose", "own"], "with its own, or name the owner"),
+    (&["in", "words"], "as text, or as a message"),
+];
+/// Beginnings of paths with help, descriptions and reasons that users read.
+const SHOWN: [&str; 5] = [
+    "crates/cli/src/flags",
+    "docs/schema/",
+    "plans/",
+    "servers/",
+    "workloads/",
+];
+
+/// Every banned phrase in documents, help and descriptions.
+pub(crate) fn idioms() -> Vec<Offence> {
+    let is_shown = |path: &String| {
+        path.ends_with(".md") || SHOWN.iter().any(|beginning| path.starts_with(beginning))
+    };
+    let mut offences = Vec::new();
+    for path in all().into_iter().filter(is_shown) {
+        let bytes = fs::read(root().join(&path)).expect("a listed file can be read");
+        let text = String::from_utf8_lossy(&bytes);
+        offences.extend(banned(&text).into_iter().map(|(line, text)| Offence {
+            rule: "language",
+            path: path.clone(),
+            line,
+            text,
+        }));
+    }
+    offences
+}
+
+/// Line, from 1, and advice for each banned phrase of a text; a phrase may go over the end of a
+/// line.
+fn banned(text: &str) -> Vec<(usize, String)> {
+    let words: Vec<(usize, String)> = text
+        .lines()
+        .enumerate()
+        .flat_map(|(index, line)| {
+            let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let words = words.filter(|word| !word.is_empty());
+            words.map(move |word| (index + 1, word.to_lowercase()))
+        })
+        .collect();
+    let mut found = Vec::new();
+    for at in 0..words.len() {
+        for (phrase, instead) in BANNED {
+            let here = words[at..].iter().map(|(_, word)| word.as_str());
+            if here.take(phrase.len()).eq(phrase.iter().copied()) {
+                let advice = format!("`{}`: write {instead}", phrase.join(" "));
+                found.push((words[at].0, advice));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn banned_phrases_are_found_as_whole_words_and_over_line_ends() {
+    let lines = |text| -> Vec<usize> { banned(text).iter().map(|(line, _)| *line).collect() };
+    assert_eq!(lines("A\nserver is Told.\nIt mends"), [2, 3]);
+    assert_eq!(lines("records of\nbefore"), [1]);
+    assert_eq!(lines("amend what was foretold before, its own words"), []);
+    assert_eq!(lines("the `told_by` of a crate"), []);
+}
