@@ -110,7 +110,7 @@ fn what_is_not_installed_is_skipped_and_the_rest_is_measured() {
     assert_eq!(measured(&record), ["r1-n-synthetic-c3"]);
     let skipped = end_of(&trials(&record), "r1-x-synthetic-c3");
     assert_eq!(skipped["kind"], "skipped");
-    assert_eq!(skipped["mend"], "apt-get install unheard-of");
+    assert_eq!(skipped["fix"], "apt-get install unheard-of");
 }
 
 #[test]

@@ -49,7 +49,13 @@ fn smoke_measures_every_trial_and_its_record_is_complete() {
     }
     let record = scene.path("results/first");
     assert_eq!(measured(&record).len(), 7);
-    for name in ["plan.toml", "machine.json", "trials.jsonl", "report.html"] {
+    for name in [
+        "plan.json",
+        "plan.toml",
+        "machine.json",
+        "trials.jsonl",
+        "report.html",
+    ] {
         assert!(record.join(name).is_file(), "{name}");
     }
     assert_offline(&std::fs::read_to_string(record.join("report.html")).unwrap());

@@ -4,17 +4,20 @@
 //! one. "unknown" is a legal answer; nothing is "confirmed", which takes an intervention (R35).
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::Outcome;
-use bakeoff_stats::{Cell, origin_tree, server_tree, window_cores};
+use bakeoff_record::{FOREIGN_DISTURBED_CPUS, Outcome, Record, TrialRecord, foreign_cpus};
+use bakeoff_stats::{Cell, Measure, median, server_tree};
 use serde::Serialize;
 
-use crate::checks::{busiest, window_growth, worst_share};
+use crate::checks::{own_overflows, window_growth, working, worst_share};
 use crate::limits::{
-    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, SERVER_SATURATED, SOFTIRQ_SHARE,
-    STARTED_SHARE, STEAL_SUSPECT,
+    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, SERVER_PACED,
+    SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
-use crate::subject::{Ceilings, Subject};
+use crate::subject::{Beside, Subject};
 use crate::words::count;
+
+/// Both the server and the engine had no time to spare.
+const CO_SATURATED: &str = "co-saturated";
 
 /// What held the rate down.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -36,30 +39,18 @@ pub struct Cause {
     pub text: String,
 }
 
-/// The bottleneck of a cell: the first cause that most of its measured rounds name. `None` when
-/// no round was measured.
-pub fn bottleneck(
-    record: &bakeoff_record::Record,
+/// The bottleneck of a cell: what the figures of its usable round nearest the median rate speak
+/// for. `None` when no round was measured.
+pub(crate) fn bottleneck(
+    record: &Record,
     cell: &Cell<'_>,
-    ceilings: Ceilings,
+    usable: &Cell<'_>,
+    beside: &Beside,
 ) -> Option<Bottleneck> {
-    let rounds: Vec<Vec<Cause>> = cell
-        .measured()
-        .filter_map(|trial| Subject::new(record, trial, ceilings))
-        .map(|subject| causes(&subject))
-        .collect();
-    let votes = |name| {
-        rounds
-            .iter()
-            .filter(|causes| causes[0].name == name)
-            .count()
-    };
-    // Of equal votes the earliest round's counts: max_by_key takes the last, so go backwards.
-    let chosen = rounds
-        .iter()
-        .rev()
-        .max_by_key(|causes| votes(causes[0].name))?;
-    let (first, also) = chosen.split_first()?;
+    let trial = typical(usable).or_else(|| typical(cell))?;
+    let subject = Subject::new(record, trial, beside.ceilings(trial))?;
+    let causes = causes(&subject);
+    let (first, also) = causes.split_first()?;
     Some(Bottleneck {
         name: first.name,
         text: first.text.clone(),
@@ -67,10 +58,24 @@ pub fn bottleneck(
     })
 }
 
-/// Every cause that the figures of one trial speak for, never empty.
+/// The measured round whose rate is nearest to the median; the earliest of equally near ones.
+fn typical<'r>(cell: &Cell<'r>) -> Option<&'r TrialRecord> {
+    let rate = |trial: &TrialRecord| Measure::RatePerS.of(trial).ok();
+    let rates: Vec<f64> = cell.measured().filter_map(rate).collect();
+    let middle = median(&rates)?;
+    let away = |trial: &&TrialRecord| rate(trial).map_or(f64::MAX, |rate| (rate - middle).abs());
+    cell.measured()
+        .min_by(|left, right| away(left).total_cmp(&away(right)))
+}
+
+/// Every cause that the figures of one trial speak for, never empty. A rate that was given and
+/// kept has no bottleneck, whatever was busy.
 fn causes(subject: &Subject<'_>) -> Vec<Cause> {
     let rows = [
         client_local,
+        kept_up,
+        other_load,
+        co_saturated,
         client_cpu,
         generator_ceiling,
         steal,
@@ -80,8 +85,12 @@ fn causes(subject: &Subject<'_>) -> Vec<Cause> {
         server_cpu,
     ];
     let mut causes: Vec<Cause> = rows.iter().filter_map(|row| row(subject)).collect();
+    if causes.iter().any(|cause| cause.name == CO_SATURATED) {
+        // It says as much as these do by themselves.
+        causes.retain(|cause| !matches!(cause.name, "client-cpu" | "cpu-bound"));
+    }
     if causes.is_empty() {
-        causes.push(nothing_found(subject));
+        causes.push(unknown(subject));
     }
     causes
 }
@@ -101,23 +110,68 @@ fn client_local(subject: &Subject<'_>) -> Option<Cause> {
     )
 }
 
-fn client_cpu(subject: &Subject<'_>) -> Option<Cause> {
-    let share = busiest(subject.result).filter(|share| *share > ENGINE_BUSY_INVALID)?;
+/// An open loop whose requests came out right, nearly all.
+fn kept_up(subject: &Subject<'_>) -> Option<Cause> {
+    let requests = &subject.result.requests;
+    let due = requests.due.or(requests.planned)?;
+    if is_closed(subject) || (requests.ok as f64) < STARTED_SHARE * due as f64 {
+        return None;
+    }
+    cause("none", "the server kept up with the given rate".into())
+}
+
+fn other_load(subject: &Subject<'_>) -> Option<Cause> {
+    let foreign = foreign_cpus(subject.trial)?.worst();
+    if foreign <= FOREIGN_DISTURBED_CPUS {
+        return None;
+    }
     cause(
-        "client-cpu",
-        format!("engine thread busy {:.0} %", share * 100.0),
+        "other-load",
+        format!("other programs kept {foreign:.2} processors busy"),
     )
 }
 
+/// Server and engine without time to spare, either of them: the rate is what both come to.
+fn co_saturated(subject: &Subject<'_>) -> Option<Cause> {
+    let engine = working(subject.result).filter(|share| *share > ENGINE_BUSY_INVALID)?;
+    let server = subject
+        .server_share()
+        .filter(|share| *share > SERVER_SATURATED)?;
+    cause(
+        CO_SATURATED,
+        format!(
+            "the server used {:.0} % of its processors while the engine's busiest thread worked \
+             {:.0} % of the time",
+            server * 100.0,
+            engine * 100.0
+        ),
+    )
+}
+
+fn client_cpu(subject: &Subject<'_>) -> Option<Cause> {
+    let share = working(subject.result).filter(|share| *share > ENGINE_BUSY_INVALID)?;
+    cause(
+        "client-cpu",
+        format!("engine thread worked {:.0} % of the time", share * 100.0),
+    )
+}
+
+/// Not where the server's processors were full, nor where it beat the yardstick.
 fn generator_ceiling(subject: &Subject<'_>) -> Option<Cause> {
     let ceiling = subject.ceilings.yardstick.filter(|_| is_closed(subject))?;
     let share = subject.rate() / ceiling;
-    if !subject.is_contender() || share <= CEILING_SHARE {
+    let paced = subject
+        .server_share()
+        .is_some_and(|share| share >= SERVER_PACED);
+    if !subject.is_contender() || paced || !(CEILING_SHARE..=1.0).contains(&share) {
         return None;
     }
     cause(
         "generator-ceiling",
-        format!("{:.0} % of the yardstick's rate", share * 100.0),
+        format!(
+            "{:.0} % of the yardstick's rate in the same round",
+            share * 100.0
+        ),
     )
 }
 
@@ -130,7 +184,8 @@ fn steal(subject: &Subject<'_>) -> Option<Cause> {
 }
 
 fn accept_queue(subject: &Subject<'_>) -> Option<Cause> {
-    let overflows = window_growth(subject, |tick| tick.listen_overflows).filter(|n| *n > 0)?;
+    let overflows = window_growth(subject, |tick| tick.listen_overflows)?;
+    let overflows = Some(own_overflows(subject, overflows)).filter(|n| *n > 0)?;
     cause(
         "accept-queue",
         format!("{} listen overflows", count(overflows)),
@@ -138,7 +193,7 @@ fn accept_queue(subject: &Subject<'_>) -> Option<Cause> {
 }
 
 fn backend(subject: &Subject<'_>) -> Option<Cause> {
-    if !subject.proxied || !subject.is_contender() {
+    if subject.proxied != Some(true) || !subject.is_contender() {
         return None;
     }
     let direct = subject.ceilings.origin.filter(|_| is_closed(subject))?;
@@ -167,16 +222,13 @@ fn softirq(subject: &Subject<'_>) -> Option<Cause> {
 ///
 /// A proxy may share its processors with the upstream; then both together saturate them.
 fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
-    let usage = &subject.trial.usage;
-    let cores = window_cores(subject.trial, server_tree(usage))?;
+    let cores = subject.server_cores()?;
     let allowed = subject.server_cpus() as f64;
     if cores > SERVER_SATURATED * allowed {
         let text = format!("the server used {cores:.2} of {}", processors(subject));
         return cause("cpu-bound", text);
     }
-    let pinned = &subject.trial.pinned;
-    let shared = pinned.origin == pinned.server && !pinned.server.is_empty();
-    if let Some(origin) = window_cores(subject.trial, origin_tree(usage)).filter(|_| shared)
+    if let Some(origin) = subject.origin_cores_beside()
         && cores + origin > SERVER_SATURATED * allowed
     {
         let text = format!(
@@ -185,11 +237,13 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
         );
         return cause("cpu-shared-with-origin", text);
     }
-    // Whole-tree figures cannot tell one busy thread from several half-busy ones, so only a use
-    // of nearly exactly one processor of several is named.
-    if allowed >= 2.0 && (SERVER_SATURATED..1.1).contains(&cores) {
+    let idle = 1.0 - cores / allowed;
+    let full = busiest_thread(subject).filter(|share| *share > THREAD_FULL_SHARE);
+    if let Some(full) = full.filter(|_| idle > IDLE_BESIDE_SHARE) {
         let text = format!(
-            "the server used {cores:.2} of {}: one worker?",
+            "one thread of the server worked {:.0} % of the time, and {:.0} % of {} was idle",
+            full * 100.0,
+            idle * 100.0,
             processors(subject)
         );
         return cause("single-core", text);
@@ -197,16 +251,17 @@ fn server_cpu(subject: &Subject<'_>) -> Option<Cause> {
     None
 }
 
-fn nothing_found(subject: &Subject<'_>) -> Cause {
-    let requests = &subject.result.requests;
-    if let Some(due) = requests.due.or(requests.planned)
-        && requests.ok as f64 >= STARTED_SHARE * due as f64
-    {
-        let text = "the server kept up with the given rate".into();
-        return Cause { name: "none", text };
-    }
-    let cores = window_cores(subject.trial, server_tree(&subject.trial.usage));
-    let text = match cores {
+/// Mean over the window of the share of a processor that the server's busiest thread used.
+fn busiest_thread(subject: &Subject<'_>) -> Option<f64> {
+    let window = 0.0..=subject.result.measured_s;
+    let ticks = server_tree(&subject.trial.usage)?.ticks.iter();
+    let looked = ticks.filter(|tick| window.contains(&tick.at_s));
+    let shares: Vec<f64> = looked.filter_map(|tick| tick.busiest_thread).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+fn unknown(subject: &Subject<'_>) -> Cause {
+    let text = match subject.server_cores() {
         Some(cores) => {
             format!("the server used {cores:.2} of {}", processors(subject))
         }

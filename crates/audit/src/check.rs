@@ -1,16 +1,22 @@
-//! One figure held against one limit.
+//! One figure held against one limit, and what that does to each number.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+
+use crate::code::Code;
+use crate::number::Number;
 
 /// One figure held against one limit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
-    /// Stable name, such as `failed-share`.
-    pub code: &'static str,
+    /// Which check.
+    pub code: Code,
     /// Requirement in `docs/method.md`, such as `R17`.
     pub rule: &'static str,
-    /// What came of it.
+    /// What came of it, for the number that it weakens most.
     pub level: Level,
+    /// What came of it for each number that it guards.
+    #[serde(serialize_with = "as_object")]
+    pub numbers: Vec<(Number, Level)>,
     /// The figure; `None` where the check could not run or counts nothing.
     pub value: Option<f64>,
     /// The limit in the figure's unit.
@@ -31,46 +37,94 @@ pub enum Level {
     NotRun,
     /// The numbers are shown and not ranked.
     Suspect,
-    /// The numbers that rest on timing are withheld.
+    /// Something that is no part of the trial was in it: the block is worth repeating.
+    Disturbed,
+    /// The numbers are withheld.
     Invalid,
 }
 
-impl Check {
-    /// A check that held `value` against `limit`.
-    pub(crate) fn new(
-        (code, rule): (&'static str, &'static str),
-        level: Level,
-        (value, limit): (f64, f64),
-        text: String,
-    ) -> Self {
-        Self {
-            code,
-            rule,
-            level,
-            value: Some(value),
-            limit: Some(limit),
-            text,
+impl Level {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Note => "note",
+            Self::NotRun => "not-run",
+            Self::Suspect => "suspect",
+            Self::Disturbed => "disturbed",
+            Self::Invalid => "invalid",
         }
     }
+}
 
-    /// A check without a figure.
-    pub(crate) fn plain(
-        (code, rule): (&'static str, &'static str),
-        level: Level,
-        text: impl Into<String>,
-    ) -> Self {
+impl Check {
+    /// A check with one level for all numbers that it guards.
+    pub(crate) fn new(code: Code, level: Level, text: impl Into<String>) -> Self {
+        let numbers = code.guards().iter().map(|number| (*number, level));
         Self {
             code,
-            rule,
+            rule: code.rule(),
             level,
+            numbers: numbers.collect(),
             value: None,
             limit: None,
             text: text.into(),
         }
     }
 
-    /// A check that the record cannot carry.
-    pub(crate) fn not_run(name: (&'static str, &'static str), text: impl Into<String>) -> Self {
-        Self::plain(name, Level::NotRun, text)
+    /// A check that weakens some numbers and leaves the others.
+    pub(crate) fn graded(
+        code: Code,
+        numbers: impl IntoIterator<Item = (Number, Level)>,
+        text: impl Into<String>,
+    ) -> Self {
+        let numbers: Vec<(Number, Level)> = numbers.into_iter().collect();
+        let worst = numbers.iter().map(|(_, level)| *level).max();
+        Self {
+            level: worst.unwrap_or(Level::Note),
+            numbers,
+            ..Self::new(code, Level::Note, text)
+        }
     }
+
+    /// A check that found nothing wrong.
+    pub(crate) fn passed(code: Code, text: impl Into<String>) -> Self {
+        Self::new(code, Level::Passed, text)
+    }
+
+    /// A fact that takes nothing away.
+    pub(crate) fn note(code: Code, text: impl Into<String>) -> Self {
+        Self::new(code, Level::Note, text)
+    }
+
+    /// A check that the record cannot carry: what it guards is in doubt.
+    pub(crate) fn not_run(code: Code, text: impl Into<String>) -> Self {
+        Self::new(code, Level::NotRun, text)
+    }
+
+    /// The figure and the limit that it was held against.
+    pub(crate) fn figures(mut self, value: f64, limit: f64) -> Self {
+        (self.value, self.limit) = (Some(value), Some(limit));
+        self
+    }
+
+    /// What came of it for a number.
+    pub fn of(&self, number: Number) -> Level {
+        let mut numbers = self.numbers.iter();
+        let found = numbers.find(|(known, _)| *known == number);
+        found.map_or(Level::Passed, |(_, level)| *level)
+    }
+
+    /// Sets the level of each number anew.
+    pub(crate) fn relevel(&mut self, level: impl Fn(Number, Level) -> Level) {
+        for (number, known) in &mut self.numbers {
+            *known = level(*number, *known);
+        }
+        let worst = self.numbers.iter().map(|(_, level)| *level).max();
+        self.level = worst.unwrap_or(self.level);
+    }
+}
+
+fn as_object<S: Serializer>(numbers: &[(Number, Level)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(numbers.iter().map(|(number, level)| (number.name(), level)))
 }

@@ -7,17 +7,24 @@ mod consistency;
 mod correctness;
 mod environment;
 mod generator;
+mod kernel;
+pub(crate) mod knee;
 pub(crate) mod rounds;
+mod schedule;
+mod steady;
 
-pub(crate) use environment::{window_growth, worst_share};
-pub(crate) use generator::busiest;
+pub(crate) use environment::{own_overflows, window_growth, worst_share};
+pub(crate) use generator::working;
 
 /// Every check of one measured trial, in the order in which they are shown.
 pub(crate) fn all(subject: &Subject<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     correctness::check(subject, &mut checks);
     generator::check(subject, &mut checks);
+    schedule::check(subject, &mut checks);
     consistency::check(subject, &mut checks);
+    steady::check(subject, &mut checks);
     environment::check(subject, &mut checks);
+    kernel::check(subject, &mut checks);
     checks
 }

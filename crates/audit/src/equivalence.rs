@@ -9,10 +9,11 @@ mod facts;
 mod headers;
 
 use bakeoff_plan::{Plan, Workload};
-use bakeoff_record::{AnswerCheck, ContenderKind, TrialRecord, Work};
+use bakeoff_record::{AnswerCheck, ContenderKind, TrialRecord, When, Work};
 use serde::Serialize;
 
-use crate::check::{Check, Level};
+use crate::check::Check;
+use crate::code::Code;
 use facts::{FACTS, Fact, Mend};
 
 /// Characters of a value that are shown.
@@ -214,13 +215,29 @@ impl<'r> Side<'r> {
         f64::from(clients.unwrap_or(0)) * f64::from(each)
     }
 
-    fn remedy(&self, fact: &str) -> Remedy {
+    fn remedy(&self, fact: &Fact) -> Remedy {
         let facts = self.trials.iter().find_map(|trial| trial.server.as_ref());
+        let line = facts.and_then(|facts| facts.remedies.get(fact.name).cloned());
+        let fitting = match (fact.mend, self.processors()) {
+            (Mend::ToProcessors, Some(processors)) => line.map(|line| fitted(&line, processors)),
+            _ => line,
+        };
         Remedy {
             contender: self.contender.to_owned(),
             server: self.server.to_owned(),
-            line: facts.and_then(|facts| facts.remedies.get(fact).cloned()),
+            line: fitting,
         }
+    }
+
+    /// Processors that the server may use.
+    fn processors(&self) -> Option<u32> {
+        let crews = self
+            .trials
+            .iter()
+            .filter_map(|trial| work(trial)?.crew.as_ref());
+        crews
+            .map(|crew| crew.processors)
+            .find(|processors| *processors > 0)
     }
 
     /// Why the field of [`Work`] is not known.
@@ -238,7 +255,7 @@ impl<'r> Side<'r> {
 /// The answer that was compared before the load.
 fn before(trial: &TrialRecord) -> Option<&AnswerCheck> {
     let mut answers = trial.answers.iter();
-    answers.find(|answer| answer.when == "before")
+    answers.find(|answer| answer.when == When::Before)
 }
 
 fn work(trial: &TrialRecord) -> Option<&Work> {
@@ -348,20 +365,68 @@ fn inequality(
         .filter_map(|(_, (side, value))| Some((side, value.as_ref()?)))
         .collect();
     let to_change = to_change(fact.mend, &concerned);
+    let crowded = crowded(fact, &concerned);
     let name = |index: usize| sides[index].contender.to_owned();
     Inequality {
         fact: fact.name,
-        check: Check::plain(
-            (fact.code, fact.rule),
-            Level::Suspect,
-            format!("{}: {}; {}", fact.title, told(&concerned), fact.meaning),
-        ),
+        check: Check {
+            rule: fact.rule,
+            ..Check::note(
+                Code::Equal(fact.code),
+                format!(
+                    "{}: {}; {}{crowded}",
+                    fact.title,
+                    told(&concerned),
+                    fact.meaning
+                ),
+            )
+        },
         pairs: pairs.iter().map(|(a, b)| [name(*a), name(*b)]).collect(),
         remedies: to_change
             .into_iter()
-            .map(|side| side.remedy(fact.name))
+            .map(|side| side.remedy(fact))
             .collect(),
     }
+}
+
+/// A line that sets a number of workers, with the number that fits: `auto` counts the processors of
+/// the machine, not those that a server may use.
+fn fitted(line: &str, processors: u32) -> String {
+    let number = processors.to_string();
+    if line.contains("auto") {
+        return line.replace("auto", &number);
+    }
+    let Some(end) = line.rfind(|letter: char| letter.is_ascii_digit()) else {
+        return line.to_owned();
+    };
+    let digits = line[..=end]
+        .bytes()
+        .rev()
+        .take_while(u8::is_ascii_digit)
+        .count();
+    format!("{}{number}{}", &line[..=end - digits], &line[end + 1..])
+}
+
+/// Who runs more workers than there are processors for them: they take turns, which costs, and is
+/// likelier the cause of a lower rate than anything else.
+fn crowded(fact: &Fact, concerned: &[(&Side<'_>, &Value)]) -> String {
+    if !matches!(fact.mend, Mend::ToProcessors) {
+        return String::new();
+    }
+    let mut text = String::new();
+    for (side, value) in concerned {
+        let (Some(workers), Some(processors)) = (value.number(), side.processors()) else {
+            continue;
+        };
+        if workers > f64::from(processors) {
+            text += &format!(
+                "; {} runs {workers} workers on {processors} of its processors, where they take \
+                 turns: a likely cause of a lower rate",
+                side.contender
+            );
+        }
+    }
+    text
 }
 
 /// Each value once, with those that have it. Values that count as one, such as suites with the same
@@ -398,6 +463,18 @@ fn list(names: &[&str]) -> String {
 /// Those whose configuration is to be changed so that all do the same.
 fn to_change<'s, 'r>(mend: Mend, concerned: &[(&'s Side<'r>, &Value)]) -> Vec<&'s Side<'r>> {
     let votes = |key: &str| concerned.iter().filter(|(_, it)| it.key == key).count();
+    if let Mend::ToProcessors = mend {
+        let fits = |(side, value): &&(&Side<'_>, &Value)| {
+            side.processors().map(f64::from) == value.number()
+        };
+        if concerned.iter().any(|one| fits(&one)) {
+            return concerned
+                .iter()
+                .filter(|one| !fits(one))
+                .map(|(side, _)| *side)
+                .collect();
+        }
+    }
     let wanted = match mend {
         Mend::To(key) => Some(key.to_owned()),
         // Of equal votes the plan's first counts: max_by_key takes the last, so go backwards.
@@ -406,7 +483,7 @@ fn to_change<'s, 'r>(mend: Mend, concerned: &[(&'s Side<'r>, &Value)]) -> Vec<&'
             .rev()
             .max_by_key(|(_, value)| votes(&value.key))
             .map(|(_, value)| value.key.clone()),
-        Mend::ToLargest => concerned
+        Mend::ToLargest | Mend::ToProcessors => concerned
             .iter()
             .max_by(|a, b| {
                 a.1.number()

@@ -1,23 +1,43 @@
-//! Record to verdicts: can this be believed, and what was the bottleneck.
+//! Record to verdicts: what can be believed, who is ahead, and what the bottleneck was.
 //!
-//! Each check is a figure held against a limit that `docs/method.md` numbers (R1 to R41). A check
-//! that could not run counts against the trial, never for it. Whether contenders do equal work is
-//! a check of their comparison ([`equivalences`]). This crate estimates nothing and compares no
-//! numbers of contenders; a family of checks is a file in `checks/`.
+//! [`judge`] is the only entry for whoever shows a record: nothing else decides. Each check is a
+//! figure held against a limit that `docs/method.md` numbers (R1 to R41), and says for each number
+//! (rate, latency, CPU, memory, counts) what that does to it. A check that could not run counts
+//! against the numbers that it guards, never for them. Whether contenders do equal work is a
+//! possible cause of a difference ([`equivalences`]). The arithmetic is in `stats`; a family of
+//! checks is a file in `checks/`.
 
 mod attribution;
 mod check;
 mod checks;
+mod code;
+mod comparisons;
+mod conclusion;
 mod equivalence;
+mod findings;
 mod judge;
+mod judged;
 pub mod limits;
+mod load;
+mod number;
 mod subject;
+mod trust;
+mod verdict;
 mod words;
 
-pub use attribution::{Bottleneck, Cause, bottleneck};
+pub use attribution::{Bottleneck, Cause};
 pub use check::{Check, Level};
+pub use code::Code;
+pub use comparisons::{Compared, Floor, compare, widest_interval};
+pub use conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, PairKey, Reason, Side};
 pub use equivalence::{
     Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact, equivalences,
 };
-pub use judge::{Judgement, TRIAL_ENDED, Verdict, judge_cell, judge_trial};
-pub use subject::{Ceilings, Subject};
+pub use findings::{Finding, Grade, Tone};
+pub use judge::{judge_cell, judge_trial};
+pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge};
+pub use load::judge_load;
+pub use number::{Number, number_of};
+pub use subject::{Beside, Ceilings, Drift, Subject};
+pub use trust::{Trust, Weakness};
+pub use verdict::{Judgement, Verdict, Verdicts};

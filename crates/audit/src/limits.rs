@@ -32,8 +32,6 @@ pub const SET_UP_SHARE: f64 = 0.05;
 pub const ORIGIN_SHARE: f64 = 0.01;
 /// R36: share of a processor taken by the hypervisor.
 pub const STEAL_SUSPECT: f64 = 0.05;
-/// R36: share of a processor taken by the hypervisor that leaves nothing to believe.
-pub const STEAL_INVALID: f64 = 0.10;
 /// R38: time from the load's end to the next answer from which a server was slow to recover, s.
 pub const RECOVERY_S: f64 = 1.0;
 /// R37: UDP datagrams that sockets had no room for, as a share of those that the load took.
@@ -49,3 +47,57 @@ pub const BODY_BYTES_SHARE: f64 = 0.10;
 pub const LOG_BYTES_PER_REQUEST: u64 = 16;
 /// R16: share of failed requests above which a log that grows under load may be one of errors.
 pub const LOGGED_ERRORS_SHARE: f64 = 0.01;
+/// R10, R13: share of its processors from which a server set the pace itself, whatever the engine
+/// did.
+pub const SERVER_PACED: f64 = 0.95;
+/// R36: least distance of the yardstick from its median over rounds, as a logarithm, that is held
+/// against a block.
+pub const DRIFT_LOG_MIN: f64 = 0.15;
+/// R36: the same in standard deviations of the yardstick, by the median of absolute deviations.
+pub const DRIFT_SPREADS: f64 = 3.0;
+/// R13: share of the window in which an engine's thread wanted a processor and had none, from
+/// which its delays may be in the latencies.
+pub const ENGINE_KEPT_SUSPECT: f64 = 0.05;
+/// R31: share of the clients that may starve.
+pub const STARVED_SHARE_SUSPECT: f64 = 0.01;
+/// R31: share of starved clients from which latencies are of the others only.
+pub const STARVED_SHARE_INVALID: f64 = 0.05;
+/// R31: growth of what is in flight, as a share of the requests due.
+pub const QUEUE_GROWTH_SHARE: f64 = 0.01;
+/// R9: an engine's delay in reading answers, as a share of their latency.
+pub const ENGINE_LAG_SHARE: f64 = 0.05;
+/// R18: rounds from which a test can decide, and the share of the planned ones that is needed.
+pub const ROUNDS_MIN: usize = 6;
+/// R18: share of the planned rounds that must be believable.
+pub const ROUNDS_SHARE: f64 = 0.8;
+/// R32: share of the bytes of bodies that must have come for the right answers.
+pub const BODY_SENT_SHARE: f64 = 0.95;
+/// R13: shortest window in which the share of an engine's thread says something, seconds.
+pub const ENGINE_WINDOW_S_MIN: f64 = 0.1;
+/// R24: distance between the mean of a window and the level that it ended at, as a share, from
+/// which the mean is of neither. The method's 2 % is below what rounds are apart on a machine that
+/// everything shares.
+pub const STEADY_SHARE: f64 = 0.05;
+/// R24: the same of p99 and of CPU use, which are noisier by their nature.
+pub const STEADY_TAIL_SHARE: f64 = 0.25;
+/// R36: distance of the processors' frequency from the campaign's median that is told.
+pub const FREQUENCY_NOTE_SHARE: f64 = 0.02;
+/// R36: the same, from which a number is not ranked.
+pub const FREQUENCY_SUSPECT_SHARE: f64 = 0.10;
+/// R34: share of the window in which something waited for memory or a disk that is told.
+pub const PRESSURE_SHARE: f64 = 0.01;
+/// R34: share of the table of tracked connections from which new ones may be refused.
+pub const CONNTRACK_SHARE: f64 = 0.85;
+/// R32: share by which a server's own count of requests may differ from ours, besides what was in
+/// flight at either end.
+pub const COUNTED_SHARE: f64 = 0.01;
+/// R33: share by which CPU time per request may differ between rates below the knee.
+pub const CPU_LEVEL_SHARE: f64 = 0.10;
+/// R16: connections to the upstream for each request of the load, from which they are not kept.
+pub const UPSTREAM_NEW_SHARE: f64 = 0.10;
+/// R16: requests to the upstream from which that share says something.
+pub const UPSTREAM_REQUESTS_MIN: u64 = 100;
+/// R34: busy share of a server's thread from which it is full.
+pub const THREAD_FULL_SHARE: f64 = 0.95;
+/// R34: idle share of a server's processors from which one full thread is the cause.
+pub const IDLE_BESIDE_SHARE: f64 = 0.30;

@@ -1,7 +1,9 @@
 //! What a trial is judged by: itself, the machine, and the references beside it.
 
 use bakeoff_record::{ContenderKind, LoadResult, Machine, Record, TrialRecord};
-use bakeoff_stats::{Cell, CellKey, Measure, reference};
+use bakeoff_stats::{Cell, Measure, median, origin_tree, server_tree, window_cores};
+
+use crate::limits::{DRIFT_LOG_MIN, DRIFT_SPREADS};
 
 /// One measured trial and what it is judged against.
 #[derive(Debug, Clone, Copy)]
@@ -12,35 +14,136 @@ pub struct Subject<'record> {
     pub result: &'record LoadResult,
     /// The machine.
     pub machine: &'record Machine,
-    /// Whether an upstream answers this workload behind the server.
-    pub proxied: bool,
+    /// Whether an upstream answers this workload behind the server; `None` where the plan does
+    /// not know the workload.
+    pub proxied: Option<bool>,
     /// The references' rates at the same workload and load.
     pub ceilings: Ceilings,
 }
 
-/// Rates of the references at one workload and load, right answers per second.
+/// What the references did in the same block: round, workload and load.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Ceilings {
-    /// The null server's; `None` when it was not measured.
+    /// Right answers per second of the null server; `None` when it was not measured.
     pub yardstick: Option<f64>,
-    /// The upstream's, asked directly; `None` when it was not measured.
+    /// Those of the upstream, asked directly; `None` when it was not measured.
     pub origin: Option<f64>,
+    /// The yardstick here against its median; `None` when there are too few to say.
+    pub drift: Option<Drift>,
+    /// Median over the campaign's trials of the processors' frequency; `None` where it was not
+    /// read.
+    pub frequency_mhz: Option<f64>,
 }
 
-impl Ceilings {
-    /// The references beside the cell named by `key`.
-    pub fn beside(cells: &[Cell<'_>], key: &CellKey) -> Self {
-        let rate = |kind| {
-            reference(cells, kind, key)?
-                .estimate(Measure::RatePerS)
-                .ok()
-                .map(|one| one.point)
-        };
+/// How far the yardstick of one block is from its median over rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drift {
+    /// Logarithm of this block's rate over the median.
+    pub log: f64,
+    /// How far from 0 that may be.
+    pub limit: f64,
+}
+
+/// The references of a campaign, block by block.
+#[derive(Debug, Clone, Default)]
+pub struct Beside {
+    blocks: Vec<(Block, ContenderKind, f64)>,
+    frequency_mhz: Option<f64>,
+}
+
+/// What is measured together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Block {
+    round: u32,
+    attempt: u32,
+    workload: String,
+    load: String,
+}
+
+impl Block {
+    fn of(trial: &TrialRecord) -> Self {
         Self {
-            yardstick: rate(ContenderKind::Yardstick),
-            origin: rate(ContenderKind::Origin),
+            round: trial.round,
+            attempt: trial.attempt,
+            workload: trial.workload.clone(),
+            load: trial.load_label(),
         }
     }
+
+    fn is_beside(&self, other: &Self) -> bool {
+        self.workload == other.workload && self.load == other.load
+    }
+}
+
+impl Beside {
+    /// The references among the cells of a record.
+    pub fn of(cells: &[Cell<'_>]) -> Self {
+        let references = cells
+            .iter()
+            .filter(|cell| matches!(cell.kind, ContenderKind::Yardstick | ContenderKind::Origin));
+        let trials = references.flat_map(Cell::measured);
+        let rated = trials.filter_map(|trial| {
+            let rate = Measure::RatePerS
+                .of(trial)
+                .ok()
+                .filter(|rate| *rate > 0.0)?;
+            Some((Block::of(trial), trial.kind, rate))
+        });
+        let measured = cells.iter().flat_map(Cell::measured);
+        let frequencies: Vec<f64> = measured.filter_map(mean_frequency_mhz).collect();
+        Self {
+            blocks: rated.collect(),
+            frequency_mhz: median(&frequencies),
+        }
+    }
+
+    /// What the references did in the trial's block.
+    pub fn ceilings(&self, trial: &TrialRecord) -> Ceilings {
+        let block = Block::of(trial);
+        let rate = |kind: ContenderKind| {
+            let mut blocks = self.blocks.iter();
+            let same = blocks.find(|(one, of, _)| *of == kind && *one == block);
+            same.map(|(.., rate)| *rate)
+        };
+        let yardstick = rate(ContenderKind::Yardstick);
+        let origin = rate(ContenderKind::Origin);
+        let drift = yardstick.and_then(|rate| self.drift(&block, rate));
+        Ceilings {
+            yardstick,
+            origin,
+            drift,
+            frequency_mhz: self.frequency_mhz,
+        }
+    }
+
+    /// A third value is the first that can differ from two that agree.
+    fn drift(&self, block: &Block, rate: f64) -> Option<Drift> {
+        let kind = ContenderKind::Yardstick;
+        let beside = self
+            .blocks
+            .iter()
+            .filter(|(one, of, _)| *of == kind && one.is_beside(block));
+        let logs: Vec<f64> = beside.map(|(.., rate)| rate.ln()).collect();
+        if logs.len() < 3 {
+            return None;
+        }
+        let middle = median(&logs)?;
+        let apart: Vec<f64> = logs.iter().map(|log| (log - middle).abs()).collect();
+        let spread = 1.4826 * median(&apart)?;
+        Some(Drift {
+            log: rate.ln() - middle,
+            limit: DRIFT_LOG_MIN.max(DRIFT_SPREADS * spread),
+        })
+    }
+}
+
+/// Mean frequency of the processors over the window.
+pub(crate) fn mean_frequency_mhz(trial: &TrialRecord) -> Option<f64> {
+    let end_s = trial.result.as_ref()?.measured_s;
+    let ticks = trial.usage.host.iter();
+    let window = ticks.filter(|tick| tick.at_s >= 0.0 && tick.at_s <= end_s);
+    let known: Vec<f64> = window.filter_map(|tick| tick.frequency_mhz).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
 impl<'record> Subject<'record> {
@@ -51,23 +154,29 @@ impl<'record> Subject<'record> {
         ceilings: Ceilings,
     ) -> Option<Self> {
         let result = trial.result.as_ref()?;
-        let workload = record
-            .plan
-            .workloads
-            .iter()
-            .find(|one| one.name == trial.workload);
+        let mut workloads = record.plan.workloads.iter();
+        let workload = workloads.find(|one| one.name == trial.workload);
         Some(Self {
             trial,
             result,
             machine: &record.machine,
-            proxied: workload.is_some_and(|one| one.proxied),
+            proxied: workload.map(|one| one.proxied),
             ceilings,
         })
     }
 
     /// Whether the trial measured what is compared, not a reference.
     pub(crate) fn is_contender(&self) -> bool {
-        self.trial.kind == ContenderKind::Contender
+        !matches!(
+            self.trial.kind,
+            ContenderKind::Yardstick | ContenderKind::Origin
+        )
+    }
+
+    /// Whether an upstream may stand behind the server: where that is not known, what is asked of
+    /// proxies is asked of it too.
+    pub(crate) fn may_be_proxied(&self) -> bool {
+        self.proxied.unwrap_or(true)
     }
 
     /// Right answers per second.
@@ -81,5 +190,24 @@ impl<'record> Subject<'record> {
             0 => self.machine.cpus as usize,
             pinned => pinned,
         }
+    }
+
+    /// Processors that the server kept busy.
+    pub(crate) fn server_cores(&self) -> Option<f64> {
+        window_cores(self.trial, server_tree(&self.trial.usage))
+    }
+
+    /// Processors that the upstream kept busy, where it shares those of the server.
+    pub(crate) fn origin_cores_beside(&self) -> Option<f64> {
+        let pinned = &self.trial.pinned;
+        let shared = pinned.origin == pinned.server && !pinned.server.is_empty();
+        window_cores(self.trial, origin_tree(&self.trial.usage)).filter(|_| shared)
+    }
+
+    /// Share of its processors that the server, with an upstream on the same ones, kept busy:
+    /// near 1 it is they that set the pace.
+    pub(crate) fn server_share(&self) -> Option<f64> {
+        let cores = self.server_cores()? + self.origin_cores_beside().unwrap_or(0.0);
+        Some(cores / self.server_cpus() as f64)
     }
 }

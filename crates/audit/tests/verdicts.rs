@@ -5,7 +5,7 @@
 mod support;
 
 use bakeoff_audit::{Ceilings, Judgement, Level, Verdict, bottleneck, judge_cell, judge_trial};
-use bakeoff_record::{LoadResult, Outcome, QuicLedger, Record, Step, TrialRecord, Warning};
+use bakeoff_record::{LoadResult, Outcome, QuicLedger, Record, Step, TrialRecord, Warning, When};
 use bakeoff_stats::{Cell, cells};
 
 const SOUND: &str = "r1-nginx-optimized-synthetic-c10";
@@ -104,7 +104,7 @@ fn wrong_answers_make_a_trial_invalid() {
 #[test]
 fn a_check_that_did_not_run_counts_as_suspect() {
     let judgement = judge(SOUND, |trial| {
-        trial.answers.retain(|answer| answer.when == "before")
+        trial.answers.retain(|answer| answer.when == When::Before)
     });
     blames(&judgement, Verdict::Suspect, "answer-after");
     let judgement = judge(SOUND, |trial| trial.usage.host.clear());
@@ -277,7 +277,7 @@ fn a_server_that_is_busy_after_the_load_keeps_its_numbers() {
             again.took_s = took_s;
             trial
                 .answers
-                .retain(|answer| answered || answer.when == "before");
+                .retain(|answer| answered || answer.when == When::Before);
         });
         let mut checks = judgement.checks.iter();
         let recovered = checks.find(|check| check.code == "recovered").unwrap();

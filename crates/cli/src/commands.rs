@@ -8,6 +8,7 @@ use crate::{exit, output};
 
 mod debug;
 mod doctor;
+mod findings;
 mod install;
 mod list;
 mod load;

@@ -10,18 +10,20 @@ use bakeoff_record::{Step, TrialEnd, TrialRecord};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output;
+use crate::standings::Standings;
 
 pub(crate) struct Display {
     bar: Option<ProgressBar>,
     trial: String,
     step: &'static str,
     left: Duration,
+    standings: Standings,
     /// Changes of own configurations that were told: contender, file and line.
     told: BTreeSet<(String, String, usize)>,
 }
 
 impl Display {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(standings: Standings) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let bar = terminal.then(|| {
             let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}");
@@ -34,6 +36,7 @@ impl Display {
             trial: String::new(),
             step: "",
             left: Duration::ZERO,
+            standings,
             told: BTreeSet::new(),
         }
     }
@@ -67,9 +70,13 @@ impl Display {
                 }
             }
             Event::Trial {
-                number, id, left, ..
+                number,
+                trials,
+                id,
+                left,
             } => {
                 if let Some(bar) = &self.bar {
+                    bar.set_length(*trials as u64);
                     bar.set_position(*number as u64 - 1);
                 }
                 self.trial = (*id).to_owned();
@@ -86,7 +93,15 @@ impl Display {
                 self.draw(&format!("{rate:.0} ok/s, {errors} errors"));
             }
             Event::Observed(_) => {}
-            Event::Ended(record) => self.ended(record),
+            Event::Ended(record) => {
+                self.standings.ended(record);
+                self.ended(record);
+            }
+            Event::BlockEnded => {
+                if let Some(line) = self.standings.block_ended() {
+                    self.note(&line);
+                }
+            }
         }
     }
 
@@ -148,7 +163,7 @@ fn ended_line(record: &TrialRecord) -> String {
         TrialEnd::Failed { step, cause, .. } => {
             format!("{id}: failed at {}: {cause}", step_name(*step))
         }
-        TrialEnd::Skipped { reason, mend } => format!("{id}: skipped: {reason}; {mend}"),
+        TrialEnd::Skipped { reason, fix } => format!("{id}: skipped: {reason}; {fix}"),
         TrialEnd::Unsupported { reason } => format!("{id}: unsupported: {reason}"),
         TrialEnd::Interrupted => format!("{id}: interrupted"),
     }

@@ -116,6 +116,7 @@ impl Folder {
             warmup: flags.warmup,
             rounds: flags.rounds,
             seed: flags.seed,
+            ..Overrides::default()
         };
         plan.with(&overrides).map_err(exit::usage)
     }

@@ -17,6 +17,7 @@ mod interrupt;
 mod library;
 mod output;
 mod run_folder;
+mod standings;
 
 fn main() -> ExitCode {
     // A keeper is started for each server. It needs no flags, prints nothing and must not wait.

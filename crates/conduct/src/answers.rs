@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{Encoding, Request, Trial};
-use bakeoff_record::{Step, TrialEnd, TrialRecord, Warning};
+use bakeoff_record::{Step, TrialEnd, TrialRecord, Warning, When};
 use bakeoff_stage::Fetched;
 
 use crate::contestant::Contestant;
@@ -31,7 +31,14 @@ pub(crate) fn check_before(
 ) -> Result<Encoded, TrialEnd> {
     let mut encoded = Encoded::new();
     for (index, request) in chosen(&trial.workload.requests, true) {
-        let body = check_answer(trial, request, contestant, record, "before", ANSWER_LIMIT)?;
+        let body = check_answer(
+            trial,
+            request,
+            contestant,
+            record,
+            When::Before,
+            ANSWER_LIMIT,
+        )?;
         if let Some(answer) = record.answers.last().filter(|answer| !answer.right) {
             return Err(TrialEnd::Failed {
                 step: Step::Start,
@@ -42,7 +49,7 @@ pub(crate) fn check_before(
                     answer.body_bytes,
                     expected_words(request)
                 ),
-                words: None,
+                message: None,
             });
         }
         if request.expect.encoding != Encoding::Identity {
@@ -66,7 +73,7 @@ pub(crate) fn check_after(
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let within = left.clamp(ASK_AGAIN, ANSWER_LIMIT);
-            let asked = check_answer(trial, request, contestant, record, "after", within);
+            let asked = check_answer(trial, request, contestant, record, When::After, within);
             let Err(failed) = asked else {
                 break;
             };
@@ -74,7 +81,7 @@ pub(crate) fn check_after(
                 return Some(TrialEnd::Failed {
                     step: Step::CheckAgain,
                     cause: format!("the server died after the load: {status}"),
-                    words: Some(contestant.server.log_tail()),
+                    message: Some(contestant.server.log_tail()),
                 });
             }
             if stop.load(Ordering::Relaxed) {
@@ -109,7 +116,7 @@ fn check_answer(
     request: &Request,
     contestant: &Contestant,
     record: &mut TrialRecord,
-    when: &str,
+    when: When,
     within: Duration,
 ) -> Result<Vec<u8>, TrialEnd> {
     let protocol = trial.workload.protocol;

@@ -1,18 +1,22 @@
 //! A plan carried out: trial after trial, each recorded before the next begins.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{Plan, TRIAL_OVERHEAD, Trial, trials};
-use bakeoff_record::{RecordFolder, TrialEnd, TrialRecord};
+use bakeoff_plan::{Plan, Trial};
+use bakeoff_record::{
+    ContenderKind, Histogram, RecordFolder, TrialEnd, TrialRecord, Usage, disturbances,
+};
 use bakeoff_stage::Stage;
 
 use crate::ConductError;
 use crate::event::Event;
+use crate::programs::Programs;
 use crate::roles::Roles;
+use crate::rounds::{Rounds, Widest};
+use crate::sequence::Sequence;
 use crate::trial::{self, Setting};
 
 /// How often a rest looks whether somebody wants to stop.
@@ -27,6 +31,8 @@ pub struct Options {
     pub stop: Arc<AtomicBool>,
     /// Trials of an earlier part of this campaign.
     pub earlier: Vec<TrialRecord>,
+    /// The program of each contender.
+    pub programs: Programs,
 }
 
 /// How a campaign ended.
@@ -38,7 +44,8 @@ pub enum CampaignEnd {
     Interrupted,
 }
 
-/// Carries out what is missing of a plan, and tells `tell` what happens.
+/// Carries out what is missing of a plan, and tells `tell` what happens. `widest` is asked after a
+/// round where the plan has a stopping rule.
 ///
 /// # Errors
 /// When nothing can be recorded or the stage cannot be set up. Trials that fail are no error.
@@ -46,7 +53,8 @@ pub fn carry_out(
     plan: &Plan,
     folder: &mut RecordFolder,
     stage: &Stage,
-    options: &Options,
+    options: Options,
+    widest: &mut Widest<'_>,
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<CampaignEnd, ConductError> {
     let roles = Roles::divide(&plan.pinning)?;
@@ -54,62 +62,138 @@ pub fn carry_out(
     let setting = Setting {
         stage,
         bakeoff: &options.bakeoff,
+        programs: &options.programs,
         roles: &roles,
         seed: plan.seed,
         stop: &options.stop,
     };
-    let all = trials(plan);
-    let recorded = recorded(&options.earlier);
-    let missing: Vec<&Trial> = all
-        .iter()
-        .filter(|trial| !recorded.contains(trial.id.as_str()))
-        .collect();
-    tell(Event::Began {
-        trials: all.len(),
-        recorded: all.len() - missing.len(),
-        expected: expected(&missing, plan.rest),
-    });
-    for (position, trial) in missing.iter().enumerate() {
+    let earlier = options.earlier.into_iter().map(kept);
+    let mut campaign = Campaign {
+        sequence: &mut Rounds::new(plan, widest),
+        recorded: earlier.collect(),
+        folder,
+    };
+    tell(campaign.began());
+    let mut block = None;
+    while let Some(trial) = campaign.next()? {
         if options.stop.load(Ordering::Relaxed) {
             return Ok(CampaignEnd::Interrupted);
         }
-        tell(Event::Trial {
-            number: trial.index + 1,
-            trials: all.len(),
-            id: &trial.id,
-            left: expected(&missing[position..], plan.rest),
-        });
-        let logs = folder.logs_of(&trial.id);
-        let record = trial::carry_out(&setting, trial, &logs, tell)?;
-        folder.append(&record)?;
-        tell(Event::Ended(&record));
-        if position + 1 < missing.len() && !matches!(record.end, TrialEnd::Skipped { .. }) {
+        if block
+            .replace(block_of(&trial))
+            .is_some_and(|before| before != block_of(&trial))
+        {
+            tell(Event::BlockEnded);
+        }
+        tell(campaign.begins(&trial));
+        let logs = campaign.folder.logs_of(&trial.id);
+        let record = trial::carry_out(&setting, &trial, &logs, tell)?;
+        let rests = !matches!(record.end, TrialEnd::Skipped { .. });
+        campaign.keep(record, tell)?;
+        if rests && !options.stop.load(Ordering::Relaxed) {
             rest(plan.rest, &options.stop);
         }
     }
-    let stopped = options.stop.load(Ordering::Relaxed);
-    Ok(if stopped {
-        CampaignEnd::Interrupted
-    } else {
-        CampaignEnd::Complete
-    })
+    if block.is_some() {
+        tell(Event::BlockEnded);
+    }
+    Ok(CampaignEnd::Complete)
 }
 
-/// Ids that need not be run again: everything but what was interrupted.
-fn recorded(earlier: &[TrialRecord]) -> HashSet<&str> {
-    let ended = |trial: &&TrialRecord| trial.end != TrialEnd::Interrupted;
-    earlier
-        .iter()
-        .filter(ended)
-        .map(|trial| trial.id.as_str())
-        .collect()
+/// What the trials of a block have in common.
+fn block_of(trial: &Trial) -> (u32, u32, String, String) {
+    let workload = trial.workload.name.clone();
+    (trial.round, trial.attempt, workload, trial.load_label())
 }
 
-fn expected(missing: &[&Trial], rest: Duration) -> Duration {
-    let seconds = |trial: &&Trial| trial.load.warmup_s + trial.load.duration_s;
-    let load: f64 = missing.iter().map(seconds).sum();
-    let count = u32::try_from(missing.len()).unwrap_or(u32::MAX);
-    Duration::from_secs_f64(load) + (TRIAL_OVERHEAD + rest) * count
+/// What was recorded and what comes next.
+struct Campaign<'a, 's> {
+    sequence: &'s mut dyn Sequence,
+    /// Each trial once, without its long lists.
+    recorded: Vec<TrialRecord>,
+    folder: &'a mut RecordFolder,
+}
+
+impl Campaign<'_, '_> {
+    /// The next trial, after what is known of earlier ones only now has been recorded.
+    fn next(&mut self) -> Result<Option<Trial>, ConductError> {
+        for (place, disturbance) in self.sequence.seen_later(&self.recorded) {
+            let record = &mut self.recorded[place];
+            record.disturbed.push(disturbance);
+            self.folder.append(record)?;
+        }
+        Ok(self.sequence.next(&self.recorded))
+    }
+
+    fn began(&self) -> Event<'static> {
+        let left = self.sequence.left(&self.recorded);
+        let recorded = self.ended();
+        Event::Began {
+            trials: recorded + left.trials,
+            recorded,
+            expected: left.expected,
+        }
+    }
+
+    fn begins<'t>(&self, trial: &'t Trial) -> Event<'t> {
+        let left = self.sequence.left(&self.recorded);
+        let ended = self.ended();
+        Event::Trial {
+            number: ended + 1,
+            trials: (ended + left.trials).max(ended + 1),
+            id: &trial.id,
+            left: left.expected,
+        }
+    }
+
+    /// Trials that need not be run again: everything but what was interrupted.
+    fn ended(&self) -> usize {
+        let ended = |trial: &&TrialRecord| trial.end != TrialEnd::Interrupted;
+        self.recorded.iter().filter(ended).count()
+    }
+
+    /// Records a trial.
+    fn keep(
+        &mut self,
+        mut record: TrialRecord,
+        tell: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(), ConductError> {
+        record.disturbed = disturbances(&record);
+        self.folder.append(&record)?;
+        tell(Event::Ended(&record));
+        self.recorded.retain(|earlier| earlier.id != record.id);
+        self.recorded.push(kept(record));
+        Ok(())
+    }
+}
+
+/// What a sequence needs of a trial: in a long campaign the rest of it would fill the memory. A
+/// yardstick stays whole, because that it drifted may be recorded later.
+fn kept(mut record: TrialRecord) -> TrialRecord {
+    if record.kind == ContenderKind::Yardstick {
+        return record;
+    }
+    record.usage = Usage::default();
+    if let Some(result) = record.result.as_mut() {
+        let nothing = Histogram::new().trimmed();
+        for histogram in [
+            &mut result.latency,
+            &mut result.service,
+            &mut result.first_byte,
+            &mut result.at_least,
+            &mut result.connect,
+            &mut result.handshake,
+            &mut result.send_lag,
+            &mut result.blocked,
+            &mut result.carried,
+        ] {
+            *histogram = nothing.clone();
+        }
+        result.intervals = Vec::new();
+        result.warmup = Vec::new();
+        result.urls = Vec::new();
+    }
+    record
 }
 
 /// Sleeps, unless somebody wants to stop.

@@ -43,4 +43,7 @@ pub enum Event<'a> {
     },
     /// A trial ended and is recorded.
     Ended(&'a TrialRecord),
+    /// The trials since the last such event were a block: one workload under one load, asked of
+    /// everyone in one round.
+    BlockEnded,
 }

@@ -1,7 +1,7 @@
 //! The order of things: stage, warm up, measure, probe, record.
 //!
 //! ```text
-//! Plan ─► trials in order ─► each: prepare ─► origin ─► check ─► start ─► warm up ─► measure
+//! Plan ─► Sequence::next ─► each: prepare ─► origin ─► check ─► start ─► warm up ─► measure
 //!                                   ─► check again ─► stop ─► TrialRecord ─► RecordFolder
 //!              └─ Event ─► whoever watches; watching changes nothing
 //! ```
@@ -16,7 +16,10 @@ mod contestant;
 mod event;
 mod measure;
 mod preflight;
+mod programs;
 mod roles;
+mod rounds;
+mod sequence;
 mod skip;
 mod spec;
 mod trial;
@@ -24,8 +27,11 @@ mod trial;
 pub use campaign::{CampaignEnd, Options, carry_out};
 pub use contestant::{Contestant, start_for_debugging};
 pub use event::Event;
-pub use preflight::{Finding, preflight};
+pub use preflight::{Depth, Finding, preflight};
+pub use programs::{ProgramChanged, Programs};
 pub use roles::{Roles, RolesError, allowed_cpus};
+pub use rounds::{Rounds, Widest};
+pub use sequence::{Left, Sequence};
 
 /// Why a campaign had to end.
 #[derive(Debug, thiserror::Error)]

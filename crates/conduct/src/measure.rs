@@ -103,7 +103,7 @@ impl Measured {
             end: Some(TrialEnd::Failed {
                 step,
                 cause,
-                words: None,
+                message: None,
             }),
         }
     }
@@ -219,7 +219,7 @@ impl<'a> Watch<'a> {
                     Some(TrialEnd::Failed {
                         step: Step::Measure,
                         cause,
-                        words: None,
+                        message: None,
                     }),
                 )
             }
@@ -227,7 +227,7 @@ impl<'a> Watch<'a> {
         let died = self.died.map(|(step, status, words)| TrialEnd::Failed {
             step,
             cause: format!("the server died under load: {status}"),
-            words: (!words.trim().is_empty()).then_some(words),
+            message: (!words.trim().is_empty()).then_some(words),
         });
         let stopped = stop
             .load(Ordering::Relaxed)
@@ -291,11 +291,15 @@ fn probe_options(contestant: &Contestant, roles: &Roles) -> ProbeOptions {
         include_root: true,
         cgroup: None,
     });
+    let mut listeners = vec![(Role::Server, contestant.server.address().port())];
+    let origin = contestant.origin.as_ref();
+    listeners.extend(origin.map(|origin| (Role::Origin, origin.address().port())));
     let pin = (!roles.pinned.engine.is_empty()).then(|| roles.pinned.engine.clone());
     ProbeOptions {
         zero: Instant::now(),
         period: PROBE_PERIOD,
         trees,
+        listeners,
         pin,
     }
 }

@@ -21,8 +21,17 @@ pub struct Finding {
     pub end: TrialEnd,
 }
 
-/// Prepares every contender for every workload and has its configuration checked.
-pub fn preflight(plan: &Plan, stage: &Stage, folder: &Path) -> Vec<Finding> {
+/// How closely a preflight looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Whether servers, variants, programs and files are there.
+    Files,
+    /// Whether each server accepts its configuration, too.
+    Whole,
+}
+
+/// Prepares every contender for every workload and looks whether it can be measured.
+pub fn preflight(plan: &Plan, stage: &Stage, folder: &Path, depth: Depth) -> Vec<Finding> {
     // Any address will do: checking a configuration connects to nothing.
     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
     let mut findings = Vec::new();
@@ -37,7 +46,11 @@ pub fn preflight(plan: &Plan, stage: &Stage, folder: &Path) -> Vec<Finding> {
                 log_folder: folder.join(format!("{}-{}", contender.name, workload.name)),
             };
             let prepared = stage.prepare(contender, workload, &surroundings);
-            if let Err(error) = prepared.and_then(|prepared| prepared.check_config()) {
+            let checked = prepared.and_then(|prepared| match depth {
+                Depth::Files => Ok(()),
+                Depth::Whole => prepared.check_config(),
+            });
+            if let Err(error) = checked {
                 findings.push(Finding {
                     contender: contender.name.clone(),
                     workload: workload.name.clone(),

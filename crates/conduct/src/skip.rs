@@ -11,12 +11,22 @@ const OTHER_FILES: u64 = 64;
 /// Why the trial is not attempted, if it is not.
 pub(crate) fn forbidden(trial: &Trial) -> Option<TrialEnd> {
     let clients = trial.load.clients();
+    if trial.load.model.is_share() {
+        return Some(TrialEnd::Skipped {
+            reason: format!(
+                "no contender was measured in a closed loop of {} in round 1, so there is no \
+                 capacity to take a share of",
+                trial.workload.name
+            ),
+            fix: "see why those trials failed".to_owned(),
+        });
+    }
     if let Err(shortage) = check_clients(clients, 1) {
         let text = shortage.to_string();
         let (reason, mend) = text.split_once("; ").unwrap_or((&text, "raise the limit"));
         return Some(TrialEnd::Skipped {
             reason: reason.to_owned(),
-            mend: mend.to_owned(),
+            fix: mend.to_owned(),
         });
     }
     let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
@@ -33,7 +43,7 @@ fn server_needs_too_many(clients: u64, proxied: bool, limit: u64) -> Option<Tria
              open {limit}",
             if proxied { " through a proxy" } else { "" }
         ),
-        mend: format!("raise the hard limit, as root: ulimit -Hn {needed}"),
+        fix: format!("raise the hard limit, as root: ulimit -Hn {needed}"),
     })
 }
 
@@ -44,11 +54,11 @@ mod tests {
     #[test]
     fn a_proxy_needs_twice_the_files() {
         assert_eq!(server_needs_too_many(10_000, false, 20_000), None);
-        let Some(TrialEnd::Skipped { reason, mend }) = server_needs_too_many(10_000, true, 20_000)
+        let Some(TrialEnd::Skipped { reason, fix }) = server_needs_too_many(10_000, true, 20_000)
         else {
             panic!("20,064 files are more than 20,000");
         };
         assert!(reason.contains("need 20064 open files"), "{reason}");
-        assert!(mend.contains("ulimit -Hn 20064"), "{mend}");
+        assert!(fix.contains("ulimit -Hn 20064"), "{fix}");
     }
 }

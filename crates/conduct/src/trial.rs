@@ -17,6 +17,7 @@ use crate::answers::{Encoded, check_after, check_before};
 use crate::contestant::{Contestant, Place};
 use crate::event::Event;
 use crate::measure::{Measured, measure};
+use crate::programs::Programs;
 use crate::roles::Roles;
 use crate::skip::forbidden;
 
@@ -28,6 +29,7 @@ const OBSERVED: u32 = 10;
 pub(crate) struct Setting<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) bakeoff: &'a Path,
+    pub(crate) programs: &'a Programs,
     pub(crate) roles: &'a Roles,
     pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
@@ -44,10 +46,17 @@ pub(crate) fn carry_out(
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<TrialRecord, ConductError> {
     let mut record = blank(trial, setting.roles);
-    if let Some(end) = forbidden(trial) {
-        record.end = end;
-        return Ok(record);
-    }
+    let contender = match forbidden(trial) {
+        Some(end) => Err(end),
+        None => setting.programs.hold(setting.stage, &trial.contender),
+    };
+    let contender = match contender {
+        Ok(contender) => contender,
+        Err(end) => {
+            record.end = end;
+            return Ok(record);
+        }
+    };
     let mut clock = StepClock::start();
     let place = Place {
         stage: setting.stage,
@@ -57,7 +66,7 @@ pub(crate) fn carry_out(
         origin_cpus: &setting.roles.pinned.origin,
         seed: setting.seed,
     };
-    let started = Contestant::start(place, &trial.contender, &trial.workload, &mut |step| {
+    let started = Contestant::start(place, &contender, &trial.workload, &mut |step| {
         clock.begin(step);
         tell(Event::Step(step));
     });
@@ -138,7 +147,9 @@ fn observe(
     record: &mut TrialRecord,
     tell: &mut dyn FnMut(Event<'_>),
 ) {
-    if record.kind != ContenderKind::Contender {
+    // The control is treated like the contender that it is, but compared with nobody.
+    let is_control = record.kind == ContenderKind::Control;
+    if record.kind != ContenderKind::Contender && !is_control {
         return;
     }
     tell(Event::Step(Step::Observe));
@@ -157,7 +168,9 @@ fn observe(
         None => {}
     }
     record.work = Some(work);
-    tell(Event::Observed(record));
+    if !is_control {
+        tell(Event::Observed(record));
+    }
 }
 
 fn upstream(counts: &Counts) -> UpstreamWork {
@@ -211,7 +224,7 @@ fn unled(error: &ControlError) -> TrialEnd {
     TrialEnd::Failed {
         step: Step::Origin,
         cause: format!("failed to {error}"),
-        words: None,
+        message: None,
     }
 }
 
@@ -238,14 +251,18 @@ fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
         id: trial.id.clone(),
         index: trial.index,
         round: trial.round,
+        attempt: trial.attempt,
+        disturbed: Vec::new(),
         contender: trial.contender.name.clone(),
         kind: match trial.contender.server {
+            ServerChoice::Program { .. } if trial.is_control => ContenderKind::Control,
             ServerChoice::Program { .. } => ContenderKind::Contender,
             ServerChoice::Yardstick => ContenderKind::Yardstick,
             ServerChoice::Origin => ContenderKind::Origin,
         },
         workload: trial.workload.name.clone(),
         load: trial.load.clone(),
+        load_name: trial.load_name.clone(),
         started_at: jiff::Timestamp::now().to_string(),
         end: TrialEnd::Interrupted,
         server: None,

@@ -41,7 +41,6 @@ mod timers;
 mod tls;
 mod turn;
 mod usage;
-mod warnings;
 mod work;
 
 pub use bakeoff_wire::h1::{Request, RequestError};

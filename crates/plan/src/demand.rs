@@ -16,9 +16,11 @@ use crate::error::PlanError;
 use crate::file::DurationText;
 use crate::rules::{self, Fault};
 use crate::source::Source;
+use crate::stored;
 
 /// What is wanted of the origin. Shares are of all its requests, from 0 to 1, all together too.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Demand {
     /// Time from a whole request to the begin of its answer; `None` is none.
     pub delay: Option<Delay>,
@@ -39,7 +41,8 @@ pub struct Demand {
 }
 
 /// A distribution of times, each at most a day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Delay {
     /// Always this.
     Constant(Duration),
@@ -65,11 +68,13 @@ pub enum Delay {
 }
 
 /// A body in pieces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SlowBody {
     /// Bytes of a piece, at least 1.
     pub bytes: u32,
     /// Time from a piece to the next.
+    #[serde(rename = "every_s", with = "stored::seconds")]
     pub every: Duration,
 }
 
@@ -150,6 +155,20 @@ impl FromStr for Delay {
         };
         delay.check().map_err(|fault| fault.to_string())?;
         Ok(delay)
+    }
+}
+
+impl From<Delay> for String {
+    fn from(delay: Delay) -> Self {
+        delay.to_string()
+    }
+}
+
+impl TryFrom<String> for Delay {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 

@@ -15,7 +15,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::duration::{format_duration, parse_duration};
-use crate::model::{Arrival, CertificateKey, Connect, Cpus, Protocol, Replacement};
+use crate::model::{Arrival, CertificateKey, CompareMode, Connect, Cpus, Protocol, Replacement};
 
 mod workload;
 
@@ -48,9 +48,9 @@ pub(crate) fn workload_schema_value() -> &'static serde_json::Value {
 }
 
 /// A plan: what is compared, what is asked, how hard, how often.
+// Unknown keys are refused by the schema; serde cannot do it beside `flatten`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(title = "bakeoff plan")]
+#[schemars(title = "bakeoff plan", extend("additionalProperties" = false))]
 pub(crate) struct PlanFile {
     /// Name shown in titles and used for the default result folder.
     #[schemars(extend("examples" = ["quick"]))]
@@ -59,17 +59,9 @@ pub(crate) struct PlanFile {
     #[serde(default)]
     #[schemars(extend("examples" = ["Two servers on small files."]))]
     pub(crate) description: String,
-    /// How often each trial is repeated with a fresh server.
-    #[serde(default = "default_rounds")]
-    #[schemars(range(min = 1, max = 1000), extend("examples" = [3]))]
-    pub(crate) rounds: u32,
-    /// Seed of the order of trials and of every open-loop schedule.
-    #[serde(default = "default_seed")]
-    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_i64), extend("examples" = [1]))]
-    pub(crate) seed: u64,
-    /// Pause between the end of one trial and the start of the next.
-    #[serde(default = "default_rest")]
-    pub(crate) rest: DurationText,
+    /// How often, in which order and for what.
+    #[serde(flatten)]
+    pub(crate) course: CourseKeys,
     /// Names of workloads: of files in `workloads/` or of `[[workload]]` tables in this plan.
     /// Without it, every `[[workload]]` of this plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +74,7 @@ pub(crate) struct PlanFile {
     /// Processors given to each role.
     #[serde(default)]
     pub(crate) pinning: PinningTable,
-    /// The built-in servers measured beside the contenders.
+    /// What is measured beside the contenders.
     #[serde(default)]
     pub(crate) references: ReferencesTable,
     /// What is compared.
@@ -94,6 +86,36 @@ pub(crate) struct PlanFile {
     /// Workloads of this plan's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) workload: Vec<WorkloadFile>,
+}
+
+/// How often, in which order and for what: keys at the top of a plan.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct CourseKeys {
+    /// How often each trial is repeated with a fresh server.
+    #[serde(default = "default_rounds")]
+    #[schemars(range(min = 1, max = 1000), extend("examples" = [10]))]
+    pub(crate) rounds: u32,
+    /// Add rounds until the widest interval of any comparison reaches at most this far to either
+    /// side, as a share: 0.03 is 3 %. Needs `max_rounds`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.001, "maximum" = 1, "examples" = [0.03]))]
+    pub(crate) until: Option<f64>,
+    /// Rounds after which a plan with `until` stops in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000), extend("examples" = [40]))]
+    pub(crate) max_rounds: Option<u32>,
+    /// What a difference in the work of two contenders does to their comparison: it is named as a
+    /// possible cause, or the two are not ranked.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["as-configured"]))]
+    pub(crate) compare: CompareMode,
+    /// Seed of the order of trials and of every open-loop schedule.
+    #[serde(default = "default_seed")]
+    #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_i64), extend("examples" = [1]))]
+    pub(crate) seed: u64,
+    /// Pause between the end of one trial and the start of the next.
+    #[serde(default = "default_rest")]
+    pub(crate) rest: DurationText,
 }
 
 /// Processors given to each role.
@@ -111,7 +133,7 @@ pub(crate) struct PinningTable {
     pub(crate) origin: CpusText,
 }
 
-/// The built-in servers measured beside the contenders.
+/// What is measured beside the contenders.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReferencesTable {
@@ -123,7 +145,12 @@ pub(crate) struct ReferencesTable {
     #[serde(default = "yes")]
     #[schemars(extend("examples" = [true]))]
     pub(crate) origin: bool,
-    /// Measured time of a reference trial; without it, the load's own.
+    /// The first contender measured a second time, to show what two equal servers differ in;
+    /// without it, in plans of six rounds or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [true]))]
+    pub(crate) control: Option<bool>,
+    /// Measured time of a trial of a built-in server; without it, the load's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) duration: Option<DurationText>,
 }
@@ -171,7 +198,8 @@ pub(crate) struct ContenderTable {
     pub(crate) replace: Vec<Replacement>,
 }
 
-/// How hard a server is asked: a closed loop of clients, or with `rate` an open loop.
+/// How hard a server is asked: a closed loop of clients, or with `rate` or `capacity_share` an
+/// open loop.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LoadTable {
@@ -182,6 +210,11 @@ pub(crate) struct LoadTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("minimum" = 0.001, "maximum" = 10_000_000, "examples" = [500]))]
     pub(crate) rate: Option<f64>,
+    /// An open loop at this share of the slowest contender's rate in the plan's closed loops, found
+    /// in the first round, so that every contender can carry it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0.01, "maximum" = 10, "examples" = [0.5]))]
+    pub(crate) capacity_share: Option<f64>,
     /// Gaps between the requests of an open loop; without it, poisson.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["poisson"]))]
@@ -370,6 +403,7 @@ impl Default for ReferencesTable {
         Self {
             yardstick: true,
             origin: true,
+            control: None,
             duration: None,
         }
     }
@@ -380,7 +414,7 @@ fn yes() -> bool {
 }
 
 fn default_rounds() -> u32 {
-    3
+    10
 }
 
 fn default_seed() -> u64 {

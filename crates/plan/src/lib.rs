@@ -25,6 +25,7 @@ mod requests;
 mod resolve;
 mod rules;
 mod source;
+mod stored;
 mod workload;
 
 mod overrides;
@@ -35,6 +36,7 @@ mod library;
 mod order;
 mod random;
 mod schedule;
+mod williams;
 
 pub use demand::{Delay, Demand, SlowBody};
 pub use duration::{DurationError, format_duration, parse_duration};
@@ -43,7 +45,9 @@ pub use file::{LogFormat, plan_schema, workload_schema};
 pub use library::{Builtin, builtin_plan, builtin_plans, builtin_workloads};
 pub use model::*;
 pub use nearest::nearest;
-pub use order::{TRIAL_OVERHEAD, expected_duration, trials, why_no_references};
+pub use order::{
+    Block, TRIAL_OVERHEAD, blocks, expected, expected_duration, trials, why_no_references,
+};
 pub use overrides::Overrides;
 pub use random::Random;
 pub use replay::AccessLog;

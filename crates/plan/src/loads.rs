@@ -32,15 +32,11 @@ pub(crate) fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Loa
                 mend: "take one of them out".to_owned(),
             });
         }
-        if table.rate.is_some() && table.connect == Some(Connect::AsNeeded) {
-            return Err(PlanError::Conflict {
-                place: at("connect"),
-                problem: "`connect` is as-needed beside `rate`: an open loop sends by the clock, \
-                          so its connections must be there first"
-                    .to_owned(),
-                mend: "take one of them out".to_owned(),
-            });
-        }
+        open_loop(table).map_err(|(key, problem, fix)| PlanError::Conflict {
+            place: at(key),
+            problem: problem.to_owned(),
+            mend: fix.to_owned(),
+        })?;
         for model in models(source, index, table)? {
             let usual = Connect::usual(&model, table.requests.is_some());
             let load = Load {
@@ -57,8 +53,8 @@ pub(crate) fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Loa
                     place: at("clients"),
                     what: "load",
                     name: load.label(),
-                    mend: "two loads must differ in clients, streams, requests, rate, arrival or \
-                           connect"
+                    mend: "two loads must differ in clients, streams, requests, rate, \
+                           capacity_share, arrival or connect"
                         .to_owned(),
                 });
             }
@@ -66,6 +62,40 @@ pub(crate) fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Loa
         }
     }
     Ok(loads)
+}
+
+/// What contradicts each other in an open loop: the key, the problem and what to do.
+fn open_loop(table: &LoadTable) -> Result<(), (&'static str, &'static str, &'static str)> {
+    let one = "take one of them out";
+    if table.rate.is_some() && table.capacity_share.is_some() {
+        let problem = "`rate` and `capacity_share` both say how many requests are sent";
+        return Err(("capacity_share", problem, one));
+    }
+    let is_open = table.rate.is_some() || table.capacity_share.is_some();
+    if is_open && table.connect == Some(Connect::AsNeeded) {
+        let problem = "`connect` is as-needed in an open loop, which sends by the clock, so its \
+                       connections must be there first";
+        return Err(("connect", problem, one));
+    }
+    if table.arrival.is_some() && !is_open {
+        let problem = "`arrival` without `rate`: a closed loop has no gaps to choose";
+        let fix = "add a rate, such as `rate = 500`, or take `arrival` out";
+        return Err(("arrival", problem, fix));
+    }
+    Ok(())
+}
+
+/// Refuses a share of a capacity that nothing measures.
+pub(crate) fn check_shares(loads: &[Load]) -> Result<(), Fault> {
+    let is_closed = |load: &Load| matches!(load.model, LoadModel::Closed { .. });
+    let needs = loads.iter().any(|load| load.model.is_share());
+    if !needs || loads.iter().any(is_closed) {
+        return Ok(());
+    }
+    Err(Fault::new(
+        "`capacity_share` is a share of what a closed loop shows, and the plan has none",
+        "add one, such as `[[load]]` with `clients = 50`",
+    ))
 }
 
 /// Refuses several streams on connections that carry one request at a time.
@@ -99,33 +129,30 @@ fn models(
     table: &LoadTable,
 ) -> Result<Vec<LoadModel>, PlanError> {
     let at = |key: &str| source.place(&format!("load.{index}.{key}"));
-    if table.arrival.is_some() && table.rate.is_none() {
-        return Err(PlanError::Conflict {
-            place: at("arrival"),
-            problem: "`arrival` without `rate`: a closed loop has no gaps to choose".to_owned(),
-            mend: "add a rate, such as `rate = 500`, or take `arrival` out".to_owned(),
-        });
-    }
-    let counts = match (&table.clients, table.rate) {
-        (Some(ClientsText::One(clients)), _) => vec![*clients],
-        (Some(ClientsText::Each(list)), _) => list.clone(),
-        (None, Some(_)) => vec![OPEN_CLIENTS],
-        (None, None) => {
-            let mend =
+    let arrival = table.arrival.unwrap_or(Arrival::Poisson);
+    let is_open = table.rate.is_some() || table.capacity_share.is_some();
+    let counts = match &table.clients {
+        Some(ClientsText::One(clients)) => vec![*clients],
+        Some(ClientsText::Each(list)) => list.clone(),
+        None if is_open => vec![OPEN_CLIENTS],
+        None => {
+            let fix =
                 "write `clients = [10, 200]` for a closed loop or `rate = 500` for an open one";
-            return Err(Fault::new("this load has neither `clients` nor `rate`", mend).at(at("")));
+            return Err(Fault::new("this load has neither `clients` nor `rate`", fix).at(at("")));
         }
     };
-    let model = |clients| match table.rate {
-        None => LoadModel::Closed { clients },
-        Some(rate_per_s) => {
-            let arrival = table.arrival.unwrap_or(Arrival::Poisson);
-            LoadModel::Open {
-                rate_per_s,
-                arrival,
-                clients,
-            }
-        }
+    let model = |clients| match (table.rate, table.capacity_share) {
+        (Some(rate_per_s), _) => LoadModel::Open {
+            rate_per_s,
+            arrival,
+            clients,
+        },
+        (None, Some(capacity_share)) => LoadModel::OpenShare {
+            capacity_share,
+            arrival,
+            clients,
+        },
+        (None, None) => LoadModel::Closed { clients },
     };
     Ok(counts.into_iter().map(model).collect())
 }

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::demand::Demand;
 use crate::request::{Connections, Requests};
+use crate::stored;
 
 /// What to run: contenders times workloads times loads, several rounds of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Name shown in titles and used for the default result folder.
     pub name: String,
@@ -19,9 +21,16 @@ pub struct Plan {
     pub description: String,
     /// How often each trial is repeated with a fresh server. At least 1.
     pub rounds: u32,
+    /// When to stop after that; `None` stops there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+    /// What a difference in the work of two contenders does to their comparison.
+    #[serde(default)]
+    pub compare: CompareMode,
     /// Seed of the order of trials and of every open-loop schedule.
     pub seed: u64,
     /// Pause between the end of one trial and the start of the next.
+    #[serde(rename = "rest_s", with = "stored::seconds")]
     pub rest: Duration,
     /// Processors given to each role.
     pub pinning: Pinning,
@@ -35,8 +44,46 @@ pub struct Plan {
     pub loads: Vec<Load>,
 }
 
+/// A rule that adds rounds until the comparisons are narrow enough.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// How far the widest interval of any comparison may reach to either side: 0.03 is 3 %.
+    pub width: f64,
+    /// Rounds after which the campaign stops in any case.
+    pub max_rounds: u32,
+}
+
+impl Until {
+    /// Rounds that must be complete before the widths are looked at: with fewer of them a narrow
+    /// interval is as likely luck as precision.
+    pub const LOOK_FROM: u32 = 10;
+}
+
+/// What a difference in the work of two contenders does to their comparison.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompareMode {
+    /// It is named beside the comparison, as a possible cause.
+    #[default]
+    AsConfigured,
+    /// Contenders whose work is not equal are not ranked.
+    EqualWork,
+}
+
+impl CompareMode {
+    /// As plans write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AsConfigured => "as-configured",
+            Self::EqualWork => "equal-work",
+        }
+    }
+}
+
 /// Processors for each role.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pinning {
     /// The server under test.
     pub server: Cpus,
@@ -59,19 +106,59 @@ pub enum Cpus {
     List(Vec<usize>),
 }
 
-/// Which built-in servers are measured beside the contenders.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is measured beside the contenders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct References {
     /// The null server, for every workload: the fastest answer that this machine can give.
     pub yardstick: bool,
     /// The upstream asked directly, for every workload that is proxied.
     pub origin: bool,
-    /// Measured time of a reference trial; `None` takes the load's own.
+    /// Whether the first contender is measured a second time in each block, as `NAME~`: what two
+    /// equal servers differ in is noise. `None` does so in plans of [`CONTROL_FROM`] rounds on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<bool>,
+    /// Measured time of a trial of a built-in server; `None` takes the load's own.
+    #[serde(default, rename = "duration_s", with = "stored::optional_seconds")]
     pub duration: Option<Duration>,
 }
 
+/// Rounds from which on a plan has a control unless it says otherwise: with fewer of them, what
+/// two equal servers differ in says little.
+pub const CONTROL_FROM: u32 = 6;
+
+impl Plan {
+    /// Whether the first contender is measured a second time in each block.
+    pub fn has_control(&self) -> bool {
+        let control = self.references.control;
+        control.unwrap_or(self.rounds_at_most() >= CONTROL_FROM)
+    }
+
+    /// Rounds that are run in any case.
+    pub fn rounds_at_least(&self) -> u32 {
+        self.until.map_or(self.rounds, |until| {
+            self.rounds.max(Until::LOOK_FROM).min(until.max_rounds)
+        })
+    }
+
+    /// Rounds that may be run.
+    pub fn rounds_at_most(&self) -> u32 {
+        self.until.map_or(self.rounds, |until| until.max_rounds)
+    }
+
+    /// The plan of a campaign that goes on after its end, for `rounds` in all. Who is measured
+    /// stays the same.
+    #[must_use]
+    pub fn extended(mut self, rounds: u32) -> Self {
+        self.references.control = Some(self.has_control());
+        self.rounds = rounds;
+        self
+    }
+}
+
 /// What is compared: a server, a version or build of it, and one configuration.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Contender {
     /// Unique in the plan.
     pub name: String,
@@ -113,7 +200,8 @@ pub enum CertificateKey {
 }
 
 /// What answers a contender's requests.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ServerChoice {
     /// A program described by a folder in `servers/`.
     Program {
@@ -133,7 +221,8 @@ pub enum ServerChoice {
 }
 
 /// Where a contender's configuration comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ConfigSource {
     /// A variant among the templates of the server's folder: `default`, `optimized`.
     Variant(String),
@@ -142,7 +231,8 @@ pub enum ConfigSource {
 }
 
 /// What is asked of a server.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Workload {
     /// Unique in the plan.
     pub name: String,
@@ -231,7 +321,8 @@ pub enum Encoding {
 }
 
 /// A file that a server serves.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ServedFile {
     /// Path below the document root, without a leading slash.
     pub path: String,
@@ -240,7 +331,8 @@ pub struct ServedFile {
 }
 
 /// Bytes of a body or file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Content {
     /// These bytes.
     Text(String),
@@ -302,7 +394,9 @@ impl Connect {
     pub fn usual(model: &LoadModel, by_count: bool) -> Self {
         match model {
             LoadModel::Closed { .. } if by_count => Self::AsNeeded,
-            LoadModel::Closed { .. } | LoadModel::Open { .. } => Self::First,
+            LoadModel::Closed { .. } | LoadModel::Open { .. } | LoadModel::OpenShare { .. } => {
+                Self::First
+            }
         }
     }
 
@@ -361,6 +455,23 @@ pub enum LoadModel {
         /// Connections that requests are spread over.
         clients: u32,
     },
+    /// An open loop whose rate is found in the campaign, so that every contender can carry it. A
+    /// trial that runs has the rate that was found: [`Trial::at_rate`].
+    OpenShare {
+        /// Share of the slowest contender's rate in the closed loops of the first round.
+        capacity_share: f64,
+        /// Gaps between requests.
+        arrival: Arrival,
+        /// Connections that requests are spread over.
+        clients: u32,
+    },
+}
+
+impl LoadModel {
+    /// Whether its rate is not known before the campaign.
+    pub fn is_share(&self) -> bool {
+        matches!(self, Self::OpenShare { .. })
+    }
 }
 
 /// Gaps between the requests of an open loop.
@@ -396,28 +507,32 @@ impl Load {
     /// Connections that this load holds open.
     pub fn clients(&self) -> u32 {
         match self.model {
-            LoadModel::Closed { clients } | LoadModel::Open { clients, .. } => clients,
+            LoadModel::Closed { clients }
+            | LoadModel::Open { clients, .. }
+            | LoadModel::OpenShare { clients, .. } => clients,
         }
     }
 
-    /// A short label that is unique among the loads of a plan: `c200`, `r500-c50`, and with
-    /// streams and a count `c150x50-n1000`. A load that connects otherwise than is usual for it
+    /// A short label that is unique among the loads of a plan: `c200`, `r500-c50`,
+    /// `share0.5p-c50`, and with streams and a count `c150x50-n1000`. A load that connects otherwise than is usual for it
     /// says so: `c200-as-needed`.
     pub fn label(&self) -> String {
+        let poisson = |arrival: &Arrival| match arrival {
+            Arrival::Poisson => "p",
+            Arrival::Constant => "",
+        };
         let rate = match &self.model {
             LoadModel::Closed { .. } => String::new(),
             LoadModel::Open {
                 rate_per_s,
                 arrival,
                 ..
-            } => {
-                let arrival = if *arrival == Arrival::Poisson {
-                    "p"
-                } else {
-                    ""
-                };
-                format!("r{rate_per_s}{arrival}-")
-            }
+            } => format!("r{rate_per_s}{}-", poisson(arrival)),
+            LoadModel::OpenShare {
+                capacity_share,
+                arrival,
+                ..
+            } => format!("share{capacity_share}{}-", poisson(arrival)),
         };
         let streams = match self.streams {
             1 => String::new(),
@@ -447,18 +562,76 @@ fn one_stream() -> u32 {
 /// One contender, one workload, one load, once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
-    /// Position in the campaign, from 0.
+    /// Position in the campaign, from 0; a repetition has that of the trial it repeats.
     pub index: usize,
     /// Round that it belongs to, from 1.
     pub round: u32,
-    /// Unique in the campaign and fit for a folder name: `r1-nginx-default-synthetic-c10`.
+    /// From 1; more in a block that is repeated.
+    pub attempt: u32,
+    /// Unique in the campaign and fit for a folder name: `r1-nginx-default-synthetic-c10`, and
+    /// the second attempt `r1-nginx-default-synthetic-c10-a2`.
     pub id: String,
     /// What answers.
     pub contender: Contender,
+    /// Whether it is the first contender once more, under the name of [`control_name`].
+    pub is_control: bool,
     /// What is asked.
     pub workload: Workload,
     /// How hard.
     pub load: Load,
+    /// Label of the plan's load where the rate of `load` was found in the campaign.
+    pub load_name: Option<String>,
+}
+
+/// What follows the first contender's name where it is measured a second time. No contender of a
+/// plan has it in its name.
+pub const CONTROL_MARK: &str = "~";
+
+/// Name under which the first contender of a plan is measured a second time.
+pub fn control_name(contender: &str) -> String {
+    format!("{contender}{CONTROL_MARK}")
+}
+
+impl Trial {
+    /// The plan's label of its load.
+    pub fn load_label(&self) -> String {
+        self.load_name.clone().unwrap_or_else(|| self.load.label())
+    }
+
+    /// The same trial in another attempt of its block.
+    #[must_use]
+    pub fn again(&self, attempt: u32) -> Self {
+        Self {
+            attempt,
+            id: attempt_id(&self.id, attempt),
+            ..self.clone()
+        }
+    }
+
+    /// The trial at the rate that was found for its load.
+    #[must_use]
+    pub fn at_rate(mut self, found_per_s: f64) -> Self {
+        if let LoadModel::OpenShare {
+            arrival, clients, ..
+        } = self.load.model
+        {
+            self.load_name = Some(self.load_label());
+            self.load.model = LoadModel::Open {
+                rate_per_s: found_per_s,
+                arrival,
+                clients,
+            };
+        }
+        self
+    }
+}
+
+/// Id of another attempt of the trial whose first one is called `id`.
+pub fn attempt_id(id: &str, attempt: u32) -> String {
+    match attempt {
+        0 | 1 => id.to_owned(),
+        more => format!("{id}-a{more}"),
+    }
 }
 
 #[cfg(test)]

@@ -5,10 +5,13 @@ use std::time::Duration;
 use crate::choice;
 use crate::error::{Place, PlanError};
 use crate::loads::check_streams;
-use crate::model::{Arrival, Load, LoadModel, Plan, Protocol, Workload};
+use crate::model::{Arrival, Load, LoadModel, Plan, Protocol, Until, Workload};
 use crate::order;
 use crate::protocols::over;
 use crate::rules;
+
+/// Rounds after which `--until` gives up where nothing else is said.
+const UNTIL_MAX_ROUNDS: u32 = 40;
 
 /// Changes to a plan; a default one changes nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,8 +39,18 @@ pub struct Overrides {
     pub warmup: Option<Duration>,
     /// Rounds.
     pub rounds: Option<u32>,
+    /// Reach of the widest interval that rounds are added for.
+    pub until: Option<f64>,
+    /// Rounds after which they are added no more.
+    pub max_rounds: Option<u32>,
     /// Seed.
     pub seed: Option<u64>,
+}
+
+impl Overrides {
+    fn asks_for_rounds_alone(&self) -> bool {
+        self.rounds.is_some() && self.until.is_none() && self.max_rounds.is_none()
+    }
 }
 
 impl Plan {
@@ -56,6 +69,7 @@ impl Plan {
             rules::rounds(rounds).map_err(|fault| fault.at(flag("rounds")))?;
             self.rounds = rounds;
         }
+        self.until = self.stopping_rule(overrides)?;
         if let Some(seed) = overrides.seed {
             rules::seed(seed).map_err(|fault| fault.at(flag("seed")))?;
             self.seed = seed;
@@ -77,6 +91,31 @@ impl Plan {
         })?;
         order::check_ids(&self).map_err(|fault| fault.at(flag("clients")))?;
         Ok(self)
+    }
+
+    /// The rule after both flags; each alone changes that of the plan.
+    fn stopping_rule(&self, overrides: &Overrides) -> Result<Option<Until>, PlanError> {
+        let own = self.until;
+        let width = overrides.until.or(own.map(|until| until.width));
+        let max_rounds = overrides.max_rounds.or(own.map(|until| until.max_rounds));
+        let until = match (width, max_rounds) {
+            (None, None) => return Ok(None),
+            // A number of rounds that is asked for is no least one.
+            _ if overrides.asks_for_rounds_alone() => return Ok(None),
+            (Some(width), max_rounds) => Until {
+                width,
+                max_rounds: max_rounds.unwrap_or(UNTIL_MAX_ROUNDS.max(self.rounds)),
+            },
+            (None, Some(_)) => {
+                return Err(PlanError::Conflict {
+                    place: flag("max-rounds"),
+                    problem: "it limits nothing without `--until`".to_owned(),
+                    mend: "add `--until 3%`, or write `--rounds`".to_owned(),
+                });
+            }
+        };
+        rules::until(until, self.rounds).map_err(|fault| fault.at(flag("until")))?;
+        Ok(Some(until))
     }
 
     fn times(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
@@ -138,7 +177,9 @@ impl Plan {
             rules::rate(rate_per_s).map_err(|fault| fault.at(flag("rate")))?;
             for load in &mut self.loads {
                 let arrival = match load.model {
-                    LoadModel::Open { arrival, .. } => arrival,
+                    LoadModel::Open { arrival, .. } | LoadModel::OpenShare { arrival, .. } => {
+                        arrival
+                    }
                     LoadModel::Closed { .. } => Arrival::Poisson,
                 };
                 let clients = load.clients();
@@ -154,7 +195,9 @@ impl Plan {
         };
         let mut open = false;
         for load in &mut self.loads {
-            if let LoadModel::Open { arrival, .. } = &mut load.model {
+            if let LoadModel::Open { arrival, .. } | LoadModel::OpenShare { arrival, .. } =
+                &mut load.model
+            {
                 *arrival = chosen;
                 open = true;
             }
@@ -216,22 +259,13 @@ fn connects_as_usual(load: &Load) -> bool {
 }
 
 fn with_clients(load: &Load, clients: u32) -> Load {
-    let model = match load.model {
-        LoadModel::Closed { .. } => LoadModel::Closed { clients },
-        LoadModel::Open {
-            rate_per_s,
-            arrival,
-            ..
-        } => LoadModel::Open {
-            rate_per_s,
-            arrival,
-            clients,
-        },
-    };
-    Load {
-        model,
-        ..load.clone()
+    let mut load = load.clone();
+    match &mut load.model {
+        LoadModel::Closed { clients: own }
+        | LoadModel::Open { clients: own, .. }
+        | LoadModel::OpenShare { clients: own, .. } => *own = clients,
     }
+    load
 }
 
 pub(crate) fn flag(name: &str) -> Box<Place> {
@@ -296,18 +330,19 @@ mod tests {
             ..Overrides::default()
         };
         let plan = builtin("quick").with(&rate).unwrap();
-        assert_eq!(labels(&plan), ["r500p-c10", "r500p-c200"]);
+        assert_eq!(labels(&plan), ["r500p-c50"], "both loads become this one");
         let constant = Overrides {
             arrival: Some(Arrival::Constant),
             ..rate
         };
         let plan = builtin("quick").with(&constant).unwrap();
-        assert_eq!(labels(&plan), ["r500-c10", "r500-c200"]);
+        assert_eq!(labels(&plan), ["r500-c50"]);
     }
 
     #[test]
     fn how_a_load_connects_follows_what_it_became_unless_it_was_said() {
-        let mut plan = builtin("quick");
+        let mut plan = builtin("hotdog");
+        plan.loads.truncate(2);
         plan.loads[1].connect = Connect::AsNeeded;
         let connect = |overrides: &Overrides| {
             let loads = plan.clone().with(overrides).unwrap().loads;
@@ -328,10 +363,52 @@ mod tests {
     }
 
     #[test]
+    fn a_stopping_rule_comes_and_goes_with_its_flags() {
+        let rule = |plan: Plan, overrides: &Overrides| plan.with(overrides).map(|plan| plan.until);
+        let none = Overrides::default;
+        let until = |width, max_rounds| Ok(Some(Until { width, max_rounds }));
+        let three = Overrides {
+            until: Some(0.03),
+            ..none()
+        };
+        assert_eq!(rule(builtin("quick"), &three), until(0.03, 40));
+        let both = Overrides {
+            max_rounds: Some(20),
+            ..three.clone()
+        };
+        assert_eq!(rule(builtin("quick"), &both), until(0.03, 20));
+        let with_rule = || builtin("quick").with(&both).unwrap();
+        assert_eq!(rule(with_rule(), &none()), until(0.03, 20));
+        let rounds = Overrides {
+            rounds: Some(5),
+            ..none()
+        };
+        assert_eq!(rule(with_rule(), &rounds), Ok(None), "so many and no more");
+        refused(
+            "quick",
+            &Overrides {
+                max_rounds: Some(20),
+                ..none()
+            },
+            "--max-rounds: it limits nothing without `--until`; add `--until 3%`, or write \
+             `--rounds`",
+        );
+        refused(
+            "quick",
+            &Overrides {
+                max_rounds: Some(5),
+                ..three
+            },
+            "--until: `max_rounds` is 5, fewer than the 7 of `rounds`; write at least as many",
+        );
+    }
+
+    #[test]
     fn a_changed_plan_is_written_and_read_too() {
         let overrides = Overrides {
             rate: Some(0.1),
             duration: Some(Duration::from_nanos(1_234_567_891)),
+            until: Some(0.1),
             ..Overrides::default()
         };
         let plan = builtin("quick").with(&overrides).unwrap();
@@ -414,7 +491,7 @@ mod tests {
             "--duration: `duration` is 0; write a time above 0, such as `2s`",
         );
         refused(
-            "quick",
+            "hotdog",
             &Overrides {
                 arrival: Some(Arrival::Poisson),
                 ..none()
@@ -426,7 +503,8 @@ mod tests {
 
     #[test]
     fn loads_that_differ_in_more_than_clients_are_not_merged_in_silence() {
-        let mut plan = builtin("quick");
+        let mut plan = builtin("hotdog");
+        plan.loads.truncate(2);
         plan.loads[1].duration_s = 9.0;
         let clients = Overrides {
             clients: Some(vec![50]),

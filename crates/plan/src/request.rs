@@ -3,10 +3,13 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::{Content, Encoding};
 
 /// The requests of a workload: one or more, shared by all of its trials.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Request>", into = "Vec<Request>")]
 pub struct Requests(Arc<[Request]>);
 
 impl Requests {
@@ -42,6 +45,20 @@ impl From<Request> for Requests {
     }
 }
 
+impl TryFrom<Vec<Request>> for Requests {
+    type Error = &'static str;
+
+    fn try_from(list: Vec<Request>) -> Result<Self, &'static str> {
+        Self::new(list).ok_or("a workload has at least one request")
+    }
+}
+
+impl From<Requests> for Vec<Request> {
+    fn from(requests: Requests) -> Self {
+        requests.to_vec()
+    }
+}
+
 impl Deref for Requests {
     type Target = [Request];
 
@@ -51,7 +68,8 @@ impl Deref for Requests {
 }
 
 /// One of the things that a workload asks.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Request {
     /// Request method.
     pub method: String,
@@ -68,7 +86,8 @@ pub struct Request {
 }
 
 /// What is sent with a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RequestBody {
     /// The bytes.
     pub content: Content,
@@ -77,7 +96,8 @@ pub struct RequestBody {
 }
 
 /// A right answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Expected {
     /// Status.
     pub status: u16,
@@ -102,7 +122,8 @@ impl Expected {
 }
 
 /// How long a connection is used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Connections {
     /// As long as the server lets it.
     #[default]

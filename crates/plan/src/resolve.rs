@@ -10,9 +10,9 @@ use std::path::{Component, Path, PathBuf};
 use crate::check::check;
 use crate::error::PlanError;
 use crate::file::{ContenderTable, PlanFile, plan_schema_value};
-use crate::loads::{check_streams, loads};
+use crate::loads::{check_shares, check_streams, loads};
 use crate::model::{
-    ConfigSource, Contender, Pinning, Plan, Protocol, References, ServerChoice, Workload,
+    ConfigSource, Contender, Pinning, Plan, Protocol, References, ServerChoice, Until, Workload,
 };
 use crate::nearest::nearest;
 use crate::order;
@@ -82,15 +82,17 @@ pub fn parse(
     let file: PlanFile = source.deserialize()?;
 
     rules::name(&file.name).map_err(|fault| fault.at(source.place("name")))?;
-    rules::rounds(file.rounds).map_err(|fault| fault.at(source.place("rounds")))?;
-    rules::seed(file.seed).map_err(|fault| fault.at(source.place("seed")))?;
-    rules::pause("rest", file.rest.0).map_err(|fault| fault.at(source.place("rest")))?;
+    rules::rounds(file.course.rounds).map_err(|fault| fault.at(source.place("rounds")))?;
+    rules::seed(file.course.seed).map_err(|fault| fault.at(source.place("seed")))?;
+    rules::pause("rest", file.course.rest.0).map_err(|fault| fault.at(source.place("rest")))?;
     let plan = Plan {
         name: file.name.clone(),
         description: file.description.clone(),
-        rounds: file.rounds,
-        seed: file.seed,
-        rest: file.rest.0,
+        rounds: file.course.rounds,
+        until: until(&source, &file)?,
+        compare: file.course.compare,
+        seed: file.course.seed,
+        rest: file.course.rest.0,
         pinning: Pinning {
             server: file.pinning.server.0.clone(),
             engine: file.pinning.engine.0.clone(),
@@ -102,8 +104,39 @@ pub fn parse(
         loads: loads(&source, &file.load)?,
     };
     check_streams(&plan).map_err(|fault| fault.at(source.place("load")))?;
+    check_shares(&plan.loads).map_err(|fault| fault.at(source.place("load")))?;
     order::check_ids(&plan).map_err(|fault| fault.at(source.place("")))?;
     Ok(plan)
+}
+
+fn until(source: &Source<'_>, file: &PlanFile) -> Result<Option<Until>, PlanError> {
+    let conflict = |key, problem: &str, fix: &str| {
+        Err(PlanError::Conflict {
+            place: source.place(key),
+            problem: problem.to_owned(),
+            mend: fix.to_owned(),
+        })
+    };
+    let (width, max_rounds) = match (file.course.until, file.course.max_rounds) {
+        (None, None) => return Ok(None),
+        (Some(width), Some(max_rounds)) => (width, max_rounds),
+        (Some(_), None) => {
+            let problem = "`until` without `max_rounds` may never end";
+            return conflict("until", problem, "add a limit, such as `max_rounds = 40`");
+        }
+        (None, Some(_)) => {
+            let problem = "`max_rounds` without `until` limits nothing";
+            return conflict(
+                "max_rounds",
+                problem,
+                "add `until = 0.03`, or write `rounds`",
+            );
+        }
+    };
+    let until = Until { width, max_rounds };
+    rules::until(until, file.course.rounds)
+        .map_err(|fault| fault.at(source.place("max_rounds")))?;
+    Ok(Some(until))
 }
 
 fn references(source: &Source<'_>, file: &PlanFile) -> Result<References, PlanError> {
@@ -115,6 +148,7 @@ fn references(source: &Source<'_>, file: &PlanFile) -> Result<References, PlanEr
     Ok(References {
         yardstick: table.yardstick,
         origin: table.origin,
+        control: table.control,
         duration: table.duration.map(|duration| duration.0),
     })
 }
@@ -400,7 +434,7 @@ fn from_library(name: &str, library: &dyn Library) -> Result<Option<Asked>, Plan
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Connect, Load, LoadModel};
+    use crate::model::{CompareMode, Connect, Load, LoadModel};
 
     fn read(text: &str) -> Result<Plan, PlanError> {
         parse(text, "p.toml", Path::new("/base/./plans"), &crate::Builtin)
@@ -419,7 +453,12 @@ mod tests {
     #[test]
     fn what_is_left_out_has_a_documented_value() {
         let plan = read(LITTLE).unwrap();
-        assert_eq!((plan.rounds, plan.seed), (3, 1));
+        assert_eq!((plan.rounds, plan.seed), (10, 1));
+        assert_eq!(
+            (plan.until, plan.compare),
+            (None, CompareMode::AsConfigured)
+        );
+        assert!(plan.has_control());
         assert_eq!(plan.references.duration, None);
         assert!(plan.references.yardstick && plan.references.origin);
         assert_eq!(plan.pinning, Pinning::default());
@@ -488,10 +527,12 @@ mod tests {
         let text = LITTLE.replace(
             "clients = 10",
             "clients = [1, 2]\n[[load]]\nrate = 500\n\
-             [[load]]\nrate = 500\narrival = \"constant\"\nclients = [7, 8]",
+             [[load]]\nrate = 500\narrival = \"constant\"\nclients = [7, 8]\n\
+             [[load]]\ncapacity_share = 0.5",
         );
         let labels: Vec<String> = read(&text).unwrap().loads.iter().map(Load::label).collect();
-        assert_eq!(labels, ["c1", "c2", "r500p-c50", "r500-c7", "r500-c8"]);
+        let open = ["r500p-c50", "r500-c7", "r500-c8", "share0.5p-c50"];
+        assert_eq!(labels, [&["c1", "c2"][..], &open].concat());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use crate::error::{Place, PlanError};
+use crate::model::Until;
 
 /// Clients that one load may have.
 pub(crate) const CLIENTS: std::ops::RangeInclusive<u32> = 1..=10_000;
@@ -16,6 +17,8 @@ pub(crate) const STREAMS: std::ops::RangeInclusive<u32> = 1..=1_000;
 pub(crate) const REQUESTS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
 /// Rounds that a plan may have.
 pub(crate) const ROUNDS: std::ops::RangeInclusive<u32> = 1..=1000;
+/// Widths that a stopping rule may ask for.
+pub(crate) const UNTIL: std::ops::RangeInclusive<f64> = 0.001..=1.0;
 /// Largest seed: TOML's integers are signed.
 pub(crate) const SEED_MAX: u64 = i64::MAX as u64;
 /// Longest single duration: a day. Whoever needs more mistyped a unit.
@@ -132,6 +135,22 @@ pub(crate) fn rate(rate_per_s: f64) -> Result<(), Fault> {
 /// Rounds of a plan.
 pub(crate) fn rounds(rounds: u32) -> Result<(), Fault> {
     within("rounds", &rounds, &ROUNDS)
+}
+
+/// A stopping rule beside `rounds`.
+pub(crate) fn until(until: Until, rounds_before: u32) -> Result<(), Fault> {
+    within("until", &until.width, &UNTIL)?;
+    within("max_rounds", &until.max_rounds, &ROUNDS)?;
+    if until.max_rounds >= rounds_before {
+        return Ok(());
+    }
+    Err(Fault::new(
+        format!(
+            "`max_rounds` is {}, fewer than the {rounds_before} of `rounds`",
+            until.max_rounds
+        ),
+        "write at least as many",
+    ))
 }
 
 /// The seed of a plan.

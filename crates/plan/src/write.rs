@@ -1,13 +1,13 @@
 //! A [`Plan`] as TOML with nothing left to defaults: what a record folder keeps.
 //!
-//! Keys that mean "none" by their absence stay absent: a contender's `version` and `binary`,
-//! and the references' `duration`.
+//! Keys that mean "none" by their absence stay absent: `until`, a contender's `version` and
+//! `binary`, and the references' `control` and `duration`.
 
 use std::time::Duration;
 
 use crate::file::{
-    ClientsText, ContenderTable, CpusText, DurationText, LoadTable, PinningTable, PlanFile,
-    ReferencesTable,
+    ClientsText, ContenderTable, CourseKeys, CpusText, DurationText, LoadTable, PinningTable,
+    PlanFile, ReferencesTable,
 };
 use crate::model::{ConfigSource, Contender, Load, LoadModel, Plan, ServerChoice};
 use crate::workload::workload_table;
@@ -19,9 +19,14 @@ impl Plan {
         let file = PlanFile {
             name: self.name.clone(),
             description: self.description.clone(),
-            rounds: self.rounds,
-            seed: self.seed,
-            rest: DurationText(self.rest),
+            course: CourseKeys {
+                rounds: self.rounds,
+                until: self.until.map(|until| until.width),
+                max_rounds: self.until.map(|until| until.max_rounds),
+                compare: self.compare,
+                seed: self.seed,
+                rest: DurationText(self.rest),
+            },
             workloads: Some(
                 self.workloads
                     .iter()
@@ -37,6 +42,7 @@ impl Plan {
             references: ReferencesTable {
                 yardstick: self.references.yardstick,
                 origin: self.references.origin,
+                control: self.references.control,
                 duration: self.references.duration.map(DurationText),
             },
             contender: self.contenders.iter().map(contender_table).collect(),
@@ -95,17 +101,23 @@ fn contender_table(contender: &Contender) -> ContenderTable {
 }
 
 fn load_table(load: &Load) -> LoadTable {
-    let (rate, arrival) = match load.model {
-        LoadModel::Closed { .. } => (None, None),
+    let (rate, capacity_share, arrival) = match load.model {
+        LoadModel::Closed { .. } => (None, None, None),
         LoadModel::Open {
             rate_per_s,
             arrival,
             ..
-        } => (Some(rate_per_s), Some(arrival)),
+        } => (Some(rate_per_s), None, Some(arrival)),
+        LoadModel::OpenShare {
+            capacity_share,
+            arrival,
+            ..
+        } => (None, Some(capacity_share), Some(arrival)),
     };
     LoadTable {
         clients: Some(ClientsText::One(load.clients())),
         rate,
+        capacity_share,
         arrival,
         streams: load.streams,
         requests: load.requests,

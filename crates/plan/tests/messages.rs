@@ -67,8 +67,9 @@ fn unknown_keys() {
     plan(
         "rounds = 3",
         "colour = 3",
-        "p.toml:2:1: unknown key `colour`; known are contender, description, load, name, \
-         pinning, protocols, references, rest, rounds, seed, workload, workloads",
+        "p.toml:2:1: unknown key `colour`; known are compare, contender, description, load, \
+         max_rounds, name, pinning, protocols, references, rest, rounds, seed, until, workload, \
+         workloads",
     );
     plan(
         "clients =",
@@ -118,7 +119,7 @@ fn wrong_types() {
     plan(
         "rounds = 3",
         "rounds = \"3\"",
-        "p.toml:2:10: `rounds` must be a whole number, not text: write it as `rounds = 3`",
+        "p.toml:2:10: `rounds` must be a whole number, not text: write it as `rounds = 10`",
     );
     plan(
         "name = \"quick\"",
@@ -169,7 +170,7 @@ fn wrong_types() {
     plan(
         "rounds = 3",
         "rounds = 2026-01-01",
-        "p.toml:2:10: `rounds` must be a whole number, not a date: write it as `rounds = 3`",
+        "p.toml:2:10: `rounds` must be a whole number, not a date: write it as `rounds = 10`",
     );
 }
 
@@ -178,12 +179,12 @@ fn wrong_values() {
     plan(
         "rounds = 3",
         "rounds = 0",
-        "p.toml:2:10: `rounds` is 0; write a number from 1 to 1000, such as `rounds = 3`",
+        "p.toml:2:10: `rounds` is 0; write a number from 1 to 1000, such as `rounds = 10`",
     );
     plan(
         "rounds = 3",
         "rounds = -1",
-        "p.toml:2:10: `rounds` is -1; write a number from 1 to 1000, such as `rounds = 3`",
+        "p.toml:2:10: `rounds` is -1; write a number from 1 to 1000, such as `rounds = 10`",
     );
     plan(
         "rounds = 3",
@@ -350,12 +351,41 @@ fn names() {
         "[10, 200]",
         "[10, 200, 10]",
         "p.toml:10:11: load `c10` appears twice; two loads must differ in clients, streams, \
-         requests, rate, arrival or connect",
+         requests, rate, capacity_share, arrival or connect",
     );
 }
 
 #[test]
 fn contradictions() {
+    plan(
+        "clients = [10, 200]",
+        "capacity_share = 0.5",
+        "p.toml:9:1: `capacity_share` is a share of what a closed loop shows, and the plan has \
+         none; add one, such as `[[load]]` with `clients = 50`",
+    );
+    plan(
+        "clients = [10, 200]",
+        "capacity_share = 0.5\nrate = 500",
+        "p.toml:10:18: `rate` and `capacity_share` both say how many requests are sent; take \
+         one of them out",
+    );
+    plan(
+        "rounds = 3",
+        "until = 0.03",
+        "p.toml:2:9: `until` without `max_rounds` may never end; add a limit, such as \
+         `max_rounds = 40`",
+    );
+    plan(
+        "rounds = 3",
+        "max_rounds = 40",
+        "p.toml:2:14: `max_rounds` without `until` limits nothing; add `until = 0.03`, or write \
+         `rounds`",
+    );
+    plan(
+        "rounds = 3",
+        "rounds = 9\nuntil = 0.03\nmax_rounds = 8",
+        "p.toml:4:14: `max_rounds` is 8, fewer than the 9 of `rounds`; write at least as many",
+    );
     plan(
         "clients = [10, 200]",
         "clients = 10\narrival = \"constant\"",
@@ -365,8 +395,8 @@ fn contradictions() {
     plan(
         "clients = [10, 200]",
         "rate = 10\nconnect = \"as-needed\"",
-        "p.toml:11:11: `connect` is as-needed beside `rate`: an open loop sends by the clock, so \
-         its connections must be there first; take one of them out",
+        "p.toml:11:11: `connect` is as-needed in an open loop, which sends by the \
+         clock, so its connections must be there first; take one of them out",
     );
     plan(
         "clients = [10, 200]",

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bakeoff_plan::{
-    Arrival, Builtin, CertificateKey, ConfigSource, Connect, Connections, Contender, Content,
-    ContentKind, Cpus, Delay, Demand, Encoding, Expected, Library, Load, LoadModel, Pinning, Plan,
-    Protocol, References, Replacement, Request, RequestBody, Requests, ServedFile, ServerChoice,
-    SlowBody, Workload, builtin_plan, parse, trials,
+    Arrival, Builtin, CertificateKey, CompareMode, ConfigSource, Connect, Connections, Contender,
+    Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, Library, Load, LoadModel,
+    Pinning, Plan, Protocol, References, Replacement, Request, RequestBody, Requests, ServedFile,
+    ServerChoice, SlowBody, Until, Workload, builtin_plan, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -233,13 +233,20 @@ fn load(index: u32) -> impl Strategy<Value = Load> {
     let clients = (1..1000_u32).prop_map(move |clients| clients * 4 + index);
     let arrival = prop_oneof![Just(Arrival::Constant), Just(Arrival::Poisson)];
     let rate = prop_oneof![0.001..1e7, (1..1_000_000_u32).prop_map(f64::from)];
-    let model = (clients, option::of((rate, arrival))).prop_map(|(clients, open)| match open {
-        None => LoadModel::Closed { clients },
-        Some((rate_per_s, arrival)) => LoadModel::Open {
+    // The first load is a closed loop, so that there is a capacity to take a share of.
+    let open = option::of((rate, arrival, option::of(0.01..10.0)));
+    let model = (clients, open).prop_map(move |(clients, open)| match open {
+        Some((rate_per_s, arrival, None)) if index > 0 => LoadModel::Open {
             rate_per_s,
             arrival,
             clients,
         },
+        Some((_, arrival, Some(capacity_share))) if index > 0 => LoadModel::OpenShare {
+            capacity_share,
+            arrival,
+            clients,
+        },
+        _ => LoadModel::Closed { clients },
     });
     let requests = option::of(1..=1_000_000_000_u64);
     (
@@ -279,13 +286,19 @@ fn plan() -> impl Strategy<Value = Plan> {
         engine,
         origin,
     });
-    let references = (any::<bool>(), any::<bool>(), option::of(duration(1))).prop_map(
-        |(yardstick, origin, duration)| References {
-            yardstick,
-            origin,
-            duration,
-        },
+    let beside = (
+        any::<bool>(),
+        any::<bool>(),
+        option::of(any::<bool>()),
+        option::of(duration(1)),
     );
+    let references = beside.prop_map(|(yardstick, origin, control, duration)| References {
+        yardstick,
+        origin,
+        control,
+        duration,
+    });
+    let rule = (option::of((0.001..=1.0_f64, 50..=1000_u32)), any::<bool>());
     let contenders = (1..4_usize).prop_flat_map(|n| (0..n).map(contender).collect::<Vec<_>>());
     let workloads = (1..4_usize).prop_flat_map(|n| (0..n).map(workload).collect::<Vec<_>>());
     let loads = (1..4_u32).prop_flat_map(|n| (0..n).map(load).collect::<Vec<_>>());
@@ -297,10 +310,12 @@ fn plan() -> impl Strategy<Value = Plan> {
         contenders,
         workloads,
         loads,
+        rule,
     )
         .prop_map(
-            |(head, rest, pinning, references, contenders, workloads, mut loads)| {
+            |(head, rest, pinning, references, contenders, workloads, mut loads, rule)| {
                 let (name, description, rounds, seed) = head;
+                let (until, equal_work) = rule;
                 if !workloads.iter().all(|it| it.protocol.has_streams()) {
                     loads.iter_mut().for_each(|load| load.streams = 1);
                 }
@@ -308,6 +323,12 @@ fn plan() -> impl Strategy<Value = Plan> {
                     name,
                     description,
                     rounds,
+                    until: until.map(|(width, max_rounds)| Until { width, max_rounds }),
+                    compare: if equal_work {
+                        CompareMode::EqualWork
+                    } else {
+                        CompareMode::AsConfigured
+                    },
                     seed,
                     rest,
                     pinning,
@@ -325,6 +346,13 @@ proptest! {
     fn a_plan_written_and_read_is_the_same(plan in plan()) {
         let text = plan.to_toml();
         let again = parse(&text, "plan.toml", Path::new("/elsewhere"), &Nothing);
+        prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(plan), "{}", text);
+    }
+
+    #[test]
+    fn a_plan_stored_and_read_is_the_same(plan in plan()) {
+        let text = serde_json::to_string(&plan).unwrap();
+        let again: Result<Plan, _> = serde_json::from_str(&text);
         prop_assert_eq!(again.map_err(|error| error.to_string()), Ok(plan), "{}", text);
     }
 

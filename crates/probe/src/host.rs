@@ -3,6 +3,8 @@
 use bakeoff_record::{CpuShares, HostTick, TcpTick};
 
 use crate::file::KeptFile;
+use crate::kernel;
+use crate::more::More;
 use crate::parse::{self, CpuTimes};
 
 /// The processors and their readings so far.
@@ -11,6 +13,11 @@ pub(crate) struct Host {
     stat: Option<KeptFile>,
     before: Vec<CpuTimes>,
     now: Vec<CpuTimes>,
+    switches: Option<u64>,
+    base_switches: Option<u64>,
+    /// Whether interrupts are charged to nobody.
+    pub(crate) interrupts_apart: Option<bool>,
+    more: More,
     ticks: Vec<HostTick>,
 }
 
@@ -26,21 +33,27 @@ pub(crate) struct Tcp {
 
 impl Host {
     /// The host as it stands; the first reading is relative to this moment.
-    pub(crate) fn new(buffer: &mut Vec<u8>) -> Self {
+    pub(crate) fn new(more: More, buffer: &mut Vec<u8>) -> Self {
         let stat = KeptFile::open("/proc/stat").ok();
         let (before, now, ticks) = Default::default();
         let mut host = Self {
             stat,
             before,
             now,
+            switches: None,
+            base_switches: None,
+            interrupts_apart: None,
+            more,
             ticks,
         };
         host.read_times(buffer);
+        host.base_switches = host.switches;
+        host.interrupts_apart = kernel::interrupts_apart(buffer);
         host
     }
 
     /// Takes a reading. Too soon after the last one there is nothing to divide, and no tick.
-    pub(crate) fn read(&mut self, at_s: f64, buffer: &mut Vec<u8>) {
+    pub(crate) fn read(&mut self, at_s: f64, index: u64, buffer: &mut Vec<u8>) {
         let stands_at = self.now.clone();
         self.read_times(buffer);
         let cpus = shares(&self.before, &self.now);
@@ -48,7 +61,15 @@ impl Host {
             self.now = stands_at;
             return;
         }
-        self.ticks.push(HostTick { at_s, cpus });
+        self.ticks.push(HostTick {
+            at_s,
+            cpus,
+            context_switches: self
+                .switches
+                .zip(self.base_switches)
+                .map(|(now, base)| now.saturating_sub(base)),
+            ..self.more.read(index, buffer)
+        });
     }
 
     /// The readings, with the axis moved so that `zero_s` becomes 0.
@@ -62,7 +83,9 @@ impl Host {
     fn read_times(&mut self, buffer: &mut Vec<u8>) {
         std::mem::swap(&mut self.before, &mut self.now);
         let text = self.stat.as_ref().and_then(|stat| stat.read(buffer));
-        parse::cpu_times(text.unwrap_or_default(), &mut self.now);
+        let text = text.unwrap_or_default();
+        self.switches = kernel::context_switches(text);
+        parse::cpu_times(text, &mut self.now);
     }
 }
 

@@ -11,12 +11,18 @@
 //! What a reading costs is part of what is measured, so what is dear is read less often: see
 //! [`Probe`] for what is read when. The probe judges nothing; that is the audit's work.
 
+mod diag;
 mod file;
+#[doc(hidden)]
+pub mod fuzzing;
 mod host;
+mod kernel;
 mod machine;
 mod member;
+mod more;
 mod parse;
 mod probe;
+mod queues;
 mod tree;
 
 pub use machine::{cpu_share_of_others, machine};

@@ -38,6 +38,7 @@ pub fn machine() -> Machine {
             .into(),
         load_average: file::line("/proc/loadavg")
             .and_then(|line| line.split(' ').next()?.parse().ok()),
+        settings: None,
         command: Vec::new(),
         started_at: String::new(),
     }

@@ -33,6 +33,7 @@ struct Base {
     clock_ns: u64,
     own: Cpu,
     reaped: Cpu,
+    major_faults: u64,
 }
 
 impl Member {
@@ -47,6 +48,7 @@ impl Member {
                 clock_ns,
                 own: last.own,
                 reaped: last.reaped,
+                major_faults: last.major_faults,
             },
             false => Base::default(),
         };
@@ -81,6 +83,13 @@ impl Member {
     /// Own use and that of ended children since the base.
     pub(crate) fn used(&self) -> Cpu {
         self.own.plus(&self.used_by_ended())
+    }
+
+    /// Page faults of its own since the base that waited for a disk.
+    pub(crate) fn major_faults(&self) -> u64 {
+        self.last
+            .major_faults
+            .saturating_sub(self.base.major_faults)
     }
 
     /// The kernel adds a child to its parent when it is waited for. That sum has what the probe

@@ -18,6 +18,8 @@ pub(crate) struct ProcessStat {
     /// Ended, but not yet waited for.
     pub(crate) zombie: bool,
     pub(crate) parent: u32,
+    /// Page faults of its own that waited for a disk.
+    pub(crate) major_faults: u64,
     /// Own time, all threads, also those that ended; in steps of a clock tick.
     pub(crate) own: Cpu,
     /// Time of children that ended and were waited for, and of theirs.
@@ -102,7 +104,9 @@ pub(crate) fn process_stat(text: &[u8]) -> Option<ProcessStat> {
     let zombie = matches!(fields.next()?, b"Z" | b"X");
     let parent = number(fields.next()?)?;
     // Behind the parent: group, session, terminal, its group, flags, four kinds of faults.
-    let mut fields = fields.skip(9);
+    let mut fields = fields.skip(7);
+    let major_faults = number(fields.next()?)?;
+    let mut fields = fields.skip(1);
     let mut ticks = || Some(clock_ticks_ns(number(fields.next()?)?));
     let own = Cpu {
         user_ns: ticks()?,
@@ -120,6 +124,7 @@ pub(crate) fn process_stat(text: &[u8]) -> Option<ProcessStat> {
     Some(ProcessStat {
         zombie,
         parent,
+        major_faults,
         own,
         reaped,
         threads,
@@ -205,15 +210,20 @@ pub(crate) fn socket_count(text: &[u8], group: &[u8], name: &[u8]) -> Option<u64
     number(fields.nth(1)?)
 }
 
+/// The lines of a text, the last one too where nothing ends it.
+pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n')
+}
+
 /// The first word behind `name` at the start of a line.
-fn field<'t>(text: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
+pub(crate) fn field<'t>(text: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
     text.split(|byte| *byte == b'\n').find_map(|line| {
         let mut fields = words(line);
         (fields.next()? == name).then(|| fields.next()).flatten()
     })
 }
 
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty())
 }
@@ -256,6 +266,7 @@ mod tests {
             }
         );
         assert!(!stat.zombie);
+        assert_eq!(stat.major_faults, 3);
     }
 
     #[test]
@@ -320,13 +331,7 @@ mod tests {
                     if let Some(last) = bytes.last_mut() {
                         *last = damage;
                     }
-                    let _ = process_stat(&bytes);
-                    let _ = switches(&bytes);
-                    let _ = kibibytes(&bytes, b"Pss:");
-                    let _ = cgroup_cpu(&bytes);
-                    let _ = counter(&bytes, b"TcpExt:", b"B");
-                    let _ = socket_count(&bytes, b"TCP:", b"tw");
-                    cpu_times(&bytes, &mut Vec::new());
+                    crate::fuzzing::texts(&bytes);
                 }
             }
         }

@@ -2,8 +2,10 @@
 //!
 //! | what | read |
 //! | --- | --- |
-//! | CPU, resident memory, processes, threads, host, network | at each reading |
-//! | context switches | at each fifth and the last; one file for each thread, 256 at the most |
+//! | CPU, resident memory, processes, threads, host, network, accept queues | at each reading |
+//! | context switches and CPU of threads | at each fifth and the last; 256 threads at the most |
+//! | load average, memory, pressure, packets without room, connections tracked | at each fifth |
+//! | frequency of processors | at each tenth |
 //! | open files | at each; at each tenth where the kernel cannot tell their number |
 //! | proportional memory | once a second at the most, and at the last |
 
@@ -18,6 +20,8 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::host::{Host, Tcp};
+use crate::more::More;
+use crate::queues::Queues;
 use crate::tree::{Depth, Tree};
 
 /// Shortest time between two readings of the proportional memory.
@@ -32,6 +36,8 @@ pub struct ProbeOptions {
     pub period: Duration,
     /// Process trees.
     pub trees: Vec<TreeSource>,
+    /// Ports whose accept queues are read, and who listens there.
+    pub listeners: Vec<(Role, u16)>,
     /// Processors that the probe's thread may use; `None` leaves it where its starter may run.
     pub pin: Option<Vec<usize>>,
 }
@@ -191,6 +197,7 @@ struct Sampler {
     trees: Vec<Tree>,
     host: Host,
     tcp: Tcp,
+    queues: Queues,
     cost: ProbeCost,
     read_at: Instant,
     pss_at: Option<Instant>,
@@ -200,8 +207,13 @@ struct Sampler {
 impl Sampler {
     fn new(options: ProbeOptions) -> Result<Self, ProbeError> {
         pin(options.pin)?;
-        let roots: Vec<_> = options.trees.iter().map(|tree| tree.root).collect();
         let mut buffer = Vec::new();
+        let groups = options
+            .trees
+            .iter()
+            .filter_map(|tree| tree.cgroup.as_deref());
+        let more = More::new(groups, &mut buffer);
+        let roots: Vec<_> = options.trees.iter().map(|tree| tree.root).collect();
         let mut trees = Vec::new();
         for source in options.trees {
             if !std::path::Path::new(&format!("/proc/{}/stat", source.root)).exists() {
@@ -221,8 +233,9 @@ impl Sampler {
             started: Instant::now(),
             period: options.period.max(Duration::from_millis(1)),
             trees,
-            host: Host::new(&mut buffer),
+            host: Host::new(more, &mut buffer),
             tcp: Tcp::new(),
+            queues: Queues::new(options.listeners),
             cost: ProbeCost::default(),
             read_at: Instant::now(),
             pss_at: None,
@@ -255,8 +268,11 @@ impl Sampler {
                 .into_iter()
                 .map(|tree| tree.into_usage(zero_s))
                 .collect(),
+            interrupts_apart: self.host.interrupts_apart,
             host: self.host.into_ticks(zero_s),
             tcp: self.tcp.into_ticks(zero_s),
+            listeners: self.queues.into_ticks(zero_s),
+            server_counters: None,
             probe: self.cost,
         }
     }
@@ -281,9 +297,10 @@ impl Sampler {
         }
         // Shares of a moment would be those of a clock tick or two.
         if !last || now - self.read_at >= self.period / 2 {
-            self.host.read(at_s, &mut self.buffer);
+            self.host.read(at_s, depth.index, &mut self.buffer);
         }
         self.tcp.read(at_s, &mut self.buffer);
+        self.queues.read(at_s, &mut self.buffer);
         self.read_at = now;
         self.cost.ticks += 1;
         self.cost.tick_s_max = self.cost.tick_s_max.max(now.elapsed().as_secs_f64());

@@ -12,18 +12,22 @@ use std::path::{Path, PathBuf};
 use bakeoff_record::{Role, TreeTick, TreeUsage};
 
 use crate::file::{self, KeptFile};
+use crate::kernel;
 use crate::member::{self, Member};
 use crate::parse::{self, Cpu};
 use crate::probe::TreeSource;
 
-/// Readings between two of the context switches: they stand in a file for each thread.
-const SWITCHES_EVERY: u64 = 5;
+/// Readings between two looks at threads: each has files of its own.
+const THREADS_EVERY: u64 = 5;
 
 /// Readings between two counts of open files where the kernel has no number at hand.
 const FILES_EVERY: u64 = 10;
 
 /// Readings between two looks at all processes of the machine, where children are not listed.
 const SCAN_EVERY: u64 = 10;
+
+/// Shortest time that a share of it says something, nanoseconds.
+const SHARE_LEAST_NS: f64 = 50e6;
 
 /// Threads that are asked for switches or children at a reading: about 15 us each.
 const THREADS_MAX: usize = 256;
@@ -39,7 +43,9 @@ pub(crate) struct Tree {
     /// Use of members that ended and whose parent does not belong to the tree.
     ended: Cpu,
     cpu: Cpu,
-    switches: Switches,
+    /// Page faults of members that ended.
+    ended_faults: u64,
+    threads: Threads,
     open_files: Option<u32>,
     ticks: Vec<TreeTick>,
     path: String,
@@ -53,12 +59,22 @@ struct Group {
     base: Cpu,
 }
 
-/// Context switches of each thread at its last reading, and the sum since the first one.
+/// What threads did, each since it was last looked at.
 #[derive(Debug, Default)]
-struct Switches {
-    threads: HashMap<u32, (u64, u64)>,
+struct Threads {
+    seen: HashMap<u32, Seen>,
+    looked_at_s: Option<f64>,
+    /// Context switches since the first look.
     voluntary: u64,
     involuntary: u64,
+}
+
+/// A thread at its last look.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    voluntary: u64,
+    involuntary: u64,
+    run_ns: Option<u64>,
 }
 
 /// What this reading includes.
@@ -86,7 +102,8 @@ impl Tree {
             foreign,
             ended: Cpu::default(),
             cpu: Cpu::default(),
-            switches: Switches::default(),
+            ended_faults: 0,
+            threads: Threads::default(),
             open_files: None,
             ticks: Vec::new(),
             path: String::new(),
@@ -105,7 +122,7 @@ impl Tree {
         self.find_members(depth, buffer);
         let tick = TreeTick {
             at_s,
-            ..self.totals(depth, buffer)
+            ..self.totals(at_s, depth, buffer)
         };
         self.ticks.push(tick);
     }
@@ -141,6 +158,7 @@ impl Tree {
         // Members stand in the order they were found in, so a child comes after its parent.
         while let Some(child) = gone.pop() {
             let parent = child.last.parent;
+            self.ended_faults += child.major_faults();
             let heirs = gone.iter_mut().chain(&mut self.members);
             match heirs.into_iter().find(|member| member.process == parent) {
                 Some(heir) => heir.inherit(&child),
@@ -200,7 +218,7 @@ impl Tree {
         }
     }
 
-    fn totals(&mut self, depth: Depth, buffer: &mut Vec<u8>) -> TreeTick {
+    fn totals(&mut self, at_s: f64, depth: Depth, buffer: &mut Vec<u8>) -> TreeTick {
         let cpu = match &self.group {
             Some(group) => group.used(buffer),
             None => self
@@ -210,10 +228,12 @@ impl Tree {
         };
         // A reading that fails, or steps of 10 ms, must not make used time shrink.
         self.cpu = self.cpu.at_least(&cpu);
-        if depth.last || depth.index.is_multiple_of(SWITCHES_EVERY) {
-            self.switches
-                .read(&self.members, depth.index == 0, &mut self.path, buffer);
-        }
+        let busiest_thread = match depth.last || depth.index.is_multiple_of(THREADS_EVERY) {
+            true => self
+                .threads
+                .look(&self.members, at_s, &mut self.path, buffer),
+            false => None,
+        };
         self.read_open_files(depth);
         let living = || self.members.iter().filter(|member| !member.last.zombie);
         let page = rustix::param::page_size() as u64;
@@ -229,8 +249,14 @@ impl Tree {
             processes: living().count() as u32,
             threads: living().map(|member| member.last.threads).sum(),
             open_files: self.open_files,
-            switches_voluntary: self.switches.voluntary,
-            switches_involuntary: self.switches.involuntary,
+            switches_voluntary: self.threads.voluntary,
+            switches_involuntary: self.threads.involuntary,
+            major_faults: Some(
+                self.members
+                    .iter()
+                    .fold(self.ended_faults, |sum, one| sum + one.major_faults()),
+            ),
+            busiest_thread,
         }
     }
 
@@ -264,26 +290,57 @@ impl Group {
     }
 }
 
-impl Switches {
-    fn read(&mut self, members: &[Member], first: bool, path: &mut String, buffer: &mut Vec<u8>) {
+impl Threads {
+    /// Looks at the threads of all members. Returns the share of a processor that the busiest
+    /// had since the look before; `None` at the first, and where too little time has passed.
+    fn look(
+        &mut self,
+        members: &[Member],
+        at_s: f64,
+        path: &mut String,
+        buffer: &mut Vec<u8>,
+    ) -> Option<f64> {
+        let first = self.looked_at_s.is_none();
+        let passed_ns = (at_s - self.looked_at_s.unwrap_or(at_s)) * 1e9;
+        let mut busiest_ns = None;
         let threads = members.iter().flat_map(|member| {
             member::threads(member.process).map(|thread| (member.process, thread))
         });
-        let mut seen = HashMap::with_capacity(self.threads.len());
+        let mut seen = HashMap::with_capacity(self.seen.len());
         for (process, thread) in threads.take(THREADS_MAX) {
-            path.clear();
-            let _ = write!(path, "/proc/{process}/task/{thread}/status");
-            let Some(now) = file::read(&path, buffer).and_then(parse::switches) else {
+            let Some(now) = Seen::now(process, thread, path, buffer) else {
                 continue;
             };
-            let before = self.threads.get(&thread).copied().unwrap_or_default();
+            let before = self.seen.get(&thread).copied().unwrap_or_default();
             if !first {
-                self.voluntary += now.0.saturating_sub(before.0);
-                self.involuntary += now.1.saturating_sub(before.1);
+                self.voluntary += now.voluntary.saturating_sub(before.voluntary);
+                self.involuntary += now.involuntary.saturating_sub(before.involuntary);
+                let ran = now
+                    .run_ns
+                    .map(|now| now.saturating_sub(before.run_ns.unwrap_or(0)));
+                busiest_ns = busiest_ns.max(ran);
             }
             seen.insert(thread, now);
         }
-        self.threads = seen;
+        self.seen = seen;
+        self.looked_at_s = Some(at_s);
+        let share = busiest_ns? as f64 / passed_ns;
+        (passed_ns >= SHARE_LEAST_NS).then(|| share.min(1.0))
+    }
+}
+
+impl Seen {
+    fn now(process: u32, thread: u32, path: &mut String, buffer: &mut Vec<u8>) -> Option<Self> {
+        path.clear();
+        let _ = write!(path, "/proc/{process}/task/{thread}/status");
+        let (voluntary, involuntary) = file::read(&*path, buffer).and_then(parse::switches)?;
+        path.clear();
+        let _ = write!(path, "/proc/{process}/task/{thread}/schedstat");
+        Some(Self {
+            voluntary,
+            involuntary,
+            run_ns: file::read(&*path, buffer).and_then(kernel::thread_run_ns),
+        })
     }
 }
 

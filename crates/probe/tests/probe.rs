@@ -35,6 +35,7 @@ fn start(trees: Vec<TreeSource>) -> Probe {
         zero: Instant::now(),
         period,
         trees,
+        listeners: Vec::new(),
         pin: None,
     })
     .unwrap()
@@ -105,6 +106,7 @@ fn work_of_children_that_ended_is_not_lost() {
         zero: Instant::now(),
         period,
         trees,
+        listeners: Vec::new(),
         pin: None,
     };
     let probe = Probe::start(options).unwrap();
@@ -234,6 +236,7 @@ fn what_cannot_be_sampled_is_an_error() {
         zero: Instant::now(),
         period: Duration::from_millis(10),
         trees: vec![tree(Role::Server, child.id())],
+        listeners: Vec::new(),
         pin: None,
     };
     let error = Probe::start(options.clone()).unwrap_err();
@@ -249,4 +252,43 @@ fn what_cannot_be_sampled_is_an_error() {
 fn others_take_a_share() {
     let share = cpu_share_of_others(Duration::from_millis(200)).unwrap();
     assert!((0.0..=1.0).contains(&share));
+}
+
+#[test]
+fn the_machine_and_the_accept_queue_are_seen_beside_the_processes() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let _waiting = std::net::TcpStream::connect(address).unwrap();
+    let mut child = shell(&format!("read x; {SPIN}; {SPIN}; exec sleep 5"));
+    let probe = Probe::start(ProbeOptions {
+        zero: Instant::now(),
+        period: Duration::from_millis(20),
+        trees: vec![tree(Role::Server, child.id())],
+        listeners: vec![(Role::Server, address.port())],
+        pin: None,
+    })
+    .unwrap();
+    drop(child.stdin.take());
+    std::thread::sleep(Duration::from_millis(500));
+    let usage = probe.stop();
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    assert!(usage.listeners.iter().all(|tick| tick.queue == 1));
+    assert_eq!(usage.listeners.len() as u64, usage.probe.ticks);
+    let ticks = &usage.trees[0].ticks;
+    let busiest = ticks.iter().filter_map(|tick| tick.busiest_thread);
+    let busiest = busiest.fold(0.0, f64::max);
+    assert!(busiest > 0.0 && busiest <= 1.0, "{busiest}");
+    assert!(ticks.iter().all(|tick| tick.major_faults.is_some()));
+    let slow = || {
+        usage
+            .host
+            .iter()
+            .filter(|tick| tick.load_average_1m.is_some())
+    };
+    assert!(slow().count() > 0 && slow().count() < usage.host.len());
+    assert!(slow().all(|tick| tick.memory_available_bytes.is_some_and(|bytes| bytes > 0)));
+    let switches = usage.host.iter().map(|tick| tick.context_switches.unwrap());
+    assert!(switches.is_sorted());
 }

@@ -1,4 +1,4 @@
-//! The record folder on disk: `plan.toml`, `machine.json`, `trials.jsonl`, `logs/`.
+//! The record folder on disk: `plan.json`, `plan.toml`, `machine.json`, `trials.jsonl`, `logs/`.
 //!
 //! A trial is one line, appended and synced when it ends, so an end by force loses at most the
 //! trial that was running. A line that such an end has torn is left out when reading and cut off
@@ -10,11 +10,15 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{Builtin, Plan, PlanError};
 
-use crate::machine::{MACHINE_SCHEMA, Machine};
-use crate::trial::{TRIAL_SCHEMA, TrialRecord};
+use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
+use crate::trial::{TRIAL_SCHEMAS_READ, TrialRecord};
 
-/// The resolved plan.
-const PLAN_FILE: &str = "plan.toml";
+/// Version of `plan.json`.
+pub const PLAN_SCHEMA: &str = "bakeoff.plan/1";
+/// The resolved plan, with everything that a plan file cannot say.
+const PLAN_FILE: &str = "plan.json";
+/// The same as a plan file, for people and for a campaign like it; all that older records have.
+const PLAN_COPY: &str = "plan.toml";
 /// The machine.
 const MACHINE_FILE: &str = "machine.json";
 /// One trial a line.
@@ -29,6 +33,14 @@ pub struct Record {
     pub machine: Machine,
     /// Trials in the order in which they ended; of two with the same id only the later one.
     pub trials: Vec<TrialRecord>,
+}
+
+/// `plan.json`.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredPlan<P> {
+    schema: String,
+    plan: P,
 }
 
 /// Why a record folder cannot be written or read.
@@ -69,14 +81,14 @@ pub enum FolderError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A file is of another version of the format.
-    #[error("{} is of format {found}, but this bakeoff reads {expected}; use a newer bakeoff",
+    #[error("{} is of format {found}, but this bakeoff reads up to {expected}; use a newer bakeoff",
             path.display())]
     Version {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: String,
-        /// The version that is read.
+        /// The latest version that is read.
         expected: &'static str,
     },
     /// A file does not hold what it should.
@@ -104,7 +116,7 @@ impl RecordFolder {
     /// # Errors
     /// When the folder holds a record already, or cannot be written.
     pub fn create(path: &Path, plan: &Plan, machine: &Machine) -> Result<Self, FolderError> {
-        if path.join(PLAN_FILE).exists() {
+        if is_record(path) {
             return Err(FolderError::Exists(path.to_owned()));
         }
         fs::create_dir_all(path).map_err(failed("create", path))?;
@@ -116,12 +128,17 @@ impl RecordFolder {
         write_synced(&trials_file, b"").map_err(failed("write", &trials_file))?;
         // The plan is what makes a folder a record, so it comes last and whole: where a disk was
         // full or an end by force came before, the same command can be given again.
-        let plan_file = path.join(PLAN_FILE);
-        let unfinished = path.join(format!("{PLAN_FILE}.unfinished"));
-        write_synced(&unfinished, plan.to_toml().as_bytes())
-            .and_then(|()| fs::rename(&unfinished, &plan_file))
-            .map_err(failed("write", &plan_file))?;
+        write_plan(path, plan)?;
         Self::open(path)
+    }
+
+    /// Puts another plan in the place of the stored one, as when rounds are added to a campaign
+    /// that was finished. The trials stay.
+    ///
+    /// # Errors
+    /// When it cannot be written; then the plan that was there still is.
+    pub fn replace_plan(&self, plan: &Plan) -> Result<(), FolderError> {
+        write_plan(&self.path, plan)
     }
 
     /// Opens a folder to append to it, without the torn end that a trial may have left.
@@ -129,7 +146,7 @@ impl RecordFolder {
     /// # Errors
     /// When it holds no record or cannot be written.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
-        if !path.join(PLAN_FILE).exists() {
+        if !is_record(path) {
             return Err(FolderError::Missing(path.to_owned()));
         }
         let file = path.join(TRIALS_FILE);
@@ -188,15 +205,17 @@ impl Record {
     /// # Errors
     /// When a file is missing, damaged or of a later version. A torn last line is left out.
     pub fn read(path: &Path) -> Result<Self, FolderError> {
-        let plan_file = path.join(PLAN_FILE);
-        if !plan_file.exists() {
+        if !is_record(path) {
             return Err(FolderError::Missing(path.to_owned()));
         }
-        let text = read_text(&plan_file)?;
-        let base = fs::canonicalize(path).map_err(failed("find", path))?;
-        let plan = bakeoff_plan::parse(&text, &plan_file.display().to_string(), &base, &Builtin)?;
+        let plan = read_plan(path)?;
         let machine_file = path.join(MACHINE_FILE);
-        let machine = read_versioned(&machine_file, 1, &read_text(&machine_file)?, MACHINE_SCHEMA)?;
+        let machine = read_versioned(
+            &machine_file,
+            1,
+            &read_text(&machine_file)?,
+            &MACHINE_SCHEMAS_READ,
+        )?;
         let trials_file = path.join(TRIALS_FILE);
         let text = read_text(&trials_file)?;
         let mut trials: Vec<TrialRecord> = Vec::new();
@@ -204,7 +223,8 @@ impl Record {
             if !line.ends_with('\n') {
                 break;
             }
-            let trial: TrialRecord = read_versioned(&trials_file, index + 1, line, TRIAL_SCHEMA)?;
+            let trial: TrialRecord =
+                read_versioned(&trials_file, index + 1, line, &TRIAL_SCHEMAS_READ)?;
             trials.retain(|earlier| earlier.id != trial.id);
             trials.push(trial);
         }
@@ -216,12 +236,54 @@ impl Record {
     }
 }
 
-/// Reads a JSON value after its `schema` was found to be the one that is read.
+fn is_record(path: &Path) -> bool {
+    [PLAN_FILE, PLAN_COPY]
+        .iter()
+        .any(|name| path.join(name).exists())
+}
+
+/// Writes `plan.json` and its readable copy, each whole or not at all.
+fn write_plan(path: &Path, plan: &Plan) -> Result<(), FolderError> {
+    let file = path.join(PLAN_FILE);
+    let stored = StoredPlan {
+        schema: PLAN_SCHEMA.to_owned(),
+        plan,
+    };
+    let text = serde_json::to_string_pretty(&stored)
+        .map_err(|error| failed("write", &file)(io::Error::other(error)))?;
+    for (name, text) in [(PLAN_FILE, text), (PLAN_COPY, plan.to_toml())] {
+        let (file, unfinished) = (path.join(name), path.join(format!("{name}.unfinished")));
+        write_synced(&unfinished, text.as_bytes())
+            .and_then(|()| fs::rename(&unfinished, &file))
+            .map_err(failed("write", &file))?;
+    }
+    Ok(())
+}
+
+/// The stored plan; of records of before, from the plan file that was all they had.
+fn read_plan(path: &Path) -> Result<Plan, FolderError> {
+    let file = path.join(PLAN_FILE);
+    if file.exists() {
+        let text = read_text(&file)?;
+        return Ok(read_versioned::<StoredPlan<Plan>>(&file, 1, &text, &[PLAN_SCHEMA])?.plan);
+    }
+    let file = path.join(PLAN_COPY);
+    let text = read_text(&file)?;
+    let base = fs::canonicalize(path).map_err(failed("find", path))?;
+    Ok(bakeoff_plan::parse(
+        &text,
+        &file.display().to_string(),
+        &base,
+        &Builtin,
+    )?)
+}
+
+/// Reads a JSON value after its `schema` was found to be one that is read.
 fn read_versioned<T: serde::de::DeserializeOwned>(
     path: &Path,
     line: usize,
     text: &str,
-    expected: &'static str,
+    known: &[&'static str],
 ) -> Result<T, FolderError> {
     #[derive(serde::Deserialize)]
     struct Versioned {
@@ -235,11 +297,11 @@ fn read_versioned<T: serde::de::DeserializeOwned>(
     let found = serde_json::from_str::<Versioned>(text)
         .map_err(damaged)?
         .schema;
-    if found != expected {
+    if !known.contains(&found.as_str()) {
         return Err(FolderError::Version {
             path: path.to_owned(),
             found,
-            expected,
+            expected: known.last().copied().unwrap_or_default(),
         });
     }
     serde_json::from_str(text).map_err(damaged)

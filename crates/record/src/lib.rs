@@ -3,6 +3,7 @@
 //! The measuring half of bakeoff writes these values and the explaining half reads them; nothing
 //! else passes between the two. Units are in the names; a hole is `None`, never 0.
 
+mod disturbed;
 mod folder;
 mod histogram;
 mod load;
@@ -16,10 +17,11 @@ mod trial;
 mod usage;
 mod work;
 
-pub use folder::{FolderError, Record, RecordFolder};
+pub use disturbed::*;
+pub use folder::{FolderError, PLAN_SCHEMA, Record, RecordFolder};
 pub use histogram::Histogram;
 pub use load::*;
-pub use machine::{MACHINE_SCHEMA, Machine};
+pub use machine::{MACHINE_SCHEMA, MACHINE_SCHEMAS_READ, Machine, MachineSettings};
 pub use observed::*;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use quic::{CloseKind, EarlyData, QuicLedger};

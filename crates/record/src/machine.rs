@@ -1,15 +1,19 @@
 //! The machine that a campaign ran on: what another reader needs to judge its numbers.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-/// Version of `machine.json`.
-pub const MACHINE_SCHEMA: &str = "bakeoff.machine/1";
+/// Version of `machine.json` that is written.
+pub const MACHINE_SCHEMA: &str = "bakeoff.machine/2";
+/// Versions of `machine.json` that are read.
+pub const MACHINE_SCHEMAS_READ: [&str; 2] = ["bakeoff.machine/1", MACHINE_SCHEMA];
 
 /// The machine, as read before the first trial. What could not be read is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// [`MACHINE_SCHEMA`].
+    /// [`MACHINE_SCHEMA`], or an earlier version that is still read.
     pub schema: String,
     /// Version of bakeoff.
     pub bakeoff: String,
@@ -37,6 +41,9 @@ pub struct Machine {
     pub somaxconn: Option<u64>,
     /// `net.ipv4.tcp_tw_reuse`.
     pub tcp_tw_reuse: Option<u32>,
+    /// What else shapes numbers; `None` in records of version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<MachineSettings>,
     /// Control groups found: `v2`, `v2-beside-v1`, `v1`, `none`.
     pub cgroups: String,
     /// Load average over one minute, before the first trial.
@@ -45,4 +52,16 @@ pub struct Machine {
     pub command: Vec<String>,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
+}
+
+/// Settings of processor and kernel that shape numbers. What could not be read is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineSettings {
+    /// Version of the processor's microcode.
+    pub microcode: Option<String>,
+    /// Swap space, bytes.
+    pub swap_bytes: Option<u64>,
+    /// Kernel settings by name, such as `net.core.somaxconn`, as the kernel writes them.
+    pub sysctls: BTreeMap<String, String>,
 }

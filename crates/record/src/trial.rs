@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 use bakeoff_plan::Load;
 use serde::{Deserialize, Serialize};
 
+use crate::disturbed::Disturbance;
 use crate::load::{LoadResult, Negotiated, Warning};
 use crate::usage::Usage;
 use crate::work::Work;
 
-/// Version of the line format. A reader refuses a line of a later version.
-pub const TRIAL_SCHEMA: &str = "bakeoff.trial/1";
+/// Version of the line format that is written. A reader refuses a line of a later version.
+pub const TRIAL_SCHEMA: &str = "bakeoff.trial/2";
+/// Versions of the line format that are read.
+pub const TRIAL_SCHEMAS_READ: [&str; 2] = ["bakeoff.trial/1", TRIAL_SCHEMA];
 
 /// One trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrialRecord {
-    /// [`TRIAL_SCHEMA`].
+    /// [`TRIAL_SCHEMA`], or an earlier version that is still read.
     pub schema: String,
     /// Unique in the campaign: `r1-nginx-default-synthetic-c10`.
     pub id: String,
@@ -24,6 +27,12 @@ pub struct TrialRecord {
     pub index: usize,
     /// Round, from 1.
     pub round: u32,
+    /// Which attempt at this trial, from 1: a block of trials that was disturbed is repeated.
+    #[serde(default = "first_attempt")]
+    pub attempt: u32,
+    /// What disturbed it, judged by what the machine did and never by what was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<Disturbance>,
     /// Contender's name.
     pub contender: String,
     /// What the contender is to the campaign.
@@ -32,6 +41,9 @@ pub struct TrialRecord {
     pub workload: String,
     /// Load.
     pub load: Load,
+    /// Label of the plan's load, where the rate of this one was found in the campaign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_name: Option<String>,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
     /// How it ended.
@@ -58,12 +70,26 @@ pub struct TrialRecord {
     pub warnings: Vec<Warning>,
 }
 
+/// Version 1 knew one attempt.
+fn first_attempt() -> u32 {
+    1
+}
+
+impl TrialRecord {
+    /// What names the load in tables: the label of the plan's load.
+    pub fn load_label(&self) -> String {
+        self.load_name.clone().unwrap_or_else(|| self.load.label())
+    }
+}
+
 /// What a contender is to the campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContenderKind {
     /// Compared.
     Contender,
+    /// The first contender once more, under another name: what is found between the two is noise.
+    Control,
     /// The null server.
     Yardstick,
     /// The upstream, asked directly.
@@ -82,15 +108,17 @@ pub enum TrialEnd {
         step: Step,
         /// What went wrong.
         cause: String,
-        /// The server's own words, if it had any.
-        words: Option<String>,
+        /// What the server printed last, if anything.
+        #[serde(alias = "words")]
+        message: Option<String>,
     },
     /// Not attempted, because this machine cannot carry it.
     Skipped {
         /// Why.
         reason: String,
         /// How to make it possible.
-        mend: String,
+        #[serde(alias = "mend")]
+        fix: String,
     },
     /// The server cannot do this workload.
     Unsupported {
@@ -274,12 +302,32 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// On which side of the window something was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// Before it.
+    Before,
+    /// After it.
+    After,
+}
+
+impl When {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Before => "before",
+            Self::After => "after",
+        }
+    }
+}
+
 /// One answer fetched outside the window and compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerCheck {
-    /// `before` or `after` the window.
-    pub when: String,
+    /// When it was fetched.
+    pub when: When,
     /// What was asked, such as `GET /index.html`; `None` in records of before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,

@@ -15,6 +15,16 @@ pub struct Usage {
     pub host: Vec<HostTick>,
     /// Kernel network counters of this network namespace.
     pub tcp: Vec<TcpTick>,
+    /// Accept queues of the ports that the server and the upstream listen on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listeners: Vec<ListenerTick>,
+    /// What the server itself counted; `None` where it tells nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_counters: Option<ServerCounters>,
+    /// Whether the kernel charges interrupts to nobody instead of to the program that they came
+    /// upon; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupts_apart: Option<bool>,
     /// What the probe itself cost.
     pub probe: ProbeCost,
 }
@@ -67,6 +77,13 @@ pub struct TreeTick {
     pub switches_voluntary: u64,
     /// Involuntary context switches since the first tick.
     pub switches_involuntary: u64,
+    /// Page faults since the first tick that had to wait for a disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub major_faults: Option<u64>,
+    /// Of the thread that used most since the last look at threads, share of a processor, 0 to 1;
+    /// `None` at ticks without such a look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_thread: Option<f64>,
 }
 
 /// One reading of the host.
@@ -77,6 +94,122 @@ pub struct HostTick {
     pub at_s: f64,
     /// Shares of the time since the tick before, for each processor.
     pub cpus: Vec<CpuShares>,
+    /// Load average over one minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_average_1m: Option<f64>,
+    /// Memory that programs could still get, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_available_bytes: Option<u64>,
+    /// Context switches of all processors since the first tick.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_switches: Option<u64>,
+    /// Time in which at least one task waited for a resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<Pressure>,
+    /// Mean frequency of the processors, MHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency_mhz: Option<f64>,
+    /// What the kernel's network receive path had no time or room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub softnet: Option<Softnet>,
+    /// Connections that the firewall tracks now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conntrack: Option<u64>,
+    /// Time since the first tick in which a quota of CPU time held the server or bakeoff back,
+    /// microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_us: Option<u64>,
+}
+
+/// Pressure stall information of the kernel: time since the first tick in which at least one task
+/// waited for the resource, microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pressure {
+    /// For a processor; `None` where the kernel does not tell.
+    pub cpu_us: Option<u64>,
+    /// For memory; `None` where the kernel does not tell.
+    pub memory_us: Option<u64>,
+    /// For a disk; `None` where the kernel does not tell.
+    pub io_us: Option<u64>,
+}
+
+/// What the kernel's network receive path had no time or room for, since the first tick.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Softnet {
+    /// Packets dropped because a processor's queue was full.
+    pub dropped: u64,
+    /// Times at which work was left over when its time was up.
+    pub squeezed: u64,
+}
+
+/// One reading of the accept queue of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListenerTick {
+    /// When, seconds on the trial's axis.
+    pub at_s: f64,
+    /// Port.
+    pub port: u16,
+    /// Whose it is.
+    pub role: Role,
+    /// Connections that waited to be accepted, in the fullest queue of the port.
+    pub queue: u64,
+    /// Number of them that this queue has room for; `None` where the kernel does not tell.
+    pub limit: Option<u64>,
+}
+
+/// What a server counted by itself, from the start of the window to its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerCounters {
+    /// What told it.
+    pub source: CounterSource,
+    /// Where it was asked.
+    pub url: String,
+    /// At the start.
+    pub before: CounterReading,
+    /// At the end.
+    pub after: CounterReading,
+}
+
+/// What tells a server's own counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CounterSource {
+    /// nginx: `stub_status`.
+    StubStatus,
+    /// HAProxy: its statistics as CSV.
+    HaproxyStats,
+    /// Envoy: the statistics of its admin listener.
+    EnvoyAdmin,
+    /// Caddy: its metrics.
+    CaddyMetrics,
+}
+
+/// One reading of a server's own counters, since it started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CounterReading {
+    /// When, seconds on the trial's axis.
+    pub at_s: f64,
+    /// Connections accepted; `None` where it does not count them.
+    pub accepts: Option<u64>,
+    /// Requests; `None` where it does not count them.
+    pub requests: Option<u64>,
+}
+
+impl ServerCounters {
+    /// Connections accepted in between; `None` without a count, or where it began anew.
+    pub fn accepts(&self) -> Option<u64> {
+        self.after.accepts?.checked_sub(self.before.accepts?)
+    }
+
+    /// Requests in between; `None` without a count, or where it began anew.
+    pub fn requests(&self) -> Option<u64> {
+        self.after.requests?.checked_sub(self.before.requests?)
+    }
 }
 
 /// How one processor spent the time between two ticks; shares from 0 to 1.

@@ -1,18 +1,20 @@
 //! Writes the report of a made-up campaign, for tests of the page and for looking at it:
-//! `cargo run -p bakeoff-report --example synthetic_report -- report.html [text|md|csv|json]`, with
-//! `ROUNDS`, `PROTOCOL` or `LOAD=constant` in the environment for another campaign.
+//! `cargo run -p bakeoff-report --example synthetic_report -- report.html [text|answer|md|full-md|csv|json]`, with
+//! `ROUNDS`, `PROTOCOL`, `LOAD=constant` or `SIZE=large` (a thousand trials) in the environment for
+//! another campaign, and `COLUMNS` for the width of the answer.
 
 #![expect(
     clippy::disallowed_methods,
+    clippy::print_stderr,
     reason = "a program, unlike the pure library"
 )]
 
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 #[path = "../tests/support/mod.rs"]
 mod support;
 
 use bakeoff_plan::Protocol;
-use bakeoff_report::{TextOptions, csv, html, json, markdown, text, view};
+use bakeoff_report::{MarkdownOptions, TextOptions, csv, html, json, markdown, text, view};
 
 fn main() -> std::io::Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -20,36 +22,46 @@ fn main() -> std::io::Result<()> {
     let rounds = std::env::var("ROUNDS")
         .ok()
         .and_then(|rounds| rounds.parse().ok())
-        .unwrap_or(3);
+        .unwrap_or(7);
     let protocol = std::env::var("PROTOCOL").unwrap_or_default();
     let named = Protocol::ALL.into_iter().find(|it| it.name() == protocol);
+    let size = std::env::var("SIZE").unwrap_or_default();
     let constant = std::env::var("LOAD").is_ok_and(|load| load == "constant");
-    let report = view(&match named {
+    let record = match named {
         _ if constant => support::record_at_constant_rate(),
         Some(protocol) => support::record_over(protocol),
+        None if size == "large" => support::large(),
+        None if rounds > 3 => support::campaign(rounds),
         None => support::record_of_rounds(rounds),
-    });
+    };
+    let start = std::time::Instant::now();
+    let report = view(&record);
+    let options = TextOptions {
+        width: 160,
+        colour: false,
+        full: true,
+        diffs: false,
+        record: Some("bakeoff-results/synthetic"),
+    };
+    let width = std::env::var("COLUMNS").ok();
+    let width = width.and_then(|width| width.parse().ok()).unwrap_or(80);
     let drawn = match arguments.next().as_deref() {
-        Some("md") => markdown(&report),
+        Some("md") => markdown(&report, MarkdownOptions { full: false }),
+        Some("full-md") => markdown(&report, MarkdownOptions { full: true }),
         Some("csv") => csv(&report),
         Some("json") => json(&report),
-        Some("text") => text(
+        Some("text") => text(&report, options),
+        Some("answer") => text(
             &report,
             TextOptions {
-                width: 160,
-                colour: false,
-                diffs: false,
-            },
-        ),
-        Some("narrow") => text(
-            &report,
-            TextOptions {
-                width: 90,
-                colour: true,
-                diffs: false,
+                width,
+                full: false,
+                ..options
             },
         ),
         _ => html(&report),
     };
+    let (bytes, took) = (drawn.len(), start.elapsed());
+    eprintln!("{} trials, {bytes} bytes in {took:?}", record.trials.len());
     std::fs::write(path, drawn)
 }

@@ -1,80 +1,65 @@
 //! The report as CSV: one line for each cell, numbers as they are, in the units of their names.
 
-use bakeoff_record::{ContenderKind, Outcome};
-use bakeoff_stats::Measure;
-
-use crate::view::{Cell, Report};
+use crate::document::{Column, Field, Table, Value, draw};
+use crate::view::Report;
 
 /// The report as CSV (RFC 4180, but with line feeds), with a line of names on top.
 pub fn csv(report: &Report) -> String {
+    let document = draw(report);
     let mut out = String::new();
-    line(&mut out, header());
-    for cell in &report.cells {
-        line(&mut out, fields(cell));
+    for table in document.tables("cells") {
+        if out.is_empty() {
+            line(&mut out, names(table));
+        }
+        for row in &table.rows {
+            let wanted = wanted(table).zip(&row.fields);
+            let fields = wanted.filter(|((_, is_wanted), _)| *is_wanted);
+            line(
+                &mut out,
+                fields
+                    .flat_map(|((column, _), field)| values(column, field))
+                    .collect(),
+            );
+        }
     }
     out
 }
 
-fn header() -> Vec<String> {
-    let mut names: Vec<String> = [
-        "workload",
-        "load",
-        "contender",
-        "kind",
-        "verdict",
-        "rounds",
-        "rounds_measured",
-    ]
-    .map(String::from)
-    .to_vec();
-    for measure in Measure::ALL {
-        let name = measure.name();
-        names.extend([name.into(), format!("{name}_low"), format!("{name}_high")]);
-    }
-    names.extend(["completed", "errors", "rate_is_lower_bound", "bottleneck"].map(String::from));
-    names.extend(Outcome::ALL.map(|outcome| format!("outcome_{}", outcome.name())));
-    names.push("checks_not_passed".into());
-    names
+/// Every column, and whether machines have a name for it.
+fn wanted(table: &Table) -> impl Iterator<Item = (&Column, bool)> {
+    table
+        .columns
+        .iter()
+        .map(|column| (column, !column.name.is_empty()))
 }
 
-fn fields(cell: &Cell) -> Vec<String> {
-    let kind = match cell.kind {
-        ContenderKind::Contender => "contender",
-        ContenderKind::Yardstick => "yardstick",
-        ContenderKind::Origin => "origin",
-    };
-    let mut fields = vec![
-        cell.workload.clone(),
-        cell.load.clone(),
-        cell.contender.clone(),
-        kind.into(),
-        cell.verdict.verdict.name().into(),
-        cell.rounds.to_string(),
-        cell.rounds_measured.to_string(),
-    ];
-    for measure in Measure::ALL {
-        match cell.estimate(measure) {
-            Some(one) => fields.extend([one.point, one.low, one.high].map(|n| n.to_string())),
-            None => fields.extend([const { String::new() }; 3]),
+fn names(table: &Table) -> Vec<String> {
+    let wanted = wanted(table).filter(|(_, is_wanted)| *is_wanted);
+    let names = |column: &Column| {
+        let name = &column.name;
+        match column.ends {
+            true => vec![name.clone(), format!("{name}_low"), format!("{name}_high")],
+            false => vec![name.clone()],
         }
+    };
+    wanted.flat_map(|(column, _)| names(column)).collect()
+}
+
+/// The value as it is; a column of estimates has three. A bound stands in none of them as a value
+/// would: only its lower end is known.
+fn values(column: &Column, field: &Field) -> Vec<String> {
+    let nothing = String::new;
+    match (&field.value, column.ends) {
+        (Value::Estimate(one), true) => [one.point, one.low, one.high]
+            .map(|n| n.to_string())
+            .to_vec(),
+        (Value::Number(bound), true) => vec![nothing(), bound.to_string(), nothing()],
+        (_, true) => vec![nothing(), nothing(), nothing()],
+        (Value::Estimate(one), false) => vec![one.point.to_string()],
+        (Value::Number(value), false) => vec![value.to_string()],
+        (Value::Text(text), false) => vec![text.clone()],
+        (Value::Nothing | Value::Range(..), false) => vec![nothing()],
     }
-    fields.extend([
-        cell.completed.to_string(),
-        cell.errors.to_string(),
-        cell.rate_is_lower_bound.to_string(),
-        cell.bottleneck
-            .as_ref()
-            .map_or(String::new(), |one| one.name.into()),
-    ]);
-    let outcome = |outcome: Outcome| cell.outcomes.get(outcome.name()).unwrap_or(&0).to_string();
-    fields.extend(Outcome::ALL.map(outcome));
-    let bad = cell
-        .verdict
-        .checks
-        .iter()
-        .filter(|check| check.level > bakeoff_audit::Level::Note);
-    fields.push(bad.map(|check| check.code).collect::<Vec<_>>().join(" "));
-    fields
 }
 
 fn line(out: &mut String, fields: Vec<String>) {
@@ -84,10 +69,10 @@ fn line(out: &mut String, fields: Vec<String>) {
 }
 
 /// Quotes a field that needs it. A name that a spreadsheet would take for a formula gets an
-/// apostrophe in front, since names come from files of others.
+/// apostrophe in front, since names come from files of others. A lone mark is no formula.
 fn quoted(field: &str) -> String {
-    let is_number = field.parse::<f64>().is_ok();
-    let formula = !is_number && field.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let is_safe = field.parse::<f64>().is_ok() || field.len() < 2;
+    let formula = !is_safe && field.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let field = if formula {
         format!("'{field}")
     } else {
@@ -108,6 +93,7 @@ mod tests {
     fn fields_are_quoted_where_needed() {
         let rows = [
             ("a", "a"),
+            ("=", "="),
             ("a,b", "\"a,b\""),
             ("a\"b", "\"a\"\"b\""),
             ("-1.5", "-1.5"),

@@ -5,8 +5,6 @@ use crate::view::{Class, ConfigDiff, Equivalence, FactRow, Inequality};
 
 /// What stands in a row for a value that is not known.
 const NOT_KNOWN: &str = "?";
-/// Changed lines up to which a diff is short enough to stand behind a table.
-pub(crate) const SHORT_DIFF: usize = 12;
 
 /// The titles of a table's columns.
 pub(crate) fn titles(table: &Equivalence) -> Vec<String> {

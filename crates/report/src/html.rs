@@ -1,13 +1,13 @@
 //! The report as one offline HTML file: the built page with the view model in it.
 //!
-//! The page itself is made in `web/`. Where it was not built, static tables take its place.
+//! The page itself is made in `web/`. Where it was not built, the document takes its place, with
+//! plain tables and drawn figures.
 
 use std::fmt::Write as _;
 
-use crate::changes;
-use crate::equal;
-use crate::table::{COLUMNS, beyond_range, errors_by_kind, groups, lost_trials, told_by_peers};
-use crate::view::Report;
+use crate::document::{Extent, Figure, Line, Part, Section, Table, draw};
+use crate::pack::packed;
+use crate::view::{Report, Tone};
 
 /// The built page; empty when `make page` had not been run.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
@@ -18,7 +18,7 @@ const SLOT: &str = "<script type=\"application/json\" id=\"record\">null</script
 pub fn html(report: &Report) -> String {
     match PAGE.split_once(SLOT) {
         Some((before, after)) => {
-            let json = script_safe(&serde_json::to_string(report).unwrap_or_default());
+            let json = script_safe(&packed(report));
             let slot = SLOT.trim_end_matches("null</script>");
             [before, slot, &json, "</script>", after].concat()
         }
@@ -34,114 +34,168 @@ fn script_safe(json: &str) -> String {
         .replace('\u{2029}', "\\u2029")
 }
 
-/// Static tables, with a word on how to get the page.
+/// The document without scripts, with a word on how to get the page.
 fn fallback(report: &Report) -> String {
-    let title = format!("bakeoff: {}", report.campaign.name);
+    let document = draw(report);
+    let title = escaped(&format!("bakeoff: {}", document.title));
     let mut out = String::new();
     out.push_str("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
     out.push_str(
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+        "<meta name=\"viewport\" content=\"width=device-width\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
          'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n",
     );
     let _ = writeln!(
         out,
-        "<title>{}</title>\n<style>{STYLE}</style>",
-        escaped(&title)
+        "<title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>"
     );
-    let _ = writeln!(out, "<h1>{}</h1>", escaped(&title));
+    let shown = document.sections.iter();
+    for one in shown.filter(|section| section.extent <= Extent::Full) {
+        section(&mut out, one);
+    }
     out.push_str(
-        "<p>Plain tables: the page with charts was not built into this bakeoff. Run \
+        "<p><small>Plain tables: the page with charts was not built into this bakeoff. Run \
          <code>make page</code>, build again, and draw the report anew with <code>bakeoff report \
-         DIR</code>.</p>\n<ul>\n",
+         DIR --format html</code>.</small></p>\n</html>\n",
     );
-    for sentence in &report.summary {
-        let _ = writeln!(out, "<li>{}</li>", escaped(&sentence.text));
-    }
-    out.push_str("</ul>\n");
-    tables(&mut out, report);
-    equal_work(&mut out, report);
-    configurations(&mut out, report);
-    for lost in &report.lost {
-        let _ = writeln!(out, "<p>{}</p>", escaped(&lost_trials(lost)));
-    }
     out
 }
 
-fn tables(out: &mut String, report: &Report) {
-    for group in groups(report) {
-        let _ = writeln!(out, "<h2>{}</h2>\n<table>\n<tr>", escaped(&group.title));
-        for column in &COLUMNS {
-            let _ = writeln!(
-                out,
-                "<th>{} <small>{}</small></th>",
-                column.title, column.unit
-            );
+fn section(out: &mut String, section: &Section) {
+    if !section.title.is_empty() {
+        let _ = writeln!(out, "<h2>{}</h2>", escaped(&section.title));
+    }
+    for part in &section.parts {
+        match part {
+            Part::Lines(lines) => list(out, lines),
+            Part::Table(one) => table(out, one),
+            Part::Verbatim { title, lines, .. } => {
+                let (title, text) = (escaped(title), escaped(&lines.join("\n")));
+                let _ = writeln!(out, "<p>{title}</p>\n<pre>{text}</pre>");
+            }
+            Part::Figure(one) => figure(out, one),
+        }
+    }
+}
+
+fn list(out: &mut String, lines: &[Line]) {
+    out.push_str("<ul>\n");
+    for line in lines {
+        let mark = match line.tone {
+            None | Some(Tone::Good | Tone::Note) => "",
+            Some(Tone::Warning) => "<b>Careful:</b> ",
+            Some(Tone::Bad) => "<b>Not to be used:</b> ",
+        };
+        let class = if line.depth > 0 {
+            " class=\"below\""
+        } else {
+            ""
+        };
+        let _ = writeln!(out, "<li{class}>{mark}{}</li>", escaped(&line.text));
+    }
+    out.push_str("</ul>\n");
+}
+
+fn table(out: &mut String, table: &Table) {
+    let shown: Vec<usize> = (0..table.columns.len())
+        .filter(|index| table.columns[*index].extent <= Extent::Full)
+        .collect();
+    let class = |index: usize| match table.columns[index].unit.is_numeric() {
+        true => " class=\"n\"",
+        false => "",
+    };
+    out.push_str("<table>\n");
+    if !table.title.is_empty() {
+        let _ = writeln!(out, "<caption>{}</caption>", escaped(&table.title));
+    }
+    out.push_str("<tr>");
+    for index in &shown {
+        let column = &table.columns[*index];
+        let title = escaped(&column.title);
+        let unit = column.unit.name();
+        let _ = write!(
+            out,
+            "<th{}>{title} <small>{unit}</small></th>",
+            class(*index)
+        );
+    }
+    out.push_str("</tr>\n");
+    for row in &table.rows {
+        out.push_str(if row.reference {
+            "<tr class=\"dim\">"
+        } else {
+            "<tr>"
+        });
+        for index in &shown {
+            let field = &row.fields[*index];
+            let reason = field.reason.as_ref().map_or(String::new(), |reason| {
+                format!(" title=\"{}\"", escaped(&crate::number::plain(reason)))
+            });
+            let text = escaped(&field.shown(table.columns[*index].unit));
+            let _ = write!(out, "<td{}{reason}>{text}</td>", class(*index));
         }
         out.push_str("</tr>\n");
-        for cell in group.cells {
-            out.push_str("<tr>");
-            for column in &COLUMNS {
-                let class = if column.numeric { " class=\"n\"" } else { "" };
-                let _ = write!(out, "<td{class}>{}</td>", escaped(&(column.text)(cell)));
-            }
-            out.push_str("</tr>\n");
-        }
-        out.push_str("</table>\n");
-        for cell in group.cells {
-            if let Some(kinds) = errors_by_kind(cell) {
-                let _ = writeln!(out, "<p>{}: {kinds}</p>", escaped(&cell.contender));
-            }
-            if let Some(beyond) = beyond_range(cell) {
-                let _ = writeln!(out, "<p>{}: {beyond}</p>", escaped(&cell.contender));
-            }
-        }
-        let lines = told_by_peers(report, &group);
-        if !lines.is_empty() {
-            let _ = writeln!(out, "<pre>{}</pre>", escaped(&lines.join("\n")));
-        }
     }
+    out.push_str("</table>\n");
 }
 
-fn equal_work(out: &mut String, report: &Report) {
-    for facts in &report.equivalence {
+/// Width of the plot, its left edge, and height of a row, in pixels.
+const PLOT: (f64, f64, f64) = (420.0, 300.0, 22.0);
+
+/// Dots with whiskers on a logarithmic axis, 1 in its middle, and the band of noise.
+fn figure(out: &mut String, figure: &Figure) {
+    let ends = figure
+        .points
+        .iter()
+        .flat_map(|one| [one.ratio.low, one.ratio.high, one.ratio.point]);
+    let ends = ends.filter(|value| *value > 0.0 && value.is_finite());
+    let most = ends
+        .map(|value| value.ln().abs())
+        .fold(1.2_f64.ln(), f64::max);
+    let (width, left, row) = PLOT;
+    let at = |value: f64| {
+        let share = (value.max(1e-9).ln() / most).clamp(-1.0, 1.0);
+        left + width / 2.0 * (1.0 + share)
+    };
+    let height = row * (figure.points.len() as f64 + 1.0);
+    let title = escaped(&figure.title);
+    let _ = writeln!(
+        out,
+        "<svg role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {} {height}\">\n<title>{title}</title>",
+        left + width + 20.0
+    );
+    let (low, high) = (at(1.0 / (1.0 + figure.floor)), at(1.0 + figure.floor));
+    let _ = writeln!(
+        out,
+        "<rect x=\"{low:.1}\" y=\"0\" width=\"{:.1}\" height=\"{height}\" opacity=\".15\"/>\n\
+         <path d=\"M{:.1} 0V{height}\" class=\"l\"/>",
+        high - low,
+        at(1.0)
+    );
+    for (index, point) in figure.points.iter().enumerate() {
+        let y = row * (index as f64 + 0.8);
+        let fill = if point.bound { " class=\"hollow\"" } else { "" };
         let _ = writeln!(
             out,
-            "<h2>Equal work: {}</h2>\n<table>",
-            escaped(&facts.workload)
+            "<text x=\"0\" y=\"{:.1}\">{}</text><path d=\"M{:.1} {y:.1}H{:.1}\" class=\"l\"/>\
+             <circle cx=\"{:.1}\" cy=\"{y:.1}\" r=\"4\"{fill}/>",
+            y + 4.0,
+            escaped(&point.label),
+            at(point.ratio.low),
+            at(point.ratio.high),
+            at(point.ratio.point)
         );
-        for row in [equal::titles(facts)]
-            .into_iter()
-            .chain(facts.rows.iter().map(equal::fields))
-        {
-            let fields: String = row
-                .iter()
-                .map(|field| format!("<td>{}</td>", escaped(field)))
-                .collect();
-            let _ = writeln!(out, "<tr>{fields}</tr>");
-        }
-        out.push_str("</table>\n");
-        for one in &facts.inequalities {
-            let _ = writeln!(out, "<p>{}</p>", escaped(&equal::inequality_line(one)));
-        }
     }
-}
-
-fn configurations(out: &mut String, report: &Report) {
-    for one in &report.config_changes {
-        let title = escaped(&changes::title(one));
-        let lines = escaped(&changes::lines(one).join("\n"));
-        let _ = writeln!(out, "<h2>{title}</h2>\n<pre>{lines}</pre>");
-    }
-    for diff in &report.diffs {
-        let title = escaped(&equal::diff_title(diff));
-        let _ = writeln!(out, "<h2>{title}</h2>\n<pre>{}</pre>", escaped(&diff.text));
-    }
+    out.push_str("</svg>\n");
 }
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color-scheme:light dark}\
-                     table{border-collapse:collapse}td,th{padding:.2rem .7rem;text-align:left;\
-                     border-bottom:1px solid #8884}.n{text-align:right;\
-                     font-variant-numeric:tabular-nums}small{opacity:.6}";
+                     table{border-collapse:collapse;display:block;overflow-x:auto}caption\
+                     {text-align:left;font-weight:600}td,th{padding:.2rem .7rem;text-align:left;\
+                     border-bottom:1px solid #8884}.n{text-align:right;white-space:nowrap;\
+                     font-variant-numeric:tabular-nums}.dim,small{opacity:.65}.below\
+                     {margin-left:1.5rem}svg{max-width:46rem;font-size:13px;fill:currentColor}\
+                     .l{stroke:currentColor;fill:none}.hollow{fill:Canvas;stroke:currentColor}";
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")

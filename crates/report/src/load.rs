@@ -1,6 +1,6 @@
 //! What `bakeoff load` prints: one document of `bakeoff.load/1`, or the same for eyes in `text`.
 //!
-//! It draws one window of one load and judges nothing; the tool's own warnings are passed on.
+//! It draws one window of one load and judges nothing: the audit says what weakens its numbers.
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Bounds, Histogram, Interval, LoadResult, Observed, QuicLedger, UrlResult};
@@ -69,7 +69,7 @@ pub fn load_json(result: &LoadResult) -> Value {
         "warmup_intervals": result.warmup.iter().map(interval_of).collect::<Vec<_>>(),
         "intervals": result.intervals.iter().map(interval_of).collect::<Vec<_>>(),
         "error_samples": result.error_samples,
-        "warnings": result.warnings,
+        "warnings": bakeoff_audit::judge_load(result),
     })
 }
 
@@ -152,6 +152,8 @@ fn url_of(url: &UrlResult) -> Value {
 fn load_of(result: &LoadResult) -> Value {
     let (model, rate, arrival, seed) = match &result.load.model {
         LoadModel::Closed { .. } => ("closed", None, None, None),
+        // A trial that ran had a rate; without one there is none to tell.
+        LoadModel::OpenShare { arrival, .. } => ("open", None, Some(arrival), Some(result.seed)),
         LoadModel::Open {
             rate_per_s,
             arrival,

@@ -1,202 +1,128 @@
-//! The report as Markdown, for an issue or a page of notes.
+//! The report as Markdown: the answer first, short enough to paste into an issue, or all of it.
 
 use std::fmt::Write as _;
 
-use bakeoff_audit::Level;
-
-use crate::changes;
-use crate::equal;
-use crate::number::plain;
-use crate::table::{
-    COLUMNS, beyond_range, errors_by_kind, groups, lost_trials, median_of, told_by_peers,
-};
+use crate::document::{Extent, Line, Part, Section, Table, draw};
 use crate::view::{Report, Tone};
 
+/// How much is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MarkdownOptions {
+    /// Whether everything is, and not only the answer and the tables of the cells.
+    pub full: bool,
+}
+
 /// The report as Markdown.
-pub fn markdown(report: &Report) -> String {
-    let mut out = String::new();
-    heading(&mut out, report);
-    for group in groups(report) {
-        let _ = writeln!(out, "\n## {}\n", escaped(&group.title));
-        let titles = COLUMNS.iter().map(|column| match column.unit {
-            "" => column.title.to_owned(),
-            unit => format!("{} ({unit})", column.title),
-        });
-        row(&mut out, titles);
-        row(
-            &mut out,
-            COLUMNS
-                .iter()
-                .map(|c| if c.numeric { "--:" } else { "---" }.to_owned()),
-        );
-        for cell in group.cells {
-            row(
-                &mut out,
-                COLUMNS.iter().map(|column| escaped(&(column.text)(cell))),
-            );
-        }
-        let lines = group.cells.iter().flat_map(|cell| {
-            let errors = errors_by_kind(cell).map(|kinds| ("Errors", cell, kinds));
-            let beyond = beyond_range(cell).map(|words| ("Latencies", cell, words));
-            errors.into_iter().chain(beyond)
-        });
-        for (index, (what, cell, words)) in lines.enumerate() {
-            let gap = if index == 0 { "\n" } else { "" };
-            let name = escaped(&cell.contender);
-            let _ = writeln!(out, "{gap}- {what} of {name}: {words}");
-        }
-        let lines = told_by_peers(report, &group);
-        if !lines.is_empty() {
-            // A code block takes no mark-up, and its words hold no line of their own.
-            let _ = writeln!(out, "\n```text\n{}\n```", lines.join("\n"));
-        }
+pub fn markdown(report: &Report, options: MarkdownOptions) -> String {
+    let most = if options.full {
+        Extent::Full
+    } else {
+        Extent::Short
+    };
+    let document = draw(report);
+    let mut out = format!("# {}\n", escaped(&document.title));
+    let wanted = document
+        .sections
+        .iter()
+        .filter(|section| section.extent <= most);
+    // The answer first; what was run and where stands below it.
+    let (heading, rest): (Vec<&Section>, Vec<&Section>) =
+        wanted.partition(|section| section.name == "campaign");
+    let (answer, rest): (Vec<&Section>, Vec<&Section>) = rest
+        .into_iter()
+        .partition(|section| ["findings", "ratios", "trust"].contains(&section.name));
+    for one in answer.into_iter().chain(heading).chain(rest) {
+        section(&mut out, one, most);
     }
-    equal_work(&mut out, report);
-    configurations(&mut out, report);
-    notes(&mut out, report);
-    without_result(&mut out, report);
     out
 }
 
-fn heading(out: &mut String, report: &Report) {
-    let campaign = &report.campaign;
-    let machine = &campaign.machine;
-    let _ = writeln!(
-        out,
-        "# {} on {}\n",
-        escaped(&campaign.name),
-        escaped(&machine.host)
-    );
-    let _ = writeln!(
-        out,
-        "{} {} CPUs ({}), Linux {}, started {}.\n",
-        escaped(&campaign.description),
-        machine.cpus,
-        escaped(machine.cpu_model.as_deref().unwrap_or("model unknown")),
-        escaped(&machine.kernel),
-        escaped(&machine.started_at),
-    );
-    for sentence in report
-        .summary
-        .iter()
-        .filter(|sentence| sentence.note.is_none())
-    {
-        let mark = match sentence.tone {
-            Tone::Good | Tone::Note => "",
-            Tone::Warning => "**Careful:** ",
-            Tone::Bad => "**Not to be used:** ",
-        };
-        let _ = writeln!(out, "- {mark}{}", escaped(&sentence.text));
+fn section(out: &mut String, section: &Section, most: Extent) {
+    // A sentence as a title would be too loud.
+    match section.title.strip_suffix('.') {
+        Some(_) => drop(writeln!(out, "\n**{}**", escaped(&section.title))),
+        None if section.title.is_empty() => {}
+        None => drop(writeln!(out, "\n## {}", escaped(&section.title))),
     }
-    let _ = writeln!(
-        out,
-        "\nEach number is {}; low to high is the {}. Latencies are of ok \
-         responses only; requests are of one round, errors of all.",
-        median_of(campaign.rounds),
-        campaign.interval.text
-    );
+    for part in &section.parts {
+        match part {
+            Part::Lines(lines) if section.name == "campaign" => {
+                let words: Vec<String> = lines.iter().map(|line| escaped(&line.text)).collect();
+                let _ = writeln!(out, "\n{}", words.join("  \n"));
+            }
+            Part::Lines(lines) => list(out, lines),
+            Part::Table(one) => table(out, one, most),
+            Part::Verbatim { title, lines, .. } => verbatim(out, title, lines),
+            // The tables have its numbers.
+            Part::Figure(_) => {}
+        }
+    }
+}
+
+fn list(out: &mut String, lines: &[Line]) {
+    for (index, line) in lines.iter().enumerate() {
+        let gap = if index == 0 { "\n" } else { "" };
+        let indent = "  ".repeat(usize::from(line.depth));
+        let mark = match line.tone {
+            None | Some(Tone::Good | Tone::Note) => "",
+            Some(Tone::Warning) => "**Careful:** ",
+            Some(Tone::Bad) => "**Not to be used:** ",
+        };
+        let _ = writeln!(out, "{gap}{indent}- {mark}{}", escaped(&line.text));
+    }
+}
+
+fn table(out: &mut String, table: &Table, most: Extent) {
+    let shown: Vec<usize> = (0..table.columns.len())
+        .filter(|index| table.columns[*index].extent <= most)
+        .collect();
+    out.push('\n');
+    let titles = shown.iter().map(|index| {
+        let column = &table.columns[*index];
+        match column.unit.name() {
+            "" => escaped(&column.title),
+            unit => format!("{} ({unit})", escaped(&column.title)),
+        }
+    });
+    row(out, titles);
+    let numeric = |index: &usize| table.columns[*index].unit.is_numeric();
+    let rules = shown
+        .iter()
+        .map(|index| if numeric(index) { "--:" } else { "---" });
+    row(out, rules.map(str::to_owned));
+    for fields in &table.rows {
+        let fields = shown.iter().map(|index| {
+            let unit = table.columns[*index].unit;
+            escaped(&fields.fields[*index].shown(unit))
+        });
+        row(out, fields);
+    }
 }
 
 fn row(out: &mut String, fields: impl Iterator<Item = String>) {
     let _ = writeln!(out, "| {} |", fields.collect::<Vec<_>>().join(" | "));
 }
 
-fn equal_work(out: &mut String, report: &Report) {
-    for (index, table) in report.equivalence.iter().enumerate() {
-        if index == 0 {
-            out.push_str("\n## Equal work\n");
-        }
-        let _ = writeln!(out, "\n### {}\n", escaped(&table.workload));
-        if !table.rows.is_empty() {
-            let titles = equal::titles(table);
-            row(out, titles.iter().map(|title| escaped(title)));
-            row(out, titles.iter().map(|_| "---".to_owned()));
-            for fact in &table.rows {
-                row(out, equal::fields(fact).iter().map(|field| escaped(field)));
-            }
-            out.push('\n');
-        }
-        for line in equal::equal_line(table)
-            .iter()
-            .chain(&equal::unknown_lines(table))
-        {
-            let _ = writeln!(out, "- {}", escaped(line));
-        }
-        for one in &table.inequalities {
-            let _ = writeln!(
-                out,
-                "- **Unfair:** {}",
-                escaped(&equal::inequality_line(one))
-            );
-            for line in equal::remedy_lines(one) {
-                let _ = writeln!(out, "  - {}", escaped(&line));
-            }
-        }
+/// Four spaces begin a code block that no text inside can end.
+fn verbatim(out: &mut String, title: &str, lines: &[String]) {
+    if !title.is_empty() {
+        let _ = writeln!(out, "\n{}", escaped(title));
     }
-}
-
-fn configurations(out: &mut String, report: &Report) {
-    if !report.diffs.is_empty() || !report.config_changes.is_empty() {
-        out.push_str("\n## Configurations\n");
-    }
-    // Four spaces begin a code block that no text inside can end.
-    for one in &report.config_changes {
-        let _ = writeln!(out, "\n{}\n", escaped(&changes::title(one)));
-        for line in changes::lines(one) {
-            let _ = writeln!(out, "    {line}");
-        }
-    }
-    for diff in &report.diffs {
-        let _ = writeln!(out, "\n{}\n", escaped(&equal::diff_title(diff)));
-        for line in diff.text.lines() {
-            let _ = writeln!(out, "    {}", plain(line));
-        }
-    }
-}
-
-fn notes(out: &mut String, report: &Report) {
-    let bad: Vec<_> = report
-        .notes
-        .iter()
-        .filter(|note| note.level > Level::Note)
-        .collect();
-    if bad.is_empty() {
-        return;
-    }
-    out.push_str("\n## Notes\n\n");
-    for note in bad {
-        let _ = writeln!(out, "- [{}] {} ({})", note.number, note.code, note.rule);
-        for cell in &note.cells {
-            let _ = writeln!(
-                out,
-                "  - {}, {}, {}: {}",
-                escaped(&cell.contender),
-                escaped(&cell.workload),
-                escaped(&cell.load),
-                escaped(&cell.text)
-            );
-        }
-    }
-}
-
-fn without_result(out: &mut String, report: &Report) {
-    for (index, lost) in report.lost.iter().enumerate() {
-        if index == 0 {
-            out.push_str("\n## Trials without a result\n\n");
-        }
-        let _ = writeln!(out, "- {}", escaped(&lost_trials(lost)));
+    out.push('\n');
+    for line in lines {
+        let _ = writeln!(out, "    {line}");
     }
 }
 
 /// Text that neither ends a table's cell nor begins markup.
 fn escaped(text: &str) -> String {
     let mut safe = String::new();
-    for character in plain(text).chars() {
+    for character in text.chars() {
         match character {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
-            '|' | '*' | '_' | '`' | '\\' => {
+            '|' | '*' | '_' | '`' | '\\' | '~' | '[' | ']' => {
                 safe.push('\\');
                 safe.push(character);
             }

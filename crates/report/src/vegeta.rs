@@ -7,7 +7,7 @@ use std::fmt::{Display, Write as _};
 use bakeoff_stats::{Estimate, Measure};
 
 use crate::number::{count, counted, digits, milliseconds, percent, plain, whole};
-use crate::text::folded;
+use crate::style::folded;
 use crate::view::{Cell, Difference, MEASURES, Report, Vegeta};
 
 /// Columns of a line.

@@ -3,6 +3,7 @@
 //! Formats choose and arrange; they compute nothing. Names of fields are what scripts rely on
 //! (`bakeoff.report/1`); fields may be added. A hole is null, and says why beside it.
 
+mod answer;
 mod believe;
 mod campaign;
 mod cell;
@@ -16,19 +17,24 @@ mod series;
 mod trial;
 mod vegeta;
 
-use bakeoff_audit::{Ceilings, Judgement, equivalences, judge_cell, judge_trial};
+use bakeoff_audit::{JudgedCell, judge};
 use bakeoff_record::Record;
-use bakeoff_stats::{Cell as Trials, cells};
+use bakeoff_stats::Cell as Trials;
 use serde::Serialize;
 
-pub use bakeoff_audit::{Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact};
-pub use believe::{Note, Sentence, Tone};
+pub use answer::{Answer, RatioCell, RatioRow, RatioTable};
+pub use bakeoff_audit::{
+    Class, EqualFact, Equivalence, FactRow, Finding, Floor, Grade, Inequality, Remedy, Tone, Trust,
+    UnknownFact, Weakness,
+};
+pub use believe::{Note, Sentence};
 pub use campaign::{
     Campaign, ContenderFacts, IntervalFacts, LoadFacts, TrialCounts, WorkloadFacts,
 };
 pub use cell::{Cell, Verdict};
 pub use changes::ConfigChanges;
-pub use comparison::Comparison;
+pub(crate) use comparison::sign;
+pub use comparison::{Basis, Comparison};
 pub use diff::ConfigDiff;
 pub use difference::Difference;
 pub(crate) use difference::MEASURES;
@@ -48,6 +54,8 @@ pub struct Report {
     pub schema: &'static str,
     /// What was run, and on what.
     pub campaign: Campaign,
+    /// Which, by how much, how far to trust it, what comes next.
+    pub answer: Answer,
     /// What to believe, in sentences, most important first.
     pub summary: Vec<Sentence>,
     /// What did not pass, each kind once with the cells that it concerns.
@@ -74,28 +82,30 @@ pub struct Report {
 
 /// Draws the view model from a record.
 pub fn view(record: &Record) -> Report {
-    let groups = cells(record);
+    let judged = judge(record);
+    let groups: Vec<Trials<'_>> = judged.cells.iter().map(|one| one.cell.clone()).collect();
     let mut texts = Vec::new();
     let mut trials = Vec::new();
     let mut shown = Vec::new();
-    for trials_of_cell in &groups {
-        let ceilings = Ceilings::beside(&groups, &trials_of_cell.key);
-        let judgement = judge_cell(record, trials_of_cell, ceilings);
-        shown.push(cell::draw(record, trials_of_cell, judgement, ceilings));
-        trials.extend(draw_trials(record, trials_of_cell, ceilings, &mut texts));
+    let all = judged.cells.iter().map(|one| one.trials.len()).sum();
+    for one in &judged.cells {
+        shown.push(cell::draw(record, one));
+        trials.extend(draw_trials(one, all, &mut texts));
     }
     let notes = believe::notes(&mut shown);
-    let equivalence = equivalences(&record.plan, &record.trials);
-    let comparisons = comparison::draw(&groups, &shown, &equivalence);
+    let comparisons = comparison::draw(&judged.comparisons);
+    let campaign = campaign::draw(record, &groups, &shown);
+    let answer = answer::draw(&judged, &campaign, &shown);
+    let equivalence = judged.equivalence;
     let differences = difference::draw(&groups, &shown, &equivalence);
-    let campaign = campaign::draw(record, &groups);
-    let summary = believe::summary(record, &shown, &comparisons, &notes, &equivalence);
+    let summary = believe::summary(&shown, &notes, &equivalence);
     let lost = lost::draw(&trials);
     let cells = shown;
     let schema = REPORT_SCHEMA;
     Report {
         schema,
         campaign,
+        answer,
         summary,
         notes,
         cells,
@@ -110,17 +120,17 @@ pub fn view(record: &Record) -> Report {
     }
 }
 
-fn draw_trials(
-    record: &Record,
-    cell: &Trials<'_>,
-    ceilings: Ceilings,
-    texts: &mut Vec<String>,
-) -> Vec<Trial> {
-    let draw = |trial: &&bakeoff_record::TrialRecord| {
-        let judgement: Judgement = judge_trial(record, trial, ceilings);
-        trial::draw(trial, judgement, texts)
-    };
-    cell.trials.iter().map(draw).collect()
+/// The trials of a cell. In a large campaign the round of the median rate, which charts over time
+/// show, keeps its detail, and the others are thinned.
+fn draw_trials(cell: &JudgedCell<'_>, all: usize, texts: &mut Vec<String>) -> Vec<Trial> {
+    let median = series::median_round(&cell.cell);
+    let trials = cell.trials.iter();
+    trials
+        .map(|(trial, judgement)| {
+            let detail = series::Detail::of(all, median == Some(trial.id.as_str()));
+            trial::draw(trial, judgement.clone(), detail, texts)
+        })
+        .collect()
 }
 
 /// Rounds to five significant digits, so that series stay short in a document.

@@ -7,7 +7,7 @@
     reason = "a test reads its files; the library does not"
 )]
 
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 mod support;
 
 use std::path::Path;
@@ -15,9 +15,12 @@ use std::path::Path;
 use bakeoff_plan::Protocol;
 use bakeoff_record::Outcome;
 use bakeoff_report::{
-    Report, TextOptions, csv, html, json, load_json, load_text, markdown, text, view,
+    MarkdownOptions, Report, TextOptions, csv, html, json, load_json, load_text, markdown, text,
+    view,
 };
 use serde_json::{Value, json};
+
+const FULL: MarkdownOptions = MarkdownOptions { full: true };
 
 /// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
 #[track_caller]
@@ -45,13 +48,29 @@ fn report() -> Report {
     view(&support::record())
 }
 
+fn options(width: usize) -> TextOptions<'static> {
+    TextOptions {
+        width,
+        colour: false,
+        full: true,
+        diffs: false,
+        record: Some("bakeoff-results/synthetic"),
+    }
+}
+
 fn text_of(width: usize, colour: bool) -> String {
+    let options = options(width);
+    text(&report(), TextOptions { colour, ..options })
+}
+
+/// The answer alone.
+fn answer_of(report: &Report, width: usize) -> String {
+    let options = options(width);
     text(
-        &report(),
+        report,
         TextOptions {
-            width,
-            colour,
-            diffs: false,
+            full: false,
+            ..options
         },
     )
 }
@@ -65,31 +84,22 @@ fn text_for_a_wide_terminal() {
 fn text_for_a_narrow_terminal_cuts_the_table_in_two() {
     let narrow = text_of(80, false);
     check("narrow.txt", &narrow);
-    let tables = narrow
-        .lines()
-        .filter(|line| line.chars().any(|c| c.is_ascii_digit()));
-    let widest = tables.map(|line| line.chars().count()).max();
+    let lines = narrow.lines().filter(|line| !line.starts_with("    "));
+    let widest = lines.map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "a line is {widest:?} wide");
 }
 
 #[test]
 fn cells_over_http_2_have_h2loads_figures() {
     let report = view(&support::record_over(Protocol::H2));
-    let narrow = text(
-        &report,
-        TextOptions {
-            width: 80,
-            colour: false,
-            diffs: false,
-        },
-    );
+    let narrow = text(&report, options(80));
     let figures = |line: &&str| line.chars().count() <= 80;
     assert_eq!(narrow.lines().filter(|line| !figures(line)).count(), 0);
     // One group is enough: from its title to the next one's.
     let at = |title: &str| narrow.find(title).expect("the group is shown");
     let group = &narrow[at("synthetic, 10 clients")..at("synthetic, 200 clients")];
     check("h2load.txt", group);
-    assert!(markdown(&report).contains("TLS handshake"));
+    assert!(markdown(&report, FULL).contains("TLS handshake"));
     let others = report
         .cells
         .iter()
@@ -99,14 +109,7 @@ fn cells_over_http_2_have_h2loads_figures() {
 
 #[test]
 fn cells_over_http_3_have_them_too_without_a_connect_of_their_own() {
-    let wide = text(
-        &view(&support::record_over(Protocol::H3)),
-        TextOptions {
-            width: 120,
-            colour: false,
-            diffs: false,
-        },
-    );
+    let wide = text(&view(&support::record_over(Protocol::H3)), options(120));
     let at = |title: &str| wide.find(title).expect("the contender is shown");
     let caddy = &wide[at("  caddy-default: h3")..at("  yardstick: h3")];
     check("h2load-h3.txt", caddy);
@@ -115,12 +118,7 @@ fn cells_over_http_3_have_them_too_without_a_connect_of_their_own() {
 #[test]
 fn cells_at_a_constant_rate_have_vegetas_figures_and_differences() {
     let report = view(&support::record_at_constant_rate());
-    let options = TextOptions {
-        width: 80,
-        colour: false,
-        diffs: false,
-    };
-    let narrow = text(&report, options);
+    let narrow = text(&report, options(80));
     let told = between(&narrow, "synthetic, 500", "\nproxy, 500");
     check("vegeta.txt", told);
     // The main table above may be wider, by what its verdicts say.
@@ -129,7 +127,7 @@ fn cells_at_a_constant_rate_have_vegetas_figures_and_differences() {
         .skip_while(|line| !line.contains("As Vegeta tells it"));
     let figures = figures.take_while(|line| !line.is_empty());
     assert!(figures.into_iter().all(|line| line.chars().count() <= 80));
-    let markdown = markdown(&report);
+    let markdown = markdown(&report, FULL);
     check(
         "vegeta.md",
         between(
@@ -169,6 +167,73 @@ fn between<'text>(text: &'text str, start: &str, end: &str) -> &'text str {
 }
 
 #[test]
+fn the_answer_at_80_and_at_40_columns() {
+    let report = view(&support::campaign(7));
+    for (width, name) in [(80, "answer-80.txt"), (40, "answer-40.txt")] {
+        let answer = answer_of(&report, width);
+        check(name, &answer);
+        let widest = answer.lines().map(|line| line.chars().count()).max();
+        let commands = |line: &&str| !line.starts_with("next: ") && !line.starts_with("report: ");
+        let folded = answer.lines().filter(commands);
+        let widest_folded = folded.map(|line| line.chars().count()).max();
+        assert!(widest_folded <= Some(width), "a line is {widest:?} wide");
+    }
+}
+
+/// Of many cells and many contenders as of few, and in any width.
+#[test]
+fn an_answer_has_at_most_30_lines_and_keeps_to_the_width() {
+    let mut many = support::campaign(7);
+    let names = ["a", "b", "c", "d", "e"].map(|name| format!("caddy-2.10.0-variant-{name}"));
+    let like: Vec<_> = many
+        .trials
+        .iter()
+        .filter(|it| it.contender == "caddy-default")
+        .collect();
+    let mut more = Vec::new();
+    for name in &names {
+        for trial in &like {
+            let mut trial = (*trial).clone();
+            trial.id = trial.id.replace("caddy-default", name);
+            trial.contender.clone_from(name);
+            more.push(trial);
+        }
+        let mut contender = many.plan.contenders[2].clone();
+        contender.name.clone_from(name);
+        many.plan.contenders.push(contender);
+    }
+    many.trials.extend(more);
+    for report in [report(), view(&support::large()), view(&many)] {
+        for width in [24, 40, 60, 80, 200] {
+            let answer = answer_of(&report, width);
+            if width >= 80 {
+                assert!(answer.lines().count() <= 30, "{answer}");
+            }
+            for line in answer.lines() {
+                let is_command = line.starts_with("next: ") || line.starts_with("report: ");
+                assert!(
+                    is_command || line.chars().count() <= width,
+                    "{width}: {line}"
+                );
+            }
+        }
+    }
+    let answer = answer_of(&view(&many), 60);
+    assert!(answer.contains("more contenders"), "{answer}");
+    let answer = answer_of(&view(&support::large()), 80);
+    assert!(answer.contains(" more rows: "), "{answer}");
+}
+
+/// A page of a thousand trials is opened at once: half a megabyte is the page itself.
+#[test]
+fn a_record_of_a_thousand_trials_stays_small() {
+    let record = support::large();
+    assert!(record.trials.len() >= 1_000);
+    let page = html(&view(&record));
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+}
+
+#[test]
 fn colour_changes_no_word() {
     let mut plain = String::new();
     let mut in_escape = false;
@@ -187,7 +252,12 @@ fn colour_changes_no_word() {
 
 #[test]
 fn markdown_for_an_issue() {
-    check("report.md", &markdown(&report()));
+    check("report.md", &markdown(&report(), FULL));
+    let report = view(&support::campaign(7));
+    let short = markdown(&report, MarkdownOptions { full: false });
+    check("report-short.md", &short);
+    // GitHub takes up to 65,536 characters.
+    assert!(short.len() < 16_000, "{} characters", short.len());
 }
 
 #[test]

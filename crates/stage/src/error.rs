@@ -275,7 +275,7 @@ impl StageError {
                 install,
             } => TrialEnd::Skipped {
                 reason: format!("{server} is not installed: no `{program}` was found"),
-                mend: install.clone(),
+                fix: install.clone(),
             },
             Cause::WrongVersion {
                 server,
@@ -284,12 +284,12 @@ impl StageError {
                 install,
             } => TrialEnd::Skipped {
                 reason: format!("version {wanted} of {server} is not installed; found {found}"),
-                mend: install.clone(),
+                fix: install.clone(),
             },
             cause => TrialEnd::Failed {
                 step: self.step,
                 cause: cause.to_string(),
-                words: self.message.clone(),
+                message: self.message.clone(),
             },
         }
     }

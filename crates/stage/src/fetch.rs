@@ -20,7 +20,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{Encoding, Protocol, Request};
-use bakeoff_record::{AnswerCheck, Negotiated};
+use bakeoff_record::{AnswerCheck, Negotiated, When};
 
 use crate::certificates::NAMES;
 use crate::program::sha256;
@@ -194,10 +194,10 @@ impl Answer {
         description + &sent_on
     }
 
-    pub(crate) fn to_check(&self, when: &str, request: String, right: bool) -> AnswerCheck {
+    pub(crate) fn to_check(&self, when: When, request: String, right: bool) -> AnswerCheck {
         let decoded = self.unzipped();
         AnswerCheck {
-            when: when.to_owned(),
+            when,
             request: Some(request),
             status: self.status,
             body_bytes: self.body.len() as u64,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{Protocol, Request, Workload};
-use bakeoff_record::{AnswerCheck, GrownFile, ServerFacts, Step, StopFacts, Work};
+use bakeoff_record::{AnswerCheck, GrownFile, ServerFacts, Step, StopFacts, When, Work};
 
 use crate::crew::{self, Sizes};
 use crate::error::{Cause, StageError};
@@ -158,7 +158,7 @@ impl Running {
         &self,
         request: &Request,
         protocol: Protocol,
-        when: &str,
+        when: When,
         within: Duration,
     ) -> Result<Fetched, StageError> {
         let host = self.host.clone();
@@ -166,7 +166,7 @@ impl Running {
         let answer = expectation.ask(self.address, within).map_err(|cause| {
             let scheme = expectation.scheme();
             let url = format!("{scheme}://{}{}", self.address, request.path);
-            let step = if when == "after" {
+            let step = if when == When::After {
                 Step::CheckAgain
             } else {
                 Step::Start

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{CertificateKey, Contender, Workload};
+use bakeoff_plan::{CertificateKey, Contender, ServerChoice, Workload};
 use bakeoff_record::{ServerFacts, Step};
 
 use crate::certificates::{CertificateFiles, Certificates};
@@ -18,7 +18,7 @@ use crate::fetch::Trust;
 use crate::kept::{Kept, Order};
 use crate::log;
 use crate::prepared::Prepared;
-use crate::program::Digests;
+use crate::program::{self, Digests};
 use crate::running::{Running, TrialFolder};
 use crate::servers::Servers;
 
@@ -126,6 +126,35 @@ impl Stage {
     /// Where servers are looked up.
     pub fn servers(&self) -> &Servers {
         &self.options.servers
+    }
+
+    /// The path and the SHA-256, hex, of the program that a contender would be started with.
+    ///
+    /// # Errors
+    /// When there is no such server or program, or it cannot be read.
+    pub fn program_of(&self, contender: &Contender) -> Result<(PathBuf, String), StageError> {
+        let ServerChoice::Program {
+            server,
+            version,
+            binary,
+            ..
+        } = &contender.server
+        else {
+            let name = contender.name.clone();
+            return Err(StageError::new(Step::Prepare, Cause::BuiltIn { name }));
+        };
+        let server = self.servers().find(server)?;
+        let program = program::find(&server, version.as_deref(), binary.as_deref())?;
+        let digest = self.digest(&program.path)?;
+        Ok((program.path, digest))
+    }
+
+    /// SHA-256 of a program, hex.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn digest(&self, program: &Path) -> Result<String, StageError> {
+        self.shared.digests.of(program)
     }
 
     /// Finds the contender's program, renders its configuration and makes the files it serves.

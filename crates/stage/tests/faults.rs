@@ -236,14 +236,14 @@ fn what_is_missing_is_told_with_the_way_to_get_it() {
         ))
         .unwrap_err();
     let end = error.trial_end();
-    let TrialEnd::Skipped { reason, mend } = end else {
+    let TrialEnd::Skipped { reason, fix } = end else {
         panic!("{end:?}")
     };
     assert!(
         reason.contains("no `no-such-program` was found"),
         "{reason}"
     );
-    assert_eq!(mend, "apt-get install python3");
+    assert_eq!(fix, "apt-get install python3");
 }
 
 #[test]

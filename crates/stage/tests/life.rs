@@ -8,6 +8,7 @@ mod support;
 use std::path::Path;
 use std::time::Duration;
 
+use bakeoff_record::When;
 use bakeoff_stage::{Cause, CgroupKind, Helper};
 use rustix::process::Signal;
 use support::{PATIENCE, Theatre, contender, fetch, hello, kill, runs, wait_until, workload};
@@ -31,7 +32,7 @@ fn a_server_answers_and_stops_when_asked() {
     let mut running = theatre.start(&script, PATIENCE).unwrap();
     assert!(running.address().ip().is_loopback());
     assert_eq!(running.died(), None);
-    let answer = fetch(&running, &hello(), "after").unwrap().check;
+    let answer = fetch(&running, &hello(), When::After).unwrap().check;
     assert!(answer.right);
     assert_eq!((answer.status, answer.body_bytes), (200, 5));
     assert_eq!(
@@ -40,7 +41,7 @@ fn a_server_answers_and_stops_when_asked() {
     );
     let mut other = hello();
     other.requests = workload("hello", "/", "goodbye").requests;
-    assert!(!fetch(&running, &other, "after").unwrap().check.right);
+    assert!(!fetch(&running, &other, When::After).unwrap().check.right);
     let facts = running.facts();
     assert_eq!(facts.server_header.as_deref(), Some("script"));
     assert_eq!(facts.binary_sha256.len(), 64);
@@ -136,7 +137,7 @@ fn a_death_in_mid_trial_is_told_with_its_status() {
         died.is_some()
     });
     assert_eq!(died.as_deref(), Some("killed by signal 9"));
-    assert!(fetch(&running, &hello(), "after").is_err());
+    assert!(fetch(&running, &hello(), When::After).is_err());
     running.stop().unwrap();
 }
 

@@ -11,7 +11,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{ConfigSource, Contender, Protocol, Replacement, Workload};
-use bakeoff_record::ConfigChange;
+use bakeoff_record::{ConfigChange, When};
 use bakeoff_stage::{Cause, Running, Surroundings};
 use support::{
     ORIGIN_BODY, PATIENCE, Theatre, contender, fetch, is_installed, origin, served, workload,
@@ -87,7 +87,7 @@ fn run_all(
     let mut changes = Vec::new();
     for workload in asked {
         let running = start(theatre, contender, &workload);
-        let fetched = fetch(&running, &workload, "before").unwrap();
+        let fetched = fetch(&running, &workload, When::Before).unwrap();
         assert!(fetched.check.right, "{:?}", fetched.check);
         assert!(
             running.address().ip().is_loopback(),

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bakeoff_plan::{CertificateKey, ConfigSource, Contender, Encoding, Protocol, Workload};
+use bakeoff_record::When;
 use bakeoff_stage::{Cause, Running, Surroundings};
 use rustix::process::Signal;
 use support::{
@@ -65,7 +66,7 @@ fn reloads(running: &mut Running, workload: &Workload, what: &str) {
     kill(pid, signal);
     wait_until("its workers are others", || running.pids() != begun);
     let right = |running: &mut Running| {
-        let fetched = fetch(running, workload, "after");
+        let fetched = fetch(running, workload, When::After);
         fetched.is_ok_and(|fetched| fetched.check.right)
     };
     wait_until("it answers", || right(running));
@@ -110,7 +111,7 @@ fn everything(server: &str, variant: &str, unsupported: &[&str]) {
         let prepared = prepared.unwrap();
         prepared.check_config().unwrap();
         let mut running = prepared.start(PATIENCE).unwrap();
-        let answer = fetch(&running, &workload, "before").unwrap().check;
+        let answer = fetch(&running, &workload, When::Before).unwrap().check;
         let what = format!("{server} {variant} {} {}", workload.name, protocol.name());
         assert!(answer.right, "{what}");
         let negotiated = answer.negotiated.unwrap();
@@ -244,7 +245,7 @@ fn a_contender_may_have_an_rsa_key() {
         let surroundings = theatre.surroundings();
         let prepared = theatre.stage.prepare(&contender, &synthetic, &surroundings);
         let running = prepared.unwrap().start(PATIENCE).unwrap();
-        let answer = fetch(&running, &synthetic, "before").unwrap().check;
+        let answer = fetch(&running, &synthetic, When::Before).unwrap().check;
         assert!(answer.right);
         let folder = running.authority().unwrap().parent().unwrap().to_owned();
         let key = std::fs::read(folder.join("key.pem")).unwrap();

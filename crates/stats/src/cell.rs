@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
 
+use crate::accepted::Accepted;
 use crate::estimate::{Estimate, estimate, median};
 use crate::measure::{Measure, Missing};
 
@@ -25,8 +26,10 @@ pub struct Cell<'record> {
     pub key: CellKey,
     /// What the contender is to the campaign.
     pub kind: ContenderKind,
-    /// Its trials by round; of two records of one trial the later one.
+    /// Its trials by round, of the attempt that counts; of two records of one trial the later one.
     pub trials: Vec<&'record TrialRecord>,
+    /// Those of other attempts.
+    pub set_aside: Vec<&'record TrialRecord>,
 }
 
 impl<'record> Cell<'record> {
@@ -70,31 +73,35 @@ impl<'record> Cell<'record> {
 /// The cells of a record: by workload, then load, then contender, each in the plan's order, the
 /// references last. What the plan does not name comes after what it names.
 pub fn cells(record: &Record) -> Vec<Cell<'_>> {
-    let latest: BTreeMap<&str, &TrialRecord> = record
+    let latest: BTreeMap<(&str, u32), &TrialRecord> = record
         .trials
         .iter()
-        .map(|trial| (trial.id.as_str(), trial))
+        .map(|trial| ((trial.id.as_str(), trial.attempt), trial))
         .collect();
+    let accepted = Accepted::of(latest.values().copied());
     let mut found: BTreeMap<CellKey, Cell<'_>> = BTreeMap::new();
     for trial in latest.into_values() {
         let key = CellKey {
             contender: trial.contender.clone(),
             workload: trial.workload.clone(),
-            load: trial.load.label(),
+            load: trial.load_label(),
         };
-        found
-            .entry(key.clone())
-            .or_insert_with(|| Cell {
-                key,
-                kind: trial.kind,
-                trials: Vec::new(),
-            })
-            .trials
-            .push(trial);
+        let cell = found.entry(key.clone()).or_insert_with(|| Cell {
+            key,
+            kind: trial.kind,
+            trials: Vec::new(),
+            set_aside: Vec::new(),
+        });
+        match accepted.holds(trial) {
+            true => cell.trials.push(trial),
+            false => cell.set_aside.push(trial),
+        }
     }
     let mut cells: Vec<Cell<'_>> = found.into_values().collect();
     for cell in &mut cells {
         cell.trials.sort_by_key(|trial| (trial.round, trial.index));
+        cell.set_aside
+            .sort_by_key(|trial| (trial.round, trial.attempt));
     }
     let order = Order::of(record);
     cells.sort_by_cached_key(|cell| order.of_cell(cell));
@@ -138,8 +145,9 @@ impl Order {
         };
         let kind = match cell.kind {
             ContenderKind::Contender => 0,
-            ContenderKind::Origin => 1,
-            ContenderKind::Yardstick => 2,
+            ContenderKind::Control => 1,
+            ContenderKind::Origin => 2,
+            ContenderKind::Yardstick => 3,
         };
         (
             place(&self.workloads, &cell.key.workload),

@@ -10,12 +10,12 @@ use serde::Serialize;
 /// `1 - 2 * 0.5^6 = 0.969`, while `1 - 2 * 0.5^5 = 0.9375` (R18).
 pub const CONFIDENCE_ROUNDS: usize = 6;
 /// Chance that an interval misses the median which is accepted.
-const ALPHA: f64 = 0.05;
+pub(crate) const ALPHA: f64 = 0.05;
 
 /// A number with its interval and its count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
-    /// Median over rounds.
+    /// Median over rounds; of ratios that of their Walsh averages.
     pub point: f64,
     /// Lower end.
     pub low: f64,
@@ -35,6 +35,11 @@ pub enum IntervalKind {
     Range,
     /// Order statistics that hold the median with at least 95 %, whatever the distribution.
     MedianConfidence95,
+    /// Walsh averages that hold the centre of a symmetric distribution with at least 95 %.
+    Walsh95,
+    /// Student's interval with the spread of the whole campaign, good for all pairs of the metric
+    /// at once.
+    Pooled95,
 }
 
 impl IntervalKind {
@@ -43,13 +48,15 @@ impl IntervalKind {
         match self {
             Self::Range => "smallest to largest round",
             Self::MedianConfidence95 => "95 % interval of the median (order statistics)",
+            Self::Pooled95 => "95 % interval over all pairs, with the spread of the whole campaign",
+            Self::Walsh95 => "95 % interval of the centre (Walsh averages)",
         }
     }
 }
 
 /// The median of `values` with its interval; `None` when there is none.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
-    let sorted = sorted(values);
+    let sorted = finite(values);
     let (first, last) = (*sorted.first()?, *sorted.last()?);
     let point = middle(&sorted);
     let (low, high, interval) = match median_ranks(sorted.len()) {
@@ -67,7 +74,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
 
 /// The middle value, or the mean of the two middle ones; `None` when empty.
 pub fn median(values: &[f64]) -> Option<f64> {
-    let sorted = sorted(values);
+    let sorted = finite(values);
     (!sorted.is_empty()).then(|| middle(&sorted))
 }
 
@@ -104,7 +111,8 @@ fn binomial_half(n: usize, k: usize) -> f64 {
     (choose - n as f64 * std::f64::consts::LN_2).exp()
 }
 
-fn sorted(values: &[f64]) -> Vec<f64> {
+/// Those that are numbers, ascending.
+pub(crate) fn finite(values: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = values
         .iter()
         .copied()
@@ -114,7 +122,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-fn middle(sorted: &[f64]) -> f64 {
+pub(crate) fn middle(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     if sorted.len() % 2 == 1 {
         sorted[half]

@@ -5,19 +5,40 @@
 //! different trials are never averaged or pooled (R23), and requests are never treated as if
 //! they were repetitions. This crate does not judge whether a trial can be believed.
 
+mod accepted;
 mod cell;
 mod compare;
+mod discovery;
 mod estimate;
+mod flips;
+mod floor;
 mod measure;
+mod paired;
+mod pooled;
+mod shape;
+mod steady;
+mod student;
+mod table;
 mod usage;
+mod walsh;
 
 pub use cell::{Cell, CellKey, cells, reference};
 pub use compare::{
     Comparison, Conclusion, ERROR_SHARE_APART, Metric, NOISE_FLOOR, Pair, compare_group,
     ratio_over_rounds,
 };
+pub use discovery::discoveries;
 pub use estimate::{
     CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks, sign_test,
 };
+pub use flips::{Flips, Tested, flips};
+pub use floor::{FLIPS_FROM, FLOOR_MIN, FLOOR_UNMEASURED, Power, aa_floor, half_width};
 pub use measure::{Measure, Missing};
+pub use paired::Paired;
+pub use pooled::{Held, Pool};
+pub use shape::{Modes, modes, neighbour_correlation, rounds_dependent};
+pub use steady::{Better, Class as SteadyClass, Segment, Steady, changes, steady};
+pub use student::{student_point, student_tail};
+pub use table::{Method, Seen, look};
 pub use usage::{cpu_seconds_in, engine_tree, memory_peak, origin_tree, server_tree, window_cores};
+pub use walsh::{signed_rank, walsh, walsh_rank};

@@ -4,29 +4,48 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{Balance, Histogram, LoadResult};
 
 use crate::check::{Check, Level};
-use crate::limits::{LITTLE_SHARE, ORIGIN_SHARE, SET_UP_SHARE};
+use crate::code::Code;
+use crate::limits::{
+    COUNTED_SHARE, LITTLE_SHARE, ORIGIN_SHARE, SET_UP_SHARE, STARVED_SHARE_INVALID,
+    STARVED_SHARE_SUSPECT,
+};
+use crate::number::Number;
 use crate::subject::Subject;
 use crate::words::count;
+
+/// Fewest looks at what is in flight that an average is taken of.
+const LOOKS_MIN: usize = 100;
+/// Requests that a server may count besides the load's: looks at its counters, and at its health.
+const ASIDE: f64 = 20.0;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(counts(subject));
     let load = &subject.result.load;
-    if let LoadModel::Closed { clients } = load.model {
+    match (&load.model, load.requests) {
         // By count clients run out of requests one by one: the law speaks of a steady state.
-        checks.push(match load.requests {
-            None => little(subject, f64::from(clients) * f64::from(load.streams)),
-            Some(_) => set_up(subject),
-        });
+        (LoadModel::Closed { .. }, Some(_)) => checks.push(set_up(subject)),
+        (LoadModel::Closed { clients }, None) => {
+            let starved = starved(subject);
+            checks.push(little(
+                subject,
+                f64::from(*clients) * f64::from(load.streams),
+                &starved,
+            ));
+            checks.push(starved);
+        }
+        (LoadModel::Open { .. } | LoadModel::OpenShare { .. }, _) => {
+            checks.extend(little_open(subject))
+        }
     }
-    if subject.proxied && subject.is_contender() {
+    if subject.may_be_proxied() && subject.is_contender() {
         checks.push(origin_asked(subject));
     }
+    checks.extend(server_counted(subject));
 }
 
 /// Counts that the engine keeps apart must agree: a request that got lost, or was counted twice,
 /// shows as a sum that does not hold. Records written before the balance existed hold fewer.
 fn counts(subject: &Subject<'_>) -> Check {
-    let name = ("counts-add-up", "R32");
     let broken = broken_sums(subject.result);
     if broken.is_empty() {
         let text = "started = completed + in flight, completed = sum of outcomes, one latency \
@@ -35,10 +54,10 @@ fn counts(subject: &Subject<'_>) -> Check {
             Some(_) => format!("carried in + begun = ended + in flight, {text}"),
             None => text.to_owned(),
         };
-        return Check::plain(name, Level::Passed, text);
+        return Check::passed(Code::CountsAddUp, text);
     }
     let text = format!("counts contradict each other: {}", broken.join("; "));
-    Check::plain(name, Level::Invalid, text)
+    Check::new(Code::CountsAddUp, Level::Invalid, text)
 }
 
 /// Each sum that does not hold, with its figures.
@@ -91,50 +110,142 @@ fn imbalance(balance: Balance) -> String {
     )
 }
 
-/// Little's law in a closed loop without think time: `N = X * R`, over all requests that ended.
-/// What is missing from N is time that clients spent neither waiting nor sending.
-fn little(subject: &Subject<'_>, clients: f64) -> Check {
-    let name = ("little", "R31");
+/// Little's law in a closed loop without think time: `N = X * R + S`, over all requests that ended
+/// and the time that connections took instead of carrying one. The next request begins at the end
+/// of the one before, so the law holds by itself while clients do nothing else: it finds time that
+/// went elsewhere, and requests whose time is in no latency of the window.
+fn little(subject: &Subject<'_>, clients: f64, starved: &Check) -> Check {
     let result = subject.result;
     let total_s = seconds(&result.latency) + seconds(&result.error_latency());
     if total_s <= 0.0 || result.measured_s <= 0.0 {
-        return Check::not_run(name, "no request ended, so there is no time to add up");
+        let text = "no request ended, so there is no time to add up";
+        return Check::not_run(Code::Little, text);
     }
+    let set_up = &result.observed.set_up;
+    let set_up_s = set_up.connecting_s + set_up.handshaking_s + set_up.resting_s;
     let in_flight = total_s / result.measured_s;
-    let gap = (clients - in_flight).abs() / clients;
+    let setting_up = set_up_s / result.measured_s;
+    let gap = (in_flight + setting_up - clients) / clients;
     let tail_s = result.latency.quantile(0.99).unwrap_or(0) as f64 / 1e9;
     let limit = LITTLE_SHARE.max(2.0 * tail_s / result.measured_s);
-    let level = if gap <= limit {
-        Level::Passed
-    } else {
-        Level::Suspect
-    };
     let who = match result.load.streams {
         1 => "clients",
         _ => "streams",
     };
+    let beside = match setting_up >= 0.05 {
+        true => format!(" and {setting_up:.1} connections being set up"),
+        false => String::new(),
+    };
     let text = format!(
-        "rate x latency = {in_flight:.1} requests in flight for {clients:.0} {who} ({:.1} % \
-         apart){}",
-        gap * 100.0,
-        if level == Level::Passed {
-            ""
-        } else {
-            "; clients spent that share elsewhere"
-        }
+        "rate x latency = {in_flight:.1} requests in flight{beside} for {clients:.0} {who} \
+         ({:+.1} %)",
+        gap * 100.0
     );
-    Check::new(name, level, (gap, limit), text)
+    let check = if gap.abs() <= limit {
+        Check::passed(Code::Little, text)
+    } else if gap < 0.0 {
+        let text = format!("{text}: the rest of their time went into no request");
+        Check::new(Code::ClientTime, Level::Suspect, text)
+    } else if starved.level > Level::Note {
+        Check::note(
+            Code::Little,
+            format!("{text}: some waited since before the window"),
+        )
+    } else {
+        let text = format!("{text}: some of it was waited before the window opened");
+        let numbers = [
+            (Number::Rate, Level::Passed),
+            (Number::Latency, Level::Suspect),
+        ];
+        Check::graded(Code::Little, numbers, text)
+    };
+    check.figures(gap, limit)
+}
+
+/// Clients that had no answer in the window, or waited for one for much of it, while others had
+/// many: percentiles are of those others.
+fn starved(subject: &Subject<'_>) -> Check {
+    let clients = &subject.result.observed.clients;
+    if clients.count == 0 {
+        let text = "how answers were spread over clients is not known";
+        return Check::not_run(Code::Starved, text);
+    }
+    let hungry = (clients.none.max(clients.waiting_long)).min(clients.count);
+    let share = hungry as f64 / clients.count as f64;
+    let (level, limit) = match share {
+        share if share > STARVED_SHARE_INVALID => (Level::Invalid, STARVED_SHARE_INVALID),
+        share if share > STARVED_SHARE_SUSPECT => (Level::Suspect, STARVED_SHARE_SUSPECT),
+        _ => (Level::Passed, STARVED_SHARE_SUSPECT),
+    };
+    let spread = format!(
+        "answers for each client: {} to {}, median {}",
+        count(clients.min),
+        count(clients.max),
+        count(clients.median)
+    );
+    let text = match level {
+        Level::Passed => spread,
+        _ => format!(
+            "{} of {} clients ({:.0} %) had no answer for a quarter of the window or more; \
+             percentiles are of the others ({spread})",
+            count(hungry),
+            count(clients.count),
+            share * 100.0
+        ),
+    };
+    Check::new(Code::Starved, level, text).figures(share, limit)
+}
+
+/// Little's law in an open loop: the time of all requests due in the window against what was seen
+/// in flight every 10 ms.
+fn little_open(subject: &Subject<'_>) -> Option<Check> {
+    let result = subject.result;
+    let looks = &result.observed.in_flight.counts;
+    let n = looks.len() as f64;
+    if looks.len() < LOOKS_MIN || result.requests.due.is_none() || result.measured_s <= 0.0 {
+        return None;
+    }
+    let seen = looks.iter().sum::<u64>() as f64 / n;
+    let ages = seconds(&result.at_least);
+    let total_s = seconds(&result.latency) + seconds(&result.error_latency()) + ages;
+    let expected = total_s / result.measured_s;
+    let apart = looks.iter().map(|look| (*look as f64 - seen).powi(2));
+    let spread = (apart.sum::<f64>() / n).sqrt();
+    let tail_s = result.latency.quantile(0.99).unwrap_or(0) as f64 / 1e9;
+    // Looks that follow each other see the same requests where those take longer than a step.
+    let apart_s = (tail_s / result.observed.in_flight.step_s.max(1e-3)).max(1.0);
+    let chance = 4.0 * spread * (apart_s / n).sqrt();
+    let limit = (LITTLE_SHARE.max(2.0 * tail_s / result.measured_s) * expected + chance).max(1.0);
+    let gap = expected - seen;
+    let text = format!(
+        "rate x latency = {expected:.2} requests in flight, and {seen:.2} were seen on average"
+    );
+    let check = match gap.abs() <= limit {
+        true => Check::passed(Code::Little, text),
+        false => {
+            let numbers = [
+                (Number::Rate, Level::Passed),
+                (Number::Latency, Level::Suspect),
+            ];
+            Check::graded(
+                Code::Little,
+                numbers,
+                format!("{text}: they contradict each other"),
+            )
+        }
+    };
+    Some(check.figures(gap, limit))
 }
 
 /// A load by count has no warm-up: its window holds the set-up of its connections, and so does
 /// its rate. The comparison of 2020 made 1,000 requests over 150 new connections.
 fn set_up(subject: &Subject<'_>) -> Check {
-    let name = ("set-up-counted", "R24");
     let result = subject.result;
     let half = |histogram: &Histogram| histogram.quantile(0.5).unwrap_or(0) as f64 / 1e9;
     let set_up_s = half(&result.connect) + half(&result.handshake);
-    if result.measured_s <= 0.0 {
-        return Check::not_run(name, "the window has no length");
+    if result.measured_s <= 0.0 || result.connect.count() + result.handshake.count() == 0 {
+        let text = "how long connections took to be set up is not known";
+        return Check::not_run(Code::SetUpCounted, text);
     }
     let share = set_up_s / result.measured_s;
     let level = if share <= SET_UP_SHARE {
@@ -154,7 +265,7 @@ fn set_up(subject: &Subject<'_>) -> Check {
             ": the rate is of setting up as much as of serving"
         }
     );
-    Check::new(name, level, (share, SET_UP_SHARE), text)
+    Check::new(Code::SetUpCounted, level, text).figures(share, SET_UP_SHARE)
 }
 
 fn seconds(histogram: &Histogram) -> f64 {
@@ -164,9 +275,12 @@ fn seconds(histogram: &Histogram) -> f64 {
 /// A plain proxy asks its upstream once for each request; what was in flight at either edge of
 /// the window may be counted on one side only.
 fn origin_asked(subject: &Subject<'_>) -> Check {
-    let name = ("origin-asked", "R32");
     let Some(origin) = &subject.trial.origin else {
-        return Check::not_run(name, "the upstream's requests were not counted");
+        let text = match subject.proxied {
+            None => "the plan does not know the workload, so neither whether an upstream answers",
+            Some(_) => "the upstream's requests were not counted",
+        };
+        return Check::not_run(Code::OriginAsked, text);
     };
     let ok = subject.result.requests.ok as f64;
     let completed = subject.result.requests.completed as f64;
@@ -197,5 +311,39 @@ fn origin_asked(subject: &Subject<'_>) -> Check {
             format!("the upstream was asked {asked_n} times for {completed_n} requests"),
         )
     };
-    Check::new(name, level, (share, 1.0 - ORIGIN_SHARE), text)
+    Check::new(Code::OriginAsked, level, text).figures(share, 1.0 - ORIGIN_SHARE)
+}
+
+/// The server's own count of requests against ours. It is read before the window opens and after
+/// it closes, so that it may hold more than the window and never less.
+fn server_counted(subject: &Subject<'_>) -> Option<Check> {
+    let counters = subject.trial.usage.server_counters.as_ref()?;
+    let Some(theirs) = counters.requests() else {
+        let text = "the server's own count of requests began anew or is not known";
+        return Some(Check::not_run(Code::ServerCounted, text));
+    };
+    let result = subject.result;
+    let load = &result.load;
+    let edge = f64::from(load.clients()) * f64::from(load.streams);
+    let span_s = counters.after.at_s - counters.before.at_s;
+    let beyond = (span_s - result.measured_s).max(0.0) / result.measured_s;
+    let ours = result.requests.completed as f64;
+    // Requests that no server answered, such as refused ones, it cannot have counted.
+    let seen = result.requests.ok as f64;
+    let share = theirs as f64 / ours.max(1.0);
+    let text = format!(
+        "the server counted {} requests by itself, the engine {}",
+        count(theirs),
+        count(result.requests.completed)
+    );
+    let few = (theirs as f64) < seen * (1.0 - COUNTED_SHARE) - edge;
+    let many = theirs as f64 > ours * (1.0 + COUNTED_SHARE + beyond) + edge + ASIDE;
+    let check = match few || many {
+        true => {
+            let text = format!("{text}: they contradict each other");
+            Check::new(Code::ServerCounted, Level::Suspect, text)
+        }
+        false => Check::passed(Code::ServerCounted, text),
+    };
+    Some(check.figures(share, 1.0 + COUNTED_SHARE))
 }

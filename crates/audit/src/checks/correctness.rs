@@ -1,10 +1,11 @@
 //! Whether the answers were the right ones, and all of them came (family C).
 
-use bakeoff_record::{Outcome, Step};
+use bakeoff_record::{Outcome, Step, TreeTick, When};
 use bakeoff_stats::server_tree;
 
 use crate::check::{Check, Level};
-use crate::limits::{FAILED_SHARE, RECOVERY_S};
+use crate::code::Code;
+use crate::limits::{BODY_SENT_SHARE, FAILED_SHARE, RECOVERY_S};
 use crate::subject::Subject;
 use crate::words::count;
 
@@ -12,18 +13,20 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(failed_share(subject));
     checks.push(wrong_body(subject));
     checks.push(bodies_compared(subject));
-    checks.push(answers(subject, "before"));
-    checks.push(answers(subject, "after"));
+    checks.extend(body_bytes(subject));
+    checks.push(answers(subject, Code::AnswerBefore, When::Before));
+    checks.push(answers(subject, Code::AnswerAfter, When::After));
     checks.push(server_alive(subject));
+    checks.extend(server_restarted(subject));
     checks.push(recovered(subject));
 }
 
 fn failed_share(subject: &Subject<'_>) -> Check {
-    let name = ("failed-share", "R17");
     let (outcomes, requests) = (&subject.result.outcomes, &subject.result.requests);
     let (completed, asked) = (outcomes.completed(), requests.asked());
     if completed == 0 {
-        return Check::plain(name, Level::Invalid, "no request ended in the window");
+        let text = "no request ended in the window";
+        return Check::new(Code::FailedShare, Level::Invalid, text);
     }
     let share = requests.error_share().unwrap_or(0.0);
     let level = if share < FAILED_SHARE {
@@ -54,42 +57,66 @@ fn failed_share(subject: &Subject<'_>) -> Check {
         ),
         _ => format!("none of {} requests failed", count(asked)),
     };
-    Check::new(name, level, (share, FAILED_SHARE), text)
+    Check::new(Code::FailedShare, level, text).figures(share, FAILED_SHARE)
 }
 
 fn wrong_body(subject: &Subject<'_>) -> Check {
     let wrong = subject.result.outcomes.of(Outcome::WrongBody);
-    let level = if wrong == 0 {
-        Level::Passed
-    } else {
-        Level::Invalid
+    let (level, text) = match wrong {
+        0 => (Level::Passed, "no wrong body was seen".into()),
+        _ => (
+            Level::Invalid,
+            format!("{wrong} responses had the right status and another body"),
+        ),
     };
-    let text = match wrong {
-        0 => "no wrong body was seen".into(),
-        _ => format!("{wrong} responses had the right status and another body"),
-    };
-    Check::new(("wrong-body", "R15"), level, (wrong as f64, 0.0), text)
+    Check::new(Code::WrongBody, level, text).figures(wrong as f64, 0.0)
 }
 
 fn bodies_compared(subject: &Subject<'_>) -> Check {
-    let name = ("bodies-compared", "R15");
     let (compared, ok) = (subject.result.bodies_checked, subject.result.requests.ok);
     if compared > 0 || ok == 0 {
         let text = format!("{compared} bodies were compared byte by byte, the rest by length");
-        return Check::plain(name, Level::Passed, text);
+        return Check::passed(Code::BodiesCompared, text);
     }
-    Check::not_run(name, "no body was compared byte by byte during the window")
+    let text = "no body was compared byte by byte during the window";
+    Check::not_run(Code::BodiesCompared, text)
 }
 
-fn answers(subject: &Subject<'_>, when: &'static str) -> Check {
-    let name = match when {
-        "before" => ("answer-before", "R15"),
-        _ => ("answer-after", "R15"),
-    };
+/// Bytes of bodies against the length that the answer had before the load; where one thing alone
+/// is asked for.
+fn body_bytes(subject: &Subject<'_>) -> Option<Check> {
     let answers = subject.trial.answers.iter();
-    let found: Vec<_> = answers.filter(|answer| answer.when == when).collect();
+    let mut lengths = answers.map(|answer| answer.body_bytes);
+    let length = lengths.next().filter(|length| *length > 0)?;
+    let ok = subject.result.requests.ok;
+    // Several requests have several lengths, which are not weighed here.
+    if lengths.any(|other| other != length) || subject.result.urls.len() > 1 || ok == 0 {
+        return None;
+    }
+    let share = subject.result.bytes.body as f64 / (ok as f64 * length as f64);
+    let text = format!(
+        "bodies of {} bytes came for {} right answers of {} bytes each",
+        count(subject.result.bytes.body),
+        count(ok),
+        count(length)
+    );
+    let check = match share < BODY_SENT_SHARE {
+        true => Check::new(
+            Code::BodyBytes,
+            Level::Invalid,
+            format!("{text}: bytes are missing"),
+        ),
+        false => Check::passed(Code::BodyBytes, text),
+    };
+    Some(check.figures(share, BODY_SENT_SHARE))
+}
+
+fn answers(subject: &Subject<'_>, code: Code, side: When) -> Check {
+    let when = side.name();
+    let answers = subject.trial.answers.iter();
+    let found: Vec<_> = answers.filter(|answer| answer.when == side).collect();
     if found.is_empty() {
-        return Check::not_run(name, format!("no answer was compared {when} the window"));
+        return Check::not_run(code, format!("no answer was compared {when} the window"));
     }
     match found.iter().find(|answer| !answer.right) {
         None => {
@@ -97,7 +124,7 @@ fn answers(subject: &Subject<'_>, when: &'static str) -> Check {
                 1 => format!("the answer {when} the window is right"),
                 several => format!("{several} answers {when} the window are right"),
             };
-            Check::plain(name, Level::Passed, text)
+            Check::passed(code, text)
         }
         Some(wrong) => {
             let request = wrong.request.as_ref();
@@ -108,60 +135,94 @@ fn answers(subject: &Subject<'_>, when: &'static str) -> Check {
                 "the answer{request} {when} the window is wrong: status {}, {} bytes",
                 wrong.status, wrong.body_bytes
             );
-            Check::plain(name, Level::Invalid, text)
+            Check::new(code, Level::Invalid, text)
         }
     }
 }
 
-fn server_alive(subject: &Subject<'_>) -> Check {
-    let name = ("server-alive", "R38");
-    let Some(tree) = server_tree(&subject.trial.usage).filter(|tree| !tree.ticks.is_empty()) else {
-        return Check::not_run(name, "the probe did not watch the server's processes");
-    };
+/// Readings of the server's processes inside the window.
+fn in_window<'s>(subject: &Subject<'s>) -> Vec<&'s TreeTick> {
     let window = 0.0..=subject.result.measured_s;
-    let gone = tree
-        .ticks
-        .iter()
-        .find(|tick| window.contains(&tick.at_s) && tick.processes == 0);
-    match gone {
-        None => Check::plain(
-            name,
-            Level::Passed,
-            "the server's processes lived to the end",
-        ),
-        Some(tick) => Check::plain(
-            name,
-            Level::Invalid,
-            format!(
+    let ticks = server_tree(&subject.trial.usage).map(|tree| tree.ticks.iter());
+    let ticks = ticks.into_iter().flatten();
+    ticks.filter(|tick| window.contains(&tick.at_s)).collect()
+}
+
+fn server_alive(subject: &Subject<'_>) -> Check {
+    let ticks = in_window(subject);
+    if ticks.is_empty() {
+        let text = "the server's processes were not watched in the window";
+        return Check::not_run(Code::ServerAlive, text);
+    }
+    match ticks.iter().find(|tick| tick.processes == 0) {
+        None => Check::passed(Code::ServerAlive, "the server's processes lived to the end"),
+        Some(tick) => {
+            let text = format!(
                 "the server had no process left {:.1} s into the window",
                 tick.at_s
-            ),
-        ),
+            );
+            Check::new(Code::ServerAlive, Level::Invalid, text)
+        }
     }
+}
+
+/// CPU time that a tree has used only ever grows: where it falls, other processes are counted.
+fn server_restarted(subject: &Subject<'_>) -> Option<Check> {
+    let ticks = in_window(subject);
+    let used = |tick: &TreeTick| tick.cpu_user_s + tick.cpu_system_s;
+    // User and system time are split anew at each reading: their sum may fall by a clock tick.
+    let fell = ticks
+        .windows(2)
+        .find(|pair| used(pair[1]) + 0.05 < used(pair[0]));
+    let check = match fell {
+        None if ticks.len() < 2 => return None,
+        None => Check::passed(
+            Code::ServerRestarted,
+            "the server's processes stayed the same",
+        ),
+        Some(pair) => {
+            let text = format!(
+                "the server's processes were others from {:.1} s into the window on: it was \
+                 started again",
+                pair[1].at_s
+            );
+            Check::new(Code::ServerRestarted, Level::Invalid, text)
+        }
+    };
+    Some(check)
 }
 
 /// What a load beyond capacity leaves in a server's queues is worked off before the next answer.
 fn recovered(subject: &Subject<'_>) -> Check {
-    let name = ("recovered", "R38");
     let mut steps = subject.trial.steps.iter();
     let Some(asked) = steps.find(|one| one.step == Step::CheckAgain) else {
-        return Check::plain(name, Level::Passed, "nothing was asked after the load");
+        return Check::not_run(
+            Code::Recovered,
+            "the server was not asked again after the load",
+        );
     };
-    let figures = (asked.took_s, RECOVERY_S);
-    let answered = subject.trial.answers.iter().any(|one| one.when == "after");
-    if answered && asked.took_s <= RECOVERY_S {
-        let text = "the server answered at once after the load";
-        return Check::new(name, Level::Passed, figures, text.to_owned());
-    }
-    let text = match answered {
-        true => format!(
-            "slow to recover: the first answer after the load took {:.1} s",
-            asked.took_s
-        ),
-        false => format!(
-            "slow to recover: the server lived and gave no answer for {:.1} s after the load",
-            asked.took_s
-        ),
+    let answered = subject
+        .trial
+        .answers
+        .iter()
+        .any(|one| one.when == When::After);
+    let check = if answered && asked.took_s <= RECOVERY_S {
+        Check::passed(
+            Code::Recovered,
+            "the server answered at once after the load",
+        )
+    } else {
+        let text = match answered {
+            true => format!(
+                "slow to recover: the first answer after the load took {:.1} s",
+                asked.took_s
+            ),
+            false => format!(
+                "slow to recover: the server lived and gave no answer for {:.1} s after the load",
+                asked.took_s
+            ),
+        };
+        Check::note(Code::Recovered, text)
     };
-    Check::new(name, Level::Note, figures, text)
+    check.figures(asked.took_s, RECOVERY_S)
 }

@@ -1,19 +1,29 @@
 //! What the machine did to the trial (R14, R36), and what the tool says against itself.
 
-use bakeoff_record::{CpuShares, QuicLedger, TcpTick};
+use bakeoff_record::{
+    CpuShares, FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS, QuicLedger, STEAL_DISTURBED_SHARE,
+    THROTTLED_SHARE, TcpTick, foreign_cpus, steal_share, throttled_share,
+};
 
 use crate::check::{Check, Level};
-use crate::limits::{BACKEND_SHARE, STEAL_INVALID, STEAL_SUSPECT, UDP_DROPS_SHARE};
+use crate::code::Code;
+use crate::limits::{BACKEND_SHARE, STEAL_SUSPECT, UDP_DROPS_SHARE};
 use crate::subject::Subject;
 use crate::words::{count, rate};
 
+/// SYNs that one attempt to connect sends at the most before it gives up, and its first.
+const SYNS_MAX: u64 = 4;
+
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
+    checks.push(other_load(subject));
     checks.push(steal(subject));
+    checks.extend(throttled(subject));
+    checks.extend(drift(subject));
     checks.push(listen_overflows(subject));
     if let Some(quic) = &subject.result.quic {
         checks.push(udp_drops(subject, quic));
     }
-    if subject.proxied && subject.is_contender() {
+    if subject.may_be_proxied() && subject.is_contender() {
         checks.push(backend(subject));
     }
     checks.push(co_located(subject));
@@ -24,57 +34,134 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
         .chain(&subject.trial.warnings);
     checks.extend(warnings.map(|warning| {
         let text = format!("{}: {} ({})", warning.code, warning.text, warning.hint);
-        Check::plain(("warning", "R40"), Level::Note, text)
+        Check::note(Code::Warning, text)
     }));
 }
 
-fn steal(subject: &Subject<'_>) -> Check {
-    let name = ("steal", "R36");
-    let Some(share) = worst_share(subject, |cpu| cpu.steal) else {
-        return Check::not_run(name, "the host's processors were not read in the window");
+/// Processors that programs had which are no part of the trial.
+fn other_load(subject: &Subject<'_>) -> Check {
+    let Some(foreign) = foreign_cpus(subject.trial) else {
+        let text = "what else ran on the machine is not known";
+        return Check::not_run(Code::OtherLoad, text);
     };
-    let level = match share {
-        share if share > STEAL_INVALID => Level::Invalid,
-        share if share > STEAL_SUSPECT => Level::Suspect,
-        _ => Level::Passed,
+    let worst = foreign.worst();
+    let (level, limit) = match worst {
+        worst if worst > FOREIGN_DISTURBED_CPUS => (Level::Disturbed, FOREIGN_DISTURBED_CPUS),
+        worst if worst > FOREIGN_SUSPECT_CPUS => (Level::Suspect, FOREIGN_SUSPECT_CPUS),
+        _ => (Level::Passed, FOREIGN_SUSPECT_CPUS),
+    };
+    let beside = match foreign.on_server {
+        Some(cores) if cores > FOREIGN_SUSPECT_CPUS => {
+            format!(", {cores:.2} of them where the server runs")
+        }
+        _ => String::new(),
+    };
+    let text = match level {
+        Level::Passed => "nothing else ran on the machine".to_owned(),
+        _ => format!(
+            "other programs kept {worst:.2} of {} processors busy{beside}",
+            subject.machine.cpus
+        ),
+    };
+    Check::new(Code::OtherLoad, level, text).figures(worst, limit)
+}
+
+fn steal(subject: &Subject<'_>) -> Check {
+    let Some(share) = steal_share(subject.trial) else {
+        let text = "the host's processors were not read over the whole window";
+        return Check::not_run(Code::Steal, text);
+    };
+    let (level, limit) = match share {
+        share if share > STEAL_DISTURBED_SHARE => (Level::Disturbed, STEAL_DISTURBED_SHARE),
+        share if share > STEAL_SUSPECT => (Level::Suspect, STEAL_SUSPECT),
+        _ => (Level::Passed, STEAL_SUSPECT),
     };
     let text = format!(
         "the hypervisor took up to {:.1} % of a processor in the window",
         share * 100.0
     );
-    Check::new(name, level, (share, STEAL_SUSPECT), text)
+    Check::new(Code::Steal, level, text).figures(share, limit)
 }
 
+/// Time in which a quota held programs back; machines without quotas have none.
+fn throttled(subject: &Subject<'_>) -> Option<Check> {
+    let share = throttled_share(subject.trial)?;
+    let text = format!(
+        "a quota of CPU time held programs back for {:.1} % of the window",
+        share * 100.0
+    );
+    let level = match share {
+        share if share > THROTTLED_SHARE => Level::Disturbed,
+        share if share > 0.0 => Level::Note,
+        _ => Level::Passed,
+    };
+    Some(Check::new(Code::Throttled, level, text).figures(share, THROTTLED_SHARE))
+}
+
+/// The yardstick of the same block, which does the same work each time.
+fn drift(subject: &Subject<'_>) -> Option<Check> {
+    let drift = subject.ceilings.drift?;
+    let percent = (drift.log.exp() - 1.0) * 100.0;
+    let text = format!("the yardstick of this round was {percent:+.0} % off its median");
+    let check = match drift.log.abs() > drift.limit {
+        true => {
+            let text = format!("{text}: the machine was another one for a while");
+            Check::new(Code::Drift, Level::Disturbed, text)
+        }
+        false => Check::passed(Code::Drift, text),
+    };
+    Some(check.figures(drift.log.abs(), drift.limit))
+}
+
+/// Overflows are counted for the whole machine. Those beyond the connections that this trial
+/// attempted are of another program.
 fn listen_overflows(subject: &Subject<'_>) -> Check {
-    let name = ("listen-overflows", "R37");
     let Some(overflows) = window_growth(subject, |tick| tick.listen_overflows) else {
-        return Check::not_run(
-            name,
-            "the kernel's network counters were not read in the window",
-        );
+        let text = "the kernel's network counters were not read in the window";
+        return Check::not_run(Code::ListenOverflows, text);
     };
-    let level = if overflows == 0 {
-        Level::Passed
-    } else {
-        Level::Suspect
-    };
-    let text = match overflows {
-        0 => "no accept queue overflowed".into(),
-        _ => format!(
-            "accept queues overflowed {} times: connections waited a second or more for a SYN \
-             to be sent again",
+    let mine = own_overflows(subject, overflows);
+    if overflows == 0 {
+        let text = "no accept queue overflowed";
+        return Check::passed(Code::ListenOverflows, text).figures(0.0, 0.0);
+    }
+    if mine == 0 {
+        let text = format!(
+            "accept queues overflowed {} times, and not this trial's: it attempted no connection \
+             that could",
             count(overflows)
-        ),
-    };
-    Check::new(name, level, (overflows as f64, 0.0), text)
+        );
+        return Check::note(Code::ForeignOverflow, text).figures(overflows as f64, 0.0);
+    }
+    let text = format!(
+        "accept queues overflowed {} times: connections waited a second or more for a SYN to be \
+         sent again",
+        count(mine)
+    );
+    Check::new(Code::ListenOverflows, Level::Suspect, text).figures(mine as f64, 0.0)
+}
+
+/// Overflows that may be this trial's: no more than it attempted connections, to the server or
+/// from it to the upstream. Each attempt may overflow again with each SYN that is sent again.
+pub(crate) fn own_overflows(subject: &Subject<'_>, overflows: u64) -> u64 {
+    let connections = &subject.result.connections;
+    let upstream = subject.trial.origin.as_ref().map_or(0, |it| it.connections);
+    // A connection that was refused by a full queue is tried for as long as its timeout.
+    let attempts = connections.opened + connections.failed + upstream;
+    if overflows > attempts.saturating_mul(SYNS_MAX) {
+        return 0;
+    }
+    overflows
 }
 
 /// Datagrams that the kernel threw away because a socket was full: of the server or of the engine,
 /// whichever did not keep up. The ledger counts the whole load, so the drops are of all of it too.
 fn udp_drops(subject: &Subject<'_>, quic: &QuicLedger) -> Check {
-    let name = ("udp-drops", "R37");
     let Some(last) = subject.trial.usage.tcp.last() else {
-        return Check::not_run(name, "the kernel's network counters were not read");
+        return Check::not_run(
+            Code::UdpDrops,
+            "the kernel's network counters were not read",
+        );
     };
     let datagrams = quic.datagrams_sent + quic.datagrams_received;
     let share = last.udp_drops as f64 / datagrams.max(1) as f64;
@@ -84,7 +171,7 @@ fn udp_drops(subject: &Subject<'_>, quic: &QuicLedger) -> Check {
             count(last.udp_drops),
             count(datagrams)
         );
-        return Check::new(name, Level::Passed, (share, UDP_DROPS_SHARE), text);
+        return Check::passed(Code::UdpDrops, text).figures(share, UDP_DROPS_SHARE);
     }
     let text = format!(
         "sockets had no room for {} datagrams, {:.2} % of those sent and received: who did not \
@@ -92,21 +179,24 @@ fn udp_drops(subject: &Subject<'_>, quic: &QuicLedger) -> Check {
         count(last.udp_drops),
         share * 100.0
     );
-    Check::new(name, Level::Suspect, (share, UDP_DROPS_SHARE), text)
+    Check::new(Code::UdpDrops, Level::Suspect, text).figures(share, UDP_DROPS_SHARE)
 }
 
 /// A proxy near the rate of its upstream alone: the upstream is what was measured.
 fn backend(subject: &Subject<'_>) -> Check {
-    let name = ("backend-bound", "R34");
     if !matches!(
         subject.result.load.model,
         bakeoff_plan::LoadModel::Closed { .. }
     ) {
         let text = "not asked of an open loop, whose rate is given";
-        return Check::plain(name, Level::Passed, text);
+        return Check::passed(Code::BackendBound, text);
     }
     let Some(direct) = subject.ceilings.origin.filter(|rate| *rate > 0.0) else {
-        return Check::not_run(name, "the upstream was not measured directly at this load");
+        let text = match subject.proxied {
+            None => "the plan does not know the workload, so neither whether an upstream answers",
+            Some(_) => "the upstream was not measured directly in this round at this load",
+        };
+        return Check::not_run(Code::BackendBound, text);
     };
     let share = subject.rate() / direct;
     let level = if share > BACKEND_SHARE {
@@ -124,12 +214,11 @@ fn backend(subject: &Subject<'_>) -> Check {
             ": the proxy's score is a lower bound"
         }
     );
-    Check::new(name, level, (share, BACKEND_SHARE), text)
+    Check::new(Code::BackendBound, level, text).figures(share, BACKEND_SHARE)
 }
 
 fn co_located(subject: &Subject<'_>) -> Check {
-    let name = ("co-located", "R14");
-    let roles: u32 = if subject.proxied { 3 } else { 2 };
+    let roles: u32 = if subject.proxied == Some(true) { 3 } else { 2 };
     let cpus = subject.machine.cpus;
     let text = if cpus < roles {
         format!(
@@ -141,7 +230,7 @@ fn co_located(subject: &Subject<'_>) -> Check {
             "co-located: {roles} roles on {cpus} processors; absolute figures are this machine's"
         )
     };
-    Check::new(name, Level::Note, (f64::from(cpus), f64::from(roles)), text)
+    Check::note(Code::CoLocated, text).figures(f64::from(cpus), f64::from(roles))
 }
 
 /// Mean share over the window's readings, of the processor where it is largest.

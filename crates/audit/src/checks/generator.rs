@@ -1,287 +1,206 @@
 //! Whether the load engine itself is in the numbers (family B).
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{DuePart, LoadResult, Outcome};
-use bakeoff_stats::{server_tree, window_cores};
+use bakeoff_record::{KEPT_DISTURBED_SHARE, LoadResult, Outcome, engine_kept_share};
 
 use crate::check::{Check, Level};
+use crate::code::Code;
 use crate::limits::{
-    CEILING_SHARE, ENDED_SHARE_INVALID, ENDED_SHARE_SUSPECT, ENGINE_BUSY_INVALID,
-    ENGINE_BUSY_SUSPECT, SEND_LAG_NS, SEND_LAG_SHARE, SERVER_SATURATED, STARTED_SHARE,
-    STARTED_SHARE_PER_SECOND,
+    CEILING_SHARE, ENGINE_BUSY_INVALID, ENGINE_BUSY_SUSPECT, ENGINE_KEPT_SUSPECT, ENGINE_LAG_SHARE,
+    SERVER_PACED,
 };
+use crate::number::Number;
 use crate::subject::Subject;
-use crate::words::{count, rate};
+use crate::words::rate;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(local(subject));
-    if subject.is_contender() {
-        checks.push(busy(subject));
+    if !subject.is_contender() {
+        return;
     }
-    match subject.result.load.model {
-        LoadModel::Closed { .. } if subject.is_contender() => checks.push(ceiling(subject)),
-        LoadModel::Closed { .. } => {}
-        LoadModel::Open { .. } => {
-            checks.push(started(subject));
-            checks.extend(unended(subject));
-            checks.push(send_lag(subject));
-        }
+    checks.push(busy(subject));
+    checks.push(kept(subject));
+    if let LoadModel::Closed { .. } = subject.result.load.model {
+        checks.push(ceiling(subject));
+        checks.push(lag(subject));
     }
 }
 
 fn local(subject: &Subject<'_>) -> Check {
     let failed = subject.result.outcomes.of(Outcome::Local);
-    let level = if failed == 0 {
-        Level::Passed
-    } else {
-        Level::Invalid
+    let (level, text) = match failed {
+        0 => (
+            Level::Passed,
+            "the engine never lacked a file, port or memory".into(),
+        ),
+        _ => (
+            Level::Invalid,
+            format!("{failed} requests could not be sent: no file, port or memory on this side"),
+        ),
     };
-    let text = match failed {
-        0 => "the engine never lacked a file, port or memory".into(),
-        _ => format!("{failed} requests could not be sent: no file, port or memory on this side"),
-    };
-    Check::new(("local-errors", "R11"), level, (failed as f64, 0.0), text)
+    Check::new(Code::LocalErrors, level, text).figures(failed as f64, 0.0)
 }
 
-/// The busiest thread of the engine.
+/// The thread of the engine that worked most.
 ///
 /// Beyond the upper limit the engine set the pace, unless the server had no processor time left
-/// either: two saturated neighbours with a processor each are what a closed loop on one machine
-/// comes to, and which of them was slower is for the ceiling (R10) to say.
+/// either. Time in which a thread wanted a processor and had none is no work: it is told apart
+/// ([`kept`]), so that a stranger on the engine's processor is never taken for the engine.
 fn busy(subject: &Subject<'_>) -> Check {
-    let name = ("engine-busy", "R13");
-    let Some(share) = busiest(subject.result) else {
-        return Check::not_run(name, "the engine did not report its threads' CPU time");
+    let Some(share) = working(subject.result) else {
+        let text = "the engine did not report its threads' CPU time";
+        return Check::not_run(Code::EngineBusy, text);
     };
     let percent = share * 100.0;
-    let server = server_tree(&subject.trial.usage);
-    let server_share =
-        window_cores(subject.trial, server).map(|cores| cores / subject.server_cpus() as f64);
     if share <= ENGINE_BUSY_SUSPECT {
-        let text = format!("the engine's busiest thread used {percent:.0} % of a processor");
-        return Check::new(name, Level::Passed, (share, ENGINE_BUSY_SUSPECT), text);
+        let text = format!("the engine's busiest thread worked {percent:.0} % of the time");
+        return Check::passed(Code::EngineBusy, text).figures(share, ENGINE_BUSY_SUSPECT);
     }
-    match server_share {
-        Some(server) if server > SERVER_SATURATED => Check::new(
-            name,
-            Level::Suspect,
-            (share, ENGINE_BUSY_SUSPECT),
-            format!(
-                "the engine's busiest thread used {percent:.0} % of a processor while the server \
-                 used {:.0} % of its own: common when both share one machine; the engine's delays \
-                 are in the latencies",
-                server * 100.0
-            ),
-        ),
-        _ if share > ENGINE_BUSY_INVALID => Check::new(
-            name,
-            Level::Invalid,
-            (share, ENGINE_BUSY_INVALID),
-            format!(
-                "the engine's busiest thread used {percent:.0} % of a processor and the server \
-                 was not saturated: the engine set the pace"
-            ),
-        ),
-        _ => Check::new(
-            name,
-            Level::Suspect,
-            (share, ENGINE_BUSY_SUSPECT),
-            format!(
-                "the engine's busiest thread used {percent:.0} % of a processor: its delays may \
-                 be in the latencies"
-            ),
-        ),
-    }
+    let server = subject.server_share();
+    let paced = server.is_some_and(|server| server >= SERVER_PACED);
+    let beside = server.map_or_else(
+        || "what the server used is not known".to_owned(),
+        |server| format!("the server used {:.0} % of its processors", server * 100.0),
+    );
+    let (rate, latency, limit, text) = if share <= ENGINE_BUSY_INVALID {
+        let text = format!(
+            "the engine's busiest thread worked {percent:.0} % of the time: its delays may be in \
+             the latencies"
+        );
+        (Level::Passed, Level::Suspect, ENGINE_BUSY_SUSPECT, text)
+    } else if paced {
+        let text = format!(
+            "the engine's busiest thread worked {percent:.0} % of the time and {beside}: both \
+             were full, and the engine's delays are in the latencies"
+        );
+        (Level::Note, Level::Invalid, ENGINE_BUSY_INVALID, text)
+    } else {
+        let text = format!(
+            "the engine's busiest thread worked {percent:.0} % of the time and {beside}: the \
+             engine set the pace"
+        );
+        (Level::Invalid, Level::Invalid, ENGINE_BUSY_INVALID, text)
+    };
+    let numbers = [(Number::Rate, rate), (Number::Latency, latency)];
+    Check::graded(Code::EngineBusy, numbers, text).figures(share, limit)
 }
 
-fn ceiling(subject: &Subject<'_>) -> Check {
-    let name = ("generator-ceiling", "R10");
-    let Some(ceiling) = subject.ceilings.yardstick.filter(|rate| *rate > 0.0) else {
-        let text = "the yardstick was not measured at this workload and load, so how fast the \
-                    engine can be here is unknown";
-        return Check::not_run(name, text);
+/// How long the engine's threads were kept from their processor by others.
+fn kept(subject: &Subject<'_>) -> Check {
+    let Some(share) = engine_kept_share(subject.result) else {
+        let text = "how long the engine was kept from its processor is not known";
+        return Check::not_run(Code::EngineKept, text);
     };
-    let share = subject.rate() / ceiling;
-    let (level, text) = if share > CEILING_SHARE {
-        let text = format!(
-            ">= {} requests/s, generator-limited: {:.0} % of the yardstick's {}",
-            rate(subject.rate()),
-            share * 100.0,
-            rate(ceiling)
-        );
-        (Level::Suspect, text)
-    } else {
-        let percent = share * 100.0;
-        (
-            Level::Passed,
-            format!(
-                "{percent:.0} % of the yardstick's {} requests/s",
+    let percent = share * 100.0;
+    let (rate, latency) = match share {
+        share if share > KEPT_DISTURBED_SHARE => (Level::Disturbed, Level::Disturbed),
+        share if share > ENGINE_KEPT_SUSPECT => (Level::Passed, Level::Suspect),
+        _ => (Level::Passed, Level::Passed),
+    };
+    let text = match latency {
+        Level::Passed => {
+            format!("the engine was kept from its processor {percent:.0} % of the time")
+        }
+        _ => format!(
+            "the engine was kept from its processor {percent:.0} % of the time, because something \
+             else ran on it"
+        ),
+    };
+    let limit = match rate {
+        Level::Disturbed => KEPT_DISTURBED_SHARE,
+        _ => ENGINE_KEPT_SUSPECT,
+    };
+    let numbers = [(Number::Rate, rate), (Number::Latency, latency)];
+    Check::graded(Code::EngineKept, numbers, text).figures(share, limit)
+}
+
+/// The yardstick of the same round. A server that beats it proves that it is no ceiling here, and
+/// over TLS, HTTP/2 and HTTP/3 there is none: then a server whose processors were full, and an
+/// engine that had time to spare, stand in for it.
+fn ceiling(subject: &Subject<'_>) -> Check {
+    let code = Code::GeneratorCeiling;
+    let paced = subject
+        .server_share()
+        .is_some_and(|share| share >= SERVER_PACED);
+    let ceiling = subject.ceilings.yardstick.filter(|rate| *rate > 0.0);
+    let Some(ceiling) = ceiling.filter(|ceiling| subject.rate() <= *ceiling) else {
+        let idle = working(subject.result).is_some_and(|share| share <= ENGINE_BUSY_SUSPECT);
+        let grade = |holds| if holds { Level::Passed } else { Level::NotRun };
+        let numbers = [(Number::Rate, grade(paced)), (Number::Latency, grade(idle))];
+        let why = match ceiling {
+            Some(ceiling) => format!(
+                "the server was faster than the yardstick ({} against {} requests/s), which is no \
+                 ceiling here",
+                rate(subject.rate()),
                 rate(ceiling)
             ),
-        )
+            None => "no yardstick was measured in this round at this workload and load".to_owned(),
+        };
+        let instead = match paced {
+            true => "; the server's processors were full, so the rate is its own",
+            false => "; whether the engine held the rate down is not known",
+        };
+        return Check::graded(code, numbers, why + instead);
     };
-    Check::new(name, level, (share, CEILING_SHARE), text)
+    let share = subject.rate() / ceiling;
+    let percent = share * 100.0;
+    let near = rate(ceiling);
+    let (numbers, text) = if share <= CEILING_SHARE {
+        let text = format!("{percent:.0} % of the yardstick's {near} requests/s in this round");
+        ([Level::Passed; 2], text)
+    } else if paced {
+        let text = format!(
+            "{percent:.0} % of the yardstick's {near} requests/s in this round, and the server's \
+             processors were full: the rate is its own"
+        );
+        ([Level::Passed, Level::Suspect], text)
+    } else {
+        let text = format!(
+            ">= {} requests/s, generator-limited: {percent:.0} % of the yardstick's {near} in \
+             this round",
+            rate(subject.rate()),
+        );
+        ([Level::Suspect; 2], text)
+    };
+    let numbers = [Number::Rate, Number::Latency].into_iter().zip(numbers);
+    Check::graded(code, numbers, text).figures(share, CEILING_SHARE)
 }
 
-/// Requests due in the window against those of them that were begun. Records written before
-/// `due` existed only hold what was planned and what was begun in all.
-fn started(subject: &Subject<'_>) -> Check {
-    let name = ("schedule-kept", "R7");
-    let requests = &subject.result.requests;
-    let (asked, begun) = match requests.due {
-        Some(due) => (due, requests.begun),
-        None => (requests.planned.unwrap_or(0), requests.started),
+/// How long answers lay in the kernel before the engine read them.
+fn lag(subject: &Subject<'_>) -> Check {
+    let result = subject.result;
+    let at = |q| {
+        let lag = result.observed.engine_lag.quantile(q)?;
+        Some((lag as f64, result.latency.quantile(q)? as f64))
     };
-    if asked == 0 {
-        let reason = "the engine did not say how many requests were due";
-        return Check::not_run(name, reason);
-    }
-    let share = begun as f64 / asked as f64;
+    let Some(found) = [0.5, 0.99].map(at).into_iter().collect::<Option<Vec<_>>>() else {
+        let text = "how soon the engine read its answers is not known";
+        return Check::not_run(Code::EngineLag, text);
+    };
+    let late = |(lag, latency): &(f64, f64)| *lag > ENGINE_LAG_SHARE * latency;
+    let level = match found.iter().any(late) {
+        true => Level::Suspect,
+        false => Level::Passed,
+    };
+    let share = found.iter().map(|(lag, latency)| lag / latency.max(1.0));
+    let share = share.fold(0.0, f64::max);
     let text = format!(
-        "{} of {} due requests were begun ({:.2} %)",
-        count(begun),
-        count(asked),
+        "answers lay {:.3} ms in the kernel before the engine read them (p99 {:.3} ms), {:.0} % \
+         of the latency",
+        found[0].0 / 1e6,
+        found[1].0 / 1e6,
         share * 100.0
     );
-    if share < STARTED_SHARE {
-        return Check::new(name, Level::Invalid, (share, STARTED_SHARE), text);
-    }
-    let schedule = subject.result.schedule.as_ref();
-    let seconds = schedule.map(|kept| by_second(&kept.parts));
-    let share_of = |part: &DuePart| part.begun as f64 / part.due as f64;
-    let worst = seconds
-        .into_iter()
-        .flatten()
-        .filter(|second| second.due > 0)
-        .min_by(|left, right| share_of(left).total_cmp(&share_of(right)));
-    match worst {
-        Some(worst) if share_of(&worst) < STARTED_SHARE_PER_SECOND => {
-            let text = format!(
-                "{text}, but only {} of {} due from {:.1} s to {:.1} s",
-                count(worst.begun),
-                count(worst.due),
-                worst.start_s,
-                worst.start_s + worst.length_s
-            );
-            let figures = (share_of(&worst), STARTED_SHARE_PER_SECOND);
-            Check::new(name, Level::Suspect, figures, text)
-        }
-        _ => Check::new(name, Level::Passed, (share, STARTED_SHARE), text),
-    }
+    Check::new(Code::EngineLag, level, text).figures(share, ENGINE_LAG_SHARE)
 }
 
-/// Parts joined to a second each; what is left at the end joins the last one.
-fn by_second(parts: &[DuePart]) -> Vec<DuePart> {
-    // Parts are tenths of seconds, whose sum may fall short of one by rounding.
-    const SECOND: f64 = 0.999;
-    let left_s = |from: usize| -> f64 { parts[from..].iter().map(|part| part.length_s).sum() };
-    let mut seconds: Vec<DuePart> = Vec::new();
-    for (index, part) in parts.iter().enumerate() {
-        match seconds.last_mut() {
-            Some(second) if second.length_s < SECOND || left_s(index) < SECOND => {
-                second.length_s += part.length_s;
-                second.due += part.due;
-                second.begun += part.begun;
-                second.ended += part.ended;
-            }
-            _ => seconds.push(*part),
-        }
-    }
-    seconds
-}
-
-/// Requests due in the window that had no end, although they were waited for. A quantile cannot
-/// tell how long they would have taken, so few of them weaken it and many leave nothing of it.
-fn unended(subject: &Subject<'_>) -> Option<Check> {
-    let requests = &subject.result.requests;
-    let (due, unended) = (requests.due.filter(|due| *due > 0)?, requests.unended?);
-    let share = due.saturating_sub(unended) as f64 / due as f64;
-    let level = if share < ENDED_SHARE_INVALID {
-        Level::Invalid
-    } else if share < ENDED_SHARE_SUSPECT {
-        Level::Suspect
-    } else {
-        Level::Passed
-    };
-    let limit = match level {
-        Level::Invalid => ENDED_SHARE_INVALID,
-        _ => ENDED_SHARE_SUSPECT,
-    };
-    let text = match unended {
-        0 => format!("all of {} due requests ended", count(due)),
-        _ => format!(
-            "{} of {} due requests had no end ({:.2} %): never begun, or without an answer when \
-             they were given up",
-            count(unended),
-            count(due),
-            (1.0 - share) * 100.0
-        ),
-    };
-    Some(Check::new(("unended", "R5"), level, (share, limit), text))
-}
-
-/// How late the engine was by itself: only requests that found a free connection count, because
-/// for a connection it is the server that is waited for. Records written before the two were
-/// told apart hold them together.
-fn send_lag(subject: &Subject<'_>) -> Check {
-    let name = ("send-lag", "R9");
-    let result = subject.result;
-    let (lag, words) = match &result.schedule {
-        Some(kept) => (&kept.slip, "requests with a free connection"),
-        None => (&result.send_lag, "requests"),
-    };
-    let Some(lag) = lag.quantile(0.99) else {
-        let waited = result
-            .schedule
-            .as_ref()
-            .is_some_and(|it| it.wait.count() > 0);
-        let reason = match waited {
-            true => "no request found a free connection, so the engine's own delay is not known",
-            false => "the engine did not record when requests were really sent",
-        };
-        return Check::not_run(name, reason);
-    };
-    let latency = result.latency_bounds(0.99).map_or(0, |bounds| bounds.low) as f64;
-    let (lag, limit) = (lag as f64, SEND_LAG_NS.max(SEND_LAG_SHARE * latency));
-    let level = if lag <= limit {
-        Level::Passed
-    } else {
-        Level::Suspect
-    };
-    let text = format!(
-        "99 % of {words} were sent within {:.3} ms of their time; latency counts from the \
-         intended time, so a lag is in it",
-        lag / 1e6
-    );
-    Check::new(name, level, (lag, limit), text)
-}
-
-/// Largest busy share among the engine's threads.
-pub(crate) fn busiest(result: &LoadResult) -> Option<f64> {
-    result.engine.busy_share.iter().copied().reduce(f64::max)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_joined_to_seconds_and_nothing_is_left_over() {
-        let check = |parts: u32, length_s: f64, expected: &[u64]| {
-            let part = |index| DuePart {
-                start_s: f64::from(index) * length_s,
-                length_s,
-                due: 1,
-                begun: 1,
-                ended: 1,
-            };
-            let parts: Vec<DuePart> = (0..parts).map(part).collect();
-            let due: Vec<u64> = by_second(&parts).iter().map(|one| one.due).collect();
-            assert_eq!(due, expected, "{} of {length_s} s", parts.len());
-        };
-        check(25, 0.1, &[10, 15]);
-        check(3, 1.0, &[1, 1, 1]);
-        check(4, 0.1, &[4]);
-        check(0, 1.0, &[]);
+/// Largest share of the window that a thread of the engine worked. Records written before threads
+/// were told apart hold the time in which they did not wait, work or not.
+pub(crate) fn working(result: &LoadResult) -> Option<f64> {
+    let threads = result.engine.threads.iter().map(|thread| thread.cpu_s);
+    let worked = threads.reduce(f64::max).filter(|_| result.measured_s > 0.0);
+    match worked {
+        Some(worked) => Some(worked / result.measured_s),
+        None => result.engine.busy_share.iter().copied().reduce(f64::max),
     }
 }

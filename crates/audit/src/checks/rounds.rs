@@ -1,71 +1,239 @@
-//! What only several rounds together can show (family D).
+//! What only several rounds together can show (family D), and what those of each round come to.
 
-use bakeoff_record::{TrialEnd, TrialRecord};
+use bakeoff_record::{ContenderKind, Record, ServerFacts, TrialEnd, TrialRecord};
 use bakeoff_stats::{Cell, Measure};
 
 use crate::check::{Check, Level};
-use crate::limits::RATE_VARIATION;
+use crate::code::Code;
+use crate::limits::{RATE_VARIATION, ROUNDS_MIN, ROUNDS_SHARE};
+use crate::number::Number;
+use crate::verdict::Judgement;
 
-/// Checks of a cell over its rounds.
-pub(crate) fn check(cell: &Cell<'_>) -> Vec<Check> {
-    let mut checks = Vec::new();
-    checks.extend(complete(cell));
-    checks.extend(steady(cell));
+/// Checks of a cell over its measured rounds.
+pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> Vec<Check> {
+    let needed = rounds_needed(record, cell);
+    let mut checks = merge(rounds, needed);
+    checks.extend(program_changed(record, cell));
+    checks.extend(complete(record, cell, rounds.len(), needed));
+    checks.extend(accepted(&checks, rounds, needed));
+    checks.push(agree(cell));
     checks
 }
 
-fn complete(cell: &Cell<'_>) -> Option<Check> {
-    let lost: Vec<&&TrialRecord> = cell
+/// Rounds that the plan asked for; where a rule decides when to stop, those that it led to.
+fn rounds_planned(record: &Record) -> usize {
+    let plan = &record.plan;
+    let carried_out = record.trials.iter().map(|trial| trial.round).max();
+    let rounds = match plan.until {
+        None => plan.rounds,
+        Some(_) => plan.rounds_at_least().max(carried_out.unwrap_or(0)),
+    };
+    rounds as usize
+}
+
+/// Rounds whose number must be believable: all where few were planned.
+fn rounds_needed(record: &Record, cell: &Cell<'_>) -> usize {
+    let planned = match cell.kind {
+        ContenderKind::Contender | ContenderKind::Control => rounds_planned(record),
+        // A reference need not run in every round.
+        _ => cell.trials.len(),
+    };
+    match planned {
+        few if few < ROUNDS_MIN => few,
+        planned => ROUNDS_MIN.max((planned as f64 * ROUNDS_SHARE).ceil() as usize),
+    }
+}
+
+/// The checks of several rounds in one: whether answers were right is as bad as in the worst
+/// round; what the machine or the load did to a round takes the number only where too few rounds
+/// are left without it.
+fn merge(rounds: &[&Judgement], needed: usize) -> Vec<Check> {
+    let mut kinds: Vec<Vec<&Check>> = Vec::new();
+    for check in rounds.iter().flat_map(|round| &round.checks) {
+        let same = |known: &&mut Vec<&Check>| {
+            let first = known[0];
+            let by_text = check.code == Code::Warning && first.text != check.text;
+            first.code == check.code && !by_text
+        };
+        match kinds.iter_mut().find(same) {
+            Some(known) => known.push(check),
+            None => kinds.push(vec![check]),
+        }
+    }
+    let total = rounds.len();
+    let one = |checks: Vec<&Check>| merged(&checks, rounds, needed, total);
+    kinds.into_iter().map(one).collect()
+}
+
+fn merged(checks: &[&Check], rounds: &[&Judgement], needed: usize, total: usize) -> Check {
+    let worst = checks.iter().map(|check| check.level).max();
+    let worst = worst.unwrap_or(Level::Note);
+    // Of those as bad as the worst the one farthest from its limit, the earliest of equals.
+    let as_bad = checks.iter().filter(|check| check.level == worst);
+    let times = as_bad.clone().count();
+    let far = |check: &Check| match (check.value, check.limit) {
+        (Some(value), Some(limit)) if check.level >= Level::Suspect => (value - limit).abs(),
+        _ => 0.0,
+    };
+    let farthest = as_bad.rev().max_by(|a, b| far(a).total_cmp(&far(b)));
+    let mut check = (*farthest.unwrap_or(&checks[0])).clone();
+    check.numbers = numbers_of(checks);
+    let correctness = check.code.is_correctness();
+    check.relevel(|number, level| {
+        if correctness || level <= Level::Note {
+            return level;
+        }
+        let worse = checks
+            .iter()
+            .filter(|one| one.of(number) > Level::Note)
+            .count();
+        let usable = |round: &&&Judgement| round.level(number) < Level::Disturbed;
+        match level {
+            _ if total - worse >= needed => Level::Note,
+            // Some rounds can still be shown.
+            Level::Invalid if rounds.iter().any(|round| usable(&round)) => Level::Suspect,
+            level => level,
+        }
+    });
+    if worst >= Level::NotRun && total > 1 {
+        check.text = format!("{} (in {times} of {total} rounds)", check.text);
+    }
+    check
+}
+
+/// The worst level of each number.
+fn numbers_of(checks: &[&Check]) -> Vec<(Number, Level)> {
+    let mut numbers: Vec<(Number, Level)> = Vec::new();
+    for (number, level) in checks.iter().flat_map(|check| &check.numbers) {
+        match numbers.iter_mut().find(|(known, _)| known == number) {
+            Some((_, known)) => *known = (*known).max(*level),
+            None => numbers.push((*number, *level)),
+        }
+    }
+    numbers
+}
+
+/// One program for a whole campaign: a row of two programs is of neither.
+fn program_changed(record: &Record, cell: &Cell<'_>) -> Option<Check> {
+    let mine = record
+        .trials
+        .iter()
+        .filter(|trial| trial.contender == cell.key.contender && trial.end == TrialEnd::Measured);
+    let servers = mine.filter_map(|trial| trial.server.as_ref());
+    let mut programs: Vec<&ServerFacts> = Vec::new();
+    for server in servers {
+        let same = |known: &&&ServerFacts| {
+            known.binary_sha256 == server.binary_sha256 && known.version == server.version
+        };
+        if !programs.iter().any(|known| same(&known)) {
+            programs.push(server);
+        }
+    }
+    let [first, second, ..] = programs[..] else {
+        return None;
+    };
+    let name = |server: &ServerFacts| {
+        let digest: String = server.binary_sha256.chars().take(8).collect();
+        format!("{} ({digest})", server.version)
+    };
+    let text = format!(
+        "the program changed during the campaign: {} in some rounds, {} in others",
+        name(first),
+        name(second)
+    );
+    Some(Check::new(Code::ProgramChanged, Level::Invalid, text))
+}
+
+/// Fewer rounds than were planned: shown, and not ranked where too few are left.
+fn complete(record: &Record, cell: &Cell<'_>, measured: usize, needed: usize) -> Option<Check> {
+    let planned = match cell.kind {
+        ContenderKind::Contender | ContenderKind::Control => {
+            rounds_planned(record).max(cell.trials.len())
+        }
+        _ => cell.trials.len(),
+    };
+    if measured >= planned {
+        return None;
+    }
+    let lost: Vec<String> = cell
         .trials
         .iter()
         .filter(|trial| trial.end != TrialEnd::Measured)
+        .map(|trial: &&TrialRecord| trial.round.to_string())
         .collect();
-    if lost.is_empty() {
-        return None;
-    }
-    let rounds: Vec<String> = lost.iter().map(|trial| trial.round.to_string()).collect();
-    let text = format!(
-        "{} of {} rounds were not measured (round {}): the numbers are of the others",
-        lost.len(),
-        cell.trials.len(),
-        rounds.join(", ")
-    );
-    let figures = (lost.len() as f64, 0.0);
-    Some(Check::new(
-        ("rounds-complete", "R40"),
-        Level::Suspect,
-        figures,
-        text,
-    ))
+    let text = match lost.is_empty() {
+        true => format!("{measured} of {planned} planned rounds were carried out"),
+        false => format!(
+            "{} of {planned} rounds were not measured (round {}): the numbers are of the others",
+            planned - measured,
+            lost.join(", ")
+        ),
+    };
+    let level = match measured >= needed {
+        true => Level::Note,
+        false => Level::Suspect,
+    };
+    let check = Check::new(Code::RoundsComplete, level, text);
+    Some(check.figures(measured as f64, needed as f64))
 }
 
-/// Coefficient of variation of the rate over rounds; from three rounds on.
-fn steady(cell: &Cell<'_>) -> Option<Check> {
-    let rates: Vec<f64> = cell
-        .trials
-        .iter()
-        .filter_map(|trial| Measure::RatePerS.of(trial).ok())
-        .collect();
+/// Where each check by itself leaves enough rounds, and all of them together do not.
+fn accepted(checks: &[Check], rounds: &[&Judgement], needed: usize) -> Option<Check> {
+    let mut numbers = Vec::new();
+    let mut fewest = rounds.len();
+    for number in Number::ALL {
+        let known = checks.iter().map(|check| check.of(number)).max();
+        let known = known.unwrap_or(Level::Passed);
+        let usable = rounds
+            .iter()
+            .filter(|round| round.level(number) < Level::Disturbed)
+            .count();
+        let valid = rounds
+            .iter()
+            .filter(|round| round.level(number) <= Level::Note)
+            .count();
+        let level = match (usable, valid) {
+            (0, _) if known < Level::Invalid => Level::Invalid,
+            (_, valid) if valid < needed && known <= Level::Note => Level::Suspect,
+            _ => continue,
+        };
+        fewest = fewest.min(valid);
+        numbers.push((number, level));
+    }
+    if numbers.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "{fewest} of {} rounds can be believed, and {needed} are needed",
+        rounds.len()
+    );
+    let check = Check::graded(Code::RoundsAccepted, numbers, text);
+    Some(check.figures(fewest as f64, needed as f64))
+}
+
+/// Coefficient of variation of the rate over rounds. It drifts with the machine, so that the rate
+/// of a contender keeps its interval and its verdict; a reference does the same work each time.
+fn agree(cell: &Cell<'_>) -> Check {
+    let rates = cell
+        .measured()
+        .filter_map(|trial| Measure::RatePerS.of(trial).ok());
+    let rates: Vec<f64> = rates.collect();
     let n = rates.len() as f64;
     let mean = rates.iter().sum::<f64>() / n;
     if rates.len() < 3 || mean <= 0.0 {
-        return None;
+        let text = "fewer than three rounds: how far they are apart is not known";
+        return Check::not_run(Code::RoundsAgree, text);
     }
     let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (n - 1.0);
     let variation = variance.sqrt() / mean;
-    let level = if variation < RATE_VARIATION {
-        Level::Passed
-    } else {
-        Level::Suspect
+    let level = match (variation < RATE_VARIATION, cell.kind) {
+        (true, _) => Level::Passed,
+        (false, ContenderKind::Yardstick | ContenderKind::Origin) => Level::Suspect,
+        (false, _) => Level::Note,
     };
     let text = format!(
         "the rate varies by {:.1} % (standard deviation over mean) from round to round",
         variation * 100.0
     );
-    Some(Check::new(
-        ("rounds-agree", "R25"),
-        level,
-        (variation, RATE_VARIATION),
-        text,
-    ))
+    Check::new(Code::RoundsAgree, level, text).figures(variation, RATE_VARIATION)
 }

@@ -3,7 +3,10 @@
 use bakeoff_record::{Crew, GrownFile, TrialRecord, Work};
 
 use super::{Class, Side, Value, before, work};
-use crate::limits::{BODY_BYTES_SHARE, LOG_BYTES_PER_REQUEST, LOGGED_ERRORS_SHARE};
+use crate::limits::{
+    BODY_BYTES_SHARE, LOG_BYTES_PER_REQUEST, LOGGED_ERRORS_SHARE, UPSTREAM_NEW_SHARE,
+    UPSTREAM_REQUESTS_MIN,
+};
 use crate::words::count;
 
 /// A fact.
@@ -37,11 +40,14 @@ pub(super) enum Mend {
     ToMost,
     /// The largest.
     ToLargest,
+    /// As many as the processors that it may use; the largest where that is not known.
+    ToProcessors,
 }
 
 const CLOSED: &str = "closed after each answer";
 const KEPT: &str = "kept open";
 const NEW: &str = "a new one for each request";
+const SOME: &str = "often a new one under load";
 
 /// The facts, in the order in which they are shown.
 pub(super) const FACTS: [Fact; 19] = [
@@ -185,11 +191,7 @@ pub(super) const FACTS: [Fact; 19] = [
         )
     },
     Fact {
-        read: |trial, _| {
-            let upstream = work(trial)?.upstream.filter(|it| it.requests > 0)?;
-            let new = upstream.connections > upstream.requests / 2;
-            Some(Value::new(if new { NEW } else { KEPT }))
-        },
+        read: |trial, _| upstream_connections(trial),
         mend: Mend::To(KEPT),
         meaning: "one side connects to the upstream for each request",
         ..fact(
@@ -218,7 +220,7 @@ pub(super) const FACTS: [Fact; 19] = [
                 Class::Differs
             }
         },
-        mend: Mend::ToLargest,
+        mend: Mend::ToProcessors,
         meaning: "the same server runs with fewer workers on one side",
         ..fact("workers", "equal-workers", "workers that accept", "crew")
     },
@@ -322,6 +324,25 @@ fn bulk_cipher(suite: &str) -> &str {
     let rest = suite.split_once("_WITH_").map(|(_, rest)| rest);
     let rest = rest.unwrap_or_else(|| suite.trim_start_matches("TLS13_"));
     rest.rsplit_once("_SHA").map_or(rest, |(cipher, _)| cipher)
+}
+
+/// Whether connections to the upstream are kept: of the quiet requests, and of the load, under which
+/// a server may find none of those that it keeps free.
+fn upstream_connections(trial: &TrialRecord) -> Option<Value> {
+    let quiet = work(trial)?.upstream.filter(|it| it.requests > 0)?;
+    if quiet.connections > quiet.requests / 2 {
+        return Some(Value::new(NEW));
+    }
+    let loaded = trial.origin.as_ref();
+    let loaded = loaded.filter(|it| it.requests >= UPSTREAM_REQUESTS_MIN);
+    let share = loaded.map_or(0.0, |it| it.connections as f64 / it.requests as f64);
+    if share <= UPSTREAM_NEW_SHARE {
+        return Some(Value::new(KEPT));
+    }
+    Some(Value {
+        key: SOME.to_owned(),
+        text: format!("{SOME}, {:.1} for each request", share),
+    })
 }
 
 /// Whether a file grows by a line or more with each request, before the load or under it.

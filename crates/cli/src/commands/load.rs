@@ -50,10 +50,13 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     Ok(exit_code(flags, &result, interrupt.came()))
 }
 
+/// 4 where nothing came out right, and with `--strict` where something weakens the numbers.
 fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
     if interrupted {
-        exit::INTERRUPTED
-    } else if flags.strict && (!result.warnings.is_empty() || result.outcomes.errors() > 0) {
+        return exit::INTERRUPTED;
+    }
+    let weakened = !bakeoff_report::judge_load(result).is_empty() || result.outcomes.errors() > 0;
+    if result.requests.ok == 0 || (flags.strict && weakened) {
         exit::NOT_VALID
     } else {
         exit::DONE

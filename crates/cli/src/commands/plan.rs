@@ -1,17 +1,25 @@
 //! `bakeoff plan`: what a plan would run, in which order and for how long.
 
+use bakeoff_conduct::{Depth, preflight};
 use bakeoff_plan::{Plan, expected_duration, trials};
 
+use super::findings::tell;
 use super::plan_notes;
 use crate::display::spoken;
 use crate::flags::PlanFlags;
 use crate::library::Folder;
+use crate::run_folder::RunFolder;
 use crate::{exit, output};
 
 pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
-    let plan = Folder::new(flags.library.clone())?.plan(flags)?;
+    let library = Folder::new(flags.library.clone())?;
+    let plan = library.plan(flags)?;
     output::result(&listing(&plan))?;
     plan_notes::tell(&plan);
+    let scratch = RunFolder::make()?;
+    let (_, stage) = scratch.stage(library.servers())?;
+    let findings = preflight(&plan, &stage, &scratch.path().join("check"), Depth::Files);
+    tell(&findings)?;
     Ok(exit::DONE)
 }
 

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use anyhow::Context;
 use bakeoff_record::Record;
-use bakeoff_report::{Report, TextOptions, Verdict};
+use bakeoff_report::{MarkdownOptions, Report, TextOptions, Verdict};
 
 use crate::flags::{Format, ReportFlags};
 use crate::{exit, output};
@@ -14,7 +14,14 @@ const WIDTH: usize = 120;
 
 pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     let record = Record::read(&flags.record).map_err(super::folder_error)?;
-    let text = draw(&bakeoff_report::view(&record), flags.format, flags.diffs);
+    let shown = Shown {
+        format: flags.format,
+        // What names the lines of configurations is part of the whole.
+        full: flags.full || flags.diffs,
+        diffs: flags.diffs,
+        record: flags.record.display().to_string(),
+    };
+    let text = draw(&bakeoff_report::view(&record), &shown);
     match &flags.output {
         Some(path) => std::fs::write(path, text)
             .with_context(|| format!("failed to write {}", path.display()))?,
@@ -23,9 +30,20 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
+/// What is shown of a report.
+pub(crate) struct Shown {
+    pub(crate) format: Format,
+    /// All tables, not only the answer.
+    pub(crate) full: bool,
+    /// Differences of configurations whole.
+    pub(crate) diffs: bool,
+    /// The record folder as the user would name it.
+    pub(crate) record: String,
+}
+
 /// A report in a format; text suits the terminal that standard output is.
-pub(crate) fn draw(report: &Report, format: Format, diffs: bool) -> String {
-    match format {
+pub(crate) fn draw(report: &Report, shown: &Shown) -> String {
+    match shown.format {
         Format::Text => {
             let terminal = std::io::stdout().is_terminal();
             let width = output::terminal_width()
@@ -36,19 +54,21 @@ pub(crate) fn draw(report: &Report, format: Format, diffs: bool) -> String {
                 TextOptions {
                     width,
                     colour: terminal,
-                    diffs,
+                    full: shown.full,
+                    diffs: shown.diffs,
+                    record: Some(&shown.record),
                 },
             )
         }
         Format::Html => bakeoff_report::html(report),
-        Format::Md => bakeoff_report::markdown(report),
+        Format::Md => bakeoff_report::markdown(report, MarkdownOptions { full: shown.full }),
         Format::Csv => bakeoff_report::csv(report),
         Format::Json => bakeoff_report::json(report),
     }
 }
 
-/// 0 when something was measured that can be looked at; 4 when nothing was, and with `strict`
-/// when the cell of any contender is not valid.
+/// 0 when some number of a contender can be looked at; 4 when none can, and with `strict` when any
+/// number of any contender is not valid.
 pub(crate) fn exit_code(report: &Report, strict: bool) -> u8 {
     let verdicts: Vec<Verdict> = report
         .cells
@@ -56,13 +76,14 @@ pub(crate) fn exit_code(report: &Report, strict: bool) -> u8 {
         .filter(|cell| cell.is_contender())
         .map(|cell| cell.verdict.verdict)
         .collect();
-    let shown = |verdict: &Verdict| matches!(verdict, Verdict::Valid | Verdict::Suspect);
+    let mut all = report.cells.iter().filter(|cell| cell.is_contender());
+    // Counts and memory stand even where everything that rests on time is withheld.
+    let shown = all.any(|cell| {
+        let verdicts = &cell.verdicts;
+        verdicts.rate.min(verdicts.latency).min(verdicts.cpu) <= Verdict::Suspect
+    });
     let all_valid = verdicts.iter().all(|verdict| *verdict == Verdict::Valid);
-    let accepted = if strict {
-        all_valid
-    } else {
-        verdicts.iter().any(shown)
-    };
+    let accepted = if strict { all_valid } else { shown };
     if accepted {
         exit::DONE
     } else {

@@ -4,18 +4,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use bakeoff_conduct::{
-    CampaignEnd, Event, Finding, Options, Roles, carry_out as conduct, preflight,
+    CampaignEnd, Depth, Event, Options, Programs, Roles, carry_out as conduct, preflight,
 };
-use bakeoff_plan::Plan;
-use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialEnd};
+use bakeoff_plan::{Overrides, Plan};
+use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord};
 use bakeoff_report::{Report, Warnings};
+use bakeoff_stage::Stage;
 
+use super::findings::refuse_what_cannot_run;
 use super::{folder_error, plan_notes, report};
-use crate::display::{Display, step_name};
+use crate::display::Display;
 use crate::flags::{Format, RunFlags};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
 use crate::run_folder::RunFolder;
+use crate::standings::Standings;
 use crate::{exit, output};
 
 /// The page in the record folder.
@@ -30,18 +33,22 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         .transpose()
         .map_err(folder_error)?;
     let plan = match &earlier {
-        Some(record) => record.plan.clone(),
-        None => library.plan(&flags.plan)?,
+        Some(record) => longer(&record.plan, flags)?,
+        None => library
+            .plan(&flags.plan)?
+            .with(&stopping_rule(flags))
+            .map_err(exit::usage)?,
     };
+    let is_changed = earlier.as_ref().is_some_and(|record| record.plan != plan);
+    let earlier = earlier.map(|record| record.trials).unwrap_or_default();
     plan_notes::tell(&plan);
     Roles::divide(&plan.pinning).map_err(exit::usage)?;
     let interrupt = Interrupt::listen()?;
     let scratch = RunFolder::make()?;
     let (bakeoff, stage) = scratch.stage(library.servers())?;
-    refuse_what_cannot_run(
-        &plan,
-        &preflight(&plan, &stage, &scratch.path().join("check")),
-    )?;
+    let programs = Programs::fix(&plan, &stage, &earlier).map_err(exit::usage)?;
+    let findings = preflight(&plan, &stage, &scratch.path().join("check"), Depth::Whole);
+    refuse_what_cannot_run(&plan, &findings)?;
 
     let path = flags
         .resume
@@ -52,15 +59,49 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         Some(path) => RecordFolder::open(path).map_err(folder_error)?,
         None => RecordFolder::create(&path, &plan, &machine()).map_err(folder_error)?,
     };
+    if is_changed {
+        folder.replace_plan(&plan).map_err(folder_error)?;
+    }
     let options = Options {
         bakeoff,
         stop: interrupt.flag(),
-        earlier: earlier.map(|record| record.trials).unwrap_or_default(),
+        earlier,
+        programs,
     };
+    let end = measure(&plan, &mut folder, &stage, options)?;
+    let report = write_report(&path)?;
+    print(&report, flags, &path)?;
+    if flags.format != Format::Text {
+        // The text ends with it.
+        output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
+    }
+    if end == CampaignEnd::Interrupted {
+        let resume = format!("bakeoff run --resume {}", path.display());
+        output::note(&format!(
+            "interrupted; what was measured is kept, `{resume}` goes on"
+        ));
+        return Ok(exit::INTERRUPTED);
+    }
+    Ok(report::exit_code(&report, flags.strict))
+}
+
+/// Carries out the plan and shows how it goes.
+fn measure(
+    plan: &Plan,
+    folder: &mut RecordFolder,
+    stage: &Stage,
+    options: Options,
+) -> anyhow::Result<CampaignEnd> {
+    let path = folder.path().to_owned();
     let mut warnings = Warnings::new(plan.clone(), &options.earlier);
-    let mut display = Display::new();
+    let mut display = Display::new(Standings::new(plan, &options.earlier));
     display.note(&format!("record: {}", path.display()));
-    let end = conduct(&plan, &mut folder, &stage, &options, &mut |event| {
+    // What was measured is on the disk, so that a campaign keeps little of it in memory.
+    let mut widest = |_: &[TrialRecord]| {
+        let record = Record::read(&path).ok()?;
+        bakeoff_report::widest(&record)
+    };
+    let end = conduct(plan, folder, stage, options, &mut widest, &mut |event| {
         if let Event::Observed(trial) = &event {
             warnings
                 .observed(trial)
@@ -70,18 +111,36 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         display.show(&event)
     });
     display.finish();
-    let end = end?;
-    let report = write_report(&path)?;
-    print(&report, flags.format)?;
-    output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
-    if end == CampaignEnd::Interrupted {
-        let resume = format!("bakeoff run --resume {}", path.display());
-        output::note(&format!(
-            "interrupted; what was measured is kept, `{resume}` goes on"
-        ));
-        return Ok(exit::INTERRUPTED);
+    Ok(end?)
+}
+
+/// The stored plan of a campaign that goes on, with the rounds that flags ask for.
+fn longer(plan: &Plan, flags: &RunFlags) -> anyhow::Result<Plan> {
+    let rule = stopping_rule(flags);
+    if let Some(rounds) = flags.plan.rounds.filter(|rounds| *rounds < plan.rounds) {
+        return Err(exit::usage(format!(
+            "--rounds {rounds} is fewer than the {} of the record; rounds can only be added",
+            plan.rounds
+        )));
     }
-    Ok(report::exit_code(&report, flags.strict))
+    if flags.plan.rounds.is_none() && rule == Overrides::default() {
+        return Ok(plan.clone());
+    }
+    let overrides = Overrides {
+        rounds: flags.plan.rounds,
+        ..rule
+    };
+    let rounds = flags.plan.rounds.unwrap_or(plan.rounds);
+    let plan = plan.clone().extended(rounds).with(&overrides);
+    plan.map_err(exit::usage)
+}
+
+fn stopping_rule(flags: &RunFlags) -> Overrides {
+    Overrides {
+        until: flags.until,
+        max_rounds: flags.max_rounds,
+        ..Overrides::default()
+    }
 }
 
 /// Draws the record and writes its page.
@@ -93,68 +152,14 @@ fn write_report(path: &Path) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-fn print(report: &Report, format: Format) -> anyhow::Result<()> {
-    Ok(output::result(&report::draw(report, format, false))?)
-}
-
-/// A rejected configuration ends the campaign before it begins; what is not installed or not
-/// possible is told and becomes a skipped trial.
-fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyhow::Result<()> {
-    let mut rejected = String::new();
-    for (first, workloads) in by_reason(findings) {
-        let who = match &workloads[..] {
-            [workload] => format!("{}, workload {workload}", first.contender),
-            several => format!("{}, workloads {}", first.contender, several.join(", ")),
-        };
-        match &first.end {
-            TrialEnd::Failed { step, cause, words } => {
-                let step = step_name(*step);
-                let words = words
-                    .as_deref()
-                    .unwrap_or("")
-                    .trim_end()
-                    .replace('\n', "\n    ");
-                rejected.push_str(&format!(
-                    "\n  {who}: failed at {step}: {cause}\n    {words}"
-                ));
-            }
-            TrialEnd::Skipped { reason, mend } => {
-                output::note(&format!("skipped: {who}: {reason}; {mend}"));
-            }
-            TrialEnd::Unsupported { reason } => {
-                output::note(&format!("unsupported: {who}: {reason}"));
-            }
-            TrialEnd::Measured | TrialEnd::Interrupted => {}
-        }
-    }
-    if !rejected.is_empty() {
-        return Err(exit::usage(format!(
-            "some contenders cannot be started:{rejected}"
-        )));
-    }
-    let pairs = plan.contenders.len() * plan.workloads.len();
-    if !findings.is_empty() && findings.len() == pairs {
-        return Err(exit::usage(
-            "no contender of the plan can be measured here; see above",
-        ));
-    }
-    Ok(())
-}
-
-/// Findings of a contender that end in the same way: the first, and the workloads of all.
-fn by_reason(findings: &[Finding]) -> Vec<(&Finding, Vec<&str>)> {
-    let mut grouped: Vec<(&Finding, Vec<&str>)> = Vec::new();
-    for finding in findings {
-        let key = (&finding.contender, &finding.end);
-        match grouped
-            .iter_mut()
-            .find(|(first, _)| (&first.contender, &first.end) == key)
-        {
-            Some((_, workloads)) => workloads.push(&finding.workload),
-            None => grouped.push((finding, vec![&finding.workload])),
-        }
-    }
-    grouped
+fn print(report: &Report, flags: &RunFlags, record: &Path) -> anyhow::Result<()> {
+    let shown = report::Shown {
+        format: flags.format,
+        full: flags.full,
+        diffs: false,
+        record: record.display().to_string(),
+    };
+    Ok(output::result(&report::draw(report, &shown))?)
 }
 
 fn machine() -> Machine {

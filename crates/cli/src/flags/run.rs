@@ -57,6 +57,14 @@ pub(crate) struct PlanFlags {
     pub(crate) library: Option<PathBuf>,
 }
 
+/// A share in percent, such as `3%` or `2.5 %`.
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').map(str::trim);
+    let number: Option<f64> = number.and_then(|number| number.parse().ok());
+    let share = number.map(|percent| percent / 100.0);
+    share.ok_or_else(|| "expected a percentage, such as 3%".to_owned())
+}
+
 /// A protocol by its name.
 pub(super) fn protocol(name: &str) -> Result<Protocol, String> {
     let found = Protocol::ALL.into_iter().find(|it| it.name() == name);
@@ -73,15 +81,25 @@ pub(crate) struct RunFlags {
     /// Folder for the record; it must not contain one yet [default: bakeoff-results/PLAN-TIME]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
-    /// Finish the campaign in this record folder, using the plan stored there
+    /// Finish the campaign in this record folder, using the plan stored there; with --rounds or
+    /// --until, add rounds to it
     #[arg(long, value_name = "DIR",
           conflicts_with_all = ["contender", "workload", "protocol", "streams", "requests",
-                                "clients", "rate", "arrival", "duration", "warmup", "rounds",
-                                "seed"])]
+                                "clients", "rate", "arrival", "duration", "warmup", "seed"])]
     pub(crate) resume: Option<PathBuf>,
+    /// Add rounds until every comparison is known to within this, such as 3%; checked from 10 rounds
+    /// on
+    #[arg(long, value_name = "P%", value_parser = percentage)]
+    pub(crate) until: Option<f64>,
+    /// Number of rounds after which --until gives up [default: 40]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rounds: Option<u32>,
     /// Format of the report printed at the end
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// Print all tables before the answer
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Exit with 4 unless every cell is valid, not just if no cell can be shown
     #[arg(long)]
     pub(crate) strict: bool,
@@ -94,7 +112,10 @@ pub(crate) struct ReportFlags {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Show long diffs of configurations too, in text
+    /// Print all tables before the answer in text, and everything in Markdown
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// As --full, and show long diffs of configurations too
     #[arg(long)]
     pub(crate) diffs: bool,
     /// File to write to, instead of standard output
@@ -129,11 +150,11 @@ pub(crate) struct DebugFlags {
 /// Formats of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Tables for a terminal
+    /// The answer for a terminal; with --full all tables
     Text,
     /// The page: one file that works offline
     Html,
-    /// Markdown tables
+    /// Markdown to paste: the answer and a table for each workload; with --full everything
     Md,
     /// One line per cell
     Csv,

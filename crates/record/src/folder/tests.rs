@@ -1,7 +1,8 @@
 use bakeoff_plan::builtin_plan;
 
 use super::*;
-use crate::trial::{ContenderKind, TrialEnd};
+use crate::machine::MACHINE_SCHEMA;
+use crate::trial::{ContenderKind, TRIAL_SCHEMA, TrialEnd};
 
 fn plan() -> Plan {
     let text = builtin_plan("smoke").expect("a ready plan");
@@ -21,10 +22,13 @@ fn trial(id: &str) -> TrialRecord {
         id: id.to_owned(),
         index: 0,
         round: 1,
+        attempt: 1,
+        disturbed: Vec::new(),
         contender: "nginx-default".to_owned(),
         kind: ContenderKind::Contender,
         workload: "synthetic".to_owned(),
         load: plan().loads[0].clone(),
+        load_name: None,
         started_at: "2026-11-21T00:00:00Z".to_owned(),
         end: TrialEnd::Interrupted,
         server: None,
@@ -107,4 +111,33 @@ fn a_record_is_never_written_over() {
         RecordFolder::open(empty.path()),
         Err(FolderError::Missing(_))
     ));
+}
+
+#[test]
+fn the_plan_comes_from_json_and_without_it_from_the_plan_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    let mut more = plan();
+    more.rounds += 7;
+    open.replace_plan(&more).unwrap();
+    assert_eq!(Record::read(folder.path()).unwrap().plan, more);
+    fs::remove_file(folder.path().join(PLAN_FILE)).unwrap();
+    assert_eq!(Record::read(folder.path()).unwrap().plan, more);
+    assert!(matches!(
+        RecordFolder::create(folder.path(), &plan(), &machine()),
+        Err(FolderError::Exists(_))
+    ));
+}
+
+#[test]
+fn a_plan_of_a_later_version_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    let text = r#"{"schema":"bakeoff.plan/9","plan":{}}"#;
+    fs::write(folder.path().join(PLAN_FILE), text).unwrap();
+    let error = Record::read(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("bakeoff.plan/9") && error.contains("plan.json"),
+        "{error}"
+    );
 }

@@ -16,7 +16,7 @@ pub fn load_text(result: &LoadResult) -> String {
     latencies(&mut text, result);
     outcomes(&mut text, result);
     transport(&mut text, result);
-    for warning in &result.warnings {
+    for warning in bakeoff_audit::judge_load(result) {
         let (code, words) = (plain(&warning.code), plain(&warning.text));
         let _ = writeln!(text, "warning      {code}: {words}");
         let _ = writeln!(text, "             {}", plain(&warning.hint));
@@ -32,6 +32,7 @@ fn heading(text: &mut String, result: &LoadResult) {
     let threads = counted(u64::from(result.threads), "thread");
     let how = match &result.load.model {
         LoadModel::Closed { .. } => format!("closed loop, {clients}"),
+        LoadModel::OpenShare { .. } => format!("open loop, {clients}"),
         LoadModel::Open {
             rate_per_s,
             arrival,

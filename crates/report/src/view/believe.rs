@@ -2,20 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use bakeoff_audit::{Check, Equivalence, Inequality, Level, TRIAL_ENDED, Verdict};
-use bakeoff_record::Record;
-use bakeoff_stats::CONFIDENCE_ROUNDS;
+use bakeoff_audit::{Check, Code, Equivalence, Inequality, Level, Number, Tone, Verdict};
 use serde::Serialize;
 
 use crate::number::counted;
 use crate::view::cell::Cell;
-use crate::view::comparison::Comparison;
 
-/// Declared differences that are spelled out at the top; the rest are counted.
+/// Facts that are spelled out.
 const SPELLED_OUT: usize = 4;
 
 /// The check that speaks of the machine, whatever the cell.
-const OF_THE_MACHINE: &str = "co-located";
+const OF_THE_MACHINE: Code = Code::CoLocated;
 
 /// One sentence of the summary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,27 +25,13 @@ pub struct Sentence {
     pub note: Option<usize>,
 }
 
-/// How to take a sentence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tone {
-    /// Can be relied on.
-    Good,
-    /// Must be known.
-    Note,
-    /// Weakens the numbers.
-    Warning,
-    /// Takes numbers away.
-    Bad,
-}
-
 /// Something that did not pass, once for all cells that it concerns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Note {
     /// From 1, as cells refer to it.
     pub number: usize,
     /// Code of the check.
-    pub code: &'static str,
+    pub code: Code,
     /// Requirement that it comes from.
     pub rule: &'static str,
     /// How bad it is at its worst.
@@ -106,8 +89,8 @@ pub(super) fn notes(cells: &mut [Cell]) -> Vec<Note> {
             .checks
             .iter()
             .filter(|check| check.level > Level::Note);
-        let codes: BTreeSet<&str> = bad.map(|check| check.code).collect();
-        let mine = notes.iter().filter(|note| codes.contains(note.code));
+        let codes: BTreeSet<Code> = bad.map(|check| check.code).collect();
+        let mine = notes.iter().filter(|note| codes.contains(&note.code));
         cell.notes = mine.map(|note| note.number).collect();
     }
     notes
@@ -115,20 +98,17 @@ pub(super) fn notes(cells: &mut [Cell]) -> Vec<Note> {
 
 /// Trials that ended otherwise than measured have a list of their own.
 fn is_noted(check: &Check) -> bool {
-    check.level > Level::Passed && check.code != TRIAL_ENDED
+    check.level > Level::Passed && check.code != Code::TrialEnded
 }
 
 pub(super) fn summary(
-    record: &Record,
     cells: &[Cell],
-    comparisons: &[Comparison],
     notes: &[Note],
     equivalence: &[Equivalence],
 ) -> Vec<Sentence> {
     let mut sentences = vec![verdicts(cells)];
     sentences.extend(shares(notes));
     sentences.extend(unequal_work(equivalence));
-    sentences.extend(differences(record, comparisons));
     sentences.extend(lower_bounds(cells));
     sentences.extend(facts(notes));
     sentences
@@ -136,41 +116,38 @@ pub(super) fn summary(
 
 fn verdicts(cells: &[Cell]) -> Sentence {
     let contenders: Vec<&Cell> = cells.iter().filter(|cell| cell.is_contender()).collect();
-    let all = [
-        (Verdict::Valid, "valid"),
-        (Verdict::Suspect, "suspect (shown, not ranked)"),
-        (Verdict::Invalid, "invalid (numbers withheld)"),
-        (Verdict::Failed, "failed"),
-        (Verdict::Skipped, "skipped"),
-        (Verdict::Unsupported, "unsupported"),
-    ];
     let of = |verdict| {
-        contenders
-            .iter()
-            .filter(|cell| cell.verdict.verdict == verdict)
-            .count()
+        let mut all = contenders.iter().map(|cell| cell.verdict.verdict);
+        all.by_ref().filter(|one| *one == verdict).count()
     };
-    let parts: Vec<String> = all
-        .iter()
-        .map(|(verdict, words)| (of(*verdict), words))
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, words)| format!("{n} {words}"))
+    let valid = |number: Number| {
+        let all = contenders.iter().map(|cell| cell.verdicts.of(number));
+        all.filter(|verdict| *verdict == Verdict::Valid).count()
+    };
+    let parts: Vec<String> = Number::ALL
+        .into_iter()
+        .map(|number| format!("{} {}", number.name(), valid(number)))
         .collect();
-    let valid = of(Verdict::Valid);
-    let tone = match valid {
+    let gone: Vec<String> = [Verdict::Failed, Verdict::Skipped, Verdict::Unsupported]
+        .into_iter()
+        .filter(|verdict| of(*verdict) > 0)
+        .map(|verdict| format!("; {} {}", of(verdict), verdict.name()))
+        .collect();
+    let measured = contenders.iter().any(|cell| cell.rounds_measured > 0);
+    let text = match measured {
+        true => format!(
+            "Valid numbers in {} of contender, workload and load: {}{}.",
+            counted(contenders.len() as u64, "combination"),
+            parts.join(", "),
+            gone.concat()
+        ),
+        false => "Nothing was measured.".to_owned(),
+    };
+    let tone = match of(Verdict::Valid) {
         all if all == contenders.len() && all > 0 => Tone::Good,
         0 => Tone::Bad,
         _ => Tone::Warning,
     };
-    let text = format!(
-        "Of {} combinations of contender, workload and load: {}.",
-        contenders.len(),
-        if parts.is_empty() {
-            "none was measured".into()
-        } else {
-            parts.join(", ")
-        }
-    );
     Sentence {
         tone,
         text,
@@ -230,45 +207,6 @@ fn unequal_work(equivalence: &[Equivalence]) -> Vec<Sentence> {
         note: None,
     };
     kinds.into_iter().map(sentence).collect()
-}
-
-fn differences(record: &Record, comparisons: &[Comparison]) -> Vec<Sentence> {
-    if comparisons.is_empty() {
-        return Vec::new();
-    }
-    if (record.plan.rounds as usize) < CONFIDENCE_ROUNDS {
-        let text = format!(
-            "With {} no difference is declared: {CONFIDENCE_ROUNDS} or more are needed. Until then \
-             intervals are the smallest to the largest round.",
-            counted(u64::from(record.plan.rounds), "round")
-        );
-        return vec![Sentence {
-            tone: Tone::Note,
-            text,
-            note: None,
-        }];
-    }
-    let shown: Vec<&Comparison> = comparisons
-        .iter()
-        .filter(|one| matches!(one.conclusion, "higher" | "lower"))
-        .collect();
-    let spell = |one: &&Comparison| Sentence {
-        tone: Tone::Good,
-        text: format!("{}, {}: {}.", one.workload, one.load, one.text),
-        note: None,
-    };
-    let mut sentences: Vec<Sentence> = shown.iter().take(SPELLED_OUT).map(spell).collect();
-    let text = match shown.len() {
-        0 => "No difference between contenders is shown beyond chance and noise.".into(),
-        n if n > SPELLED_OUT => format!("{} more differences are shown.", n - SPELLED_OUT),
-        _ => return sentences,
-    };
-    sentences.push(Sentence {
-        tone: Tone::Note,
-        text,
-        note: None,
-    });
-    sentences
 }
 
 fn lower_bounds(cells: &[Cell]) -> Option<Sentence> {

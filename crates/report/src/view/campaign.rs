@@ -5,7 +5,7 @@ use bakeoff_record::{ContenderKind, Machine, Record, TrialEnd};
 use bakeoff_stats::{CONFIDENCE_ROUNDS, Cell, IntervalKind};
 use serde::Serialize;
 
-use crate::number::{bytes, counted, digits};
+use crate::number::{bytes, counted, digits, percent, whole};
 
 /// Requests of a list that a report shows.
 const REQUESTS_SHOWN: usize = 5;
@@ -23,6 +23,8 @@ pub struct Campaign {
     pub seed: u64,
     /// Pause between trials, seconds.
     pub rest_s: f64,
+    /// What each number is, for people.
+    pub caption: String,
     /// What `low` and `high` of an estimate are in this campaign.
     pub interval: IntervalFacts,
     /// The machine.
@@ -44,6 +46,10 @@ pub struct IntervalFacts {
     pub kind: IntervalKind,
     /// In words.
     pub text: String,
+    /// Rounds behind the numbers of the contender that has fewest.
+    pub rounds_least: usize,
+    /// Rounds behind the numbers of the contender that has most.
+    pub rounds_most: usize,
 }
 
 /// A contender as it ran.
@@ -110,6 +116,8 @@ pub struct LoadFacts {
     pub label: String,
     /// In words: `10 clients`.
     pub title: String,
+    /// In a few characters: `10 c`, `500/s`.
+    pub short: String,
     /// `closed` or `open`.
     pub model: &'static str,
     /// Connections.
@@ -143,33 +151,96 @@ pub struct TrialCounts {
     pub interrupted: usize,
 }
 
-pub(super) fn draw(record: &Record, cells: &[Cell<'_>]) -> Campaign {
+pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -> Campaign {
     let plan = &record.plan;
+    let interval = interval(shown);
     Campaign {
         name: plan.name.clone(),
         description: plan.description.clone(),
         rounds: plan.rounds,
         seed: plan.seed,
         rest_s: plan.rest.as_secs_f64(),
-        interval: interval(plan.rounds),
+        caption: caption(&interval),
+        interval,
         machine: record.machine.clone(),
         contenders: contenders(record, cells),
         workloads: plan.workloads.iter().map(workload).collect(),
-        loads: plan.loads.iter().map(load).collect(),
+        loads: loads(record, cells),
         trials: trials(cells),
     }
 }
 
-fn interval(rounds: u32) -> IntervalFacts {
-    let kind = if rounds as usize >= CONFIDENCE_ROUNDS {
+/// By the rounds that were measured, which may be fewer than were planned.
+fn interval(shown: &[super::Cell]) -> IntervalFacts {
+    let estimates = shown
+        .iter()
+        .flat_map(|cell| cell.estimates.values().flatten());
+    let kinds: Vec<IntervalKind> = estimates.map(|one| one.interval).collect();
+    let measured = shown.iter().map(|cell| cell.rounds_measured);
+    let measured: Vec<usize> = measured.filter(|rounds| *rounds > 0).collect();
+    let range = kinds
+        .iter()
+        .filter(|kind| **kind == IntervalKind::Range)
+        .count();
+    let kind = if range < kinds.len() {
         IntervalKind::MedianConfidence95
     } else {
         IntervalKind::Range
     };
+    let text = if range > 0 && range < kinds.len() {
+        format!(
+            "{}, of fewer than {CONFIDENCE_ROUNDS} rounds the {}",
+            IntervalKind::MedianConfidence95.words(),
+            IntervalKind::Range.words()
+        )
+    } else {
+        kind.words().to_owned()
+    };
     IntervalFacts {
         kind,
-        text: kind.words().into(),
+        text,
+        rounds_least: measured.iter().copied().min().unwrap_or(0),
+        rounds_most: measured.iter().copied().max().unwrap_or(0),
     }
+}
+
+fn caption(interval: &IntervalFacts) -> String {
+    let rounds = match (interval.rounds_least, interval.rounds_most) {
+        (_, 0) => return "Nothing was measured.".to_owned(),
+        (1, 1) => "of one round".to_owned(),
+        (least, most) if least == most => format!("the median of {most} rounds"),
+        (least, most) => format!("the median of {least} to {most} rounds"),
+    };
+    format!(
+        "Each number is {rounds}, each with a fresh server; low to high is the {}. Latencies are \
+         of ok responses only; requests are of one round; errors are the share of all requests \
+         asked for, over all rounds.",
+        interval.text
+    )
+}
+
+impl Campaign {
+    /// Whether a load gives the rate.
+    pub(crate) fn is_open(&self, label: &str) -> bool {
+        let mut loads = self.loads.iter();
+        loads.any(|load| load.label == label && load.model == "open")
+    }
+}
+
+/// The plan's loads, and after them those that were found during the campaign.
+fn loads(record: &Record, cells: &[Cell<'_>]) -> Vec<LoadFacts> {
+    let mut facts: Vec<LoadFacts> = Vec::new();
+    let trials = cells
+        .iter()
+        .filter_map(|cell| Some((&cell.key.load, *cell.trials.first()?)));
+    let found = trials.map(|(label, trial)| (label.clone(), &trial.load));
+    let planned = record.plan.loads.iter().map(|load| (load.label(), load));
+    for (label, one) in planned.chain(found) {
+        if !facts.iter().any(|known| known.label == label) {
+            facts.push(load(label, one));
+        }
+    }
+    facts
 }
 
 fn contenders(record: &Record, cells: &[Cell<'_>]) -> Vec<ContenderFacts> {
@@ -267,7 +338,7 @@ fn expected_words(requests: &Requests) -> String {
     statuses.join(", ")
 }
 
-fn load(load: &Load) -> LoadFacts {
+fn load(label: String, load: &Load) -> LoadFacts {
     let clients = load.clients();
     let mut clients_text = counted(u64::from(clients), "client");
     if load.streams > 1 {
@@ -276,6 +347,10 @@ fn load(load: &Load) -> LoadFacts {
     if let Some(requests) = load.requests {
         clients_text += &format!(", {}", counted(requests, "request"));
     }
+    let gaps = |arrival: &Arrival| match arrival {
+        Arrival::Constant => "constant",
+        Arrival::Poisson => "Poisson",
+    };
     let (model, title, rate_per_s) = match &load.model {
         LoadModel::Closed { .. } => ("closed", clients_text, None),
         LoadModel::Open {
@@ -283,17 +358,27 @@ fn load(load: &Load) -> LoadFacts {
             arrival,
             ..
         } => {
-            let gaps = match arrival {
-                Arrival::Constant => "constant",
-                Arrival::Poisson => "Poisson",
-            };
-            let title = format!("{} requests/s, {gaps}, {clients_text}", digits(*rate_per_s));
+            let rate = digits(*rate_per_s);
+            let title = format!("{rate} requests/s, {}, {clients_text}", gaps(arrival));
             ("open", title, Some(*rate_per_s))
+        }
+        LoadModel::OpenShare {
+            capacity_share,
+            arrival,
+            ..
+        } => {
+            let share = percent(*capacity_share);
+            let title = format!(
+                "{share} % of the slowest contender's capacity, {}, {clients_text}",
+                gaps(arrival)
+            );
+            ("open", title, None)
         }
     };
     LoadFacts {
-        label: load.label(),
+        label,
         title,
+        short: short_load(load),
         model,
         clients,
         streams: load.streams,
@@ -301,6 +386,19 @@ fn load(load: &Load) -> LoadFacts {
         rate_per_s,
         warmup_s: load.warmup_s,
         duration_s: load.duration_s,
+    }
+}
+
+/// A load in a few characters: `10 c`, `500/s`, `50 %`.
+pub(super) fn short_load(load: &Load) -> String {
+    let short = match &load.model {
+        LoadModel::Closed { clients } => format!("{clients} c"),
+        LoadModel::Open { rate_per_s, .. } => format!("{}/s", whole(*rate_per_s)),
+        LoadModel::OpenShare { capacity_share, .. } => format!("{:.0} %", capacity_share * 100.0),
+    };
+    match load.streams {
+        1 => short,
+        streams => format!("{short} x {streams}"),
     }
 }
 

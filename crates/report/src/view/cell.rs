@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_audit::{Bottleneck, Ceilings, Check, Judgement, Level, bottleneck};
+use bakeoff_audit::{Bottleneck, Check, JudgedCell, Verdicts, Withheld};
 use bakeoff_record::{ContenderKind, OutcomeCounts, Record, Requests};
 use bakeoff_stats::{Cell as Trials, Estimate, Measure, Missing};
 use serde::Serialize;
@@ -39,8 +39,9 @@ pub struct Cell {
     pub completed: u64,
     /// Of them those that did not come out `ok`.
     pub errors: u64,
-    /// Share of requests that did not come out `ok`, 0 to 1: in an open loop of those due, else
-    /// of those that ended; null when there were none.
+    /// Share of the requests asked for that did not come out `ok`, 0 to 1, all rounds together: in
+    /// an open loop of those due, else of those that ended; null when there were none. There is no
+    /// other error share of a cell, and no estimate of it.
     pub error_share: Option<f64>,
     /// Requests due in the windows of all rounds; of an open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +65,9 @@ pub struct Cell {
     /// equal gaps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vegeta: Option<Vegeta>,
-    /// Whether the numbers can be believed, and why.
+    /// Whether each number can be believed.
+    pub verdicts: Verdicts,
+    /// The worst of them, and why.
     pub verdict: Verdict,
     /// Numbers of the report's notes that concern this cell.
     pub notes: Vec<usize>,
@@ -98,15 +101,10 @@ impl Cell {
     }
 }
 
-pub(super) fn draw(
-    record: &Record,
-    trials: &Trials<'_>,
-    judgement: Judgement,
-    ceilings: Ceilings,
-) -> Cell {
+pub(super) fn draw(record: &Record, judged: &JudgedCell<'_>) -> Cell {
+    let (trials, judgement) = (&judged.cell, judged.judgement.clone());
     let totals = Totals::of(trials);
-    let values = values(trials, &judgement);
-    let limits = ["generator-ceiling", "backend-bound"];
+    let values = values(judged);
     let mut cell = Cell {
         contender: trials.key.contender.clone(),
         kind: trials.kind,
@@ -117,10 +115,7 @@ pub(super) fn draw(
         estimates: values.estimates,
         missing: values.missing,
         at_least: values.at_least,
-        rate_is_lower_bound: judgement
-            .checks
-            .iter()
-            .any(|check| limits.contains(&check.code) && check.level == Level::Suspect),
+        rate_is_lower_bound: judged.rate_bound.is_some(),
         completed: totals.outcomes.completed(),
         errors: totals.outcomes.errors(),
         error_share: totals.requests.error_share(),
@@ -137,7 +132,8 @@ pub(super) fn draw(
         error_samples: totals.error_samples,
         h2load: super::h2load::draw(record, trials),
         vegeta: None,
-        bottleneck: bottleneck(record, trials, ceilings),
+        bottleneck: judged.bottleneck.clone(),
+        verdicts: judgement.verdicts,
         verdict: Verdict {
             verdict: judgement.verdict,
             checks: judgement.checks,
@@ -160,31 +156,27 @@ struct Values {
     at_least: BTreeMap<&'static str, f64>,
 }
 
-/// Estimates of every measure. What rests on timing is withheld from an invalid cell; the values
-/// of its trials stay in the document, for whoever looks for the fault.
-fn values(trials: &Trials<'_>, judgement: &Judgement) -> Values {
+/// Estimates of every measure. What is withheld stays in the values of the trials, for whoever
+/// looks for the fault.
+fn values(judged: &JudgedCell<'_>) -> Values {
     let mut values = Values::default();
-    let invalid = judgement
-        .checks
-        .iter()
-        .find(|check| check.level == Level::Invalid);
-    for measure in Measure::ALL {
+    // The error share is pooled over rounds, and has one meaning in every format.
+    let estimated = Measure::ALL
+        .into_iter()
+        .filter(|one| *one != Measure::ErrorShare);
+    for measure in estimated {
         let name = measure.name();
-        let withheld = invalid.filter(|_| measure.rests_on_timing());
-        let (estimate, reason) = match (trials.estimate(measure), withheld) {
-            (Ok(_) | Err(Missing::AtLeast { .. }), Some(check)) => {
-                (None, Some(format!("withheld: {}", check.text)))
-            }
-            (Ok(estimate), None) => (Some(estimate), None),
-            (Err(missing), _) => {
-                if let Missing::AtLeast { bound, .. } = missing {
+        let estimate = match judged.estimate(measure) {
+            Ok(estimate) => Some(estimate),
+            Err(withheld) => {
+                if let Withheld::Missing(Missing::AtLeast { bound, .. }) = withheld {
                     values.at_least.insert(name, bound);
                 }
-                (None, Some(missing.to_string()))
+                values.missing.insert(name, withheld.to_string());
+                None
             }
         };
         values.estimates.insert(name, estimate);
-        values.missing.extend(reason.map(|reason| (name, reason)));
     }
     values
 }

@@ -1,10 +1,9 @@
 //! Pairs of contenders at the same workload and load.
 
-use bakeoff_audit::{Check, Equivalence, Verdict};
-use bakeoff_stats::{
-    CONFIDENCE_ROUNDS, Cell as Trials, Comparison as Compared, Conclusion, Estimate, Metric,
-    NOISE_FLOOR, compare_group,
+use bakeoff_audit::{
+    Check, Comparison as Compared, Conclusion, Equivalence, Evidence, Metric, Side, Verdict,
 };
+use bakeoff_stats::{CONFIDENCE_ROUNDS, Estimate};
 use serde::Serialize;
 
 use crate::number::digits;
@@ -23,45 +22,44 @@ pub struct Comparison {
     pub first: String,
     /// The contender divided.
     pub second: String,
-    /// Second over first: median over rounds of the ratio within a round; null where values of
-    /// both are missing or withheld.
+    /// Second over first within a round, over rounds; null where values of both are missing or
+    /// withheld.
     pub ratio: Option<Estimate>,
-    /// Sign test's p-value with Holm's correction over the pairs of this workload and load.
-    pub p_value: Option<f64>,
-    /// Checks of equal work that did not pass between the two.
-    pub unequal: Vec<Check>,
-    /// `higher`, `lower`, `no-difference-shown`, `too-few-rounds`, `not-comparable`, `not-ranked`
-    /// where one of the two is not valid, or `unequal-work` where one has more to do.
+    /// Which bound the ratio is, where it is only known to be at least or at most that.
+    pub bound: Option<Side>,
+    /// What kind of evidence the conclusion rests on.
+    pub evidence: Evidence,
+    /// Difference that two runs of one server showed; 0.01 is 1 %.
+    pub floor: f64,
+    /// What else the conclusion rests on.
+    pub basis: Basis,
+    /// `higher`, `lower`, `equal`, `no-difference-shown`, `cannot-tell` where more rounds are
+    /// needed, `plain-not-proven`, `not-compared` where it is shown and not compared, or
+    /// `not-comparable`.
     pub conclusion: &'static str,
-    /// The same as a sentence.
+    /// All of it as a sentence.
     pub text: String,
 }
 
-/// Compares the contenders of each workload and load; references are not compared.
-pub(super) fn draw(
-    groups: &[Trials<'_>],
-    cells: &[Cell],
-    equivalence: &[Equivalence],
-) -> Vec<Comparison> {
-    let mut comparisons = Vec::new();
-    let both: Vec<(&Trials<'_>, &Cell)> = groups
-        .iter()
-        .zip(cells)
-        .filter(|(_, cell)| cell.is_contender())
-        .collect();
-    let same = |left: &(&Trials<'_>, &Cell), right: &(&Trials<'_>, &Cell)| {
-        left.1.workload == right.1.workload && left.1.load == right.1.load
-    };
-    for group in both.chunk_by(same) {
-        let trials: Vec<&Trials<'_>> = group.iter().map(|(trials, _)| *trials).collect();
-        for compared in compare_group(&trials) {
-            let first = group[compared.pair.first].1;
-            let second = group[compared.pair.second].1;
-            let unequal = unequal(equivalence, first, second);
-            comparisons.push(one(&compared, first, second, unequal));
-        }
-    }
-    comparisons
+/// What a conclusion rests on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Basis {
+    /// Chance of such rounds between equals, corrected for everything that is compared by the
+    /// metric.
+    pub p_value: Option<f64>,
+    /// Rounds from which the ratio would be decided.
+    pub rounds_needed: Option<u32>,
+    /// Smallest difference that these rounds would have shown; 0.05 is 5 %.
+    pub smallest_shown: Option<f64>,
+    /// Checks of equal work that did not pass between the two: possible causes of a difference.
+    pub unequal: Vec<Check>,
+    /// Why there is no conclusion; null where there is one.
+    pub reason: Option<&'static str>,
+}
+
+/// The comparisons that the audit made.
+pub(super) fn draw(comparisons: &[Compared]) -> Vec<Comparison> {
+    comparisons.iter().map(one).collect()
 }
 
 /// What makes a comparison of these two unfair.
@@ -75,71 +73,64 @@ pub(super) fn unequal(equivalence: &[Equivalence], first: &Cell, second: &Cell) 
         .collect()
 }
 
-fn one(compared: &Compared, first: &Cell, second: &Cell, unequal: Vec<Check>) -> Comparison {
-    let verdicts = [first.verdict.verdict, second.verdict.verdict];
-    let withheld = verdicts.iter().any(|verdict| *verdict > Verdict::Suspect);
-    let ratio = compared.ratio.filter(|_| !withheld);
-    let (conclusion, why) = conclude(compared, ratio.is_some(), &verdicts, &unequal);
+fn one(compared: &Compared) -> Comparison {
+    let pair = &compared.pair;
     let what = compared.metric.words();
-    let text = match ratio {
+    let (conclusion, why) = conclude(compared);
+    let text = match compared.ratio {
         Some(ratio) => format!(
             "{what} of {} over {}: {}x ({} to {}, {} rounds); {why}",
-            second.contender,
-            first.contender,
+            pair.second,
+            pair.first,
             digits(ratio.point),
             digits(ratio.low),
             digits(ratio.high),
             ratio.n,
         ),
-        None => format!(
-            "{what} of {} over {}: {why}",
-            second.contender, first.contender
-        ),
+        None => format!("{what} of {} over {}: {why}", pair.second, pair.first),
     };
+    let causes = compared.causes.iter();
     Comparison {
-        workload: first.workload.clone(),
-        load: first.load.clone(),
+        workload: pair.workload.clone(),
+        load: pair.load.clone(),
         metric: compared.metric,
-        first: first.contender.clone(),
-        second: second.contender.clone(),
-        ratio,
-        p_value: compared.p_value.filter(|_| ratio.is_some()),
-        unequal,
+        first: pair.first.clone(),
+        second: pair.second.clone(),
+        ratio: compared.ratio,
+        bound: compared.bound,
+        evidence: compared.evidence,
+        floor: compared.floor,
+        basis: Basis {
+            p_value: compared.p_value,
+            rounds_needed: compared.rounds_needed,
+            smallest_shown: compared.smallest_shown,
+            unequal: causes.map(|one| one.check.clone()).collect(),
+            reason: compared.reason.map(bakeoff_audit::Reason::text),
+        },
         conclusion,
         text,
     }
 }
 
-fn conclude(
-    compared: &Compared,
-    has_ratio: bool,
-    verdicts: &[Verdict; 2],
-    unequal: &[Check],
-) -> (&'static str, String) {
-    if !has_ratio {
-        let why = compared
-            .reason
-            .unwrap_or("numbers of an invalid cell are withheld");
-        return ("not-comparable", why.into());
+/// A bound as it stands before a number.
+pub(crate) fn sign(side: Side) -> &'static str {
+    match side {
+        Side::AtLeast => ">=",
+        Side::AtMost => "<=",
     }
-    let rounds = compared.ratio.map_or(0, |ratio| ratio.n);
-    if let Some(caution) = caution(rounds, verdicts, unequal) {
-        return caution;
-    }
+}
+
+fn conclude(compared: &Compared) -> (&'static str, String) {
+    let why = compared.reason.map_or("", |reason| reason.text());
     match compared.conclusion {
         Conclusion::Higher => ("higher", "higher beyond chance and noise".into()),
         Conclusion::Lower => ("lower", "lower beyond chance and noise".into()),
-        Conclusion::NoDifferenceShown => (
-            "no-difference-shown",
-            format!(
-                "no difference shown (beyond chance and {:.0} %)",
-                (NOISE_FLOOR - 1.0) * 100.0
-            ),
-        ),
-        Conclusion::TooFewRounds | Conclusion::NotComparable => (
-            "not-comparable",
-            compared.reason.unwrap_or("not comparable").into(),
-        ),
+        Conclusion::Equal => ("equal", "equal".into()),
+        Conclusion::NoDifferenceShown => ("no-difference-shown", "no difference shown".into()),
+        Conclusion::CannotTell => ("cannot-tell", "more rounds are needed".into()),
+        Conclusion::PlainNotProven(_) => ("plain-not-proven", "plain, not proven".into()),
+        Conclusion::NotCompared => ("not-compared", why.into()),
+        Conclusion::NotComparable => ("not-comparable", why.into()),
     }
 }
 
@@ -150,7 +141,7 @@ pub(super) fn caution(
     unequal: &[Check],
 ) -> Option<(&'static str, String)> {
     if !unequal.is_empty() {
-        let codes: Vec<&str> = unequal.iter().map(|check| check.code).collect();
+        let codes: Vec<&str> = unequal.iter().map(|check| check.code.name()).collect();
         let why = format!(
             "not ranked, because their work is not equal: {}",
             codes.join(", ")

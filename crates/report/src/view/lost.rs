@@ -19,8 +19,8 @@ pub struct Lost {
     pub verdict: Verdict,
     /// Reason and, where there is one, mend.
     pub text: String,
-    /// The server's own words.
-    pub words: Option<String>,
+    /// What the server itself said.
+    pub message: Option<String>,
 }
 
 /// A cell of the contender.
@@ -79,8 +79,8 @@ fn one(trial: &Trial) -> Lost {
         rounds: vec![trial.round],
         verdict: trial.verdict,
         text: texts.join("; "),
-        words: match &trial.end {
-            TrialEnd::Failed { words, .. } => words.clone(),
+        message: match &trial.end {
+            TrialEnd::Failed { message, .. } => message.clone(),
             _ => None,
         },
     }
@@ -88,5 +88,5 @@ fn one(trial: &Trial) -> Lost {
 
 fn ended_alike(left: &Lost, right: &Lost) -> bool {
     let key = |one: &Lost| (one.verdict, one.contender.clone(), one.text.clone());
-    key(left) == key(right) && left.words == right.words
+    key(left) == key(right) && left.message == right.message
 }

@@ -1,19 +1,55 @@
 //! Thinned series of one trial: what the charts need and no more.
 
 use bakeoff_record::{LoadResult, Role, TreeTick, TreeUsage, TrialRecord};
+use bakeoff_stats::{Cell, Measure};
 use serde::Serialize;
 
 use crate::view::short;
 
-/// Points of a series over time at the most.
-const TIME_POINTS: usize = 120;
+/// Trials up to which every one keeps its detail.
+const DETAILED_TRIALS: usize = 150;
 /// A part shorter than this share of the usual is left out: the reading at the window's end comes
 /// right after a regular one, and a rate over a few milliseconds is noise.
 const LEAST_PART: f64 = 0.5;
-/// Points of a percentile curve for each power of ten of the share beyond.
-const CURVE_POINTS: u32 = 12;
 /// Powers of ten that a curve goes to: percentile 99.999.
 const CURVE_DECADES: u32 = 5;
+
+/// How much of a trial's series is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Detail {
+    /// Points of a series over time at the most.
+    pub(super) time_points: usize,
+    /// Points of a percentile curve for each power of ten of the share beyond.
+    pub(super) curve_points: u32,
+    /// Whether configurations stand exactly as used, each with the ports and folders of its trial.
+    pub(super) exact_texts: bool,
+}
+
+impl Detail {
+    /// What a trial keeps in a campaign of `all` trials. A page of a thousand trials is still
+    /// opened at once, and nobody looks at the series of each.
+    pub(super) fn of(all: usize, is_median: bool) -> Self {
+        let (time_points, curve_points) = match (all <= DETAILED_TRIALS, is_median) {
+            (true, _) => (120, 12),
+            (false, true) => (60, 12),
+            (false, false) => (12, 3),
+        };
+        Self {
+            time_points,
+            curve_points,
+            exact_texts: all <= DETAILED_TRIALS,
+        }
+    }
+}
+
+/// The round of the median rate, of an even number the lower one; charts over time show it.
+pub(super) fn median_round<'r>(cell: &Cell<'r>) -> Option<&'r str> {
+    let rate = |trial: &&TrialRecord| Measure::RatePerS.of(trial).unwrap_or(0.0);
+    let mut measured: Vec<&TrialRecord> = cell.measured().collect();
+    measured.sort_by(|left, right| rate(left).total_cmp(&rate(right)));
+    let middle = measured.len().checked_sub(1)? / 2;
+    measured.get(middle).map(|trial| trial.id.as_str())
+}
 
 /// Processor and memory use of the process trees.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -55,15 +91,16 @@ pub struct Curve {
     pub latency_ns: Vec<u64>,
 }
 
-pub(super) fn processes(trial: &TrialRecord) -> Processes {
+pub(super) fn processes(trial: &TrialRecord, detail: Detail) -> Processes {
+    let trees = trial.usage.trees.iter();
     Processes {
-        trees: trial.usage.trees.iter().map(tree).collect(),
+        trees: trees.map(|usage| tree(usage, detail)).collect(),
     }
 }
 
-fn tree(usage: &TreeUsage) -> Tree {
+fn tree(usage: &TreeUsage, detail: Detail) -> Tree {
     let ticks = &usage.ticks;
-    let stride = ticks.len().div_ceil(TIME_POINTS).max(1);
+    let stride = ticks.len().div_ceil(detail.time_points).max(1);
     let mut tree = Tree {
         role: usage.role,
         at_s: Vec::new(),
@@ -99,9 +136,9 @@ fn period_s(ticks: &[TreeTick]) -> f64 {
     }
 }
 
-pub(super) fn throughput(result: &LoadResult) -> Throughput {
+pub(super) fn throughput(result: &LoadResult, detail: Detail) -> Throughput {
     let intervals = &result.intervals;
-    let stride = intervals.len().div_ceil(TIME_POINTS).max(1);
+    let stride = intervals.len().div_ceil(detail.time_points).max(1);
     let mut series = Throughput::default();
     for part in intervals.chunks(stride) {
         let length_s: f64 = part.iter().map(|one| one.length_s).sum();
@@ -118,11 +155,11 @@ pub(super) fn throughput(result: &LoadResult) -> Throughput {
 
 /// The curve as far as ten requests lie beyond, and the largest at its end. What had no end counts
 /// at the age that it reached.
-pub(super) fn curve(result: &LoadResult) -> Curve {
+pub(super) fn curve(result: &LoadResult, detail: Detail) -> Curve {
     let all = result.latency_with_unended();
     let mut curve = Curve::default();
-    for step in 0..=CURVE_POINTS * CURVE_DECADES {
-        let one_in = 10_f64.powf(f64::from(step) / f64::from(CURVE_POINTS));
+    for step in 0..=detail.curve_points * CURVE_DECADES {
+        let one_in = 10_f64.powf(f64::from(step) / f64::from(detail.curve_points));
         let q = 1.0 - 1.0 / one_in;
         let known = all.supported_quantile(q);
         if let Some(bounds) = known.and_then(|_| result.latency_bounds(q)) {

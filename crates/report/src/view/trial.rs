@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use bakeoff_audit::{Check, Judgement, Level, Verdict};
 use bakeoff_record::{
-    AnswerCheck, Bytes, Connections, ContenderKind, EngineUsage, Negotiated, OriginCounts, Pinned,
-    Requests, ServerFacts, StepTime, StopFacts, TrialEnd, TrialRecord,
+    AnswerCheck, Bytes, Connections, ContenderKind, Disturbance, EngineUsage, Negotiated,
+    OriginCounts, Pinned, Requests, ServerFacts, StepTime, StopFacts, TrialEnd, TrialRecord,
 };
 use bakeoff_stats::{Measure, Missing};
 use serde::Serialize;
 
-use crate::view::series::{Curve, Processes, Throughput, curve, processes, throughput};
+use crate::view::diff::with_variables;
+use crate::view::series::{Curve, Detail, Processes, Throughput, curve, processes, throughput};
 use crate::view::short;
 
 /// One trial.
@@ -22,6 +23,11 @@ pub struct Trial {
     pub index: usize,
     /// Round, from 1.
     pub round: u32,
+    /// Which attempt at it, from 1: a block of trials that was disturbed is repeated.
+    pub attempt: u32,
+    /// What disturbed it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<Disturbance>,
     /// Contender's name.
     pub contender: String,
     /// What it is to the campaign.
@@ -110,11 +116,17 @@ pub struct Server {
 pub struct Text {
     /// Path below the record folder.
     pub path: String,
-    /// Position in the report's `texts`.
+    /// Position in the report's `texts`. In a large campaign the ports and folders that were
+    /// filled in for one trial stand there as `{{ port }}`, so that trials share the text.
     pub text: usize,
 }
 
-pub(super) fn draw(trial: &TrialRecord, judgement: Judgement, texts: &mut Vec<String>) -> Trial {
+pub(super) fn draw(
+    trial: &TrialRecord,
+    judgement: Judgement,
+    detail: Detail,
+    texts: &mut Vec<String>,
+) -> Trial {
     let result = trial.result.as_ref();
     let (passed, checks): (Vec<Check>, Vec<Check>) = judgement
         .checks
@@ -130,18 +142,23 @@ pub(super) fn draw(trial: &TrialRecord, judgement: Judgement, texts: &mut Vec<St
         id: trial.id.clone(),
         index: trial.index,
         round: trial.round,
+        attempt: trial.attempt,
+        disturbed: trial.disturbed.clone(),
         contender: trial.contender.clone(),
         kind: trial.kind,
         workload: trial.workload.clone(),
-        load: trial.load.label(),
+        load: trial.load_label(),
         started_at: trial.started_at.clone(),
         end: trial.end.clone(),
         verdict: judgement.verdict,
         checks,
-        passed: passed.into_iter().map(|check| check.code).collect(),
+        passed: passed.into_iter().map(|check| check.code.name()).collect(),
         values: Measure::ALL.into_iter().filter_map(value).collect(),
         at_least: Measure::ALL.into_iter().filter_map(bound).collect(),
-        server: trial.server.as_ref().map(|facts| server(facts, texts)),
+        server: trial
+            .server
+            .as_ref()
+            .map(|facts| server(facts, detail, texts)),
         pinned: trial.pinned.clone(),
         measured_s: result.map(|result| result.measured_s),
         requests: result.map(|result| result.requests.clone()),
@@ -163,18 +180,22 @@ pub(super) fn draw(trial: &TrialRecord, judgement: Judgement, texts: &mut Vec<St
         origin: trial.origin.clone(),
         answers: trial.answers.clone(),
         steps: trial.steps.clone(),
-        processes: processes(trial),
-        throughput: result.map(throughput).unwrap_or_default(),
-        curve: result.map(curve).unwrap_or_default(),
+        processes: processes(trial, detail),
+        throughput: result.map(|it| throughput(it, detail)).unwrap_or_default(),
+        curve: result.map(|it| curve(it, detail)).unwrap_or_default(),
     }
 }
 
-fn server(facts: &ServerFacts, texts: &mut Vec<String>) -> Server {
+fn server(facts: &ServerFacts, detail: Detail, texts: &mut Vec<String>) -> Server {
     let mut configs = Vec::new();
     for config in &facts.configs {
-        let known = texts.iter().position(|text| *text == config.text);
+        let used = match detail.exact_texts {
+            true => config.text.clone(),
+            false => with_variables(&config.text, &config.filled),
+        };
+        let known = texts.iter().position(|text| *text == used);
         let text = known.unwrap_or_else(|| {
-            texts.push(config.text.clone());
+            texts.push(used);
             texts.len() - 1
         });
         configs.push(Text {

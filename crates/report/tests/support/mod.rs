@@ -6,6 +6,7 @@
 //! It obeys the laws that the audit checks (Little's law, counts, the origin's count), so that
 //! what is suspect in it is so on purpose.
 
+mod campaigns;
 mod traffic;
 mod usage;
 mod work;
@@ -22,9 +23,10 @@ use bakeoff_plan::{
 use bakeoff_record::{
     AnswerCheck, ConfigFile, ContenderKind, HeaderBytes, Histogram, MACHINE_SCHEMA, Machine,
     Negotiated, OriginCounts, Pinned, Record, ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA,
-    TrialEnd, TrialRecord, Warning,
+    TrialEnd, TrialRecord, Warning, When,
 };
 
+pub(crate) use campaigns::{campaign, large};
 pub(crate) use traffic::Shape;
 
 /// The `Server` header that must stay text wherever it is shown.
@@ -146,12 +148,15 @@ fn plan(rounds: u32) -> Plan {
         name: "synthetic".into(),
         description: "A made-up campaign for tests of the report.".into(),
         rounds,
+        until: None,
+        compare: bakeoff_plan::CompareMode::AsConfigured,
         seed: 7,
         rest: Duration::from_millis(500),
         pinning: Pinning::default(),
         references: References {
             yardstick: true,
             origin: true,
+            control: None,
             duration: None,
         },
         contenders: vec![
@@ -252,6 +257,7 @@ fn machine() -> Machine {
         ephemeral_ports: Some((32_768, 60_999)),
         somaxconn: Some(4096),
         tcp_tw_reuse: Some(2),
+        settings: None,
         cgroups: "v2-beside-v1".into(),
         load_average: Some(0.12),
         command: ["bakeoff", "run", "synthetic"].map(String::from).to_vec(),
@@ -261,7 +267,7 @@ fn machine() -> Machine {
 
 /// What a contender's traffic looks like in one cell.
 fn shape(contender: &str, workload: &str, clients: u32) -> Shape {
-    let (rate, spread, cores, memory) = match (contender, workload) {
+    let (rate, spread, cores, memory) = match (contender.trim_end_matches('~'), workload) {
         ("yardstick", _) => (92_000.0, 0.35, 0.94, 9e6),
         ("origin", _) => (85_000.0, 0.35, 0.94, 11e6),
         ("nginx-default", "synthetic") => (46_000.0, 0.45, 0.97, 6.1e6),
@@ -295,7 +301,8 @@ fn trial(round: u32, contender: &Contender, workload: &Workload, load: &Load) ->
     let mut shape = shape(&contender.name, &workload.name, clients);
     let seed = seed_of(&[&contender.name, &workload.name, &load.label()], round);
     shape.rate *= 1.0 + ((seed % 41) as f64 - 20.0) / 1000.0;
-    let case = (contender.name.as_str(), workload.name.as_str(), clients);
+    let same = contender.name.trim_end_matches('~');
+    let case = (same, workload.name.as_str(), clients);
     if case == ("nginx-default", "synthetic", 200) {
         (shape.refused_share, shape.reset_share) = (0.31, 0.04);
     }
@@ -313,7 +320,7 @@ fn trial(round: u32, contender: &Contender, workload: &Workload, load: &Load) ->
             reason: "200 clients and their upstream connections need 20,412 open files, and \
                      20,000 are allowed"
                 .into(),
-            mend: "raise the limit: ulimit -n 65536".into(),
+            fix: "raise the limit: ulimit -n 65536".into(),
         };
     }
     if case == ("nginx-optimized", "proxy", 10) && round == 2 {
@@ -321,7 +328,7 @@ fn trial(round: u32, contender: &Contender, workload: &Workload, load: &Load) ->
         trial.end = TrialEnd::Failed {
             step: Step::Start,
             cause: "127.0.0.1:8080 did not answer as nginx-optimized within 10 s".into(),
-            words: Some("bind() to 127.0.0.1:8080 failed (98: Address already in use)".into()),
+            message: Some("bind() to 127.0.0.1:8080 failed (98: Address already in use)".into()),
         };
     }
     trial
@@ -369,6 +376,9 @@ fn measured(
         ..OriginCounts::default()
     });
     TrialRecord {
+        attempt: 1,
+        disturbed: Vec::new(),
+        load_name: None,
         schema: TRIAL_SCHEMA.into(),
         id: format!("r{round}-{contender}-{}-{label}", workload.name),
         index: 0,
@@ -388,7 +398,7 @@ fn measured(
         usage: usage::usage(shape, result.requests.completed, workload.proxied),
         result: Some(result),
         origin,
-        answers: ["before", "after"].map(answer).to_vec(),
+        answers: [When::Before, When::After].map(answer).to_vec(),
         work: None,
         steps: steps(),
         warnings: vec![Warning {
@@ -449,10 +459,10 @@ fn facts(name: &str) -> ServerFacts {
     }
 }
 
-fn answer(when: &str) -> AnswerCheck {
+fn answer(when: When) -> AnswerCheck {
     AnswerCheck {
         request: Some("GET /".into()),
-        when: when.into(),
+        when,
         status: 200,
         body_bytes: 13,
         body_sha256: "a1".repeat(32),

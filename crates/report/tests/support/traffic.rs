@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bakeoff_plan::{Load, RateShape};
 use bakeoff_record::{
-    Balance, Bytes, Connections, DuePart, EngineUsage, Histogram, Interval, LoadResult, Negotiated,
-    Observed, Outcome, OutcomeCounts, Requests, ScheduleKept,
+    Balance, Bytes, Clients, Connections, DuePart, EngineUsage, Histogram, InFlight, Interval,
+    LoadResult, Negotiated, Observed, Outcome, OutcomeCounts, Requests, ScheduleKept, ThreadUsage,
 };
 
 use super::MEASURED_S;
@@ -142,7 +142,7 @@ pub(crate) fn result(load: &Load, shape: &Shape, seed: u64) -> LoadResult {
         },
         engine: engine(shape.engine_busy),
         warmup: Vec::new(),
-        observed: Observed::default(),
+        observed: observed(shape, ok),
         settings: None,
         intervals,
         bodies_checked: 64,
@@ -172,13 +172,44 @@ fn requests(outcomes: &OutcomeCounts, in_flight: u64) -> Requests {
     }
 }
 
+/// What the engine saw beside requests, nothing of it out of the usual.
+fn observed(shape: &Shape, ok: u64) -> Observed {
+    let clients = u64::from(shape.clients);
+    let each = ok / clients.max(1);
+    let mut engine_lag = Histogram::new();
+    engine_lag.record_n(1_000, ok / 64);
+    let looks = (MEASURED_S / 0.05) as usize;
+    Observed {
+        in_flight: InFlight {
+            step_s: 0.05,
+            counts: vec![shape.in_flight.round() as u64; looks],
+        },
+        clients: Clients {
+            count: clients,
+            min: each.saturating_sub(3),
+            p5: each.saturating_sub(2),
+            median: each,
+            max: each + 3,
+            none: 0,
+            waiting_long: 0,
+            oldest_age_s: Some(0.000_1),
+        },
+        engine_lag,
+        ..Observed::default()
+    }
+}
+
 fn engine(busy: f64) -> EngineUsage {
     EngineUsage {
         cpu_user_s: busy * MEASURED_S * 0.3,
         cpu_system_s: busy * MEASURED_S * 0.7,
         rss_bytes_max: 14_200_000,
         busy_share: vec![busy],
-        threads: Vec::new(),
+        threads: vec![ThreadUsage {
+            cpu_s: busy * MEASURED_S,
+            kept_s: 0.002 * MEASURED_S,
+            longest_turn_s: 0.001,
+        }],
     }
 }
 
@@ -186,7 +217,7 @@ fn engine(busy: f64) -> EngineUsage {
 /// so that all requests together fill the clients' time.
 fn interval(shape: &Shape, part: u64, seed: u64) -> Interval {
     let length_s = MEASURED_S / INTERVALS as f64;
-    // A rate that was given does not wobble.
+    // A given rate does not wobble.
     let given = shape.in_flight < f64::from(shape.clients);
     let wobble = if given { 0.0 } else { 0.02 };
     let wobble = 1.0 + wobble * ((part + seed % 7) as f64).sin();

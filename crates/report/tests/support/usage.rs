@@ -33,6 +33,7 @@ pub(crate) fn usage(shape: &Shape, completed: u64, proxied: bool) -> Usage {
             cpu_s: 0.031,
             tick_s_max: 0.0009,
         },
+        ..Usage::default()
     }
 }
 
@@ -60,6 +61,7 @@ fn tree(role: Role, cores: f64, memory: f64, growth: f64) -> TreeUsage {
                 open_files: Some(40),
                 switches_voluntary: (passed_s * 900.0) as u64,
                 switches_involuntary: (passed_s * 90.0) as u64,
+                ..TreeTick::default()
             }
         })
         .collect();
@@ -83,6 +85,7 @@ fn host(at_s: f64, shape: &Shape) -> HostTick {
     HostTick {
         at_s,
         cpus: vec![cpu(0, shape.cores.min(0.99)), cpu(1, shape.engine_busy)],
+        ..HostTick::default()
     }
 }
 

@@ -17,6 +17,7 @@ use bakeoff_plan::{
     CertificateKey, ConfigSource, Connections, Contender, Content, Encoding, Expected, Protocol,
     Request, ServedFile, ServerChoice, Workload,
 };
+use bakeoff_record::When;
 use bakeoff_stage::{
     Fetched, Prepared, Running, Servers, Stage, StageError, StageOptions, Surroundings,
     find_program, keeper,
@@ -185,7 +186,7 @@ pub(crate) fn hello() -> Workload {
 pub(crate) fn fetch(
     running: &Running,
     workload: &Workload,
-    when: &str,
+    when: When,
 ) -> Result<Fetched, StageError> {
     let first = workload.requests.first();
     running.fetch(first, workload.protocol, when, PATIENCE)

@@ -1,0 +1,53 @@
+//! CPU time per request at several rates that a server kept up with (R33): work costs the same
+//! however much of it there is, until something else is in the figure.
+
+use bakeoff_plan::LoadModel;
+use bakeoff_stats::{Cell, Measure, median};
+
+use crate::check::Check;
+use crate::code::Code;
+use crate::limits::{CPU_LEVEL_SHARE, STARTED_SHARE};
+
+/// What the rate of `cell` says of CPU time per request beside the other rates of its contender
+/// and workload; `None` where there are not two that were kept.
+pub(crate) fn check(cell: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Check> {
+    let same = |other: &&Cell<'_>| {
+        other.key.contender == cell.key.contender && other.key.workload == cell.key.workload
+    };
+    let here = cost(cell)?;
+    let costs: Vec<f64> = cells.iter().filter(same).filter_map(cost).collect();
+    if costs.len() < 2 {
+        return None;
+    }
+    let usual = median(&costs)?;
+    let away = here / usual - 1.0;
+    let text = format!(
+        "{:.1} us of CPU time for each request, {:+.0} % of what it is over {} rates",
+        here / 1e3,
+        away * 100.0,
+        costs.len()
+    );
+    let check = match away.abs() > CPU_LEVEL_SHARE {
+        true => Check::note(Code::CpuLevel, text),
+        false => Check::passed(Code::CpuLevel, text),
+    };
+    Some(check.figures(away.abs(), CPU_LEVEL_SHARE))
+}
+
+/// CPU time per request of an open loop that was kept.
+fn cost(cell: &Cell<'_>) -> Option<f64> {
+    let kept = |trial: &bakeoff_record::TrialRecord| {
+        let Some(result) = &trial.result else {
+            return false;
+        };
+        let requests = &result.requests;
+        let asked = requests.due.or(requests.planned);
+        !matches!(result.load.model, LoadModel::Closed { .. })
+            && asked.is_some_and(|due| requests.ok as f64 >= STARTED_SHARE * due as f64)
+    };
+    let mut measured = cell.measured();
+    measured
+        .all(kept)
+        .then(|| cell.estimate(Measure::CpuNsPerRequest).ok())?
+        .map(|one| one.point)
+}

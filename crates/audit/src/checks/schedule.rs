@@ -1,0 +1,209 @@
+//! Whether the requests of an open loop were sent when they were due, and all ended.
+
+use bakeoff_plan::LoadModel;
+use bakeoff_record::DuePart;
+
+use crate::check::{Check, Level};
+use crate::code::Code;
+use crate::limits::{
+    ENDED_SHARE_INVALID, ENDED_SHARE_SUSPECT, QUEUE_GROWTH_SHARE, SEND_LAG_NS, SEND_LAG_SHARE,
+    STARTED_SHARE, STARTED_SHARE_PER_SECOND,
+};
+use crate::subject::Subject;
+use crate::words::count;
+
+pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
+    if !matches!(subject.result.load.model, LoadModel::Closed { .. }) {
+        checks.push(started(subject));
+        checks.extend(unended(subject));
+        checks.push(send_lag(subject));
+        checks.extend(queue_grows(subject));
+    }
+}
+
+/// Requests due in the window against those of them that were begun. Records written before
+/// `due` existed only hold what was planned and what was begun in all.
+fn started(subject: &Subject<'_>) -> Check {
+    let requests = &subject.result.requests;
+    let (asked, begun) = match requests.due {
+        Some(due) => (due, requests.begun),
+        None => (requests.planned.unwrap_or(0), requests.started),
+    };
+    if asked == 0 {
+        let reason = "the engine did not say how many requests were due";
+        return Check::not_run(Code::ScheduleKept, reason);
+    }
+    let share = begun as f64 / asked as f64;
+    let text = format!(
+        "{} of {} due requests were begun ({:.2} %)",
+        count(begun),
+        count(asked),
+        share * 100.0
+    );
+    if share < STARTED_SHARE {
+        return Check::new(Code::ScheduleKept, Level::Invalid, text).figures(share, STARTED_SHARE);
+    }
+    let schedule = subject.result.schedule.as_ref();
+    let seconds = schedule.map(|kept| by_second(&kept.parts));
+    let share_of = |part: &DuePart| part.begun as f64 / part.due as f64;
+    let worst = seconds
+        .into_iter()
+        .flatten()
+        .filter(|second| second.due > 0)
+        .min_by(|left, right| share_of(left).total_cmp(&share_of(right)));
+    match worst {
+        Some(worst) if share_of(&worst) < STARTED_SHARE_PER_SECOND => {
+            let text = format!(
+                "{text}, but only {} of {} due from {:.1} s to {:.1} s",
+                count(worst.begun),
+                count(worst.due),
+                worst.start_s,
+                worst.start_s + worst.length_s
+            );
+            let worst_share = share_of(&worst);
+            Check::new(Code::ScheduleKept, Level::Suspect, text)
+                .figures(worst_share, STARTED_SHARE_PER_SECOND)
+        }
+        _ => Check::passed(Code::ScheduleKept, text).figures(share, STARTED_SHARE),
+    }
+}
+
+/// Parts joined to a second each; what is left at the end joins the last one.
+fn by_second(parts: &[DuePart]) -> Vec<DuePart> {
+    // Parts are tenths of seconds, whose sum may fall short of one by rounding.
+    const SECOND: f64 = 0.999;
+    let left_s = |from: usize| -> f64 { parts[from..].iter().map(|part| part.length_s).sum() };
+    let mut seconds: Vec<DuePart> = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        match seconds.last_mut() {
+            Some(second) if second.length_s < SECOND || left_s(index) < SECOND => {
+                second.length_s += part.length_s;
+                second.due += part.due;
+                second.begun += part.begun;
+                second.ended += part.ended;
+            }
+            _ => seconds.push(*part),
+        }
+    }
+    seconds
+}
+
+/// Requests due in the window that had no end, although they were waited for. A quantile cannot
+/// tell how long they would have taken, so few of them weaken it and many leave nothing of it.
+fn unended(subject: &Subject<'_>) -> Option<Check> {
+    let requests = &subject.result.requests;
+    let (due, unended) = (requests.due.filter(|due| *due > 0)?, requests.unended?);
+    let share = due.saturating_sub(unended) as f64 / due as f64;
+    let level = if share < ENDED_SHARE_INVALID {
+        Level::Invalid
+    } else if share < ENDED_SHARE_SUSPECT {
+        Level::Suspect
+    } else {
+        Level::Passed
+    };
+    let limit = match level {
+        Level::Invalid => ENDED_SHARE_INVALID,
+        _ => ENDED_SHARE_SUSPECT,
+    };
+    let text = match unended {
+        0 => format!("all of {} due requests ended", count(due)),
+        _ => format!(
+            "{} of {} due requests had no end ({:.2} %): never begun, or without an answer when \
+             they were given up",
+            count(unended),
+            count(due),
+            (1.0 - share) * 100.0
+        ),
+    };
+    Some(Check::new(Code::Unended, level, text).figures(share, limit))
+}
+
+/// How late the engine was by itself: only requests that found a free connection count, because
+/// for a connection it is the server that is waited for. Records written before the two were
+/// told apart hold them together.
+fn send_lag(subject: &Subject<'_>) -> Check {
+    let result = subject.result;
+    let (lag, words) = match &result.schedule {
+        Some(kept) => (&kept.slip, "requests with a free connection"),
+        None => (&result.send_lag, "requests"),
+    };
+    let Some(lag) = lag.quantile(0.99) else {
+        let waited = result
+            .schedule
+            .as_ref()
+            .is_some_and(|it| it.wait.count() > 0);
+        let reason = match waited {
+            true => "no request found a free connection, so the engine's own delay is not known",
+            false => "the engine did not record when requests were really sent",
+        };
+        return Check::not_run(Code::SendLag, reason);
+    };
+    let latency = result.latency_bounds(0.99).map_or(0, |bounds| bounds.low) as f64;
+    let (lag, limit) = (lag as f64, SEND_LAG_NS.max(SEND_LAG_SHARE * latency));
+    let level = if lag <= limit {
+        Level::Passed
+    } else {
+        Level::Suspect
+    };
+    let text = format!(
+        "99 % of {words} were sent within {:.3} ms of their time; latency counts from the \
+         intended time, so a lag is in it",
+        lag / 1e6
+    );
+    Check::new(Code::SendLag, level, text).figures(lag, limit)
+}
+
+/// More in flight when the window closes than when it opened: the server takes less than it is
+/// given, and latencies grow for as long as the window is.
+fn queue_grows(subject: &Subject<'_>) -> Option<Check> {
+    let due = subject.result.requests.due.filter(|due| *due > 0)?;
+    let counts = &subject.result.observed.in_flight.counts;
+    // A tenth of the window at either end, so that one look decides nothing.
+    let tenth = counts.len() / 10;
+    if tenth == 0 {
+        let text = "what was in flight over time is not known";
+        return Some(Check::not_run(Code::QueueGrows, text));
+    }
+    let mean = |looks: &[u64]| looks.iter().sum::<u64>() as f64 / looks.len() as f64;
+    let (before, after) = (
+        mean(&counts[..tenth]),
+        mean(&counts[counts.len() - tenth..]),
+    );
+    let share = (after - before) / due as f64;
+    let text = format!(
+        "{before:.0} requests were in flight when the window opened and {after:.0} when it closed"
+    );
+    let check = match share > QUEUE_GROWTH_SHARE {
+        true => {
+            let text = format!("{text}: the server takes less than it is given");
+            Check::new(Code::QueueGrows, Level::Suspect, text)
+        }
+        false => Check::passed(Code::QueueGrows, text),
+    };
+    Some(check.figures(share, QUEUE_GROWTH_SHARE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_joined_to_seconds_and_nothing_is_left_over() {
+        let check = |parts: u32, length_s: f64, expected: &[u64]| {
+            let part = |index| DuePart {
+                start_s: f64::from(index) * length_s,
+                length_s,
+                due: 1,
+                begun: 1,
+                ended: 1,
+            };
+            let parts: Vec<DuePart> = (0..parts).map(part).collect();
+            let due: Vec<u64> = by_second(&parts).iter().map(|one| one.due).collect();
+            assert_eq!(due, expected, "{} of {length_s} s", parts.len());
+        };
+        check(25, 0.1, &[10, 15]);
+        check(3, 1.0, &[1, 1, 1]);
+        check(4, 0.1, &[4]);
+        check(0, 1.0, &[]);
+    }
+}

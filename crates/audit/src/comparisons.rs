@@ -1,0 +1,241 @@
+//! Pairs of contenders, by every metric: what may be said of each, over the whole campaign.
+//!
+//! A family is all pairs of one metric, over every workload and load, so that one false word in
+//! twenty campaigns is the most that chance gets (R20). The rate of closed loops, p99 of open loops
+//! and CPU per request are tested so; the median, p90 and memory are indications, of which one in
+//! twenty may be false. Latencies of closed loops and rates of open ones are what the load made of
+//! them and are shown only (R1).
+
+mod family;
+mod standing;
+
+use bakeoff_plan::{CompareMode, LoadModel};
+use bakeoff_record::{ContenderKind, Record};
+use bakeoff_stats::{FLOOR_MIN, FLOOR_UNMEASURED, Paired, aa_floor, half_width, look};
+use serde::Serialize;
+
+use crate::conclusion::{Comparison, Conclusion, Evidence, Metric, PairKey, Reason, Side};
+use crate::equivalence::{Equivalence, Inequality};
+use crate::judged::JudgedCell;
+use standing::Standing;
+
+/// Difference between two runs of one server, which no difference below means anything.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Floor {
+    /// Of which metric.
+    pub metric: Metric,
+    /// 0.01 is 1 %.
+    pub floor: f64,
+    /// Ratios that it was taken from; 0 where none was run.
+    pub n: usize,
+    /// Whether the two runs of one server were told apart, which makes the campaign suspect.
+    pub shown: bool,
+}
+
+/// All comparisons of a campaign.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Compared {
+    /// By workload, load, metric and pair.
+    pub comparisons: Vec<Comparison>,
+    /// One for each metric.
+    pub floors: Vec<Floor>,
+}
+
+/// Compares the contenders of each workload and load. References are not compared, and a control
+/// is held against the contender that it repeats alone.
+pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equivalence]) -> Compared {
+    let groups: Vec<Vec<&JudgedCell<'_>>> = groups(cells);
+    let mut compared = Compared::default();
+    let mut drawn = Vec::new();
+    for metric in Metric::ALL {
+        let floor = floor(metric, &groups, record.plan.seed);
+        let mut pairs: Vec<Pair<'_, '_>> = Vec::new();
+        for (block, group) in groups.iter().enumerate() {
+            pairs.extend(pairs_of(block, group, metric));
+        }
+        for pair in &mut pairs {
+            let causes = causes(equivalence, pair.first, pair.second);
+            if record.plan.compare == CompareMode::EqualWork && !causes.is_empty() {
+                pair.silence = pair.silence.or(Some(Reason::UnequalWork));
+            }
+            pair.causes = causes;
+        }
+        drawn.extend(family::conclude(
+            pairs,
+            metric,
+            floor.floor,
+            record.plan.seed,
+        ));
+        compared.floors.push(floor);
+    }
+    // By block first: a family runs over all of them, a reader goes through one after the other.
+    drawn.sort_by_key(|(block, comparison)| (*block, comparison.metric));
+    compared.comparisons = drawn
+        .into_iter()
+        .map(|(_, comparison)| comparison)
+        .collect();
+    compared
+}
+
+/// The widest interval of what is tested, as the share that its farther end is from the ratio;
+/// `None` where nothing is tested. For `--until` (R26): it goes by widths alone, never by what a
+/// comparison comes to.
+pub fn widest_interval(comparisons: &[Comparison]) -> Option<f64> {
+    let tested = comparisons.iter().filter(|one| {
+        let is_tested = matches!(one.evidence, Evidence::Test | Evidence::Pooled);
+        is_tested && one.conclusion != Conclusion::NotComparable
+    });
+    let widths = tested.filter_map(|one| one.ratio.as_ref().map(half_width));
+    widths.max_by(f64::total_cmp)
+}
+
+/// Two cells of one workload and load on the way to a comparison.
+struct Pair<'c, 'r> {
+    block: usize,
+    first: &'c JudgedCell<'r>,
+    second: &'c JudgedCell<'r>,
+    paired: Paired,
+    bound: Option<Side>,
+    /// Why nothing is concluded; the ratio may still be shown.
+    silence: Option<Reason>,
+    causes: Vec<Inequality>,
+}
+
+impl Pair<'_, '_> {
+    fn key(&self) -> PairKey {
+        PairKey {
+            workload: self.first.cell.key.workload.clone(),
+            load: self.first.cell.key.load.clone(),
+            first: self.first.cell.key.contender.clone(),
+            second: self.second.cell.key.contender.clone(),
+        }
+    }
+}
+
+/// Contenders and controls by workload and load.
+fn groups<'c, 'r>(cells: &'c [JudgedCell<'r>]) -> Vec<Vec<&'c JudgedCell<'r>>> {
+    let mut groups: Vec<Vec<&JudgedCell<'_>>> = Vec::new();
+    let entrants = cells.iter().filter(|one| {
+        matches!(
+            one.cell.kind,
+            ContenderKind::Contender | ContenderKind::Control
+        )
+    });
+    for one in entrants {
+        let same = |group: &&mut Vec<&JudgedCell<'_>>| {
+            let (known, key) = (&group[0].cell.key, &one.cell.key);
+            known.workload == key.workload && known.load == key.load
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+fn pairs_of<'c, 'r>(
+    block: usize,
+    group: &[&'c JudgedCell<'r>],
+    metric: Metric,
+) -> Vec<Pair<'c, 'r>> {
+    let contenders = group
+        .iter()
+        .filter(|one| one.cell.kind == ContenderKind::Contender);
+    let contenders: Vec<&JudgedCell<'r>> = contenders.copied().collect();
+    let mut pairs = Vec::new();
+    for (place, first) in contenders.iter().enumerate() {
+        for second in &contenders[place + 1..] {
+            pairs.push(pair(block, first, second, metric));
+        }
+    }
+    pairs
+}
+
+fn pair<'c, 'r>(
+    block: usize,
+    first: &'c JudgedCell<'r>,
+    second: &'c JudgedCell<'r>,
+    metric: Metric,
+) -> Pair<'c, 'r> {
+    let sides = [first, second].map(|one| Standing::of(one, metric));
+    let paired = Paired::new(&sides[0].values, &sides[1].values);
+    let bound = match (sides[0].is_bound, sides[1].is_bound) {
+        (false, true) => Some(Side::AtLeast),
+        (true, false) => Some(Side::AtMost),
+        _ => None,
+    };
+    let both_bounds = sides[0].is_bound && sides[1].is_bound;
+    let wrong = sides.iter().find_map(|side| side.silence);
+    let silence = match wrong {
+        Some(Reason::Withheld) => wrong,
+        _ if paired.is_empty() => Some(Reason::NoCommonRound),
+        _ if metric.is_latency() && standing::errors_apart(first, second) => {
+            Some(Reason::ErrorsApart)
+        }
+        _ if both_bounds => Some(Reason::BoundHides),
+        _ => wrong,
+    };
+    Pair {
+        block,
+        first,
+        second,
+        paired,
+        bound,
+        silence: shown_only(metric, first).or(silence),
+        causes: Vec::new(),
+    }
+}
+
+/// Why numbers of this metric are shown and not compared under this load.
+fn shown_only(metric: Metric, cell: &JudgedCell<'_>) -> Option<Reason> {
+    let trial = cell.cell.trials.first()?;
+    match (&trial.load.model, metric) {
+        (LoadModel::Open { .. }, Metric::RatePerS) => Some(Reason::OpenLoop),
+        (LoadModel::Open { .. }, _) => None,
+        (_, metric) if metric.is_latency() => Some(Reason::ClosedLoop),
+        _ => None,
+    }
+}
+
+fn causes(
+    equivalence: &[Equivalence],
+    first: &JudgedCell<'_>,
+    second: &JudgedCell<'_>,
+) -> Vec<Inequality> {
+    let tables = equivalence.iter();
+    tables
+        .filter(|table| table.workload == first.cell.key.workload)
+        .flat_map(|table| table.between(&first.cell.key.contender, &second.cell.key.contender))
+        .cloned()
+        .collect()
+}
+
+/// What a server and its control differ by, over all workloads and loads (R21).
+fn floor(metric: Metric, groups: &[Vec<&JudgedCell<'_>>], seed: u64) -> Floor {
+    let (mut twins, mut blocks) = (Vec::new(), Vec::new());
+    for (block, group) in groups.iter().enumerate() {
+        let controls = group
+            .iter()
+            .filter(|one| one.cell.kind == ContenderKind::Control);
+        for control in controls {
+            let name = control.cell.key.contender.trim_end_matches('~');
+            let Some(original) = group.iter().find(|one| one.cell.key.contender == name) else {
+                continue;
+            };
+            let pair = pair(block, original, control, metric);
+            if pair.silence.is_none() && pair.bound.is_none() {
+                twins.push(pair.paired);
+                blocks.push(block);
+            }
+        }
+    }
+    let logs: Vec<f64> = twins.iter().flat_map(|twin| twin.logs.clone()).collect();
+    let seen = look(&twins, &blocks, FLOOR_MIN.ln_1p(), seed);
+    Floor {
+        metric,
+        floor: aa_floor(&logs).unwrap_or(FLOOR_UNMEASURED),
+        n: logs.len(),
+        shown: metric.is_tested() && seen.iter().any(|one| one.is_higher() || one.is_lower()),
+    }
+}

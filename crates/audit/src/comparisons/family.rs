@@ -1,0 +1,153 @@
+//! All pairs of one metric to what they come to.
+
+use bakeoff_stats::{
+    Estimate, IntervalKind, Method, Paired, Seen, discoveries, look, rounds_dependent,
+};
+
+use crate::comparisons::Pair;
+use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
+
+/// Two contenders are called equal within 3 %, or the floor where that is more (R26).
+const EQUAL_WITHIN: f64 = 0.03;
+/// A ratio beyond which a difference that is not proven is called plain.
+const PLAIN_RATIO: f64 = 1.5;
+/// Rounds that must agree on it.
+const PLAIN_ROUNDS: usize = 2;
+/// Chance of being wrong that is accepted.
+const ALPHA: f64 = 0.05;
+
+/// Concludes over the family; each comparison with the position of its block.
+pub(super) fn conclude(
+    pairs: Vec<Pair<'_, '_>>,
+    metric: Metric,
+    floor: f64,
+    seed: u64,
+) -> Vec<(usize, Comparison)> {
+    let compared: Vec<&Pair<'_, '_>> = pairs.iter().filter(|pair| pair.silence.is_none()).collect();
+    let logs: Vec<Paired> = compared.iter().map(|pair| pair.paired.clone()).collect();
+    let blocks: Vec<usize> = compared.iter().map(|pair| pair.block).collect();
+    let mut seen = look(&logs, &blocks, floor.ln_1p(), seed);
+    if !metric.is_tested() {
+        indicate(&mut seen, &logs);
+    }
+    let mut seen = seen.into_iter();
+    let finish = |pair: Pair<'_, '_>| {
+        let found = pair.silence.is_none().then(|| seen.next()).flatten();
+        (pair.block, comparison(pair, metric, floor, found))
+    };
+    pairs.into_iter().map(finish).collect()
+}
+
+/// Puts the chances of an indication in place of those of a test.
+fn indicate(seen: &mut [Seen], logs: &[Paired]) {
+    let alone: Vec<f64> = seen.iter().map(|one| one.alone).collect();
+    for ((one, pair), chance) in seen.iter_mut().zip(logs).zip(discoveries(&alone)) {
+        (one.higher, one.lower) = match pair.mean() > 0.0 {
+            true => (chance, 1.0),
+            false => (1.0, chance),
+        };
+    }
+}
+
+fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, seen: Option<Seen>) -> Comparison {
+    let key = pair.key();
+    let n = pair.paired.len();
+    let ratio = pair.paired.ratio().map(|ratio| match seen {
+        Some(seen) if metric.is_tested() => over_the_table(ratio, &seen),
+        _ => ratio,
+    });
+    let mut one = Comparison {
+        pair: key,
+        metric,
+        ratio: ratio.filter(|_| pair.silence != Some(Reason::Withheld)),
+        bound: pair.bound,
+        evidence: evidence(metric, pair.silence, seen.as_ref()),
+        conclusion: Conclusion::NotComparable,
+        p_value: seen.map(|seen| seen.p_value()).filter(|_| n > 1),
+        floor,
+        rounds_needed: None,
+        smallest_shown: None,
+        causes: pair.causes,
+        reason: pair.silence,
+    };
+    if let (Some(seen), Some(ratio)) = (seen, ratio) {
+        let shown = seen.smallest_shown.exp_m1();
+        one.smallest_shown = Some(shown).filter(|shown| shown.is_finite());
+        one.conclusion = weighed(&pair.paired, &ratio, &seen, floor);
+        if matches!(
+            one.conclusion,
+            Conclusion::CannotTell | Conclusion::PlainNotProven(_)
+        ) {
+            one.rounds_needed = seen.rounds_needed.map(|rounds| rounds.max(n as u32 + 1));
+        }
+        if rounds_dependent(&pair.paired.logs) {
+            one.reason = Some(Reason::RoundsDependent);
+        }
+        hold_against_bound(&mut one);
+    } else if matches!(pair.silence, Some(Reason::ClosedLoop | Reason::OpenLoop)) {
+        one.conclusion = Conclusion::NotCompared;
+    }
+    one
+}
+
+/// With few rounds the interval is the one that the whole table allows.
+fn over_the_table(ratio: Estimate, seen: &Seen) -> Estimate {
+    match seen.held {
+        Some(held) => Estimate {
+            point: held.mean.exp(),
+            low: held.low.exp(),
+            high: held.high.exp(),
+            interval: IntervalKind::Pooled95,
+            ..ratio
+        },
+        None => ratio,
+    }
+}
+
+fn evidence(metric: Metric, silence: Option<Reason>, seen: Option<&Seen>) -> Evidence {
+    match (silence, seen) {
+        (Some(Reason::ClosedLoop | Reason::OpenLoop), _) => Evidence::Descriptive,
+        _ if !metric.is_tested() => Evidence::Indication,
+        (_, Some(seen)) if seen.method == Method::Pooled => Evidence::Pooled,
+        _ => Evidence::Test,
+    }
+}
+
+/// What the chances and the interval come to.
+fn weighed(paired: &Paired, ratio: &Estimate, seen: &Seen, floor: f64) -> Conclusion {
+    let within = |limit: f64| ratio.low >= 1.0 / (1.0 + limit) && ratio.high <= 1.0 + limit;
+    let far = ratio.point.max(1.0 / ratio.point);
+    let direction = match ratio.point > 1.0 {
+        true => Direction::Higher,
+        false => Direction::Lower,
+    };
+    let margin = EQUAL_WITHIN.max(floor);
+    if seen.higher <= ALPHA {
+        Conclusion::Higher
+    } else if seen.lower <= ALPHA {
+        Conclusion::Lower
+    } else if ratio.interval != IntervalKind::Range && within(margin) {
+        Conclusion::Equal
+    } else if far >= PLAIN_RATIO && paired.len() >= PLAIN_ROUNDS && paired.agree() {
+        Conclusion::PlainNotProven(direction)
+    } else if far - 1.0 > margin || seen.smallest_shown.is_infinite() {
+        Conclusion::CannotTell
+    } else {
+        Conclusion::NoDifferenceShown
+    }
+}
+
+/// Where one side is a lower bound, only a difference that the rest of it would enlarge counts.
+fn hold_against_bound(one: &mut Comparison) {
+    use Conclusion::{Higher, Lower, PlainNotProven};
+    let reason = match (one.bound, one.conclusion) {
+        (None, _)
+        | (Some(Side::AtLeast), Higher | PlainNotProven(Direction::Higher))
+        | (Some(Side::AtMost), Lower | PlainNotProven(Direction::Lower)) => return,
+        (_, Higher | Lower | PlainNotProven(_)) => Reason::BoundWeakens,
+        _ => Reason::BoundHides,
+    };
+    one.conclusion = Conclusion::NotComparable;
+    one.reason = Some(reason);
+    (one.rounds_needed, one.smallest_shown) = (None, None);
+}

@@ -1,0 +1,114 @@
+//! What one side brings to a comparison: its values, and whether they are bounds.
+
+use bakeoff_record::TrialRecord;
+use bakeoff_stats::{Measure, Missing};
+
+use crate::check::Level;
+use crate::code::Code;
+use crate::conclusion::{Metric, Reason};
+use crate::judged::JudgedCell;
+use crate::number::Number;
+use crate::verdict::{Judgement, Verdict};
+
+/// Error shares further apart than this make latencies incomparable (R6): 0.1 point.
+const ERROR_SHARES_APART: f64 = 0.001;
+/// What can only have held a rate down: the engine, the upstream, or others on the machine. The
+/// server does what was measured, or more.
+const LOWERS_THE_RATE: [Code; 7] = [
+    Code::GeneratorCeiling,
+    Code::BackendBound,
+    Code::EngineBusy,
+    Code::EngineKept,
+    Code::OtherLoad,
+    Code::Steal,
+    Code::Throttled,
+];
+
+/// One side of a comparison.
+pub(super) struct Standing {
+    /// The value of each round that has one.
+    pub(super) values: Vec<(u32, f64)>,
+    /// Whether the values are lower bounds.
+    pub(super) is_bound: bool,
+    /// Why nothing is concluded from them.
+    pub(super) silence: Option<Reason>,
+}
+
+impl Standing {
+    pub(super) fn of(judged: &JudgedCell<'_>, metric: Metric) -> Self {
+        let number = metric.number();
+        let verdict = judged.judgement.verdicts.of(number);
+        let is_held_down = number == Number::Rate && held_down(judged);
+        let mut standing = Self {
+            values: Vec::new(),
+            is_bound: is_held_down,
+            silence: match verdict {
+                Verdict::Valid => None,
+                Verdict::Suspect if is_held_down => None,
+                Verdict::Suspect => Some(Reason::NotValid),
+                _ => Some(Reason::Withheld),
+            },
+        };
+        if verdict > Verdict::Suspect {
+            return standing;
+        }
+        let usable = judged.usable(number);
+        let trials = match is_held_down {
+            // A round that others disturbed is a bound as well.
+            true => &judged.cell.trials,
+            false => &usable.trials,
+        };
+        for trial in trials {
+            standing.take(trial, metric.measure());
+        }
+        standing
+    }
+
+    fn take(&mut self, trial: &TrialRecord, measure: Measure) {
+        match measure.of(trial) {
+            Ok(value) => self.values.push((trial.round, value)),
+            Err(Missing::AtLeast { bound, .. }) => {
+                self.is_bound = true;
+                self.values.push((trial.round, bound));
+            }
+            Err(Missing::Because(_)) => {}
+        }
+    }
+}
+
+/// Whether all that weakens the rate of a cell can only have lowered it.
+fn held_down(judged: &JudgedCell<'_>) -> bool {
+    if judged.judgement.level(Number::Rate) <= Level::Note {
+        return false;
+    }
+    let of_trials = judged.trials.iter().map(|(_, judgement)| judgement);
+    let of_cell = weak(&judged.judgement).filter(|code| *code != Code::RoundsAccepted);
+    of_trials
+        .flat_map(weak)
+        .chain(of_cell)
+        .all(|code| LOWERS_THE_RATE.contains(&code))
+}
+
+/// The checks that weaken the rate.
+fn weak(judgement: &Judgement) -> impl Iterator<Item = Code> {
+    let checks = judgement.checks.iter();
+    checks
+        .filter(|check| check.of(Number::Rate) > Level::Note)
+        .map(|check| check.code)
+}
+
+/// Whether latencies of the two are of different shares of the requests; also where a share is not
+/// known.
+pub(super) fn errors_apart(first: &JudgedCell<'_>, second: &JudgedCell<'_>) -> bool {
+    let share = |one: &JudgedCell<'_>| {
+        let usable = one.usable(Number::Latency);
+        usable
+            .estimate(Measure::ErrorShare)
+            .ok()
+            .map(|share| share.point)
+    };
+    match (share(first), share(second)) {
+        (Some(first), Some(second)) => (first - second).abs() > ERROR_SHARES_APART,
+        _ => true,
+    }
+}

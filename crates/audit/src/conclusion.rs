@@ -1,0 +1,232 @@
+//! What two contenders come to at one workload, load and metric.
+
+use bakeoff_stats::{Estimate, Measure};
+use serde::Serialize;
+
+use crate::equivalence::Inequality;
+use crate::number::{Number, number_of};
+
+/// What two contenders are compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Right answers per second; more is better.
+    RatePerS,
+    /// Median latency; less is better.
+    LatencyP50Ns,
+    /// 90th percentile of latency; less is better.
+    LatencyP90Ns,
+    /// 99th percentile of latency; less is better.
+    LatencyP99Ns,
+    /// CPU time of the server for each request; less is better.
+    CpuNsPerRequest,
+    /// Largest resident memory of the server; less is better.
+    MemoryPeakBytes,
+}
+
+impl Metric {
+    /// Every metric, in the order of tables.
+    pub const ALL: [Self; 6] = [
+        Self::RatePerS,
+        Self::LatencyP50Ns,
+        Self::LatencyP90Ns,
+        Self::LatencyP99Ns,
+        Self::CpuNsPerRequest,
+        Self::MemoryPeakBytes,
+    ];
+
+    /// The measure that it rests on.
+    pub fn measure(self) -> Measure {
+        match self {
+            Self::RatePerS => Measure::RatePerS,
+            Self::LatencyP50Ns => Measure::LatencyP50Ns,
+            Self::LatencyP90Ns => Measure::LatencyP90Ns,
+            Self::LatencyP99Ns => Measure::LatencyP99Ns,
+            Self::CpuNsPerRequest => Measure::CpuNsPerRequest,
+            Self::MemoryPeakBytes => Measure::MemoryPeakBytes,
+        }
+    }
+
+    /// The kind of number whose verdict it goes by.
+    pub fn number(self) -> Number {
+        number_of(self.measure())
+    }
+
+    /// Whether more of it is better.
+    pub fn more_is_better(self) -> bool {
+        self == Self::RatePerS
+    }
+
+    /// Whether it is a latency.
+    pub fn is_latency(self) -> bool {
+        self.measure().is_latency()
+    }
+
+    /// Whether it is tested over the whole campaign; the others are indications.
+    pub fn is_tested(self) -> bool {
+        matches!(
+            self,
+            Self::RatePerS | Self::LatencyP99Ns | Self::CpuNsPerRequest
+        )
+    }
+
+    /// For a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::RatePerS => "requests/s",
+            Self::LatencyP50Ns => "median latency",
+            Self::LatencyP90Ns => "p90 latency",
+            Self::LatencyP99Ns => "p99 latency",
+            Self::CpuNsPerRequest => "CPU time per request",
+            Self::MemoryPeakBytes => "memory",
+        }
+    }
+}
+
+/// What is compared with what.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct PairKey {
+    /// Workload's name.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+    /// The contender divided by.
+    pub first: String,
+    /// The contender divided.
+    pub second: String,
+}
+
+/// Two contenders at one workload and load, by one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What is compared with what.
+    pub pair: PairKey,
+    /// By what.
+    pub metric: Metric,
+    /// Second over first, over the rounds that have both.
+    pub ratio: Option<Estimate>,
+    /// Whether the ratio is a bound only.
+    pub bound: Option<Side>,
+    /// What the conclusion rests on.
+    pub evidence: Evidence,
+    /// What it comes to.
+    pub conclusion: Conclusion,
+    /// Chance of such rounds between equals, corrected for all that is compared.
+    pub p_value: Option<f64>,
+    /// Difference that two runs of one server showed; 0.01 is 1 %.
+    pub floor: f64,
+    /// Rounds from which this ratio would be decided.
+    pub rounds_needed: Option<u32>,
+    /// Smallest difference that these rounds would have shown; 0.05 is 5 %.
+    pub smallest_shown: Option<f64>,
+    /// Unequal work that may be the cause.
+    pub causes: Vec<Inequality>,
+    /// Why there is no conclusion.
+    pub reason: Option<Reason>,
+}
+
+/// Which bound a ratio is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// The second one's rate is a lower bound.
+    AtLeast,
+    /// The first one's rate is a lower bound.
+    AtMost,
+}
+
+/// What a conclusion rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// A test over all pairs, workloads and loads of the metric.
+    Test,
+    /// Few rounds with the spread of the whole campaign.
+    Pooled,
+    /// One of several that may be false, 5 % of them.
+    Indication,
+    /// Shown and not compared.
+    Descriptive,
+}
+
+/// What a comparison comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Conclusion {
+    /// The second one's value is higher, beyond chance and the floor.
+    Higher,
+    /// The second one's value is lower, beyond chance and the floor.
+    Lower,
+    /// The two are the same within the floor.
+    Equal,
+    /// The rounds show no difference.
+    NoDifferenceShown,
+    /// More rounds are needed.
+    CannotTell,
+    /// All rounds agree on a large difference, too few of them for a proof.
+    PlainNotProven(Direction),
+    /// Shown and not compared.
+    NotCompared,
+    /// A ratio would mislead, or there is none.
+    NotComparable,
+}
+
+/// Which way a difference goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// The second one's value is higher.
+    Higher,
+    /// The second one's value is lower.
+    Lower,
+}
+
+/// Why there is no conclusion, or what to know beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// A latency of a closed loop is clients over rate.
+    ClosedLoop,
+    /// No round has a value of both.
+    NoCommonRound,
+    /// The number of one of the two is withheld.
+    Withheld,
+    /// Not enough rounds of one of the two can be believed.
+    NotValid,
+    /// Error shares are too far apart for latencies to compare.
+    ErrorsApart,
+    /// The rate of an open loop is the one that was asked for.
+    OpenLoop,
+    /// The smaller one is a lower bound: the difference may be smaller than it looks.
+    BoundWeakens,
+    /// One or both are lower bounds, and show no difference.
+    BoundHides,
+    /// Neighbouring rounds hang together: a caution beside a conclusion.
+    RoundsDependent,
+    /// Work is not equal, and the plan asks for equal work.
+    UnequalWork,
+}
+
+impl Reason {
+    /// For people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::ClosedLoop => {
+                "in a closed loop latency is clients divided by rate: shown, not compared"
+            }
+            Self::NoCommonRound => "no round has a value of both",
+            Self::Withheld => "a number of one of the two is withheld",
+            Self::NotValid => "not enough rounds of both can be believed",
+            Self::ErrorsApart => {
+                "error shares differ by more than 0.1 point, so latencies do not compare"
+            }
+            Self::OpenLoop => "in an open loop the rate is the one asked for: shown, not compared",
+            Self::BoundWeakens => "the smaller one is a lower bound: the difference may be smaller",
+            Self::BoundHides => "one of the two is a lower bound, which may hide a difference",
+            Self::RoundsDependent => {
+                "neighbouring rounds resemble each other: the interval may be too narrow"
+            }
+            Self::UnequalWork => "their work is not equal, and the plan asks for equal work",
+        }
+    }
+}

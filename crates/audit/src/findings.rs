@@ -1,0 +1,451 @@
+//! The answer: sentences that hold over several cells.
+//!
+//! A sentence counts the cells that it holds in and those that it does not; it never says more
+//! than the comparisons that it sums up.
+
+use serde::Serialize;
+
+use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric};
+
+/// A sentence that holds over several cells.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// The sentence.
+    pub text: String,
+    /// How to take it.
+    pub tone: Tone,
+    /// By what.
+    pub metric: Metric,
+    /// The contender that it is held against.
+    pub first: String,
+    /// The contender that it speaks of.
+    pub second: String,
+    /// Cells that were compared.
+    pub cells: usize,
+    /// Cells that agree with the sentence.
+    pub cells_agreeing: usize,
+    /// How well it is founded.
+    pub grade: Grade,
+}
+
+/// How to take a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tone {
+    /// Can be relied on.
+    Good,
+    /// Must be known.
+    Note,
+    /// Weakens the numbers.
+    Warning,
+    /// Takes numbers away.
+    Bad,
+}
+
+/// How well a finding is founded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    /// Beyond chance and the floor in each of the cells that it counts.
+    Shown,
+    /// Too few rounds for a proof, and all of them agree.
+    Plain,
+    /// Likely, and not corrected for how much was looked at.
+    Indication,
+    /// No difference was shown.
+    NotShown,
+}
+
+impl Grade {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shown => "shown",
+            Self::Plain => "plain",
+            Self::Indication => "indication",
+            Self::NotShown => "not-shown",
+        }
+    }
+}
+
+/// Metrics by what a reader asks first.
+const ORDER: [Metric; 5] = [
+    Metric::RatePerS,
+    Metric::LatencyP99Ns,
+    Metric::CpuNsPerRequest,
+    Metric::MemoryPeakBytes,
+    Metric::LatencyP50Ns,
+];
+/// Ratio from which "times as much" reads better than "percent more".
+const TIMES_FROM: f64 = 1.5;
+
+/// The findings of a campaign, most important first.
+pub(crate) fn find(comparisons: &[Comparison]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for metric in ORDER {
+        let of_metric = comparisons.iter().filter(|one| one.metric == metric);
+        let mut pairs: Vec<Sides<'_>> = Vec::new();
+        for one in of_metric {
+            let names = (one.pair.first.as_str(), one.pair.second.as_str());
+            match pairs.iter_mut().find(|known| known.names == names) {
+                Some(known) => known.add(one),
+                None => {
+                    let mut sides = Sides::new(metric, names);
+                    sides.add(one);
+                    pairs.push(sides);
+                }
+            }
+        }
+        let mut found: Vec<Finding> = pairs.iter().filter_map(Sides::finding).collect();
+        found.sort_by_key(|one| (one.grade, std::cmp::Reverse(one.cells_agreeing)));
+        findings.append(&mut found);
+    }
+    findings
+}
+
+/// The comparisons of two contenders by one metric, by what they came to.
+struct Sides<'c> {
+    metric: Metric,
+    names: (&'c str, &'c str),
+    higher: Vec<&'c Comparison>,
+    lower: Vec<&'c Comparison>,
+    equal: Vec<&'c Comparison>,
+    undecided: Vec<&'c Comparison>,
+    not_ranked: usize,
+}
+
+impl<'c> Sides<'c> {
+    fn new(metric: Metric, names: (&'c str, &'c str)) -> Self {
+        Self {
+            metric,
+            names,
+            higher: Vec::new(),
+            lower: Vec::new(),
+            equal: Vec::new(),
+            undecided: Vec::new(),
+            not_ranked: 0,
+        }
+    }
+
+    fn add(&mut self, one: &'c Comparison) {
+        match one.conclusion {
+            Conclusion::Higher | Conclusion::PlainNotProven(Direction::Higher) => {
+                self.higher.push(one);
+            }
+            Conclusion::Lower | Conclusion::PlainNotProven(Direction::Lower) => {
+                self.lower.push(one);
+            }
+            Conclusion::Equal => self.equal.push(one),
+            Conclusion::NoDifferenceShown | Conclusion::CannotTell => self.undecided.push(one),
+            Conclusion::NotComparable => self.not_ranked += 1,
+            Conclusion::NotCompared => {}
+        }
+    }
+
+    fn compared(&self) -> usize {
+        self.higher.len() + self.lower.len() + self.equal.len() + self.undecided.len()
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        if self.compared() == 0 {
+            return None;
+        }
+        match self.higher.is_empty() && self.lower.is_empty() {
+            true => self.alike(),
+            false => Some(self.apart()),
+        }
+    }
+
+    /// One side has more in some cells; the side that has so in most of them is spoken of.
+    fn apart(&self) -> Finding {
+        let (first, second) = self.names;
+        let second_has_more = self.higher.len() >= self.lower.len();
+        let (more, less, cells, against) = match second_has_more {
+            true => (second, first, &self.higher, &self.lower),
+            false => (first, second, &self.lower, &self.higher),
+        };
+        let grade = cells.iter().map(|one| grade_of(one)).max();
+        let grade = grade.unwrap_or(Grade::NotShown);
+        let mut text = self.sentence((more, less), cells);
+        text += &self.rest(less, against);
+        text += &causes(cells);
+        Finding {
+            text,
+            tone: match grade {
+                Grade::Shown if against.is_empty() => Tone::Good,
+                _ => Tone::Note,
+            },
+            metric: self.metric,
+            first: less.to_owned(),
+            second: more.to_owned(),
+            cells: self.compared(),
+            cells_agreeing: cells.len(),
+            grade,
+        }
+    }
+
+    /// `B is faster than A: 1.8x to 6x the requests/s in 7 of 8 cells`.
+    fn sentence(&self, (more, less): (&str, &str), cells: &[&Comparison]) -> String {
+        let apart = Apart::of(cells);
+        let times = apart.times();
+        let counted = of_cells(cells.len(), self.compared());
+        match (self.metric, times) {
+            (Metric::RatePerS, true) => format!(
+                "{more} is faster than {less}: {apart} the requests/s {counted}{}",
+                bounds(cells)
+            ),
+            (Metric::RatePerS, false) => format!(
+                "{more} is faster than {less}: {apart} more requests/s {counted}{}",
+                bounds(cells)
+            ),
+            (Metric::CpuNsPerRequest, true) => {
+                format!("{more} needs {apart} the CPU time per request of {less} {counted}")
+            }
+            (Metric::CpuNsPerRequest, false) => {
+                format!("{more} needs {apart} more CPU time per request than {less} {counted}")
+            }
+            (Metric::MemoryPeakBytes, true) => {
+                format!("{more} takes {apart} the memory of {less} {counted}")
+            }
+            (Metric::MemoryPeakBytes, false) => {
+                format!("{more} takes {apart} more memory than {less} {counted}")
+            }
+            (latency, true) => {
+                let what = latency.words();
+                format!("{what} of {more} is {apart} that of {less} {counted}")
+            }
+            (latency, false) => {
+                let what = latency.words();
+                format!("{what} of {more} is {apart} higher than that of {less} {counted}")
+            }
+        }
+    }
+
+    /// What the other cells came to.
+    fn rest(&self, less: &str, against: &[&Comparison]) -> String {
+        let mut text = String::new();
+        if !against.is_empty() {
+            let apart = Apart::of(against);
+            let (more, n) = (self.more_words(apart.times()), against.len());
+            text += &format!("; {less} has {apart} {more} in {n}");
+        }
+        if !self.equal.is_empty() {
+            text += &format!(", level in {}", self.equal.len());
+        }
+        let none = |one: &&&Comparison| one.conclusion == Conclusion::NoDifferenceShown;
+        let not_shown = self.undecided.iter().filter(none).count();
+        if not_shown > 0 {
+            text += &format!(", no difference shown in {not_shown}");
+        }
+        if self.undecided.len() > not_shown {
+            text += &format!(", not decided in {}", self.undecided.len() - not_shown);
+        }
+        if self.not_ranked > 0 {
+            text += &format!(", not ranked in {}", self.not_ranked);
+        }
+        text
+    }
+
+    fn more_words(&self, times: bool) -> String {
+        let what = self.metric.words();
+        match times {
+            true => format!("the {what}"),
+            false => format!("more {what}"),
+        }
+    }
+
+    /// No cell shows a difference; told of what is asked first only.
+    fn alike(&self) -> Option<Finding> {
+        if !matches!(self.metric, Metric::RatePerS | Metric::CpuNsPerRequest) {
+            return None;
+        }
+        let ((first, second), what) = (self.names, self.metric.words());
+        let all_equal = self.equal.len() == self.compared();
+        let needed = self
+            .undecided
+            .iter()
+            .filter_map(|one| one.rounds_needed)
+            .max();
+        let shown = self.undecided.iter().filter_map(|one| one.smallest_shown);
+        let smallest = shown.fold(0.0, f64::max);
+        let text = match (all_equal, needed) {
+            (true, _) => {
+                let floor = self.equal.iter().map(|one| one.floor).fold(0.0, f64::max);
+                let cells = counted_cells(self.equal.len());
+                format!(
+                    "{first} and {second} are level: the same {what} within {} in {cells}",
+                    percent(floor)
+                )
+            }
+            (false, Some(rounds)) => {
+                let cells = counted_cells(self.compared());
+                format!(
+                    "{first} and {second}: no difference in {what} is shown in {cells}; about \
+                     {rounds} rounds would decide"
+                )
+            }
+            (false, None) if smallest > 0.0 => {
+                let cells = counted_cells(self.compared());
+                format!(
+                    "{first} and {second}: no difference in {what} is shown in {cells}; {} or more \
+                     would have been",
+                    percent(smallest)
+                )
+            }
+            (false, None) => {
+                let cells = counted_cells(self.compared());
+                format!("{first} and {second}: no difference in {what} is shown in {cells}")
+            }
+        };
+        Some(Finding {
+            text,
+            tone: if all_equal { Tone::Good } else { Tone::Note },
+            metric: self.metric,
+            first: first.to_owned(),
+            second: second.to_owned(),
+            cells: self.compared(),
+            cells_agreeing: self.equal.len(),
+            grade: if all_equal {
+                Grade::Shown
+            } else {
+                Grade::NotShown
+            },
+        })
+    }
+}
+
+fn grade_of(one: &Comparison) -> Grade {
+    match (one.conclusion, one.evidence) {
+        (Conclusion::PlainNotProven(_), _) => Grade::Plain,
+        (_, Evidence::Test | Evidence::Pooled) => Grade::Shown,
+        (_, Evidence::Indication) => Grade::Indication,
+        (_, Evidence::Descriptive) => Grade::NotShown,
+    }
+}
+
+/// By how much the larger of two is more, over some cells.
+struct Apart {
+    least: f64,
+    most: f64,
+}
+
+impl Apart {
+    fn of(cells: &[&Comparison]) -> Self {
+        let points = cells.iter().filter_map(|one| one.ratio.as_ref());
+        let ratios = points.map(|ratio| ratio.point.max(1.0 / ratio.point));
+        let (least, most) = ratios.fold((f64::MAX, 1.0_f64), |(least, most), ratio| {
+            (least.min(ratio), most.max(ratio))
+        });
+        Self {
+            least: least.min(most),
+            most,
+        }
+    }
+
+    /// Whether it is told in times rather than in percent.
+    fn times(&self) -> bool {
+        self.most >= TIMES_FROM
+    }
+}
+
+impl std::fmt::Display for Apart {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let spell = |ratio: f64| match self.times() {
+            true => times(ratio),
+            false => percent(ratio - 1.0),
+        };
+        let (least, most) = (spell(self.least), spell(self.most));
+        match least == most {
+            true => out.write_str(&most),
+            false => write!(out, "{least} to {most}"),
+        }
+    }
+}
+
+/// `1.8x`, `12x`.
+fn times(ratio: f64) -> String {
+    let digits = match ratio {
+        ratio if ratio < 2.0 => 2,
+        ratio if ratio < 10.0 => 1,
+        _ => 0,
+    };
+    let text = format!("{ratio:.digits$}");
+    let short = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{short}x")
+}
+
+/// `4.5 %`, `45 %`.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let digits = usize::from(percent < 9.95 && (percent - percent.round()).abs() > 0.05);
+    format!("{percent:.digits$} %")
+}
+
+fn of_cells(agreeing: usize, all: usize) -> String {
+    match agreeing == all {
+        true => format!("in {}", counted_cells(all)),
+        false => format!("in {agreeing} of {}", counted_cells(all)),
+    }
+}
+
+fn counted_cells(n: usize) -> String {
+    match n {
+        1 => "1 cell".to_owned(),
+        n => format!("{n} cells"),
+    }
+}
+
+/// How many of the ratios are bounds on the side where that strengthens them.
+fn bounds(cells: &[&Comparison]) -> String {
+    match cells.iter().filter(|one| one.bound.is_some()).count() {
+        0 => String::new(),
+        1 if cells.len() == 1 => " at least".to_owned(),
+        all if all == cells.len() => " at least, in each".to_owned(),
+        n => format!(" (at least, in {n})"),
+    }
+}
+
+/// The work that is not equal in these cells, as possible causes.
+fn causes(cells: &[&Comparison]) -> String {
+    let mut titles: Vec<&str> = Vec::new();
+    for cause in cells.iter().flat_map(|one| &one.causes) {
+        let text = &cause.check.text;
+        let title = text.split_once(':').map_or(cause.fact, |(title, _)| title);
+        if !titles.contains(&title) {
+            titles.push(title);
+        }
+    }
+    match titles.is_empty() {
+        true => String::new(),
+        false => format!("; their work differs: {}", titles.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_spelled_as_a_reader_would() {
+        for (ratio, text) in [
+            (1.8, "1.8x"),
+            (6.0, "6x"),
+            (12.4, "12x"),
+            (2.04, "2x"),
+            (10.0, "10x"),
+        ] {
+            assert_eq!(times(ratio), text);
+        }
+        for (share, text) in [
+            (0.45, "45 %"),
+            (0.031, "3.1 %"),
+            (0.05, "5 %"),
+            (0.0995, "10 %"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+    }
+}

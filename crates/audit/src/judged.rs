@@ -1,0 +1,181 @@
+//! A record judged: the one entry for whoever shows it.
+
+use bakeoff_record::{Record, TrialRecord};
+use bakeoff_stats::{Cell, Estimate, Measure, Missing, cells};
+use serde::Serialize;
+
+use crate::attribution::{Bottleneck, bottleneck};
+use crate::check::{Check, Level};
+use crate::checks::knee;
+use crate::code::Code;
+use crate::comparisons::{Compared, Floor, compare};
+use crate::conclusion::Comparison;
+use crate::equivalence::{Equivalence, equivalences};
+use crate::findings::{self, Finding};
+use crate::judge::{judge_cell, judge_trial};
+use crate::number::{Number, number_of};
+use crate::subject::Beside;
+use crate::trust::{self, Trust};
+use crate::verdict::Judgement;
+
+/// Everything that is decided about a record.
+#[derive(Debug, Clone)]
+pub struct Judged<'r> {
+    /// By workload, load and contender; references after contenders.
+    pub cells: Vec<JudgedCell<'r>>,
+    /// Pairs of contenders, by every metric.
+    pub comparisons: Vec<Comparison>,
+    /// What two runs of one server differed by.
+    pub floors: Vec<Floor>,
+    /// Whether contenders do equal work, by workload.
+    pub equivalence: Vec<Equivalence>,
+    /// Sentences that hold over several cells, most important first.
+    pub findings: Vec<Finding>,
+    /// How far it can be trusted.
+    pub trust: Trust,
+}
+
+/// A cell and what can be believed of it.
+#[derive(Debug, Clone)]
+pub struct JudgedCell<'r> {
+    /// Its trials.
+    pub cell: Cell<'r>,
+    /// What can be believed.
+    pub judgement: Judgement,
+    /// Each trial with what can be believed of it, those set aside too.
+    pub trials: Vec<(&'r TrialRecord, Judgement)>,
+    /// What held the rate down; `None` when nothing was measured.
+    pub bottleneck: Option<Bottleneck>,
+    /// Whether the rate is a bound only.
+    pub rate_bound: Option<RateBound>,
+}
+
+/// A rate that is a bound only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateBound {
+    /// The server does this rate or more.
+    AtLeast {
+        /// The check that found it.
+        why: Code,
+    },
+}
+
+impl<'r> JudgedCell<'r> {
+    /// The cell with those of its rounds whose number is neither withheld nor disturbed.
+    pub fn usable(&self, number: Number) -> Cell<'r> {
+        let is_usable = |trial: &&TrialRecord| {
+            let mut judged = self.trials.iter();
+            let found = judged.find(|(one, _)| std::ptr::eq(*one, *trial));
+            found.is_some_and(|(_, judgement)| judgement.level(number) < Level::Disturbed)
+        };
+        let mut cell = self.cell.clone();
+        cell.trials.retain(is_usable);
+        cell
+    }
+
+    /// The value of a measure over the rounds that can be used for it.
+    ///
+    /// # Errors
+    /// Says why there is none: what took it away, where the number is withheld.
+    pub fn estimate(&self, measure: Measure) -> Result<Estimate, Withheld> {
+        let number = number_of(measure);
+        let known = self.cell.estimate(measure);
+        if let Some(check) = self.withheld(number)
+            && matches!(known, Ok(_) | Err(Missing::AtLeast { .. }))
+        {
+            return Err(Withheld::By(check.text.clone()));
+        }
+        self.usable(number)
+            .estimate(measure)
+            .map_err(Withheld::Missing)
+    }
+
+    fn withheld(&self, number: Number) -> Option<&Check> {
+        let blame = self.judgement.blame(number)?;
+        (blame.of(number) == Level::Invalid).then_some(blame)
+    }
+}
+
+/// Why a cell has no estimate.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Withheld {
+    /// It is withheld: what was seen.
+    By(String),
+    /// There is none.
+    Missing(Missing),
+}
+
+impl std::fmt::Display for Withheld {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::By(text) => write!(out, "withheld: {text}"),
+            Self::Missing(missing) => missing.fmt(out),
+        }
+    }
+}
+
+/// Judges a record.
+pub fn judge(record: &Record) -> Judged<'_> {
+    let groups = cells(record);
+    let beside = Beside::of(&groups);
+    let one = |cell: &Cell<'_>| knee::check(cell, &groups);
+    let knees: Vec<Option<Check>> = groups.iter().map(one).collect();
+    let cells: Vec<JudgedCell<'_>> = groups
+        .into_iter()
+        .zip(knees)
+        .map(|(cell, knee)| judged_cell(record, cell, &beside, knee))
+        .collect();
+    let equivalence = equivalences(&record.plan, &record.trials);
+    let Compared {
+        comparisons,
+        floors,
+    } = compare(record, &cells, &equivalence);
+    let findings = findings::find(&comparisons);
+    let trust = trust::weigh(record, &cells, &comparisons, &floors);
+    Judged {
+        cells,
+        comparisons,
+        floors,
+        equivalence,
+        findings,
+        trust,
+    }
+}
+
+fn judged_cell<'r>(
+    record: &'r Record,
+    cell: Cell<'r>,
+    beside: &Beside,
+    knee: Option<Check>,
+) -> JudgedCell<'r> {
+    let judge = |trial: &&'r TrialRecord| {
+        let judgement = judge_trial(record, trial, beside.ceilings(trial));
+        (*trial, judgement)
+    };
+    let mut trials: Vec<(&'r TrialRecord, Judgement)> = cell.trials.iter().map(judge).collect();
+    let mut judgement = judge_cell(record, &cell, &trials);
+    judgement.add(knee);
+    trials.extend(cell.set_aside.iter().map(judge));
+    let mut judged = JudgedCell {
+        rate_bound: rate_bound(&judgement),
+        cell,
+        judgement,
+        trials,
+        bottleneck: None,
+    };
+    let usable = judged.usable(Number::Rate);
+    judged.bottleneck = bottleneck(record, &judged.cell, &usable, beside);
+    judged
+}
+
+/// A rate near the rate of a reference says "at least".
+fn rate_bound(judgement: &Judgement) -> Option<RateBound> {
+    let limits = [Code::GeneratorCeiling, Code::BackendBound];
+    let reached = |code: &Code| {
+        let check = judgement.check(*code);
+        check.is_some_and(|check| check.of(Number::Rate) == Level::Suspect)
+    };
+    let why = limits.into_iter().find(reached)?;
+    Some(RateBound::AtLeast { why })
+}

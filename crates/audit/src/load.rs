@@ -1,0 +1,118 @@
+//! One load by itself, without a campaign around it: what weakens its numbers.
+
+use bakeoff_plan::LoadModel;
+use bakeoff_record::{KEPT_DISTURBED_SHARE, LoadResult, Outcome, Warning, engine_kept_share};
+
+use crate::checks::working;
+use crate::limits::{ENGINE_BUSY_INVALID, ENGINE_WINDOW_S_MIN, SEND_LAG_NS, STARTED_SHARE};
+
+/// What weakens the numbers of a load, with what to do about it; what the engine itself said of an
+/// old result comes first.
+pub fn judge_load(result: &LoadResult) -> Vec<Warning> {
+    let mut warnings = result.warnings.clone();
+    let found = [
+        saturated(result),
+        kept(result),
+        behind(result),
+        unsent(result),
+        streams_unused(result),
+        local_limit(result),
+    ];
+    for warning in found.into_iter().flatten() {
+        if warnings.iter().all(|known| known.code != warning.code) {
+            warnings.push(warning);
+        }
+    }
+    warnings
+}
+
+fn warning(code: &str, text: String, hint: &str) -> Warning {
+    Warning {
+        code: code.to_owned(),
+        text,
+        hint: hint.to_owned(),
+    }
+}
+
+fn saturated(result: &LoadResult) -> Option<Warning> {
+    let busiest = working(result).filter(|share| *share > ENGINE_BUSY_INVALID)?;
+    (result.measured_s >= ENGINE_WINDOW_S_MIN).then(|| {
+        let text = format!(
+            "an engine thread worked {:.0} % of the time",
+            busiest * 100.0
+        );
+        let hint =
+            "give the engine more threads and cores, or ask for less; the server may do more";
+        warning("generator-saturated", text, hint)
+    })
+}
+
+fn kept(result: &LoadResult) -> Option<Warning> {
+    let share = engine_kept_share(result).filter(|share| *share > KEPT_DISTURBED_SHARE)?;
+    (result.measured_s >= ENGINE_WINDOW_S_MIN).then(|| {
+        let text = format!(
+            "an engine thread was kept from its processor {:.0} % of the time",
+            share * 100.0
+        );
+        let hint =
+            "end what else runs on this machine, or pin the engine to a processor of its own";
+        warning("engine-kept", text, hint)
+    })
+}
+
+/// What waited because no connection was free is the server's doing.
+fn behind(result: &LoadResult) -> Option<Warning> {
+    let slip = result.schedule.as_ref()?.slip.quantile(0.99)? as f64;
+    (is_open(result) && slip > SEND_LAG_NS).then(|| {
+        let text = format!(
+            "1 % of the requests that found a connection free were sent {:.1} ms late or more",
+            slip / 1e6
+        );
+        let hint =
+            "give the engine more threads and cores, or less slack; the delay is in the latency";
+        warning("schedule-behind", text, hint)
+    })
+}
+
+fn unsent(result: &LoadResult) -> Option<Warning> {
+    let requests = &result.requests;
+    let planned = requests.planned?;
+    ((requests.started as f64) < planned as f64 * STARTED_SHARE).then(|| {
+        let text = format!(
+            "{} of {planned} planned requests were begun",
+            requests.started
+        );
+        let hint = "the server did not take the rate with so many clients; its capacity is lower";
+        warning("schedule-unsent", text, hint)
+    })
+}
+
+fn streams_unused(result: &LoadResult) -> Option<Warning> {
+    let streams = result.load.streams;
+    (streams > 1 && result.negotiated.protocol == "h1").then(|| {
+        let text = format!(
+            "{streams} streams were asked for, and the server agreed on HTTP/1.1: each connection \
+             carried one request at a time"
+        );
+        let hint = "ask for as many clients instead, or give the server HTTP/2 (ALPN h2)";
+        warning("streams-unused", text, hint)
+    })
+}
+
+fn local_limit(result: &LoadResult) -> Option<Warning> {
+    let failed = result.outcomes.of(Outcome::Local);
+    let sample = result.error_samples.get(Outcome::Local.name());
+    (failed > 0).then(|| {
+        let text = format!(
+            "{failed} requests could not be sent for a reason on this side, such as: {}",
+            sample.map_or("unknown", String::as_str),
+        );
+        let hint = "no file or port left: run `bakeoff doctor`; no route or no permission: look \
+                    at the address and the firewall";
+        warning("local-limit", text, hint)
+    })
+}
+
+fn is_open(result: &LoadResult) -> bool {
+    !matches!(result.load.model, LoadModel::Closed { .. })
+}

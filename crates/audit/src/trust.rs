@@ -1,0 +1,262 @@
+//! How far a campaign can be trusted, in a few plain lines.
+
+use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
+use serde::Serialize;
+
+use crate::check::Level;
+use crate::code::Code;
+use crate::comparisons::Floor;
+use crate::conclusion::{Comparison, Conclusion};
+use crate::equivalence::Inequality;
+use crate::judged::JudgedCell;
+use crate::number::Number;
+use crate::verdict::Verdict;
+
+/// How far a campaign can be trusted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Trust {
+    /// Whether it says which one is better.
+    pub direction: bool,
+    /// Whether it says by how much.
+    pub size: bool,
+    /// Why, worst first; four at the most.
+    pub reasons: Vec<Weakness>,
+}
+
+/// Something that weakens a campaign.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Weakness {
+    /// Stable name, of a check where it comes from one.
+    pub code: String,
+    /// For people.
+    pub text: String,
+    /// How bad it is.
+    pub level: Level,
+}
+
+/// Reasons that are shown.
+const REASONS: usize = 4;
+
+pub(crate) fn weigh(
+    record: &Record,
+    cells: &[JudgedCell<'_>],
+    comparisons: &[Comparison],
+    floors: &[Floor],
+) -> Trust {
+    let contenders: Vec<&JudgedCell<'_>> = cells
+        .iter()
+        .filter(|one| one.cell.kind == ContenderKind::Contender)
+        .filter(|one| one.cell.measured().next().is_some())
+        .collect();
+    let control = control(floors);
+    let shared = shared(record, &contenders);
+    let size = shared.is_none() && control.is_none() && !contenders.is_empty();
+    let doubtful = doubtful(&contenders);
+    let mut reasons: Vec<Weakness> = [control.clone(), doubtful.clone(), shared]
+        .into_iter()
+        .flatten()
+        .collect();
+    reasons.extend(disturbed(record));
+    reasons.extend(rounds(record, comparisons));
+    reasons.extend(unequal(comparisons));
+    reasons.sort_by_key(|one| std::cmp::Reverse(one.level));
+    reasons.truncate(REASONS);
+    let direction = control.is_none() && half_is_valid(&contenders) && decided(comparisons);
+    Trust {
+        direction,
+        size: size && direction,
+        reasons,
+    }
+}
+
+fn weakness(code: &str, level: Level, text: String) -> Weakness {
+    Weakness {
+        code: code.to_owned(),
+        text,
+        level,
+    }
+}
+
+/// Two runs of one server that were told apart.
+fn control(floors: &[Floor]) -> Option<Weakness> {
+    let shown = floors.iter().filter(|floor| floor.shown);
+    let metrics: Vec<&str> = shown.map(|floor| floor.metric.words()).collect();
+    (!metrics.is_empty()).then(|| {
+        let text = format!(
+            "two runs of one and the same server were told apart by {}: differences may be noise",
+            metrics.join(" and ")
+        );
+        weakness("control-differs", Level::Suspect, text)
+    })
+}
+
+/// Rates that cannot be believed, with what is most often to blame.
+fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
+    let is_valid = |one: &JudgedCell<'_>| one.judgement.verdicts.rate == Verdict::Valid;
+    let doubtful: Vec<&&JudgedCell<'_>> = contenders.iter().filter(|one| !is_valid(one)).collect();
+    let blames = doubtful
+        .iter()
+        .filter_map(|one| one.judgement.blame(Number::Rate));
+    let mut codes: Vec<(Code, usize, Level)> = Vec::new();
+    for check in blames {
+        match codes.iter_mut().find(|(code, ..)| *code == check.code) {
+            Some((_, n, level)) => (*n, *level) = (*n + 1, (*level).max(check.level)),
+            None => codes.push((check.code, 1, check.level)),
+        }
+    }
+    // A lower bound has a reason of its own.
+    codes.retain(|(code, ..)| !matches!(code, Code::GeneratorCeiling | Code::BackendBound));
+    let counted: usize = codes.iter().map(|(_, n, _)| n).sum();
+    let (code, _, level) = *codes.iter().rev().max_by_key(|(_, n, _)| n)?;
+    let why = plain(code);
+    let text = format!(
+        "{counted} of {} rates are not ranked, most because {why}",
+        contenders.len()
+    );
+    Some(weakness(code.name(), level, text))
+}
+
+/// What a check means, in a few words without figures.
+fn plain(code: Code) -> &'static str {
+    match code {
+        Code::OtherLoad => "other programs ran at the same time",
+        Code::Steal => "the hypervisor took processor time",
+        Code::Throttled => "a quota held programs back",
+        Code::Drift => "the machine was faster or slower in some rounds",
+        Code::EngineKept => "something else ran on the load engine's processor",
+        Code::EngineBusy => "the load engine was the slower side",
+        Code::FailedShare => "requests failed",
+        Code::NotSteady => "the rate changed inside the window",
+        Code::RoundsComplete | Code::RoundsAccepted => "too few rounds can be believed",
+        Code::ProgramChanged => "the program changed during the campaign",
+        Code::WrongBody | Code::AnswerBefore | Code::AnswerAfter => "answers were wrong",
+        Code::ServerAlive | Code::ServerRestarted => "the server did not live to the end",
+        Code::ScheduleKept => "requests were not begun when they were due",
+        _ => "a check did not pass",
+    }
+}
+
+/// Fewer processors than roles, and rates that are lower bounds for it.
+fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
+    let proxied = record.plan.workloads.iter().any(|one| one.proxied);
+    let (cpus, roles) = (record.machine.cpus, if proxied { 3 } else { 2 });
+    let bounds = contenders
+        .iter()
+        .filter(|one| one.rate_bound.is_some())
+        .count();
+    let lower = match bounds {
+        0 => String::new(),
+        1 => "one rate is a lower bound, so a lead may be larger".to_owned(),
+        n => format!("{n} rates are lower bounds, so a lead may be larger"),
+    };
+    let who = match proxied {
+        true => "generator, server and upstream",
+        false => "generator and server",
+    };
+    let text = match (cpus < roles, lower.is_empty()) {
+        (false, true) => return None,
+        (false, false) => lower,
+        (true, true) => format!("{who} share {cpus} CPUs: ratios mean more than figures"),
+        (true, false) => format!("{who} share {cpus} CPUs; {lower}"),
+    };
+    Some(weakness(Code::CoLocated.name(), Level::Note, text))
+}
+
+/// Trials that were disturbed, and whether their blocks were repeated.
+fn disturbed(record: &Record) -> Option<Weakness> {
+    let measured = record
+        .trials
+        .iter()
+        .filter(|trial| trial.end == TrialEnd::Measured);
+    let all = measured.clone().count();
+    let hit: Vec<&TrialRecord> = measured
+        .filter(|trial| !trial.disturbed.is_empty())
+        .collect();
+    let what = hit.first()?.disturbed.first()?;
+    let again = record.trials.iter().any(|trial| trial.attempt > 1);
+    let text = format!(
+        "{} of {all} trials were disturbed, most by {}{}",
+        hit.len(),
+        disturbance(*what),
+        if again {
+            "; their blocks were repeated"
+        } else {
+            ""
+        }
+    );
+    Some(weakness(what.name(), Level::Disturbed, text))
+}
+
+fn disturbance(what: Disturbance) -> &'static str {
+    match what {
+        Disturbance::OtherLoad => "other programs",
+        Disturbance::Steal => "the hypervisor",
+        Disturbance::Throttled => "a quota of CPU time",
+        Disturbance::EngineKept => "something on the load engine's processor",
+        Disturbance::Drift => "a change of the machine's speed",
+    }
+}
+
+/// Too few rounds for what was asked.
+fn rounds(record: &Record, comparisons: &[Comparison]) -> Option<Weakness> {
+    let open = |one: &&Comparison| {
+        matches!(
+            one.conclusion,
+            Conclusion::CannotTell | Conclusion::PlainNotProven(_)
+        )
+    };
+    let undecided: Vec<&Comparison> = comparisons.iter().filter(open).collect();
+    if undecided.is_empty() {
+        return None;
+    }
+    let needed = undecided.iter().filter_map(|one| one.rounds_needed).max();
+    let more = needed.map_or(String::new(), |rounds| {
+        format!("; about {rounds} rounds would decide all of them")
+    });
+    let text = format!(
+        "{} of {} comparisons are not decided by {} rounds{more}",
+        undecided.len(),
+        comparisons.len(),
+        record.plan.rounds
+    );
+    Some(weakness(Code::RoundsAccepted.name(), Level::Note, text))
+}
+
+/// What contenders do that others do not, where it may be the cause of a difference.
+fn unequal(comparisons: &[Comparison]) -> Vec<Weakness> {
+    let mut kinds: Vec<(&Inequality, Vec<&str>)> = Vec::new();
+    for one in comparisons {
+        for cause in &one.causes {
+            let workload = one.pair.workload.as_str();
+            match kinds.iter_mut().find(|(known, _)| known.fact == cause.fact) {
+                Some((_, workloads)) if workloads.contains(&workload) => {}
+                Some((_, workloads)) => workloads.push(workload),
+                None => kinds.push((cause, vec![workload])),
+            }
+        }
+    }
+    let one = |(cause, workloads): (&Inequality, Vec<&str>)| {
+        let text = format!("{}: {}", workloads.join(", "), cause.check.text);
+        weakness(cause.check.code.name(), Level::Note, text)
+    };
+    kinds.into_iter().map(one).collect()
+}
+
+/// Whether the rates of half of the cells can be ranked: valid, or bounds.
+fn half_is_valid(contenders: &[&JudgedCell<'_>]) -> bool {
+    let usable = contenders
+        .iter()
+        .filter(|one| one.judgement.verdicts.rate == Verdict::Valid || one.rate_bound.is_some());
+    let usable = usable.count();
+    usable > 0 && 2 * usable >= contenders.len()
+}
+
+/// Whether any comparison came to something.
+fn decided(comparisons: &[Comparison]) -> bool {
+    comparisons.iter().any(|one| {
+        matches!(
+            one.conclusion,
+            Conclusion::Higher | Conclusion::Lower | Conclusion::Equal
+        )
+    })
+}

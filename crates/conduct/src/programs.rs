@@ -1,0 +1,113 @@
+//! The program of each contender, the same one from the first trial of a campaign to the last.
+//!
+//! A search path may lead to another program from one day to the next, and a package manager may
+//! replace one while a campaign runs. Two programs under one name would be one row of numbers.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use bakeoff_plan::{CONTROL_MARK, Contender, Plan, ServerChoice};
+use bakeoff_record::{Step, TrialEnd, TrialRecord};
+use bakeoff_stage::Stage;
+
+/// Programs by the contender's name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Programs(BTreeMap<String, Fixed>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Fixed {
+    path: PathBuf,
+    sha256: String,
+}
+
+/// A contender's program is another one than at the start of the campaign.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the program of {contender} has changed since this campaign began: {} had sha256 {was:.12} and \
+     now {now}; put it back, or begin a new record", path.display()
+)]
+pub struct ProgramChanged {
+    contender: String,
+    path: PathBuf,
+    was: String,
+    now: String,
+}
+
+impl Programs {
+    /// Finds the program of each contender: the one that it had in earlier trials of this
+    /// campaign, or the one that is found now. Of a contender without a program none is fixed; its
+    /// trials say what is missing.
+    ///
+    /// # Errors
+    /// When a program of earlier trials is not what it was.
+    pub fn fix(
+        plan: &Plan,
+        stage: &Stage,
+        earlier: &[TrialRecord],
+    ) -> Result<Self, ProgramChanged> {
+        let mut fixed = BTreeMap::new();
+        for contender in &plan.contenders {
+            let mut trials = earlier.iter().filter(|it| it.contender == contender.name);
+            let facts = trials.find_map(|trial| trial.server.as_ref());
+            let before = facts.filter(|facts| !facts.binary_sha256.is_empty());
+            let program = match before {
+                Some(facts) => {
+                    let program = Fixed {
+                        path: PathBuf::from(&facts.binary),
+                        sha256: facts.binary_sha256.clone(),
+                    };
+                    program.check(stage, contender)?;
+                    program
+                }
+                None => match stage.program_of(contender) {
+                    Ok((path, sha256)) => Fixed { path, sha256 },
+                    Err(_) => continue,
+                },
+            };
+            fixed.insert(contender.name.clone(), program);
+        }
+        Ok(Self(fixed))
+    }
+
+    /// The contender with the program that it had at the start; or how a trial of it ends whose
+    /// program is another one now.
+    pub(crate) fn hold(&self, stage: &Stage, contender: &Contender) -> Result<Contender, TrialEnd> {
+        // The control runs the first contender's program.
+        let name = contender.name.strip_suffix(CONTROL_MARK);
+        let Some(fixed) = self.0.get(name.unwrap_or(&contender.name)) else {
+            return Ok(contender.clone());
+        };
+        fixed
+            .check(stage, contender)
+            .map_err(|changed| TrialEnd::Failed {
+                step: Step::Prepare,
+                cause: changed.to_string(),
+                message: None,
+            })?;
+        Ok(with_program(contender, &fixed.path))
+    }
+}
+
+impl Fixed {
+    fn check(&self, stage: &Stage, contender: &Contender) -> Result<(), ProgramChanged> {
+        let now = match stage.digest(&self.path) {
+            Ok(now) if now == self.sha256 => return Ok(()),
+            Ok(now) => format!("{now:.12}"),
+            Err(error) => format!("cannot be read ({error})"),
+        };
+        Err(ProgramChanged {
+            contender: contender.name.clone(),
+            path: self.path.clone(),
+            was: self.sha256.clone(),
+            now,
+        })
+    }
+}
+
+fn with_program(contender: &Contender, path: &Path) -> Contender {
+    let mut contender = contender.clone();
+    if let ServerChoice::Program { binary, .. } = &mut contender.server {
+        *binary = Some(path.to_owned());
+    }
+    contender
+}

@@ -1,0 +1,353 @@
+use std::path::Path;
+use std::sync::OnceLock;
+
+use bakeoff_plan::{Builtin, LoadModel, Overrides, Until, trials};
+use bakeoff_record::{LoadResult, Pinned, TRIAL_SCHEMA, Usage};
+use serde_json::json;
+
+use super::*;
+
+/// Two contenders and the references, two workloads, one closed loop.
+fn plan(rounds: u32) -> Plan {
+    let text = bakeoff_plan::builtin_plan("smoke").unwrap();
+    let plan = bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).unwrap();
+    let overrides = Overrides {
+        rounds: Some(rounds),
+        ..Overrides::default()
+    };
+    plan.with(&overrides).unwrap()
+}
+
+/// The plan `quick` with one workload: a closed loop, and an open one at a share of it.
+fn plan_with_share() -> Plan {
+    let text = bakeoff_plan::builtin_plan("quick").unwrap();
+    let plan = bakeoff_plan::parse(text, "quick", Path::new("/"), &Builtin).unwrap();
+    let overrides = Overrides {
+        workloads: vec!["html-small".to_owned()],
+        rounds: Some(2),
+        ..Overrides::default()
+    };
+    plan.with(&overrides).unwrap()
+}
+
+fn result(trial: &Trial, ok: u64) -> LoadResult {
+    // Reading histograms takes a while.
+    static EMPTY: OnceLock<LoadResult> = OnceLock::new();
+    let mut result = EMPTY.get_or_init(|| empty_result(trial)).clone();
+    result.load = trial.load.clone();
+    result.requests.ok = ok;
+    result
+}
+
+fn empty_result(trial: &Trial) -> LoadResult {
+    let histogram = serde_json::to_value(bakeoff_record::Histogram::new()).unwrap();
+    let mut value = json!({
+        "load": trial.load, "shape": { "kind": "level" }, "url": "", "threads": 1, "seed": 0,
+        "measured_s": 1.0, "requests": bakeoff_record::Requests::default(),
+        "outcomes": bakeoff_record::OutcomeCounts::default(), "status": {}, "error_latencies": {},
+        "bytes": bakeoff_record::Bytes::default(),
+        "connections": bakeoff_record::Connections::default(),
+        "negotiated": bakeoff_record::Negotiated::default(),
+        "engine": bakeoff_record::EngineUsage::default(),
+        "intervals": [], "bodies_checked": 0, "urls": [], "warnings": [], "error_samples": {},
+    });
+    for name in [
+        "latency",
+        "service",
+        "first_byte",
+        "at_least",
+        "connect",
+        "handshake",
+        "send_lag",
+    ] {
+        value[name] = histogram.clone();
+    }
+    let mut result: LoadResult = serde_json::from_value(value).unwrap();
+    for histogram in [
+        &mut result.latency,
+        &mut result.service,
+        &mut result.first_byte,
+        &mut result.at_least,
+        &mut result.connect,
+        &mut result.handshake,
+        &mut result.send_lag,
+        &mut result.blocked,
+        &mut result.carried,
+    ] {
+        *histogram = histogram.trimmed();
+    }
+    result
+}
+
+/// A trial that was measured, with so many right answers a second.
+fn record(trial: &Trial, ok: u64) -> TrialRecord {
+    let kind = match trial.contender.name.as_str() {
+        "yardstick" => ContenderKind::Yardstick,
+        "origin" => ContenderKind::Origin,
+        _ if trial.is_control => ContenderKind::Control,
+        _ => ContenderKind::Contender,
+    };
+    TrialRecord {
+        schema: TRIAL_SCHEMA.to_owned(),
+        id: trial.id.clone(),
+        index: trial.index,
+        round: trial.round,
+        attempt: trial.attempt,
+        disturbed: Vec::new(),
+        contender: trial.contender.name.clone(),
+        kind,
+        workload: trial.workload.name.clone(),
+        load: trial.load.clone(),
+        load_name: trial.load_name.clone(),
+        started_at: String::new(),
+        end: TrialEnd::Measured,
+        server: None,
+        pinned: Pinned::default(),
+        result: Some(result(trial, ok)),
+        usage: Usage::default(),
+        origin: None,
+        answers: Vec::new(),
+        work: None,
+        steps: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// Runs the plan from `recorded` on; `carry` invents what comes of a trial.
+fn run_from(
+    mut recorded: Vec<TrialRecord>,
+    plan: &Plan,
+    widest: &mut Widest<'_>,
+    mut carry: impl FnMut(&Trial) -> TrialRecord,
+) -> Vec<TrialRecord> {
+    // The campaign's own loop, without a stage and a disk.
+    let mut rounds = Rounds::new(plan, widest);
+    loop {
+        for (place, what) in rounds.seen_later(&recorded) {
+            recorded[place].disturbed.push(what);
+        }
+        let Some(trial) = rounds.next(&recorded) else {
+            assert_eq!(rounds.left(&recorded), Left::default());
+            return recorded;
+        };
+        let is_new = recorded
+            .iter()
+            .all(|it| it.id != trial.id || it.end == TrialEnd::Interrupted);
+        assert!(is_new, "{} again", trial.id);
+        recorded.retain(|earlier| earlier.id != trial.id);
+        recorded.push(carry(&trial));
+    }
+}
+
+fn run(plan: &Plan, carry: impl FnMut(&Trial) -> TrialRecord) -> Vec<TrialRecord> {
+    run_from(Vec::new(), plan, &mut |_| None, carry)
+}
+
+fn ids(records: &[TrialRecord]) -> Vec<String> {
+    records.iter().map(|record| record.id.clone()).collect()
+}
+
+fn disturbed(trial: &Trial, ok: u64) -> TrialRecord {
+    TrialRecord {
+        disturbed: vec![Disturbance::OtherLoad],
+        ..record(trial, ok)
+    }
+}
+
+/// Ids of repeated trials, without their last part.
+fn repeats(records: &[TrialRecord]) -> Vec<&str> {
+    let repeated = records.iter().filter(|record| record.attempt > 1);
+    repeated.map(|record| record.id.as_str()).collect()
+}
+
+#[test]
+fn what_is_not_disturbed_is_the_plan_in_its_order() {
+    let plan = plan(3);
+    let planned: Vec<String> = trials(&plan).into_iter().map(|trial| trial.id).collect();
+    assert_eq!(ids(&run(&plan, |trial| record(trial, 100))), planned);
+}
+
+#[test]
+fn a_campaign_goes_on_exactly_where_it_was_interrupted() {
+    let plan = plan(4);
+    // Every fifth trial is disturbed, whatever its block.
+    let carry = |trial: &Trial| match trial.index % 5 {
+        0 if trial.attempt == 1 => disturbed(trial, 100),
+        _ => record(trial, 100),
+    };
+    let whole = run(&plan, carry);
+    assert!(!repeats(&whole).is_empty());
+    for end in 0..whole.len() {
+        let mut before = whole[..end].to_vec();
+        if let Some(last) = before.last_mut() {
+            last.end = TrialEnd::Interrupted;
+        }
+        let resumed = run_from(before, &plan, &mut |_| None, carry);
+        let (mut one, mut other) = (ids(&whole), ids(&resumed));
+        one.sort();
+        other.sort();
+        assert_eq!(one, other, "interrupted at {end}");
+    }
+}
+
+#[test]
+fn a_disturbed_block_is_repeated_whole_after_all_rounds() {
+    let plan = plan(2);
+    let carry = |trial: &Trial| match trial.id.as_str() {
+        "r1-caddy-default-synthetic-c5" => disturbed(trial, 100),
+        _ => record(trial, 100),
+    };
+    let records = run(&plan, carry);
+    let block = ["caddy-default", "nginx-default", "yardstick"];
+    let mut expected = block.map(|name| format!("r1-{name}-synthetic-c5-a2"));
+    let mut repeated = repeats(&records);
+    assert_eq!(repeated, ids(&records)[trials(&plan).len()..], "last");
+    repeated.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(repeated, expected);
+    let kept = records
+        .iter()
+        .filter(|it| it.id.starts_with("r1-caddy-default-synthetic"));
+    assert_eq!(kept.count(), 2, "both attempts are kept");
+}
+
+#[test]
+fn a_block_is_repeated_at_most_once_in_four_rounds_and_each_before_one_again() {
+    let plan = plan(5);
+    let always = run(&plan, |trial| disturbed(trial, 100));
+    // Of ceil(5 / 4) = 2 repeats the first two rounds have one each, and no block has two.
+    let of = |workload: &str| -> Vec<(u32, u32)> {
+        let one = always.iter().filter(|it| it.contender == "caddy-default");
+        let repeated = one.filter(|it| it.attempt > 1 && it.workload == workload);
+        repeated.map(|it| (it.round, it.attempt)).collect()
+    };
+    assert_eq!(of("synthetic"), [(1, 2), (2, 2)]);
+    assert_eq!(of("proxy"), [(1, 2), (2, 2)]);
+}
+
+#[test]
+fn rates_of_contenders_decide_nothing() {
+    let plan = plan(6);
+    let with_rates = |rate: fn(&Trial) -> u64| {
+        let contender = move |trial: &Trial| trial.contender.name == "caddy-default";
+        run(&plan, |trial| match contender(trial) {
+            true => record(trial, rate(trial)),
+            false => record(trial, 100),
+        })
+    };
+    let steady = with_rates(|_| 100);
+    assert_eq!(ids(&with_rates(|trial| 1 << trial.round)), ids(&steady));
+    assert_eq!(repeats(&steady), [""; 0]);
+}
+
+#[test]
+fn a_block_whose_yardstick_drifted_is_repeated() {
+    let plan = plan(6);
+    let carry = |trial: &Trial| match trial.id.as_str() {
+        "r2-yardstick-synthetic-c5" => record(trial, 60),
+        _ => record(trial, 100),
+    };
+    let records = run(&plan, carry);
+    let marked: Vec<&TrialRecord> = records
+        .iter()
+        .filter(|it| !it.disturbed.is_empty())
+        .collect();
+    assert_eq!(marked.len(), 1);
+    assert_eq!(marked[0].id, "r2-yardstick-synthetic-c5");
+    assert_eq!(marked[0].disturbed, [Disturbance::Drift]);
+    let repeated = repeats(&records);
+    assert_eq!(
+        repeated.len(),
+        4,
+        "two contenders, the control, the yardstick"
+    );
+    assert!(
+        repeated
+            .iter()
+            .all(|id| id.contains("synthetic") && id.starts_with("r2-"))
+    );
+}
+
+#[test]
+fn rounds_are_added_to_a_campaign_that_was_complete() {
+    let carry = |trial: &Trial| record(trial, 100);
+    let first = run(&plan(3), carry);
+    let longer = plan(3).extended(5);
+    let records = run_from(first, &longer, &mut |_| None, carry);
+    let planned: Vec<String> = trials(&longer).into_iter().map(|trial| trial.id).collect();
+    assert_eq!(ids(&records), planned);
+}
+
+#[test]
+fn a_stopping_rule_looks_from_ten_rounds_on_and_ends() {
+    let rounds_with = |width: fn(u32) -> Option<f64>| {
+        let mut plan = plan(3);
+        plan.until = Some(Until {
+            width: 0.03,
+            max_rounds: 14,
+        });
+        let mut looked = Vec::new();
+        let mut widest = |records: &[TrialRecord]| {
+            let round = records.iter().map(|record| record.round).max().unwrap();
+            looked.push(round);
+            width(round)
+        };
+        let records = run_from(Vec::new(), &plan, &mut widest, |trial| record(trial, 100));
+        let rounds = records.iter().map(|record| record.round).max().unwrap();
+        assert_eq!(records.len(), trials(&plan).len() / 10 * rounds as usize);
+        looked.dedup();
+        (rounds, looked)
+    };
+    assert_eq!(rounds_with(|_| Some(0.02)), (10, vec![10]));
+    let narrow_from_12 = |round| Some(if round < 12 { 0.05 } else { 0.03 });
+    assert_eq!(rounds_with(narrow_from_12), (12, vec![10, 11, 12]));
+    let never = (14, vec![10, 11, 12, 13]);
+    assert_eq!(rounds_with(|_| Some(0.05)), never);
+    assert_eq!(rounds_with(|_| None), never, "nothing can be compared");
+}
+
+#[test]
+fn a_share_is_of_what_the_slowest_contender_carried_in_round_one() {
+    let plan = plan_with_share();
+    let carry = |trial: &Trial| {
+        let slower = u64::from(trial.round);
+        let ok = match trial.contender.name.as_str() {
+            "yardstick" => 10,
+            "nginx-default" => 9_000,
+            "nginx-optimized" => 5_999 / slower,
+            _ => 7_000,
+        };
+        record(trial, ok)
+    };
+    let records = run(&plan, carry);
+    let shares: Vec<_> = records.iter().filter(|it| it.load_name.is_some()).collect();
+    assert_eq!(shares.len(), 2 * 3, "three contenders in two rounds");
+    for record in shares {
+        assert_eq!(record.load_name.as_deref(), Some("share0.5p-c50"));
+        let LoadModel::Open { rate_per_s, .. } = record.load.model else {
+            panic!("{:?}", record.load);
+        };
+        assert_eq!(
+            rate_per_s, 2_900.0,
+            "half of 5,999 in two digits, in each round"
+        );
+    }
+}
+
+#[test]
+fn without_a_capacity_there_is_no_rate() {
+    let plan = plan_with_share();
+    let carry = |trial: &Trial| match trial.contender.name.as_str() {
+        "yardstick" => record(trial, 10_000),
+        _ => TrialRecord {
+            end: TrialEnd::Unsupported {
+                reason: String::new(),
+            },
+            result: None,
+            ..record(trial, 0)
+        },
+    };
+    let records = run(&plan, carry);
+    let of_share = |record: &&TrialRecord| record.load.model.is_share();
+    assert_eq!(records.iter().filter(of_share).count(), 2 * 3);
+}

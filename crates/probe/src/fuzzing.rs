@@ -1,0 +1,24 @@
+//! Every reader of the kernel's texts on the same bytes, for tests and fuzzing.
+
+use crate::{diag, kernel, parse};
+
+/// Reads `bytes` as each of the texts. None of them may panic.
+pub fn texts(bytes: &[u8]) {
+    let _ = parse::process_stat(bytes);
+    let _ = parse::switches(bytes);
+    let _ = parse::kibibytes(bytes, b"Pss:");
+    let _ = parse::cgroup_cpu(bytes);
+    let _ = parse::counter(bytes, b"TcpExt:", b"B");
+    let _ = parse::socket_count(bytes, b"TCP:", b"tw");
+    parse::cpu_times(bytes, &mut Vec::new());
+    let _ = kernel::load_average(bytes);
+    let _ = kernel::context_switches(bytes);
+    let _ = kernel::interrupts_apart(bytes);
+    let _ = kernel::pressure_us(bytes);
+    let _ = kernel::softnet(bytes);
+    let _ = kernel::throttled_us(bytes);
+    let _ = kernel::groups_with_quota(bytes);
+    let _ = kernel::queue(bytes, 8080);
+    let _ = kernel::thread_run_ns(bytes);
+    let _ = diag::sockets(bytes, &mut Vec::new());
+}

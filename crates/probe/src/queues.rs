@@ -1,0 +1,166 @@
+//! Accept queues of the ports that are watched.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+
+use bakeoff_record::{ListenerTick, Role};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
+
+use crate::diag::{self, Listening, Next};
+use crate::kernel;
+
+/// Datagrams of one answer that are read at the most: each holds tens of sockets.
+const DATAGRAMS_MAX: usize = 64;
+const DATAGRAM_BYTES: usize = 32 * 1024;
+/// Listening sockets stand at the beginning of `/proc/net/tcp`: about a hundred in this.
+const TABLE_BYTES: usize = 16 * 1024;
+
+/// Where queues are read, and the readings so far.
+#[derive(Debug)]
+pub(crate) struct Queues {
+    watched: Vec<(Role, u16)>,
+    source: Source,
+    ticks: Vec<ListenerTick>,
+    found: Vec<Listening>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Diag(OwnedFd),
+    Tables(Vec<File>),
+}
+
+impl Queues {
+    /// Watches these ports.
+    pub(crate) fn new(watched: Vec<(Role, u16)>) -> Self {
+        let source = match open() {
+            Some(socket) if !watched.is_empty() => Source::Diag(socket),
+            _ => Source::tables(),
+        };
+        Self {
+            watched,
+            source,
+            ticks: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Takes a reading; a port that nobody listens on has no tick.
+    pub(crate) fn read(&mut self, at_s: f64, buffer: &mut Vec<u8>) {
+        if self.watched.is_empty() {
+            return;
+        }
+        self.found.clear();
+        if let Source::Diag(socket) = &self.source {
+            let families = [AddressFamily::INET, AddressFamily::INET6];
+            let read = families.map(|family| ask(socket, family, buffer, &mut self.found));
+            if read.contains(&None) {
+                self.source = Source::tables();
+            }
+        }
+        for (role, port) in &self.watched {
+            let fullest = match &self.source {
+                Source::Diag(_) => {
+                    let own = self.found.iter().filter(|one| one.port == *port);
+                    let fullest = own.max_by_key(|one| one.queue);
+                    fullest.map(|one| (u64::from(one.queue), Some(u64::from(one.limit))))
+                }
+                Source::Tables(tables) => {
+                    let queues = tables.iter().map(|table| queue(table, *port, buffer));
+                    queues.max().flatten().map(|queue| (queue, None))
+                }
+            };
+            self.ticks
+                .extend(fullest.map(|(queue, limit)| ListenerTick {
+                    at_s,
+                    port: *port,
+                    role: *role,
+                    queue,
+                    limit,
+                }));
+        }
+    }
+
+    /// The readings, with the axis moved so that `zero_s` becomes 0.
+    pub(crate) fn into_ticks(mut self, zero_s: f64) -> Vec<ListenerTick> {
+        for tick in &mut self.ticks {
+            tick.at_s -= zero_s;
+        }
+        self.ticks
+    }
+}
+
+impl Source {
+    fn tables() -> Self {
+        let open = |name| File::open(format!("/proc/self/net/{name}")).ok();
+        Self::Tables(["tcp", "tcp6"].into_iter().filter_map(open).collect())
+    }
+}
+
+fn open() -> Option<OwnedFd> {
+    rustix::net::socket_with(
+        AddressFamily::NETLINK,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+        Some(netlink::SOCK_DIAG),
+    )
+    .ok()
+}
+
+/// Asks for the listening sockets of a family; `None` where the kernel does not tell. It writes
+/// its answer while it is asked for, so there is nothing to wait for.
+fn ask(
+    socket: &OwnedFd,
+    family: AddressFamily,
+    buffer: &mut Vec<u8>,
+    found: &mut Vec<Listening>,
+) -> Option<()> {
+    let request = diag::request(u8::try_from(family.as_raw()).ok()?);
+    rustix::net::send(socket, &request, SendFlags::empty()).ok()?;
+    buffer.resize(DATAGRAM_BYTES, 0);
+    for _ in 0..DATAGRAMS_MAX {
+        let (length, _) = rustix::net::recv(socket, &mut buffer[..], RecvFlags::empty()).ok()?;
+        match diag::sockets(&buffer[..length], found) {
+            Next::More => {}
+            Next::Done => return Some(()),
+            Next::Refused => return None,
+        }
+    }
+    None
+}
+
+fn queue(table: &File, port: u16, buffer: &mut Vec<u8>) -> Option<u64> {
+    buffer.resize(TABLE_BYTES, 0);
+    let read = table.read_at(buffer, 0).ok()?;
+    kernel::queue(&buffer[..read], port)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn connections_that_nobody_accepts_are_in_the_queue() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let _waiting: Vec<_> = (0..3)
+            .map(|_| TcpStream::connect(address).unwrap())
+            .collect();
+        let watched = vec![(Role::Server, address.port()), (Role::Origin, 1)];
+        let (mut diag, mut tables) = (Queues::new(watched.clone()), Queues::new(watched));
+        tables.source = Source::tables();
+        diag.read(1.5, &mut Vec::new());
+        tables.read(1.5, &mut Vec::new());
+        for (queues, has_limit) in [(diag, true), (tables, false)] {
+            let diag = matches!(queues.source, Source::Diag(_));
+            let ticks = queues.into_ticks(1.0);
+            assert_eq!(ticks.len(), 1, "{ticks:?}");
+            assert_eq!((ticks[0].port, ticks[0].queue), (address.port(), 3));
+            assert_eq!(ticks[0].at_s, 0.5);
+            assert_eq!(ticks[0].limit.is_some(), has_limit && diag);
+        }
+    }
+}

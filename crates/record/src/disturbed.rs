@@ -1,0 +1,318 @@
+//! What disturbed a trial: decided by what the machine did, never by a rate or a latency that was
+//! measured, so that repeating disturbed trials does not choose among results.
+
+use serde::{Deserialize, Serialize};
+
+use crate::load::LoadResult;
+use crate::trial::{Pinned, TrialRecord};
+use crate::usage::{CpuShares, HostTick, Role, TreeTick, TreeUsage};
+
+/// Foreign load on processors above which a number is in doubt.
+pub const FOREIGN_SUSPECT_CPUS: f64 = 0.15;
+/// Foreign load on processors above which a trial is disturbed.
+pub const FOREIGN_DISTURBED_CPUS: f64 = 0.30;
+/// Share of a processor's time taken by the hypervisor above which a trial is disturbed.
+pub const STEAL_DISTURBED_SHARE: f64 = 0.10;
+/// Share of the window in which a quota of CPU time held programs back, above which a trial is
+/// disturbed.
+pub const THROTTLED_SHARE: f64 = 0.01;
+/// Share of the window in which a thread of the engine wanted a processor and had none, above
+/// which a trial is disturbed.
+pub const KEPT_DISTURBED_SHARE: f64 = 0.20;
+/// Least distance of logarithms at which the yardstick has drifted.
+const DRIFT_LEAST: f64 = 0.15;
+/// From the median of absolute deviations to a standard deviation, times three.
+const DRIFT_DEVIATIONS: f64 = 3.0 * 1.4826;
+/// Fewest rates that a median of them is told from.
+const DRIFT_RATES_MIN: usize = 3;
+/// Share of the window that the host's readings must cover.
+const COVERED_SHARE: f64 = 0.8;
+/// How far beyond the last reading an edge may lie and still take its value, seconds.
+const EDGE_SLACK_S: f64 = 0.25;
+/// By how many processors the trees may use more than the host, where only the clocks differ.
+const CLOCK_ERROR_CPUS: f64 = 0.05;
+
+/// What can disturb a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disturbance {
+    /// Programs that do not belong to the trial had processors.
+    OtherLoad,
+    /// The hypervisor gave processors to others.
+    Steal,
+    /// A quota of CPU time held programs back.
+    Throttled,
+    /// A thread of the engine wanted a processor and had none.
+    EngineKept,
+    /// The yardstick's rate in this block was another than in the others.
+    Drift,
+}
+
+impl Disturbance {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OtherLoad => "other-load",
+            Self::Steal => "steal",
+            Self::Throttled => "throttled",
+            Self::EngineKept => "engine-kept",
+            Self::Drift => "drift",
+        }
+    }
+}
+
+/// Processors that programs had which do not belong to the trial, mean over the window. Slightly
+/// below 0 where the clocks of host and programs differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Foreign {
+    /// On the whole machine.
+    pub machine: f64,
+    /// On the processors that the server was given; `None` where roles are not pinned, or share a
+    /// part of them only.
+    pub on_server: Option<f64>,
+}
+
+impl Foreign {
+    /// The larger of both.
+    pub fn worst(self) -> f64 {
+        self.machine
+            .max(self.on_server.unwrap_or(f64::NEG_INFINITY))
+    }
+}
+
+/// What disturbed the trial, by what its probe and its engine's clocks saw. Drift needs the other
+/// rounds: [`drift`].
+pub fn disturbances(trial: &TrialRecord) -> Vec<Disturbance> {
+    let Some(result) = trial.result.as_ref() else {
+        return Vec::new();
+    };
+    let above = |value: Option<f64>, limit: f64| value.is_some_and(|value| value > limit);
+    let foreign = foreign_cpus(trial).map(Foreign::worst);
+    let kept = engine_kept_share(result);
+    let found = [
+        (
+            Disturbance::OtherLoad,
+            above(foreign, FOREIGN_DISTURBED_CPUS),
+        ),
+        (
+            Disturbance::Steal,
+            above(steal_share(trial), STEAL_DISTURBED_SHARE),
+        ),
+        (
+            Disturbance::Throttled,
+            above(throttled_share(trial), THROTTLED_SHARE),
+        ),
+        (Disturbance::EngineKept, above(kept, KEPT_DISTURBED_SHARE)),
+    ];
+    found
+        .into_iter()
+        .filter(|(_, is)| *is)
+        .map(|(what, _)| what)
+        .collect()
+}
+
+/// Processors that programs had which do not belong to the trial; `None` where the readings do
+/// not cover the window, or a tree is missing from them.
+pub fn foreign_cpus(trial: &TrialRecord) -> Option<Foreign> {
+    let window_s = window_s(trial)?;
+    let used = Used::of(trial, window_s)?;
+    let with_interrupts = window_shares(trial, busy)?;
+    let programs = window_shares(trial, |cpu| cpu.user + cpu.system)?;
+    let sum = |shares: &[(usize, f64)]| shares.iter().map(|(_, share)| share).sum::<f64>();
+    // A kernel that charges interrupts to nobody leaves them out of the programs' CPU time, and
+    // most of them are this trial's own packets. Where the record does not say which kernel it
+    // was, programs that used more than there was without interrupts were charged with them.
+    let apart = trial.usage.interrupts_apart.unwrap_or_else(|| {
+        sum(&with_interrupts) - used.all() > CLOCK_ERROR_CPUS
+            && sum(&programs) - used.all() > -CLOCK_ERROR_CPUS
+    });
+    let shares = if apart { programs } else { with_interrupts };
+    Some(Foreign {
+        machine: sum(&shares) - used.all(),
+        on_server: used.on_server(&trial.pinned).and_then(|used| {
+            let here = |cpu: &usize| shares.iter().find(|(known, _)| known == cpu);
+            let there: Option<f64> = trial
+                .pinned
+                .server
+                .iter()
+                .map(|cpu| here(cpu).map(|(_, share)| *share))
+                .sum();
+            Some(there? - used)
+        }),
+    })
+}
+
+/// Largest share of a processor's time that the hypervisor took, mean over the window; `None`
+/// where the readings do not cover the window.
+pub fn steal_share(trial: &TrialRecord) -> Option<f64> {
+    let shares = window_shares(trial, |cpu| cpu.steal)?;
+    shares.into_iter().map(|(_, share)| share).reduce(f64::max)
+}
+
+/// Share of the window in which a quota of CPU time held the server or bakeoff back; `None`
+/// where no quota was read.
+pub fn throttled_share(trial: &TrialRecord) -> Option<f64> {
+    let window_s = window_s(trial)?;
+    let at = |limit_s: f64| {
+        let told = |tick: &&HostTick| tick.at_s <= limit_s + EDGE_SLACK_S;
+        trial
+            .usage
+            .host
+            .iter()
+            .filter(told)
+            .rev()
+            .find_map(|tick| tick.throttled_us)
+    };
+    let first = trial.usage.host.iter().find_map(|tick| tick.throttled_us);
+    let (before, after) = (at(-EDGE_SLACK_S).or(first)?, at(window_s)?);
+    Some(after.saturating_sub(before) as f64 / 1e6 / window_s)
+}
+
+/// Largest share of the window in which a thread of the engine wanted a processor and had none;
+/// `None` where its threads did not tell.
+pub fn engine_kept_share(result: &LoadResult) -> Option<f64> {
+    let kept = result.engine.threads.iter().map(|thread| thread.kept_s);
+    let most = kept.reduce(f64::max)?;
+    (result.measured_s > 0.0).then(|| most / result.measured_s)
+}
+
+/// Whether the yardstick's rate in a block is another than in the other rounds of the same
+/// workload and load: farther from their median than three deviations and 15 %. It is a detector
+/// of changes of the machine; results are never divided by it. `yardstick_rates` holds the rates
+/// of all rounds; with fewer than three there is no drift to be seen.
+pub fn drift(yardstick_rates: &[f64], this: f64) -> bool {
+    let logs: Vec<f64> = yardstick_rates.iter().map(|rate| rate.ln()).collect();
+    if logs.len() < DRIFT_RATES_MIN || logs.iter().any(|log| !log.is_finite()) {
+        return false;
+    }
+    let center = median(logs.clone());
+    let spread = median(logs.iter().map(|log| (log - center).abs()).collect());
+    let distance = (this.ln() - center).abs();
+    distance.is_nan() || distance > DRIFT_LEAST.max(DRIFT_DEVIATIONS * spread)
+}
+
+/// CPU seconds (user and system) that a tree used from `from_s` to `to_s` on the trial's axis,
+/// interpolated between readings; `None` when the readings do not cover the span.
+pub fn cpu_seconds_between(ticks: &[TreeTick], from_s: f64, to_s: f64) -> Option<f64> {
+    let used = cpu_at(ticks, to_s)? - cpu_at(ticks, from_s)?;
+    (to_s > from_s && used >= 0.0).then_some(used)
+}
+
+/// Processors that the trial's own programs had.
+struct Used {
+    server: f64,
+    engine: f64,
+    origin: f64,
+}
+
+impl Used {
+    fn of(trial: &TrialRecord, window_s: f64) -> Option<Self> {
+        let tree = |role: Role| trial.usage.trees.iter().find(|tree| tree.role == role);
+        let cpus =
+            |tree: &TreeUsage| Some(cpu_seconds_between(&tree.ticks, 0.0, window_s)? / window_s);
+        Some(Self {
+            server: cpus(tree(Role::Server)?)?,
+            engine: cpus(tree(Role::Engine)?)?,
+            origin: tree(Role::Origin).map_or(Some(0.0), cpus)?,
+        })
+    }
+
+    fn all(&self) -> f64 {
+        self.server + self.engine + self.origin
+    }
+
+    /// What was used of the server's processors; `None` where that cannot be told.
+    fn on_server(&self, pinned: &Pinned) -> Option<f64> {
+        if pinned.server.is_empty() {
+            return None;
+        }
+        let part = |cpus: &[usize], used: f64| {
+            let inside = cpus
+                .iter()
+                .filter(|cpu| pinned.server.contains(cpu))
+                .count();
+            match inside {
+                _ if used == 0.0 => Some(0.0),
+                _ if cpus.is_empty() => None,
+                0 => Some(0.0),
+                all if all == cpus.len() => Some(used),
+                _ => None,
+            }
+        };
+        let engine = part(&pinned.engine, self.engine)?;
+        Some(self.server + engine + part(&pinned.origin, self.origin)?)
+    }
+}
+
+fn window_s(trial: &TrialRecord) -> Option<f64> {
+    let measured_s = trial.result.as_ref()?.measured_s;
+    (measured_s > 0.0).then_some(measured_s)
+}
+
+fn busy(cpu: &CpuShares) -> f64 {
+    (1.0 - cpu.idle - cpu.iowait - cpu.steal).max(0.0)
+}
+
+/// Mean over the window of a share of each processor's time, by the processor's number.
+fn window_shares(
+    trial: &TrialRecord,
+    share: impl Fn(&CpuShares) -> f64,
+) -> Option<Vec<(usize, f64)>> {
+    let window_s = window_s(trial)?;
+    let mut sums: Vec<(usize, f64, f64)> = Vec::new();
+    for pair in trial.usage.host.windows(2) {
+        // A share is of the time since the tick before.
+        let (from_s, to_s) = (pair[0].at_s.max(0.0), pair[1].at_s.min(window_s));
+        if to_s <= from_s {
+            continue;
+        }
+        for cpu in &pair[1].cpus {
+            let number = cpu.cpu as usize;
+            let (value, length_s) = (share(cpu), to_s - from_s);
+            match sums.iter_mut().find(|(known, ..)| *known == number) {
+                Some((_, sum, covered_s)) => {
+                    *sum += value * length_s;
+                    *covered_s += length_s;
+                }
+                None => sums.push((number, value * length_s, length_s)),
+            }
+        }
+    }
+    let covered = sums
+        .iter()
+        .all(|(_, _, length_s)| *length_s >= COVERED_SHARE * window_s);
+    let means = sums
+        .iter()
+        .map(|(cpu, sum, covered_s)| (*cpu, sum / covered_s))
+        .collect();
+    (covered && !sums.is_empty()).then_some(means)
+}
+
+/// Cumulative CPU seconds at a time, between the two readings around it.
+fn cpu_at(ticks: &[TreeTick], at_s: f64) -> Option<f64> {
+    let total = |tick: &TreeTick| tick.cpu_user_s + tick.cpu_system_s;
+    let near = |tick: &TreeTick| (tick.at_s - at_s).abs() <= EDGE_SLACK_S;
+    let after = ticks.partition_point(|tick| tick.at_s < at_s);
+    let before = after.checked_sub(1).and_then(|before| ticks.get(before));
+    match (before, ticks.get(after)) {
+        (Some(before), Some(after)) => {
+            let share = (at_s - before.at_s) / (after.at_s - before.at_s);
+            Some(total(before) + share * (total(after) - total(before)))
+        }
+        (None, Some(one)) | (Some(one), None) => near(one).then(|| total(one)),
+        (None, None) => None,
+    }
+}
+
+/// Median of at least one value.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        0 => (values[middle - 1] + values[middle]) / 2.0,
+        _ => values[middle],
+    }
+}
+
+#[cfg(test)]
+mod tests;

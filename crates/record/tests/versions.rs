@@ -1,0 +1,175 @@
+//! The file format over versions: what was written before still reads, and what is written now
+//! has the fields of its version and no others.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use bakeoff_record::{
+    MACHINE_SCHEMA, OriginCounts, Record, TRIAL_SCHEMA, TrialEnd, TrialRecord, When,
+};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn find<'r>(record: &'r Record, id: &str) -> &'r TrialRecord {
+    record.trials.iter().find(|trial| trial.id == id).expect(id)
+}
+
+#[test]
+fn a_record_of_version_1_reads_whole() {
+    let record = Record::read(&folder("tests/fixtures/trial-1")).expect("it reads");
+    assert_eq!(record.machine.schema, "bakeoff.machine/1");
+    assert_eq!(record.plan.name, "smoke");
+    let measured = find(&record, "r1-nginx-default-proxy-c5");
+    assert_eq!(measured.schema, "bakeoff.trial/1");
+    assert_eq!(
+        (measured.attempt, measured.load_label().as_str()),
+        (1, "c5")
+    );
+    assert_eq!(measured.disturbed, []);
+    let when: Vec<When> = measured.answers.iter().map(|answer| answer.when).collect();
+    assert_eq!(when, [When::Before, When::After]);
+    let result = measured.result.as_ref().expect("a result");
+    assert!(result.requests.ok > 0 && result.latency.quantile(0.5).is_some());
+    assert!(
+        measured
+            .origin
+            .as_ref()
+            .is_some_and(|origin: &OriginCounts| origin.requests > 0)
+    );
+    assert_eq!(measured.usage.listeners, []);
+    assert!(
+        measured
+            .usage
+            .host
+            .iter()
+            .all(|tick| tick.pressure.is_none())
+    );
+}
+
+#[test]
+fn names_of_version_1_are_understood() {
+    let record = Record::read(&folder("tests/fixtures/trial-1")).expect("it reads");
+    let TrialEnd::Skipped { fix, .. } = &find(&record, "r1-caddy-default-proxy-c5").end else {
+        panic!("it was skipped");
+    };
+    assert!(fix.starts_with("bakeoff install caddy"), "{fix}");
+    assert!(matches!(
+        find(&record, "r1-nginx-default-synthetic-c5").end,
+        TrialEnd::Failed { message: None, .. }
+    ));
+    let failed = r#"{"kind":"failed","step":"start","cause":"none","words":"no such host"}"#;
+    let TrialEnd::Failed { message, .. } = serde_json::from_str(failed).expect("it reads") else {
+        panic!("it failed");
+    };
+    assert_eq!(message.as_deref(), Some("no such host"));
+}
+
+#[test]
+fn a_record_of_version_1_goes_on_in_the_present_version() {
+    let copy = tempfile::tempdir().expect("a folder");
+    for name in ["plan.toml", "machine.json", "trials.jsonl"] {
+        let from = folder("tests/fixtures/trial-1").join(name);
+        std::fs::copy(from, copy.path().join(name)).expect("a copy");
+    }
+    let before = Record::read(copy.path()).expect("it reads");
+    let mut open = bakeoff_record::RecordFolder::open(copy.path()).expect("it opens");
+    let mut trial = find(&before, "r1-nginx-default-proxy-c5").clone();
+    (trial.schema, trial.id) = (TRIAL_SCHEMA.to_owned(), "r2".to_owned());
+    open.append(&trial).expect("a line");
+    let after = Record::read(copy.path()).expect("it reads");
+    assert_eq!(after.trials.len(), before.trials.len() + 1);
+    assert_eq!(after.trials.last(), Some(&trial));
+}
+
+/// Whoever adds, renames or removes a field moves the version: a reader of the one before would
+/// refuse the line as damaged instead of asking for a newer bakeoff.
+#[test]
+fn a_changed_field_moves_the_version() {
+    let version = |schema: &str| schema.replace("bakeoff.", "").replace('/', "-");
+    let (machine, rest): (BTreeSet<_>, BTreeSet<_>) = fields_of_sources()
+        .into_iter()
+        .partition(|field| field.starts_with("Machine"));
+    for (schema, found) in [(TRIAL_SCHEMA, rest), (MACHINE_SCHEMA, machine)] {
+        let file = folder("tests/fields").join(format!("{}.txt", version(schema)));
+        if std::env::var_os("BAKEOFF_BLESS").is_some() {
+            let lines: Vec<&str> = found.iter().map(String::as_str).collect();
+            std::fs::write(&file, lines.join("\n") + "\n").expect("a list");
+        }
+        let stored = std::fs::read_to_string(&file).unwrap_or_default();
+        let stored: BTreeSet<String> = stored.lines().map(str::to_owned).collect();
+        let (new, gone): (Vec<_>, Vec<_>) = (
+            found.difference(&stored).collect(),
+            stored.difference(&found).collect(),
+        );
+        assert!(
+            new.is_empty() && gone.is_empty(),
+            "{schema} has no longer the fields that it had. New: {new:?}; gone: {gone:?}. Where \
+             that version was released, raise it and go on reading the one before; then write \
+             the list with BAKEOFF_BLESS=1."
+        );
+    }
+}
+
+#[test]
+fn lists_of_versions_that_were_left_behind_stay() {
+    let stored = |name: &str| {
+        let text = std::fs::read_to_string(folder("tests/fields").join(name)).expect(name);
+        text.lines()
+            .map(str::to_owned)
+            .collect::<BTreeSet<String>>()
+    };
+    let (first, second) = (stored("trial-1.txt"), stored("trial-2.txt"));
+    let gone: Vec<&String> = first.difference(&second).collect();
+    assert_eq!(gone, ["TrialEnd::Failed.words", "TrialEnd::Skipped.mend"]);
+}
+
+/// Every field of every type in the sources that is written, as `Type.field` or
+/// `Type::Variant.field`.
+fn fields_of_sources() -> BTreeSet<String> {
+    let sources = std::fs::read_dir(folder("src")).expect("the sources");
+    let files = sources.map(|entry| entry.expect("an entry").path());
+    let texts = files.filter(|path| path.extension().is_some_and(|end| end == "rs"));
+    texts
+        .flat_map(|path| fields_of(&std::fs::read_to_string(path).expect("a source")))
+        .collect()
+}
+
+fn fields_of(text: &str) -> BTreeSet<String> {
+    let (mut found, mut written) = (BTreeSet::new(), false);
+    let (mut owner, mut variant): (Option<String>, Option<String>) = (None, None);
+    for line in text.lines() {
+        if line.starts_with("#[derive(") {
+            written = line.contains("Serialize");
+        }
+        let opened = ["pub struct ", "pub enum "]
+            .iter()
+            .find_map(|begin| line.strip_prefix(begin));
+        if let Some(name) = opened.and_then(|rest| rest.strip_suffix(" {")) {
+            owner = written.then(|| name.to_owned());
+            written = false;
+        } else if line == "}" {
+            (owner, variant) = (None, None);
+        } else if line == "    }," {
+            variant = None;
+        }
+        let Some(owner) = &owner else { continue };
+        let deeper = line.strip_prefix("    ").unwrap_or_default();
+        if let Some(name) = deeper.strip_suffix(" {") {
+            variant = Some(name.to_owned());
+        } else if let (Some(variant), Some(field)) = (&variant, field(deeper.trim_start())) {
+            found.insert(format!("{owner}::{variant}.{field}"));
+        } else if let Some(field) = deeper.strip_prefix("pub ").and_then(field) {
+            found.insert(format!("{owner}.{field}"));
+        }
+    }
+    found
+}
+
+/// `name` of a line `name: Type,`.
+fn field(line: &str) -> Option<&str> {
+    let (name, _) = line.strip_suffix(',')?.split_once(": ")?;
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    name.bytes().all(plain).then_some(name)
+}

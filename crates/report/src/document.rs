@@ -1,0 +1,306 @@
+//! The report as sections of lines, tables, texts and figures.
+//!
+//! It is drawn once, by [`draw`], from the view model; text, Markdown, CSV and the HTML fallback
+//! walk it. A field holds its value as it was measured and knows how it is rounded, so no format
+//! rounds by itself and none leaves out why a value is missing. Strings in it are fit for a
+//! terminal; Markdown and HTML escape them further.
+
+mod answer;
+mod cells;
+mod configurations;
+mod context;
+mod unit;
+
+use bakeoff_stats::Estimate;
+
+pub use unit::Unit;
+
+pub(crate) use answer::{findings as findings_of, trust_title};
+
+use crate::view::{Report, Tone};
+
+/// A report, ready to be walked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// What was run and where.
+    pub title: String,
+    /// In the order of reading: the answer first.
+    pub sections: Vec<Section>,
+}
+
+/// Parts that belong together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// Stable name, such as `answer` or `cells`.
+    pub name: &'static str,
+    /// Title; empty where the section needs none.
+    pub title: String,
+    /// Whether a short report has it too.
+    pub extent: Extent,
+    /// What it consists of, in order.
+    pub parts: Vec<Part>,
+}
+
+/// Which reports have a section or a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extent {
+    /// Every report, also one that is pasted into an issue.
+    Short,
+    /// Full reports.
+    Full,
+    /// No report for people; machine-readable tables alone.
+    Data,
+}
+
+/// One part of a section.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// Sentences.
+    Lines(Vec<Line>),
+    /// A table.
+    Table(Table),
+    /// Lines that keep their spaces, under a title of their own.
+    Verbatim {
+        /// What they are; may be empty.
+        title: String,
+        /// The lines.
+        lines: Vec<String>,
+        /// What stands in their place where they would be too long; empty where they are short
+        /// enough, or nothing sums them up.
+        brief: Vec<String>,
+    },
+    /// Numbers that a format without pictures leaves out: a table beside it has them.
+    Figure(Figure),
+}
+
+/// One sentence or list item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// How to take it; `None` where it only informs.
+    pub tone: Option<Tone>,
+    /// 0 for a paragraph or an item, 1 for what belongs to the one above.
+    pub depth: u8,
+    /// The text.
+    pub text: String,
+}
+
+impl Line {
+    /// A plain line.
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self {
+            tone: None,
+            depth: 0,
+            text: text.into(),
+        }
+    }
+
+    /// A line that says how it is to be taken.
+    pub(crate) fn toned(tone: Tone, text: impl Into<String>) -> Self {
+        Self {
+            tone: Some(tone),
+            ..Self::new(text)
+        }
+    }
+
+    /// The same line below another.
+    pub(crate) fn below(self) -> Self {
+        Self { depth: 1, ..self }
+    }
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Stable name, such as `ratios` or `cells`; tables of one name have the same columns.
+    pub name: &'static str,
+    /// Title; may be empty.
+    pub title: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Its rows, each with a field for every column.
+    pub rows: Vec<Row>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Name for machines, such as `latency_p99_ns`; empty where no machine needs the column.
+    pub name: String,
+    /// Title for people.
+    pub title: String,
+    /// What its values are, and so how they are rounded.
+    pub unit: Unit,
+    /// Whether its values are estimates, whose two ends a machine-readable table has too.
+    pub ends: bool,
+    /// Which reports show it.
+    pub extent: Extent,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Whether it is a reference, which is measured beside the others and not compared.
+    pub reference: bool,
+    /// A field for each column.
+    pub fields: Vec<Field>,
+}
+
+/// One field: a value, or why there is none.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Field {
+    /// The value as it was measured.
+    pub value: Value,
+    /// Whether the value is only a bound: `>=` or `<=`.
+    pub bound: Option<&'static str>,
+    /// What came of a comparison: `^`, `v`, `=`, `~` or nothing.
+    pub mark: &'static str,
+    /// Why there is no value.
+    pub reason: Option<String>,
+    /// How to take it, where that is shown by a colour.
+    pub tone: Option<Tone>,
+}
+
+/// What a field holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Value {
+    /// Nothing; the field's reason says why, where there is one.
+    #[default]
+    Nothing,
+    /// Words.
+    Text(String),
+    /// One number.
+    Number(f64),
+    /// A number with its interval and its count.
+    Estimate(Estimate),
+    /// The two ends of an interval that stands beside its number.
+    Range(f64, f64),
+}
+
+impl Field {
+    /// Words.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::of(Value::Text(text.into()))
+    }
+
+    /// A value that needs no reason.
+    pub(crate) fn of(value: Value) -> Self {
+        Self {
+            value,
+            ..Self::default()
+        }
+    }
+
+    /// A number, or nothing.
+    pub(crate) fn number(value: Option<f64>) -> Self {
+        Self::of(value.map_or(Value::Nothing, Value::Number))
+    }
+
+    /// The field as people read it; empty where there is no value. The interval of a ratio stands
+    /// with it, that of other numbers in a column of its own.
+    pub fn shown(&self, unit: Unit) -> String {
+        let bound = self.bound.map_or(String::new(), |bound| bound.to_owned());
+        match &self.value {
+            Value::Nothing => String::new(),
+            Value::Text(text) => text.clone(),
+            Value::Number(value) => bounded(&bound, &unit.show(*value), unit),
+            Value::Estimate(one) if unit == Unit::Ratio => {
+                let ends = if one.n > 1 {
+                    format!(" ({}-{})", unit.show(one.low), unit.show(one.high))
+                } else {
+                    String::new()
+                };
+                let point = bounded(&bound, &unit.show(one.point), unit);
+                format!("{point}{ends}{}", self.marked())
+            }
+            Value::Estimate(one) => bounded(&bound, &unit.show(one.point), unit),
+            Value::Range(low, high) => format!("{} to {}", unit.show(*low), unit.show(*high)),
+        }
+    }
+
+    /// The same without an interval, for where there is little room.
+    pub fn shown_short(&self, unit: Unit) -> String {
+        match &self.value {
+            Value::Estimate(one) if unit == Unit::Ratio => {
+                let bound = self.bound.unwrap_or("");
+                let point = bounded(bound, &unit.show(one.point), unit);
+                format!("{point}{}", self.marked())
+            }
+            _ => self.shown(unit),
+        }
+    }
+
+    fn marked(&self) -> String {
+        match self.mark {
+            "" => String::new(),
+            mark => format!(" {mark}"),
+        }
+    }
+}
+
+/// A ratio's bound stands close to it, because its column has no room to spare.
+fn bounded(bound: &str, number: &str, unit: Unit) -> String {
+    match (bound, unit) {
+        ("", _) => number.to_owned(),
+        (bound, Unit::Ratio) => format!("{bound}{number}"),
+        (bound, _) => format!("{bound} {number}"),
+    }
+}
+
+/// Dots and whiskers against a line at 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// Stable name, such as `rate_per_s`.
+    pub name: &'static str,
+    /// What is shown, with the contender that is 1.
+    pub title: String,
+    /// Half width of the grey band around 1: what two runs of one server may differ by.
+    pub floor: f64,
+    /// The dots, from top to bottom.
+    pub points: Vec<Point>,
+}
+
+/// One dot with its whiskers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Whose, and where.
+    pub label: String,
+    /// Ratio with its interval.
+    pub ratio: Estimate,
+    /// Whether it is only a bound, and so hollow.
+    pub bound: bool,
+}
+
+/// Draws the document from the view model.
+pub fn draw(report: &Report) -> Document {
+    let campaign = &report.campaign;
+    let mut sections = vec![context::heading(report)];
+    sections.extend(answer::draw(report));
+    sections.extend(context::cautions(report));
+    sections.extend(cells::draw(report));
+    sections.extend(context::comparisons(report));
+    sections.extend(configurations::equal_work(report));
+    sections.extend(configurations::configurations(report));
+    sections.extend(context::notes(report));
+    sections.extend(context::lost(report));
+    let host = crate::number::plain(&campaign.machine.host);
+    Document {
+        title: format!("{} on {host}", crate::number::plain(&campaign.name)),
+        sections,
+    }
+}
+
+impl Document {
+    /// The section of a name.
+    pub fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// Every table of a name, in order.
+    pub fn tables(&self, name: &str) -> impl Iterator<Item = &Table> {
+        let parts = self.sections.iter().flat_map(|section| &section.parts);
+        parts.filter_map(move |part| match part {
+            Part::Table(table) if table.name == name => Some(table),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! The answer: findings, ratios to the first contender, how far to trust it, what comes next.
+
+use bakeoff_audit::{Grade, Level, Metric};
+
+use super::{Column, Extent, Field, Figure, Line, Part, Point, Row, Section, Table, Unit, Value};
+use crate::number::{counted, plain};
+use crate::view::{RatioCell, RatioTable, Report, Tone};
+
+pub(super) fn draw(report: &Report) -> Vec<Section> {
+    let section = |name, title: &str, parts| Section {
+        name,
+        title: title.to_owned(),
+        extent: Extent::Short,
+        parts,
+    };
+    let found = Part::Lines(findings(report));
+    let mut sections = vec![section("findings", "Answer", vec![found])];
+    let mut ratios = Vec::new();
+    for table in &report.answer.tables {
+        ratios.push(Part::Table(ratio_table(table)));
+        ratios.push(Part::Figure(figure(report, table)));
+    }
+    if !ratios.is_empty() {
+        sections.push(section("ratios", "", ratios));
+    }
+    sections.push(section("trust", &trust_title(report), vec![trust(report)]));
+    sections
+}
+
+/// A line for each finding, or the one that says that there is none.
+pub(crate) fn findings(report: &Report) -> Vec<Line> {
+    let rounds = rounds(report);
+    let line = |finding: &bakeoff_audit::Finding| {
+        let grade = match finding.grade {
+            Grade::Shown => "shown",
+            Grade::Plain => "plain, not proven",
+            Grade::Indication => "an indication",
+            Grade::NotShown => "not shown",
+        };
+        let text = plain(&finding.text);
+        let text = match text.strip_suffix('.') {
+            Some(text) => text.to_owned(),
+            None => text,
+        };
+        Line::toned(finding.tone, format!("{text} ({grade}, {rounds})."))
+    };
+    let mut lines: Vec<Line> = report.answer.findings.iter().map(line).collect();
+    if lines.is_empty() {
+        lines.push(Line::new(nothing_found(report)));
+    }
+    lines
+}
+
+/// Rounds behind the numbers: `7 rounds`, `5 to 7 rounds`.
+fn rounds(report: &Report) -> String {
+    let interval = &report.campaign.interval;
+    let most = counted(interval.rounds_most as u64, "round");
+    match interval.rounds_least {
+        least if least == interval.rounds_most => most,
+        least => format!("{least} to {most}"),
+    }
+}
+
+/// What stands where no finding does.
+fn nothing_found(report: &Report) -> &'static str {
+    if report.cells.iter().all(|cell| cell.rounds_measured == 0) {
+        "Nothing was measured."
+    } else if report.answer.tables.is_empty() {
+        "There is one contender, so nothing is compared."
+    } else {
+        "No difference between contenders is shown."
+    }
+}
+
+/// `direction yes, size no`.
+pub(crate) fn trust_title(report: &Report) -> String {
+    let word = |is_so| if is_so { "yes" } else { "no" };
+    let trust = &report.answer.trust;
+    format!(
+        "How far to trust it: direction {}, size {}.",
+        word(trust.direction),
+        word(trust.size)
+    )
+}
+
+fn trust(report: &Report) -> Part {
+    let line = |reason: &bakeoff_audit::Weakness| {
+        let tone = match reason.level {
+            Level::Passed => Tone::Good,
+            Level::Note => Tone::Note,
+            Level::NotRun | Level::Suspect | Level::Disturbed => Tone::Warning,
+            Level::Invalid => Tone::Bad,
+        };
+        Line::toned(tone, plain(&reason.text))
+    };
+    Part::Lines(report.answer.trust.reasons.iter().map(line).collect())
+}
+
+/// A row for each workload and load, with the baseline's own value and the others' ratios to it.
+fn ratio_table(table: &RatioTable) -> Table {
+    let unit = unit_of(table.metric);
+    let column = |title: &str, unit| Column {
+        name: String::new(),
+        title: title.to_owned(),
+        unit,
+        ends: false,
+        extent: Extent::Short,
+    };
+    let mut columns = vec![column(&table.title, Unit::Text), column("", Unit::Text)];
+    for (index, name) in table.columns.iter().enumerate() {
+        let unit = if index == 0 { unit } else { Unit::Ratio };
+        columns.push(column(&plain(name), unit));
+    }
+    let row = |row: &crate::view::RatioRow| {
+        let mut fields = vec![Field::text(plain(&row.workload)), Field::text(&row.title)];
+        let cells = row.cells.iter().enumerate();
+        fields.extend(cells.map(|(index, cell)| match index {
+            0 => baseline(cell),
+            _ => ratio(table.metric, cell),
+        }));
+        Row {
+            reference: false,
+            fields,
+        }
+    };
+    Table {
+        name: "ratios",
+        title: format!(
+            "{}, and the ratio to {}",
+            table.title,
+            plain(&table.baseline)
+        ),
+        columns,
+        rows: table.rows.iter().map(row).collect(),
+    }
+}
+
+/// The unit of a metric's own values.
+pub(crate) fn unit_of(metric: Metric) -> Unit {
+    match metric {
+        Metric::RatePerS => Unit::PerSecond,
+        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => Unit::Milliseconds,
+        Metric::CpuNsPerRequest => Unit::Microseconds,
+        Metric::MemoryPeakBytes => Unit::Bytes,
+    }
+}
+
+fn baseline(cell: &RatioCell) -> Field {
+    Field {
+        value: cell.value.map_or(Value::Nothing, Value::Estimate),
+        bound: cell.value_bound,
+        reason: cell.reason.clone(),
+        ..Field::default()
+    }
+}
+
+/// A ratio as it stands in every table.
+pub(super) fn ratio(metric: Metric, cell: &RatioCell) -> Field {
+    let more_is_better = metric == Metric::RatePerS;
+    let tone = match cell.mark {
+        "^" if more_is_better => Some(Tone::Good),
+        "v" if !more_is_better => Some(Tone::Good),
+        "^" | "v" => Some(Tone::Bad),
+        _ => None,
+    };
+    Field {
+        value: cell.ratio.map_or(Value::Nothing, Value::Estimate),
+        bound: cell.bound,
+        mark: cell.mark,
+        reason: cell.reason.clone(),
+        tone,
+    }
+}
+
+fn figure(report: &Report, table: &RatioTable) -> Figure {
+    let floors = &report.answer.floors;
+    let floor = floors.iter().find(|floor| floor.metric == table.metric);
+    let mut points = Vec::new();
+    for row in &table.rows {
+        for cell in &row.cells {
+            if let Some(ratio) = cell.ratio {
+                let (workload, whose) = (plain(&row.workload), plain(&cell.contender));
+                points.push(Point {
+                    label: format!("{workload}, {}: {whose}", row.title),
+                    ratio,
+                    bound: cell.bound.is_some(),
+                });
+            }
+        }
+    }
+    Figure {
+        name: table.metric.measure().name(),
+        title: format!("{}, {} is 1", table.title, plain(&table.baseline)),
+        floor: floor.map_or(0.0, |floor| floor.floor),
+        points,
+    }
+}

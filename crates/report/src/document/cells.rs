@@ -1,0 +1,410 @@
+//! The table of every workload and load, one row for each contender.
+//!
+//! One list of columns serves all: people see the first, a full report more of them, and the
+//! machine-readable table has every one, with the ends of each interval.
+
+use bakeoff_audit::{Level, Metric, Number, Verdict};
+use bakeoff_record::Outcome;
+use bakeoff_stats::Measure;
+
+use super::answer::ratio;
+use super::{Column, Extent, Field, Line, Part, Row, Section, Table, Unit, Value};
+use crate::number::{count, counted, percent, plain};
+use crate::view::{Cell, RatioCell, Report, Tone};
+use crate::{h2load, vegeta};
+
+/// One column and where its fields come from.
+struct Drawn {
+    column: Column,
+    field: Box<dyn Fn(&Report, &Cell) -> Field>,
+}
+
+pub(super) fn draw(report: &Report) -> Vec<Section> {
+    let same =
+        |left: &Cell, right: &Cell| left.workload == right.workload && left.load == right.load;
+    let groups = report.cells.chunk_by(same);
+    let mut sections: Vec<Section> = groups.map(|cells| group(report, cells)).collect();
+    if sections.is_empty() {
+        sections.push(of(
+            String::new(),
+            Extent::Data,
+            vec![Part::Table(table(report, &[]))],
+        ));
+    }
+    sections
+}
+
+fn of(title: String, extent: Extent, parts: Vec<Part>) -> Section {
+    Section {
+        name: "cells",
+        title,
+        extent,
+        parts,
+    }
+}
+
+fn table(report: &Report, cells: &[Cell]) -> Table {
+    let drawn = columns();
+    let row = |cell: &Cell| Row {
+        reference: !cell.is_contender(),
+        fields: drawn.iter().map(|one| (one.field)(report, cell)).collect(),
+    };
+    Table {
+        name: "cells",
+        title: String::new(),
+        rows: cells.iter().map(row).collect(),
+        columns: drawn.into_iter().map(|one| one.column).collect(),
+    }
+}
+
+fn group(report: &Report, cells: &[Cell]) -> Section {
+    let mut parts = vec![Part::Table(table(report, cells))];
+    let remarks: Vec<Line> = cells.iter().flat_map(remarks).collect();
+    if !remarks.is_empty() {
+        parts.push(Part::Lines(remarks));
+    }
+    for lines in [h2load::lines(cells), vegeta::lines(report, cells)] {
+        if !lines.is_empty() {
+            let (title, brief) = (String::new(), Vec::new());
+            parts.push(Part::Verbatim {
+                title,
+                lines,
+                brief,
+            });
+        }
+    }
+    of(title(report, &cells[0]), Extent::Short, parts)
+}
+
+fn title(report: &Report, cell: &Cell) -> String {
+    let mut loads = report.campaign.loads.iter();
+    let load = loads.find(|load| load.label == cell.load);
+    let load = load.map_or(cell.load.as_str(), |load| load.title.as_str());
+    format!("{}, {}", plain(&cell.workload), plain(load))
+}
+
+/// What stands below the table: errors by kind, what no histogram holds, why latencies are gone.
+fn remarks(cell: &Cell) -> Vec<Line> {
+    let name = plain(&cell.contender);
+    let mut lines = Vec::new();
+    if let Some(kinds) = errors_by_kind(cell) {
+        let status = statuses(cell).map_or(String::new(), |text| format!("; status {text}"));
+        lines.push(Line::new(format!("errors of {name}: {kinds}{status}")));
+    }
+    if cell.over_range > 0 {
+        let beyond = counted(cell.over_range, "response");
+        lines.push(Line::new(format!(
+            "latencies of {name}: {beyond} over 73 minutes, beyond the range of percentiles"
+        )));
+    }
+    let gone = cell
+        .missing
+        .get(Measure::LatencyP50Ns.name())
+        .filter(|_| cell.rounds_measured > 0 && cell.at_least.is_empty());
+    if let Some(reason) = gone {
+        lines.push(Line::new(format!(
+            "no latency of {name}: {}",
+            plain(reason)
+        )));
+    }
+    lines
+}
+
+/// Errors by kind in words, most frequent first; `None` without errors.
+fn errors_by_kind(cell: &Cell) -> Option<String> {
+    let all = cell.outcomes.iter().filter(|(kind, _)| **kind != "ok");
+    let mut kinds: Vec<(&str, u64)> = all.map(|(kind, n)| (*kind, *n)).collect();
+    kinds.sort_by_key(|(kind, n)| (std::cmp::Reverse(*n), *kind));
+    kinds.extend(
+        cell.unended
+            .filter(|n| *n > 0)
+            .map(|n| ("without an end", n)),
+    );
+    let asked = cell.due.unwrap_or(cell.completed).max(1);
+    let words = |(kind, n): &(&str, u64)| {
+        let share = percent(*n as f64 / asked as f64);
+        format!("{} {kind} ({share} %)", count(*n))
+    };
+    let kinds: Vec<String> = kinds.iter().map(words).collect();
+    (!kinds.is_empty()).then(|| kinds.join(", "))
+}
+
+/// How often each unexpected status came; `None` when all were expected ones.
+fn statuses(cell: &Cell) -> Option<String> {
+    if !cell.outcomes.contains_key("status") {
+        return None;
+    }
+    let words = |(status, n): (&u16, &u64)| format!("{status}: {}", count(*n));
+    Some(cell.status.iter().map(words).collect::<Vec<_>>().join(", "))
+}
+
+fn columns() -> Vec<Drawn> {
+    let mut columns = names();
+    columns.extend(first_numbers());
+    columns.extend(other_numbers());
+    columns.extend(counts());
+    columns
+}
+
+fn drawn(
+    (name, title, unit): (&str, &str, Unit),
+    extent: Extent,
+    field: impl Fn(&Report, &Cell) -> Field + 'static,
+) -> Drawn {
+    Drawn {
+        column: Column {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            unit,
+            ends: false,
+            extent,
+        },
+        field: Box::new(field),
+    }
+}
+
+impl Drawn {
+    /// A column of estimates.
+    fn with_ends(mut self) -> Self {
+        self.column.ends = true;
+        self
+    }
+}
+
+/// A column for machines alone.
+fn data(name: &str, unit: Unit, field: impl Fn(&Report, &Cell) -> Field + 'static) -> Drawn {
+    drawn((name, "", unit), Extent::Data, field)
+}
+
+fn names() -> Vec<Drawn> {
+    vec![
+        data("workload", Unit::Text, |_, cell| {
+            Field::text(&cell.workload)
+        }),
+        data("load", Unit::Text, |_, cell| Field::text(&cell.load)),
+        data("contender", Unit::Text, |_, cell| {
+            Field::text(&cell.contender)
+        }),
+        // References stand in brackets: they are measured beside the contenders.
+        drawn(("", "contender", Unit::Text), Extent::Short, |_, cell| {
+            let name = plain(&cell.contender);
+            Field::text(if cell.is_contender() {
+                name
+            } else {
+                format!("({name})")
+            })
+        }),
+        data("kind", Unit::Text, |_, cell| {
+            Field::text(kind_name(cell.kind))
+        }),
+        data("rounds", Unit::Count, |_, cell| {
+            counting(cell.rounds as u64)
+        }),
+        data("rounds_measured", Unit::Count, |_, cell| {
+            counting(cell.rounds_measured as u64)
+        }),
+    ]
+}
+
+pub(crate) fn kind_name(kind: bakeoff_record::ContenderKind) -> &'static str {
+    use bakeoff_record::ContenderKind;
+    match kind {
+        ContenderKind::Contender => "contender",
+        ContenderKind::Control => "control",
+        ContenderKind::Yardstick => "yardstick",
+        ContenderKind::Origin => "origin",
+    }
+}
+
+/// What a reader looks for first.
+fn first_numbers() -> Vec<Drawn> {
+    use Extent::Short;
+    vec![
+        estimate(Measure::RatePerS, "req/s", Unit::PerSecond, Short),
+        drawn(("", "low to high", Unit::PerSecond), Short, |_, cell| {
+            let rate = cell.estimate(Measure::RatePerS).filter(|rate| rate.n > 1);
+            Field::of(rate.map_or(Value::Nothing, |rate| Value::Range(rate.low, rate.high)))
+        }),
+        drawn(("", "ratio", Unit::Ratio), Short, |report, cell| {
+            let main = [Metric::RatePerS, Metric::LatencyP99Ns];
+            let mut found = main
+                .into_iter()
+                .filter_map(|metric| Some(ratio(metric, ratio_of(report, cell, metric)?)));
+            found.next().unwrap_or_default()
+        }),
+        estimate(Measure::LatencyP50Ns, "p50", Unit::Milliseconds, Short),
+        estimate(Measure::LatencyP99Ns, "p99", Unit::Milliseconds, Short),
+        drawn(
+            ("error_share", "errors", Unit::Percent),
+            Short,
+            |_, cell| Field::number(cell.error_share),
+        ),
+        estimate(
+            Measure::CpuNsPerRequest,
+            "CPU/req",
+            Unit::Microseconds,
+            Short,
+        ),
+        estimate(Measure::MemoryPeakBytes, "memory", Unit::Bytes, Short),
+        drawn(("", "verdict", Unit::Text), Short, |_, cell| verdict(cell)),
+    ]
+}
+
+fn other_numbers() -> Vec<Drawn> {
+    use Extent::{Data, Full};
+    let ms = Unit::Milliseconds;
+    let mut columns = vec![
+        estimate(Measure::LatencyMinNs, "min", ms, Full),
+        estimate(Measure::LatencyMeanNs, "average", ms, Full),
+        estimate(Measure::LatencyP90Ns, "p90", ms, Full),
+        estimate(Measure::LatencyP95Ns, "p95", ms, Full),
+        estimate(Measure::LatencyP999Ns, "p99.9", ms, Full),
+        estimate(Measure::LatencyMaxNs, "max", ms, Full),
+        estimate(Measure::Requests, "requests", Unit::Count, Full),
+        estimate(Measure::CpuCores, "CPUs", Unit::Processors, Data),
+    ];
+    for metric in [
+        Metric::RatePerS,
+        Metric::LatencyP99Ns,
+        Metric::CpuNsPerRequest,
+        Metric::MemoryPeakBytes,
+    ] {
+        let name = format!("ratio_{}", metric.measure().name());
+        columns.push(
+            data(&name, Unit::Ratio, move |report, cell| {
+                let found = ratio_of(report, cell, metric);
+                found.map_or_else(Field::default, |found| ratio(metric, found))
+            })
+            .with_ends(),
+        );
+        columns.push(data(
+            &format!("{name}_mark"),
+            Unit::Text,
+            move |report, cell| {
+                Field::text(ratio_of(report, cell, metric).map_or("", |found| found.mark))
+            },
+        ));
+    }
+    columns
+}
+
+fn counts() -> Vec<Drawn> {
+    let optional = |n: Option<u64>| Field::number(n.map(|n| n as f64));
+    let mut columns = vec![
+        data("completed", Unit::Count, |_, cell| counting(cell.completed)),
+        data("errors", Unit::Count, |_, cell| counting(cell.errors)),
+        data("due", Unit::Count, move |_, cell| optional(cell.due)),
+        data("unended", Unit::Count, move |_, cell| {
+            optional(cell.unended)
+        }),
+        data("over_range", Unit::Count, |_, cell| {
+            counting(cell.over_range)
+        }),
+        data("rate_is_lower_bound", Unit::Text, |_, cell| {
+            Field::text(cell.rate_is_lower_bound.to_string())
+        }),
+        data("bottleneck", Unit::Text, |_, cell| {
+            Field::text(cell.bottleneck.as_ref().map_or("", |one| one.name.as_ref()))
+        }),
+        data("verdict", Unit::Text, |_, cell| {
+            Field::text(cell.verdict.verdict.name())
+        }),
+    ];
+    for number in Number::ALL {
+        let name = format!("verdict_{}", number.name());
+        columns.push(data(&name, Unit::Text, move |_, cell| {
+            Field::text(cell.verdicts.of(number).name())
+        }));
+    }
+    for outcome in Outcome::ALL {
+        let name = format!("outcome_{}", outcome.name());
+        columns.push(data(&name, Unit::Count, move |_, cell| {
+            counting(cell.outcomes.get(outcome.name()).copied().unwrap_or(0))
+        }));
+    }
+    columns.push(data("checks_not_passed", Unit::Text, |_, cell| {
+        let checks = cell.verdict.checks.iter();
+        let bad = checks.filter(|check| check.level > Level::Note);
+        let codes: Vec<&str> = bad.map(|check| check.code.name()).collect();
+        Field::text(codes.join(" "))
+    }));
+    columns
+}
+
+fn counting(n: u64) -> Field {
+    Field::number(Some(n as f64))
+}
+
+/// The column of a measure: its estimate, or at least what it is.
+fn estimate(measure: Measure, title: &str, unit: Unit, extent: Extent) -> Drawn {
+    drawn((measure.name(), title, unit), extent, move |_, cell| {
+        let reason = cell.missing.get(measure.name()).cloned();
+        let is_rate = measure == Measure::RatePerS;
+        match (cell.at_least(measure), cell.estimate(measure)) {
+            (Some(bound), _) => Field {
+                bound: Some(">="),
+                reason,
+                ..Field::number(Some(bound))
+            },
+            (None, Some(one)) => Field {
+                bound: (is_rate && cell.rate_is_lower_bound).then_some(">="),
+                ..Field::of(Value::Estimate(*one))
+            },
+            (None, None) => Field {
+                reason,
+                ..Field::default()
+            },
+        }
+    })
+    .with_ends()
+}
+
+/// The contender's place in the answer's table of a metric.
+fn ratio_of<'r>(report: &'r Report, cell: &Cell, metric: Metric) -> Option<&'r RatioCell> {
+    let mut tables = report.answer.tables.iter();
+    let table = tables.find(|table| table.metric == metric)?;
+    let mut rows = table.rows.iter();
+    let row = rows.find(|row| row.workload == cell.workload && row.load == cell.load)?;
+    let mut cells = row.cells.iter();
+    let found = cells.find(|one| one.contender == cell.contender)?;
+    (cell.is_contender() && found.contender != table.baseline).then_some(found)
+}
+
+/// The verdict in a word where it is one for all numbers; else what is not valid. The numbers in
+/// brackets are those of the notes.
+fn verdict(cell: &Cell) -> Field {
+    let worst = cell.verdict.verdict;
+    let of = |number: &Number| cell.verdicts.of(*number);
+    let weak: Vec<Number> = Number::ALL
+        .into_iter()
+        .filter(|number| of(number) != Verdict::Valid)
+        .collect();
+    let mut text = worst.name().to_owned();
+    if worst <= Verdict::Invalid && weak.len() < Number::ALL.len() && !weak.is_empty() {
+        let words: Vec<String> = weak
+            .iter()
+            .map(|number| {
+                let own = of(number);
+                let name = number.name();
+                if own == worst {
+                    name.to_owned()
+                } else {
+                    format!("{name} {}", own.name())
+                }
+            })
+            .collect();
+        text = format!("{text}: {}", words.join(", "));
+    }
+    let notes: Vec<String> = cell.notes.iter().map(ToString::to_string).collect();
+    if !notes.is_empty() {
+        text = format!("{text} [{}]", notes.join(","));
+    }
+    Field {
+        tone: Some(match worst {
+            Verdict::Valid => Tone::Good,
+            Verdict::Suspect => Tone::Warning,
+            _ => Tone::Bad,
+        }),
+        ..Field::text(text)
+    }
+}

@@ -1,0 +1,182 @@
+//! What surrounds the numbers: what was run, what weakens them, and what has no result.
+
+use bakeoff_audit::Level;
+
+use super::{Column, Extent, Field, Line, Part, Row, Section, Table, Unit, Value};
+use crate::number::plain;
+use crate::view::{Lost, LostCell, Note, Report};
+
+/// Cells listed under a note before the rest is only counted.
+const CELLS_PER_NOTE: usize = 3;
+
+pub(super) fn heading(report: &Report) -> Section {
+    let campaign = &report.campaign;
+    let machine = &campaign.machine;
+    let versions: Vec<String> = campaign
+        .contenders
+        .iter()
+        .filter(|one| !one.versions.is_empty())
+        .map(|one| format!("{} {}", plain(&one.name), plain(&one.versions.join(", "))))
+        .collect();
+    let lines = [
+        plain(&campaign.description),
+        format!(
+            "{} CPUs ({}), {}, Linux {}, started {}",
+            machine.cpus,
+            plain(machine.cpu_model.as_deref().unwrap_or("model unknown")),
+            plain(machine.os.as_deref().unwrap_or("system unknown")),
+            plain(&machine.kernel),
+            plain(&machine.started_at),
+        ),
+        versions.join("; "),
+        campaign.caption.clone(),
+    ];
+    let lines = lines.into_iter().filter(|line| !line.is_empty());
+    Section {
+        name: "campaign",
+        title: String::new(),
+        extent: Extent::Short,
+        parts: vec![Part::Lines(lines.map(Line::new).collect())],
+    }
+}
+
+/// Verdicts and what weakens them, in sentences; what sums up a note stands with the notes.
+pub(super) fn cautions(report: &Report) -> Option<Section> {
+    let own = report.summary.iter().filter(|one| one.note.is_none());
+    let lines: Vec<Line> = own
+        .map(|one| Line::toned(one.tone, plain(&one.text)))
+        .collect();
+    (!lines.is_empty()).then(|| Section {
+        name: "cautions",
+        title: "What to know".to_owned(),
+        extent: Extent::Full,
+        parts: vec![Part::Lines(lines)],
+    })
+}
+
+/// Every pair by every metric that was compared, with what was concluded.
+pub(super) fn comparisons(report: &Report) -> Option<Section> {
+    let column = |name: &str, title: &str, unit| Column {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        unit,
+        ends: false,
+        extent: Extent::Full,
+    };
+    let shown = report.comparisons.iter().filter(|one| one.ratio.is_some());
+    let row = |one: &crate::view::Comparison| Row {
+        reference: false,
+        fields: vec![
+            Field::text(plain(&one.workload)),
+            Field::text(plain(&one.load)),
+            Field::text(format!("{} / {}", plain(&one.second), plain(&one.first))),
+            Field::text(one.metric.words()),
+            Field {
+                bound: one.bound.map(crate::view::sign),
+                ..Field::of(one.ratio.map_or(Value::Nothing, Value::Estimate))
+            },
+            Field::text(one.conclusion),
+        ],
+    };
+    let rows: Vec<Row> = shown.map(row).collect();
+    (!rows.is_empty()).then(|| Section {
+        name: "comparisons",
+        title: "Comparisons".to_owned(),
+        extent: Extent::Full,
+        parts: vec![Part::Table(Table {
+            name: "comparisons",
+            title: String::new(),
+            columns: vec![
+                column("workload", "workload", Unit::Text),
+                column("load", "load", Unit::Text),
+                column("pair", "pair", Unit::Text),
+                column("metric", "metric", Unit::Text),
+                column("ratio", "ratio", Unit::Ratio),
+                column("conclusion", "conclusion", Unit::Text),
+            ],
+            rows,
+        })],
+    })
+}
+
+/// What did not pass, each kind once.
+pub(super) fn notes(report: &Report) -> Option<Section> {
+    let bad = report.notes.iter().filter(|note| note.level > Level::Note);
+    let lines: Vec<Line> = bad.flat_map(note).collect();
+    (!lines.is_empty()).then(|| Section {
+        name: "notes",
+        title: "Notes".to_owned(),
+        extent: Extent::Full,
+        parts: vec![Part::Lines(lines)],
+    })
+}
+
+fn note(note: &Note) -> Vec<Line> {
+    let head = format!("[{}] {} ({})", note.number, note.code.name(), note.rule);
+    let mut lines = vec![Line::new(head)];
+    for cell in note.cells.iter().take(CELLS_PER_NOTE) {
+        let (contender, workload) = (plain(&cell.contender), plain(&cell.workload));
+        let text = format!(
+            "{contender}, {workload}, {}: {}",
+            plain(&cell.load),
+            plain(&cell.text)
+        );
+        lines.push(Line::new(text).below());
+    }
+    if note.cells.len() > CELLS_PER_NOTE {
+        let more = note.cells.len() - CELLS_PER_NOTE;
+        lines.push(Line::new(format!("and {more} more")).below());
+    }
+    lines
+}
+
+/// Trials without a result, with reason and remedy.
+pub(super) fn lost(report: &Report) -> Option<Section> {
+    let mut lines = Vec::new();
+    for lost in &report.lost {
+        lines.push(Line::new(lost_trials(lost)));
+        if let Some(message) = &lost.message {
+            lines.push(Line::new(format!("the server said: {}", plain(message))).below());
+        }
+    }
+    (!lines.is_empty()).then(|| Section {
+        name: "lost",
+        title: "Trials without a result".to_owned(),
+        extent: Extent::Short,
+        parts: vec![Part::Lines(lines)],
+    })
+}
+
+/// A line about trials without a result: one cell by its name, several behind their reason.
+fn lost_trials(lost: &Lost) -> String {
+    let rounds: Vec<String> = lost.rounds.iter().map(ToString::to_string).collect();
+    let contender = plain(&lost.contender);
+    let end = format!(
+        "{} (round {}): {}",
+        lost.verdict.name(),
+        rounds.join(", "),
+        plain(&lost.text)
+    );
+    match &lost.cells[..] {
+        [cell] => {
+            let (workload, load) = (plain(&cell.workload), plain(&cell.load));
+            format!("{contender}, {workload}, {load}: {end}")
+        }
+        cells => format!("{contender}: {end}; {}", places(cells)),
+    }
+}
+
+/// Cells by load: `c10: this, that; c200: this`.
+fn places(cells: &[LostCell]) -> String {
+    let mut by_load: Vec<(String, Vec<String>)> = Vec::new();
+    for cell in cells {
+        let (workload, load) = (plain(&cell.workload), plain(&cell.load));
+        match by_load.iter_mut().find(|(known, _)| *known == load) {
+            Some((_, workloads)) => workloads.push(workload),
+            None => by_load.push((load, vec![workload])),
+        }
+    }
+    let words =
+        |(load, workloads): &(String, Vec<String>)| format!("{load}: {}", workloads.join(", "));
+    by_load.iter().map(words).collect::<Vec<_>>().join("; ")
+}

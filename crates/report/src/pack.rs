@@ -1,0 +1,203 @@
+//! The view model for the page, without its repetitions.
+//!
+//! A campaign of a thousand trials says a thousand times which program ran, which answer came
+//! before the load and which checks passed. Objects and lists that occur more than once, and are
+//! long enough for that to pay, stand once in a list; in their places stand references to it. Keys
+//! of objects are written once for each set of keys. The page unpacks it before it reads anything
+//! (`web/src/unpack.ts`), so the document that scripts get is the same with or without this.
+//!
+//! ```text
+//! {"packed": 1, "keys": [["a", "b"], ...], "shared": [V, ...], "value": V}
+//! V: null, a boolean, a number, a string, or
+//!    [0, V, ...]       a list
+//!    [1, K, V, ...]    an object with the keys K of `keys`, and its values in their order
+//!    [2, N]            what stands at N in `shared`, which refers only to what stands before it
+//!    [3, number, ...]  a list of numbers
+//! ```
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::view::Report;
+
+/// Shortest text of something that is worth a reference.
+const WORTH_SHARING: usize = 24;
+
+/// The report as one packed document.
+pub(crate) fn packed(report: &Report) -> String {
+    let value =
+        serde_json::to_value(report).expect("the view model has only text keys and numbers");
+    pack(&value)
+}
+
+fn pack(value: &Value) -> String {
+    let mut packer = Packer::default();
+    packer.count(value);
+    let text = packer.write(value);
+    let keys = serde_json::to_string(&packer.keys).unwrap_or_default();
+    let shared = packer.shared.join(",");
+    format!("{{\"packed\":1,\"keys\":{keys},\"shared\":[{shared}],\"value\":{text}}}")
+}
+
+#[derive(Default)]
+struct Packer {
+    /// How often each text of an object, list or string occurs.
+    times: HashMap<String, usize>,
+    /// Sets of keys, and where each stands.
+    keys: Vec<Vec<String>>,
+    places_of_keys: HashMap<Vec<String>, usize>,
+    /// What is shared, written out, and where each stands.
+    shared: Vec<String>,
+    places: HashMap<String, usize>,
+}
+
+impl Packer {
+    /// Counts what may be shared. Parts of what was seen before are not counted again: they are
+    /// shared with it.
+    fn count(&mut self, value: &Value) {
+        let is_known = is_large(value) && {
+            let times = self.times.entry(value.to_string()).or_default();
+            *times += 1;
+            *times > 1
+        };
+        match value {
+            _ if is_known => {}
+            Value::Array(items) => items.iter().for_each(|item| self.count(item)),
+            Value::Object(fields) => fields.values().for_each(|field| self.count(field)),
+            _ => {}
+        }
+    }
+
+    fn write(&mut self, value: &Value) -> String {
+        let text = is_large(value).then(|| value.to_string());
+        let text = text.filter(|text| text.len() >= WORTH_SHARING);
+        let Some(text) = text.filter(|text| self.times.get(text).is_some_and(|n| *n > 1)) else {
+            return self.write_out(value);
+        };
+        if let Some(place) = self.places.get(&text) {
+            return format!("[2,{place}]");
+        }
+        let written = self.write_out(value);
+        let place = self.shared.len();
+        self.shared.push(written);
+        self.places.insert(text, place);
+        format!("[2,{place}]")
+    }
+
+    fn write_out(&mut self, value: &Value) -> String {
+        match value {
+            Value::Array(items) if !items.is_empty() && items.iter().all(Value::is_number) => {
+                let items: Vec<String> = items.iter().map(number).collect();
+                format!("[3,{}]", items.join(","))
+            }
+            Value::Array(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.write(item)).collect();
+                list("0", &items)
+            }
+            Value::Object(fields) => {
+                let keys: Vec<String> = fields.keys().cloned().collect();
+                let place = self.place_of_keys(keys);
+                let values: Vec<String> = fields.values().map(|field| self.write(field)).collect();
+                list(&format!("1,{place}"), &values)
+            }
+            Value::Number(_) => number(value),
+            other => other.to_string(),
+        }
+    }
+
+    fn place_of_keys(&mut self, keys: Vec<String>) -> usize {
+        if let Some(place) = self.places_of_keys.get(&keys) {
+            return *place;
+        }
+        self.keys.push(keys.clone());
+        self.places_of_keys.insert(keys, self.keys.len() - 1);
+        self.keys.len() - 1
+    }
+}
+
+fn is_large(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::String(text) => text.len() >= WORTH_SHARING,
+        _ => false,
+    }
+}
+
+fn list(head: &str, items: &[String]) -> String {
+    match items.is_empty() {
+        true => format!("[{head}]"),
+        false => format!("[{head},{}]", items.join(",")),
+    }
+}
+
+/// The document that was packed, as the page reads it; `None` where it is not one.
+pub fn unpacked(document: &Value) -> Option<Value> {
+    let keys = document.get("keys")?.as_array()?;
+    let mut shared: Vec<Value> = Vec::new();
+    for one in document.get("shared")?.as_array()? {
+        let value = unpack(one, keys, &shared)?;
+        shared.push(value);
+    }
+    unpack(document.get("value")?, keys, &shared)
+}
+
+fn unpack(value: &Value, keys: &[Value], shared: &[Value]) -> Option<Value> {
+    let Value::Array(items) = value else {
+        return Some(value.clone());
+    };
+    let place = || usize::try_from(items.get(1)?.as_u64()?).ok();
+    let rest = |from: usize| {
+        items
+            .iter()
+            .skip(from)
+            .map(|item| unpack(item, keys, shared))
+    };
+    match items.first()?.as_u64()? {
+        0 => rest(1).collect::<Option<Vec<Value>>>().map(Value::Array),
+        1 => {
+            let names = keys.get(place()?)?.as_array()?.iter();
+            let pairs = names.zip(rest(2));
+            let pairs = pairs.map(|(name, value)| Some((name.as_str()?.to_owned(), value?)));
+            pairs
+                .collect::<Option<serde_json::Map<String, Value>>>()
+                .map(Value::Object)
+        }
+        2 => shared.get(place()?).cloned(),
+        3 => Some(Value::Array(items[1..].to_vec())),
+        _ => None,
+    }
+}
+
+/// A number, whole ones without a point: a script reads both as the same.
+fn number(value: &Value) -> String {
+    let text = value.to_string();
+    match text.strip_suffix(".0") {
+        Some(whole) => whole.to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_packed_comes_out_again() {
+        let server = json!({"server": "nginx", "command": ["/usr/sbin/nginx", "-c", "a.conf"]});
+        let value = json!({
+            "trials": [
+                {"server": server, "at_s": [0.5, 1.5], "none": [], "text": null},
+                {"server": server, "at_s": [0.5, 2.5], "none": {}, "text": "</script>"},
+            ],
+            "alone": server["command"],
+            "is": true,
+        });
+        let text = pack(&value);
+        let document: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(unpacked(&document), Some(value));
+        assert_eq!(text.matches("/usr/sbin/nginx").count(), 1, "{text}");
+    }
+}

@@ -1,0 +1,554 @@
+//! The answer as a terminal ends with it: at most 30 lines at 80 columns.
+//!
+//! What does not fit is never wrapped: tables lose the baseline's value, then their intervals, then
+//! contenders; rows and tables beyond the room are summed up. Each says so, and `--full` has all.
+
+use std::collections::BTreeMap;
+
+use bakeoff_audit::{Grade, Verdict};
+
+use crate::document::{Column, Document, Extent, Part, Row, Table, Unit};
+use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle, folded, length};
+use crate::text::{TextOptions, tone_mark, tone_paint};
+use crate::view::{RatioRow, RatioTable, Report};
+
+/// Most lines of the answer.
+const LINES_MOST: usize = 30;
+/// Most lines of findings.
+const FINDING_LINES_MOST: usize = 8;
+/// Most lines of reasons not to trust it.
+const TRUST_LINES_MOST: usize = 4;
+/// Most lines of what has no result.
+const LOST_LINES_MOST: usize = 3;
+/// Rows of the first table that stand even where there is little room.
+const ROWS_LEAST: usize = 3;
+/// Columns of a table before those of the contenders: workload and load.
+const LABELS: usize = 2;
+/// Longest name of a contender in the head of a table with intervals.
+const NAME_MOST: usize = 18;
+/// Longest name of a contender in the head of a table without.
+const NAME_SHORT: usize = 9;
+
+/// The lines of the answer.
+pub(crate) fn answer(
+    report: &Report,
+    document: &Document,
+    options: TextOptions<'_>,
+) -> Vec<String> {
+    let mut lines = findings(report, options);
+    let mut end = lost(document, options);
+    end.extend(self::end(report, document, options));
+    // A blank line on each side of the tables.
+    let taken = lines.len() + end.len() + 2;
+    let room = LINES_MOST.saturating_sub(taken);
+    let mut ratios = report
+        .answer
+        .tables
+        .iter()
+        .filter(|table| has_ratios(table));
+    let tables = match ratios.next() {
+        Some(_) => tables(report, document, options, room),
+        None => values(document, options, room),
+    };
+    if !tables.is_empty() {
+        lines.push(String::new());
+        lines.extend(tables);
+    }
+    lines.push(String::new());
+    lines.extend(end);
+    lines
+}
+
+fn has_ratios(table: &RatioTable) -> bool {
+    let mut cells = table.rows.iter().flat_map(|row| &row.cells);
+    cells.any(|cell| cell.ratio.is_some())
+}
+
+/// Numbers of each cell, where there is no ratio to show instead.
+fn values(document: &Document, options: TextOptions<'_>, room: usize) -> Vec<String> {
+    let mut grid = Grid::default();
+    for table in document.tables("cells") {
+        let wanted = |column: &Column| {
+            let is_key = ["workload", "load"].contains(&column.name.as_str());
+            // Intervals are left to the full report.
+            is_key
+                || column.extent == Extent::Short
+                    && !["low to high", "ratio"].contains(&column.title.as_str())
+        };
+        let shown: Vec<usize> = (0..table.columns.len())
+            .filter(|index| wanted(&table.columns[*index]))
+            .collect();
+        let part = crate::text::grid(table, &shown);
+        let contenders = table.rows.iter().map(|row| !row.reference);
+        let rows = part.rows.into_iter().zip(contenders);
+        grid.rows.extend(
+            rows.filter(|(_, is_contender)| *is_contender)
+                .map(|(row, _)| row),
+        );
+        grid.columns = part.columns;
+    }
+    while grid.width() > options.width && grid.columns.len() > LABELS + 2 {
+        // The verdict last of all: it says what to make of the rest.
+        let dropped = grid.columns.len() - 2;
+        let kept: Vec<usize> = (0..grid.columns.len())
+            .filter(|one| *one != dropped)
+            .collect();
+        grid = grid.only(&kept);
+    }
+    let rows = grid.rows.len();
+    let heads = 2;
+    if rows == 0 {
+        return Vec::new();
+    }
+    if heads + rows > room {
+        grid.rows
+            .truncate(room.saturating_sub(heads + 1).max(ROWS_LEAST));
+    }
+    let left = rows - grid.rows.len();
+    // Names and verdicts may be longer than the terminal is wide.
+    let mut lines = match grid.width() <= options.width {
+        true => grid.lines(options.colour, false),
+        false => {
+            let plain = grid.lines(false, false).into_iter();
+            plain.map(|line| cut(&line, options.width)).collect()
+        }
+    };
+    if left > 0 {
+        lines.push(cut(&format!("{left} more rows: --full"), options.width));
+    }
+    lines
+}
+
+/// What has no result, in a few lines.
+fn lost(document: &Document, options: TextOptions<'_>) -> Vec<String> {
+    let parts = document
+        .section("lost")
+        .into_iter()
+        .flat_map(|section| &section.parts);
+    let all = parts.flat_map(|part| match part {
+        Part::Lines(lines) => &lines[..],
+        _ => &[],
+    });
+    let all: Vec<_> = all.filter(|line| line.depth == 0).collect();
+    let mut lines: Vec<String> = Vec::new();
+    for (told, line) in all.iter().enumerate() {
+        let text = format!("! {}", line.text);
+        let words = folded(&text, "", options.width);
+        if told > 0 && lines.len() + words.len() > LOST_LINES_MOST {
+            lines.push(format!(
+                "! {} more without a result: --full",
+                all.len() - told
+            ));
+            break;
+        }
+        let rest = words.len() > LOST_LINES_MOST;
+        let mut words: Vec<String> = words.into_iter().take(LOST_LINES_MOST).collect();
+        if let Some(last) = words.last_mut().filter(|_| rest) {
+            *last = cut(&format!("{last} …"), options.width);
+        }
+        lines.extend(
+            words
+                .iter()
+                .map(|line| Paint::Yellow.on(line, options.colour)),
+        );
+    }
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
+}
+
+fn findings(report: &Report, options: TextOptions<'_>) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let section = crate::document::findings_of(report);
+    let grades = report.answer.findings.iter().map(|finding| finding.grade);
+    let mut grades = grades.map(Some).chain(std::iter::repeat(None));
+    let total = section.len();
+    for (told, line) in section.iter().enumerate() {
+        let grade = grades.next().flatten();
+        let words = folded(&line.text, "", options.width);
+        let rest = total - told;
+        // The line that counts the rest needs room too.
+        let room = FINDING_LINES_MOST - usize::from(rest > 1);
+        if told > 0 && lines.len() + words.len() > room {
+            let noun = if rest == 1 { "finding" } else { "findings" };
+            lines.push(format!("{rest} more {noun}: --full"));
+            break;
+        }
+        let paint = match grade {
+            Some(Grade::Shown) => Paint::Bold,
+            _ => Paint::None,
+        };
+        lines.extend(words.iter().map(|line| paint.on(line, options.colour)));
+    }
+    lines
+}
+
+/// How far to trust it, the next commands, the report's path.
+fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<String> {
+    let reasons = document.section("trust").into_iter();
+    let reasons: Vec<_> = reasons
+        .flat_map(|section| &section.parts)
+        .flat_map(|part| match part {
+            Part::Lines(lines) => &lines[..],
+            _ => &[],
+        })
+        .collect();
+    let mut told = Vec::new();
+    let mut left = reasons.len();
+    for reason in &reasons {
+        let text = format!("{}{}", tone_mark(reason.tone), reason.text);
+        let words = folded(&text, "  ", options.width);
+        // The worst one is told whatever it takes.
+        if !told.is_empty() && told.len() + words.len() > TRUST_LINES_MOST {
+            break;
+        }
+        let paint = reason.tone.map_or(Paint::None, tone_paint);
+        told.extend(words.iter().map(|line| paint.on(line, options.colour)));
+        left -= 1;
+    }
+    told.truncate(TRUST_LINES_MOST.max(1));
+    let more = match left {
+        0 => String::new(),
+        left => format!(" ({left} more: --full)"),
+    };
+    let title = format!("{}{more}", crate::document::trust_title(report));
+    let mut lines = folded(&title, "", options.width);
+    lines.extend(told);
+    let record = options.record.unwrap_or("RECORD");
+    let next = report.answer.next.iter();
+    // A full report needs no hint at itself.
+    let next = next.filter(|line| !(options.full && line.ends_with("--full")));
+    for line in next {
+        lines.push(format!("next: {}", line.replace("RECORD", &quoted(record))));
+    }
+    if let Some(record) = options.record {
+        lines.push(format!(
+            "report: {}/report.html",
+            record.trim_end_matches('/')
+        ));
+    }
+    lines
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &str) -> String {
+    let is_plain = |one: char| one.is_alphanumeric() || "/._-+:@%".contains(one);
+    if path.chars().all(is_plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    }
+}
+
+/// As many tables as there is room for: the first with as many rows as fit, the others whole or
+/// as a line of their own.
+fn tables(
+    report: &Report,
+    document: &Document,
+    options: TextOptions<'_>,
+    room: usize,
+) -> Vec<String> {
+    let all = report.answer.tables.iter().zip(document.tables("ratios"));
+    // The values of a metric without any ratio are in the tables of the cells.
+    let all: Vec<(&RatioTable, &Table)> = all
+        .enumerate()
+        .filter(|(index, (ratios, _))| *index == 0 || has_ratios(ratios))
+        .map(|(_, tables)| tables)
+        .collect();
+    let mut lines: Vec<String> = Vec::new();
+    let mut marks: Vec<&str> = Vec::new();
+    // The legend below.
+    let room = room.saturating_sub(1);
+    for (index, (ratios, table)) in all.iter().enumerate() {
+        // A line for each of the tables after this one.
+        let reserved = all.len() - index - 1;
+        let free = room.saturating_sub(lines.len() + reserved + usize::from(index > 0));
+        let is_first = index == 0;
+        let drawn = Drawn::new(report, (ratios, table), options.width, is_first);
+        let whole = drawn.lines(options, usize::MAX);
+        if whole.len() <= free || is_first {
+            if index > 0 {
+                lines.push(String::new());
+            }
+            let least = drawn.height() + ROWS_LEAST + 1;
+            lines.extend(drawn.lines(options, free.max(if is_first { least } else { 0 })));
+            marks.extend(ratios.rows.iter().flat_map(marks_of));
+        } else {
+            lines.push(in_a_line(ratios, options.width));
+        }
+    }
+    if !lines.is_empty() {
+        let legend = legend(&marks);
+        lines.extend(Some(cut(&legend, options.width)).filter(|legend| !legend.is_empty()));
+    }
+    lines
+}
+
+fn marks_of(row: &RatioRow) -> impl Iterator<Item = &'static str> {
+    let bounds = row
+        .cells
+        .iter()
+        .filter_map(|cell| cell.bound.or(cell.value_bound));
+    let marks = row.cells.iter().map(|cell| cell.mark);
+    marks.chain(bounds).filter(|mark| !mark.is_empty())
+}
+
+/// What the marks mean, those that were used.
+fn legend(used: &[&str]) -> String {
+    let all = [
+        ("^", "^ higher"),
+        ("v", "v lower"),
+        ("=", "= equal"),
+        ("~", "~ needs more rounds"),
+        (">=", ">= at least"),
+        ("<=", "<= at most"),
+    ];
+    let seen = all.iter().filter(|(mark, _)| used.contains(mark));
+    seen.map(|(_, words)| *words)
+        .collect::<Vec<_>>()
+        .join("   ")
+}
+
+/// `p99, ms: 8 ratios, 0.94x to 3.41x (5 ^, 2 =); --full has them`.
+fn in_a_line(table: &RatioTable, width: usize) -> String {
+    let text = format!("{}: {}", table.title, summed_up(&table.rows));
+    let with_hint = format!("{text}; --full has them");
+    match length(&with_hint) <= width {
+        true => with_hint,
+        false => cut(&text, width),
+    }
+}
+
+/// What rows come to without being shown.
+fn summed_up(rows: &[RatioRow]) -> String {
+    let cells = rows.iter().flat_map(|row| &row.cells);
+    let mut points = Vec::new();
+    let mut marks: BTreeMap<&str, usize> = BTreeMap::new();
+    for cell in cells {
+        if let Some(ratio) = cell.ratio {
+            points.push(ratio.point);
+            if !cell.mark.is_empty() {
+                *marks.entry(cell.mark).or_default() += 1;
+            }
+        }
+    }
+    let least = points.iter().copied().reduce(f64::min);
+    let most = points.iter().copied().reduce(f64::max);
+    let Some((least, most)) = least.zip(most) else {
+        return "no ratios".to_owned();
+    };
+    let noun = if points.len() == 1 { "ratio" } else { "ratios" };
+    let range = format!(
+        "{} {noun}, {}x to {}x",
+        points.len(),
+        Unit::Ratio.show(least),
+        Unit::Ratio.show(most)
+    );
+    let marks: Vec<String> = marks
+        .iter()
+        .map(|(mark, n)| format!("{n} {mark}"))
+        .collect();
+    match marks.is_empty() {
+        true => range,
+        false => format!("{range} ({})", marks.join(", ")),
+    }
+}
+
+/// How much of a table there is room for.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    /// The baseline's own value.
+    baseline: bool,
+    /// Intervals.
+    ranges: bool,
+}
+
+/// Richest first; an interval is worth more than the baseline's value.
+const FORMS: [Form; 4] = [
+    Form {
+        baseline: true,
+        ranges: true,
+    },
+    Form {
+        baseline: false,
+        ranges: true,
+    },
+    Form {
+        baseline: true,
+        ranges: false,
+    },
+    Form {
+        baseline: false,
+        ranges: false,
+    },
+];
+
+/// A table in the form that fits.
+struct Drawn<'r> {
+    table: &'r RatioTable,
+    grid: Grid,
+    /// Contenders that there was no room for.
+    dropped: usize,
+    /// The line above where the baseline has no column.
+    above: Option<String>,
+}
+
+impl<'r> Drawn<'r> {
+    /// `explained` puts below the heads what the columns hold.
+    fn new(
+        report: &Report,
+        (ratios, table): (&'r RatioTable, &Table),
+        width: usize,
+        explained: bool,
+    ) -> Self {
+        let draw = |form: Form| {
+            let mut grid = grid(report, ratios, table, form, width);
+            if !explained {
+                grid.columns
+                    .iter_mut()
+                    .for_each(|column| column.head.truncate(1));
+            }
+            grid
+        };
+        let mut forms = FORMS.iter().map(|form| (*form, draw(*form)));
+        let found = forms.find(|(_, grid)| grid.width() <= width);
+        let last = FORMS[FORMS.len() - 1];
+        let (form, mut grid) = found.unwrap_or_else(|| (last, draw(last)));
+        let mut dropped = 0;
+        while grid.width() > width && grid.columns.len() > LABELS + 1 {
+            let kept: Vec<usize> = (0..grid.columns.len() - 1).collect();
+            grid = grid.only(&kept);
+            dropped += 1;
+        }
+        let above = format!("{}, ratio to {}", ratios.title, ratios.baseline);
+        Self {
+            table: ratios,
+            grid,
+            dropped,
+            above: (!form.baseline).then(|| cut(&crate::number::plain(&above), width)),
+        }
+    }
+
+    /// Lines that are no rows.
+    fn height(&self) -> usize {
+        let heads = self
+            .grid
+            .columns
+            .iter()
+            .map(|column| column.head.len())
+            .max();
+        heads.unwrap_or(0) + usize::from(self.above.is_some()) + usize::from(self.dropped > 0)
+    }
+
+    /// At most so many lines; the rows that do not fit are summed up in the last one.
+    fn lines(&self, options: TextOptions<'_>, most: usize) -> Vec<String> {
+        let heads = self.height();
+        let rows = self.grid.rows.len();
+        let shown = if heads + rows <= most {
+            rows
+        } else {
+            most.saturating_sub(heads + 1).min(rows)
+        };
+        let mut lines: Vec<String> = Vec::new();
+        let above = self.above.iter();
+        lines.extend(above.map(|line| Paint::Bold.on(line, options.colour)));
+        let mut grid = self.grid.clone();
+        grid.rows.truncate(shown);
+        lines.extend(grid.lines(options.colour, false));
+        if shown < rows {
+            let rest = &self.table.rows[shown..];
+            let noun = if rest.len() == 1 { "row" } else { "rows" };
+            let line = format!("{} more {noun}: {}; --full", rest.len(), summed_up(rest));
+            lines.push(cut(&line, options.width));
+        }
+        if self.dropped > 0 {
+            let noun = if self.dropped == 1 {
+                "contender"
+            } else {
+                "contenders"
+            };
+            let line = format!("{} more {noun}: a wider terminal or --full", self.dropped);
+            lines.push(cut(&line, options.width));
+        }
+        lines
+    }
+}
+
+/// The table as a grid in one of the forms.
+fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: usize) -> Grid {
+    let kept: Vec<usize> = (0..table.columns.len())
+        .filter(|index| *index != LABELS || form.baseline)
+        .collect();
+    let column = |index: &usize| {
+        let column = &table.columns[*index];
+        let name = match (*index < LABELS, form.ranges) {
+            // The title of the table stands over its labels.
+            (true, _) if form.baseline => column.title.clone(),
+            (true, _) => String::new(),
+            (false, true) => cut_middle(&column.title, NAME_MOST),
+            (false, false) => cut_middle(&column.title, NAME_SHORT),
+        };
+        let below = match *index {
+            LABELS => "= 1.00",
+            index if index > LABELS && form.ranges => "(low-high)",
+            _ => "",
+        };
+        let mut head = vec![name];
+        if form.ranges {
+            head.push(below.to_owned());
+        }
+        GridColumn {
+            head,
+            right: *index > 0,
+        }
+    };
+    let row = |(row, of): (&Row, &RatioRow)| {
+        let field = |index: &usize| match *index {
+            0 => GridField::new(cut(&row.fields[0].shown(Unit::Text), (width / 4).max(8))),
+            index => number(report, (row, of), index, table.columns[index].unit, form),
+        };
+        kept.iter().map(field).collect()
+    };
+    Grid {
+        rows: table.rows.iter().zip(&ratios.rows).map(row).collect(),
+        columns: kept.iter().map(column).collect(),
+    }
+}
+
+fn number(
+    report: &Report,
+    (row, of): (&Row, &RatioRow),
+    index: usize,
+    unit: Unit,
+    form: Form,
+) -> GridField {
+    let field = &row.fields[index];
+    let text = match form.ranges {
+        true => field.shown(unit),
+        false => field.shown_short(unit),
+    };
+    let paint = field.tone.map_or(Paint::None, tone_paint);
+    if !text.is_empty() {
+        // Marks stand below each other, also where a ratio has none.
+        let space = if unit == Unit::Ratio && field.mark.is_empty() {
+            "  "
+        } else {
+            ""
+        };
+        let text = format!("{text}{space}");
+        return GridField { text, paint };
+    }
+    let name = index
+        .checked_sub(LABELS)
+        .and_then(|index| of.cells.get(index));
+    let cell = report.cells.iter().find(|cell| {
+        let mine = name.is_some_and(|name| name.contender == cell.contender);
+        mine && cell.workload == of.workload && cell.load == of.load
+    });
+    let verdict = cell.map(|cell| cell.verdict.verdict);
+    match verdict.filter(|verdict| *verdict > Verdict::Suspect && form.ranges) {
+        Some(verdict) => GridField::new(verdict.name()),
+        None => GridField::new("-"),
+    }
+}

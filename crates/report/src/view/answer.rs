@@ -1,0 +1,255 @@
+//! The answer: which, by how much, how far to trust it, and what to do next.
+
+use bakeoff_audit::{Comparison, Conclusion, Finding, Floor, Judged, JudgedCell, Metric, Trust};
+use bakeoff_stats::Estimate;
+use serde::Serialize;
+
+use super::campaign::{Campaign, short_load};
+use super::cell::Cell;
+use super::comparison::sign;
+
+/// Most rounds that a campaign is told to grow to; beyond it the difference is not worth it.
+const ROUNDS_MOST: u32 = 40;
+
+/// The answer of a campaign.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// What holds over several cells, most important first.
+    pub findings: Vec<Finding>,
+    /// Ratios to the first contender, a table for each metric that is compared.
+    pub tables: Vec<RatioTable>,
+    /// How far to trust it, the worst reason first.
+    pub trust: Trust,
+    /// Command lines that come next; `RECORD` stands for the record folder.
+    pub next: Vec<String>,
+    /// How far two runs of one and the same server are apart, by metric.
+    pub floors: Vec<Floor>,
+}
+
+/// Ratios to the first contender that ran, by one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RatioTable {
+    /// What is compared.
+    pub metric: Metric,
+    /// The same for people.
+    pub title: String,
+    /// The contender that the others are divided by.
+    pub baseline: String,
+    /// Contenders in the plan's order, the baseline first; those that never ran last.
+    pub columns: Vec<String>,
+    /// A row for each workload and load that is compared by this metric.
+    pub rows: Vec<RatioRow>,
+}
+
+/// One workload and load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RatioRow {
+    /// Workload's name.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+    /// The load in a few characters: `10 c`, `500/s`.
+    pub title: String,
+    /// A cell for each column.
+    pub cells: Vec<RatioCell>,
+}
+
+/// One contender in a row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RatioCell {
+    /// Contender's name.
+    pub contender: String,
+    /// Its own value; null where it is missing or withheld.
+    pub value: Option<Estimate>,
+    /// `>=` where the value is only known to be at least that.
+    pub value_bound: Option<&'static str>,
+    /// Its value over the baseline's; null for the baseline itself and where there is none.
+    pub ratio: Option<Estimate>,
+    /// `^` higher, `v` lower, `=` equal, `~` more rounds are needed, empty where no difference is
+    /// shown or nothing is concluded.
+    pub mark: &'static str,
+    /// `>=` or `<=` where the ratio is only known to be at least or at most that.
+    pub bound: Option<&'static str>,
+    /// Why there is no ratio; of the baseline, why there is no value.
+    pub reason: Option<String>,
+}
+
+pub(super) fn draw(judged: &Judged<'_>, campaign: &Campaign, cells: &[Cell]) -> Answer {
+    let all = All {
+        judged,
+        campaign,
+        cells,
+    };
+    let tables = [
+        Metric::RatePerS,
+        Metric::LatencyP99Ns,
+        Metric::CpuNsPerRequest,
+        Metric::MemoryPeakBytes,
+    ];
+    let table = |metric: &Metric| table(*metric, &all);
+    Answer {
+        findings: judged.findings.clone(),
+        tables: tables.iter().filter_map(table).collect(),
+        trust: judged.trust.clone(),
+        next: next(&judged.comparisons),
+        floors: judged.floors.clone(),
+    }
+}
+
+/// What the tables are drawn from.
+struct All<'a> {
+    judged: &'a Judged<'a>,
+    campaign: &'a Campaign,
+    cells: &'a [Cell],
+}
+
+/// A table with a row for each load that the metric means something at; `None` with fewer than
+/// two contenders or without a row.
+fn table(metric: Metric, all: &All<'_>) -> Option<RatioTable> {
+    let compared: Vec<&Cell> = all
+        .cells
+        .iter()
+        .filter(|cell| cell.is_contender())
+        .collect();
+    let contenders = all.campaign.contenders.iter();
+    let mut columns: Vec<String> = contenders
+        .filter(|one| one.kind == bakeoff_record::ContenderKind::Contender)
+        .map(|one| one.name.clone())
+        .collect();
+    // A contender that never ran is nothing to divide by.
+    let ran = |name: &String| {
+        let mut own = compared.iter().filter(|cell| cell.contender == *name);
+        own.any(|cell| cell.rounds_measured > 0)
+    };
+    columns.sort_by_key(|name| !ran(name));
+    let baseline = columns.first()?;
+    let same =
+        |left: &&Cell, right: &&Cell| left.workload == right.workload && left.load == right.load;
+    let groups = compared.chunk_by(same);
+    let rows: Vec<RatioRow> = groups
+        .filter(|group| suits(metric, all.campaign.is_open(&group[0].load)))
+        .map(|group| row(metric, all, group, &columns))
+        .filter(|row| row.cells.iter().any(|cell| cell.value.is_some()))
+        .collect();
+    (columns.len() > 1 && !rows.is_empty()).then(|| RatioTable {
+        metric,
+        title: title(metric).to_owned(),
+        baseline: baseline.clone(),
+        columns: columns.clone(),
+        rows,
+    })
+}
+
+/// Rates are compared where they are free, latencies where the rate is given.
+fn suits(metric: Metric, is_open: bool) -> bool {
+    match metric {
+        Metric::RatePerS => !is_open,
+        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => is_open,
+        Metric::CpuNsPerRequest | Metric::MemoryPeakBytes => true,
+    }
+}
+
+fn title(metric: Metric) -> &'static str {
+    match metric {
+        Metric::RatePerS => "requests/s",
+        Metric::LatencyP50Ns => "median, ms",
+        Metric::LatencyP90Ns => "p90, ms",
+        Metric::LatencyP99Ns => "p99, ms",
+        Metric::CpuNsPerRequest => "CPU µs/request",
+        Metric::MemoryPeakBytes => "peak memory",
+    }
+}
+
+fn row(metric: Metric, all: &All<'_>, group: &[&Cell], columns: &[String]) -> RatioRow {
+    let (workload, load) = (&group[0].workload, &group[0].load);
+    let baseline = columns.first().map_or("", String::as_str);
+    let comparisons = all.judged.comparisons.iter();
+    let of_row: Vec<&Comparison> = comparisons
+        .filter(|one| one.metric == metric && one.pair.workload == *workload)
+        .filter(|one| one.pair.load == *load && one.pair.first == baseline)
+        .collect();
+    let cell = |contender: &String| {
+        let mine = group.iter().find(|cell| cell.contender == *contender);
+        let compared = of_row.iter().find(|one| one.pair.second == *contender);
+        ratio_cell(
+            metric,
+            contender,
+            (mine.copied(), compared.copied()),
+            *contender == baseline,
+        )
+    };
+    RatioRow {
+        workload: workload.clone(),
+        load: load.clone(),
+        title: load_as_run(all.judged, workload, load),
+        cells: columns.iter().map(cell).collect(),
+    }
+}
+
+/// The load of a row in a few characters: with its rate, where that was found in the campaign.
+fn load_as_run(judged: &Judged<'_>, workload: &str, load: &str) -> String {
+    let here = |one: &&JudgedCell<'_>| {
+        let key = &one.cell.key;
+        key.workload == workload && key.load == load
+    };
+    let trials = judged.cells.iter().filter(here).flat_map(|one| &one.trials);
+    let mut trials = trials.map(|(trial, _)| trial);
+    // A trial that did not run has the load as the plan has it.
+    let ran = trials.clone().find(|trial| trial.result.is_some());
+    let found = ran.or_else(|| trials.next());
+    found.map_or_else(|| load.to_owned(), |trial| short_load(&trial.load))
+}
+
+fn ratio_cell(
+    metric: Metric,
+    contender: &str,
+    (cell, compared): (Option<&Cell>, Option<&Comparison>),
+    is_baseline: bool,
+) -> RatioCell {
+    let measure = metric.measure();
+    let value = cell.and_then(|cell| cell.estimate(measure)).copied();
+    let is_bound = metric == Metric::RatePerS && cell.is_some_and(|it| it.rate_is_lower_bound);
+    let ratio = compared.and_then(|one| one.ratio);
+    let missing = || match cell {
+        None => Some("not measured".to_owned()),
+        Some(cell) => cell.missing.get(measure.name()).cloned(),
+    };
+    let reason = match (compared, &ratio) {
+        (_, Some(_)) => None,
+        (Some(one), None) => missing().or_else(|| Some(one.reason?.text().to_owned())),
+        (None, None) => missing().or_else(|| (!is_baseline).then(|| "not compared".to_owned())),
+    };
+    RatioCell {
+        contender: contender.to_owned(),
+        value,
+        value_bound: value.filter(|_| is_bound).map(|_| ">="),
+        ratio,
+        mark: compared.map_or("", |one| mark(one.conclusion)),
+        bound: compared.and_then(|one| one.bound).map(sign),
+        reason,
+    }
+}
+
+fn mark(conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Higher => "^",
+        Conclusion::Lower => "v",
+        Conclusion::Equal => "=",
+        Conclusion::CannotTell | Conclusion::PlainNotProven(_) => "~",
+        Conclusion::NoDifferenceShown | Conclusion::NotCompared | Conclusion::NotComparable => "",
+    }
+}
+
+/// More rounds where they would decide something, else the tables behind the answer.
+fn next(comparisons: &[Comparison]) -> Vec<String> {
+    let open = |one: &&Comparison| mark(one.conclusion) == "~";
+    let needed = comparisons.iter().filter(open);
+    let needed = needed.filter_map(|one| one.rounds_needed).max();
+    let mut next = Vec::new();
+    if let Some(rounds) = needed {
+        let rounds = rounds.min(ROUNDS_MOST);
+        next.push(format!("bakeoff run --resume RECORD --rounds {rounds}"));
+    }
+    next.push("bakeoff report RECORD --full".to_owned());
+    next
+}

@@ -1,0 +1,172 @@
+//! A table of pairs, looked at as one: what may be said of each without a false word in twenty
+//! tables.
+//!
+//! From six rounds on sign flips decide ([`crate::flips`]), below that the pooled spread
+//! ([`crate::pooled`]). Flips need independent rounds. Where the rounds of the whole table hang
+//! together, a difference has to pass both.
+
+use crate::flips::{FAMILY_ALPHA, flips};
+use crate::floor::{FLIPS_FROM, Power};
+use crate::paired::Paired;
+use crate::pooled::{Held, Pool};
+
+/// What may be said of one pair of a table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seen {
+    /// What decided.
+    pub method: Method,
+    /// Chance, corrected over the table, of rounds as far above the floor as these between equals.
+    pub higher: f64,
+    /// The same for below.
+    pub lower: f64,
+    /// Chance of this pair alone, on whichever side: for what is corrected in another way.
+    pub alone: f64,
+    /// Interval that holds over the whole table, where the pooled spread gave one.
+    pub held: Option<Held>,
+    /// Smallest logarithm of a ratio that would have been shown with 80 %; infinite where none.
+    pub smallest_shown: f64,
+    /// Rounds that would show the ratio as it is with 80 %; `None` within the floor.
+    pub rounds_needed: Option<u32>,
+}
+
+/// What decided about a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Sign flips.
+    Flips,
+    /// The pooled spread: fewer than six rounds.
+    Pooled,
+}
+
+impl Seen {
+    /// Whether the second is shown to be higher.
+    pub fn is_higher(&self) -> bool {
+        self.higher <= FAMILY_ALPHA
+    }
+
+    /// Whether the second is shown to be lower.
+    pub fn is_lower(&self) -> bool {
+        self.lower <= FAMILY_ALPHA
+    }
+
+    /// The smaller of the two corrected chances.
+    pub fn p_value(&self) -> f64 {
+        self.higher.min(self.lower)
+    }
+}
+
+/// Looks at all pairs of a table. `blocks` names for each pair the workload and load that it is
+/// of, `floor` is a logarithm of at least 0, and the seed draws flips from 13 rounds on.
+pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Seen> {
+    let many = |pair: &&Paired| pair.len() >= FLIPS_FROM;
+    let flipped: Vec<Paired> = pairs.iter().filter(many).cloned().collect();
+    let pool = Pool::new(pairs, blocks);
+    let found = flips(&flipped, floor, seed);
+    // Where both methods are at work each has half of the chance to err.
+    let share = match flipped.len() {
+        none_or_all if none_or_all == 0 || none_or_all == pairs.len() => 1.0,
+        _ => 2.0,
+    };
+    let few_power = Power::of_pairs(pairs.len());
+    let rounds = flipped.iter().map(Paired::len).max().unwrap_or(0);
+    let many_power = Power::of_flips(found.critical, rounds);
+    let mut tested = found.tested.iter();
+    let of_pair = |pair: &Paired| {
+        let chance = |p_value: f64| (p_value * share).min(1.0);
+        let spread = pool.map_or(0.0, |pool| pool.spread(pair));
+        let held = pool.and_then(|pool| pool.interval(pair));
+        let pooled = pool
+            .and_then(|pool| pool.p_value(pair, floor))
+            .unwrap_or(1.0);
+        let (up, down) = match pair.mean() > 0.0 {
+            true => (pooled, 1.0),
+            false => (1.0, pooled),
+        };
+        let by_flips = (pair.len() >= FLIPS_FROM).then(|| tested.next()).flatten();
+        match by_flips {
+            Some(one) => {
+                let dependent = pool.is_some_and(|pool| pool.dependent);
+                let guard =
+                    |flips: f64, pooled: f64| if dependent { flips.max(pooled) } else { flips };
+                let log = pair.ratio().map_or(0.0, |ratio| ratio.point.ln());
+                Seen {
+                    method: Method::Flips,
+                    higher: chance(guard(one.higher, up)),
+                    lower: chance(guard(one.lower, down)),
+                    alone: one.alone,
+                    held: None,
+                    smallest_shown: many_power.smallest_shown(spread, pair.len(), floor),
+                    rounds_needed: many_power.rounds_needed(log, spread, floor),
+                }
+            }
+            None => Seen {
+                method: Method::Pooled,
+                higher: chance(up),
+                lower: chance(down),
+                alone: pooled,
+                held,
+                smallest_shown: pool
+                    .and_then(|pool| pool.smallest_shown(pair, floor))
+                    .unwrap_or(f64::INFINITY),
+                rounds_needed: few_power.rounds_needed(pair.mean(), spread, floor),
+            },
+        }
+    };
+    pairs.iter().map(of_pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(logs: &[f64]) -> Paired {
+        Paired {
+            logs: logs.to_vec(),
+            rounds: (1..=logs.len() as u32).collect(),
+        }
+    }
+
+    #[test]
+    fn rounds_decide_the_method() {
+        let few = pair(&[1.4, 1.39, 1.41]);
+        let many = pair(&[0.2, 0.21, 0.19, 0.2, 0.22, 0.18, 0.2, 0.21]);
+        let seen = look(&[few.clone(), many.clone()], &[0, 1], 0.01, 1);
+        assert_eq!(
+            (seen[0].method, seen[1].method),
+            (Method::Pooled, Method::Flips)
+        );
+        assert!(seen[0].held.is_some() && seen[1].held.is_none());
+        // Both at work: each has half of the chance.
+        let alone = look(&[many], &[1], 0.01, 1)[0];
+        assert!(alone.is_higher() && alone.higher < seen[1].higher);
+    }
+
+    #[test]
+    fn nothing_to_look_at_is_fine() {
+        assert!(look(&[], &[], 0.01, 1).is_empty());
+        let seen = look(&[pair(&[]), pair(&[0.5])], &[0, 1], 0.01, 1);
+        assert!(
+            seen.iter()
+                .all(|one| one.p_value() == 1.0 && one.smallest_shown.is_infinite())
+        );
+    }
+
+    #[test]
+    fn rounds_that_hang_together_must_pass_both() {
+        // Each pair drifts up: the signs agree within a pair's halves, flips would believe it.
+        let drift: Vec<Paired> = (0..12)
+            .map(|start| {
+                let wave = |round: u32| 0.06 * (f64::from(round) * 0.6 + f64::from(start)).sin();
+                pair(&(0..10).map(|round| wave(round) + 0.05).collect::<Vec<_>>())
+            })
+            .collect();
+        let blocks: Vec<usize> = (0..12).collect();
+        let pool = Pool::new(&drift, &blocks).unwrap();
+        assert!(pool.dependent, "{pool:?}");
+        assert!(
+            look(&drift, &blocks, 0.0, 1)
+                .iter()
+                .all(|one| !one.is_higher())
+        );
+    }
+}

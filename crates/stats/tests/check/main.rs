@@ -1,0 +1,183 @@
+//! `make stats-check`: what the rules of comparisons claim, held against simulated campaigns.
+//!
+//! Coverage of the intervals, false winners in tables of equals, and the power of ten percent,
+//! from a fixed seed. It prints what it finds and fails where a limit is exceeded.
+
+mod noise;
+
+use bakeoff_plan::Random;
+use bakeoff_stats::{FLOOR_MIN, FLOOR_UNMEASURED, Paired, estimate, look, walsh};
+
+use noise::{SD, Shape, Size, campaign, normal};
+
+const SEED: u64 = 2026;
+/// Chance of a false winner in a whole table that is promised.
+const FALSE_MAX: f64 = 0.05;
+/// Tables from the smallest to a large one.
+const SIZES: [Size; 4] = [
+    Size {
+        blocks: 1,
+        contenders: 2,
+    },
+    Size {
+        blocks: 2,
+        contenders: 3,
+    },
+    Size {
+        blocks: 8,
+        contenders: 3,
+    },
+    Size {
+        blocks: 24,
+        contenders: 5,
+    },
+];
+
+/// Share of `times` repetitions in which `happens`.
+fn share(times: usize, label: &str, mut happens: impl FnMut(&mut Random) -> bool) -> f64 {
+    let mut random = Random::labelled(SEED, label);
+    (0..times).filter(|_| happens(&mut random)).count() as f64 / times as f64
+}
+
+fn percent(share: f64) -> String {
+    format!("{:5.1}", share * 100.0)
+}
+
+/// Whether a winner is declared anywhere in a table.
+fn any_winner(pairs: &[Paired], size: Size, floor: f64) -> bool {
+    let seen = look(pairs, &size.block_of_pairs(), floor.ln_1p(), SEED);
+    seen.iter().any(|one| one.is_higher() || one.is_lower())
+}
+
+#[test]
+#[ignore = "minutes of simulation: make stats-check"]
+fn few_rounds_declare_a_false_winner_in_at_most_one_table_of_twenty() {
+    println!("false winners, % of tables of equals, n = 3 to 5 (pooled spread, floor 0 and 3 %)");
+    let mut worst = 0.0_f64;
+    for size in SIZES {
+        for shape in Shape::ALL {
+            let mut line = format!("  {:4} pairs, {:20}", size.pairs(), shape.name());
+            for rounds in [3, 4, 5] {
+                for floor in [0.0, FLOOR_UNMEASURED] {
+                    let times = if size.pairs() > 100 { 500 } else { 2_000 };
+                    let label = format!("few {size:?} {shape:?} {rounds}");
+                    let found = share(times, &label, |random| {
+                        any_winner(&campaign(random, size, rounds, shape, 0.0), size, floor)
+                    });
+                    line += &percent(found);
+                    if floor > 0.0 {
+                        worst = worst.max(found);
+                    }
+                }
+                line += " |";
+            }
+            println!("{line}");
+        }
+    }
+    assert!(
+        worst <= FALSE_MAX,
+        "{worst} of the tables have a false winner"
+    );
+}
+
+#[test]
+#[ignore = "minutes of simulation: make stats-check"]
+fn from_six_rounds_flips_declare_a_false_winner_in_at_most_one_table_of_twenty() {
+    println!("false winners, % of tables of equals, n = 6 to 20 (sign flips, floor 0 and 1 %)");
+    let mut worst = 0.0_f64;
+    for size in SIZES {
+        for shape in Shape::ALL {
+            let mut line = format!("  {:4} pairs, {:20}", size.pairs(), shape.name());
+            for rounds in [6, 8, 10, 12, 20] {
+                for floor in [0.0, FLOOR_MIN] {
+                    let times = if size.pairs() > 100 { 100 } else { 500 };
+                    let label = format!("many {size:?} {shape:?} {rounds}");
+                    let found = share(times, &label, |random| {
+                        any_winner(&campaign(random, size, rounds, shape, 0.0), size, floor)
+                    });
+                    line += &percent(found);
+                    if floor > 0.0 && shape.is_independent() {
+                        worst = worst.max(found);
+                    }
+                }
+                line += " |";
+            }
+            println!("{line}");
+        }
+    }
+    assert!(
+        worst <= FALSE_MAX,
+        "{worst} of the tables have a false winner"
+    );
+}
+
+#[test]
+#[ignore = "minutes of simulation: make stats-check"]
+fn intervals_hold_what_they_claim() {
+    println!("coverage of 95 % intervals, %: Walsh averages (of the order statistics)");
+    let one = Size {
+        blocks: 1,
+        contenders: 2,
+    };
+    for shape in [
+        Shape::Normal,
+        Shape::Heavy,
+        Shape::Phases,
+        Shape::Correlated,
+    ] {
+        let mut line = format!("  {:20}", shape.name());
+        for rounds in [6, 8, 10, 12, 16, 20] {
+            let label = format!("coverage {shape:?} {rounds}");
+            let mut order = 0.0;
+            let times = 10_000;
+            let walsh = share(times, &label, |random| {
+                let pair = &campaign(random, one, rounds, shape, 0.0)[0];
+                let held = |one: bakeoff_stats::Estimate| one.low <= 0.0 && 0.0 <= one.high;
+                order += f64::from(u8::from(estimate(&pair.logs).is_some_and(held)));
+                walsh(&pair.logs).is_some_and(held)
+            });
+            let order = order / times as f64;
+            line += &format!("  {rounds}:{}({})", percent(walsh), percent(order));
+            if shape.is_independent() {
+                assert!(
+                    (0.93..=0.975).contains(&walsh),
+                    "{shape:?} {rounds}: {walsh}"
+                );
+                assert!(order >= 0.93, "{shape:?} {rounds}: {order}");
+            }
+        }
+        println!("{line}");
+    }
+}
+
+/// Pairs of a table of 24 of which one is off by ten percent, at a spread of 6 %.
+#[test]
+#[ignore = "minutes of simulation: make stats-check"]
+fn ten_percent_is_found_as_often_as_promised() {
+    println!("power for +10 % at a spread of {SD}, one of 24 pairs, floor 1 %");
+    let promised = [(6, 0.20), (8, 0.49), (10, 0.73), (12, 0.90)];
+    for (rounds, promised) in promised {
+        let times = 1_000;
+        let found = share(times, &format!("power {rounds}"), |random| {
+            let pairs = apart(random, 24, rounds, 1.10_f64.ln());
+            let blocks: Vec<usize> = (0..pairs.len()).collect();
+            look(&pairs, &blocks, FLOOR_MIN.ln_1p(), SEED)[0].is_higher()
+        });
+        println!(
+            "  {rounds:2} rounds: {} % (promised about {} %)",
+            percent(found),
+            percent(promised)
+        );
+        assert!(found >= promised - 0.08, "{rounds} rounds: {found}");
+    }
+}
+
+fn apart(random: &mut Random, pairs: usize, rounds: usize, effect: f64) -> Vec<Paired> {
+    let one = |pair: usize, random: &mut Random| Paired {
+        logs: (0..rounds)
+            .map(|_| SD * normal(random) + if pair == 0 { effect } else { 0.0 })
+            .collect(),
+        rounds: (1..=rounds as u32).collect(),
+    };
+    (0..pairs).map(|pair| one(pair, random)).collect()
+}
