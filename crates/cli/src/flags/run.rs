@@ -87,7 +87,7 @@ pub(crate) struct RunFlags {
           conflicts_with_all = ["contender", "workload", "protocol", "streams", "requests",
                                 "clients", "rate", "arrival", "duration", "warmup", "seed"])]
     pub(crate) resume: Option<PathBuf>,
-    /// Add rounds until every comparison is known to within this, such as 3%; checked from 10 rounds
+    /// Add rounds until every comparison is known to within this, such as 3%; checked from round 10
     /// on
     #[arg(long, value_name = "P%", value_parser = percentage)]
     pub(crate) until: Option<f64>,
