@@ -7,7 +7,7 @@ import { element } from "./dom.ts";
 import { times, whole } from "./format.ts";
 import { factsOf, type MetricFacts, METRICS } from "./metrics.ts";
 import type { Finding, Grade, Metric, Report, TrustReason } from "./model.ts";
-import { type Ratio, ratiosTo, ratioText } from "./ratios.ts";
+import { type Ratio, ratiosTo, ratioText, suits } from "./ratios.ts";
 import type { Selection } from "./selection.ts";
 import { named } from "./tables.ts";
 
@@ -189,7 +189,10 @@ function tile(selection: Selection, facts: MetricFacts): HTMLElement {
     "aria-pressed": pressed,
   });
   const title = element("span", { class: "tile-title" }, facts.title);
-  title.append(element("small", {}, facts.moreIsBetter ? "more is better" : "less is better"));
+  const open = selection.report.campaign.loads.filter((load) => load.model === "open");
+  const only = baseline !== "" && facts.number === "latency" && open.length > 0;
+  const better = facts.moreIsBetter ? "more is better" : "less is better";
+  title.append(element("small", {}, only ? `open loops; ${better}` : better));
   box.append(title);
   const own = baseline === "" ? selection.contenders() : [baseline];
   for (const name of own) {
@@ -250,7 +253,10 @@ function valuesLine(
   name: string,
   asBase: boolean,
 ): HTMLElement {
-  const cells = selection.report.cells.filter((cell) => cell.contender === name);
+  const suited = suits(selection.report, facts.metric);
+  const cells = selection.report.cells.filter(
+    (cell) => cell.contender === name && (!asBase || suited(cell)),
+  );
   const points = cells.flatMap((cell) => cell.estimates[facts.metric]?.point ?? []);
   const line = element("span", { class: "tile-line" }, named(name, "contender"));
   if (points.length === 0) {
