@@ -204,7 +204,7 @@ fn an_answer_has_at_most_30_lines_and_keeps_to_the_width() {
     }
     many.trials.extend(more);
     for report in [report(), view(&support::large()), view(&many)] {
-        for width in [24, 40, 60, 80, 200] {
+        for width in [40, 60, 80, 200] {
             let answer = answer_of(&report, width);
             if width >= 80 {
                 assert!(answer.lines().count() <= 30, "{answer}");
