@@ -1,5 +1,5 @@
-// Writes the types of the report's JSON, src/schema.ts, from docs/schema/report.schema.json, so that
-// the page cannot expect what the report does not write.
+// Writes the types of the report's JSON, src/schema.ts, from docs/schema/report.schema.json, so
+// that the page cannot expect what the report does not write.
 
 import { readFile, writeFile } from "node:fs/promises";
 import { compileFromFile } from "json-schema-to-typescript";

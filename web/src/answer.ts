@@ -288,7 +288,8 @@ function trust(report: Report): HTMLElement {
   const box = element("details", { class: "trust" }, line, body);
   const { next } = report.answer;
   if (next.length > 0) {
-    box.append(element("p", {}, "Next:"), ...next.map((one) => element("pre", { tabindex: "0" }, one)));
+    const lines = next.map((one) => element("pre", { tabindex: "0" }, one));
+    box.append(element("p", {}, "Next:"), ...lines);
   }
   return box;
 }

@@ -209,7 +209,8 @@ function sortable(selection: Selection, key: string, title: string, unit: string
   const order = now === key ? "ascending" : now === `-${key}` ? "descending" : "none";
   const next = { ascending: `-${key}`, descending: "", none: key }[order];
   const mark = { ascending: " ↑", descending: " ↓", none: "" }[order];
-  const button = element("button", { type: "button", class: "sort", "data-sort": key }, title, mark);
+  const attributes = { type: "button", class: "sort", "data-sort": key };
+  const button = element("button", attributes, title, mark);
   button.addEventListener("click", (event) => {
     const region = (event.currentTarget as HTMLElement).closest(".scroll");
     const label = region?.getAttribute("aria-label") ?? "";
