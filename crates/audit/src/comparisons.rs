@@ -77,8 +77,8 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
     compared
 }
 
-/// The widest interval of what is tested, as the share that its farther end is from the ratio;
-/// `None` where nothing is tested. For `--until` (R26): it goes by widths alone, never by what a
+/// The widest interval of what is tested, as the share that it reaches to either side; `None`
+/// where nothing is tested. For `--until` (R26): it goes by widths alone, never by what a
 /// comparison comes to.
 pub fn widest_interval(comparisons: &[Comparison]) -> Option<f64> {
     let tested = comparisons.iter().filter(|one| {
@@ -86,7 +86,8 @@ pub fn widest_interval(comparisons: &[Comparison]) -> Option<f64> {
         is_tested && one.conclusion != Conclusion::NotComparable
     });
     let widths = tested.filter_map(|one| one.ratio.as_ref().map(half_width));
-    widths.max_by(f64::total_cmp)
+    let finite = widths.filter(|width| width.is_finite());
+    finite.max_by(f64::total_cmp)
 }
 
 /// Two cells of one workload and load on the way to a comparison.

@@ -1,7 +1,7 @@
 //! What one side brings to a comparison: its values, and whether they are bounds.
 
 use bakeoff_record::TrialRecord;
-use bakeoff_stats::{Measure, Missing};
+use bakeoff_stats::{ERROR_SHARE_APART, Measure, Missing};
 
 use crate::check::Level;
 use crate::code::Code;
@@ -10,8 +10,6 @@ use crate::judged::JudgedCell;
 use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
 
-/// Error shares further apart than this make latencies incomparable (R6): 0.1 point.
-const ERROR_SHARES_APART: f64 = 0.001;
 /// What can only have held a rate down: the engine, the upstream, or others on the machine. The
 /// server does what was measured, or more.
 const LOWERS_THE_RATE: [Code; 7] = [
@@ -73,7 +71,7 @@ impl Standing {
     /// is not known.
     pub(super) fn errors_apart(&self, other: &Self) -> bool {
         match (self.error_share, other.error_share) {
-            (Some(first), Some(second)) => (first - second).abs() > ERROR_SHARES_APART,
+            (Some(first), Some(second)) => (first - second).abs() > ERROR_SHARE_APART,
             _ => true,
         }
     }
