@@ -358,3 +358,44 @@ fn an_open_loop_of_an_old_record_is_judged_by_what_it_holds() {
     });
     assert_eq!(told(&lagging), ["send-lag: latency suspect"]);
 }
+
+#[test]
+fn what_weakens_a_load_by_itself_is_said_with_a_hint() {
+    let said = |fault: Fault| {
+        let mut trial = RECORD.trials[0].clone();
+        fault(&mut trial);
+        let warnings = bakeoff_audit::judge_load(result(&mut trial));
+        assert!(warnings.iter().all(|warning| !warning.hint.is_empty()));
+        let codes = warnings.into_iter().map(|warning| warning.code);
+        codes.collect::<Vec<_>>().join(" ")
+    };
+    let table: [(Fault, &str); 7] = [
+        (|_| {}, ""),
+        (
+            |trial| engine_worked(trial, 0.95, 0.0),
+            "generator-saturated",
+        ),
+        (|trial| engine_worked(trial, 0.5, 0.45), "engine-kept"),
+        (
+            |trial| result(trial).requests.planned = Some(u64::MAX / 2),
+            "schedule-unsent",
+        ),
+        (|trial| result(trial).load.streams = 3, "streams-unused"),
+        (
+            |trial| result(trial).outcomes.add(bakeoff_record::Outcome::Local),
+            "local-limit",
+        ),
+        // What the engine of an old record said by itself is not said twice.
+        (
+            |trial| {
+                engine_worked(trial, 0.95, 0.0);
+                let said = bakeoff_audit::judge_load(result(trial));
+                result(trial).warnings = said;
+            },
+            "generator-saturated",
+        ),
+    ];
+    for (fault, expected) in table {
+        assert_eq!(said(fault), expected);
+    }
+}
