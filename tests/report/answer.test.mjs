@@ -88,6 +88,32 @@ test("a click on another baseline turns ratios round", async () => {
   await context.close();
 });
 
+test("every value that is shown is one", async () => {
+  const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
+  for (const baseline of ["nginx-default", "nginx-optimized", ""]) {
+    await page.click(`[data-baseline="${baseline}"]`);
+    for (const metric of ["rate_per_s", "latency_p99_ns", "cpu_ns_per_request"]) {
+      await page.click(`[data-metric="${metric}"]`);
+      const text = await page.locator("#page").textContent();
+      assert.doesNotMatch(text, /undefined|NaN|Infinity|\[object/, `${metric} to ${baseline}`);
+    }
+  }
+  await context.close();
+});
+
+test("noise is a grey band as wide as the floor, and a bound is hollow", async () => {
+  const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
+  const report = await page.$eval(".forest .canvas svg", (svg) => ({
+    bands: [...svg.querySelectorAll('[fill-opacity="0.28"]')].length,
+    text: svg.textContent,
+  }));
+  const rows = new Set((await forestNumbers(page)).map((one) => one.cell)).size;
+  assert.equal(report.bands, rows, "one in each row");
+  assert.match(report.text, /[≥≤] \d/);
+  assert.match(await page.locator(".forest .subtitle").textContent(), /grey: noise; hollow/);
+  await context.close();
+});
+
 test("without a baseline the chart shows the values themselves", async () => {
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
   await page.click('[data-baseline=""]');

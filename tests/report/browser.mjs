@@ -54,6 +54,9 @@ export async function open(browser, options = {}, variable = "REPORT", hash = ""
     return dialog.dismiss();
   });
   await page.goto(`${reportAddress(variable)}${hash}`);
-  await page.waitForSelector("figure.chart[data-series] svg path", { state: "attached" });
+  await page.waitForFunction(() => {
+    const charts = [...document.querySelectorAll("figure.chart")];
+    return charts.length > 0 && charts.every((one) => one.dataset.series !== undefined);
+  });
   return { context, page, seen };
 }

@@ -7,7 +7,7 @@ import { element } from "./dom.ts";
 import { times, whole } from "./format.ts";
 import { factsOf, type MetricFacts, METRICS } from "./metrics.ts";
 import type { Finding, Grade, Metric, Report, TrustReason } from "./model.ts";
-import { type Ratio, ratiosTo, ratioText } from "./ratios.ts";
+import { type Ratio, ratiosTo, ratioText, suits } from "./ratios.ts";
 import type { Selection } from "./selection.ts";
 import { named } from "./tables.ts";
 
@@ -85,6 +85,7 @@ function forestAndTiles(selection: Selection): HTMLElement {
   const plot = chart(selection, frame, forest(() => fold.limit()));
   plot.append(fold.button);
   const tiles = element("div", { class: "tiles" });
+  let width = 0;
   const draw = () => {
     keepingFocus(choices, () =>
       choices.replaceChildren(baselines(selection), metricChoice(selection)),
@@ -93,10 +94,14 @@ function forestAndTiles(selection: Selection): HTMLElement {
     keepingFocus(tiles, () =>
       tiles.replaceChildren(...others.map((facts) => tile(selection, facts))),
     );
-    fold.update(plot.querySelector(".canvas")?.clientWidth ?? 0);
+    fold.update(width);
   };
   selection.watch(draw);
-  new ResizeObserver(draw).observe(plot);
+  new ResizeObserver(([entry]) => {
+    if (!entry || entry.contentRect.width === width) return;
+    width = entry.contentRect.width;
+    fold.update(width);
+  }).observe(plot);
   draw();
   return element("div", { class: "answer-grid" }, plot, tiles);
 }
@@ -184,7 +189,10 @@ function tile(selection: Selection, facts: MetricFacts): HTMLElement {
     "aria-pressed": pressed,
   });
   const title = element("span", { class: "tile-title" }, facts.title);
-  title.append(element("small", {}, facts.moreIsBetter ? "more is better" : "less is better"));
+  const open = selection.report.campaign.loads.filter((load) => load.model === "open");
+  const only = baseline !== "" && facts.number === "latency" && open.length > 0;
+  const better = facts.moreIsBetter ? "more is better" : "less is better";
+  title.append(element("small", {}, only ? `open loops; ${better}` : better));
   box.append(title);
   const own = baseline === "" ? selection.contenders() : [baseline];
   for (const name of own) {
@@ -245,7 +253,10 @@ function valuesLine(
   name: string,
   asBase: boolean,
 ): HTMLElement {
-  const cells = selection.report.cells.filter((cell) => cell.contender === name);
+  const suited = suits(selection.report, facts.metric);
+  const cells = selection.report.cells.filter(
+    (cell) => cell.contender === name && (!asBase || suited(cell)),
+  );
   const points = cells.flatMap((cell) => cell.estimates[facts.metric]?.point ?? []);
   const line = element("span", { class: "tile-line" }, named(name, "contender"));
   if (points.length === 0) {

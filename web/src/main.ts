@@ -101,14 +101,23 @@ function allTables(selection: Selection): HTMLElement {
     body.replaceChildren(...parts);
   };
   let drawn = "";
-  selection.watch(() => {
+  const follow = () => {
     const { sort, baseline } = selection.choice;
-    if (drawn !== `${sort} ${baseline}`) draw();
-    drawn = `${sort} ${baseline}`;
+    if (drawn !== `/${sort}/${baseline}`) draw();
+    drawn = `/${sort}/${baseline}`;
+  };
+  // Not before the first screen is there.
+  later(() => {
+    selection.watch(follow);
+    follow();
   });
-  draw();
   box.append(body);
   return box;
+}
+
+/** Does what is below the first screen once that is drawn. */
+function later(work: () => void): void {
+  requestAnimationFrame(() => setTimeout(work));
 }
 
 function start(report: Report): void {

@@ -228,14 +228,17 @@ export interface Comparison {
   /** Second over first. */
   ratio: Estimate | null;
   /** Where only one side of the ratio is known. */
-  bound: ">=" | "<=" | null;
+  bound: "at-least" | "at-most" | null;
+  evidence: string;
+  /** Differences up to this share are noise: 0.03 is 3 %. */
+  floor: number;
   basis: {
-    evidence: string;
     p_value: number | null;
-    /** Differences up to this share are noise: 0.03 is 3 %. */
-    floor: number;
     rounds_needed: number | null;
     smallest_shown: number | null;
+    /** Possible causes of a difference: what one does for an answer and the other does not. */
+    unequal: Check[];
+    reason: string | null;
   };
   conclusion: string;
   text: string;

@@ -16,7 +16,7 @@ export interface Ratio {
   low: number;
   high: number;
   n: number;
-  bound: ">=" | "<=" | null;
+  bound: "at-least" | "at-most" | null;
   mark: Mark;
   /** Whether the mark is shown by enough rounds, and not only plain. */
   proven: boolean;
@@ -37,15 +37,19 @@ const NAMES: Record<Mark, string> = {
   uncompared: "shown, not compared",
 };
 
+/** Whether a metric means something at a load, as latency does in open loops; others distract. */
+export function suits(report: Report, metric: Metric) {
+  const rows = report.answer.tables.find((one) => one.metric === metric)?.rows;
+  return (cell: { workload: string; load: string }) =>
+    rows?.some((row) => row.workload === cell.workload && row.load === cell.load) ?? true;
+}
+
 /** All comparisons of a metric against a baseline, in the order of the cells. */
 export function ratiosTo(report: Report, baseline: string, metric: Metric): Ratio[] {
   const found: Ratio[] = [];
-  // Where the metric suits some loads, as latency suits open loops, others would only distract.
-  const table = report.answer.tables.find((one) => one.metric === metric);
-  const suits = (one: Comparison) =>
-    table?.rows.some((row) => row.workload === one.workload && row.load === one.load) ?? true;
+  const suited = suits(report, metric);
   for (const one of report.comparisons) {
-    if (one.metric !== metric || one.ratio === null || !suits(one)) continue;
+    if (one.metric !== metric || one.ratio === null || !suited(one)) continue;
     if (one.first === baseline) found.push(seen(one, one.second, false));
     else if (one.second === baseline) found.push(seen(one, one.first, true));
   }
@@ -57,10 +61,10 @@ function seen(one: Comparison, contender: string, inverted: boolean): Ratio {
   const { bound } = one;
   const { mark, proven } = markOf(one);
   const ratio = { workload: one.workload, load: one.load, contender, n, proven };
-  const rest = { floor: one.basis.floor, text: one.text };
+  const rest = { floor: one.floor, text: one.text };
   if (!inverted) return { ...ratio, ...rest, point, low, high, bound, mark };
   const across = { more: "less", less: "more" } as const;
-  const sides = { ">=": "<=", "<=": ">=" } as const;
+  const sides = { "at-least": "at-most", "at-most": "at-least" } as const;
   return {
     ...ratio,
     ...rest,
@@ -91,7 +95,7 @@ function pointOf(one: Comparison): number {
 
 /** `≥ 1.85×`. */
 export function pointText(ratio: Ratio): string {
-  const bound = { ">=": "≥ ", "<=": "≤ " };
+  const bound = { "at-least": "≥ ", "at-most": "≤ " };
   return `${ratio.bound === null ? "" : bound[ratio.bound]}${times(ratio.point)}`;
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric};
 
 /// A sentence that holds over several cells.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Finding {
     /// The sentence.
     pub text: String,
@@ -29,7 +29,7 @@ pub struct Finding {
 }
 
 /// How to take a sentence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
     /// Can be relied on.
@@ -43,7 +43,7 @@ pub enum Tone {
 }
 
 /// How well a finding is founded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
     /// Beyond chance and the floor in each of the cells that it counts.

@@ -117,14 +117,19 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
     canvas.setAttribute("aria-label", label);
     if (!numbers.hidden) numbers.replaceChildren(dataTable(title(), drawn.table));
   };
+  // Sizes come from the observer: asking an element for its own would lay out the page each time.
+  const size = { width: 0, height: 0 };
   const redraw = () => {
-    if (canvas.clientWidth === 0) return;
-    drawing = draw(selection, theme(), canvas.clientWidth);
-    if (drawing.height !== undefined) canvas.style.height = `${drawing.height}px`;
-    made ??= started(canvas, selection, zoom, () => drawing);
-    made.resize();
+    if (size.width === 0) return;
+    drawing = draw(selection, theme(), size.width);
+    const height = drawing.height ?? size.height;
+    if (drawing.height !== undefined) canvas.style.height = `${height}px`;
+    made ??= started(canvas, selection, zoom, () => drawing, { width: size.width, height });
+    made.resize({ width: size.width, height });
     made.setOption(option(drawing), { notMerge: true });
-    scalable(canvas);
+    const svg = canvas.querySelector("svg");
+    // So that a print can scale the drawing to the width of its paper.
+    svg?.setAttribute("viewBox", `0 0 ${size.width} ${height}`);
     rename();
   };
   const zoomBy = (factor: number | null) => {
@@ -158,7 +163,13 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
   caption.append(toolbar(title, frame.zooms, tools));
   selection.watch(redraw);
   onTheme(redraw);
-  new ResizeObserver(redraw).observe(canvas);
+  new ResizeObserver(([entry]) => {
+    if (!entry) return;
+    const { width, height } = entry.contentRect;
+    if (made && width === size.width && drawing?.height !== undefined) return;
+    Object.assign(size, { width, height });
+    redraw();
+  }).observe(canvas);
   return box;
 }
 
@@ -167,8 +178,9 @@ function started(
   selection: Selection,
   zoom: { start: number; end: number },
   drawing: () => Drawing | null,
+  size: { width: number; height: number },
 ): EChartsType {
-  const made = init(canvas, null, { renderer: "svg" });
+  const made = init(canvas, null, { renderer: "svg", ...size });
   made.on("dataZoom", (event) => {
     const one = (event as { batch?: { start: number; end: number }[] }).batch?.[0] ?? event;
     const { start, end } = one as { start: number; end: number };
@@ -184,12 +196,6 @@ function started(
     if (seriesIndex !== undefined) drawing()?.open?.({ seriesIndex, dataIndex });
   });
   return made;
-}
-
-/** Lets a print scale the drawing down to the width of its page. */
-function scalable(canvas: HTMLElement): void {
-  const svg = canvas.querySelector("svg");
-  svg?.setAttribute("viewBox", `0 0 ${svg.clientWidth} ${svg.clientHeight}`);
 }
 
 /** What every chart has: its font, its room, and a legend of what it shows and what is hidden. */

@@ -138,7 +138,7 @@ function lines(selection: Selection, cells: Cell[], theme: Theme, texts: Texts):
             {
               across: index,
               ...{ point: estimate.point, low: estimate.low, high: estimate.high },
-              bound: texts.bound(cell) ? ">=" : null,
+              bound: texts.bound(cell) ? "at-least" : null,
               opacity: texts.opacity(cell),
             },
           ],

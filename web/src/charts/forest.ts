@@ -19,7 +19,7 @@ export interface Entry {
   low: number;
   high: number;
   n: number;
-  bound: ">=" | "<=" | null;
+  bound: "at-least" | "at-most" | null;
   /** Whether it counts: a difference or equality that was shown, or a valid value. */
   firm: boolean;
   /** Beside the row, in full and cut down for narrow screens. */
@@ -115,7 +115,7 @@ function values(selection: Selection, facts: MetricFacts): Placed[] {
     const entry: Entry = {
       contender: cell.contender,
       ...{ point: estimate.point, low: estimate.low, high: estimate.high, n: estimate.n },
-      bound: lower ? ">=" : null,
+      bound: lower ? "at-least" : null,
       firm: isValid(cell, facts.number),
       long: text,
       short: `${lower ? "≥ " : ""}${facts.tick(estimate.point)}`,

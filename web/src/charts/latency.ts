@@ -78,7 +78,7 @@ export const latencyDots: Draw = (selection, theme, width) => {
               point: at(estimate?.point ?? bound ?? 1),
               low: at(estimate?.low ?? bound ?? 1),
               high: at(estimate?.high ?? bound ?? 1),
-              bound: estimate ? null : ">=",
+              bound: estimate ? null : "at-least",
               opacity: opacity(cell, "latency"),
             })),
         }),

@@ -12,7 +12,7 @@ export interface Whisker {
   low: number;
   high: number;
   /** Only a bound is known: the dot is hollow, and an arrow shows the open side. */
-  bound?: ">=" | "<=" | null;
+  bound?: "at-least" | "at-most" | null;
   opacity?: number;
 }
 
@@ -97,7 +97,7 @@ function drawn(
     if (visible(spot(whisker.high))) children.push(cap(high));
   }
   if (whisker.bound && visible(middle)) {
-    children.push(arrow(one, whisker.bound, whisker.bound === ">=" ? high : low, inside));
+    children.push(arrow(one, whisker.bound, whisker.bound === "at-least" ? high : low, inside));
   }
   if (visible(middle)) {
     const hollow = Boolean(whisker.bound);
@@ -124,11 +124,11 @@ function drawn(
 /** An arrow towards the side where the truth may lie. */
 function arrow(
   one: WhiskerSeries,
-  bound: ">=" | "<=",
+  bound: "at-least" | "at-most",
   from: [number, number],
   inside: (at: [number, number]) => [number, number],
 ): object {
-  const more = bound === ">=" ? 1 : -1;
+  const more = bound === "at-least" ? 1 : -1;
   const [x, y] = from;
   const tip = inside(one.horizontal ? [x + 16 * more, y] : [x, y - 16 * more]);
   const [a, b] = tip;
