@@ -6,7 +6,7 @@ import { fitting, forest, forestRows } from "./charts/forest.ts";
 import { element } from "./dom.ts";
 import { times, whole } from "./format.ts";
 import { factsOf, type MetricFacts, METRICS } from "./metrics.ts";
-import type { Finding, Grade, Metric, Report, TrustReason } from "./model.ts";
+import type { Finding, Grade, Metric, Report, Weakness } from "./model.ts";
 import { type Ratio, ratiosTo, ratioText, suits } from "./ratios.ts";
 import type { Selection } from "./selection.ts";
 import { named } from "./tables.ts";
@@ -293,6 +293,6 @@ function trust(report: Report): HTMLElement {
   return box;
 }
 
-function reason(one: TrustReason): HTMLElement {
+function reason(one: Weakness): HTMLElement {
   return element("li", { "data-level": one.level }, element("span", {}, one.text));
 }

@@ -103,7 +103,7 @@ const REST: Column[] = [
   {
     key: "rounds",
     title: "rounds",
-    unit: "measured",
+    unit: "",
     number: null,
     measure: null,
     value: ({ cell }) => cell.rounds_measured,
@@ -148,7 +148,8 @@ export function named(name: string, kind: string): HTMLElement {
     "aria-hidden": "true",
   });
   swatch.style.background = swatchColour(name);
-  const aside = kind === "contender" ? null : element("small", {}, " reference");
+  const words = kind === "control" ? " control" : " reference";
+  const aside = kind === "contender" ? null : element("small", {}, words);
   return element("span", { class: "named" }, swatch, name, aside);
 }
 

@@ -149,7 +149,7 @@ function layout(rows: Row[], width: number): Layout {
   const height = heights.reduce((sum, it) => sum + it, 0);
   const longest = Math.max(0, ...rows.map((row) => `${row.workload}  ${row.short}`.length));
   const left = narrow ? 92 : Math.min(230, Math.max(120, longest * 6.8 + 10));
-  return { narrow, left, right: narrow ? 68 : 176, line, heights, tops, height };
+  return { narrow, left, right: narrow ? 82 : 176, line, heights, tops, height };
 }
 
 /** As many rows as fit, or all of them. */
