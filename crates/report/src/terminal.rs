@@ -298,7 +298,14 @@ fn tables(
     }
     if !lines.is_empty() {
         let legend = legend(&marks);
-        lines.extend(Some(cut(&legend, options.width)).filter(|legend| !legend.is_empty()));
+        // The last words are the least needed.
+        let fits = |text: &&str| length(text) <= options.width;
+        let short = legend.rsplit_once("   no mark").map(|(marks, _)| marks);
+        let legend = Some(legend.as_str())
+            .filter(fits)
+            .or(short)
+            .unwrap_or(&legend);
+        lines.extend(Some(cut(legend, options.width)).filter(|legend| !legend.is_empty()));
     }
     lines
 }
@@ -308,8 +315,8 @@ fn marks_of(row: &RatioRow) -> impl Iterator<Item = &'static str> {
         .cells
         .iter()
         .filter_map(|cell| cell.bound.or(cell.value_bound));
-    let marks = row.cells.iter().map(|cell| cell.mark);
-    marks.chain(bounds).filter(|mark| !mark.is_empty())
+    let ratios = row.cells.iter().filter(|cell| cell.ratio.is_some());
+    ratios.map(|cell| cell.mark).chain(bounds)
 }
 
 /// What the marks mean, those that were used.
@@ -323,9 +330,10 @@ fn legend(used: &[&str]) -> String {
         ("<=", "<= at most"),
     ];
     let seen = all.iter().filter(|(mark, _)| used.contains(mark));
-    seen.map(|(_, words)| *words)
-        .collect::<Vec<_>>()
-        .join("   ")
+    let none = used.contains(&"");
+    let none = none.then_some("no mark: not ranked, or no difference shown");
+    let words: Vec<&str> = seen.map(|(_, words)| *words).chain(none).collect();
+    words.join("   ")
 }
 
 /// `p99, ms: 8 ratios, 0.94x to 3.41x (5 ^, 2 =); --full has them`.

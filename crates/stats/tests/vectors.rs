@@ -7,16 +7,16 @@ use bakeoff_stats::{
 use serde_json::Value;
 
 fn vectors(of: &str) -> Value {
-    let all: Value = serde_json::from_str(include_str!("vectors/scipy.json")).unwrap();
+    let all: Value = serde_json::from_str(include_str!("vectors/scipy.json")).expect("stored JSON");
     all[of].clone()
 }
 
 fn cases(of: &Value) -> &Vec<Value> {
-    of.as_array().unwrap()
+    of.as_array().expect("a list")
 }
 
 fn number(of: &Value) -> f64 {
-    of.as_f64().unwrap()
+    of.as_f64().expect("a number")
 }
 
 fn numbers(of: &Value) -> Vec<f64> {
