@@ -6,7 +6,8 @@
 CARGO ?= cargo
 PROGRAMS := $(CURDIR)/.bench/programs
 PAGE := web/dist/index.html
-PAGE_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -type f -print)
+PAGE_SOURCES := docs/schema/report.schema.json $(shell find web -path web/node_modules -prune \
+    -o -path web/dist -prune -o -path web/src/schema.ts -prune -o -type f -print)
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
 .PHONY: bench bench-all build check clean fuzz page stats-check test test-page test-rust

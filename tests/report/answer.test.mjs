@@ -151,7 +151,8 @@ test("a link opens the cell that it names, and the address follows the reader", 
 });
 
 test("an address that names nothing known leaves the page as it was", async () => {
-  const { context, page, seen } = await open(browser, WIDE, "REPORT_ANSWER", "#workload=no&load=%3Cb%3E");
+  const hash = "#workload=no&load=%3Cb%3E";
+  const { context, page, seen } = await open(browser, WIDE, "REPORT_ANSWER", hash);
   assert.match(await page.locator("#table caption").first().textContent(), /^synthetic/);
   assert.deepEqual(seen.errors, []);
   await context.close();

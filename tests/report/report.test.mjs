@@ -209,10 +209,10 @@ test("cells at a constant rate are told in Vegeta's form with signed differences
   assert.equal(await line("status codes").first().textContent(), "200:7,500");
   const share = (base, other) =>
     told.locator(`tr[data-base="${base}"][data-other="${other}"] td.number`).first();
-  assert.equal(await share("nginx-default", "caddy-default").textContent(), "+65.6");
+  assert.equal(await share("nginx-default", "caddy-default").textContent(), "+65.4");
   assert.equal(await share("caddy-default", "nginx-default").textContent(), "-39.6");
   assert.match(await share("caddy-default", "nginx-default").getAttribute("title"), /3 rounds/);
-  assert.match(await told.locator(".remarks").textContent(), /too few rounds/);
+  assert.match(await told.locator(".remarks").textContent(), /cannot tell; about \d+ rounds would/);
   await page.click('[aria-label="Load"] button:nth-of-type(2)');
   assert.equal(await line("wait").first().textContent(), "–");
   assert.match(await line("wait").first().getAttribute("title"), /ended by time/);

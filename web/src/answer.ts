@@ -6,8 +6,8 @@ import { fitting, forest, forestRows } from "./charts/forest.ts";
 import { element } from "./dom.ts";
 import { times, whole } from "./format.ts";
 import { factsOf, type MetricFacts, METRICS } from "./metrics.ts";
-import type { Finding, Grade, Metric, Report, TrustReason } from "./model.ts";
-import { type Ratio, ratiosTo, ratioText } from "./ratios.ts";
+import type { Finding, Grade, Metric, Report, Weakness } from "./model.ts";
+import { type Ratio, ratiosTo, ratioText, suits } from "./ratios.ts";
 import type { Selection } from "./selection.ts";
 import { named } from "./tables.ts";
 
@@ -189,7 +189,10 @@ function tile(selection: Selection, facts: MetricFacts): HTMLElement {
     "aria-pressed": pressed,
   });
   const title = element("span", { class: "tile-title" }, facts.title);
-  title.append(element("small", {}, facts.moreIsBetter ? "more is better" : "less is better"));
+  const open = selection.report.campaign.loads.filter((load) => load.model === "open");
+  const only = baseline !== "" && facts.number === "latency" && open.length > 0;
+  const better = facts.moreIsBetter ? "more is better" : "less is better";
+  title.append(element("small", {}, only ? `open loops; ${better}` : better));
   box.append(title);
   const own = baseline === "" ? selection.contenders() : [baseline];
   for (const name of own) {
@@ -250,7 +253,10 @@ function valuesLine(
   name: string,
   asBase: boolean,
 ): HTMLElement {
-  const cells = selection.report.cells.filter((cell) => cell.contender === name);
+  const suited = suits(selection.report, facts.metric);
+  const cells = selection.report.cells.filter(
+    (cell) => cell.contender === name && (!asBase || suited(cell)),
+  );
   const points = cells.flatMap((cell) => cell.estimates[facts.metric]?.point ?? []);
   const line = element("span", { class: "tile-line" }, named(name, "contender"));
   if (points.length === 0) {
@@ -282,11 +288,12 @@ function trust(report: Report): HTMLElement {
   const box = element("details", { class: "trust" }, line, body);
   const { next } = report.answer;
   if (next.length > 0) {
-    box.append(element("p", {}, "Next:"), ...next.map((one) => element("pre", { tabindex: "0" }, one)));
+    const lines = next.map((one) => element("pre", { tabindex: "0" }, one));
+    box.append(element("p", {}, "Next:"), ...lines);
   }
   return box;
 }
 
-function reason(one: TrustReason): HTMLElement {
+function reason(one: Weakness): HTMLElement {
   return element("li", { "data-level": one.level }, element("span", {}, one.text));
 }

@@ -37,15 +37,19 @@ const NAMES: Record<Mark, string> = {
   uncompared: "shown, not compared",
 };
 
+/** Whether a metric means something at a load, as latency does in open loops; others distract. */
+export function suits(report: Report, metric: Metric) {
+  const rows = report.answer.tables.find((one) => one.metric === metric)?.rows;
+  return (cell: { workload: string; load: string }) =>
+    rows?.some((row) => row.workload === cell.workload && row.load === cell.load) ?? true;
+}
+
 /** All comparisons of a metric against a baseline, in the order of the cells. */
 export function ratiosTo(report: Report, baseline: string, metric: Metric): Ratio[] {
   const found: Ratio[] = [];
-  // Where the metric suits some loads, as latency suits open loops, others would only distract.
-  const table = report.answer.tables.find((one) => one.metric === metric);
-  const suits = (one: Comparison) =>
-    table?.rows.some((row) => row.workload === one.workload && row.load === one.load) ?? true;
+  const suited = suits(report, metric);
   for (const one of report.comparisons) {
-    if (one.metric !== metric || one.ratio === null || !suits(one)) continue;
+    if (one.metric !== metric || one.ratio === null || !suited(one)) continue;
     if (one.first === baseline) found.push(seen(one, one.second, false));
     else if (one.second === baseline) found.push(seen(one, one.first, true));
   }

@@ -103,7 +103,7 @@ const REST: Column[] = [
   {
     key: "rounds",
     title: "rounds",
-    unit: "measured",
+    unit: "",
     number: null,
     measure: null,
     value: ({ cell }) => cell.rounds_measured,
@@ -148,7 +148,8 @@ export function named(name: string, kind: string): HTMLElement {
     "aria-hidden": "true",
   });
   swatch.style.background = swatchColour(name);
-  const aside = kind === "contender" ? null : element("small", {}, " reference");
+  const words = kind === "control" ? " control" : " reference";
+  const aside = kind === "contender" ? null : element("small", {}, words);
   return element("span", { class: "named" }, swatch, name, aside);
 }
 
@@ -208,7 +209,8 @@ function sortable(selection: Selection, key: string, title: string, unit: string
   const order = now === key ? "ascending" : now === `-${key}` ? "descending" : "none";
   const next = { ascending: `-${key}`, descending: "", none: key }[order];
   const mark = { ascending: " ↑", descending: " ↓", none: "" }[order];
-  const button = element("button", { type: "button", class: "sort", "data-sort": key }, title, mark);
+  const attributes = { type: "button", class: "sort", "data-sort": key };
+  const button = element("button", attributes, title, mark);
   button.addEventListener("click", (event) => {
     const region = (event.currentTarget as HTMLElement).closest(".scroll");
     const label = region?.getAttribute("aria-label") ?? "";

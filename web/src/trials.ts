@@ -109,10 +109,10 @@ function server(trial: Trial): HTMLElement {
 }
 
 function requests(trial: Trial): HTMLElement {
-  const counts = (all: Record<string, number | null> | null) =>
+  const counts = (all: object | null | undefined) =>
     Object.entries(all ?? {})
-      .filter(([, n]) => n !== null)
-      .map(([name, n]) => `${name.replaceAll("_", " ")} ${whole(n ?? 0)}`)
+      .filter((entry): entry is [string, number] => typeof entry[1] === "number")
+      .map(([name, n]) => `${name.replaceAll("_", " ")} ${whole(n)}`)
       .join(", ");
   const engine = trial.engine;
   const values = trial.values;

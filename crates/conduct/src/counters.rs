@@ -134,7 +134,7 @@ fn without_comment(line: &str) -> &str {
 fn nginx_paths(text: &str) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     for (at, word) in text.match_indices("stub_status") {
-        let ends = text[at + word.len()..].starts_with(|next: char| next == ';' || next == ' ');
+        let ends = text[at + word.len()..].starts_with([';', ' ']);
         let Some(block) = text[..at].rfind("location").filter(|_| ends) else {
             continue;
         };

@@ -60,7 +60,7 @@ export const errorDots: Draw = (selection, theme) => {
 };
 
 function alone(value: number): Estimate {
-  return { point: value, low: value, high: value, n: 1, interval: "" };
+  return { point: value, low: value, high: value, n: 1, interval: "range" };
 }
 
 interface Texts {

@@ -149,7 +149,7 @@ function layout(rows: Row[], width: number): Layout {
   const height = heights.reduce((sum, it) => sum + it, 0);
   const longest = Math.max(0, ...rows.map((row) => `${row.workload}  ${row.short}`.length));
   const left = narrow ? 92 : Math.min(230, Math.max(120, longest * 6.8 + 10));
-  return { narrow, left, right: narrow ? 68 : 176, line, heights, tops, height };
+  return { narrow, left, right: narrow ? 82 : 176, line, heights, tops, height };
 }
 
 /** As many rows as fit, or all of them. */
@@ -184,7 +184,8 @@ function drawn(
   const floors = rows.flatMap((row) => (row.floor === null ? [] : [1 + row.floor]));
   const known = entries.flatMap((one) => [one.point, one.low, one.high]);
   const extent = baseline === "" ? known : [...known, 1, ...floors, ...floors.map((it) => 1 / it)];
-  const tick = baseline === "" ? facts.tick : (value: number) => `${Number(value.toPrecision(3))}×`;
+  const times = (value: number) => `${Number(value.toPrecision(3))}×`;
+  const tick = baseline === "" ? facts.tick : times;
   const [less, more] = form.narrow ? ["←", "→"] : ["← less", "more →"];
   const ratioName = `${less}   ratio to ${baseline}, log scale   ${more}`;
   const name = baseline === "" ? `${facts.title}, log scale` : ratioName;
@@ -201,9 +202,15 @@ function drawn(
     subtitle: `${better}${grey}${hollow}${paleWord}${fewer}`,
     zoom: "x",
     height: form.height + AXIS + LEGEND,
-    grid: { left: form.left, right: form.right, top: LEGEND, bottom: AXIS, outerBoundsMode: "none" },
+    grid: {
+      ...{ left: form.left, right: form.right, top: LEGEND, bottom: AXIS },
+      outerBoundsMode: "none",
+    },
     table: {
-      columns: ["workload", "load", "contender", "baseline", metric, "low", "high", "rounds", "mark"],
+      columns: [
+        ...["workload", "load", "contender", "baseline"],
+        ...[metric, "low", "high", "rounds", "mark"],
+      ],
       rows: rows.flatMap((row) =>
         row.entries.map((one) => [
           row.workload,
@@ -232,7 +239,8 @@ function drawn(
           );
           const row = one.seriesIndex === 0 ? rows[one.dataIndex] : its[one.dataIndex];
           if (!row) return "";
-          return [`${row.workload}, ${row.title}`, ...row.entries.map((it) => it.detail)].join("\n");
+          const details = row.entries.map((it) => it.detail);
+          return [`${row.workload}, ${row.title}`, ...details].join("\n");
         },
         { trigger: "item" },
       ),
