@@ -37,11 +37,16 @@ impl OwnCounters {
             false => server.listening(),
         };
         let mut tellers = places.iter().flat_map(|(source, path)| {
-            addresses.iter().take(ADDRESSES_MAX).map(|address| Teller {
+            let addresses = addresses.iter().take(ADDRESSES_MAX);
+            let with_hosts = addresses.flat_map(|address| {
+                let hosts = hosts(*source, *address, host).into_iter();
+                hosts.map(|host| (*address, host))
+            });
+            with_hosts.map(|(address, host)| Teller {
                 source: *source,
-                address: *address,
+                address,
                 path: path.clone(),
-                host: host.to_owned(),
+                host,
             })
         });
         Self {
@@ -92,6 +97,20 @@ impl OwnCounters {
 impl Teller {
     fn ask(&self) -> Option<Counted> {
         ask(self.source, self.address, &self.path, &self.host)
+    }
+}
+
+/// Names to ask by. Caddy's administration answers to its own address alone, as its configuration
+/// has it: with port 0, where any free one will do.
+fn hosts(source: CounterSource, address: SocketAddr, host: &str) -> Vec<String> {
+    match source {
+        CounterSource::CaddyMetrics => {
+            vec![
+                address.to_string(),
+                SocketAddr::new(address.ip(), 0).to_string(),
+            ]
+        }
+        _ => vec![host.to_owned()],
     }
 }
 
