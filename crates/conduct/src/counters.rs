@@ -23,6 +23,9 @@ struct Teller {
 #[derive(Debug, Default)]
 pub(crate) struct OwnCounters {
     teller: Option<Teller>,
+    /// Whether the reading at the start was tried: a server that does not answer is not asked
+    /// again and again.
+    begun: bool,
     before: Option<(Instant, Counted)>,
     after: Option<(Instant, Counted)>,
 }
@@ -55,9 +58,11 @@ impl OwnCounters {
         }
     }
 
-    /// Reads them at the start of the window.
+    /// Reads them, the first time that the window is about to open: what is counted from here on
+    /// holds the window and no less.
     pub(crate) fn begin(&mut self) {
-        if self.before.is_none() {
+        if !self.begun {
+            self.begun = true;
             self.before = self.read();
         }
     }
