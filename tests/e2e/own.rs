@@ -176,7 +176,8 @@ fn check_counters(server: &str, config: &str, source: &str) {
 #[test]
 fn nginx_is_asked_what_it_counted_where_it_tells() {
     let config = "worker_processes 1;\nevents { worker_connections 64; }\nhttp {\n\
-                  access_log off;\nserver { listen 8080; location / { return 200 'Hello, world!'; } }\n\
+                  access_log off;\n\
+                  server { listen 8080; location / { return 200 'Hello, world!'; } }\n\
                   server { listen 8081; location = /basic { stub_status; } }\n}\n";
     check_counters("nginx", config, "stub-status");
 }
@@ -185,7 +186,8 @@ fn nginx_is_asked_what_it_counted_where_it_tells() {
 fn haproxy_is_asked_what_it_counted_where_it_tells() {
     let config = "defaults\n  mode http\n  timeout client 9s\n  timeout server 9s\n\
                   \x20 timeout connect 1s\nfrontend in\n  bind :8080\n\
-                  \x20 http-request return status 200 content-type text/plain string \"Hello, world!\"\n\
+                  \x20 http-request return status 200 content-type text/plain \
+                  string \"Hello, world!\"\n\
                   frontend told\n  bind :8404\n  stats enable\n  stats uri /told\n";
     check_counters("haproxy", config, "haproxy-stats");
 }

@@ -23,6 +23,9 @@ struct Teller {
 #[derive(Debug, Default)]
 pub(crate) struct OwnCounters {
     teller: Option<Teller>,
+    /// Whether the reading at the start was tried: a server that does not answer is not asked
+    /// again and again.
+    begun: bool,
     before: Option<(Instant, Counted)>,
     after: Option<(Instant, Counted)>,
 }
@@ -37,11 +40,16 @@ impl OwnCounters {
             false => server.listening(),
         };
         let mut tellers = places.iter().flat_map(|(source, path)| {
-            addresses.iter().take(ADDRESSES_MAX).map(|address| Teller {
+            let addresses = addresses.iter().take(ADDRESSES_MAX);
+            let with_hosts = addresses.flat_map(|address| {
+                let hosts = hosts(*source, *address, host).into_iter();
+                hosts.map(|host| (*address, host))
+            });
+            with_hosts.map(|(address, host)| Teller {
                 source: *source,
-                address: *address,
+                address,
                 path: path.clone(),
-                host: host.to_owned(),
+                host,
             })
         });
         Self {
@@ -50,9 +58,11 @@ impl OwnCounters {
         }
     }
 
-    /// Reads them at the start of the window.
+    /// Reads them, the first time that the window is about to open: what is counted from here on
+    /// holds the window and no less.
     pub(crate) fn begin(&mut self) {
-        if self.before.is_none() {
+        if !self.begun {
+            self.begun = true;
             self.before = self.read();
         }
     }
@@ -92,6 +102,20 @@ impl OwnCounters {
 impl Teller {
     fn ask(&self) -> Option<Counted> {
         ask(self.source, self.address, &self.path, &self.host)
+    }
+}
+
+/// Names to ask by. Caddy's administration answers to its own address alone, as its configuration
+/// has it: with port 0, where any free one will do.
+fn hosts(source: CounterSource, address: SocketAddr, host: &str) -> Vec<String> {
+    match source {
+        CounterSource::CaddyMetrics => {
+            vec![
+                address.to_string(),
+                SocketAddr::new(address.ip(), 0).to_string(),
+            ]
+        }
+        _ => vec![host.to_owned()],
     }
 }
 

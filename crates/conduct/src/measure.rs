@@ -23,6 +23,8 @@ use crate::spec::spec_of;
 const PROBE_PERIOD: Duration = Duration::from_millis(100);
 /// How often the watch looks.
 const WATCH_PERIOD: Duration = Duration::from_millis(20);
+/// How long before the window a server is asked for its own counters.
+const COUNTERS_LEAD: Duration = Duration::from_millis(60);
 /// How often live counters are told.
 const LIVE_PERIOD: Duration = Duration::from_millis(100);
 
@@ -191,12 +193,14 @@ impl<'a> Watch<'a> {
             self.step = Some(Step::WarmUp);
             tell(Event::Step(Step::WarmUp));
         }
+        if now + COUNTERS_LEAD >= start {
+            self.own_counters.begin();
+        }
         if now >= start && self.step == Some(Step::WarmUp) {
             self.step = Some(Step::Measure);
             if self.counts_at_start.is_none() {
                 self.counts_at_start = self.counts(contestant);
             }
-            self.own_counters.begin();
             tell(Event::Step(Step::Measure));
         }
         if now >= end && !self.ended {

@@ -201,14 +201,25 @@ pub struct CounterReading {
 }
 
 impl ServerCounters {
-    /// Connections accepted in between; `None` without a count, or where it began anew.
+    /// Connections accepted in between, without that of the second reading; `None` without a
+    /// count, or where it began anew.
     pub fn accepts(&self) -> Option<u64> {
-        self.after.accepts?.checked_sub(self.before.accepts?)
+        self.between(self.before.accepts?, self.after.accepts?)
     }
 
-    /// Requests in between; `None` without a count, or where it began anew.
+    /// Requests in between, without that of the second reading; `None` without a count, or where
+    /// it began anew.
     pub fn requests(&self) -> Option<u64> {
-        self.after.requests?.checked_sub(self.before.requests?)
+        self.between(self.before.requests?, self.after.requests?)
+    }
+
+    fn between(&self, before: u64, after: u64) -> Option<u64> {
+        let reading = match self.source {
+            CounterSource::StubStatus | CounterSource::HaproxyStats => 1,
+            // These count their administration apart.
+            CounterSource::EnvoyAdmin | CounterSource::CaddyMetrics => 0,
+        };
+        Some(after.checked_sub(before)?.saturating_sub(reading))
     }
 }
 
@@ -275,4 +286,31 @@ pub struct ProbeCost {
     pub cpu_s: f64,
     /// Longest single reading, seconds.
     pub tick_s_max: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readings_do_not_count_themselves_and_a_new_start_has_no_difference() {
+        let counters = |source, before, after| {
+            let reading = |requests| CounterReading {
+                requests: Some(requests),
+                ..CounterReading::default()
+            };
+            ServerCounters {
+                source,
+                url: String::new(),
+                before: reading(before),
+                after: reading(after),
+            }
+        };
+        let nginx = counters(CounterSource::StubStatus, 10, 511);
+        assert_eq!((nginx.requests(), nginx.accepts()), (Some(500), None));
+        let envoy = counters(CounterSource::EnvoyAdmin, 10, 510);
+        assert_eq!(envoy.requests(), Some(500));
+        let anew = counters(CounterSource::StubStatus, 10, 3);
+        assert_eq!(anew.requests(), None);
+    }
 }
