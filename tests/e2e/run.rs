@@ -3,7 +3,7 @@
 use crate::support::alone;
 use crate::support::files::{measured, plan, trials};
 use crate::support::scene::{Finished, Scene};
-use crate::support::servers::are_installed;
+use crate::support::servers::{are_installed, on_path};
 
 /// A campaign of the smoke plan; `None` when a program is missing.
 fn smoke(scene: &Scene, more: &[&str]) -> Option<Finished> {
@@ -35,12 +35,12 @@ fn smoke_measures_every_trial_and_its_record_is_complete() {
     let _alone = alone();
     let scene = Scene::new();
     // A folder named from here, as a person would.
-    let Some(finished) = smoke(&scene, &["--out", "results/first"]) else {
+    let Some(finished) = smoke(&scene, &["--out", "results/first", "--full"]) else {
         return;
     };
     for column in [
-        "min", "median", "average", "p90", "p95", "max", "requests", "errors", "p99", "req/s",
-        "CPU", "memory", "verdict",
+        "min", "p50", "average", "p90", "p95", "max", "requests", "errors", "p99", "req/s", "CPU",
+        "memory", "verdict",
     ] {
         assert!(finished.stdout.contains(column), "{column}: {finished:#?}");
     }
@@ -220,4 +220,118 @@ fn a_table_that_nobody_reads_is_no_panic() {
     assert!(matches!(output.status.code(), Some(0 | 4)), "{errors}");
     assert!(!errors.contains("panicked"), "{errors}");
     assert_eq!(measured(&scene.path("record")).len(), 2);
+}
+
+#[test]
+fn rounds_are_added_to_a_campaign_that_was_complete() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let contenders = [("a", "nginx", "default"), ("b", "nginx", "optimized")];
+    let text = plan(&contenders, "html-small", "duration = \"200ms\"");
+    scene.write("own.toml", &text);
+    let run = ["run", "./own.toml", "--out", "record"];
+    scene.run(&run).expect_measured();
+    let record = scene.path("record");
+    assert_eq!(measured(&record).len(), 2);
+    let more = ["run", "--resume", "record", "--rounds", "2"];
+    let finished = scene.run(&more).expect_measured();
+    let finished = finished.says("4 trials, 2 of them recorded before");
+    finished.says("round 2/2 html-small c3: requests/s a ");
+    let ids = ["r1-a", "r1-b", "r2-a", "r2-b"].map(|id| format!("{id}-html-small-c3"));
+    assert_eq!(measured(&record), ids);
+    let fewer = ["run", "--resume", "record", "--rounds", "1"];
+    scene.run(&fewer).expect(2).says("rounds can only be added");
+    assert_eq!(measured(&record), ids, "nothing was run");
+}
+
+#[test]
+fn a_rate_is_found_in_the_campaign_and_recorded() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let load = "duration = \"300ms\"\n[[load]]\ncapacity_share = 0.5\nclients = 3\n\
+                warmup = \"100ms\"\nduration = \"300ms\"";
+    let contenders = [("a", "nginx", "default"), ("b", "nginx", "optimized")];
+    scene.write("own.toml", &plan(&contenders, "html-small", load));
+    let run = ["run", "./own.toml", "--out", "record"];
+    scene
+        .run(&run)
+        .expect_measured()
+        .says("html-small share0.5p-c3: p99 a ");
+    let all = trials(&scene.path("record"));
+    let closed = all
+        .iter()
+        .filter(|it| it["load"]["model"]["kind"] == "closed");
+    let ok_rate = |trial: &serde_json::Value| {
+        let result = &trial["result"];
+        result["requests"]["ok"].as_f64().unwrap() / result["measured_s"].as_f64().unwrap()
+    };
+    let slowest = closed.map(ok_rate).reduce(f64::min).unwrap();
+    let shares: Vec<_> = all
+        .iter()
+        .filter(|it| it["load_name"] == "share0.5p-c3")
+        .collect();
+    assert_eq!(shares.len(), 2);
+    for trial in shares {
+        let rate = trial["load"]["model"]["rate_per_s"].as_f64().unwrap();
+        assert!(
+            rate <= slowest / 2.0 && rate > slowest / 2.0 * 0.9,
+            "{rate} of {slowest}"
+        );
+    }
+}
+
+#[test]
+fn a_program_that_changes_during_a_campaign_ends_its_trials() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let Some(nginx) = on_path("nginx") else {
+        return;
+    };
+    let text = plan(
+        &[("a", "nginx", "default")],
+        "synthetic",
+        "duration = \"200ms\"",
+    );
+    let text = text
+        .replace("rounds = 1", "rounds = 2")
+        .replace("\"0s\"", "\"3s\"");
+    let text = text.replace("server = ", "binary = \"./nginx\"\nserver = ");
+    scene.write("own.toml", &text);
+    std::fs::copy(&nginx, scene.path("nginx")).unwrap();
+    let record = scene.path("record");
+    let mut running = scene.start(&["run", "./own.toml", "--out", "record"]);
+    running.wait_until("the first round has ended", |_| trials(&record).len() == 1);
+    // Another program that does the same, as an upgrade would put it there.
+    let mut other = std::fs::read(&nginx).unwrap();
+    other.push(0);
+    std::fs::copy(&nginx, scene.path("other")).unwrap();
+    std::fs::write(scene.path("other"), other).unwrap();
+    std::fs::rename(scene.path("other"), scene.path("nginx")).unwrap();
+    running.finish().says("the program of a has changed");
+    let all = trials(&record);
+    assert_eq!(all[0]["end"]["kind"], "measured");
+    assert_eq!(all[1]["end"]["kind"], "failed");
+    let resumed = scene.run(&["run", "--resume", "record"]).expect(2);
+    resumed.says("the program of a has changed");
+}
+
+#[test]
+fn a_plan_names_what_is_missing_before_it_runs() {
+    let scene = Scene::new();
+    let missing = |contender: (&str, &str, &str), words: &str| {
+        scene.write("own.toml", &plan(&[contender], "synthetic", ""));
+        for command in ["plan", "run"] {
+            scene.run(&[command, "./own.toml"]).expect(2).says(words);
+        }
+    };
+    missing(("a", "ngins", "default"), "no server `ngins` is known");
+    missing(("a", "nginx", "optimised"), "no variant `optimised`");
+    missing(("a", "nginx", "./none.conf"), "none.conf: No such file");
+    assert!(!scene.path("bakeoff-results").exists());
 }

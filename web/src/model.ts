@@ -1,8 +1,12 @@
 // The view model as the report writes it (`bakeoff.report/1`), as far as the page uses it.
 
+import { unpack } from "./unpack.ts";
+
 export interface Report {
   schema: string;
   campaign: Campaign;
+  /** The first screen: findings, how far to trust them, what to run next. */
+  answer: Answer;
   summary: Sentence[];
   notes: Note[];
   cells: Cell[];
@@ -16,10 +20,46 @@ export interface Report {
   texts: string[];
 }
 
-export type Kind = "contender" | "yardstick" | "origin";
+export type Kind = "contender" | "control" | "yardstick" | "origin";
+export type Metric =
+  | "rate_per_s"
+  | "latency_p50_ns"
+  | "latency_p90_ns"
+  | "latency_p99_ns"
+  | "cpu_ns_per_request"
+  | "memory_peak_bytes";
 export type VerdictName = "valid" | "suspect" | "invalid" | "unsupported" | "skipped" | "failed";
-export type Level = "passed" | "note" | "not-run" | "suspect" | "invalid";
+export type NumberName = "rate" | "latency" | "cpu" | "memory" | "counts";
+export type Verdicts = Record<NumberName, VerdictName>;
+export type Level = "passed" | "note" | "not-run" | "suspect" | "disturbed" | "invalid";
+export type Grade = "shown" | "plain" | "indication" | "not-shown";
 export type Tone = "good" | "note" | "warning" | "bad";
+
+export interface Answer {
+  findings: Finding[];
+  /** A table for each metric that is compared, with a row for each load that it suits. */
+  tables: { metric: Metric; rows: { workload: string; load: string }[] }[];
+  trust: { direction: boolean; size: boolean; reasons: TrustReason[] };
+  next: string[];
+}
+
+/** A sentence that holds over several cells. */
+export interface Finding {
+  text: string;
+  tone: Tone;
+  metric: Metric;
+  first: string;
+  second: string;
+  cells: number;
+  cells_agreeing: number;
+  grade: Grade;
+}
+
+export interface TrustReason {
+  code: string;
+  text: string;
+  level: Level;
+}
 
 export interface Campaign {
   name: string;
@@ -27,6 +67,7 @@ export interface Campaign {
   rounds: number;
   seed: number;
   rest_s: number;
+  caption: string;
   interval: { kind: string; text: string };
   machine: Record<string, unknown> & {
     host: string;
@@ -54,6 +95,8 @@ export interface Workload {
 export interface Load {
   label: string;
   title: string;
+  /** The title in a few characters. */
+  short: string;
   model: "closed" | "open";
   clients: number;
   rate_per_s: number | null;
@@ -169,6 +212,7 @@ export interface Cell extends CellName {
   status: Record<string, number>;
   error_samples: Record<string, string>;
   verdict: { verdict: VerdictName; checks: Check[] };
+  verdicts: Verdicts;
   notes: number[];
   bottleneck: { name: string; text: string; also: { name: string; text: string }[] } | null;
   h2load?: H2load;
@@ -178,12 +222,24 @@ export interface Cell extends CellName {
 export interface Comparison {
   workload: string;
   load: string;
-  metric: string;
+  metric: Metric;
   first: string;
   second: string;
+  /** Second over first. */
   ratio: Estimate | null;
-  p_value: number | null;
-  unequal: Check[];
+  /** Where only one side of the ratio is known. */
+  bound: "at-least" | "at-most" | null;
+  evidence: string;
+  /** Differences up to this share are noise: 0.03 is 3 %. */
+  floor: number;
+  basis: {
+    p_value: number | null;
+    rounds_needed: number | null;
+    smallest_shown: number | null;
+    /** Possible causes of a difference: what one does for an answer and the other does not. */
+    unequal: Check[];
+    reason: string | null;
+  };
   conclusion: string;
   text: string;
 }
@@ -237,7 +293,7 @@ export interface Lost {
   rounds: number[];
   verdict: VerdictName;
   text: string;
-  words: string | null;
+  message: string | null;
 }
 
 export interface Tree {
@@ -251,6 +307,8 @@ export interface Trial extends CellName {
   id: string;
   index: number;
   round: number;
+  attempt: number;
+  disturbed?: string[];
   kind: Kind;
   started_at: string;
   end: { kind: string } & Record<string, unknown>;
@@ -303,6 +361,6 @@ export interface Server {
 /** Reads the record out of the page; null when the page carries none. */
 export function readReport(): Report | null {
   const text = document.getElementById("record")?.textContent ?? "null";
-  const report = JSON.parse(text) as Report | null;
+  const report = unpack(JSON.parse(text)) as Report | null;
   return report?.schema === "bakeoff.report/1" ? report : null;
 }

@@ -26,7 +26,7 @@ function trialEntry(report: Report, trial: Trial): HTMLElement {
     "summary",
     {},
     named(trial.contender, trial.kind),
-    ` round ${trial.round} `,
+    ` round ${trial.round}${trial.attempt > 1 ? `, attempt ${trial.attempt}` : ""} `,
   );
   title.append(element("span", { class: "verdict", "data-verdict": trial.verdict }, trial.verdict));
   title.append(element("span", { class: "muted" }, ` ${words}`));
@@ -78,6 +78,7 @@ function course(trial: Trial): HTMLElement {
     ["Steps", trial.steps.map((one) => `${one.step} ${digits(one.took_s)} s`).join(", ")],
     ["Processors", pinned.join("; ")],
     ["Answers", answers.join("; ")],
+    ["Disturbed by", (trial.disturbed ?? []).join(", ").replaceAll("-", " ")],
     ["Order", `trial ${trial.index + 1} of the campaign`],
   ]);
 }
@@ -167,7 +168,7 @@ function configs(report: Report, trial: Trial): HTMLElement[] {
       "details",
       {},
       element("summary", {}, element("code", {}, config.path)),
-      element("pre", {}, text),
+      element("pre", { tabindex: "0" }, text),
     );
   });
 }

@@ -20,7 +20,7 @@ use crate::judged::JudgedCell;
 use standing::Standing;
 
 /// Difference between two runs of one server, which no difference below means anything.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Floor {
     /// Of which metric.
     pub metric: Metric,

@@ -7,7 +7,9 @@ use crate::equivalence::Inequality;
 use crate::number::{Number, number_of};
 
 /// What two contenders are compared by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Right answers per second; more is better.
@@ -126,7 +128,7 @@ pub struct Comparison {
 }
 
 /// Which bound a ratio is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// The second one's rate is a lower bound.
@@ -136,7 +138,7 @@ pub enum Side {
 }
 
 /// What a conclusion rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
     /// A test over all pairs, workloads and loads of the metric.
@@ -172,7 +174,7 @@ pub enum Conclusion {
 }
 
 /// Which way a difference goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// The second one's value is higher.

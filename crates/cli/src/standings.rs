@@ -18,8 +18,17 @@ pub(crate) struct Standings {
     contenders: Vec<String>,
     rounds: u32,
     values: BTreeMap<Cell, BTreeMap<String, Values>>,
-    /// What the last trial that ended belongs to, its round and whether it had a rate given.
-    last: Option<(Cell, u32, bool)>,
+    /// The block of the last trial that ended.
+    last: Option<Last>,
+}
+
+#[derive(Debug)]
+struct Last {
+    cell: Cell,
+    round: u32,
+    is_repeated: bool,
+    /// Whether its rate was given.
+    is_open: bool,
 }
 
 impl Standings {
@@ -42,7 +51,12 @@ impl Standings {
         }
         let cell = (trial.workload.clone(), trial.load_label());
         let is_open = !matches!(trial.load.model, LoadModel::Closed { .. });
-        self.last = Some((cell.clone(), trial.round, is_open));
+        self.last = Some(Last {
+            cell: cell.clone(),
+            round: trial.round,
+            is_repeated: trial.attempt > 1,
+            is_open,
+        });
         if let Some(value) = value(trial, is_open) {
             let of_cell = self.values.entry(cell).or_default();
             let values = of_cell.entry(trial.contender.clone()).or_default();
@@ -52,7 +66,12 @@ impl Standings {
 
     /// The line of the block that ended; `None` where no contender was measured.
     pub(crate) fn block_ended(&mut self) -> Option<String> {
-        let (cell, round, is_open) = self.last.take()?;
+        let Last {
+            cell,
+            round,
+            is_repeated,
+            is_open,
+        } = self.last.take()?;
         let of_cell = self.values.get(&cell)?;
         let known = self.contenders.iter().filter_map(|name| {
             let middle = median(of_cell.get(name)?)?;
@@ -69,9 +88,10 @@ impl Standings {
         }
         let ((workload, load), rounds) = (cell, self.rounds.max(round));
         let what = if is_open { "p99" } else { "requests/s" };
+        let again = if is_repeated { " again" } else { "" };
         let parts = parts.join(", ");
         Some(format!(
-            "round {round}/{rounds} {workload} {load}: {what} {parts}"
+            "round {round}/{rounds}{again} {workload} {load}: {what} {parts}"
         ))
     }
 }

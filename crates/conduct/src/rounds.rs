@@ -10,6 +10,8 @@ use crate::sequence::{Left, Sequence, at_found_rate, ok_rate};
 
 /// A block may be repeated once in so many rounds.
 const ROUNDS_A_REPEAT: u32 = 4;
+/// Rounds below which nothing is repeated: they are a look, and nothing is compared.
+const REPEAT_FROM: u32 = 3;
 
 /// How far the widest interval among the comparisons so far reaches to either side, as a share
 /// (0.03 is 3 %); `None` where nothing can be compared yet.
@@ -147,7 +149,7 @@ fn may_repeat(book: &Book<'_>, block: &Block, wanted: &[Block]) -> bool {
         .iter()
         .filter(|other| (&other.workload, &other.load) == (&block.workload, &block.load));
     let repeats: u32 = same.map(|other| book.latest(other).saturating_sub(1)).sum();
-    repeats < round.div_ceil(ROUNDS_A_REPEAT)
+    round >= REPEAT_FROM && repeats < round.div_ceil(ROUNDS_A_REPEAT)
 }
 
 /// Yardsticks that are not known to have drifted and have, by the rates of all rounds.

@@ -14,7 +14,7 @@ pub const CONFIDENCE_ROUNDS: usize = 6;
 pub(crate) const ALPHA: f64 = 0.05;
 
 /// A number with its interval and its count.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Estimate {
     /// Median over rounds; of ratios that of their Walsh averages.
     pub point: f64,
@@ -29,7 +29,7 @@ pub struct Estimate {
 }
 
 /// What the two ends of an interval are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IntervalKind {
     /// Smallest and largest value; too few rounds for more.

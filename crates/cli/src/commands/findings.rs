@@ -38,14 +38,10 @@ pub(crate) fn tell(findings: &[Finding]) -> anyhow::Result<()> {
                 message,
             } => {
                 let step = step_name(*step);
-                let words = message
-                    .as_deref()
-                    .unwrap_or("")
-                    .trim_end()
-                    .replace('\n', "\n    ");
-                rejected.push_str(&format!(
-                    "\n  {who}: failed at {step}: {cause}\n    {words}"
-                ));
+                rejected.push_str(&format!("\n  {who}: failed at {step}: {cause}"));
+                for line in message.iter().flat_map(|message| message.lines()) {
+                    rejected.push_str(&format!("\n    {line}"));
+                }
             }
             TrialEnd::Skipped { reason, fix } => {
                 output::note(&format!("skipped: {who}: {reason}; {fix}"));

@@ -192,7 +192,7 @@ fn a_campaign_goes_on_exactly_where_it_was_interrupted() {
 
 #[test]
 fn a_disturbed_block_is_repeated_whole_after_all_rounds() {
-    let plan = plan(2);
+    let plan = plan(3);
     let carry = |trial: &Trial| match trial.id.as_str() {
         "r1-caddy-default-synthetic-c5" => disturbed(trial, 100),
         _ => record(trial, 100),
@@ -209,6 +209,13 @@ fn a_disturbed_block_is_repeated_whole_after_all_rounds() {
         .iter()
         .filter(|it| it.id.starts_with("r1-caddy-default-synthetic"));
     assert_eq!(kept.count(), 2, "both attempts are kept");
+}
+
+#[test]
+fn a_look_of_two_rounds_repeats_nothing() {
+    let plan = plan(2);
+    let records = run(&plan, |trial| disturbed(trial, 100));
+    assert_eq!(repeats(&records), [""; 0]);
 }
 
 #[test]
