@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn a_difference_within_the_floor_is_none() {
         let steady = pair(&[0.02, 0.021, 0.019, 0.02, 0.022, 0.018, 0.02, 0.021]);
-        assert!(flips(&[steady.clone()], 0.01, 1).tested[0].higher < 0.05);
+        assert!(flips(std::slice::from_ref(&steady), 0.01, 1).tested[0].higher < 0.05);
         assert!(flips(&[steady], 0.03, 1).tested[0].higher > 0.5);
     }
 
