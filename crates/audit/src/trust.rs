@@ -3,14 +3,14 @@
 use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
 use serde::Serialize;
 
-use crate::check::Level;
+use crate::check::{Check, Level};
 use crate::code::Code;
 use crate::comparisons::Floor;
 use crate::conclusion::{Comparison, Conclusion};
 use crate::equivalence::Inequality;
 use crate::judged::JudgedCell;
 use crate::number::Number;
-use crate::verdict::Verdict;
+use crate::verdict::{Judgement, Verdict};
 
 /// How far a campaign can be trusted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
@@ -94,9 +94,7 @@ fn control(floors: &[Floor]) -> Option<Weakness> {
 fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let is_valid = |one: &JudgedCell<'_>| one.judgement.verdicts.rate == Verdict::Valid;
     let doubtful: Vec<&&JudgedCell<'_>> = contenders.iter().filter(|one| !is_valid(one)).collect();
-    let blames = doubtful
-        .iter()
-        .filter_map(|one| one.judgement.blame(Number::Rate));
+    let blames = doubtful.iter().filter_map(|one| cause(&one.judgement));
     let mut codes: Vec<(Code, usize, Level)> = Vec::new();
     for check in blames {
         match codes.iter_mut().find(|(code, ..)| *code == check.code) {
@@ -114,6 +112,16 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
         contenders.len()
     );
     Some(weakness(code.name(), level, text))
+}
+
+/// What is to blame for a rate: what happened, sooner than the number of rounds that it left.
+fn cause(judgement: &Judgement) -> Option<&Check> {
+    let worse = judgement.checks.iter().filter(|check| {
+        let counts_rounds = matches!(check.code, Code::RoundsAccepted | Code::RoundsComplete);
+        check.of(Number::Rate) > Level::NotRun && !counts_rounds
+    });
+    let worst = worse.rev().max_by_key(|check| check.of(Number::Rate));
+    worst.or_else(|| judgement.blame(Number::Rate))
 }
 
 /// What a check means, in a few words without figures.
@@ -142,7 +150,7 @@ fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let (cpus, roles) = (record.machine.cpus, if proxied { 3 } else { 2 });
     let bounds = contenders
         .iter()
-        .filter(|one| one.rate_bound.is_some())
+        .filter(|one| one.rate_bound.is_some() && one.judgement.verdicts.rate <= Verdict::Suspect)
         .count();
     let lower = match bounds {
         0 => String::new(),

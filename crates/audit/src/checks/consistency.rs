@@ -196,8 +196,9 @@ fn starved(subject: &Subject<'_>) -> Check {
     Check::new(Code::Starved, level, text).figures(share, limit)
 }
 
-/// Little's law in an open loop: the time of all requests due in the window against what was seen
-/// in flight every 10 ms.
+/// Little's law in an open loop: the time of all requests from sending to their end against what
+/// was seen in flight every 10 ms. Of requests that failed only the time since they were due is
+/// known, so that nothing is said where there are more than a few.
 fn little_open(subject: &Subject<'_>) -> Option<Check> {
     let result = subject.result;
     let looks = &result.observed.in_flight.counts;
@@ -206,8 +207,10 @@ fn little_open(subject: &Subject<'_>) -> Option<Check> {
         return None;
     }
     let seen = looks.iter().sum::<u64>() as f64 / n;
-    let ages = seconds(&result.at_least);
-    let total_s = seconds(&result.latency) + seconds(&result.error_latency()) + ages;
+    if result.requests.error_share().unwrap_or(1.0) > LITTLE_SHARE / 2.0 {
+        return None;
+    }
+    let total_s = seconds(&result.service);
     let expected = total_s / result.measured_s;
     let apart = looks.iter().map(|look| (*look as f64 - seen).powi(2));
     let spread = (apart.sum::<f64>() / n).sqrt();
