@@ -6,10 +6,11 @@
 CARGO ?= cargo
 PROGRAMS := $(CURDIR)/.bench/programs
 PAGE := web/dist/index.html
-PAGE_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -type f -print)
+PAGE_SOURCES := docs/schema/report.schema.json $(shell find web -path web/node_modules -prune \
+    -o -path web/dist -prune -o -path web/src/schema.ts -prune -o -type f -print)
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
-.PHONY: bench bench-all build check clean fuzz page test test-page test-rust
+.PHONY: bench bench-all build check clean fuzz page stats-check test test-page test-rust
 
 bench: build
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy
@@ -67,6 +68,12 @@ fuzz:
 	        || { tail -n 40 artifacts/$$target/output; exit 1; }; \
 	    grep -o 'DONE.*\|Done .*' artifacts/$$target/output | tail -n 1; \
 	done
+
+# What the rules of comparisons claim, held against simulated campaigns: coverage of intervals,
+# false winners, power. Prints the figures and fails beyond the limits; minutes.
+stats-check:
+	$(CARGO) test --release --locked -p bakeoff-stats --test check -- \
+	    --ignored --nocapture --test-threads 1
 
 clean:
 	$(CARGO) clean

@@ -176,7 +176,7 @@ fn each_planted_inequality_is_named_before_the_load_that_it_would_spoil() {
                  overlay = { site = \"log\" }\n";
     let more = contenders + caddy;
     let file = plan(&scene, "equal", "proxy", "protocols = [\"h1-tls\"]", &more);
-    let run = scene.run(&["run", &file, "--out", "record"]);
+    let run = scene.run(&["run", &file, "--out", "record", "--full"]);
     let run = run.expect_measured();
     let record = scene.path("record");
     assert_eq!(measured(&record).len(), planted.len() + 1);

@@ -319,7 +319,8 @@ serve(answer=tire)";
         "duration = \"2s\"",
     );
     scene.write("own.toml", &text.replace("\"5s\"", "\"200ms\""));
-    let told = scene.run(&RUN_OWN).expect_measured();
+    scene.run(&RUN_OWN).expect_measured();
+    let told = scene.run(&["report", "record", "--full"]).expect(0);
     let words = "tired, synthetic, c3: slow to recover";
     assert!(told.stdout.contains(words), "{told:#?}");
     let record = scene.path("record");

@@ -79,7 +79,7 @@ fn load(protocol: Protocol, act: Act, duration: Duration, more: &[&str]) -> Resu
     let running = start(&scene, &server, protocol, &flags);
     let finished = running.finish_within(duration + SLACK);
     let finished = finished.map_err(|words| format!("no end in time {words}"))?;
-    finish(finished.expect(0).json())
+    finish(finished.expect_loaded().json())
 }
 
 fn finish(load: Value) -> Result<Value, String> {

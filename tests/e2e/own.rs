@@ -139,3 +139,53 @@ fn a_configuration_of_haproxy_is_measured_and_each_change_told() {
 fn a_configuration_of_lighttpd_is_measured_and_each_change_told() {
     check("lighttpd", "lighttpd.conf", &["page", "api"]);
 }
+
+/// The reading at the end is itself a connection and a request to each of them.
+const OWN_READING: u64 = 1;
+
+fn check_counters(server: &str, config: &str, source: &str) {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &[server]) {
+        return;
+    }
+    scene.write("its.conf", config);
+    let plan = format!(
+        "name = \"counted\"\nrounds = 1\nrest = \"0s\"\nworkloads = [\"synthetic\"]\n\
+         references = {{ yardstick = false, origin = false }}\n\
+         [[contender]]\nname = \"ours\"\nserver = \"{server}\"\nconfig = \"its.conf\"\n\
+         [[load]]\nclients = 3\nrequests = 500\ntimeout = \"5s\"\n"
+    );
+    scene.write("counted.toml", &plan);
+    scene
+        .run(&["run", "./counted.toml", "--out", "counted"])
+        .expect_measured();
+    let trials = trials(&scene.path("counted"));
+    let trial = &trials[trials.len() - 1];
+    let counters = &trial["usage"]["server_counters"];
+    assert_eq!(counters["source"], source, "{counters:#}");
+    let counted = |what: &str| {
+        let at = |edge: &str| counters[edge][what].as_u64().unwrap();
+        at("after") - at("before")
+    };
+    assert_eq!(counted("requests"), 500 + OWN_READING, "{counters:#}");
+    let opened = trial["result"]["connections"]["opened"].as_u64().unwrap();
+    assert_eq!(counted("accepts"), opened + OWN_READING, "{counters:#}");
+}
+
+#[test]
+fn nginx_is_asked_what_it_counted_where_it_tells() {
+    let config = "worker_processes 1;\nevents { worker_connections 64; }\nhttp {\n\
+                  access_log off;\nserver { listen 8080; location / { return 200 'Hello, world!'; } }\n\
+                  server { listen 8081; location = /basic { stub_status; } }\n}\n";
+    check_counters("nginx", config, "stub-status");
+}
+
+#[test]
+fn haproxy_is_asked_what_it_counted_where_it_tells() {
+    let config = "defaults\n  mode http\n  timeout client 9s\n  timeout server 9s\n\
+                  \x20 timeout connect 1s\nfrontend in\n  bind :8080\n\
+                  \x20 http-request return status 200 content-type text/plain string \"Hello, world!\"\n\
+                  frontend told\n  bind :8404\n  stats enable\n  stats uri /told\n";
+    check_counters("haproxy", config, "haproxy-stats");
+}

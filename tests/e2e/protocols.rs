@@ -88,7 +88,7 @@ fn h3_is_measured_and_judged_by_its_own_ledger() {
     );
     let file = scene.write("h3.toml", &text);
     let run = ["run", file.to_str().unwrap(), "--contender", "caddy"];
-    let told = scene.run(&[&run[..], &["--out", "h3"]].concat());
+    let told = scene.run(&[&run[..], &["--out", "h3", "--full"]].concat());
     let told = told.expect_measured();
     assert!(told.stdout.contains("h3 by ALPN h3, TLSv1.3"), "{told:#?}");
     let record = scene.path("h3");

@@ -1,5 +1,5 @@
 // How the tests open a report: Debian's Chromium, headless, from a file, with every request and
-// every word on the console kept.
+// every line of the console kept.
 
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -42,7 +42,7 @@ export function launch() {
 }
 
 /** Opens the report and waits until its charts are drawn; `seen` fills up as things happen. */
-export async function open(browser, options = {}, variable = "REPORT") {
+export async function open(browser, options = {}, variable = "REPORT", hash = "") {
   const context = await browser.newContext({ offline: true, ...options });
   const page = await context.newPage();
   const seen = { requests: [], console: [], errors: [], dialogs: [] };
@@ -53,7 +53,10 @@ export async function open(browser, options = {}, variable = "REPORT") {
     seen.dialogs.push(dialog.message());
     return dialog.dismiss();
   });
-  await page.goto(reportAddress(variable));
-  await page.waitForSelector("figure.chart[data-series] svg path", { state: "attached" });
+  await page.goto(`${reportAddress(variable)}${hash}`);
+  await page.waitForFunction(() => {
+    const charts = [...document.querySelectorAll("figure.chart")];
+    return charts.length > 0 && charts.every((one) => one.dataset.series !== undefined);
+  });
   return { context, page, seen };
 }

@@ -7,8 +7,11 @@ trap 'rm -rf "$folder"' EXIT
 make_page() {
     ${CARGO:-cargo} run --quiet --locked -p bakeoff-report --example synthetic_report -- "$1"
 }
-make_page "$folder/report.html"
+ROUNDS=3 make_page "$folder/report.html"
+ROUNDS=7 make_page "$folder/answer.html"
+SIZE=large make_page "$folder/large.html"
 PROTOCOL=h3 make_page "$folder/h3.html"
 LOAD=constant make_page "$folder/constant.html"
-export REPORT="$folder/report.html" REPORT_H3="$folder/h3.html"
+export REPORT="$folder/report.html" REPORT_ANSWER="$folder/answer.html"
+export REPORT_LARGE="$folder/large.html" REPORT_H3="$folder/h3.html"
 REPORT_CONSTANT="$folder/constant.html" node --test tests/report/

@@ -24,7 +24,7 @@ export function notes(report: Report): HTMLElement | null {
   return section("Notes", list);
 }
 
-/** Trials that have no result, with reason and mend, once for all cells that share them. */
+/** Trials that have no result, with reason and fix, once for all cells that share them. */
 export function lost(report: Report): HTMLElement | null {
   if (report.lost.length === 0) return null;
   const list = element("ul", { class: "notes" });
@@ -38,7 +38,7 @@ export function lost(report: Report): HTMLElement | null {
       const label = element("summary", {}, `${whole(cells.length)} cells`);
       line.append(element("details", {}, label, cells.join("; ")));
     }
-    if (one.words) line.append(element("pre", {}, one.words));
+    if (one.message) line.append(element("pre", { tabindex: "0" }, one.message));
     list.append(line);
   }
   return section("Trials without a result", list);

@@ -8,7 +8,6 @@ import { named } from "./tables.ts";
 export function tabs(selection: Selection): HTMLElement {
   const box = element("div", { class: "tabs" });
   const draw = () => {
-    const titles = new Map(selection.report.campaign.loads.map((load) => [load.label, load.title]));
     box.replaceChildren(
       group(
         "Workload",
@@ -21,7 +20,7 @@ export function tabs(selection: Selection): HTMLElement {
         "Load",
         selection.loads(),
         selection.load,
-        (label) => titles.get(label) ?? label,
+        (label) => selection.title(label),
         (load) => selection.choose({ load }),
       ),
       roundChoice(selection),
@@ -64,7 +63,7 @@ function roundChoice(selection: Selection): HTMLElement | string {
   select.append(element("option", { value: "" }, "median round"));
   for (const round of rounds) {
     const option = element("option", { value: String(round) }, `round ${round}`);
-    option.selected = selection.round === round;
+    option.selected = selection.choice.round === round;
     select.append(option);
   }
   select.addEventListener("change", () => {

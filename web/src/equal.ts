@@ -3,7 +3,7 @@
 import { element, section } from "./dom.ts";
 import { whole } from "./format.ts";
 import type { ConfigChanges, ConfigDiff, Equivalence, Inequality, Report } from "./model.ts";
-import { named } from "./tables.ts";
+import { named, scrolling } from "./tables.ts";
 
 /** A table for each workload; the first that is unfair stands open. */
 export function equalWork(report: Report): HTMLElement | null {
@@ -63,11 +63,8 @@ function table(one: Equivalence): HTMLElement {
     body.append(line);
   }
   const label = `Equal work, ${one.workload}`;
-  return element(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-    element("table", { class: "equal" }, element("thead", {}, head), body),
-  );
+  const made = element("table", { class: "equal" }, element("thead", {}, head), body);
+  return scrolling(label, made);
 }
 
 function unknown(): HTMLElement {
@@ -106,7 +103,7 @@ function unfair(one: Inequality): HTMLElement {
 function diff(one: ConfigDiff): HTMLElement {
   const pair = `${one.second} against ${one.first} (${one.server})`;
   const title = `${pair}, ${one.workloads.join(", ")}: ${lines(one.changed)}`;
-  const text = element("pre", { class: "diff" });
+  const text = element("pre", { class: "diff", tabindex: "0" });
   for (const line of one.text.trimEnd().split("\n")) {
     const kind = line.startsWith("@@") || /^(\+\+\+|---) /.test(line) ? "place" : line.charAt(0);
     const name = kind === "+" ? "added" : kind === "-" ? "removed" : kind === "place" ? kind : "";
@@ -118,7 +115,7 @@ function diff(one: ConfigDiff): HTMLElement {
 function changed(one: ConfigChanges): HTMLElement {
   const count = lines(one.changes.length);
   const title = `${one.contender} (${one.server}): ${count} of its own files changed for a trial`;
-  const text = element("pre", { class: "diff" });
+  const text = element("pre", { class: "diff", tabindex: "0" });
   for (const change of one.changes) {
     text.append(diffLine("place", `${change.file}:${change.line} (${change.why})`));
     text.append(diffLine("removed", `- ${change.before}`));

@@ -59,3 +59,18 @@ export function compact(value: number): string {
 function trim(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
+
+/** A ratio with its sign of multiplication: `1.85×`, `0.16×`, `12×`. */
+export function times(ratio: number): string {
+  if (ratio >= 99.5) return `${whole(ratio)}×`;
+  if (ratio >= 9.95) return `${ratio.toFixed(1)}×`;
+  return ratio >= 0.01 ? `${ratio.toFixed(2)}×` : `${trim(ratio)}×`;
+}
+
+/** A duration for an axis: no more digits than it has. */
+export function ticks(ns: number): string {
+  if (ns >= 1e9) return `${trim(ns / 1e9)} s`;
+  if (ns >= 1e6) return `${trim(ns / 1e6)} ms`;
+  if (ns >= 1e3) return `${trim(ns / 1e3)} µs`;
+  return `${trim(ns)} ns`;
+}

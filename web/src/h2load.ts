@@ -2,7 +2,7 @@
 
 import { element } from "./dom.ts";
 import { bytes, milliseconds, percent, whole } from "./format.ts";
-import type { Cell, H2load, Spread } from "./model.ts";
+import type { Cell, H2Load, Spread } from "./model.ts";
 import { named, scrolling } from "./tables.ts";
 
 const TITLES = ["min", "max", "mean", "sd", "within sd"];
@@ -51,7 +51,7 @@ function values(spread: Spread): string[] {
   return [...texts, share === null ? "–" : percent(share)];
 }
 
-function words(figures: H2load): string {
+function words(figures: H2Load): string {
   const agreed = figures.negotiated;
   const alpn = agreed.alpn === null ? "" : ` by ALPN ${agreed.alpn}`;
   const parts = [agreed.tls_version, agreed.cipher, agreed.group].filter((part) => part !== null);

@@ -1,21 +1,25 @@
 // The report's page, put together. It asks nothing of any server: all it shows is in the file.
 
 import "./style.css";
+import { answer } from "./answer.ts";
 import * as campaign from "./campaign.ts";
-import { latencyBars } from "./charts/bars.ts";
-import { chart } from "./charts/chart.ts";
-import { errorBars, rateBars, requestBars } from "./charts/counts.ts";
+import { chart, type Draw } from "./charts/chart.ts";
+import { errorDots, rateDots, requestDots } from "./charts/counts.ts";
 import { percentileCurve } from "./charts/curve.ts";
+import { cellKeys } from "./charts/forest.ts";
+import { latencyDots } from "./charts/latency.ts";
 import { memoryOverTime, processorsOverTime, throughputOverTime } from "./charts/time.ts";
 import { legend, tabs } from "./controls.ts";
 import { element, section } from "./dom.ts";
 import { configurations, equalWork } from "./equal.ts";
+import { follow } from "./hash.ts";
 import { h2loadTable } from "./h2load.ts";
 import { type Cell, readReport, type Report } from "./model.ts";
 import { Selection } from "./selection.ts";
 import { summary } from "./summary.ts";
 import { mainTable, overview, remarks } from "./tables.ts";
-import { apply, colours, onTheme, toggleTheme } from "./theme.ts";
+import { printWhole } from "./print.ts";
+import { apply, paint, toggleTheme } from "./theme.ts";
 import { trialList } from "./trials.ts";
 import { vegetaTable } from "./vegeta.ts";
 
@@ -27,24 +31,14 @@ function header(report: Report): HTMLElement {
   const started = started_at.replace(/\.\d+/, "");
   const machine = `${host}, ${cpus} CPUs, Linux ${kernel}, ${started}`;
   const title = element("h1", {}, element("span", { class: "brand" }, "bakeoff"), ` ${run.name}`);
-  return element(
-    "header",
-    {},
-    element(
-      "div",
-      {},
-      title,
-      element("p", {}, run.description),
-      element("p", { class: "muted" }, machine),
-    ),
-    button,
-  );
+  const words = element("p", { class: "muted" }, machine);
+  return element("header", {}, title, words, button);
 }
 
 /** What the cells of one workload and load are told by. */
-function tablesOf(report: Report, cells: Cell[], title: string): HTMLElement[] {
-  const peers = [h2loadTable(cells), vegetaTable(cells, report.differences)];
-  const parts = [mainTable(cells, title), remarks(cells), ...peers];
+function tablesOf(selection: Selection, cells: Cell[], title: string): HTMLElement[] {
+  const peers = [h2loadTable(cells), vegetaTable(cells, selection.report.differences)];
+  const parts = [mainTable(selection, cells, title), remarks(cells), ...peers];
   return parts.filter((part) => part !== null);
 }
 
@@ -52,10 +46,9 @@ function tables(selection: Selection): HTMLElement {
   const box = element("div", { id: "table" });
   const draw = () => {
     const { workload, load } = selection;
-    const title = selection.report.campaign.loads.find((one) => one.label === load)?.title ?? load;
     const cells = selection.cells();
-    box.replaceChildren(...tablesOf(selection.report, cells, `${workload}, ${title}`));
-    paint(selection.report);
+    const title = `${workload}, ${selection.title(load)}`;
+    box.replaceChildren(...tablesOf(selection, cells, title));
   };
   selection.watch(draw);
   draw();
@@ -63,35 +56,32 @@ function tables(selection: Selection): HTMLElement {
 }
 
 function results(selection: Selection): HTMLElement {
-  const { campaign: run } = selection.report;
-  const rounds = run.rounds === 1 ? "of one round" : `the median of ${run.rounds} rounds`;
-  const caption = [
-    `Each number is ${rounds}, with a fresh server each; `,
-    `low to high is the ${run.interval.text}. Latencies are of ok responses only. `,
-    "Requests are of one round, errors of all.",
-  ].join("");
+  const { caption } = selection.report.campaign;
+  const words = `${caption} Click a heading to sort; pale numbers are not valid.`;
   const bar = element("div", { class: "bar" }, tabs(selection), legend(selection));
+  const framed = (title: string, classes: string, zooms: boolean, draw: Draw) =>
+    chart(selection, { title, classes, ofCell: true, zooms }, draw);
   const charts = element(
     "div",
     { class: "charts" },
-    chart(selection, "Latency", "wide", latencyBars),
+    framed("Latency", "wide", true, latencyDots),
     element(
       "div",
       { class: "stack" },
-      chart(selection, "Throughput", "short", rateBars),
-      chart(selection, "Requests", "short", requestBars),
-      chart(selection, "Errors", "short", errorBars),
+      framed("Throughput", "short", false, rateDots),
+      framed("Requests", "short", false, requestDots),
+      framed("Errors", "short", false, errorDots),
     ),
-    chart(selection, "Latency by percentile", "half", percentileCurve),
-    chart(selection, "Throughput over time", "half", throughputOverTime),
-    chart(selection, "CPU over time", "half", processorsOverTime),
-    chart(selection, "Memory over time", "half", memoryOverTime),
+    framed("Latency by percentile", "half", true, percentileCurve),
+    framed("Throughput over time", "half", true, throughputOverTime),
+    framed("CPU over time", "half", true, processorsOverTime),
+    framed("Memory over time", "half", true, memoryOverTime),
   );
   const box = section(
     "Results",
     bar,
     tables(selection),
-    element("p", { class: "muted" }, caption),
+    element("p", { class: "muted" }, words),
     charts,
   );
   box.id = "results";
@@ -99,32 +89,45 @@ function results(selection: Selection): HTMLElement {
 }
 
 /** Every table of the campaign, for printing and searching. */
-function allTables(report: Report): HTMLElement {
+function allTables(selection: Selection): HTMLElement {
+  const { report } = selection;
   const box = element("details", { id: "all-tables" }, element("summary", {}, "All tables"));
-  const keys = new Set(report.cells.map((cell) => `${cell.workload}\n${cell.load}`));
-  for (const key of keys) {
-    const cells = report.cells.filter((cell) => `${cell.workload}\n${cell.load}` === key);
-    const load = report.campaign.loads.find((one) => one.label === cells[0]?.load);
-    const title = `${cells[0]?.workload ?? ""}, ${load?.title ?? cells[0]?.load ?? ""}`;
-    box.append(...tablesOf(report, cells, title));
-  }
+  const body = element("div");
+  const draw = () => {
+    const parts = cellKeys(report).flatMap(({ workload, load }) => {
+      const cells = report.cells.filter((it) => it.workload === workload && it.load === load);
+      return tablesOf(selection, cells, `${workload}, ${selection.title(load)} (all tables)`);
+    });
+    body.replaceChildren(...parts);
+  };
+  let drawn = "";
+  const follow = () => {
+    const { sort, baseline } = selection.choice;
+    if (drawn !== `/${sort}/${baseline}`) draw();
+    drawn = `/${sort}/${baseline}`;
+  };
+  // Not before the first screen is there.
+  later(() => {
+    selection.watch(follow);
+    follow();
+  });
+  box.append(body);
   return box;
 }
 
-/** Gives every swatch the colour of its contender in the theme in force. */
-function paint(report: Report): void {
-  const colour = colours(report);
-  for (const swatch of document.querySelectorAll<HTMLElement>(".swatch")) {
-    swatch.style.background = colour.get(swatch.dataset["contender"] ?? "") ?? "";
-  }
+/** Does what is below the first screen once that is drawn. */
+function later(work: () => void): void {
+  requestAnimationFrame(() => setTimeout(work));
 }
 
 function start(report: Report): void {
   document.title = `bakeoff: ${report.campaign.name}`;
+  paint(report);
   const selection = new Selection(report);
   const page = document.getElementById("page");
   const parts = [
     header(report),
+    answer(selection),
     summary(report),
     section("Overview", overview(selection)),
     results(selection),
@@ -138,13 +141,13 @@ function start(report: Report): void {
       element("p", { class: "muted" }, "Of the workload and load chosen above."),
       trialList(selection),
     ),
-    section("Tables", allTables(report)),
+    section("Tables", allTables(selection)),
     campaign.surroundings(report),
   ];
   page?.append(...parts.filter((part) => part !== null));
-  selection.watch(() => paint(report));
-  onTheme(() => paint(report));
+  printWhole();
   apply();
+  follow(selection, () => document.getElementById("results")?.scrollIntoView({ block: "start" }));
 }
 
 const report = readReport();

@@ -1,24 +1,57 @@
-// What is being looked at: a workload, a load, a round, and the contenders that are shown. Charts
-// and tables watch it; none of them keeps a choice of its own.
+// What is being looked at: a workload, a load, a round, the contenders that are shown, and what
+// they are compared with. Charts and tables watch it; none of them keeps a choice of its own.
 
-import type { Cell, Report, Trial } from "./model.ts";
+import type { Cell, Metric, Report, Trial } from "./model.ts";
 
-export class Selection {
+/** What can be chosen. */
+export interface Choice {
   workload: string;
   load: string;
+  /** A contender's row to point out, or none. */
+  contender: string;
   /** A round, or null for the round whose rate is the median. */
-  round: number | null = null;
-  readonly hidden = new Set<string>();
+  round: number | null;
+  /** The contender that others are compared with; empty for values as they are. */
+  baseline: string;
+  /** What the chart of the first screen shows. */
+  metric: Metric;
+  /** The column that tables are sorted by, with `-` before it for the largest first. */
+  sort: string;
+}
+
+export class Selection {
+  readonly choice: Choice;
+  readonly start: Readonly<Choice>;
+  readonly hidden: Set<string>;
+  /** The contenders that are hidden at first. */
+  readonly references: ReadonlySet<string>;
   private readonly watchers: (() => void)[] = [];
 
   constructor(readonly report: Report) {
     const first = report.cells[0];
-    this.workload = first?.workload ?? "";
-    this.load = first?.load ?? "";
+    const contenders = report.campaign.contenders.filter((one) => one.kind === "contender");
+    this.start = {
+      workload: first?.workload ?? "",
+      load: first?.load ?? "",
+      contender: "",
+      round: null,
+      baseline: report.comparisons.length > 0 ? (contenders[0]?.name ?? "") : "",
+      metric: "rate_per_s",
+      sort: "",
+    };
+    this.choice = { ...this.start };
     // References would flatten the contenders' bars, so they wait to be asked for.
-    for (const one of report.campaign.contenders) {
-      if (one.kind !== "contender") this.hidden.add(one.name);
-    }
+    const others = report.campaign.contenders.filter((one) => one.kind !== "contender");
+    this.references = new Set(others.map((one) => one.name));
+    this.hidden = new Set(this.references);
+  }
+
+  get workload(): string {
+    return this.choice.workload;
+  }
+
+  get load(): string {
+    return this.choice.load;
   }
 
   /** Calls back after every change. */
@@ -26,17 +59,32 @@ export class Selection {
     this.watchers.push(watcher);
   }
 
-  /** Changes the choice and tells everyone. */
-  choose(change: Partial<Pick<Selection, "workload" | "load" | "round">>): void {
-    Object.assign(this, change);
-    if (!this.loads().includes(this.load)) this.load = this.loads()[0] ?? "";
-    this.tell();
+  /** Changes the choice and calls everyone back. */
+  choose(change: Partial<Choice>): void {
+    Object.assign(this.choice, change);
+    if (!this.workloads().includes(this.workload)) this.choice.workload = this.start.workload;
+    if (!this.loads().includes(this.load)) this.choice.load = this.loads()[0] ?? "";
+    if (!this.cells().some((cell) => cell.contender === this.choice.contender)) {
+      this.choice.contender = "";
+    }
+    this.changed();
   }
 
   /** Shows a hidden contender, or hides a shown one. */
   toggle(contender: string): void {
     if (!this.hidden.delete(contender)) this.hidden.add(contender);
-    this.tell();
+    this.changed();
+  }
+
+  /** Calls everyone back. */
+  changed(): void {
+    for (const watcher of this.watchers) watcher();
+  }
+
+  /** Names of what is compared, without references, in order. */
+  contenders(): string[] {
+    const all = this.report.campaign.contenders.filter((one) => one.kind === "contender");
+    return all.map((one) => one.name);
   }
 
   /** Workloads that have a cell, in order. */
@@ -48,6 +96,16 @@ export class Selection {
   loads(): string[] {
     const cells = this.report.cells.filter((cell) => cell.workload === this.workload);
     return [...new Set(cells.map((cell) => cell.load))];
+  }
+
+  /** A load as people say it. */
+  title(load: string): string {
+    return this.report.campaign.loads.find((one) => one.label === load)?.title ?? load;
+  }
+
+  /** A load in a few characters. */
+  short(load: string): string {
+    return this.report.campaign.loads.find((one) => one.label === load)?.short ?? load;
   }
 
   /** All cells of the chosen workload and load. */
@@ -81,13 +139,10 @@ export class Selection {
   /** The trial of a cell that charts over time show; undefined when it was not measured. */
   trial(cell: Cell): Trial | undefined {
     const measured = this.trials(cell).filter((trial) => trial.end.kind === "measured");
-    if (this.round !== null) return measured.find((trial) => trial.round === this.round);
+    const round = this.choice.round;
+    if (round !== null) return measured.find((trial) => trial.round === round);
     const rate = (trial: Trial) => trial.values["rate_per_s"] ?? 0;
     const byRate = measured.sort((left, right) => rate(left) - rate(right));
     return byRate[Math.floor((byRate.length - 1) / 2)];
-  }
-
-  private tell(): void {
-    for (const watcher of this.watchers) watcher();
   }
 }

@@ -1,4 +1,4 @@
-// What to believe, at the top of the page.
+// What a reader must know of the campaign, below the answer.
 
 import { element } from "./dom.ts";
 import type { Report } from "./model.ts";
@@ -21,8 +21,8 @@ export function summary(report: Report): HTMLElement {
     const line = element("li", { "data-tone": sentence.tone }, mark, `${number}${sentence.text}`);
     (sentence.note === null ? list : folded).append(line);
   }
-  const box = element("section", { class: "believe", "aria-label": "What to believe" });
-  box.append(element("h2", {}, "What to believe"), list);
+  const box = element("section", { class: "believe", "aria-label": "What to know" });
+  box.append(element("h2", {}, "What to know"), list);
   if (folded.childElementCount > 0) {
     const count = folded.childElementCount;
     const label = `${count} ${count === 1 ? "finding" : "findings"} behind the verdicts`;

@@ -1,52 +1,114 @@
-// The main table of a workload and load, in the order of the experiment that bakeoff grew from,
-// and the overview of all rates.
+// The main table of a workload and load: what decides first, then what explains it; and the
+// overview of all rates.
 
 import { type Child, element } from "./dom.ts";
 import { bytes, digits, milliseconds, percent, whole } from "./format.ts";
-import type { Cell, Report } from "./model.ts";
+import type { Cell, NumberName, Report } from "./model.ts";
+import { markText, type Ratio, ratiosTo, ratioText, sign } from "./ratios.ts";
+import { saveCsv, tableOf } from "./save.ts";
 import type { Selection } from "./selection.ts";
+import { swatchColour } from "./theme.ts";
+
+/** What a row is made from. */
+interface Line {
+  cell: Cell;
+  ratio: Ratio | null;
+  baseline: string;
+}
 
 interface Column {
+  key: string;
   title: string;
   unit: string;
+  /** The verdict that it rests on. */
+  number: NumberName | null;
   measure: string | null;
-  text: (cell: Cell) => string;
+  value: (line: Line) => number | null;
+  text: (line: Line) => string;
 }
 
 function measured(
   title: string,
   unit: string,
+  number: NumberName,
   measure: string,
   show: (value: number) => string,
 ): Column {
-  const text = (cell: Cell) => {
+  const value = ({ cell }: Line) => cell.estimates[measure]?.point ?? null;
+  const text = ({ cell }: Line) => {
     const estimate = cell.estimates[measure];
     const bound = cell.at_least?.[measure];
     if (!estimate && bound !== undefined) return `≥ ${show(bound)}`;
     return estimate ? show(estimate.point) : "";
   };
-  return { title, unit, measure, text };
+  return { key: title, title, unit, number, measure, value, text };
 }
 
-const COLUMNS: Column[] = [
-  measured("min", "ms", "latency_min_ns", milliseconds),
-  measured("median", "ms", "latency_p50_ns", milliseconds),
-  measured("average", "ms", "latency_mean_ns", milliseconds),
-  measured("p90", "ms", "latency_p90_ns", milliseconds),
-  measured("p95", "ms", "latency_p95_ns", milliseconds),
-  measured("max", "ms", "latency_max_ns", milliseconds),
-  measured("requests", "", "requests", whole),
-  {
-    title: "errors",
-    unit: "%",
-    measure: null,
-    text: (cell) => (cell.error_share === null ? "" : percent(cell.error_share)),
+const RATE: Column = {
+  ...measured("req/s", "", "rate", "rate_per_s", whole),
+  text: ({ cell }) => rate(cell),
+};
+
+const RATIO: Column = {
+  key: "ratio",
+  title: "ratio",
+  unit: "to baseline",
+  number: null,
+  measure: null,
+  value: ({ cell, ratio, baseline }) => (cell.contender === baseline ? 1 : (ratio?.point ?? null)),
+  text: ({ cell, ratio, baseline }) => {
+    if (cell.contender === baseline) return "= 1";
+    return ratio === null ? "" : `${ratioText(ratio)} ${sign(ratio)}`.trim();
   },
-  measured("p99", "ms", "latency_p99_ns", milliseconds),
-  { title: "req/s", unit: "", measure: "rate_per_s", text: rate },
-  { title: "low to high", unit: "", measure: null, text: spread },
-  measured("CPU", "µs/req", "cpu_ns_per_request", (ns) => digits(ns / 1e3)),
-  measured("memory", "peak", "memory_peak_bytes", bytes),
+};
+
+const ERRORS: Column = {
+  key: "errors",
+  title: "errors",
+  unit: "%",
+  number: null,
+  measure: null,
+  value: ({ cell }) => cell.error_share,
+  text: ({ cell }) => (cell.error_share === null ? "" : percent(cell.error_share)),
+};
+
+/** What decides, before the verdict. */
+const FIRST: Column[] = [
+  RATE,
+  RATIO,
+  measured("p50", "ms", "latency", "latency_p50_ns", milliseconds),
+  measured("p99", "ms", "latency", "latency_p99_ns", milliseconds),
+  ERRORS,
+  measured("CPU", "µs/req", "cpu", "cpu_ns_per_request", (ns) => digits(ns / 1e3)),
+  measured("memory", "peak", "memory", "memory_peak_bytes", bytes),
+];
+
+/** What explains it, after the verdict. */
+const REST: Column[] = [
+  {
+    key: "interval",
+    title: "low to high",
+    unit: "req/s",
+    number: "rate",
+    measure: null,
+    value: ({ cell }) => cell.estimates["rate_per_s"]?.low ?? null,
+    text: ({ cell }) => spread(cell),
+  },
+  measured("min", "ms", "latency", "latency_min_ns", milliseconds),
+  measured("mean", "ms", "latency", "latency_mean_ns", milliseconds),
+  measured("p90", "ms", "latency", "latency_p90_ns", milliseconds),
+  measured("p95", "ms", "latency", "latency_p95_ns", milliseconds),
+  measured("max", "ms", "latency", "latency_max_ns", milliseconds),
+  measured("requests", "a round", "counts", "requests", whole),
+  {
+    key: "rounds",
+    title: "rounds",
+    unit: "",
+    number: null,
+    measure: null,
+    value: ({ cell }) => cell.rounds_measured,
+    text: ({ cell }) => whole(cell.rounds_measured),
+  },
 ];
 
 function rate(cell: Cell): string {
@@ -68,6 +130,13 @@ export function verdict(cell: Cell): HTMLElement {
   for (const number of cell.notes) {
     badge.append(" ", element("a", { href: `#note-${number}` }, `[${number}]`));
   }
+  const verdicts = Object.entries(cell.verdicts);
+  const worse = verdicts.filter(([, one]) => one !== "valid");
+  // Numbers are named where they are not all alike.
+  if (worse.length > 0 && worse.length < verdicts.length) {
+    const words = worse.map(([number, one]) => (one === name ? number : `${number} ${one}`));
+    badge.append(element("small", { class: "of-numbers" }, words.join(", ")));
+  }
   return badge;
 }
 
@@ -78,49 +147,125 @@ export function named(name: string, kind: string): HTMLElement {
     "data-contender": name,
     "aria-hidden": "true",
   });
-  const aside = kind === "contender" ? null : element("small", {}, " reference");
+  swatch.style.background = swatchColour(name);
+  const words = kind === "control" ? " control" : " reference";
+  const aside = kind === "contender" ? null : element("small", {}, words);
   return element("span", { class: "named" }, swatch, name, aside);
 }
 
 /** The table of the cells of one workload and load. */
-export function mainTable(cells: Cell[], caption: string): HTMLElement {
-  const head = element("tr", {}, element("th", { scope: "col" }, "contender"));
-  for (const column of COLUMNS) {
-    const unit = column.unit === "" ? null : element("small", {}, column.unit);
-    head.append(element("th", { scope: "col", class: "number" }, column.title, " ", unit));
-  }
-  head.append(element("th", { scope: "col" }, "verdict"));
+export function mainTable(selection: Selection, cells: Cell[], caption: string): HTMLElement {
+  const { baseline, sort } = selection.choice;
+  const ratios = ratiosTo(selection.report, baseline, "rate_per_s");
+  const lines = cells.map((cell): Line => {
+    const ratio = ratios.find(
+      (one) =>
+        one.workload === cell.workload &&
+        one.load === cell.load &&
+        one.contender === cell.contender,
+    );
+    return { cell, ratio: ratio ?? null, baseline };
+  });
+  const verdicts = sortable(selection, "verdict", "verdict", "");
+  const head = element("tr", {}, sortable(selection, "contender", "contender", ""));
+  for (const column of FIRST) head.append(heading(selection, column));
+  head.append(verdicts);
+  for (const column of REST) head.append(heading(selection, column));
   const body = element("tbody");
-  for (const cell of cells) body.append(row(cell));
+  for (const line of sorted(lines, sort)) body.append(row(selection, line));
   const table = element("table", { class: "main" }, element("caption", {}, caption));
   table.append(element("thead", {}, head), body);
   return scrolling(caption, table);
 }
 
-/** A table that scrolls by itself where the page is narrower. */
-export function scrolling(label: string, table: HTMLElement): HTMLElement {
-  return element(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-    table,
-  );
+/** Lines by a column; what has no value stands last. */
+function sorted(lines: Line[], sort: string): Line[] {
+  if (sort === "") return lines;
+  const key = sort.replace(/^-/, "");
+  const sense = sort.startsWith("-") ? -1 : 1;
+  const worst = ["valid", "suspect", "invalid", "unsupported", "skipped", "failed"];
+  const column = [...FIRST, ...REST].find((one) => one.key === key);
+  const value = (line: Line): number | string | null => {
+    if (key === "contender") return line.cell.contender;
+    if (key === "verdict") return worst.indexOf(line.cell.verdict.verdict);
+    return column?.value(line) ?? null;
+  };
+  return [...lines].sort((left, right) => {
+    const [one, other] = [value(left), value(right)];
+    if (one === null || other === null) return Number(one === null) - Number(other === null);
+    return (one < other ? -1 : Number(one > other)) * sense;
+  });
 }
 
-function row(cell: Cell): HTMLElement {
-  const line = element("tr", { "data-contender": cell.contender, "data-kind": cell.kind });
-  line.append(element("th", { scope: "row" }, named(cell.contender, cell.kind)));
-  for (const column of COLUMNS) {
-    const text = column.text(cell);
-    const reason = column.measure === null ? undefined : cell.missing[column.measure];
-    const field = element("td", { class: "number" }, text === "" ? "–" : text);
-    if (reason) field.title = reason;
-    const estimate = column.measure === null ? null : cell.estimates[column.measure];
-    if (estimate && estimate.n > 1) field.title = `median of ${estimate.n} rounds`;
-    if (column.title === "errors" && (cell.error_share ?? 0) > 0) field.dataset["bad"] = "";
-    line.append(field);
+function heading(selection: Selection, column: Column): HTMLElement {
+  const made = sortable(selection, column.key, column.title, column.unit);
+  made.classList.add("number");
+  return made;
+}
+
+/** A heading that sorts by its column: the smallest first, the largest first, as it was. */
+function sortable(selection: Selection, key: string, title: string, unit: string): HTMLElement {
+  const now = selection.choice.sort;
+  const order = now === key ? "ascending" : now === `-${key}` ? "descending" : "none";
+  const next = { ascending: `-${key}`, descending: "", none: key }[order];
+  const mark = { ascending: " ↑", descending: " ↓", none: "" }[order];
+  const button = element("button", { type: "button", class: "sort", "data-sort": key }, title, mark);
+  button.addEventListener("click", (event) => {
+    const region = (event.currentTarget as HTMLElement).closest(".scroll");
+    const label = region?.getAttribute("aria-label") ?? "";
+    selection.choose({ sort: next });
+    // The table was drawn anew: focus goes back to where it was.
+    for (const one of document.querySelectorAll(".scroll")) {
+      if (one.getAttribute("aria-label") !== label) continue;
+      one.querySelector<HTMLElement>(`[data-sort="${key}"]`)?.focus({ preventScroll: true });
+      return;
+    }
+  });
+  const cell = element("th", { scope: "col", "aria-sort": order }, button);
+  if (unit !== "") cell.append(" ", element("small", {}, unit));
+  return cell;
+}
+
+/** A table that scrolls by itself where the page is narrower, and can be saved. */
+export function scrolling(label: string, table: HTMLTableElement): HTMLElement {
+  const attributes = { type: "button", class: "csv", title: "Save as CSV" };
+  const button = element("button", { ...attributes, "aria-label": `Save as CSV: ${label}` }, "CSV");
+  button.addEventListener("click", () => saveCsv(`bakeoff ${label}`, tableOf(table)));
+  const region = { class: "scroll", tabindex: "0", role: "region", "aria-label": label };
+  return element("div", { class: "table" }, button, element("div", region, table));
+}
+
+function row(selection: Selection, line: Line): HTMLElement {
+  const { cell } = line;
+  const made = element("tr", { "data-contender": cell.contender, "data-kind": cell.kind });
+  const { workload, load, contender } = selection.choice;
+  if (contender === cell.contender && workload === cell.workload && load === cell.load) {
+    made.setAttribute("aria-current", "true");
   }
-  line.append(element("td", {}, verdict(cell)));
-  return line;
+  made.append(element("th", { scope: "row" }, named(cell.contender, cell.kind)));
+  for (const column of FIRST) made.append(fieldOf(column, line));
+  made.append(element("td", { "data-value": cell.verdict.verdict }, verdict(cell)));
+  for (const column of REST) made.append(fieldOf(column, line));
+  return made;
+}
+
+function fieldOf(column: Column, line: Line): HTMLElement {
+  const { cell, ratio } = line;
+  const text = column.text(line);
+  const field = element("td", { class: "number" }, text === "" ? "–" : text);
+  const value = column.value(line);
+  if (value !== null && column.key !== "interval") field.dataset["value"] = String(value);
+  const { measure, number } = column;
+  const reason = measure === null ? undefined : cell.missing[measure];
+  if (reason) field.title = reason;
+  const estimate = measure === null ? null : cell.estimates[measure];
+  if (estimate && estimate.n > 1) field.title = `median of ${estimate.n} rounds`;
+  if (column.key === "ratio" && ratio) field.title = `${markText(ratio)}: ${ratio.text}`;
+  if (column.key === "errors" && (cell.error_share ?? 0) > 0) field.dataset["bad"] = "";
+  if (number && text !== "" && cell.verdicts[number] !== "valid") {
+    field.dataset["verdict"] = cell.verdicts[number];
+  }
+  return field;
 }
 
 /** What the table cannot hold: errors by kind, missing latencies, what held the rate down. */

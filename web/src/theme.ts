@@ -14,14 +14,14 @@ export interface Theme {
 const LIGHT: Theme = {
   dark: false,
   text: "#1c2024",
-  muted: "#666d75",
+  muted: "#5c636b",
   line: "#dfe3e8",
   surface: "#ffffff",
 };
 const DARK: Theme = {
   dark: true,
   text: "#e7eaee",
-  muted: "#98a1ab",
+  muted: "#a2abb5",
   line: "#2f363d",
   surface: "#181c20",
 };
@@ -47,8 +47,16 @@ const ON_DARK = [
   "#ae96e0",
   "#d6c442",
 ];
-const REFERENCE_ON_LIGHT: Record<string, string> = { yardstick: "#8a9199", origin: "#5b636b" };
-const REFERENCE_ON_DARK: Record<string, string> = { yardstick: "#7d868f", origin: "#aab2ba" };
+const REFERENCE_ON_LIGHT: Record<string, string> = {
+  yardstick: "#8a9199",
+  origin: "#5b636b",
+  control: "#6f7f95",
+};
+const REFERENCE_ON_DARK: Record<string, string> = {
+  yardstick: "#7d868f",
+  origin: "#aab2ba",
+  control: "#8fa0b8",
+};
 const DASHES: ("solid" | "dashed" | "dotted")[] = ["solid", "dashed", "dotted"];
 
 const wish = window.matchMedia("(prefers-color-scheme: dark)");
@@ -71,9 +79,28 @@ export function onTheme(watcher: () => void): void {
   watchers.push(watcher);
 }
 
+let painted: Report | null = null;
+
+/** Lets swatches show the colours of this report's contenders. */
+export function paint(report: Report): void {
+  painted = report;
+}
+
+/** The colour of a contender's swatch, which follows the theme by itself. */
+export function swatchColour(name: string): string {
+  const index = painted?.campaign.contenders.findIndex((one) => one.name === name) ?? -1;
+  return `var(--contender-${index})`;
+}
+
 /** Puts the theme in force on the page. */
 export function apply(): void {
-  document.documentElement.dataset["theme"] = theme().dark ? "dark" : "light";
+  const root = document.documentElement;
+  root.dataset["theme"] = theme().dark ? "dark" : "light";
+  if (painted) {
+    for (const [index, colour] of [...colours(painted).values()].entries()) {
+      root.style.setProperty(`--contender-${index}`, colour);
+    }
+  }
   for (const watcher of watchers) watcher();
 }
 

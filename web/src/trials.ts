@@ -26,7 +26,7 @@ function trialEntry(report: Report, trial: Trial): HTMLElement {
     "summary",
     {},
     named(trial.contender, trial.kind),
-    ` round ${trial.round} `,
+    ` round ${trial.round}${trial.attempt > 1 ? `, attempt ${trial.attempt}` : ""} `,
   );
   title.append(element("span", { class: "verdict", "data-verdict": trial.verdict }, trial.verdict));
   title.append(element("span", { class: "muted" }, ` ${words}`));
@@ -78,6 +78,7 @@ function course(trial: Trial): HTMLElement {
     ["Steps", trial.steps.map((one) => `${one.step} ${digits(one.took_s)} s`).join(", ")],
     ["Processors", pinned.join("; ")],
     ["Answers", answers.join("; ")],
+    ["Disturbed by", (trial.disturbed ?? []).join(", ").replaceAll("-", " ")],
     ["Order", `trial ${trial.index + 1} of the campaign`],
   ]);
 }
@@ -108,10 +109,10 @@ function server(trial: Trial): HTMLElement {
 }
 
 function requests(trial: Trial): HTMLElement {
-  const counts = (all: Record<string, number | null> | null) =>
+  const counts = (all: object | null | undefined) =>
     Object.entries(all ?? {})
-      .filter(([, n]) => n !== null)
-      .map(([name, n]) => `${name.replaceAll("_", " ")} ${whole(n ?? 0)}`)
+      .filter((entry): entry is [string, number] => typeof entry[1] === "number")
+      .map(([name, n]) => `${name.replaceAll("_", " ")} ${whole(n)}`)
       .join(", ");
   const engine = trial.engine;
   const values = trial.values;
@@ -167,7 +168,7 @@ function configs(report: Report, trial: Trial): HTMLElement[] {
       "details",
       {},
       element("summary", {}, element("code", {}, config.path)),
-      element("pre", {}, text),
+      element("pre", { tabindex: "0" }, text),
     );
   });
 }

@@ -20,7 +20,7 @@ use crate::words::count;
 const CO_SATURATED: &str = "co-saturated";
 
 /// What held the rate down.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Bottleneck {
     /// The first cause, or `unknown`, or `none` where the rate was given and kept.
     pub name: &'static str,
@@ -31,7 +31,7 @@ pub struct Bottleneck {
 }
 
 /// One thing that the figures speak for.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Cause {
     /// Stable name, such as `cpu-bound`.
     pub name: &'static str,

@@ -6,7 +6,7 @@ use crate::code::Code;
 use crate::number::Number;
 
 /// One figure held against one limit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Check {
     /// Which check.
     pub code: Code,
@@ -16,6 +16,7 @@ pub struct Check {
     pub level: Level,
     /// What came of it for each number that it guards.
     #[serde(serialize_with = "as_object")]
+    #[schemars(with = "std::collections::BTreeMap<Number, Level>")]
     pub numbers: Vec<(Number, Level)>,
     /// The figure; `None` where the check could not run or counts nothing.
     pub value: Option<f64>,
@@ -26,7 +27,7 @@ pub struct Check {
 }
 
 /// What came of a check, from best to worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// Within its limit.

@@ -20,7 +20,7 @@ use crate::judged::JudgedCell;
 use standing::Standing;
 
 /// Difference between two runs of one server, which no difference below means anything.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Floor {
     /// Of which metric.
     pub metric: Metric,
@@ -77,8 +77,8 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
     compared
 }
 
-/// The widest interval of what is tested, as the share that its farther end is from the ratio;
-/// `None` where nothing is tested. For `--until` (R26): it goes by widths alone, never by what a
+/// The widest interval of what is tested, as the share that it reaches to either side; `None`
+/// where nothing is tested. For `--until` (R26): it goes by widths alone, never by what a
 /// comparison comes to.
 pub fn widest_interval(comparisons: &[Comparison]) -> Option<f64> {
     let tested = comparisons.iter().filter(|one| {
@@ -86,7 +86,8 @@ pub fn widest_interval(comparisons: &[Comparison]) -> Option<f64> {
         is_tested && one.conclusion != Conclusion::NotComparable
     });
     let widths = tested.filter_map(|one| one.ratio.as_ref().map(half_width));
-    widths.max_by(f64::total_cmp)
+    let finite = widths.filter(|width| width.is_finite());
+    finite.max_by(f64::total_cmp)
 }
 
 /// Two cells of one workload and load on the way to a comparison.
@@ -142,10 +143,13 @@ fn pairs_of<'c, 'r>(
     let contenders = group
         .iter()
         .filter(|one| one.cell.kind == ContenderKind::Contender);
-    let contenders: Vec<&JudgedCell<'r>> = contenders.copied().collect();
+    // Quantiles take a pass over histograms: once for each side, not for each pair.
+    let sides: Vec<(&JudgedCell<'r>, Standing)> = contenders
+        .map(|one| (*one, Standing::of(one, metric)))
+        .collect();
     let mut pairs = Vec::new();
-    for (place, first) in contenders.iter().enumerate() {
-        for second in &contenders[place + 1..] {
+    for (place, first) in sides.iter().enumerate() {
+        for second in &sides[place + 1..] {
             pairs.push(pair(block, first, second, metric));
         }
     }
@@ -154,27 +158,28 @@ fn pairs_of<'c, 'r>(
 
 fn pair<'c, 'r>(
     block: usize,
-    first: &'c JudgedCell<'r>,
-    second: &'c JudgedCell<'r>,
+    (first, left): &(&'c JudgedCell<'r>, Standing),
+    (second, right): &(&'c JudgedCell<'r>, Standing),
     metric: Metric,
 ) -> Pair<'c, 'r> {
-    let sides = [first, second].map(|one| Standing::of(one, metric));
-    let paired = Paired::new(&sides[0].values, &sides[1].values);
-    let bound = match (sides[0].is_bound, sides[1].is_bound) {
+    let paired = Paired::new(&left.values, &right.values);
+    let bound = match (left.is_bound, right.is_bound) {
         (false, true) => Some(Side::AtLeast),
         (true, false) => Some(Side::AtMost),
         _ => None,
     };
-    let both_bounds = sides[0].is_bound && sides[1].is_bound;
-    let wrong = sides.iter().find_map(|side| side.silence);
+    let wrong = left.silence.max(right.silence);
     let silence = match wrong {
         Some(Reason::Withheld) => wrong,
         _ if paired.is_empty() => Some(Reason::NoCommonRound),
-        _ if metric.is_latency() && standing::errors_apart(first, second) => {
-            Some(Reason::ErrorsApart)
-        }
-        _ if both_bounds => Some(Reason::BoundHides),
+        _ if metric.is_latency() && left.errors_apart(right) => Some(Reason::ErrorsApart),
+        _ if left.is_bound && right.is_bound => Some(Reason::BoundHides),
         _ => wrong,
+    };
+    // What the load made is not compared; what is withheld is not shown either.
+    let silence = match silence {
+        Some(Reason::Withheld | Reason::NoCommonRound) => silence,
+        _ => shown_only(metric, first).or(silence),
     };
     Pair {
         block,
@@ -182,7 +187,7 @@ fn pair<'c, 'r>(
         second,
         paired,
         bound,
-        silence: shown_only(metric, first).or(silence),
+        silence,
         causes: Vec::new(),
     }
 }
@@ -191,10 +196,8 @@ fn pair<'c, 'r>(
 fn shown_only(metric: Metric, cell: &JudgedCell<'_>) -> Option<Reason> {
     let trial = cell.cell.trials.first()?;
     match (&trial.load.model, metric) {
-        (LoadModel::Open { .. }, Metric::RatePerS) => Some(Reason::OpenLoop),
-        (LoadModel::Open { .. }, _) => None,
-        (_, metric) if metric.is_latency() => Some(Reason::ClosedLoop),
-        _ => None,
+        (LoadModel::Closed { .. }, metric) => metric.is_latency().then_some(Reason::ClosedLoop),
+        (_, metric) => (metric == Metric::RatePerS).then_some(Reason::OpenLoop),
     }
 }
 
@@ -223,7 +226,8 @@ fn floor(metric: Metric, groups: &[Vec<&JudgedCell<'_>>], seed: u64) -> Floor {
             let Some(original) = group.iter().find(|one| one.cell.key.contender == name) else {
                 continue;
             };
-            let pair = pair(block, original, control, metric);
+            let [first, second] = [*original, *control].map(|one| (one, Standing::of(one, metric)));
+            let pair = pair(block, &first, &second, metric);
             if pair.silence.is_none() && pair.bound.is_none() {
                 twins.push(pair.paired);
                 blocks.push(block);

@@ -7,7 +7,9 @@ use crate::equivalence::Inequality;
 use crate::number::{Number, number_of};
 
 /// What two contenders are compared by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Right answers per second; more is better.
@@ -126,7 +128,7 @@ pub struct Comparison {
 }
 
 /// Which bound a ratio is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// The second one's rate is a lower bound.
@@ -136,7 +138,7 @@ pub enum Side {
 }
 
 /// What a conclusion rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
     /// A test over all pairs, workloads and loads of the metric.
@@ -172,7 +174,7 @@ pub enum Conclusion {
 }
 
 /// Which way a difference goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// The second one's value is higher.
@@ -182,17 +184,17 @@ pub enum Direction {
 }
 
 /// Why there is no conclusion, or what to know beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// A latency of a closed loop is clients over rate.
     ClosedLoop,
     /// No round has a value of both.
     NoCommonRound,
-    /// The number of one of the two is withheld.
-    Withheld,
     /// Not enough rounds of one of the two can be believed.
     NotValid,
+    /// The number of one of the two is withheld.
+    Withheld,
     /// Error shares are too far apart for latencies to compare.
     ErrorsApart,
     /// The rate of an open loop is the one that was asked for.
@@ -211,16 +213,14 @@ impl Reason {
     /// For people.
     pub fn text(self) -> &'static str {
         match self {
-            Self::ClosedLoop => {
-                "in a closed loop latency is clients divided by rate: shown, not compared"
-            }
+            Self::ClosedLoop => "in a closed loop latency is clients divided by rate",
             Self::NoCommonRound => "no round has a value of both",
             Self::Withheld => "a number of one of the two is withheld",
             Self::NotValid => "not enough rounds of both can be believed",
             Self::ErrorsApart => {
                 "error shares differ by more than 0.1 point, so latencies do not compare"
             }
-            Self::OpenLoop => "in an open loop the rate is the one asked for: shown, not compared",
+            Self::OpenLoop => "in an open loop the rate is the one that was asked for",
             Self::BoundWeakens => "the smaller one is a lower bound: the difference may be smaller",
             Self::BoundHides => "one of the two is a lower bound, which may hide a difference",
             Self::RoundsDependent => {

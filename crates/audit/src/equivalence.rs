@@ -20,7 +20,7 @@ use facts::{FACTS, Fact, Mend};
 const VALUE_LENGTH: usize = 60;
 
 /// How the contenders of one workload compare in what they do for an answer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Equivalence {
     /// Workload's name; its protocol is a part of it.
     pub workload: String,
@@ -37,7 +37,7 @@ pub struct Equivalence {
 }
 
 /// A fact that differs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct FactRow {
     /// Name, such as `access-log`.
     pub fact: String,
@@ -50,7 +50,7 @@ pub struct FactRow {
 }
 
 /// What a difference does to a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// One side has more to do for the same answer.
@@ -60,7 +60,7 @@ pub enum Class {
 }
 
 /// A fact that is the same for all.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct EqualFact {
     /// Name.
     pub fact: String,
@@ -71,7 +71,7 @@ pub struct EqualFact {
 }
 
 /// A fact that is not known of some contenders.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct UnknownFact {
     /// Name.
     pub fact: String,
@@ -84,7 +84,7 @@ pub struct UnknownFact {
 }
 
 /// A difference that makes comparisons unfair.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Inequality {
     /// Name of the fact.
     pub fact: &'static str,
@@ -97,7 +97,7 @@ pub struct Inequality {
 }
 
 /// What to change in a contender's configuration.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Remedy {
     /// Contender's name.
     pub contender: String,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric};
 
 /// A sentence that holds over several cells.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Finding {
     /// The sentence.
     pub text: String,
@@ -29,7 +29,7 @@ pub struct Finding {
 }
 
 /// How to take a sentence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
     /// Can be relied on.
@@ -43,7 +43,7 @@ pub enum Tone {
 }
 
 /// How well a finding is founded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
     /// Beyond chance and the floor in each of the cells that it counts.
@@ -156,18 +156,22 @@ impl<'c> Sides<'c> {
         }
     }
 
-    /// One side has more in some cells; the side that has so in most of them is spoken of.
+    /// One side has more in some cells; the side that has so in most of them is spoken of, of
+    /// equally many the one that has so by more.
     fn apart(&self) -> Finding {
         let (first, second) = self.names;
-        let second_has_more = self.higher.len() >= self.lower.len();
-        let (more, less, cells, against) = match second_has_more {
+        let weight = |cells: &[&Comparison]| (cells.len(), Apart::of(cells).most);
+        let (more, less, cells, against) = match weight(&self.higher) >= weight(&self.lower) {
             true => (second, first, &self.higher, &self.lower),
             false => (first, second, &self.lower, &self.higher),
         };
         let grade = cells.iter().map(|one| grade_of(one)).max();
         let grade = grade.unwrap_or(Grade::NotShown);
-        let mut text = self.sentence((more, less), cells);
-        text += &self.rest(less, against);
+        let mut text = match against.is_empty() {
+            true => self.sentence((more, less), cells),
+            false => self.mixed((more, cells), (less, against)),
+        };
+        text += &self.rest();
         text += &causes(cells);
         Finding {
             text,
@@ -182,6 +186,27 @@ impl<'c> Sides<'c> {
             cells_agreeing: cells.len(),
             grade,
         }
+    }
+
+    /// `B and A differ by cell: B has 2.2x the requests/s in 4 of 7 cells, A 20 % more in 2`.
+    fn mixed(&self, more: (&str, &[&Comparison]), less: (&str, &[&Comparison])) -> String {
+        let ((more, cells), (less, against)) = (more, less);
+        let (apart, other) = (Apart::of(cells), Apart::of(against));
+        let spell = |apart: &Apart| match apart.times() {
+            true => format!("{apart} the"),
+            false => format!("{apart} more"),
+        };
+        format!(
+            "{more} and {less} differ by cell: {more} has {} {} {}, {less} {} in {}",
+            spell(&apart),
+            self.metric.words(),
+            of_cells(cells.len(), self.compared()),
+            match other.times() {
+                true => other.to_string(),
+                false => format!("{other} more"),
+            },
+            against.len()
+        )
     }
 
     /// `B is faster than A: 1.8x to 6x the requests/s in 7 of 8 cells`.
@@ -222,13 +247,8 @@ impl<'c> Sides<'c> {
     }
 
     /// What the other cells came to.
-    fn rest(&self, less: &str, against: &[&Comparison]) -> String {
+    fn rest(&self) -> String {
         let mut text = String::new();
-        if !against.is_empty() {
-            let apart = Apart::of(against);
-            let (more, n) = (self.more_words(apart.times()), against.len());
-            text += &format!("; {less} has {apart} {more} in {n}");
-        }
         if !self.equal.is_empty() {
             text += &format!(", level in {}", self.equal.len());
         }
@@ -244,14 +264,6 @@ impl<'c> Sides<'c> {
             text += &format!(", not ranked in {}", self.not_ranked);
         }
         text
-    }
-
-    fn more_words(&self, times: bool) -> String {
-        let what = self.metric.words();
-        match times {
-            true => format!("the {what}"),
-            false => format!("more {what}"),
-        }
     }
 
     /// No cell shows a difference; told of what is asked first only.

@@ -20,6 +20,7 @@ mod judged;
 pub mod limits;
 mod load;
 mod number;
+mod sentence;
 mod subject;
 mod trust;
 mod verdict;

@@ -5,7 +5,9 @@ use serde::Serialize;
 
 /// A kind of number. What takes away one of them may leave the others standing: an engine that
 /// was late is in the latencies and not in the CPU time of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Number {
     /// Right answers per second.

@@ -13,7 +13,7 @@ use crate::number::Number;
 use crate::verdict::Verdict;
 
 /// How far a campaign can be trusted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Trust {
     /// Whether it says which one is better.
     pub direction: bool,
@@ -24,7 +24,7 @@ pub struct Trust {
 }
 
 /// Something that weakens a campaign.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Weakness {
     /// Stable name, of a check where it comes from one.
     pub code: String,

@@ -6,7 +6,7 @@ use crate::check::{Check, Level};
 use crate::number::Number;
 
 /// Whether a number can be believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Every check passed.
@@ -38,7 +38,7 @@ impl Verdict {
 }
 
 /// A verdict for each number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Verdicts {
     /// Right answers per second.
     pub rate: Verdict,

@@ -1,6 +1,6 @@
 //! Contenders that do the same, and one inequality at a time planted into one of them.
 
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
@@ -73,7 +73,11 @@ fn blames(
     remedy: Option<&str>,
 ) {
     let table = planted(change);
-    let codes: Vec<&str> = table.inequalities.iter().map(|it| it.check.code).collect();
+    let codes: Vec<&str> = table
+        .inequalities
+        .iter()
+        .map(|it| it.check.code.name())
+        .collect();
     assert_eq!(codes, [code]);
     let one = &table.inequalities[0];
     assert_eq!(one.check.rule, rule);
@@ -272,24 +276,43 @@ fn a_log_is_told_when_it_is_written_before_the_load_or_under_it() {
 }
 
 #[test]
+fn upstream_connections_are_compared_under_load_too() {
+    let opened = |share: f64| {
+        planted(|trial| {
+            if let Some(origin) = trial.origin.as_mut() {
+                origin.connections = (origin.requests as f64 * share) as u64;
+            }
+        })
+    };
+    assert_eq!(opened(0.09).inequalities, []);
+    let table = opened(0.4);
+    let one = &table.inequalities[0];
+    assert_eq!(one.check.code.name(), "equal-upstream-connections");
+    assert!(
+        one.check
+            .text
+            .contains("often a new one under load, 0.4 for each")
+    );
+}
+
+#[test]
 fn fewer_workers_and_files_are_told() {
     let crew = |change: fn(&mut bakeoff_record::Crew)| {
         move |work: &mut Work| work.crew.iter_mut().for_each(change)
     };
-    // Here the odd one has more, so the other of its kind is to be changed; Caddy has one process
+    // On one processor it is the two workers of the odd one that do not fit; Caddy has one process
     // by nature.
     let table = planted(|trial| {
         trial.each_work(crew(|it| (it.loops, it.listening_threads) = (2, 2)));
     });
     let one = &table.inequalities[0];
     assert_eq!(table.inequalities.len(), 1);
-    assert_eq!(one.check.code, "equal-workers");
+    assert_eq!(one.check.code.name(), "equal-workers");
     assert_eq!(one.pairs, [[PLAIN.to_owned(), ODD.to_owned()]]);
-    assert_eq!(one.remedies[0].contender, PLAIN);
-    assert_eq!(
-        one.remedies[0].line.as_deref(),
-        Some("worker_processes auto;")
-    );
+    assert_eq!(one.remedies[0].contender, ODD);
+    assert_eq!(one.remedies[0].line.as_deref(), Some("worker_processes 1;"));
+    let text = &one.check.text;
+    assert!(text.contains("2 workers on 1 of its processors"), "{text}");
     // With two processors it matters beside other servers too.
     let mut record = equal_campaign();
     for trial in &mut record.trials {
@@ -300,7 +323,11 @@ fn fewer_workers_and_files_are_told() {
         }
     }
     let table = self::table(&record, "proxy");
-    let codes: Vec<&str> = table.inequalities.iter().map(|it| it.check.code).collect();
+    let codes: Vec<&str> = table
+        .inequalities
+        .iter()
+        .map(|it| it.check.code.name())
+        .collect();
     assert_eq!(codes, ["equal-processors"]);
     assert_eq!(table.inequalities[0].pairs.len(), 2);
     // 200 clients through a proxy need 400 files.

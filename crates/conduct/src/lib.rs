@@ -13,6 +13,7 @@
 mod answers;
 mod campaign;
 mod contestant;
+mod counters;
 mod event;
 mod measure;
 mod preflight;

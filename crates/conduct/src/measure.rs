@@ -14,6 +14,7 @@ use bakeoff_stage::Running;
 
 use crate::answers::Encoded;
 use crate::contestant::Contestant;
+use crate::counters::OwnCounters;
 use crate::event::Event;
 use crate::roles::Roles;
 use crate::spec::spec_of;
@@ -63,11 +64,13 @@ pub(crate) fn measure(
             None
         }
     };
+    let own_counters = OwnCounters::find(&contestant.server);
     let control = Arc::new(Control::default());
-    let mut watch = Watch::new(&control, trial.workload.proxied);
+    let mut watch = Watch::new(&control, trial.workload.proxied, own_counters);
     if trial.load.requests.is_some() {
         // Without a warm-up the window opens with the load, and may be over at the first look.
         watch.counts_at_start = watch.counts(contestant);
+        watch.own_counters.begin();
     }
     let engine = {
         let control = control.clone();
@@ -85,12 +88,22 @@ pub(crate) fn measure(
         watch.look(contestant, stop, tell);
     }
     watch.look_last(contestant, tell);
-    if let (Some(probe), Some((start, _))) = (&probe, control.window()) {
-        probe.set_zero(start);
-    }
-    let usage = probe.map(Probe::stop).unwrap_or_default();
+    let own_counters = std::mem::take(&mut watch.own_counters);
+    let usage = used(probe, &control, own_counters);
     let result = engine.join().unwrap_or(Err(LoadError::Panicked));
     watch.finish(result, usage, warnings, stop)
+}
+
+/// What was sampled, on an axis whose 0 is the start of the window.
+fn used(probe: Option<Probe>, control: &Control, own_counters: OwnCounters) -> Usage {
+    let start = control.window().map(|(start, _)| start);
+    if let (Some(probe), Some(start)) = (&probe, start) {
+        probe.set_zero(start);
+    }
+    Usage {
+        server_counters: start.and_then(|start| own_counters.into_record(start)),
+        ..probe.map(Probe::stop).unwrap_or_default()
+    }
 }
 
 impl Measured {
@@ -114,24 +127,29 @@ struct Watch<'a> {
     control: &'a Control,
     proxied: bool,
     step: Option<Step>,
+    /// Whether what is counted at the window's end was read.
+    ended: bool,
     told: (u64, u64),
     told_at: Instant,
     counts_at_start: Option<Counts>,
     counts_at_end: Option<Counts>,
+    own_counters: OwnCounters,
     /// How the server ended by itself, and its last words.
     died: Option<(Step, String, String)>,
 }
 
 impl<'a> Watch<'a> {
-    fn new(control: &'a Control, proxied: bool) -> Self {
+    fn new(control: &'a Control, proxied: bool, own_counters: OwnCounters) -> Self {
         Self {
             control,
             proxied,
             step: None,
+            ended: false,
             told: (0, 0),
             told_at: Instant::now(),
             counts_at_start: None,
             counts_at_end: None,
+            own_counters,
             died: None,
         }
     }
@@ -178,19 +196,26 @@ impl<'a> Watch<'a> {
             if self.counts_at_start.is_none() {
                 self.counts_at_start = self.counts(contestant);
             }
+            self.own_counters.begin();
             tell(Event::Step(Step::Measure));
         }
-        if now >= end && self.counts_at_end.is_none() {
-            self.counts_at_end = self.counts(contestant);
+        if now >= end && !self.ended {
+            self.end(contestant);
         }
     }
 
     /// A load by count may end before its window does, and before the first look.
     fn look_last(&mut self, contestant: &Contestant, tell: &mut dyn FnMut(Event<'_>)) {
         self.look_at_phase(contestant, tell);
-        if self.counts_at_end.is_none() {
-            self.counts_at_end = self.counts(contestant);
+        if !self.ended {
+            self.end(contestant);
         }
+    }
+
+    fn end(&mut self, contestant: &Contestant) {
+        self.ended = true;
+        self.counts_at_end = self.counts(contestant);
+        self.own_counters.end();
     }
 
     fn counts(&self, contestant: &Contestant) -> Option<Counts> {

@@ -1,4 +1,6 @@
-//! Every reader of the kernel's texts on the same bytes, for tests and fuzzing.
+//! Every reader of outside bytes on the same ones, for tests and fuzzing.
+
+use bakeoff_record::CounterSource;
 
 use crate::{diag, kernel, parse};
 
@@ -21,4 +23,17 @@ pub fn texts(bytes: &[u8]) {
     let _ = kernel::queue(bytes, 8080);
     let _ = kernel::thread_run_ns(bytes);
     let _ = diag::sockets(bytes, &mut Vec::new());
+}
+
+/// Reads `bytes` as the answer of each server that tells its counters. None of them may panic.
+pub fn counters(bytes: &[u8]) {
+    for source in [
+        CounterSource::StubStatus,
+        CounterSource::HaproxyStats,
+        CounterSource::EnvoyAdmin,
+        CounterSource::CaddyMetrics,
+    ] {
+        let _ = crate::counters::counted(source, bytes);
+    }
+    let _ = crate::counters::body(bytes);
 }

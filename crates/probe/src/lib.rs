@@ -11,6 +11,7 @@
 //! What a reading costs is part of what is measured, so what is dear is read less often: see
 //! [`Probe`] for what is read when. The probe judges nothing; that is the audit's work.
 
+mod counters;
 mod diag;
 mod file;
 #[doc(hidden)]
@@ -25,5 +26,6 @@ mod probe;
 mod queues;
 mod tree;
 
+pub use counters::{Counted, ask, counted};
 pub use machine::{cpu_share_of_others, machine};
 pub use probe::{Probe, ProbeError, ProbeOptions, TreeSource};

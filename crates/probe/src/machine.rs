@@ -2,11 +2,32 @@
 
 use std::time::Duration;
 
-use bakeoff_record::{MACHINE_SCHEMA, Machine};
+use bakeoff_record::{MACHINE_SCHEMA, Machine, MachineSettings};
 use rustix::process::{Resource, getrlimit};
 
 use crate::file::{self, KeptFile};
 use crate::parse::{self, CpuTimes};
+
+/// Kernel settings that shape numbers: queues and ports of connections, memory of sockets, what
+/// the firewall tracks, and how the scheduler treats who wakes up.
+const SYSCTLS: [&str; 16] = [
+    "kernel.sched_autogroup_enabled",
+    "net.core.default_qdisc",
+    "net.core.netdev_budget",
+    "net.core.netdev_max_backlog",
+    "net.core.rmem_max",
+    "net.core.somaxconn",
+    "net.core.wmem_max",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_syncookies",
+    "net.ipv4.tcp_wmem",
+    "net.netfilter.nf_conntrack_max",
+    "vm.swappiness",
+];
 
 /// The machine as it stands. `bakeoff`, `command` and `started_at` are left empty: only the
 /// caller knows them.
@@ -22,7 +43,7 @@ pub fn machine() -> Machine {
         host: names.nodename().to_string_lossy().into_owned(),
         os: text("/etc/os-release").and_then(|text| os_name(&text)),
         kernel: names.release().to_string_lossy().into_owned(),
-        cpu_model: text("/proc/cpuinfo").and_then(|text| cpu_model(&text)),
+        cpu_model: text("/proc/cpuinfo").and_then(|text| cpu_field(&text, "model name")),
         cpus: allowed.unwrap_or_default(),
         hypervisor: hypervisor(),
         governor: governor(),
@@ -38,7 +59,7 @@ pub fn machine() -> Machine {
             .into(),
         load_average: file::line("/proc/loadavg")
             .and_then(|line| line.split(' ').next()?.parse().ok()),
-        settings: None,
+        settings: Some(settings(&mut buffer)),
         command: Vec::new(),
         started_at: String::new(),
     }
@@ -78,6 +99,20 @@ fn share_of_others(before: &[CpuTimes], now: &[CpuTimes], own: Duration) -> Opti
     (total > 0).then(|| (busy / total as f64).clamp(0.0, 1.0))
 }
 
+fn settings(buffer: &mut Vec<u8>) -> MachineSettings {
+    let read = |name: &&str| {
+        let value = file::line(format!("/proc/sys/{}", name.replace('.', "/")))?;
+        let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(((*name).to_owned(), value))
+    };
+    MachineSettings {
+        microcode: text("/proc/cpuinfo").and_then(|text| cpu_field(&text, "microcode")),
+        swap_bytes: file::read("/proc/meminfo", buffer)
+            .and_then(|text| parse::kibibytes(text, b"SwapTotal:")),
+        sysctls: SYSCTLS.iter().filter_map(read).collect(),
+    }
+}
+
 fn text(path: &str) -> Option<String> {
     let mut buffer = Vec::new();
     Some(String::from_utf8_lossy(file::read(path, &mut buffer)?).into_owned())
@@ -95,11 +130,12 @@ fn os_name(text: &str) -> Option<String> {
     Some(value.trim().trim_matches(['"', '\'']).to_owned())
 }
 
-/// The model of the first processor; ARM machines name none.
-fn cpu_model(text: &str) -> Option<String> {
+/// What `/proc/cpuinfo` says of the first processor; ARM machines name neither model nor
+/// microcode.
+fn cpu_field(text: &str, wanted: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
-        (name.trim() == "model name").then(|| value.trim().to_owned())
+        (name.trim() == wanted).then(|| value.trim().to_owned())
     })
 }
 
@@ -182,7 +218,10 @@ mod tests {
         let os = "NAME=\"Example\"\nPRETTY_NAME=\"Example Linux 9 (nine)\"\n";
         assert_eq!(os_name(os).as_deref(), Some("Example Linux 9 (nine)"));
         let cpus = "processor\t: 0\nmodel name\t: Example: CPU\n\nmodel name\t: Other\n";
-        assert_eq!(cpu_model(cpus).as_deref(), Some("Example: CPU"));
+        assert_eq!(
+            cpu_field(cpus, "model name").as_deref(),
+            Some("Example: CPU")
+        );
         assert_eq!(port_range("32768\t60999"), Some((32768, 60999)));
         assert_eq!(port_range("32768"), None);
         assert_eq!(port_range("0 70000"), None);
@@ -224,6 +263,9 @@ mod tests {
         let machine = machine();
         assert_eq!(machine.schema, MACHINE_SCHEMA);
         assert!(machine.cpus > 0 && !machine.kernel.is_empty());
+        let settings = machine.settings.unwrap();
+        assert!(settings.sysctls.contains_key("net.core.somaxconn"));
+        assert!(settings.swap_bytes.is_some());
         assert!(machine.memory_bytes.is_some_and(|bytes| bytes > 1 << 20));
         assert!(
             machine

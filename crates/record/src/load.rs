@@ -109,7 +109,7 @@ pub struct LoadResult {
 }
 
 /// Requests by where they got to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requests {
     /// Number that the schedule held for the window; `None` in a closed loop.
@@ -215,7 +215,7 @@ impl LoadResult {
 }
 
 /// Bytes through the sockets in the window.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bytes {
     /// Read: heads, framing and bodies.
@@ -244,7 +244,7 @@ impl HeaderBytes {
 }
 
 /// What became of connections, warm-up included.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connections {
     /// Established.
@@ -270,7 +270,7 @@ pub struct Connections {
 }
 
 /// What was agreed with the server.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Negotiated {
     /// Protocol of the responses: `h1`, `h2` over TLS, `h2c` in the clear or `h3` over QUIC.
@@ -289,7 +289,7 @@ pub struct Negotiated {
 }
 
 /// What an HTTP/2 server allows on a connection (RFC 9113, 6.5.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PeerSettings {
     /// Streams at most at once; `None` without a limit.
@@ -303,7 +303,7 @@ pub struct PeerSettings {
 }
 
 /// What the engine itself used in the window.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EngineUsage {
     /// User time of the engine's threads, seconds.

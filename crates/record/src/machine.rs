@@ -10,7 +10,7 @@ pub const MACHINE_SCHEMA: &str = "bakeoff.machine/2";
 pub const MACHINE_SCHEMAS_READ: [&str; 2] = ["bakeoff.machine/1", MACHINE_SCHEMA];
 
 /// The machine, as read before the first trial. What could not be read is `None`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     /// [`MACHINE_SCHEMA`], or an earlier version that is still read.
@@ -55,7 +55,7 @@ pub struct Machine {
 }
 
 /// Settings of processor and kernel that shape numbers. What could not be read is `None`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineSettings {
     /// Version of the processor's microcode.

@@ -181,7 +181,7 @@ pub struct EngineSettings {
 }
 
 /// What one thread of the engine used in the window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadUsage {
     /// CPU time, seconds.

@@ -83,7 +83,7 @@ impl TrialRecord {
 }
 
 /// What a contender is to the campaign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContenderKind {
     /// Compared.
@@ -97,7 +97,7 @@ pub enum ContenderKind {
 }
 
 /// How a trial ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum TrialEnd {
     /// The whole window was measured.
@@ -130,7 +130,7 @@ pub enum TrialEnd {
 }
 
 /// Steps of a trial, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// Files, ports and configuration.
@@ -199,7 +199,7 @@ pub struct ConfigFile {
 }
 
 /// A line of a user's own configuration that a trial needed otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigChange {
     /// The user's file.
@@ -234,7 +234,7 @@ impl ConfigChange {
 }
 
 /// How a server was stopped.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StopFacts {
     /// It ended when asked; otherwise it was killed.
@@ -246,7 +246,7 @@ pub struct StopFacts {
 }
 
 /// Processors given to each role.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pinned {
     /// Server under test.
@@ -258,7 +258,7 @@ pub struct Pinned {
 }
 
 /// What the built-in upstream counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OriginCounts {
     /// Requests answered.
@@ -303,7 +303,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// On which side of the window something was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
     /// Before it.
@@ -323,7 +323,7 @@ impl When {
 }
 
 /// One answer fetched outside the window and compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerCheck {
     /// When it was fetched.
@@ -353,7 +353,7 @@ pub struct AnswerCheck {
 }
 
 /// How long a step took.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepTime {
     /// The step.

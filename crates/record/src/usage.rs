@@ -30,7 +30,7 @@ pub struct Usage {
 }
 
 /// Who a process tree is to the trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The server under test, or the reference in its place.

@@ -93,7 +93,7 @@ fn a_changed_field_moves_the_version() {
         .partition(|field| field.starts_with("Machine"));
     for (schema, found) in [(TRIAL_SCHEMA, rest), (MACHINE_SCHEMA, machine)] {
         let file = folder("tests/fields").join(format!("{}.txt", version(schema)));
-        if std::env::var_os("BAKEOFF_BLESS").is_some() {
+        if std::env::var_os("BLESS").is_some() {
             let lines: Vec<&str> = found.iter().map(String::as_str).collect();
             std::fs::write(&file, lines.join("\n") + "\n").expect("a list");
         }
@@ -107,7 +107,7 @@ fn a_changed_field_moves_the_version() {
             new.is_empty() && gone.is_empty(),
             "{schema} has no longer the fields that it had. New: {new:?}; gone: {gone:?}. Where \
              that version was released, raise it and go on reading the one before; then write \
-             the list with BAKEOFF_BLESS=1."
+             the list with BLESS=1."
         );
     }
 }

@@ -1,5 +1,6 @@
 //! Writes the report of a made-up campaign, for tests of the page and for looking at it:
-//! `cargo run -p bakeoff-report --example synthetic_report -- report.html [text|answer|md|full-md|csv|json]`, with
+//! `cargo run -p bakeoff-report --example synthetic_report -- report.html FORMAT`, which
+//! is html, text, answer, md, full-md, csv or json; with
 //! `ROUNDS`, `PROTOCOL`, `LOAD=constant` or `SIZE=large` (a thousand trials) in the environment for
 //! another campaign, and `COLUMNS` for the width of the answer.
 

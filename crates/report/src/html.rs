@@ -161,7 +161,8 @@ fn figure(out: &mut String, figure: &Figure) {
     let title = escaped(&figure.title);
     let _ = writeln!(
         out,
-        "<svg role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {} {height}\">\n<title>{title}</title>",
+        "<svg role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {} {height}\">\n\
+         <title>{title}</title>",
         left + width + 20.0
     );
     let (low, high) = (at(1.0 / (1.0 + figure.floor)), at(1.0 + figure.floor));

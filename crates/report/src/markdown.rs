@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use crate::document::{Extent, Line, Part, Section, Table, draw};
 use crate::view::{Report, Tone};
 
+/// Findings of a short report; the most important ones come first.
+const FINDINGS_MOST: usize = 6;
+
 /// How much is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarkdownOptions {
@@ -49,6 +52,12 @@ fn section(out: &mut String, section: &Section, most: Extent) {
             Part::Lines(lines) if section.name == "campaign" => {
                 let words: Vec<String> = lines.iter().map(|line| escaped(&line.text)).collect();
                 let _ = writeln!(out, "\n{}", words.join("  \n"));
+            }
+            Part::Lines(lines) if section.name == "findings" && most == Extent::Short => {
+                list(out, &lines[..lines.len().min(FINDINGS_MOST)]);
+                if let Some(more) = lines.len().checked_sub(FINDINGS_MOST).filter(|n| *n > 0) {
+                    let _ = writeln!(out, "- {more} more with `--full`");
+                }
             }
             Part::Lines(lines) => list(out, lines),
             Part::Table(one) => table(out, one, most),

@@ -25,7 +25,7 @@ use crate::view::Report;
 const WORTH_SHARING: usize = 24;
 
 /// The report as one packed document.
-pub(crate) fn packed(report: &Report) -> String {
+pub fn packed(report: &Report) -> String {
     let value =
         serde_json::to_value(report).expect("the view model has only text keys and numbers");
     pack(&value)

@@ -198,15 +198,15 @@ impl Grid {
         let lead: usize = widths.iter().take(kept).map(|width| width + GAP).sum();
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut used = 0;
-        for index in kept..widths.len() {
+        for (index, own) in widths.iter().enumerate().skip(kept) {
             match groups.last_mut() {
-                Some(group) if used + GAP + widths[index] <= width => {
-                    used += GAP + widths[index];
+                Some(group) if used + GAP + own <= width => {
+                    used += GAP + own;
                     group.push(index);
                 }
                 _ => {
                     groups.push(vec![index]);
-                    used = lead + widths[index];
+                    used = lead + own;
                 }
             }
         }

@@ -16,6 +16,8 @@ use crate::view::{RatioRow, RatioTable, Report};
 const LINES_MOST: usize = 30;
 /// Most lines of findings.
 const FINDING_LINES_MOST: usize = 8;
+/// Lines of findings that there is always room for.
+const FINDING_LINES_LEAST: usize = 3;
 /// Most lines of reasons not to trust it.
 const TRUST_LINES_MOST: usize = 4;
 /// Most lines of what has no result.
@@ -24,6 +26,8 @@ const LOST_LINES_MOST: usize = 3;
 const ROWS_LEAST: usize = 3;
 /// Columns of a table before those of the contenders: workload and load.
 const LABELS: usize = 2;
+/// Rows of the first table that go before further findings.
+const ROWS_WANTED: usize = 5;
 /// Longest name of a contender in the head of a table with intervals.
 const NAME_MOST: usize = 18;
 /// Longest name of a contender in the head of a table without.
@@ -35,9 +39,14 @@ pub(crate) fn answer(
     document: &Document,
     options: TextOptions<'_>,
 ) -> Vec<String> {
-    let mut lines = findings(report, options);
     let mut end = lost(document, options);
     end.extend(self::end(report, document, options));
+    let room = LINES_MOST.saturating_sub(end.len() + 2 + tables_least(report));
+    let mut lines = findings(
+        report,
+        options,
+        room.clamp(FINDING_LINES_LEAST, FINDING_LINES_MOST),
+    );
     // A blank line on each side of the tables.
     let taken = lines.len() + end.len() + 2;
     let room = LINES_MOST.saturating_sub(taken);
@@ -57,6 +66,15 @@ pub(crate) fn answer(
     lines.push(String::new());
     lines.extend(end);
     lines
+}
+
+/// Lines that the tables of ratios need to say something: heads, some rows and the legend of the
+/// first, and a line for each of the others.
+fn tables_least(report: &Report) -> usize {
+    let tables = report.answer.tables.iter();
+    let rows = tables.clone().next().map_or(0, |table| table.rows.len());
+    let others = tables.skip(1).filter(|table| has_ratios(table)).count();
+    rows.min(ROWS_WANTED) + others + 3
 }
 
 fn has_ratios(table: &RatioTable) -> bool {
@@ -158,7 +176,7 @@ fn lost(document: &Document, options: TextOptions<'_>) -> Vec<String> {
     lines
 }
 
-fn findings(report: &Report, options: TextOptions<'_>) -> Vec<String> {
+fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let section = crate::document::findings_of(report);
     let grades = report.answer.findings.iter().map(|finding| finding.grade);
@@ -169,7 +187,7 @@ fn findings(report: &Report, options: TextOptions<'_>) -> Vec<String> {
         let words = folded(&line.text, "", options.width);
         let rest = total - told;
         // The line that counts the rest needs room too.
-        let room = FINDING_LINES_MOST - usize::from(rest > 1);
+        let room = most - usize::from(rest > 1);
         if told > 0 && lines.len() + words.len() > room {
             let noun = if rest == 1 { "finding" } else { "findings" };
             lines.push(format!("{rest} more {noun}: --full"));
@@ -280,7 +298,14 @@ fn tables(
     }
     if !lines.is_empty() {
         let legend = legend(&marks);
-        lines.extend(Some(cut(&legend, options.width)).filter(|legend| !legend.is_empty()));
+        // The last words are the least needed.
+        let fits = |text: &&str| length(text) <= options.width;
+        let short = legend.rsplit_once("   no mark").map(|(marks, _)| marks);
+        let legend = Some(legend.as_str())
+            .filter(fits)
+            .or(short)
+            .unwrap_or(&legend);
+        lines.extend(Some(cut(legend, options.width)).filter(|legend| !legend.is_empty()));
     }
     lines
 }
@@ -290,8 +315,8 @@ fn marks_of(row: &RatioRow) -> impl Iterator<Item = &'static str> {
         .cells
         .iter()
         .filter_map(|cell| cell.bound.or(cell.value_bound));
-    let marks = row.cells.iter().map(|cell| cell.mark);
-    marks.chain(bounds).filter(|mark| !mark.is_empty())
+    let ratios = row.cells.iter().filter(|cell| cell.ratio.is_some());
+    ratios.map(|cell| cell.mark).chain(bounds)
 }
 
 /// What the marks mean, those that were used.
@@ -305,19 +330,20 @@ fn legend(used: &[&str]) -> String {
         ("<=", "<= at most"),
     ];
     let seen = all.iter().filter(|(mark, _)| used.contains(mark));
-    seen.map(|(_, words)| *words)
-        .collect::<Vec<_>>()
-        .join("   ")
+    let none = used.contains(&"");
+    let none = none.then_some("no mark: not ranked, or no difference shown");
+    let words: Vec<&str> = seen.map(|(_, words)| *words).chain(none).collect();
+    words.join("   ")
 }
 
 /// `p99, ms: 8 ratios, 0.94x to 3.41x (5 ^, 2 =); --full has them`.
 fn in_a_line(table: &RatioTable, width: usize) -> String {
     let text = format!("{}: {}", table.title, summed_up(&table.rows));
-    let with_hint = format!("{text}; --full has them");
-    match length(&with_hint) <= width {
-        true => with_hint,
-        false => cut(&text, width),
-    }
+    let without_marks = text.split(" (").next().unwrap_or(&text).to_owned();
+    let forms = [format!("{text}; --full has them"), text, without_marks];
+    let last = cut(&forms[2], width);
+    let mut forms = forms.into_iter();
+    forms.find(|form| length(form) <= width).unwrap_or(last)
 }
 
 /// What rows come to without being shown.

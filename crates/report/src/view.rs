@@ -20,6 +20,7 @@ mod vegeta;
 use bakeoff_audit::{JudgedCell, judge};
 use bakeoff_record::Record;
 use bakeoff_stats::Cell as Trials;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use answer::{Answer, RatioCell, RatioRow, RatioTable};
@@ -48,7 +49,7 @@ pub use vegeta::{Amount, Attacked, Duration, Latencies, Vegeta};
 pub const REPORT_SCHEMA: &str = "bakeoff.report/1";
 
 /// Everything that a report shows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// [`REPORT_SCHEMA`].
     pub schema: &'static str,
@@ -96,8 +97,8 @@ pub fn view(record: &Record) -> Report {
     let comparisons = comparison::draw(&judged.comparisons);
     let campaign = campaign::draw(record, &groups, &shown);
     let answer = answer::draw(&judged, &campaign, &shown);
+    let differences = difference::draw(&groups, &shown, &judged.comparisons);
     let equivalence = judged.equivalence;
-    let differences = difference::draw(&groups, &shown, &equivalence);
     let summary = believe::summary(&shown, &notes, &equivalence);
     let lost = lost::draw(&trials);
     let cells = shown;

@@ -245,6 +245,25 @@ fn ratios(report: &Report, json: &Json) {
     }
 }
 
+/// Whether two documents say the same: a script reads 1 and 1.0 as one number.
+fn is_same(left: &Json, right: &Json) -> bool {
+    match (left, right) {
+        (Json::Number(left), Json::Number(right)) => left.as_f64() == right.as_f64(),
+        (Json::Array(left), Json::Array(right)) => {
+            let mut pairs = left.iter().zip(right);
+            left.len() == right.len() && pairs.all(|(left, right)| is_same(left, right))
+        }
+        (Json::Object(left), Json::Object(right)) => {
+            let mut pairs = left.iter();
+            let same = |(name, value): (&String, &Json)| {
+                right.get(name).is_some_and(|other| is_same(value, other))
+            };
+            left.len() == right.len() && pairs.all(same)
+        }
+        _ => left == right,
+    }
+}
+
 #[test]
 fn the_page_carries_the_document_of_scripts() {
     let report = view(&support::campaign(7));
@@ -254,7 +273,8 @@ fn the_page_carries_the_document_of_scripts() {
         let (packed, _) = rest.split_once("</script>").expect("the element ends");
         let packed: Json = serde_json::from_str(packed).expect("the record is JSON");
         let scripts: Json = serde_json::from_str(&json(&report)).expect("the report is JSON");
-        assert_eq!(bakeoff_report::unpacked(&packed), Some(scripts));
+        let unpacked = bakeoff_report::unpacked(&packed).expect("it was packed");
+        assert!(is_same(&unpacked, &scripts), "the page has other figures");
     } else {
         for table in draw(&report).tables("cells") {
             for row in 0..table.rows.len() {

@@ -89,6 +89,16 @@ impl Running {
         }
     }
 
+    /// Where it listens for TCP connections from this machine, in whatever role.
+    pub fn listening(&self) -> Vec<SocketAddr> {
+        let held = listeners::held_by(&self.kept.pids()).into_iter();
+        let tcp = held.filter(|one| one.transport == listeners::Transport::Tcp);
+        let mut addresses: Vec<_> = tcp.filter_map(|one| one.reached_at()).collect();
+        addresses.sort();
+        addresses.dedup();
+        addresses
+    }
+
     /// The numbers of its processes now, without the keeper.
     pub fn pids(&self) -> Vec<u32> {
         self.kept

@@ -11,20 +11,32 @@ use bakeoff_record::TrialRecord;
 /// Names a block.
 type Block = (u32, String, String);
 
+/// An attempt at a block.
+#[derive(Debug, Clone, Copy, Default)]
+struct Attempt {
+    trials: usize,
+    disturbed: bool,
+}
+
 /// The attempt that counts, by block.
 pub(crate) struct Accepted(BTreeMap<Block, u32>);
 
 impl Accepted {
-    /// Of each block the first attempt in which nothing was disturbed, else the last.
+    /// Of each block the first attempt in which nothing was disturbed, else the last. One that was
+    /// broken off, and has fewer trials than another, does not count.
     pub(crate) fn of<'r>(trials: impl Iterator<Item = &'r TrialRecord>) -> Self {
-        let mut attempts: BTreeMap<Block, BTreeMap<u32, bool>> = BTreeMap::new();
+        let mut attempts: BTreeMap<Block, BTreeMap<u32, Attempt>> = BTreeMap::new();
         for trial in trials {
             let block = attempts.entry(block(trial)).or_default();
-            *block.entry(trial.attempt).or_default() |= !trial.disturbed.is_empty();
+            let attempt = block.entry(trial.attempt).or_default();
+            attempt.trials += 1;
+            attempt.disturbed |= !trial.disturbed.is_empty();
         }
         let chosen = attempts.into_iter().filter_map(|(block, attempts)| {
-            let clean = attempts.iter().find(|(_, disturbed)| !**disturbed);
-            let (attempt, _) = clean.or_else(|| attempts.iter().next_back())?;
+            let whole = attempts.values().map(|one| one.trials).max()?;
+            let mut whole = attempts.iter().filter(|(_, one)| one.trials == whole);
+            let clean = whole.clone().find(|(_, one)| !one.disturbed);
+            let (attempt, _) = clean.or_else(|| whole.next_back())?;
             Some((block, *attempt))
         });
         Self(chosen.collect())

@@ -1,6 +1,7 @@
 //! Few values to one number with its interval: the median, and order statistics around it.
 //!
-//! Nothing is assumed about the distribution of the values but that rounds are independent.
+//! For absolute values; ratios have [`crate::walsh`]. Nothing is assumed about the distribution of
+//! the values but that rounds are independent.
 //! Below six rounds no pair of order statistics holds the median with 95 %, so the range is
 //! given instead, and is called what it is.
 
@@ -13,7 +14,7 @@ pub const CONFIDENCE_ROUNDS: usize = 6;
 pub(crate) const ALPHA: f64 = 0.05;
 
 /// A number with its interval and its count.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Estimate {
     /// Median over rounds; of ratios that of their Walsh averages.
     pub point: f64,
@@ -28,7 +29,7 @@ pub struct Estimate {
 }
 
 /// What the two ends of an interval are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IntervalKind {
     /// Smallest and largest value; too few rounds for more.
@@ -94,15 +95,6 @@ pub fn median_ranks(n: usize) -> Option<(usize, usize)> {
         best = Some((position, n - 1 - position));
     }
     best
-}
-
-/// Two-sided sign test: the chance of a split at least as uneven as this one when each sign is a
-/// toss of a coin. Zeros belong to neither count. 1 when nothing was tossed.
-pub fn sign_test(positive: usize, negative: usize) -> f64 {
-    let n = positive + negative;
-    let fewer = positive.min(negative);
-    let tail: f64 = (0..=fewer).map(|count| binomial_half(n, count)).sum();
-    (2.0 * tail).min(1.0)
 }
 
 /// P(B = k) for B binomial(n, 1/2), by logarithms so that large n neither over- nor underflow.
@@ -176,18 +168,5 @@ mod tests {
             (5.0, 2.0, 8.0)
         );
         assert_eq!(estimate.interval, IntervalKind::MedianConfidence95);
-    }
-
-    #[test]
-    fn sign_test_is_arithmetic() {
-        let check = |positive, negative, expected: f64| {
-            assert!((sign_test(positive, negative) - expected).abs() < 1e-12);
-        };
-        check(6, 0, 2.0 / 64.0);
-        check(0, 6, 2.0 / 64.0);
-        check(5, 1, 14.0 / 64.0); // 2 * (1 + 6) / 64
-        check(3, 3, 1.0); // 2 * 42/64 is capped
-        check(0, 0, 1.0);
-        check(9, 1, 22.0 / 1024.0); // 2 * (1 + 10) / 1024
     }
 }

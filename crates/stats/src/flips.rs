@@ -100,36 +100,51 @@ impl Table {
     fn new(pairs: &[Paired], floor: f64) -> Self {
         let rounds: BTreeSet<u32> = pairs.iter().flat_map(|pair| pair.rounds.clone()).collect();
         let rounds: Vec<u32> = rounds.into_iter().collect();
-        let mut columns: Vec<(f64, usize, Vec<(usize, f64)>)> = Vec::new();
+        let mut columns: Vec<Column> = Vec::new();
         for (index, pair) in pairs.iter().enumerate() {
             for (side, sign) in [1.0, -1.0].into_iter().enumerate() {
-                let values: Vec<f64> = pair.logs.iter().map(|log| sign * log - floor).collect();
-                let squares: f64 = values.iter().map(|value| value * value).sum();
-                let scale = (squares * values.len() as f64).sqrt();
-                let scaled = values
-                    .iter()
-                    .map(|value| if scale > 0.0 { value / scale } else { 0.0 });
-                let places = pair
-                    .rounds
-                    .iter()
-                    .map(|round| rounds.partition_point(|it| it < round));
-                let column: Vec<(usize, f64)> = places.zip(scaled).collect();
-                let observed = column.iter().map(|(_, value)| value).sum();
-                columns.push((observed, index * 2 + side, column));
+                columns.push(Column::new(pair, index * 2 + side, sign, floor));
             }
         }
-        columns.sort_by(|left, right| right.0.total_cmp(&left.0));
+        columns.sort_by(|left, right| right.observed().total_cmp(&left.observed()));
         let mut rows = vec![vec![0.0; columns.len()]; rounds.len()];
-        for (place, (_, _, column)) in columns.iter().enumerate() {
-            for (round, value) in column {
-                rows[*round][place] = *value;
+        for (place, column) in columns.iter().enumerate() {
+            for (round, value) in &column.values {
+                rows[rounds.partition_point(|it| it < round)][place] = *value;
             }
         }
         Self {
             rows,
-            observed: columns.iter().map(|column| column.0).collect(),
-            places: columns.iter().map(|column| column.1).collect(),
+            observed: columns.iter().map(Column::observed).collect(),
+            places: columns.iter().map(|column| column.place).collect(),
         }
+    }
+}
+
+/// One hypothesis: its position among all, and its value in each of its rounds.
+struct Column {
+    place: usize,
+    values: Vec<(u32, f64)>,
+}
+
+impl Column {
+    fn new(pair: &Paired, place: usize, sign: f64, floor: f64) -> Self {
+        let beyond = |log: &f64| sign * log - floor;
+        let squares: f64 = pair.logs.iter().map(|log| beyond(log).powi(2)).sum();
+        let scale = (squares * pair.len() as f64).sqrt();
+        let scaled = |log: &f64| match scale > 0.0 {
+            true => beyond(log) / scale,
+            false => 0.0,
+        };
+        let rounds = pair.rounds.iter().copied();
+        Self {
+            place,
+            values: rounds.zip(pair.logs.iter().map(scaled)).collect(),
+        }
+    }
+
+    fn observed(&self) -> f64 {
+        self.values.iter().map(|(_, value)| value).sum()
     }
 }
 
@@ -282,7 +297,7 @@ mod tests {
     #[test]
     fn a_difference_within_the_floor_is_none() {
         let steady = pair(&[0.02, 0.021, 0.019, 0.02, 0.022, 0.018, 0.02, 0.021]);
-        assert!(flips(&[steady.clone()], 0.01, 1).tested[0].higher < 0.05);
+        assert!(flips(std::slice::from_ref(&steady), 0.01, 1).tested[0].higher < 0.05);
         assert!(flips(&[steady], 0.03, 1).tested[0].higher > 0.5);
     }
 

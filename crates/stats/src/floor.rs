@@ -27,9 +27,9 @@ pub fn aa_floor(logs: &[f64]) -> Option<f64> {
     Some(farther.exp_m1().max(FLOOR_MIN))
 }
 
-/// Half of the width of a ratio's interval as a share: how far its farther end is from it.
+/// Half of the width of a ratio's interval, as the share that it reaches to either side.
 pub fn half_width(ratio: &crate::Estimate) -> f64 {
-    (ratio.high / ratio.point).max(ratio.point / ratio.low) - 1.0
+    ((ratio.high / ratio.low).ln() / 2.0).exp_m1()
 }
 
 /// What a family of tests can see, from the chance that it leaves to a single one.
@@ -141,8 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn the_half_width_is_to_the_farther_end() {
-        let ratio = walsh(&[1.0, 1.1, 1.2, 1.1, 1.1, 1.1]).unwrap();
+    fn the_half_width_is_a_share_to_either_side() {
+        let ratio = walsh(&[1.0, 1.1, 1.21, 1.1, 1.1, 1.1]).unwrap();
         assert!((half_width(&ratio) - 0.1).abs() < 1e-9, "{ratio:?}");
     }
 }

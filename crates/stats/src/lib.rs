@@ -1,13 +1,13 @@
-//! Record to estimates and comparisons.
+//! Record to estimates, and the arithmetic of comparisons.
 //!
 //! The unit of replication is the trial: a fresh server in a round of its own. Everything here
 //! takes one value from each trial first and only then looks over the rounds; percentiles of
 //! different trials are never averaged or pooled (R23), and requests are never treated as if
-//! they were repetitions. This crate does not judge whether a trial can be believed.
+//! they were repetitions. This crate does not judge whether a trial can be
+//! believed, and concludes nothing: what a difference means is said in `audit`.
 
 mod accepted;
 mod cell;
-mod compare;
 mod discovery;
 mod estimate;
 mod flips;
@@ -15,6 +15,7 @@ mod floor;
 mod measure;
 mod paired;
 mod pooled;
+mod ratio;
 mod shape;
 mod steady;
 mod student;
@@ -23,19 +24,14 @@ mod usage;
 mod walsh;
 
 pub use cell::{Cell, CellKey, cells, reference};
-pub use compare::{
-    Comparison, Conclusion, ERROR_SHARE_APART, Metric, NOISE_FLOOR, Pair, compare_group,
-    ratio_over_rounds,
-};
 pub use discovery::discoveries;
-pub use estimate::{
-    CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks, sign_test,
-};
+pub use estimate::{CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks};
 pub use flips::{Flips, Tested, flips};
 pub use floor::{FLIPS_FROM, FLOOR_MIN, FLOOR_UNMEASURED, Power, aa_floor, half_width};
 pub use measure::{Measure, Missing};
 pub use paired::Paired;
 pub use pooled::{Held, Pool};
+pub use ratio::{ERROR_SHARE_APART, ratio_over_rounds};
 pub use shape::{Modes, modes, neighbour_correlation, rounds_dependent};
 pub use steady::{Better, Class as SteadyClass, Segment, Steady, changes, steady};
 pub use student::{student_point, student_tail};

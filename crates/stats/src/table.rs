@@ -108,7 +108,8 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
                 smallest_shown: pool
                     .and_then(|pool| pool.smallest_shown(pair, floor))
                     .unwrap_or(f64::INFINITY),
-                rounds_needed: few_power.rounds_needed(pair.mean(), spread, floor),
+                rounds_needed: pool
+                    .and_then(|_| few_power.rounds_needed(pair.mean(), spread, floor)),
             },
         }
     };

@@ -1,91 +1,295 @@
-// One chart on the page: a frame with a title, an accessible name, and an option made anew from
-// the selection and the theme. Tooltips are drawn as text, never as markup.
+// One chart on the page: a frame with a title, an accessible name, tools, and an option made anew
+// from the selection and the theme. Tooltips are drawn as text, never as markup.
 
-import { BarChart, LineChart } from "echarts/charts";
+import { BarChart, CustomChart, LineChart } from "echarts/charts";
 import {
   AriaComponent,
+  DataZoomInsideComponent,
   GridComponent,
+  LegendComponent,
   MarkLineComponent,
+  TitleComponent,
   TooltipComponent,
 } from "echarts/components";
 import { init, use } from "echarts/core";
 import type { EChartsCoreOption, EChartsType } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
 import { element } from "../dom.ts";
-import type { Cell } from "../model.ts";
+import type { Cell, NumberName } from "../model.ts";
+import { saveCsv, savePng, saveSvg, type Table } from "../save.ts";
 import type { Selection } from "../selection.ts";
-import { onTheme, type Theme, theme } from "../theme.ts";
+import { colours, onTheme, type Theme, theme } from "../theme.ts";
+import { dataTable, toolbar, type Tool } from "./tools.ts";
 
 use([
-  BarChart,
-  LineChart,
   AriaComponent,
+  BarChart,
+  CustomChart,
+  DataZoomInsideComponent,
   GridComponent,
+  LegendComponent,
+  LineChart,
   MarkLineComponent,
-  TooltipComponent,
   SVGRenderer,
+  TitleComponent,
+  TooltipComponent,
 ]);
 
-/** Room around a drawing whose horizontal axis has a name. */
-export const NAMED_GRID = { left: 8, right: 20, top: 18, bottom: 26, containLabel: true };
+/** Room for the legend above a drawing. */
+export const LEGEND = 26;
+/** Width and least height of a saved picture. */
+const FILE_WIDTH = 1000;
+const FILE_HEIGHT = 420;
+/** Room for the title of a saved picture. */
+const FILE_TITLE = 58;
+/** The page's own font: what is drawn is measured before, and needs it by name. */
+export const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
 /** What a chart draws at the moment. */
 export interface Drawing {
   option: EChartsCoreOption;
-  /** Names of the contenders drawn, for tests and for the accessible name. */
+  /** Room around the axes, above which the legend stands. */
+  grid?: Record<string, unknown> & { top: number };
+  /** Names of the contenders drawn. */
   series: string[];
   /** A line below the title. */
   subtitle: string;
+  /** The axis that can be zoomed. */
+  zoom?: "x" | "y";
+  /** Height, where it follows from what is drawn. */
+  height?: number;
+  /** What is drawn, as numbers. */
+  table: Table;
+  /** What a click on a datum opens. */
+  open?: (datum: { seriesIndex: number; dataIndex: number }) => void;
 }
 
-export type Draw = (selection: Selection, theme: Theme) => Drawing;
+export type Draw = (selection: Selection, theme: Theme, width: number) => Drawing;
+
+/** How a chart is framed. */
+export interface Frame {
+  title: string | (() => string);
+  classes: string;
+  /** Whether it shows the chosen workload and load alone. */
+  ofCell: boolean;
+  /** Whether it can be zoomed. */
+  zooms: boolean;
+  /** Put above the drawing, as the choice of a baseline. */
+  above?: HTMLElement;
+}
 
 /** A framed chart that follows the selection, the theme and its own width. */
-export function chart(
-  selection: Selection,
-  title: string,
-  classes: string,
-  draw: Draw,
-): HTMLElement {
+export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLElement {
+  const title = () => (typeof frame.title === "string" ? frame.title : frame.title());
+  const heading = element("h3", {}, title());
   const subtitle = element("p", { class: "subtitle" });
   const canvas = element("div", { class: "canvas", role: "img" });
   const empty = element("p", { class: "empty" }, "Nothing to draw: no measured value.");
-  const frame = element("figure", { class: `chart ${classes}`, "data-chart": title });
-  frame.append(element("figcaption", {}, element("h3", {}, title), subtitle), canvas, empty);
+  const numbers = element("div", { class: "numbers", hidden: "" });
+  const words = element("div", { class: "words" }, heading, subtitle);
+  const caption = element("figcaption", {}, words);
+  const box = element("figure", { class: `chart ${frame.classes}`, "data-chart": title() });
+  box.append(caption, frame.above ?? "", canvas, empty, numbers);
   let made: EChartsType | null = null;
-  const redraw = () => {
-    if (canvas.clientWidth === 0) return;
-    made ??= init(canvas, null, { renderer: "svg" });
-    const { option, series, subtitle: words } = draw(selection, theme());
-    made.setOption({ ...base(theme()), ...option }, { notMerge: true });
-    subtitle.textContent = words;
-    frame.dataset["series"] = series.join("\n");
-    frame.classList.toggle("is-empty", series.length === 0);
-    const shown = series.length === 0 ? "nothing" : series.join(", ");
-    canvas.setAttribute(
-      "aria-label",
-      `${title}, ${selection.workload}, ${selection.load}: ${shown}`,
-    );
+  let drawing: Drawing | null = null;
+  const zoom = { start: 0, end: 100 };
+
+  const name = () => {
+    const { workload, load, report } = selection;
+    const of = frame.ofCell ? ` ${workload} ${load}` : "";
+    return `${report.campaign.name} ${title()}${of}`;
   };
+  const option = (drawn: Drawing): EChartsCoreOption => ({
+    ...base(selection, theme(), drawn),
+    dataZoom: zoomOf(drawn, zoom),
+  });
+  const rename = () => {
+    const drawn = drawing;
+    if (!drawn) return;
+    heading.textContent = title();
+    box.dataset["chart"] = title();
+    subtitle.textContent = drawn.subtitle;
+    box.dataset["series"] = drawn.series.join("\n");
+    box.classList.toggle("is-empty", drawn.series.length === 0);
+    const shown = drawn.series.length === 0 ? "nothing" : drawn.series.join(", ");
+    const of = frame.ofCell ? `, ${selection.workload}, ${selection.title(selection.load)}` : "";
+    const label = `Chart: ${title()}${of}. Shows ${shown}. ${drawn.subtitle}.`;
+    canvas.setAttribute("aria-label", label);
+    if (!numbers.hidden) numbers.replaceChildren(dataTable(title(), drawn.table));
+  };
+  // Sizes come from the observer: asking an element for its own would lay out the page each time.
+  const size = { width: 0, height: 0 };
+  const redraw = () => {
+    if (size.width === 0) return;
+    drawing = draw(selection, theme(), size.width);
+    const height = drawing.height ?? size.height;
+    if (drawing.height !== undefined) canvas.style.height = `${height}px`;
+    made ??= started(canvas, selection, zoom, () => drawing, { width: size.width, height });
+    made.resize({ width: size.width, height });
+    made.setOption(option(drawing), { notMerge: true });
+    const svg = canvas.querySelector("svg");
+    // So that a print can scale the drawing to the width of its paper.
+    svg?.setAttribute("viewBox", `0 0 ${size.width} ${height}`);
+    rename();
+  };
+  const zoomBy = (factor: number | null) => {
+    const middle = (zoom.start + zoom.end) / 2;
+    const half = Math.min(50, ((zoom.end - zoom.start) / 2) * (factor ?? Infinity));
+    const start = Math.min(Math.max(0, middle - half), 100 - 2 * half);
+    made?.dispatchAction({ type: "dataZoom", start, end: start + 2 * half });
+  };
+  const picture = () => {
+    const drawn = draw(selection, theme(), FILE_WIDTH);
+    const height = (drawn.height ?? FILE_HEIGHT) + FILE_TITLE;
+    return { svg: drawnForFile(selection, drawn, name(), height), height };
+  };
+  const tools: Record<Tool, () => void> = {
+    "zoom-in": () => zoomBy(0.6),
+    "zoom-out": () => zoomBy(1 / 0.6),
+    "zoom-reset": () => zoomBy(null),
+    png: () => {
+      const { svg, height } = picture();
+      void savePng(name(), svg, FILE_WIDTH, height);
+    },
+    svg: () => saveSvg(name(), picture().svg),
+    csv: () => {
+      if (drawing) saveCsv(name(), drawing.table);
+    },
+    table: () => {
+      numbers.hidden = !numbers.hidden;
+      rename();
+    },
+  };
+  caption.append(toolbar(title, frame.zooms, tools));
   selection.watch(redraw);
   onTheme(redraw);
-  new ResizeObserver(() => {
+  new ResizeObserver(([entry]) => {
+    if (!entry) return;
+    const { width, height } = entry.contentRect;
+    if (made && width === size.width && drawing?.height !== undefined) return;
+    Object.assign(size, { width, height });
     redraw();
-    made?.resize();
   }).observe(canvas);
-  return frame;
+  return box;
 }
 
-function base(theme: Theme): EChartsCoreOption {
+function started(
+  canvas: HTMLElement,
+  selection: Selection,
+  zoom: { start: number; end: number },
+  drawing: () => Drawing | null,
+  size: { width: number; height: number },
+): EChartsType {
+  const made = init(canvas, null, { renderer: "svg", ...size });
+  made.on("dataZoom", (event) => {
+    const one = (event as { batch?: { start: number; end: number }[] }).batch?.[0] ?? event;
+    const { start, end } = one as { start: number; end: number };
+    if (!Number.isFinite(start) || !Number.isFinite(end)) return;
+    Object.assign(zoom, { start, end });
+    made.setOption({ dataZoom: [{ id: "zoom", moveOnMouseMove: end - start < 99.9 }] });
+  });
+  made.on("legendselectchanged", (event) => {
+    selection.toggle((event as unknown as { name: string }).name);
+  });
+  made.on("click", (event) => {
+    const { seriesIndex, dataIndex } = event as { seriesIndex?: number; dataIndex: number };
+    if (seriesIndex !== undefined) drawing()?.open?.({ seriesIndex, dataIndex });
+  });
+  return made;
+}
+
+/** What every chart has: its font, its room, and a legend of what it shows and what is hidden. */
+function base(selection: Selection, theme: Theme, drawing: Drawing): EChartsCoreOption {
+  const { option, grid, series } = drawing;
+  const given = (option["series"] ?? []) as { name?: string }[];
+  const drawn = new Set(given.map((one) => one.name));
+  const colour = colours(selection.report);
+  const hidden = selection.cells().filter((cell) => selection.hidden.has(cell.contender));
+  const absent = hidden.map((cell) => cell.contender).filter((name) => !drawn.has(name));
+  const names = [...series, ...absent.filter((name) => !selection.references.has(name))];
   return {
     animation: false,
-    textStyle: { fontFamily: "inherit", color: theme.text },
-    grid: { left: 8, right: 16, top: 18, bottom: 8, containLabel: true },
+    textStyle: { fontFamily: FONT, color: theme.text },
+    legend: {
+      data: names,
+      type: "plain",
+      left: 0,
+      top: 0,
+      padding: 0,
+      itemWidth: 12,
+      itemHeight: 10,
+      itemGap: 14,
+      inactiveColor: theme.muted,
+      textStyle: { color: theme.text, fontSize: 12 },
+      selected: Object.fromEntries(absent.map((name) => [name, false])),
+    },
+    grid: { left: 4, right: 20, top: LEGEND + 10, bottom: 28, ...grid },
+    ...option,
+    series: [
+      ...given,
+      // A hidden contender keeps its place in the legend, where a click shows it again.
+      ...absent.map((name) => ({
+        type: "line",
+        name,
+        data: [],
+        itemStyle: { color: colour.get(name) },
+      })),
+    ],
   };
+}
+
+function zoomOf(drawing: Drawing, zoom: { start: number; end: number }): object[] {
+  if (drawing.zoom === undefined) return [];
+  const which = drawing.zoom === "x" ? { xAxisIndex: 0 } : { yAxisIndex: 0 };
+  return [
+    {
+      id: "zoom",
+      type: "inside",
+      ...which,
+      ...zoom,
+      filterMode: "none",
+      // The wheel and a finger scroll the page; with Ctrl the wheel zooms, as it does in maps.
+      zoomOnMouseWheel: "ctrl",
+      moveOnMouseWheel: false,
+      moveOnMouseMove: zoom.end - zoom.start < 99.9,
+      preventDefaultMouseMove: false,
+    },
+  ];
+}
+
+/** The same drawing as a file, with its title and its ground. */
+function drawnForFile(
+  selection: Selection,
+  drawing: Drawing,
+  title: string,
+  height: number,
+): string {
+  const now = theme();
+  const made = init(null, null, { renderer: "svg", ssr: true, width: FILE_WIDTH, height });
+  const option = base(selection, now, drawing) as Record<string, Record<string, number>>;
+  made.setOption({
+    ...option,
+    backgroundColor: now.surface,
+    textStyle: { fontFamily: FONT, color: now.text },
+    title: {
+      text: title,
+      subtext: drawing.subtitle,
+      left: 12,
+      top: 10,
+      itemGap: 5,
+      textStyle: { fontSize: 16, fontWeight: 600, color: now.text },
+      subtextStyle: { fontSize: 12, color: now.muted },
+    },
+    legend: { ...option["legend"], left: 14, top: FILE_TITLE },
+    grid: { ...option["grid"], top: (option["grid"]?.["top"] ?? 0) + FILE_TITLE },
+  });
+  const svg = made.renderToSVGString();
+  made.dispose();
+  return svg;
 }
 
 /** A tooltip as text inside the drawing. */
-export function tooltip(theme: Theme, formatter: (params: never) => string): object {
+export function tooltip(theme: Theme, formatter: (params: never) => string, more = {}): object {
   return {
     trigger: "axis",
     renderMode: "richText",
@@ -93,25 +297,31 @@ export function tooltip(theme: Theme, formatter: (params: never) => string): obj
     backgroundColor: theme.surface,
     borderColor: theme.line,
     textStyle: { color: theme.text, fontSize: 12, fontFamily: "system-ui, sans-serif" },
-    axisPointer: { type: "shadow", shadowStyle: { opacity: 0.12 } },
+    axisPointer: { type: "line", lineStyle: { color: theme.muted, type: "dashed" } },
     formatter,
+    ...more,
   };
 }
 
-/** Bars of what is shown but not ranked are pale. */
-export function opacity(cell: Cell): number {
-  return cell.verdict.verdict === "valid" ? 1 : 0.55;
+/** Whether a number of a cell is to be believed. */
+export function isValid(cell: Cell, number: NumberName): boolean {
+  return cell.verdicts[number] === "valid";
 }
 
-/** The word that explains pale bars, where there are some. */
-export function paleWord(cells: Cell[]): string {
-  return cells.some((cell) => opacity(cell) < 1) ? "; pale: suspect, not ranked" : "";
+/** What is shown but not ranked is pale. */
+export function opacity(cell: Cell, number: NumberName): number {
+  return isValid(cell, number) ? 1 : 0.5;
+}
+
+/** The word that explains what is pale, where something is. */
+export function paleWord(cells: Cell[], number: NumberName): string {
+  return cells.some((cell) => !isValid(cell, number)) ? "; pale: suspect, not ranked" : "";
 }
 
 /** Lines and labels of an axis. */
 export function axis(theme: Theme, more: object): object {
   return {
-    axisLine: { lineStyle: { color: theme.line } },
+    axisLine: { onZero: false, lineStyle: { color: theme.line } },
     axisTick: { show: false },
     splitLine: { lineStyle: { color: theme.line, width: 1 } },
     nameTextStyle: { color: theme.muted, fontSize: 11 },

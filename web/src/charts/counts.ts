@@ -1,139 +1,163 @@
-// One bar for each contender: requests per second with their spread, and the share of errors.
+// One line for each contender: requests per second with their interval, requests that ended, and
+// the share of errors. Their axes begin at zero.
 
 import { compact, percent, whole } from "../format.ts";
-import type { Cell } from "../model.ts";
+import type { Cell, Estimate } from "../model.ts";
+import type { Selection } from "../selection.ts";
 import { colours, type Theme } from "../theme.ts";
 import { axis, type Draw, type Drawing, opacity, paleWord, tooltip } from "./chart.ts";
+import { nameOf } from "./scale.ts";
+import { whiskers } from "./whiskers.ts";
 
-type Bar = { name: string; value: number };
-
-/** Width of a letter of a contender's name, and of the longest name shown whole, pixels. */
-const LABEL_LETTER = 7.2;
-const LABEL_MOST = 132;
+/** Height of a contender's line, and of what is not lines. */
+const LINE = 24;
+const REST = 74;
 
 /** Right answers per second. */
-export const rateBars: Draw = (selection, theme) => {
+export const rateDots: Draw = (selection, theme) => {
   const cells = selection.shown().filter((cell) => cell.estimates["rate_per_s"]);
-  const label = (cell: Cell) => {
-    const rate = cell.estimates["rate_per_s"];
-    if (!rate) return "";
-    const bound = cell.rate_is_lower_bound ? "≥ " : "";
-    const range = `${whole(rate.low)} to ${whole(rate.high)}`;
-    return `${bound}${whole(rate.point)} (${range}, ${rate.n} rounds)`;
-  };
-  const drawing = bars(selection.report, cells, theme, {
-    value: (cell) => cell.estimates["rate_per_s"]?.point ?? 0,
-    short: (cell) =>
-      (cell.rate_is_lower_bound ? "≥ " : "") + compact(cell.estimates["rate_per_s"]?.point ?? 0),
-    long: label,
-    most: undefined,
-    pale: true,
+  const drawing = lines(selection, cells, theme, {
+    estimate: (cell) => cell.estimates["rate_per_s"] ?? null,
+    bound: (cell) => cell.rate_is_lower_bound,
+    short: compact,
+    long: (value) => `${whole(value)} req/s`,
+    unit: "requests/s",
+    column: "rate_per_s",
+    opacity: (cell) => opacity(cell, "rate"),
   });
-  return { ...drawing, subtitle: `ok responses per second${paleWord(cells)}` };
+  return { ...drawing, subtitle: `ok responses per second${paleWord(cells, "rate")}` };
 };
 
 /** Requests that ended in one round. */
-export const requestBars: Draw = (selection, theme) => {
+export const requestDots: Draw = (selection, theme) => {
   const cells = selection.shown().filter((cell) => cell.estimates["requests"]);
-  const drawing = bars(selection.report, cells, theme, {
-    value: (cell) => cell.estimates["requests"]?.point ?? 0,
-    short: (cell) => compact(cell.estimates["requests"]?.point ?? 0),
-    long: (cell) => `${whole(cell.estimates["requests"]?.point ?? 0)} requests in a round`,
-    most: undefined,
-    pale: false,
+  const drawing = lines(selection, cells, theme, {
+    estimate: (cell) => cell.estimates["requests"] ?? null,
+    bound: () => false,
+    short: compact,
+    long: (value) => `${whole(value)} requests in a round`,
+    unit: "requests in a round",
+    column: "requests",
+    opacity: () => 1,
   });
-  return { ...drawing, subtitle: "ended in a round, in whatever way" };
+  return { ...drawing, subtitle: "ended in a round, with whatever outcome" };
 };
 
 /** Share of requests that did not come out ok. */
-export const errorBars: Draw = (selection, theme) => {
+export const errorDots: Draw = (selection, theme) => {
   const cells = selection.shown().filter((cell) => cell.error_share !== null);
-  const largest = Math.max(0.01, ...cells.map((cell) => cell.error_share ?? 0));
-  const drawing = bars(selection.report, cells, theme, {
-    value: (cell) => cell.error_share ?? 0,
-    short: (cell) => `${percent(cell.error_share ?? 0)} %`,
-    long: (cell) => `${whole(cell.errors)} of ${whole(cell.completed)} requests`,
-    most: largest,
-    pale: false,
+  const drawing = lines(selection, cells, theme, {
+    estimate: (cell) => alone(cell.error_share ?? 0),
+    bound: () => false,
+    short: (share) => percent(share).replace(/\.?0+$/, "") || "0",
+    long: (share) => `${percent(share)} %`,
+    unit: "% of requests",
+    column: "error_share",
+    opacity: () => 1,
+    most: 0.01,
   });
-  return { ...drawing, subtitle: "of all requests that ended" };
+  return { ...drawing, subtitle: "of all requests that ended, all rounds together" };
 };
 
-interface Texts {
-  value: (cell: Cell) => number;
-  short: (cell: Cell) => string;
-  long: (cell: Cell) => string;
-  most: number | undefined;
-  /** Whether the value rests on timing, so that a suspect cell's bar is pale. */
-  pale: boolean;
+function alone(value: number): Estimate {
+  return { point: value, low: value, high: value, n: 1, interval: "range" };
 }
 
-function bars(
-  report: Parameters<typeof colours>[0],
-  cells: Cell[],
-  theme: Theme,
-  texts: Texts,
-): Drawing {
-  const colour = colours(report);
-  const find = (name: string) => cells.find((cell) => cell.contender === name);
-  const data = cells.map((cell) => ({
-    value: texts.value(cell),
-    itemStyle: {
-      color: colour.get(cell.contender),
-      opacity: texts.pale ? opacity(cell) : 1,
-      borderRadius: [0, 2, 2, 0],
-    },
-  }));
-  const names = Math.min(
-    LABEL_MOST,
-    Math.max(0, ...cells.map((cell) => cell.contender.length)) * LABEL_LETTER,
-  );
-  const text = (name: string, write: (cell: Cell) => string) => {
-    const cell = find(name);
-    return cell ? write(cell) : "";
+interface Texts {
+  estimate: (cell: Cell) => Estimate | null;
+  bound: (cell: Cell) => boolean;
+  short: (value: number) => string;
+  long: (value: number) => string;
+  /** Name of the axis. */
+  unit: string;
+  /** Name of the column in CSV. */
+  column: string;
+  opacity: (cell: Cell) => number;
+  /** What the axis reaches at least. */
+  most?: number;
+}
+
+function lines(selection: Selection, cells: Cell[], theme: Theme, texts: Texts): Drawing {
+  const colour = colours(selection.report);
+  const points = cells.flatMap((cell) => {
+    const estimate = texts.estimate(cell);
+    return estimate ? [{ cell, estimate }] : [];
+  });
+  const most = Math.max(texts.most ?? 0, ...points.map(({ estimate }) => estimate.high));
+  const label = ({ cell, estimate }: (typeof points)[number]) => {
+    const bound = texts.bound(cell) ? "≥ " : "";
+    const range = `${texts.long(estimate.low)} to ${texts.long(estimate.high)}`;
+    const of = estimate.n > 1 ? ` (${range}, ${estimate.n} rounds)` : "";
+    return `${cell.contender}: ${bound}${texts.long(estimate.point)}${of}`;
   };
   return {
-    series: cells.map((cell) => cell.contender),
+    series: points.map(({ cell }) => cell.contender),
     subtitle: "",
+    height: REST + LINE * Math.max(points.length, 1),
+    grid: { top: 30, left: 8, bottom: 26, right: 58 },
+    table: {
+      columns: ["contender", texts.column, "low", "high", "rounds"],
+      rows: points.map(({ cell, estimate }) => [
+        cell.contender,
+        estimate.point,
+        ...(estimate.n > 1 ? [estimate.low, estimate.high, estimate.n] : [null, null, null]),
+      ]),
+    },
     option: {
-      tooltip: tooltip(theme, (params: Bar[]) =>
-        params.map((one) => `${one.name}: ${text(one.name, texts.long)}`).join("\n"),
+      tooltip: tooltip(
+        theme,
+        (params: { dataIndex: number; seriesName: string }[]) =>
+          points
+            .filter(({ cell }) => params.some((one) => one.seriesName === cell.contender))
+            .map(label)
+            .join("\n"),
+        { axisPointer: { type: "shadow", shadowStyle: { opacity: 0.12 } } },
       ),
-      grid: { left: names + 8, right: 64, top: 4, bottom: 4, containLabel: false },
-      xAxis: {
+      xAxis: axis(theme, {
         type: "value",
         min: 0,
-        show: false,
-        ...(texts.most === undefined ? {} : { max: texts.most }),
-      },
+        max: most,
+        ...nameOf(texts.unit, false),
+        nameGap: 20,
+        splitNumber: 4,
+        axisLabel: { formatter: texts.short, showMaxLabel: false },
+      }),
       yAxis: axis(theme, {
         type: "category",
         inverse: true,
-        data: cells.map((cell) => cell.contender),
+        data: points.map(({ cell }) => cell.contender),
         splitLine: { show: false },
-        axisLabel: {
-          fontSize: 12,
-          color: theme.text,
-          width: names,
-          overflow: "truncate",
-          hideOverlap: false,
-          interval: 0,
-        },
+        axisLabel: { show: false },
       }),
-      series: [
-        {
-          type: "bar",
-          barMaxWidth: 20,
-          data,
+      series: points.map(({ cell, estimate }, index) => ({
+        ...whiskers(theme, {
+          name: cell.contender,
+          colour: colour.get(cell.contender) ?? "",
+          horizontal: true,
+          data: [
+            {
+              across: index,
+              ...{ point: estimate.point, low: estimate.low, high: estimate.high },
+              bound: texts.bound(cell) ? "at-least" : null,
+              opacity: texts.opacity(cell),
+            },
+          ],
+        }),
+        markLine: {
+          silent: true,
+          symbol: "none",
+          lineStyle: { width: 0 },
           label: {
             show: true,
-            position: "right",
+            position: "end",
+            distance: 8,
             color: theme.text,
-            fontSize: 11,
-            formatter: (bar: Bar) => text(bar.name, texts.short),
+            fontSize: 12,
+            formatter: `${texts.bound(cell) ? "≥ " : ""}${texts.short(estimate.point)}`,
           },
+          data: [[{ coord: [0, index] }, { coord: [most, index] }]],
         },
-      ],
+      })),
     },
   };
 }

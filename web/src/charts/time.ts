@@ -4,7 +4,8 @@ import { bytes, compact, digits, whole } from "../format.ts";
 import type { Cell, Trial } from "../model.ts";
 import type { Selection } from "../selection.ts";
 import { colours, dash, type Theme } from "../theme.ts";
-import { axis, type Draw, type Drawing, NAMED_GRID, tooltip } from "./chart.ts";
+import { axis, type Draw, type Drawing, LEGEND, tooltip } from "./chart.ts";
+import { nameOf } from "./scale.ts";
 
 type Points = [number, number][];
 
@@ -13,6 +14,10 @@ interface Shape {
   /** The measure that the line shows over time: withheld with it from an invalid cell. */
   restsOn: string | null;
   points: (trial: Trial) => Points;
+  /** Name of the vertical axis, with its unit. */
+  unit: string;
+  /** Name of the column in CSV. */
+  column: string;
   short: (value: number) => string;
   long: (value: number) => string;
 }
@@ -23,6 +28,8 @@ export const throughputOverTime: Draw = (selection, theme) =>
     subtitle: "ok responses per second",
     points: (trial) => pairs(trial.throughput.at_s, trial.throughput.ok_per_s),
     restsOn: "rate_per_s",
+    unit: "requests/s",
+    column: "ok_per_s",
     short: compact,
     long: (value) => `${whole(value)} req/s`,
   });
@@ -33,6 +40,8 @@ export const processorsOverTime: Draw = (selection, theme) =>
     subtitle: "processors kept busy by the server and its children",
     points: (trial) => ofServer(trial, "cores"),
     restsOn: null,
+    unit: "processors",
+    column: "processors",
     short: (value) => String(Number(value.toFixed(2))),
     long: (value) => `${digits(value)} processors`,
   });
@@ -43,6 +52,8 @@ export const memoryOverTime: Draw = (selection, theme) =>
     subtitle: "resident memory of the server and its children",
     points: (trial) => ofServer(trial, "rss_bytes"),
     restsOn: null,
+    unit: "memory",
+    column: "rss_bytes",
     short: (value) => bytes(value).replace(".0 ", " "),
     long: bytes,
   });
@@ -70,8 +81,15 @@ function lines(selection: Selection, theme: Theme, shape: Shape): Drawing {
   return {
     series: drawn.map(({ cell }) => cell.contender),
     subtitle: shape.subtitle,
+    zoom: "x",
+    grid: { top: LEGEND + 24, bottom: 40 },
+    table: {
+      columns: ["contender", "at_s", shape.column],
+      rows: drawn.flatMap(({ cell, points }) =>
+        points.map(([time, value]) => [cell.contender, time, value]),
+      ),
+    },
     option: {
-      grid: NAMED_GRID,
       tooltip: tooltip(theme, (params: { seriesName: string; value: [number, number] }[]) => {
         const at = params[0] ? `${digits(params[0].value[0])} s` : "";
         return [at, ...params.map((one) => `${one.seriesName}: ${shape.long(one.value[1])}`)].join(
@@ -82,9 +100,7 @@ function lines(selection: Selection, theme: Theme, shape: Shape): Drawing {
         type: "value",
         min: Math.min(0, ...drawn.map(({ points }) => points[0]?.[0] ?? 0)),
         max: Math.max(0, ...drawn.map((one) => one.measured_s)),
-        name: "seconds of the measured window",
-        nameLocation: "middle",
-        nameGap: 24,
+        ...nameOf("seconds of the measured window", false),
         splitLine: { show: false },
         axisLabel: {
           formatter: (at: number) => String(Number(at.toFixed(1))),
@@ -95,6 +111,7 @@ function lines(selection: Selection, theme: Theme, shape: Shape): Drawing {
         type: "value",
         min: 0,
         splitNumber: 4,
+        ...nameOf(shape.unit, true),
         axisLabel: { formatter: shape.short },
       }),
       series: drawn.map(({ cell, points }, index) => ({

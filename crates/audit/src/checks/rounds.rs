@@ -194,7 +194,10 @@ fn accepted(checks: &[Check], rounds: &[&Judgement], needed: usize) -> Option<Ch
             .count();
         let level = match (usable, valid) {
             (0, _) if known < Level::Invalid => Level::Invalid,
-            (_, valid) if valid < needed && known <= Level::Note => Level::Suspect,
+            // What was counted in few rounds was counted all the same.
+            (_, valid) if valid < needed && known <= Level::Note && number != Number::Counts => {
+                Level::Suspect
+            }
             _ => continue,
         };
         fewest = fewest.min(valid);

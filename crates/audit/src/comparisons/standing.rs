@@ -1,7 +1,7 @@
 //! What one side brings to a comparison: its values, and whether they are bounds.
 
 use bakeoff_record::TrialRecord;
-use bakeoff_stats::{Measure, Missing};
+use bakeoff_stats::{ERROR_SHARE_APART, Measure, Missing};
 
 use crate::check::Level;
 use crate::code::Code;
@@ -10,8 +10,6 @@ use crate::judged::JudgedCell;
 use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
 
-/// Error shares further apart than this make latencies incomparable (R6): 0.1 point.
-const ERROR_SHARES_APART: f64 = 0.001;
 /// What can only have held a rate down: the engine, the upstream, or others on the machine. The
 /// server does what was measured, or more.
 const LOWERS_THE_RATE: [Code; 7] = [
@@ -32,6 +30,8 @@ pub(super) struct Standing {
     pub(super) is_bound: bool,
     /// Why nothing is concluded from them.
     pub(super) silence: Option<Reason>,
+    /// Share of the requests that have no latency.
+    error_share: Option<f64>,
 }
 
 impl Standing {
@@ -42,6 +42,7 @@ impl Standing {
         let mut standing = Self {
             values: Vec::new(),
             is_bound: is_held_down,
+            error_share: None,
             silence: match verdict {
                 Verdict::Valid => None,
                 Verdict::Suspect if is_held_down => None,
@@ -53,6 +54,8 @@ impl Standing {
             return standing;
         }
         let usable = judged.usable(number);
+        let error_share = usable.estimate(Measure::ErrorShare);
+        standing.error_share = error_share.ok().map(|share| share.point);
         let trials = match is_held_down {
             // A round that others disturbed is a bound as well.
             true => &judged.cell.trials,
@@ -62,6 +65,15 @@ impl Standing {
             standing.take(trial, metric.measure());
         }
         standing
+    }
+
+    /// Whether latencies of the two are of different shares of the requests; also where a share
+    /// is not known.
+    pub(super) fn errors_apart(&self, other: &Self) -> bool {
+        match (self.error_share, other.error_share) {
+            (Some(first), Some(second)) => (first - second).abs() > ERROR_SHARE_APART,
+            _ => true,
+        }
     }
 
     fn take(&mut self, trial: &TrialRecord, measure: Measure) {
@@ -83,10 +95,8 @@ fn held_down(judged: &JudgedCell<'_>) -> bool {
     }
     let of_trials = judged.trials.iter().map(|(_, judgement)| judgement);
     let of_cell = weak(&judged.judgement).filter(|code| *code != Code::RoundsAccepted);
-    of_trials
-        .flat_map(weak)
-        .chain(of_cell)
-        .all(|code| LOWERS_THE_RATE.contains(&code))
+    let codes: Vec<Code> = of_trials.flat_map(weak).chain(of_cell).collect();
+    !codes.is_empty() && codes.iter().all(|code| LOWERS_THE_RATE.contains(code))
 }
 
 /// The checks that weaken the rate.
@@ -95,20 +105,4 @@ fn weak(judgement: &Judgement) -> impl Iterator<Item = Code> {
     checks
         .filter(|check| check.of(Number::Rate) > Level::Note)
         .map(|check| check.code)
-}
-
-/// Whether latencies of the two are of different shares of the requests; also where a share is not
-/// known.
-pub(super) fn errors_apart(first: &JudgedCell<'_>, second: &JudgedCell<'_>) -> bool {
-    let share = |one: &JudgedCell<'_>| {
-        let usable = one.usable(Number::Latency);
-        usable
-            .estimate(Measure::ErrorShare)
-            .ok()
-            .map(|share| share.point)
-    };
-    match (share(first), share(second)) {
-        (Some(first), Some(second)) => (first - second).abs() > ERROR_SHARES_APART,
-        _ => true,
-    }
 }

@@ -326,8 +326,8 @@ fn bulk_cipher(suite: &str) -> &str {
     rest.rsplit_once("_SHA").map_or(rest, |(cipher, _)| cipher)
 }
 
-/// Whether connections to the upstream are kept: of the quiet requests, and of the load, under which
-/// a server may find none of those that it keeps free.
+/// Whether connections to the upstream are kept: those of the quiet requests, and those of the
+/// load, under which a server may find none of those that it keeps free.
 fn upstream_connections(trial: &TrialRecord) -> Option<Value> {
     let quiet = work(trial)?.upstream.filter(|it| it.requests > 0)?;
     if quiet.connections > quiet.requests / 2 {

@@ -13,10 +13,13 @@ use crate::number::{count, counted, percent, plain};
 use crate::view::{Cell, RatioCell, Report, Tone};
 use crate::{h2load, vegeta};
 
+/// Draws a cell's field of a column.
+type Draw = dyn Fn(&Report, &Cell) -> Field;
+
 /// One column and where its fields come from.
 struct Drawn {
     column: Column,
-    field: Box<dyn Fn(&Report, &Cell) -> Field>,
+    field: Box<Draw>,
 }
 
 pub(super) fn draw(report: &Report) -> Vec<Section> {
@@ -304,7 +307,7 @@ fn counts() -> Vec<Drawn> {
             Field::text(cell.rate_is_lower_bound.to_string())
         }),
         data("bottleneck", Unit::Text, |_, cell| {
-            Field::text(cell.bottleneck.as_ref().map_or("", |one| one.name.as_ref()))
+            Field::text(cell.bottleneck.as_ref().map_or("", |one| one.name))
         }),
         data("verdict", Unit::Text, |_, cell| {
             Field::text(cell.verdict.verdict.name())

@@ -2,6 +2,7 @@
 
 use bakeoff_audit::{Comparison, Conclusion, Finding, Floor, Judged, JudgedCell, Metric, Trust};
 use bakeoff_stats::Estimate;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::campaign::{Campaign, short_load};
@@ -12,7 +13,7 @@ use super::comparison::sign;
 const ROUNDS_MOST: u32 = 40;
 
 /// The answer of a campaign.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     /// What holds over several cells, most important first.
     pub findings: Vec<Finding>,
@@ -27,7 +28,7 @@ pub struct Answer {
 }
 
 /// Ratios to the first contender that ran, by one metric.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RatioTable {
     /// What is compared.
     pub metric: Metric,
@@ -42,7 +43,7 @@ pub struct RatioTable {
 }
 
 /// One workload and load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RatioRow {
     /// Workload's name.
     pub workload: String,
@@ -55,7 +56,7 @@ pub struct RatioRow {
 }
 
 /// One contender in a row.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RatioCell {
     /// Contender's name.
     pub contender: String,

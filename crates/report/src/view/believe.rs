@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bakeoff_audit::{Check, Code, Equivalence, Inequality, Level, Number, Tone, Verdict};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::number::counted;
@@ -15,7 +16,7 @@ const SPELLED_OUT: usize = 4;
 const OF_THE_MACHINE: Code = Code::CoLocated;
 
 /// One sentence of the summary.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Sentence {
     /// How to take it.
     pub tone: Tone,
@@ -26,7 +27,7 @@ pub struct Sentence {
 }
 
 /// Something that did not pass, once for all cells that it concerns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Note {
     /// From 1, as cells refer to it.
     pub number: usize,
@@ -41,7 +42,7 @@ pub struct Note {
 }
 
 /// A cell that a note concerns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NotedCell {
     /// Contender's name.
     pub contender: String,

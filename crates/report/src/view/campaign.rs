@@ -3,6 +3,7 @@
 use bakeoff_plan::{Arrival, Content, Load, LoadModel, Request, Requests, Workload};
 use bakeoff_record::{ContenderKind, Machine, Record, TrialEnd};
 use bakeoff_stats::{CONFIDENCE_ROUNDS, Cell, IntervalKind};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::number::{bytes, counted, digits, percent, whole};
@@ -11,7 +12,7 @@ use crate::number::{bytes, counted, digits, percent, whole};
 const REQUESTS_SHOWN: usize = 5;
 
 /// What was run, and on what.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Campaign {
     /// Name of the plan.
     pub name: String,
@@ -40,7 +41,7 @@ pub struct Campaign {
 }
 
 /// What `low` and `high` of an estimate are.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct IntervalFacts {
     /// Kind, as in every estimate.
     pub kind: IntervalKind,
@@ -53,7 +54,7 @@ pub struct IntervalFacts {
 }
 
 /// A contender as it ran.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ContenderFacts {
     /// Name.
     pub name: String,
@@ -66,7 +67,7 @@ pub struct ContenderFacts {
 }
 
 /// What was asked.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkloadFacts {
     /// Name.
     pub name: String,
@@ -93,7 +94,7 @@ pub struct WorkloadFacts {
 }
 
 /// One of the requests of a workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RequestFacts {
     /// Method and target.
     pub request: String,
@@ -110,7 +111,7 @@ pub struct RequestFacts {
 }
 
 /// How hard it was asked.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LoadFacts {
     /// Label, as in cells.
     pub label: String,
@@ -135,7 +136,7 @@ pub struct LoadFacts {
 }
 
 /// Trials by how they ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TrialCounts {
     /// All in the record.
     pub recorded: usize,

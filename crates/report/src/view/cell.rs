@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use bakeoff_audit::{Bottleneck, Check, JudgedCell, Verdicts, Withheld};
 use bakeoff_record::{ContenderKind, OutcomeCounts, Record, Requests};
 use bakeoff_stats::{Cell as Trials, Estimate, Measure, Missing};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::h2load::H2load;
 use super::vegeta::{self, Vegeta};
 
 /// One contender at one workload and load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
     /// Contender's name.
     pub contender: String,
@@ -76,7 +77,7 @@ pub struct Cell {
 }
 
 /// Whether the numbers can be believed, and why.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// In a word.
     pub verdict: bakeoff_audit::Verdict,

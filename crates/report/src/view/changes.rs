@@ -1,12 +1,13 @@
 //! What bakeoff changed in users' own configurations for their trials.
 
 use bakeoff_record::{ConfigChange, Record};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::view::diff::with_variables;
 
 /// The lines of one contender's own files that a trial needed otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ConfigChanges {
     /// The contender.
     pub contender: String,

@@ -1,16 +1,12 @@
 //! Pairs of contenders at the same workload and load.
 
-use bakeoff_audit::{
-    Check, Comparison as Compared, Conclusion, Equivalence, Evidence, Metric, Side, Verdict,
-};
-use bakeoff_stats::{CONFIDENCE_ROUNDS, Estimate};
+use bakeoff_audit::{Check, Comparison as Compared, Conclusion, Evidence, Metric, Side};
+use bakeoff_stats::Estimate;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::number::digits;
-use crate::view::cell::Cell;
-
 /// Two contenders at the same workload and load, by one metric.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// Workload's name.
     pub workload: String,
@@ -42,7 +38,7 @@ pub struct Comparison {
 }
 
 /// What a conclusion rests on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Basis {
     /// Chance of such rounds between equals, corrected for everything that is compared by the
     /// metric.
@@ -62,33 +58,8 @@ pub(super) fn draw(comparisons: &[Compared]) -> Vec<Comparison> {
     comparisons.iter().map(one).collect()
 }
 
-/// What makes a comparison of these two unfair.
-pub(super) fn unequal(equivalence: &[Equivalence], first: &Cell, second: &Cell) -> Vec<Check> {
-    let of_workload = equivalence
-        .iter()
-        .filter(|it| it.workload == first.workload);
-    of_workload
-        .flat_map(|table| table.between(&first.contender, &second.contender))
-        .map(|one| one.check.clone())
-        .collect()
-}
-
 fn one(compared: &Compared) -> Comparison {
     let pair = &compared.pair;
-    let what = compared.metric.words();
-    let (conclusion, why) = conclude(compared);
-    let text = match compared.ratio {
-        Some(ratio) => format!(
-            "{what} of {} over {}: {}x ({} to {}, {} rounds); {why}",
-            pair.second,
-            pair.first,
-            digits(ratio.point),
-            digits(ratio.low),
-            digits(ratio.high),
-            ratio.n,
-        ),
-        None => format!("{what} of {} over {}: {why}", pair.second, pair.first),
-    };
     let causes = compared.causes.iter();
     Comparison {
         workload: pair.workload.clone(),
@@ -107,8 +78,8 @@ fn one(compared: &Compared) -> Comparison {
             unequal: causes.map(|one| one.check.clone()).collect(),
             reason: compared.reason.map(bakeoff_audit::Reason::text),
         },
-        conclusion,
-        text,
+        conclusion: name(compared.conclusion),
+        text: compared.sentence(),
     }
 }
 
@@ -120,43 +91,16 @@ pub(crate) fn sign(side: Side) -> &'static str {
     }
 }
 
-fn conclude(compared: &Compared) -> (&'static str, String) {
-    let why = compared.reason.map_or("", |reason| reason.text());
-    match compared.conclusion {
-        Conclusion::Higher => ("higher", "higher beyond chance and noise".into()),
-        Conclusion::Lower => ("lower", "lower beyond chance and noise".into()),
-        Conclusion::Equal => ("equal", "equal".into()),
-        Conclusion::NoDifferenceShown => ("no-difference-shown", "no difference shown".into()),
-        Conclusion::CannotTell => ("cannot-tell", "more rounds are needed".into()),
-        Conclusion::PlainNotProven(_) => ("plain-not-proven", "plain, not proven".into()),
-        Conclusion::NotCompared => ("not-compared", why.into()),
-        Conclusion::NotComparable => ("not-comparable", why.into()),
+/// The name of a conclusion in every format.
+fn name(conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Higher => "higher",
+        Conclusion::Lower => "lower",
+        Conclusion::Equal => "equal",
+        Conclusion::NoDifferenceShown => "no-difference-shown",
+        Conclusion::CannotTell => "cannot-tell",
+        Conclusion::PlainNotProven(_) => "plain-not-proven",
+        Conclusion::NotCompared => "not-compared",
+        Conclusion::NotComparable => "not-comparable",
     }
-}
-
-/// Why numbers of two contenders rank neither, whatever they are; `None` where they may.
-pub(super) fn caution(
-    rounds: usize,
-    verdicts: &[Verdict; 2],
-    unequal: &[Check],
-) -> Option<(&'static str, String)> {
-    if !unequal.is_empty() {
-        let codes: Vec<&str> = unequal.iter().map(|check| check.code.name()).collect();
-        let why = format!(
-            "not ranked, because their work is not equal: {}",
-            codes.join(", ")
-        );
-        return Some(("unequal-work", why));
-    }
-    if rounds < CONFIDENCE_ROUNDS {
-        let why = format!("no difference shown: too few rounds ({CONFIDENCE_ROUNDS} are needed)");
-        return Some(("too-few-rounds", why));
-    }
-    let both_valid = verdicts.iter().all(|verdict| *verdict == Verdict::Valid);
-    (!both_valid).then(|| {
-        (
-            "not-ranked",
-            "not ranked, because not both are valid".into(),
-        )
-    })
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bakeoff_record::{ConfigChange, ConfigFile, ContenderKind, Record, ServerFacts, TrialRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -10,7 +11,7 @@ use similar::TextDiff;
 const CONTEXT: usize = 3;
 
 /// The configurations of two contenders of one server, line by line.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ConfigDiff {
     /// Folder name of the server.
     pub server: String,

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_audit::{Equivalence, Verdict};
+use bakeoff_audit::{Comparison, Conclusion, Metric, Verdict, number_of};
 use bakeoff_stats::{Cell as Trials, Estimate, Measure, ratio_over_rounds};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cell::Cell;
-use super::comparison::{caution, unequal};
 
 /// What is told of a pair, in the order of tables.
 pub(crate) const MEASURES: [Measure; 6] = [
@@ -24,7 +24,7 @@ pub(crate) const MEASURES: [Measure; 6] = [
 ];
 
 /// One contender against another at the same workload and load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// Workload's name.
     pub workload: String,
@@ -47,7 +47,7 @@ pub struct Difference {
 pub(super) fn draw(
     groups: &[Trials<'_>],
     cells: &[Cell],
-    equivalence: &[Equivalence],
+    comparisons: &[Comparison],
 ) -> Vec<Difference> {
     let told: Vec<(&Trials<'_>, &Cell)> = groups
         .iter()
@@ -59,7 +59,7 @@ pub(super) fn draw(
         for other in &told {
             let same = base.1.workload == other.1.workload && base.1.load == other.1.load;
             if same && base.1.contender != other.1.contender {
-                differences.push(one(*base, *other, equivalence));
+                differences.push(one(*base, *other, comparisons));
             }
         }
     }
@@ -69,14 +69,14 @@ pub(super) fn draw(
 fn one(
     base: (&Trials<'_>, &Cell),
     other: (&Trials<'_>, &Cell),
-    equivalence: &[Equivalence],
+    comparisons: &[Comparison],
 ) -> Difference {
-    let verdicts = [base.1.verdict.verdict, other.1.verdict.verdict];
-    let withheld = verdicts.iter().any(|verdict| *verdict > Verdict::Suspect);
     let mut shares = BTreeMap::new();
     let mut missing = BTreeMap::new();
     for measure in MEASURES {
-        let ratio = match withheld {
+        let verdict = |cell: &Cell| cell.verdicts.of(number_of(measure));
+        let worst = verdict(base.1).max(verdict(other.1));
+        let ratio = match worst > Verdict::Suspect {
             true => Err("numbers of an invalid cell are withheld"),
             false => ratio_over_rounds(base.0, other.0, measure),
         };
@@ -85,9 +85,6 @@ fn one(
         }
         shares.insert(measure.name(), ratio.ok().map(less_one));
     }
-    let rounds = shares.values().flatten().map(|share| share.n).max();
-    let unequal = unequal(equivalence, base.1, other.1);
-    let caution = rounds.and_then(|rounds| caution(rounds, &verdicts, &unequal));
     Difference {
         workload: base.1.workload.clone(),
         load: base.1.load.clone(),
@@ -95,7 +92,22 @@ fn one(
         other: other.1.contender.clone(),
         shares,
         missing,
-        caution: caution.map(|(_, why)| why),
+        caution: caution(base.1, other.1, comparisons),
+    }
+}
+
+/// What the audit says of the two by p99, unless one of them is ahead or they are equal.
+fn caution(base: &Cell, other: &Cell, comparisons: &[Comparison]) -> Option<String> {
+    let names = [&base.contender, &other.contender];
+    let mut of_pair = comparisons.iter().filter(|one| {
+        let pair = &one.pair;
+        let here = pair.workload == base.workload && pair.load == base.load;
+        here && names.contains(&&pair.first) && names.contains(&&pair.second)
+    });
+    let compared = of_pair.find(|one| one.metric == Metric::LatencyP99Ns)?;
+    match compared.conclusion {
+        Conclusion::Higher | Conclusion::Lower | Conclusion::Equal => None,
+        _ => Some(format!("p99: {}", compared.phrase())),
     }
 }
 

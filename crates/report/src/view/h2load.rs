@@ -4,10 +4,11 @@
 
 use bakeoff_record::{Histogram, LoadResult, Negotiated, Record};
 use bakeoff_stats::{Cell as Trials, median};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One contender's figures in h2load's form.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct H2load {
     /// From sending to the end of an `ok` response.
     pub request: Spread,
@@ -37,7 +38,7 @@ pub struct H2load {
 }
 
 /// How durations spread, ns; null where there are none, or too few.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Spread {
     /// Smallest.
     pub min_ns: Option<f64>,

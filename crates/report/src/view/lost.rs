@@ -2,12 +2,13 @@
 
 use bakeoff_audit::Verdict;
 use bakeoff_record::TrialEnd;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::view::trial::Trial;
 
 /// Trials of one contender that ended without a result in the same way and in the same rounds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Lost {
     /// Contender's name.
     pub contender: String,
@@ -24,7 +25,7 @@ pub struct Lost {
 }
 
 /// A cell of the contender.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LostCell {
     /// Workload's name.
     pub workload: String,

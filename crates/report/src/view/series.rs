@@ -2,6 +2,7 @@
 
 use bakeoff_record::{LoadResult, Role, TreeTick, TreeUsage, TrialRecord};
 use bakeoff_stats::{Cell, Measure};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::view::short;
@@ -52,14 +53,14 @@ pub(super) fn median_round<'r>(cell: &Cell<'r>) -> Option<&'r str> {
 }
 
 /// Processor and memory use of the process trees.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Processes {
     /// Each tree that was watched.
     pub trees: Vec<Tree>,
 }
 
 /// One process tree over time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Tree {
     /// Who it is.
     pub role: Role,
@@ -72,7 +73,7 @@ pub struct Tree {
 }
 
 /// Requests over time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Throughput {
     /// Middles of the parts, seconds from the start of the window.
     pub at_s: Vec<f64>,
@@ -83,7 +84,7 @@ pub struct Throughput {
 }
 
 /// Latency by percentile.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Curve {
     /// One over the share of responses beyond: 2 is the median, 100 the 99th percentile.
     pub one_in: Vec<f64>,

@@ -8,6 +8,7 @@ use bakeoff_record::{
     OriginCounts, Pinned, Requests, ServerFacts, StepTime, StopFacts, TrialEnd, TrialRecord,
 };
 use bakeoff_stats::{Measure, Missing};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::view::diff::with_variables;
@@ -15,7 +16,7 @@ use crate::view::series::{Curve, Detail, Processes, Throughput, curve, processes
 use crate::view::short;
 
 /// One trial.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Trial {
     /// Unique in the campaign.
     pub id: String,
@@ -89,7 +90,7 @@ pub struct Trial {
 }
 
 /// The server as it ran.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Server {
     /// Folder name in `servers/`.
     pub server: String,
@@ -112,7 +113,7 @@ pub struct Server {
 }
 
 /// A text that is stored once for all trials.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Text {
     /// Path below the record folder.
     pub path: String,

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use bakeoff_plan::{Arrival, LoadModel};
 use bakeoff_record::{LoadResult, Record};
 use bakeoff_stats::{Cell as Trials, Measure, median};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cell::Cell;
 
 /// One contender's figures in Vegeta's form. What is null has its reason in `missing`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Vegeta {
     /// Requests of a round, and how fast they went.
     pub requests: Attacked,
@@ -38,7 +39,7 @@ pub struct Vegeta {
 }
 
 /// Requests of a round.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Attacked {
     /// Requests that ended.
     pub total: Option<f64>,
@@ -50,7 +51,7 @@ pub struct Attacked {
 }
 
 /// How long a round took, seconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Duration {
     /// The measured time.
     pub total_s: Option<f64>,
@@ -61,7 +62,7 @@ pub struct Duration {
 }
 
 /// Latencies, ns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Latencies {
     /// Arithmetic mean.
     pub mean_ns: Option<f64>,
@@ -76,7 +77,7 @@ pub struct Latencies {
 }
 
 /// Bytes of a round.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Amount {
     /// All together.
     pub total: Option<f64>,

@@ -26,10 +26,10 @@ pub(crate) fn campaign(rounds: u32) -> Record {
     record
 }
 
-/// At least a thousand trials: five contenders and a control at five workloads and three loads in
-/// ten rounds. Each trial has a configuration with a port and a folder of its own.
+/// At least a thousand trials: five contenders and a control at five workloads and four loads in
+/// eight rounds. Each trial has a configuration with a port and a folder of its own.
 pub(crate) fn large() -> Record {
-    let mut plan = plan(10);
+    let mut plan = plan(8);
     let names = ["apache-default", "haproxy-default", "envoy-default"];
     let more = names.map(|name| contender(name, name.split('-').next().unwrap_or(name), "default"));
     plan.contenders.truncate(2);
@@ -38,7 +38,7 @@ pub(crate) fn large() -> Record {
         plan.workloads
             .push(workload(name, "The server serves a file.", false));
     }
-    plan.loads = vec![load(50), load(100), open_loop()];
+    plan.loads = vec![load(25), load(50), load(100), open_loop()];
     let mut record = with_trials(plan, true);
     for (index, trial) in record.trials.iter_mut().enumerate() {
         own_configuration(trial, index);

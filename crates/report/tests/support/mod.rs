@@ -26,6 +26,7 @@ use bakeoff_record::{
     TrialEnd, TrialRecord, Warning, When,
 };
 
+#[allow(unused_imports)]
 pub(crate) use campaigns::{campaign, large};
 pub(crate) use traffic::Shape;
 

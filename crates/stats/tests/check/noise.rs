@@ -93,7 +93,7 @@ pub(crate) fn campaign(
     let Size { blocks, contenders } = size;
     let cells = blocks * contenders;
     let mut before = vec![0.0; cells];
-    let mut values = vec![vec![0.0; rounds]; cells];
+    let mut values = vec![Vec::with_capacity(rounds); cells];
     let mut slow = random.unit() < 0.5;
     for round in 0..rounds {
         for block in 0..blocks {
@@ -112,13 +112,14 @@ pub(crate) fn campaign(
                     Shape::Uneven => normal(random),
                 };
                 before[cell] = noise;
-                values[cell][round] = noise * SD / 2.0_f64.sqrt();
+                let mut value = noise * SD / 2.0_f64.sqrt();
                 if shape == Shape::Phases && slow {
-                    values[cell][round] += SLOW.ln();
+                    value += SLOW.ln();
                 }
                 if contender == 0 {
-                    values[cell][round] -= effect;
+                    value -= effect;
                 }
+                values[cell].push(value);
             }
         }
     }
@@ -132,7 +133,7 @@ pub(crate) fn campaign(
                     .map(|(second, first)| second - first);
                 pairs.push(Paired {
                     logs: logs.collect(),
-                    rounds: (1..=rounds as u32).collect(),
+                    rounds: (1..=second.len() as u32).collect(),
                 });
             }
         }

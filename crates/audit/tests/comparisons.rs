@@ -1,0 +1,476 @@
+//! What may be said of two contenders, from values and verdicts put in by hand.
+
+#[allow(dead_code)]
+#[path = "../../report/tests/support/mod.rs"]
+mod support;
+
+use bakeoff_audit::{
+    Check, Code, Compared, Comparison, Conclusion, Direction, Evidence, JudgedCell, Judgement,
+    Level, Metric, Number, Reason, Side, Verdict, Verdicts, compare, equivalences, widest_interval,
+};
+use bakeoff_plan::{Arrival, CompareMode, LoadModel, Random};
+use bakeoff_record::{ContenderKind, Histogram, Record, TrialRecord};
+use bakeoff_stats::{FLOOR_UNMEASURED, IntervalKind, cells};
+
+/// A campaign of one workload and load: each contender with its rate in each round.
+fn campaign(rates: &[(&str, Vec<f64>)]) -> Record {
+    let mut record = support::record();
+    let sound = record
+        .trials
+        .iter()
+        .find(|trial| trial.contender == "nginx-optimized");
+    let sound = sound.expect("the made-up record has it").clone();
+    let contender = record.plan.contenders[1].clone();
+    let names = rates.iter().filter(|(name, _)| !name.ends_with('~'));
+    record.plan.contenders = names
+        .map(|(name, _)| {
+            let mut one = contender.clone();
+            one.name = (*name).to_owned();
+            one
+        })
+        .collect();
+    record.plan.workloads.truncate(1);
+    record.plan.loads.truncate(1);
+    record.trials.clear();
+    for (name, rates) in rates {
+        record.plan.rounds = record.plan.rounds.max(rates.len() as u32);
+        for (round, rate) in (1..).zip(rates) {
+            let mut trial = sound.clone();
+            trial.id = format!("r{round}-{name}");
+            trial.contender = (*name).to_owned();
+            trial.round = round;
+            if name.ends_with('~') {
+                trial.kind = ContenderKind::Control;
+            }
+            set_rate(&mut trial, *rate);
+            record.trials.push(trial);
+        }
+    }
+    record
+}
+
+fn set_rate(trial: &mut TrialRecord, rate: f64) {
+    let result = trial.result.as_mut().expect("the sound trial was measured");
+    result.requests.ok = (rate * result.measured_s) as u64;
+}
+
+/// Puts an open loop in place of the closed one, with all latencies of a trial the same.
+fn open_loop(record: &mut Record, latency_ns: impl Fn(&TrialRecord) -> u64) {
+    let model = LoadModel::Open {
+        rate_per_s: 500.0,
+        arrival: Arrival::Constant,
+        clients: 10,
+    };
+    record.plan.loads[0].model = model.clone();
+    for trial in &mut record.trials {
+        let latency_ns = latency_ns(trial);
+        trial.load.model = model.clone();
+        let result = trial.result.as_mut().expect("the sound trial was measured");
+        result.load.model = model.clone();
+        result.latency = Histogram::new();
+        result.latency.record_n(latency_ns, 2_500);
+        result.at_least = Histogram::new();
+    }
+}
+
+/// Rounds about `level`, 1 % apart, the same for the same seed.
+fn rounds(count: usize, level: f64, seed: u64) -> Vec<f64> {
+    let mut random = Random::new(seed);
+    (0..count)
+        .map(|_| level * (1.0 + 0.02 * (random.unit() - 0.5)))
+        .collect()
+}
+
+fn valid() -> Judgement {
+    Judgement {
+        verdict: Verdict::Valid,
+        verdicts: Verdicts::all(Verdict::Valid),
+        checks: Vec::new(),
+    }
+}
+
+/// A judgement in which one check makes the rate suspect; `NotSteady` leaves rounds to be shown.
+fn suspect(code: Code) -> Judgement {
+    let level = match code {
+        Code::NotSteady => Level::Suspect,
+        _ => Level::Disturbed,
+    };
+    Judgement {
+        verdict: Verdict::Suspect,
+        verdicts: Verdicts {
+            rate: Verdict::Suspect,
+            ..Verdicts::all(Verdict::Valid)
+        },
+        checks: vec![Check {
+            code,
+            rule: code.rule(),
+            level,
+            numbers: vec![(Number::Rate, level)],
+            value: None,
+            limit: None,
+            text: String::new(),
+        }],
+    }
+}
+
+/// Compares with the judgement that `judge` gives each contender.
+fn compared(record: &Record, judge: impl Fn(&str) -> Judgement) -> Compared {
+    let judged: Vec<JudgedCell<'_>> = cells(record)
+        .into_iter()
+        .map(|cell| {
+            let judgement = judge(&cell.key.contender);
+            let trials = cell.trials.iter().map(|trial| (*trial, judgement.clone()));
+            JudgedCell {
+                trials: trials.collect(),
+                judgement,
+                cell,
+                bottleneck: None,
+                rate_bound: None,
+            }
+        })
+        .collect();
+    let equivalence = equivalences(&record.plan, &record.trials);
+    compare(record, &judged, &equivalence)
+}
+
+fn of(compared: &Compared, metric: Metric) -> &Comparison {
+    let mut found = compared.comparisons.iter();
+    found
+        .find(|one| one.metric == metric)
+        .expect("every metric is compared")
+}
+
+fn rate_of(rates: &[(&str, Vec<f64>)], judge: impl Fn(&str) -> Judgement) -> Comparison {
+    of(&compared(&campaign(rates), judge), Metric::RatePerS).clone()
+}
+
+#[test]
+fn three_rounds_are_enough_for_a_factor_of_four() {
+    let rates = [("a", rounds(3, 10_000.0, 1)), ("b", rounds(3, 40_000.0, 2))];
+    let one = rate_of(&rates, |_| valid());
+    assert_eq!(
+        (one.conclusion, one.evidence),
+        (Conclusion::Higher, Evidence::Pooled)
+    );
+    let ratio = one.ratio.unwrap();
+    assert_eq!(ratio.interval, IntervalKind::Pooled95);
+    assert!(ratio.low > 3.5 && ratio.high < 4.5, "{ratio:?}");
+    assert!(
+        one.phrase().starts_with("4 times as fast ("),
+        "{}",
+        one.phrase()
+    );
+}
+
+#[test]
+fn what_is_plain_and_not_proven_says_how_many_rounds_would() {
+    // Half as fast to six times as fast: too far apart for a proof.
+    let rates = [("a", vec![1e4, 1e4, 1e4]), ("b", vec![1.6e4, 6e4, 2.2e4])];
+    let one = rate_of(&rates, |_| valid());
+    assert_eq!(
+        one.conclusion,
+        Conclusion::PlainNotProven(Direction::Higher)
+    );
+    assert!(one.rounds_needed.unwrap() >= 6);
+    assert!(
+        one.phrase().contains("which do not prove it; about "),
+        "{}",
+        one.phrase()
+    );
+}
+
+#[test]
+fn ten_rounds_show_ten_percent_and_the_reverse() {
+    let rates = [
+        ("a", rounds(10, 10_000.0, 1)),
+        ("b", rounds(10, 11_000.0, 2)),
+    ];
+    let one = rate_of(&rates, |_| valid());
+    assert_eq!(
+        (one.conclusion, one.evidence),
+        (Conclusion::Higher, Evidence::Test)
+    );
+    assert_eq!(one.ratio.unwrap().interval, IntervalKind::Walsh95);
+    assert!(one.p_value.unwrap() <= 0.05);
+    let rates = [
+        ("a", rounds(10, 11_000.0, 1)),
+        ("b", rounds(10, 10_000.0, 2)),
+    ];
+    let one = rate_of(&rates, |_| valid());
+    assert_eq!(one.conclusion, Conclusion::Lower);
+    assert!(one.phrase().starts_with("slower by 9"), "{}", one.phrase());
+}
+
+#[test]
+fn equals_are_equal_within_what_the_rounds_hold() {
+    let rates = [
+        ("a", rounds(10, 10_000.0, 1)),
+        ("b", rounds(10, 10_010.0, 2)),
+    ];
+    let one = rate_of(&rates, |_| valid());
+    assert_eq!(one.conclusion, Conclusion::Equal);
+    assert!(
+        one.phrase().starts_with("equal within "),
+        "{}",
+        one.phrase()
+    );
+}
+
+#[test]
+fn noisy_rounds_say_what_they_would_have_shown_or_how_many_would() {
+    let noise = [0.8, 1.25, 0.9, 1.1, 1.22, 0.82, 1.05, 0.95];
+    let noisy = |level: f64| noise.iter().map(|one| level * one).collect::<Vec<_>>();
+    let rates = [("a", vec![1e4; 8]), ("b", noisy(1e4))];
+    let one = rate_of(&rates, |_| valid());
+    assert_eq!(one.conclusion, Conclusion::NoDifferenceShown);
+    assert!((0.1..0.6).contains(&one.smallest_shown.unwrap()), "{one:?}");
+    let rates = [("a", vec![1e4; 8]), ("b", noisy(1.15e4))];
+    let one = rate_of(&rates, |_| valid());
+    assert_eq!(one.conclusion, Conclusion::CannotTell);
+    assert!(one.rounds_needed.unwrap() > 8, "{one:?}");
+}
+
+#[test]
+fn one_round_cannot_tell() {
+    let rates = [("a", vec![1e4]), ("b", vec![4e4])];
+    let one = rate_of(&rates, |_| valid());
+    assert_eq!(
+        (one.conclusion, one.p_value),
+        (Conclusion::CannotTell, None)
+    );
+    assert_eq!(one.phrase(), "cannot tell from so few rounds");
+}
+
+#[test]
+fn what_the_load_made_is_shown_and_not_compared() {
+    let rates = [("a", rounds(10, 1e4, 1)), ("b", rounds(10, 1e4, 1))];
+    let mut record = campaign(&rates);
+    let closed = compared(&record, |_| valid());
+    for metric in [
+        Metric::LatencyP50Ns,
+        Metric::LatencyP90Ns,
+        Metric::LatencyP99Ns,
+    ] {
+        let one = of(&closed, metric);
+        assert_eq!(
+            (one.conclusion, one.evidence, one.reason),
+            (
+                Conclusion::NotCompared,
+                Evidence::Descriptive,
+                Some(Reason::ClosedLoop)
+            )
+        );
+    }
+    open_loop(&mut record, |trial| {
+        if trial.contender == "a" {
+            1_000_000
+        } else {
+            2_000_000
+        }
+    });
+    let open = compared(&record, |_| valid());
+    let rate = of(&open, Metric::RatePerS);
+    assert_eq!(
+        (rate.conclusion, rate.reason),
+        (Conclusion::NotCompared, Some(Reason::OpenLoop))
+    );
+    let p99 = of(&open, Metric::LatencyP99Ns);
+    assert_eq!(
+        (p99.conclusion, p99.evidence),
+        (Conclusion::Higher, Evidence::Test)
+    );
+    let p50 = of(&open, Metric::LatencyP50Ns);
+    assert_eq!(
+        (p50.conclusion, p50.evidence),
+        (Conclusion::Higher, Evidence::Indication)
+    );
+}
+
+#[test]
+fn a_rate_that_others_held_down_counts_where_the_bound_strengthens() {
+    let busy = |name: &'static str, code: Code| {
+        move |one: &str| if one == name { suspect(code) } else { valid() }
+    };
+    let (slow, fast) = (rounds(10, 1e4, 1), rounds(10, 2.5e4, 2));
+    let up = [("a", slow.clone()), ("b", fast.clone())];
+    let down = [("a", fast), ("b", slow.clone())];
+    let one = rate_of(&up, busy("b", Code::OtherLoad));
+    assert_eq!(
+        (one.conclusion, one.bound),
+        (Conclusion::Higher, Some(Side::AtLeast))
+    );
+    assert!(
+        one.phrase().starts_with("at least 2.5 times as fast"),
+        "{}",
+        one.phrase()
+    );
+    let one = rate_of(&down, busy("a", Code::GeneratorCeiling));
+    assert_eq!(
+        (one.conclusion, one.bound),
+        (Conclusion::Lower, Some(Side::AtMost))
+    );
+    // The slower one may be faster than it looks.
+    let one = rate_of(&up, busy("a", Code::OtherLoad));
+    assert_eq!(
+        (one.conclusion, one.reason),
+        (Conclusion::NotComparable, Some(Reason::BoundWeakens))
+    );
+    // A bound that looks equal may hide a difference, and so may two bounds.
+    let equal = [("a", slow.clone()), ("b", slow)];
+    let one = rate_of(&equal, busy("b", Code::Steal));
+    assert_eq!(one.reason, Some(Reason::BoundHides));
+    let one = rate_of(&up, |_| suspect(Code::OtherLoad));
+    assert_eq!(one.reason, Some(Reason::BoundHides));
+    // What may have raised it as well says nothing.
+    let one = rate_of(&up, busy("b", Code::NotSteady));
+    assert_eq!(
+        (one.conclusion, one.reason),
+        (Conclusion::NotComparable, Some(Reason::NotValid))
+    );
+}
+
+#[test]
+fn a_number_that_is_withheld_is_in_no_comparison() {
+    let rates = [("a", rounds(10, 1e4, 1)), ("b", rounds(10, 2e4, 2))];
+    let invalid = |name: &str| Judgement {
+        verdicts: Verdicts {
+            rate: if name == "a" {
+                Verdict::Invalid
+            } else {
+                Verdict::Valid
+            },
+            ..Verdicts::all(Verdict::Valid)
+        },
+        ..valid()
+    };
+    let found = compared(&campaign(&rates), invalid);
+    let rate = of(&found, Metric::RatePerS);
+    assert_eq!(
+        (rate.conclusion, rate.reason, rate.ratio),
+        (Conclusion::NotComparable, Some(Reason::Withheld), None)
+    );
+    // The other numbers of the same cells stand.
+    assert!(of(&found, Metric::CpuNsPerRequest).ratio.is_some());
+}
+
+#[test]
+fn latencies_of_different_shares_of_the_requests_do_not_compare() {
+    let rates = [("a", rounds(10, 1e4, 1)), ("b", rounds(10, 1e4, 2))];
+    let mut record = campaign(&rates);
+    open_loop(&mut record, |_| 1_000_000);
+    for trial in record
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.contender == "b")
+    {
+        let requests = &mut trial.result.as_mut().unwrap().requests;
+        requests.ok = requests.completed / 2;
+    }
+    let found = compared(&record, |_| valid());
+    assert_eq!(
+        of(&found, Metric::LatencyP99Ns).reason,
+        Some(Reason::ErrorsApart)
+    );
+}
+
+#[test]
+fn a_control_sets_the_floor_and_is_no_contender() {
+    let twin: Vec<f64> = rounds(10, 1e4, 1).iter().map(|rate| rate * 1.04).collect();
+    let rates = [
+        ("a", rounds(10, 1e4, 1)),
+        ("b", rounds(10, 1.03e4, 2)),
+        ("a~", twin),
+    ];
+    let found = compared(&campaign(&rates), |_| valid());
+    let names = |one: &Comparison| (one.pair.first.clone(), one.pair.second.clone());
+    assert!(
+        found
+            .comparisons
+            .iter()
+            .all(|one| names(one) == ("a".into(), "b".into()))
+    );
+    let floor = found
+        .floors
+        .iter()
+        .find(|one| one.metric == Metric::RatePerS)
+        .unwrap();
+    assert_eq!((floor.n, floor.shown), (10, true), "{floor:?}");
+    assert!((0.039..0.041).contains(&floor.floor), "{floor:?}");
+    // Three percent are within what one server differs from itself by.
+    assert_ne!(of(&found, Metric::RatePerS).conclusion, Conclusion::Higher);
+}
+
+#[test]
+fn without_a_control_the_floor_is_the_fixed_one() {
+    let rates = [("a", rounds(10, 1e4, 1)), ("b", rounds(10, 1e4, 2))];
+    let found = compared(&campaign(&rates), |_| valid());
+    let fixed = |one: &bakeoff_audit::Floor| one.floor == FLOOR_UNMEASURED && one.n == 0;
+    assert!(found.floors.iter().all(fixed));
+}
+
+#[test]
+fn a_quantile_known_from_below_counts_where_it_strengthens() {
+    let rates = [("a", rounds(10, 500.0, 1)), ("b", rounds(10, 500.0, 2))];
+    let mut record = campaign(&rates);
+    open_loop(&mut record, |trial| {
+        if trial.contender == "a" {
+            1_000_000
+        } else {
+            5_000_000
+        }
+    });
+    for trial in record
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.contender == "b")
+    {
+        let result = trial.result.as_mut().unwrap();
+        result.at_least.record_n(9_000_000, 100);
+    }
+    let found = compared(&record, |_| valid());
+    let p99 = of(&found, Metric::LatencyP99Ns);
+    assert_eq!(
+        (p99.conclusion, p99.bound),
+        (Conclusion::Higher, Some(Side::AtLeast))
+    );
+}
+
+#[test]
+fn equal_work_silences_only_where_the_plan_asks_for_it() {
+    let rates = [("a", rounds(10, 1e4, 1)), ("b", rounds(10, 2e4, 2))];
+    let mut record = campaign(&rates);
+    for trial in record
+        .trials
+        .iter_mut()
+        .filter(|trial| trial.contender == "b")
+    {
+        for answer in &mut trial.answers {
+            answer.body_sha256 = "another".to_owned();
+            answer.decoded_sha256 = None;
+        }
+    }
+    let configured = compared(&record, |_| valid());
+    let one = of(&configured, Metric::RatePerS);
+    assert_eq!(one.conclusion, Conclusion::Higher);
+    assert!(
+        !one.causes.is_empty(),
+        "the difference in work is named beside it"
+    );
+    record.plan.compare = CompareMode::EqualWork;
+    let equal = compared(&record, |_| valid());
+    let one = of(&equal, Metric::RatePerS);
+    assert_eq!(
+        (one.conclusion, one.reason),
+        (Conclusion::NotComparable, Some(Reason::UnequalWork))
+    );
+    assert!(one.ratio.is_some(), "the ratio is shown all the same");
+}
+
+#[test]
+fn the_widest_interval_is_of_what_is_tested() {
+    let rates = [("a", rounds(10, 1e4, 1)), ("b", rounds(10, 1.1e4, 2))];
+    let found = compared(&campaign(&rates), |_| valid());
+    let widest = widest_interval(&found.comparisons).unwrap();
+    assert!((0.001..0.03).contains(&widest), "{widest}");
+    assert_eq!(widest_interval(&[]), None);
+}

@@ -1,0 +1,401 @@
+//! A fault put into a sound trial must weaken the numbers that it spoils, and only those, through
+//! its own check; its clean twin must weaken none. Here: the load, its engine and its clients.
+
+#[allow(dead_code)]
+mod planted;
+#[allow(dead_code, unused_imports)]
+#[path = "../../report/tests/support/mod.rs"]
+mod support;
+
+use bakeoff_audit::{Ceilings, Code, Level, Verdict};
+use bakeoff_plan::LoadModel;
+use bakeoff_record::{Clients, LoadResult, SetUp, ThreadUsage, TrialRecord};
+
+use planted::*;
+
+/// Half as much CPU time for the server, so that it does not set the pace.
+fn idle_server(trial: &mut TrialRecord) {
+    for tick in &mut trial.usage.trees[0].ticks {
+        tick.cpu_user_s *= 0.5;
+        tick.cpu_system_s *= 0.5;
+    }
+    for tick in &mut trial.usage.host {
+        let cpu = &mut tick.cpus[0];
+        (cpu.user, cpu.system, cpu.softirq, cpu.idle) = (0.18, 0.28, 0.02, 0.52);
+    }
+}
+
+fn engine_worked(trial: &mut TrialRecord, share: f64, kept: f64) {
+    let result = result(trial);
+    result.engine.busy_share = vec![share + kept];
+    result.engine.threads = vec![ThreadUsage {
+        cpu_s: share * result.measured_s,
+        kept_s: kept * result.measured_s,
+        longest_turn_s: 0.0,
+    }];
+}
+
+#[test]
+fn an_engine_that_works_is_told_from_one_that_is_kept_from_it() {
+    each(
+        SOUND,
+        &[
+            (|trial| engine_worked(trial, 0.49, 0.04), ""),
+            (
+                |trial| engine_worked(trial, 0.60, 0.0),
+                "engine-busy: latency suspect",
+            ),
+            // Both are full: the rate is the server's own.
+            (
+                |trial| engine_worked(trial, 0.95, 0.0),
+                "engine-busy: latency invalid",
+            ),
+            (
+                |trial| {
+                    idle_server(trial);
+                    engine_worked(trial, 0.95, 0.0);
+                },
+                "engine-busy: rate invalid, latency invalid",
+            ),
+            (
+                |trial| engine_worked(trial, 0.4, 0.1),
+                "engine-kept: latency suspect",
+            ),
+            (
+                |trial| {
+                    idle_server(trial);
+                    engine_worked(trial, 0.48, 0.52);
+                },
+                "engine-kept: rate disturbed, latency disturbed",
+            ),
+        ],
+    );
+    let stranger = judge(SOUND, |trial| {
+        idle_server(trial);
+        engine_worked(trial, 0.48, 0.52);
+    });
+    assert!(!text_of(&stranger, Code::EngineBusy).contains("set the pace"));
+}
+
+#[test]
+fn an_engine_that_reads_late_is_in_the_latencies() {
+    let lag = |share: f64| {
+        judge(SOUND, move |trial| {
+            let result = result(trial);
+            let median = result.latency.quantile(0.5).unwrap_or(0) as f64;
+            let lag = &mut result.observed.engine_lag;
+            lag.clear();
+            lag.record_n((median * share) as u64, 1_000);
+        })
+    };
+    assert_eq!(told(&lag(0.04)), [""; 0]);
+    assert_eq!(told(&lag(0.08)), ["engine-lag: latency suspect"]);
+}
+
+#[test]
+fn a_rate_near_the_yardstick_is_a_bound_unless_the_server_was_full() {
+    let beside = |yardstick: Option<f64>, fault: Fault| {
+        let ceilings = Ceilings {
+            yardstick,
+            ..CEILINGS
+        };
+        told(&judge_beside(SOUND, ceilings, fault)).join("; ")
+    };
+    let untouched: Fault = |_| {};
+    for (yardstick, fault, expected) in [
+        (Some(92_000.0), untouched, ""),
+        (Some(92_000.0), idle_server, ""),
+        (
+            Some(50_000.0),
+            idle_server,
+            "generator-ceiling: rate suspect, latency suspect",
+        ),
+        (
+            Some(50_000.0),
+            untouched,
+            "generator-ceiling: latency suspect",
+        ),
+        // A server that beats the yardstick proves that it is no ceiling.
+        (Some(40_000.0), untouched, ""),
+        (
+            Some(40_000.0),
+            idle_server,
+            "generator-ceiling: rate not-run",
+        ),
+        (None, untouched, ""),
+        (None, idle_server, "generator-ceiling: rate not-run"),
+        (
+            None,
+            |trial| {
+                idle_server(trial);
+                engine_worked(trial, 0.6, 0.0);
+            },
+            "generator-ceiling: rate not-run, latency not-run; engine-busy: latency suspect",
+        ),
+    ] {
+        let mut found: Vec<String> = beside(yardstick, fault)
+            .split("; ")
+            .map(str::to_owned)
+            .collect();
+        let mut expected: Vec<String> = expected.split("; ").map(str::to_owned).collect();
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected, "{yardstick:?}");
+    }
+    let near = Ceilings {
+        origin: Some(40_000.0),
+        ..CEILINGS
+    };
+    let judgement = judge_beside(PROXIED, near, |_| {});
+    assert_eq!(
+        told(&judgement),
+        ["backend-bound: rate suspect, latency suspect"]
+    );
+}
+
+#[test]
+fn starving_clients_are_the_servers_doing() {
+    let hungry = |none: u64, waiting_long: u64| {
+        judge(SOUND, move |trial| {
+            result(trial).observed.clients = Clients {
+                count: 200,
+                none,
+                waiting_long,
+                ..Clients::default()
+            };
+        })
+    };
+    assert_eq!(told(&hungry(0, 2)), [""; 0]);
+    assert_eq!(told(&hungry(0, 3)), ["starved: latency suspect"]);
+    assert_eq!(told(&hungry(40, 107)), ["starved: latency invalid"]);
+    let found = hungry(40, 107);
+    let text = text_of(&found, Code::Starved);
+    assert!(
+        text.starts_with("107 of 200 clients (54 %) had no answer"),
+        "{text}"
+    );
+}
+
+#[test]
+fn littles_law_has_a_sign_and_knows_set_up_time() {
+    each(
+        SOUND,
+        &[
+            // Ten requests are in flight in the sound trial.
+            (
+                |trial| result(trial).load.model = LoadModel::Closed { clients: 13 },
+                "client-time: rate suspect, latency suspect",
+            ),
+            (
+                |trial| {
+                    let result = result(trial);
+                    result.load.model = LoadModel::Closed { clients: 13 };
+                    result.observed.set_up = SetUp {
+                        connecting_s: 5.0,
+                        handshaking_s: 10.0,
+                        resting_s: 0.0,
+                    };
+                },
+                "",
+            ),
+            (
+                |trial| result(trial).load.model = LoadModel::Closed { clients: 8 },
+                "little: latency suspect",
+            ),
+            (
+                |trial| {
+                    let result = result(trial);
+                    result.load.model = LoadModel::Closed { clients: 8 };
+                    result.observed.clients.waiting_long = 4;
+                },
+                "starved: latency invalid",
+            ),
+            (
+                |trial| {
+                    let load = &mut result(trial).load;
+                    (load.model, load.streams) = (LoadModel::Closed { clients: 2 }, 5);
+                },
+                "",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_window_of_two_levels_is_of_neither() {
+    let half: Fault = |trial| {
+        for part in result(trial).intervals.iter_mut().skip(5) {
+            part.ok /= 2;
+        }
+    };
+    let judgement = judge(SOUND, half);
+    let expected = "not-steady: rate invalid, latency invalid, cpu suspect";
+    assert_eq!(told(&judgement), [expected]);
+    assert_eq!(judgement.verdicts.memory, Verdict::Valid);
+    let text = text_of(&judgement, Code::NotSteady);
+    assert!(text.contains("for 2.5 s, then "), "{text}");
+    let few_percent: Fault = |trial| {
+        for part in result(trial).intervals.iter_mut().skip(5) {
+            part.ok -= part.ok / 33;
+        }
+    };
+    assert_eq!(told(&judge(SOUND, few_percent)), [""; 0]);
+}
+
+#[test]
+fn a_load_by_count_is_judged_by_what_its_connections_took() {
+    let by_count = |measured_s: f64, known: bool| {
+        let judgement = judge(SOUND, move |trial| {
+            let result = result(trial);
+            result.load.requests = Some(result.requests.ok);
+            result.connect.clear();
+            if known {
+                result.connect.record_n(10_000_000, 13);
+                result.handshake.record_n(40_000_000, 13);
+            }
+            // What follows from the window's length is not what this is about.
+            result.measured_s = measured_s;
+        });
+        assert!(judgement.check(Code::Little).is_none());
+        judgement.check(Code::SetUpCounted).map(|check| check.level)
+    };
+    assert_eq!(by_count(2.0, true), Some(Level::Passed));
+    assert_eq!(by_count(0.5, true), Some(Level::Suspect));
+    assert_eq!(by_count(2.0, false), Some(Level::NotRun));
+}
+
+#[test]
+fn an_open_loop_must_keep_its_schedule() {
+    assert_eq!(told(&judge_open(|_| {})), [""; 0]);
+    let late = |share: f64| {
+        judge_open(move |result| {
+            let due = result.requests.due.unwrap_or(0);
+            result.requests.begun = (due as f64 * share) as u64;
+        })
+    };
+    assert_eq!(told(&late(0.991)), [""; 0]);
+    assert_eq!(
+        told(&late(0.98)),
+        ["schedule-kept: rate invalid, latency invalid"]
+    );
+    let one_second = judge_open(|result| {
+        let parts = &mut result.schedule.as_mut().expect("it is an open loop").parts;
+        // A second of the window is two of its parts.
+        parts[3].begun = parts[3].due * 8 / 10;
+    });
+    assert_eq!(
+        told(&one_second),
+        ["schedule-kept: rate suspect, latency suspect"]
+    );
+    let growing = |more: u64| {
+        judge_open(move |result| {
+            let looks = &mut result.observed.in_flight.counts;
+            let n = looks.len() as u64;
+            for (at, look) in (0..n).zip(looks) {
+                *look += at * more / n;
+            }
+        })
+    };
+    assert_eq!(told(&growing(0)), [""; 0]);
+    assert!(told(&growing(90)).contains(&"queue-grows: latency suspect".to_owned()));
+}
+
+#[test]
+fn the_engine_answers_for_its_own_delay_and_not_for_the_servers() {
+    let slow_server = judge_open(|result| {
+        let kept = result.schedule.as_mut().expect("it is an open loop");
+        kept.wait.record_n(1_000_000_000, 500);
+        result.send_lag.record_n(1_000_000_000, 500);
+    });
+    assert_eq!(told(&slow_server), [""; 0]);
+    let late_engine = judge_open(|result| {
+        let due = result.requests.due.unwrap_or(0);
+        let kept = result.schedule.as_mut().expect("it is an open loop");
+        kept.slip.record_n(1_000_000_000, due);
+    });
+    assert_eq!(told(&late_engine), ["send-lag: latency suspect"]);
+    let unknown = judge_open(|result| {
+        let kept = result.schedule.as_mut().expect("it is an open loop");
+        std::mem::swap(&mut kept.slip, &mut kept.wait);
+    });
+    assert_eq!(told(&unknown), ["send-lag: latency not-run"]);
+}
+
+#[test]
+fn what_was_due_and_had_no_end_is_held_against_the_latencies_alone() {
+    let unended = |share: f64| {
+        judge_open(move |result| {
+            let due = result.requests.due.unwrap_or(0);
+            let gone = (due as f64 * share) as u64;
+            result.requests.unended = Some(gone);
+        })
+    };
+    assert_eq!(told(&unended(0.009)), [""; 0]);
+    assert_eq!(told(&unended(0.02)), ["unended: latency suspect"]);
+    assert_eq!(told(&unended(0.06)), ["unended: latency invalid"]);
+    let found = unended(0.06);
+    assert!(text_of(&found, Code::Unended).contains("had no end (6.00 %)"));
+}
+
+#[test]
+fn an_open_loop_of_an_old_record_is_judged_by_what_it_holds() {
+    let old = |fault: fn(&mut LoadResult)| {
+        judge_open(|result| {
+            (result.requests.due, result.requests.unended) = (None, None);
+            (result.schedule, result.balance) = (None, None);
+            fault(result);
+        })
+    };
+    assert_eq!(told(&old(|_| {})), [""; 0]);
+    let late = old(|result| result.requests.planned = Some(result.requests.started * 2));
+    assert_eq!(
+        told(&late),
+        ["schedule-kept: rate invalid, latency invalid"]
+    );
+    let lagging = old(|result| {
+        let sent = result.send_lag.count();
+        result.send_lag.record_n(1_000_000_000, sent);
+    });
+    assert_eq!(told(&lagging), ["send-lag: latency suspect"]);
+}
+
+#[test]
+fn what_weakens_a_load_by_itself_is_said_with_a_hint() {
+    let said = |fault: Fault| {
+        let mut trial = RECORD.trials[0].clone();
+        fault(&mut trial);
+        let warnings = bakeoff_audit::judge_load(result(&mut trial));
+        assert!(warnings.iter().all(|warning| !warning.hint.is_empty()));
+        let codes = warnings.into_iter().map(|warning| warning.code);
+        codes.collect::<Vec<_>>().join(" ")
+    };
+    let table: [(Fault, &str); 7] = [
+        (|_| {}, ""),
+        (
+            |trial| engine_worked(trial, 0.95, 0.0),
+            "generator-saturated",
+        ),
+        (|trial| engine_worked(trial, 0.5, 0.45), "engine-kept"),
+        (
+            |trial| result(trial).requests.planned = Some(u64::MAX / 2),
+            "schedule-unsent",
+        ),
+        (|trial| result(trial).load.streams = 3, "streams-unused"),
+        (
+            |trial| result(trial).outcomes.add(bakeoff_record::Outcome::Local),
+            "local-limit",
+        ),
+        // What the engine of an old record said by itself is not said twice.
+        (
+            |trial| {
+                engine_worked(trial, 0.95, 0.0);
+                let said = bakeoff_audit::judge_load(result(trial));
+                result(trial).warnings = said;
+            },
+            "generator-saturated",
+        ),
+    ];
+    for (fault, expected) in table {
+        assert_eq!(said(fault), expected);
+    }
+}

@@ -1,0 +1,359 @@
+//! What the rounds of a cell come to, number by number, and what a campaign comes to.
+
+#[allow(dead_code, unused_imports)]
+#[path = "../../report/tests/support/mod.rs"]
+mod support;
+
+use bakeoff_audit::{Code, Judged, JudgedCell, Level, Number, Verdict, judge};
+use bakeoff_record::{Disturbance, Record, TrialRecord};
+use bakeoff_stats::Measure;
+
+const CONTENDER: &str = "nginx-optimized";
+
+fn cell<'j, 'r>(judged: &'j Judged<'r>, name: (&str, &str, &str)) -> &'j JudgedCell<'r> {
+    let found = judged.cells.iter().find(|one| {
+        let key = &one.cell.key;
+        (
+            key.contender.as_str(),
+            key.workload.as_str(),
+            key.load.as_str(),
+        ) == name
+    });
+    found.expect("the made-up record has this cell")
+}
+
+/// The made-up campaign of so many rounds, one workload and load of it.
+fn rounds(n: u32) -> Record {
+    let mut record = support::record_of_rounds(n);
+    record
+        .trials
+        .retain(|it| it.workload == "synthetic" && it.load.label() == "c10");
+    record.plan.loads.truncate(1);
+    record.plan.workloads.truncate(1);
+    record
+}
+
+/// The trials of one contender, by round.
+fn of<'r>(record: &'r mut Record, name: &'r str) -> impl Iterator<Item = &'r mut TrialRecord> {
+    record
+        .trials
+        .iter_mut()
+        .filter(move |it| it.contender == name)
+}
+
+/// Lets a stranger keep processors busy.
+fn disturb(trial: &mut TrialRecord) {
+    trial.usage.interrupts_apart = Some(false);
+    for tick in &mut trial.usage.host {
+        tick.cpus[1].user += 0.5;
+        tick.cpus[1].idle -= 0.5;
+    }
+}
+
+/// The verdicts of rate, latency, CPU time and memory.
+fn verdicts(record: &Record) -> [Verdict; 4] {
+    let judged = judge(record);
+    let verdicts = cell(&judged, (CONTENDER, "synthetic", "c10"))
+        .judgement
+        .verdicts;
+    [
+        verdicts.rate,
+        verdicts.latency,
+        verdicts.cpu,
+        verdicts.memory,
+    ]
+}
+
+#[test]
+fn a_number_needs_enough_rounds_and_not_all_of_them() {
+    use Verdict::{Invalid, Suspect, Valid};
+    // Rounds planned, disturbed ones, and what the timed numbers come to.
+    for (planned, disturbed, expected) in [
+        (3, 0, Valid),
+        (3, 1, Suspect),
+        (3, 3, Invalid),
+        (7, 1, Valid),
+        (7, 2, Suspect),
+        (10, 2, Valid),
+        (10, 3, Suspect),
+        (10, 10, Invalid),
+    ] {
+        let mut record = rounds(planned);
+        of(&mut record, CONTENDER).take(disturbed).for_each(disturb);
+        let found = verdicts(&record);
+        let case = format!("{disturbed} of {planned}");
+        assert_eq!(found, [expected, expected, expected, Valid], "{case}");
+    }
+}
+
+#[test]
+fn a_disturbed_round_is_not_in_the_estimate() {
+    let mut record = rounds(10);
+    of(&mut record, CONTENDER).take(2).for_each(disturb);
+    let judged = judge(&record);
+    let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
+    let estimate = |measure| cell.estimate(measure).map(|one| one.n);
+    assert_eq!(estimate(Measure::RatePerS), Ok(8));
+    assert_eq!(estimate(Measure::MemoryPeakBytes), Ok(10));
+    let check = cell.judgement.check(Code::OtherLoad).expect("it is told");
+    assert_eq!(check.level, Level::Note);
+    assert!(
+        check.text.ends_with("(in 2 of 10 rounds)"),
+        "{}",
+        check.text
+    );
+}
+
+#[test]
+fn one_wrong_answer_in_ten_rounds_is_enough() {
+    let mut record = rounds(10);
+    of(&mut record, CONTENDER)
+        .take(1)
+        .for_each(|trial| trial.answers[0].right = false);
+    assert_eq!(verdicts(&record), [Verdict::Invalid; 4]);
+    let judged = judge(&record);
+    let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
+    let withheld = cell
+        .estimate(Measure::RatePerS)
+        .expect_err("it is withheld");
+    assert!(
+        withheld.to_string().starts_with("withheld: the answer"),
+        "{withheld}"
+    );
+    assert!(cell.estimate(Measure::Requests).is_ok());
+}
+
+#[test]
+fn two_reasons_that_leave_enough_rounds_each_may_not_together() {
+    let mut record = rounds(10);
+    of(&mut record, CONTENDER).take(2).for_each(disturb);
+    for trial in of(&mut record, CONTENDER).skip(8) {
+        let result = trial.result.as_mut().expect("it was measured");
+        result.engine.threads[0].kept_s = 0.3 * result.measured_s;
+    }
+    let found = verdicts(&record);
+    assert_eq!(
+        found,
+        [
+            Verdict::Suspect,
+            Verdict::Suspect,
+            Verdict::Valid,
+            Verdict::Valid
+        ]
+    );
+    let judged = judge(&record);
+    let judgement = &cell(&judged, (CONTENDER, "synthetic", "c10")).judgement;
+    let check = judgement
+        .blame(Number::Rate)
+        .expect("something is to blame");
+    assert_eq!(check.code, Code::RoundsAccepted);
+    assert_eq!(
+        check.text,
+        "6 of 10 rounds can be believed, and 8 are needed"
+    );
+}
+
+#[test]
+fn fewer_rounds_than_planned_are_shown_and_not_ranked() {
+    for (carried_out, expected) in [
+        (20, Verdict::Valid),
+        (16, Verdict::Valid),
+        (7, Verdict::Suspect),
+    ] {
+        let mut record = rounds(20);
+        record.trials.retain(|trial| trial.round <= carried_out);
+        assert_eq!(verdicts(&record)[0], expected, "{carried_out} of 20");
+        record.plan.until = Some(bakeoff_plan::Until {
+            width: 0.03,
+            max_rounds: 40,
+        });
+        // A rule that was recorded before decides by itself when to stop, from ten rounds on.
+        let stopped = if carried_out < 8 {
+            Verdict::Suspect
+        } else {
+            Verdict::Valid
+        };
+        assert_eq!(verdicts(&record)[0], stopped, "{carried_out} by a rule");
+    }
+    assert_eq!(
+        verdicts(&rounds(1))[0],
+        Verdict::Suspect,
+        "one round agrees with nothing"
+    );
+}
+
+#[test]
+fn another_program_in_one_round_takes_the_whole_row() {
+    let mut record = rounds(7);
+    let last = of(&mut record, CONTENDER).last().expect("there are rounds");
+    last.server.as_mut().expect("it ran").version = "1.29.0".into();
+    let judged = judge(&record);
+    let judgement = &cell(&judged, (CONTENDER, "synthetic", "c10")).judgement;
+    assert_eq!(judgement.checks[0].code, Code::ProgramChanged);
+    assert_eq!(judgement.verdicts.counts, Verdict::Invalid);
+    let text = &judgement.checks[0].text;
+    assert!(text.contains("1.22.1") && text.contains("1.29.0"), "{text}");
+}
+
+#[test]
+fn the_yardstick_that_drifts_disturbs_its_block() {
+    let mut record = rounds(7);
+    for trial in of(&mut record, "yardstick").filter(|it| it.round == 4) {
+        let result = trial.result.as_mut().expect("it was measured");
+        result.measured_s *= 1.5;
+    }
+    let judged = judge(&record);
+    for (trial, judgement) in &cell(&judged, (CONTENDER, "synthetic", "c10")).trials {
+        let drift = judgement
+            .check(Code::Drift)
+            .expect("it is held against the yardstick");
+        let expected = if trial.round == 4 {
+            Level::Disturbed
+        } else {
+            Level::Passed
+        };
+        assert_eq!(drift.level, expected, "round {}", trial.round);
+    }
+}
+
+#[test]
+fn the_ceiling_is_that_of_the_same_round() {
+    let mut record = rounds(3);
+    for trial in of(&mut record, "yardstick").filter(|it| it.round == 2) {
+        let result = trial.result.as_mut().expect("it was measured");
+        result.requests.ok = result.requests.ok * 6 / 10;
+    }
+    let judged = judge(&record);
+    let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
+    let share = |round: u32| {
+        let (_, judgement) = &cell.trials[round as usize - 1];
+        let check = judgement
+            .check(Code::GeneratorCeiling)
+            .expect("it is a closed loop");
+        check.value.expect("there is a yardstick")
+    };
+    assert!(share(1) < 0.6 && share(2) > 0.8 && share(3) < 0.6);
+}
+
+#[test]
+fn the_first_attempt_that_nothing_disturbed_counts_for_the_whole_block() {
+    let mut record = rounds(3);
+    let again: Vec<TrialRecord> = record
+        .trials
+        .iter()
+        .filter(|trial| trial.round == 2)
+        .map(|trial| TrialRecord {
+            attempt: 2,
+            id: format!("{}-2", trial.id),
+            ..trial.clone()
+        })
+        .collect();
+    for trial in of(&mut record, "caddy-default").filter(|it| it.round == 2) {
+        trial.disturbed = vec![Disturbance::OtherLoad];
+        disturb(trial);
+    }
+    record.trials.extend(again);
+    let judged = judge(&record);
+    let attempts = |name| {
+        let cell = cell(&judged, (name, "synthetic", "c10"));
+        let trials = cell.cell.trials.iter();
+        (
+            trials.map(|trial| trial.attempt).collect::<Vec<_>>(),
+            cell.trials.len(),
+        )
+    };
+    for name in [CONTENDER, "caddy-default", "yardstick"] {
+        assert_eq!(attempts(name), (vec![1, 2, 1], 4), "{name}");
+    }
+    let verdict = cell(&judged, ("caddy-default", "synthetic", "c10"))
+        .judgement
+        .verdicts
+        .rate;
+    assert_eq!(verdict, Verdict::Valid);
+    let told = &judged.trust.reasons;
+    assert!(
+        told.iter()
+            .any(|one| one.text.contains("blocks were repeated")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_cell_that_was_not_measured_says_how_it_ended() {
+    let record = support::record();
+    let judged = judge(&record);
+    let verdict = |contender, workload, load| {
+        let cell = cell(&judged, (contender, workload, load));
+        cell.judgement.verdict
+    };
+    assert_eq!(verdict("caddy-default", "proxy", "c200"), Verdict::Skipped);
+    let partly = cell(&judged, (CONTENDER, "proxy", "c10"));
+    assert_eq!(partly.judgement.verdicts.rate, Verdict::Suspect);
+    assert!(partly.judgement.check(Code::RoundsComplete).is_some());
+    let failing = cell(&judged, ("nginx-default", "synthetic", "c200"));
+    let failed = failing
+        .judgement
+        .check(Code::FailedShare)
+        .expect("some failed");
+    assert!(failed.text.contains("most as refused"), "{}", failed.text);
+}
+
+#[test]
+fn the_bottleneck_is_named_with_its_figures() {
+    let record = support::record();
+    let judged = judge(&record);
+    let named = |contender, workload, load| {
+        let cell = cell(&judged, (contender, workload, load));
+        cell.bottleneck.as_ref().map(|one| one.name)
+    };
+    assert_eq!(named(CONTENDER, "synthetic", "c10"), Some("cpu-bound"));
+    assert_eq!(named("yardstick", "proxy", "c10"), Some("co-saturated"));
+    assert_eq!(named("caddy-default", "proxy", "c200"), None);
+    let mut kept = support::open_loop_trial();
+    kept.contender = CONTENDER.into();
+    let mut record = rounds(1);
+    record.trials = vec![kept];
+    let judged = judge(&record);
+    let bottleneck = judged.cells[0]
+        .bottleneck
+        .as_ref()
+        .expect("it was measured");
+    assert_eq!(bottleneck.name, "none", "a rate that is kept has none");
+}
+
+#[test]
+fn one_full_thread_beside_idle_processors_is_the_bottleneck() {
+    let mut record = rounds(3);
+    for trial in of(&mut record, CONTENDER) {
+        trial.pinned.server = vec![0, 2];
+        for tick in &mut trial.usage.trees[0].ticks {
+            tick.busiest_thread = Some(0.97);
+        }
+    }
+    let judged = judge(&record);
+    let bottleneck = &cell(&judged, (CONTENDER, "synthetic", "c10")).bottleneck;
+    assert_eq!(bottleneck.as_ref().map(|one| one.name), Some("single-core"));
+}
+
+#[test]
+fn findings_count_the_cells_that_they_hold_in() {
+    let record = support::record_of_rounds(10);
+    let judged = judge(&record);
+    let of_rate = judged
+        .findings
+        .iter()
+        .filter(|one| one.metric == bakeoff_audit::Metric::RatePerS);
+    let caddy: Vec<_> = of_rate
+        .filter(|one| one.text.contains("caddy-default"))
+        .collect();
+    assert!(!caddy.is_empty(), "{:#?}", judged.findings);
+    for one in caddy {
+        assert!(
+            one.cells_agreeing <= one.cells && one.cells <= 4,
+            "{one:#?}"
+        );
+        assert!(one.text.starts_with(&one.second), "{}", one.text);
+        assert!(one.text.contains("in "), "{}", one.text);
+    }
+    assert!(judged.trust.reasons.len() <= 4);
+}

@@ -1,0 +1,56 @@
+// Rules of WCAG 2.1, A and AA, as axe-core checks them: wide and narrow, light and dark, folded and
+// unfolded. Run with REPORT_ANSWER: see run.sh.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { launch, open } from "./browser.mjs";
+
+const require = createRequire(new URL("../../web/package.json", import.meta.url));
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
+
+let browser;
+let axe;
+before(async () => {
+  browser = await launch();
+  axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
+});
+after(async () => {
+  await browser?.close();
+});
+
+/** What axe finds: rule, and the first places of it. */
+async function violations(page) {
+  return page.evaluate(async (rules) => {
+    const found = await window.axe.run(document, { runOnly: { type: "tag", values: rules } });
+    return found.violations.map((one) => {
+      const places = one.nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary}`);
+      return `${one.id} (${one.nodes.length}): ${places.join("; ")}`;
+    });
+  }, RULES);
+}
+
+for (const [width, height] of [
+  [1400, 900],
+  [400, 800],
+]) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`no violation at ${width} x ${height}, ${colorScheme}`, async () => {
+      const options = { viewport: { width, height }, colorScheme };
+      const { context, page } = await open(browser, options, "REPORT_ANSWER");
+      await page.evaluate(axe);
+      assert.deepEqual(await violations(page), []);
+      await page.click('.legend [data-series="caddy-default"]');
+      await page.click('#table [data-sort="p99"]');
+      for (const details of await page.$$("details")) {
+        await details.evaluate((one) => {
+          if (!one.matches(".save")) one.open = true;
+        });
+      }
+      await page.waitForTimeout(300);
+      assert.deepEqual(await violations(page), [], "with everything unfolded");
+      await context.close();
+    });
+  }
+}

@@ -1,0 +1,298 @@
+// The first screen: which, by how much, and can it be trusted. What is said was judged by the
+// report; the page chooses where it stands.
+
+import { chart } from "./charts/chart.ts";
+import { fitting, forest, forestRows } from "./charts/forest.ts";
+import { element } from "./dom.ts";
+import { times, whole } from "./format.ts";
+import { factsOf, type MetricFacts, METRICS } from "./metrics.ts";
+import type { Finding, Grade, Metric, Report, Weakness } from "./model.ts";
+import { type Ratio, ratiosTo, ratioText, suits } from "./ratios.ts";
+import type { Selection } from "./selection.ts";
+import { named } from "./tables.ts";
+
+const GRADES: Record<Grade, string> = {
+  shown: "shown",
+  plain: "plain, not proven",
+  indication: "indication",
+  "not-shown": "not shown",
+};
+/** Below this width the screen is a phone's. */
+const PHONE = 620;
+/** Findings on the first screen; the others are folded. */
+const FINDINGS = 2;
+
+/** Letters from which a sentence is set smaller, so that the rest of the answer stays in sight. */
+const LONG = 105;
+
+/** The first screen. */
+export function answer(selection: Selection): HTMLElement {
+  const { report } = selection;
+  const box = element("section", { class: "answer", "aria-label": "The answer" });
+  box.append(findings(report), forestAndTiles(selection), trust(report));
+  return box;
+}
+
+/** The most important sentence large, with a badge; the next below it; the rest folded. */
+function findings(report: Report): HTMLElement {
+  const all = report.answer.findings;
+  const box = element("div", { class: "findings" });
+  const [first, ...more] = all;
+  if (!first) {
+    const why = report.summary.find((one) => one.tone !== "good") ?? report.summary[0];
+    const text = why?.text ?? "There is nothing to compare.";
+    box.append(element("h2", { class: "headline" }, text));
+    return box;
+  }
+  const size = first.text.length > LONG ? "headline long" : "headline";
+  const title = element("h2", { class: size }, first.text, " ");
+  title.append(badge(report, first));
+  box.append(title);
+  const narrow = window.innerWidth < PHONE;
+  const open = more.slice(0, narrow ? 0 : FINDINGS);
+  const folded = more.slice(open.length);
+  if (open.length > 0) box.append(list(report, open));
+  if (folded.length > 0) {
+    const words = `${whole(folded.length)} more ${folded.length === 1 ? "finding" : "findings"}`;
+    const details = element("details", {}, element("summary", {}, words), list(report, folded));
+    box.append(details);
+  }
+  return box;
+}
+
+function list(report: Report, all: Finding[]): HTMLElement {
+  const box = element("ul", { class: "more" });
+  for (const one of all) box.append(element("li", {}, one.text, " ", badge(report, one)));
+  return box;
+}
+
+function badge(report: Report, finding: Finding): HTMLElement {
+  const { rounds } = report.campaign;
+  const words = `${GRADES[finding.grade]}, ${whole(rounds)} ${rounds === 1 ? "round" : "rounds"}`;
+  return element("span", { class: "badge", "data-grade": finding.grade }, words);
+}
+
+function forestAndTiles(selection: Selection): HTMLElement {
+  const fold = new Fold(selection);
+  const title = () => {
+    const facts = factsOf(selection.choice.metric);
+    const { baseline } = selection.choice;
+    const plain = baseline === "" || window.innerWidth < PHONE;
+    return plain ? facts.title : `${facts.title} against ${baseline}`;
+  };
+  const choices = element("div", { class: "choices" });
+  const frame = { title, classes: "forest", ofCell: false, zooms: true, above: choices };
+  const plot = chart(selection, frame, forest(() => fold.limit()));
+  plot.append(fold.button);
+  const tiles = element("div", { class: "tiles" });
+  let width = 0;
+  const draw = () => {
+    keepingFocus(choices, () =>
+      choices.replaceChildren(baselines(selection), metricChoice(selection)),
+    );
+    const others = METRICS.filter((one) => one.metric !== "rate_per_s");
+    keepingFocus(tiles, () =>
+      tiles.replaceChildren(...others.map((facts) => tile(selection, facts))),
+    );
+    fold.update(width);
+  };
+  selection.watch(draw);
+  new ResizeObserver(([entry]) => {
+    if (!entry || entry.contentRect.width === width) return;
+    width = entry.contentRect.width;
+    fold.update(width);
+  }).observe(plot);
+  draw();
+  return element("div", { class: "answer-grid" }, plot, tiles);
+}
+
+/** Rows that the first screen has no room for wait behind a button. */
+class Fold {
+  readonly button = element("button", { type: "button", class: "link more-rows" });
+  private unfolded = false;
+
+  constructor(private readonly selection: Selection) {
+    this.button.addEventListener("click", () => {
+      this.unfolded = !this.unfolded;
+      selection.changed();
+    });
+  }
+
+  /** Height that the chart may take; null for any. */
+  limit(): number | null {
+    if (this.unfolded) return null;
+    return window.innerWidth < PHONE ? 310 : Math.max(320, window.innerHeight - 430);
+  }
+
+  /** Says what a click would do. */
+  update(width: number): void {
+    const all = forestRows(this.selection);
+    const limit = this.limit();
+    const cut = limit !== null && width > 0 && fitting(all, width, limit).length < all.length;
+    this.button.hidden = !cut && !this.unfolded;
+    const words = this.unfolded ? "Show fewer rows" : `Show all ${whole(all.length)} rows`;
+    this.button.textContent = words;
+  }
+}
+
+/** Redraws buttons and gives focus back to the one that had it. */
+function keepingFocus(box: HTMLElement, draw: () => void): void {
+  const active = document.activeElement;
+  const key = active instanceof HTMLElement && box.contains(active) ? active.dataset["key"] : null;
+  draw();
+  if (!key) return;
+  for (const one of box.querySelectorAll<HTMLElement>("[data-key]")) {
+    if (one.dataset["key"] === key) one.focus({ preventScroll: true });
+  }
+}
+
+function baselines(selection: Selection): HTMLElement {
+  const group = element("div", { class: "choice", role: "group", "aria-label": "Baseline" });
+  group.append(element("span", { class: "label", "aria-hidden": "true" }, "against"));
+  const add = (value: string, face: string | HTMLElement) => {
+    const pressed = String(selection.choice.baseline === value);
+    const attributes = { type: "button", "aria-pressed": pressed, "data-key": `base-${value}` };
+    const button = element("button", { ...attributes, "data-baseline": value }, face);
+    button.addEventListener("click", () => selection.choose({ baseline: value }));
+    group.append(button);
+  };
+  const compared = selection.report.comparisons.length > 0 ? selection.contenders() : [];
+  for (const name of compared) add(name, named(name, "contender"));
+  add("", "values");
+  return group;
+}
+
+function metricChoice(selection: Selection): HTMLElement {
+  const group = element("div", { class: "choice", role: "group", "aria-label": "Measure" });
+  for (const facts of METRICS) {
+    const pressed = String(selection.choice.metric === facts.metric);
+    const attributes = { type: "button", "aria-pressed": pressed, "data-metric": facts.metric };
+    const button = element(
+      "button",
+      { ...attributes, "data-key": `metric-${facts.metric}` },
+      facts.short,
+    );
+    button.addEventListener("click", () => selection.choose({ metric: facts.metric }));
+    group.append(button);
+  }
+  return group;
+}
+
+/** A metric at a glance: each contender's ratios over all cells; a click draws them. */
+function tile(selection: Selection, facts: MetricFacts): HTMLElement {
+  const { baseline, metric } = selection.choice;
+  const attributes = { type: "button", class: "tile", "data-key": `tile-${facts.metric}` };
+  const pressed = String(metric === facts.metric);
+  const box = element("button", {
+    ...attributes,
+    "data-tile": facts.metric,
+    "aria-pressed": pressed,
+  });
+  const title = element("span", { class: "tile-title" }, facts.title);
+  const open = selection.report.campaign.loads.filter((load) => load.model === "open");
+  const only = baseline !== "" && facts.number === "latency" && open.length > 0;
+  const better = facts.moreIsBetter ? "more is better" : "less is better";
+  title.append(element("small", {}, only ? `open loops; ${better}` : better));
+  box.append(title);
+  const own = baseline === "" ? selection.contenders() : [baseline];
+  for (const name of own) {
+    const line = valuesLine(selection, facts, name, baseline !== "");
+    if (baseline !== "") line.classList.add("is-base");
+    box.append(line);
+  }
+  if (baseline !== "") {
+    const { found, shownOnly } = comparedIn(selection, baseline, facts.metric);
+    for (const name of selection.contenders()) {
+      const its = found.filter((one) => one.contender === name);
+      if (its.length > 0) box.append(ratioLine(name, its, shownOnly));
+    }
+    if (found.length === 0) box.append(element("small", {}, "nothing to compare"));
+  }
+  box.addEventListener("click", () => selection.choose({ metric: facts.metric }));
+  return box;
+}
+
+/** What was compared; where nothing was, what is only shown. */
+function comparedIn(selection: Selection, baseline: string, metric: Metric) {
+  const found = ratiosTo(selection.report, baseline, metric).filter(
+    (one) => selection.contenders().includes(one.contender),
+  );
+  const compared = found.filter((one) => one.mark !== "uncompared");
+  return { found: compared.length > 0 ? compared : found, shownOnly: compared.length === 0 };
+}
+
+function ratioLine(name: string, its: Ratio[], shownOnly: boolean): HTMLElement {
+  const points = its.map((one) => one.point);
+  const [low, high] = [Math.min(...points), Math.max(...points)];
+  const [only] = its;
+  const same = times(low) === times(high);
+  const range = same ? times(low) : `${times(low).replace("×", "")} to ${times(high)}`;
+  const value = its.length === 1 && only ? ratioText(only) : range;
+  const line = element("span", { class: "tile-line" }, named(name, "contender"));
+  line.append(element("b", {}, value), element("small", {}, tally(its, shownOnly)));
+  return line;
+}
+
+/** In how many cells it is more and in how many less. */
+function tally(its: Ratio[], shownOnly: boolean): string {
+  if (shownOnly) return "shown, not compared";
+  const of = (mark: string) => its.filter((one) => one.mark === mark).length;
+  const parts: string[] = [];
+  if (of("more") > 0) parts.push(`▲ more in ${of("more")}`);
+  if (of("less") > 0) parts.push(`▼ less in ${of("less")}`);
+  if (of("equal") > 0) parts.push(`equal in ${of("equal")}`);
+  if (parts.length === 0) parts.push("no difference shown");
+  const cells = its.length === 1 ? "1 cell" : `${its.length} cells`;
+  return `${parts.join(", ")} of ${cells}`;
+}
+
+/** The values themselves over all cells, from the least to the most. */
+function valuesLine(
+  selection: Selection,
+  facts: MetricFacts,
+  name: string,
+  asBase: boolean,
+): HTMLElement {
+  const suited = suits(selection.report, facts.metric);
+  const cells = selection.report.cells.filter(
+    (cell) => cell.contender === name && (!asBase || suited(cell)),
+  );
+  const points = cells.flatMap((cell) => cell.estimates[facts.metric]?.point ?? []);
+  const line = element("span", { class: "tile-line" }, named(name, "contender"));
+  if (points.length === 0) {
+    line.append(element("b", {}, "–"));
+    return line;
+  }
+  const [low, high] = [Math.min(...points), Math.max(...points)];
+  const [from, to] = [facts.text(low), facts.text(high)];
+  const [number = "", unit = ""] = from.split(" ");
+  const start = to.endsWith(` ${unit}`) ? number : from;
+  line.append(element("b", {}, from === to ? from : `${start} to ${to}`));
+  if (asBase) line.append(element("small", {}, "= 1, the baseline"));
+  return line;
+}
+
+/** How far to trust it: one line, with its reasons folded. */
+function trust(report: Report): HTMLElement {
+  const { direction, size, reasons } = report.answer.trust;
+  const yes = (it: boolean) => (it ? "yes" : "no");
+  const mark = direction && size ? "good" : direction ? "warning" : "bad";
+  const line = element("summary", {});
+  line.append(element("b", { "data-trust": mark }, "How far to trust it: "));
+  line.append(`direction ${yes(direction)}, size ${yes(size)}`);
+  const [worst] = reasons;
+  if (worst) line.append(element("span", { class: "muted worst" }, ` · ${worst.text}`));
+  const body = element("ul", { class: "reasons" });
+  for (const one of reasons) body.append(reason(one));
+  if (reasons.length === 0) body.append(element("li", {}, "No check found a reason for doubt."));
+  const box = element("details", { class: "trust" }, line, body);
+  const { next } = report.answer;
+  if (next.length > 0) {
+    box.append(element("p", {}, "Next:"), ...next.map((one) => element("pre", { tabindex: "0" }, one)));
+  }
+  return box;
+}
+
+function reason(one: Weakness): HTMLElement {
+  return element("li", { "data-level": one.level }, element("span", {}, one.text));
+}

@@ -1,0 +1,389 @@
+// The answer as a picture: a row for each workload and load, in it each contender's ratio to the
+// baseline with its interval on a logarithmic axis. Grey is what noise alone would do. Without a
+// baseline the values themselves are drawn.
+
+import type { CustomSeriesRenderItemAPI } from "echarts";
+import { factsOf, type MetricFacts } from "../metrics.ts";
+import type { Estimate, Report } from "../model.ts";
+import { markText, pointText, ratiosTo, ratioText, sign } from "../ratios.ts";
+import type { Selection } from "../selection.ts";
+import { colours, type Theme } from "../theme.ts";
+import { axis, type Draw, type Drawing, FONT, isValid, LEGEND, tooltip } from "./chart.ts";
+import { at, type LogScale, logScale } from "./scale.ts";
+import { whiskers } from "./whiskers.ts";
+
+/** A contender in a row. */
+export interface Entry {
+  contender: string;
+  point: number;
+  low: number;
+  high: number;
+  n: number;
+  bound: "at-least" | "at-most" | null;
+  /** Whether it counts: a difference or equality that was shown, or a valid value. */
+  firm: boolean;
+  /** Beside the row, in full and cut down for narrow screens. */
+  long: string;
+  short: string;
+  /** For a closer look. */
+  detail: string;
+  mark: string;
+}
+
+export interface Row {
+  workload: string;
+  load: string;
+  title: string;
+  short: string;
+  floor: number | null;
+  entries: Entry[];
+}
+
+/** Below this width labels take two lines, and ratios stand without their intervals. */
+const NARROW = 560;
+const AXIS = 44;
+
+/** What the chart shows: rows that have anything of the chosen metric. */
+export function forestRows(selection: Selection): Row[] {
+  const { report } = selection;
+  const { baseline, metric } = selection.choice;
+  const facts = factsOf(metric);
+  const entries = baseline === "" ? values(selection, facts) : ratios(selection, baseline);
+  const rows: Row[] = [];
+  for (const { workload, load } of cellKeys(report)) {
+    const found = entries.filter((one) => one.workload === workload && one.load === load);
+    if (found.length === 0) continue;
+    const floors = found.flatMap((one) => (one.floor === null ? [] : [one.floor]));
+    rows.push({
+      workload,
+      load,
+      title: selection.title(load),
+      short: selection.short(load),
+      floor: floors.length > 0 ? Math.max(...floors) : null,
+      entries: found.map((one) => one.entry),
+    });
+  }
+  return rows;
+}
+
+/** Workloads and loads in the order of the cells. */
+export function cellKeys(report: Report): { workload: string; load: string }[] {
+  const keys = new Map(report.cells.map((cell) => [`${cell.workload}\n${cell.load}`, cell]));
+  return [...keys.values()].map(({ workload, load }) => ({ workload, load }));
+}
+
+interface Placed {
+  workload: string;
+  load: string;
+  floor: number | null;
+  entry: Entry;
+}
+
+function ratios(selection: Selection, baseline: string): Placed[] {
+  const { report, hidden } = selection;
+  const order = selection.contenders();
+  return ratiosTo(report, baseline, selection.choice.metric)
+    .filter((one) => order.includes(one.contender) && !hidden.has(one.contender))
+    .sort((left, right) => order.indexOf(left.contender) - order.indexOf(right.contender))
+    .map((one) => ({
+      workload: one.workload,
+      load: one.load,
+      floor: one.floor,
+      entry: {
+        contender: one.contender,
+        ...{ point: one.point, low: one.low, high: one.high, n: one.n, bound: one.bound },
+        firm: one.mark !== "open" && one.mark !== "uncompared",
+        long: ratioText(one),
+        short: pointText(one),
+        detail: `${one.contender}: ${ratioText(one)}, ${one.n} rounds; ${markText(one)}`,
+        mark: sign(one),
+      },
+    }));
+}
+
+function values(selection: Selection, facts: MetricFacts): Placed[] {
+  const order = selection.contenders();
+  const cells = selection.report.cells.filter(
+    (cell) => order.includes(cell.contender) && !selection.hidden.has(cell.contender),
+  );
+  return cells.flatMap((cell) => {
+    const estimate: Estimate | null = cell.estimates[facts.metric] ?? null;
+    if (!estimate) return [];
+    const lower = facts.metric === "rate_per_s" && cell.rate_is_lower_bound;
+    const text = `${lower ? "≥ " : ""}${facts.text(estimate.point)}`;
+    const range = `${facts.text(estimate.low)} to ${facts.text(estimate.high)}`;
+    const entry: Entry = {
+      contender: cell.contender,
+      ...{ point: estimate.point, low: estimate.low, high: estimate.high, n: estimate.n },
+      bound: lower ? "at-least" : null,
+      firm: isValid(cell, facts.number),
+      long: text,
+      short: `${lower ? "≥ " : ""}${facts.tick(estimate.point)}`,
+      detail: `${cell.contender}: ${text} (${range}, ${estimate.n} rounds)`,
+      mark: "",
+    };
+    return [{ workload: cell.workload, load: cell.load, floor: null, entry }];
+  });
+}
+
+/** How a drawing is laid out: lines below each other, labels left, numbers right. */
+interface Layout {
+  narrow: boolean;
+  left: number;
+  right: number;
+  line: number;
+  /** Height of each row. */
+  heights: number[];
+  /** Top of each row. */
+  tops: number[];
+  height: number;
+}
+
+function layout(rows: Row[], width: number): Layout {
+  const narrow = width < NARROW;
+  // A short table gets more air.
+  const lines = rows.reduce((sum, row) => sum + row.entries.length, 0);
+  const line = narrow ? 14 : lines <= 10 ? 21 : 17;
+  const heights = rows.map((row) => Math.max(row.entries.length * line + 8, narrow ? 32 : 26));
+  const tops = heights.map((_, index) => heights.slice(0, index).reduce((sum, it) => sum + it, 0));
+  const height = heights.reduce((sum, it) => sum + it, 0);
+  const longest = Math.max(0, ...rows.map((row) => `${row.workload}  ${row.short}`.length));
+  const left = narrow ? 92 : Math.min(230, Math.max(120, longest * 6.8 + 10));
+  return { narrow, left, right: narrow ? 82 : 176, line, heights, tops, height };
+}
+
+/** As many rows as fit, or all of them. */
+export function forest(limit: () => number | null): Draw {
+  return (selection, theme, width) => {
+    const all = forestRows(selection);
+    const most = limit();
+    const rows = most === null ? all : fitting(all, width, most);
+    return drawn(selection, theme, rows, all.length, width);
+  };
+}
+
+/** The first rows that fit into a height. */
+export function fitting(rows: Row[], width: number, most: number): Row[] {
+  const { tops, heights } = layout(rows, width);
+  const room = most - AXIS - LEGEND;
+  const count = rows.filter((_, index) => (tops[index] ?? 0) + (heights[index] ?? 0) <= room);
+  return rows.slice(0, Math.max(count.length, 3));
+}
+
+function drawn(
+  selection: Selection,
+  theme: Theme,
+  rows: Row[],
+  total: number,
+  width: number,
+): Drawing {
+  const { baseline, metric } = selection.choice;
+  const facts = factsOf(metric);
+  const form = layout(rows, width);
+  const entries = rows.flatMap((row) => row.entries);
+  const floors = rows.flatMap((row) => (row.floor === null ? [] : [1 + row.floor]));
+  const known = entries.flatMap((one) => [one.point, one.low, one.high]);
+  const extent = baseline === "" ? known : [...known, 1, ...floors, ...floors.map((it) => 1 / it)];
+  const tick = baseline === "" ? facts.tick : (value: number) => `${Number(value.toPrecision(3))}×`;
+  const [less, more] = form.narrow ? ["←", "→"] : ["← less", "more →"];
+  const ratioName = `${less}   ratio to ${baseline}, log scale   ${more}`;
+  const name = baseline === "" ? `${facts.title}, log scale` : ratioName;
+  const scale = logScale(theme, extent, tick, { name, room: 0.08 });
+  const names = selection.contenders().filter((one) => entries.some((it) => it.contender === one));
+  const hollow = entries.some((one) => one.bound !== null) ? "; hollow: a bound" : "";
+  const pale = baseline === "" ? "suspect, not ranked" : "no difference shown, or not compared";
+  const paleWord = entries.some((one) => !one.firm) ? `; pale: ${pale}` : "";
+  const grey = floors.length > 0 ? "; grey: noise" : "";
+  const better = facts.moreIsBetter ? "more is better" : "less is better";
+  const fewer = rows.length < total ? `; ${rows.length} of ${total} rows` : "";
+  return {
+    series: names,
+    subtitle: `${better}${grey}${hollow}${paleWord}${fewer}`,
+    zoom: "x",
+    height: form.height + AXIS + LEGEND,
+    grid: { left: form.left, right: form.right, top: LEGEND, bottom: AXIS, outerBoundsMode: "none" },
+    table: {
+      columns: ["workload", "load", "contender", "baseline", metric, "low", "high", "rounds", "mark"],
+      rows: rows.flatMap((row) =>
+        row.entries.map((one) => [
+          row.workload,
+          row.title,
+          one.contender,
+          baseline === "" ? null : baseline,
+          ...[one.point, one.low, one.high, one.n],
+          one.detail.split("; ").at(-1) ?? "",
+        ]),
+      ),
+    },
+    open: ({ dataIndex, seriesIndex }) => {
+      // The first series is the rows themselves, then one for each contender.
+      const contender = seriesIndex === 0 ? "" : (names[seriesIndex - 1] ?? "");
+      const its = rows.filter((row) => row.entries.some((it) => it.contender === contender));
+      const row = seriesIndex === 0 ? rows[dataIndex] : its[dataIndex];
+      if (row) selection.choose({ workload: row.workload, load: row.load, contender });
+      if (row) document.getElementById("results")?.scrollIntoView({ block: "start" });
+    },
+    option: {
+      tooltip: tooltip(
+        theme,
+        (one: { seriesIndex: number; dataIndex: number; seriesName: string }) => {
+          const its = rows.filter((row) =>
+            row.entries.some((it) => it.contender === one.seriesName),
+          );
+          const row = one.seriesIndex === 0 ? rows[one.dataIndex] : its[one.dataIndex];
+          if (!row) return "";
+          return [`${row.workload}, ${row.title}`, ...row.entries.map((it) => it.detail)].join("\n");
+        },
+        { trigger: "item" },
+      ),
+      xAxis: { ...scale.axis, axisLine: { show: false } },
+      yAxis: axis(theme, {
+        type: "value",
+        inverse: true,
+        min: 0,
+        max: form.height,
+        show: false,
+      }),
+      series: [
+        rowSeries(rows, form, scale, theme, baseline !== "", colours(selection.report)),
+        ...names.map((contender) => entrySeries(selection, theme, rows, form, contender)),
+      ],
+    },
+  };
+}
+
+/** A contender's dots, one for each row that has it. */
+function entrySeries(
+  selection: Selection,
+  theme: Theme,
+  rows: Row[],
+  form: Layout,
+  contender: string,
+): object {
+  const data = rows.flatMap((row, index) => {
+    const place = row.entries.findIndex((one) => one.contender === contender);
+    const entry = row.entries[place];
+    if (!entry) return [];
+    return [
+      {
+        across: lineMiddle(form, row, index, place),
+        ...{ point: at(entry.point), low: at(entry.low), high: at(entry.high) },
+        bound: entry.bound,
+        opacity: entry.firm ? 1 : 0.5,
+      },
+    ];
+  });
+  const colour = colours(selection.report).get(contender) ?? "";
+  return whiskers(theme, { name: contender, colour, horizontal: true, data });
+}
+
+function lineMiddle(form: Layout, row: Row, index: number, place: number): number {
+  const middle = (form.tops[index] ?? 0) + (form.heights[index] ?? 0) / 2;
+  return middle + (place - (row.entries.length - 1) / 2) * form.line;
+}
+
+/** The rows behind the dots: what noise would do, the baseline, labels and numbers. */
+function rowSeries(
+  rows: Row[],
+  form: Layout,
+  scale: LogScale,
+  theme: Theme,
+  relative: boolean,
+  colour: Map<string, string>,
+): object {
+  return {
+    type: "custom",
+    clip: false,
+    z: 1,
+    cursor: "pointer",
+    data: rows.map((_, index) => [scale.min, form.tops[index] ?? 0]),
+    renderItem: (params: unknown, api: CustomSeriesRenderItemAPI) => {
+      const { dataIndex, coordSys } = params as {
+        dataIndex: number;
+        coordSys: { x: number; width: number };
+      };
+      const row = rows[dataIndex];
+      if (!row) return null;
+      const top = form.tops[dataIndex] ?? 0;
+      const height = form.heights[dataIndex] ?? 0;
+      const y = api.coord([scale.min, top])[1] ?? 0;
+      const [left, right] = [coordSys.x, coordSys.x + coordSys.width];
+      const across = (value: number) => {
+        const x = api.coord([at(value), top])[0] ?? 0;
+        return Math.min(Math.max(x, left), right);
+      };
+      const children: object[] = [
+        // An area to click on.
+        {
+          type: "rect",
+          shape: { x: 0, y, width: right + form.right, height },
+          style: { fill: theme.surface, opacity: 0.001 },
+        },
+        {
+          type: "line",
+          shape: { x1: 0, y1: y, x2: right + form.right, y2: y },
+          style: { stroke: theme.line, lineWidth: 1 },
+        },
+      ];
+      if (row.floor !== null) {
+        const [from, to] = [across(1 / (1 + row.floor)), across(1 + row.floor)];
+        children.push({
+          type: "rect",
+          shape: { x: from, y, width: Math.max(to - from, 1), height },
+          style: { fill: theme.muted, opacity: 0.28 },
+        });
+      }
+      if (relative) {
+        children.push({
+          type: "line",
+          shape: { x1: across(1), y1: y, x2: across(1), y2: y + height },
+          style: { stroke: theme.text, lineWidth: 1.2 },
+        });
+      }
+      children.push(...labels(row, form, theme, y + height / 2));
+      for (const [place, entry] of row.entries.entries()) {
+        const middle = y + lineMiddle(form, row, dataIndex, place) - top;
+        children.push(...numbers(entry, form, theme, right, middle, colour));
+      }
+      return { type: "group", children };
+    },
+  };
+}
+
+function text(x: number, y: number, words: string, style: object): object {
+  return { type: "text", style: { x, y, text: words, verticalAlign: "middle", ...style } };
+}
+
+function labels(row: Row, form: Layout, theme: Theme, middle: number): object[] {
+  const room = { width: form.left - 6, overflow: "truncate", fontFamily: FONT };
+  const strong = { fill: theme.text, fontSize: form.narrow ? 12 : 12.5, fontWeight: 600 };
+  const pale = { fill: theme.muted, fontSize: form.narrow ? 11 : 12 };
+  if (form.narrow) {
+    return [
+      text(2, middle - 7, row.workload, { ...strong, ...room }),
+      text(2, middle + 7, row.short, { ...pale, ...room }),
+    ];
+  }
+  const words = `{a|${row.workload}}  {b|${row.short}}`;
+  const rich = { a: { ...strong, fontFamily: FONT }, b: { ...pale, fontFamily: FONT } };
+  return [text(2, middle, words, { ...room, rich })];
+}
+
+function numbers(
+  entry: Entry,
+  form: Layout,
+  theme: Theme,
+  right: number,
+  middle: number,
+  colour: Map<string, string>,
+): object[] {
+  const words = form.narrow ? entry.short : entry.long;
+  const fill = entry.firm ? theme.text : theme.muted;
+  const style = { fontSize: 12, fontFamily: FONT };
+  const own = colour.get(entry.contender) ?? fill;
+  return [
+    { type: "circle", shape: { cx: right + 12, cy: middle, r: 3 }, style: { fill: own } },
+    text(right + 19, middle, words, { ...style, fill }),
+    text(right + form.right, middle, entry.mark, { ...style, fill, align: "right" }),
+  ];
+}
