@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use bakeoff_plan::{
-    Arrival, Builtin, Library, Overrides, Plan, builtin_plan, builtin_plans, builtin_workloads,
-    nearest, parse,
+    Arrival, Builtin, Library, Overrides, Plan, RoundsAsked, builtin_plan, builtin_plans,
+    builtin_workloads, nearest, parse,
 };
 use bakeoff_stage::Servers;
 
@@ -114,9 +114,11 @@ impl Folder {
             arrival: flags.arrival.map(ArrivalFlag::ready),
             duration: flags.duration,
             warmup: flags.warmup,
-            rounds: flags.rounds,
+            rounds: RoundsAsked {
+                number: flags.rounds,
+                ..RoundsAsked::default()
+            },
             seed: flags.seed,
-            ..Overrides::default()
         };
         plan.with(&overrides).map_err(exit::usage)
     }

@@ -14,8 +14,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::course::CompareMode;
 use crate::duration::{format_duration, parse_duration};
-use crate::model::{Arrival, CertificateKey, CompareMode, Connect, Cpus, Protocol, Replacement};
+use crate::model::{Arrival, CertificateKey, Connect, Cpus, Protocol, Replacement};
 
 mod workload;
 

@@ -8,8 +8,10 @@
 //!
 //! A pure crate: it reads no file and no clock; text goes in and ready values come out.
 
+mod course;
 mod model;
 mod request;
+mod trial;
 
 mod check;
 mod choice;
@@ -38,6 +40,7 @@ mod random;
 mod schedule;
 mod williams;
 
+pub use course::{CONTROL_FROM, CompareMode, References, Until};
 pub use demand::{Delay, Demand, SlowBody};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{Place, PlanError};
@@ -48,10 +51,11 @@ pub use nearest::nearest;
 pub use order::{
     Block, TRIAL_OVERHEAD, blocks, expected, expected_duration, trials, why_no_references,
 };
-pub use overrides::Overrides;
+pub use overrides::{Overrides, RoundsAsked};
 pub use random::Random;
 pub use replay::AccessLog;
 pub use request::{Connections, Expected, Request, RequestBody, Requests};
 pub use resolve::{Library, RESERVED, parse};
 pub use schedule::Schedule;
+pub use trial::{CONTROL_MARK, Trial, attempt_id, control_name};
 pub use workload::parse_workload;

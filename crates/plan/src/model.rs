@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::course::{CompareMode, References, Until};
 use crate::demand::Demand;
 use crate::request::{Connections, Requests};
 use crate::stored;
@@ -44,43 +45,6 @@ pub struct Plan {
     pub loads: Vec<Load>,
 }
 
-/// A rule that adds rounds until the comparisons are narrow enough.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Until {
-    /// How far the widest interval of any comparison may reach to either side: 0.03 is 3 %.
-    pub width: f64,
-    /// Rounds after which the campaign stops in any case.
-    pub max_rounds: u32,
-}
-
-impl Until {
-    /// Rounds that must be complete before the widths are looked at: with fewer of them a narrow
-    /// interval is as likely luck as precision.
-    pub const LOOK_FROM: u32 = 10;
-}
-
-/// What a difference in the work of two contenders does to their comparison.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CompareMode {
-    /// It is named beside the comparison, as a possible cause.
-    #[default]
-    AsConfigured,
-    /// Contenders whose work is not equal are not ranked.
-    EqualWork,
-}
-
-impl CompareMode {
-    /// As plans write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AsConfigured => "as-configured",
-            Self::EqualWork => "equal-work",
-        }
-    }
-}
-
 /// Processors for each role.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -104,56 +68,6 @@ pub enum Cpus {
     Any,
     /// These processors, by the kernel's number.
     List(Vec<usize>),
-}
-
-/// What is measured beside the contenders.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct References {
-    /// The null server, for every workload: the fastest answer that this machine can give.
-    pub yardstick: bool,
-    /// The upstream asked directly, for every workload that is proxied.
-    pub origin: bool,
-    /// Whether the first contender is measured a second time in each block, as `NAME~`: what two
-    /// equal servers differ in is noise. `None` does so in plans of [`CONTROL_FROM`] rounds on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub control: Option<bool>,
-    /// Measured time of a trial of a built-in server; `None` takes the load's own.
-    #[serde(default, rename = "duration_s", with = "stored::optional_seconds")]
-    pub duration: Option<Duration>,
-}
-
-/// Rounds from which on a plan has a control unless it says otherwise: with fewer of them, what
-/// two equal servers differ in says little.
-pub const CONTROL_FROM: u32 = 6;
-
-impl Plan {
-    /// Whether the first contender is measured a second time in each block.
-    pub fn has_control(&self) -> bool {
-        let control = self.references.control;
-        control.unwrap_or(self.rounds_at_most() >= CONTROL_FROM)
-    }
-
-    /// Rounds that are run in any case.
-    pub fn rounds_at_least(&self) -> u32 {
-        self.until.map_or(self.rounds, |until| {
-            self.rounds.max(Until::LOOK_FROM).min(until.max_rounds)
-        })
-    }
-
-    /// Rounds that may be run.
-    pub fn rounds_at_most(&self) -> u32 {
-        self.until.map_or(self.rounds, |until| until.max_rounds)
-    }
-
-    /// The plan of a campaign that goes on after its end, for `rounds` in all. Who is measured
-    /// stays the same.
-    #[must_use]
-    pub fn extended(mut self, rounds: u32) -> Self {
-        self.references.control = Some(self.has_control());
-        self.rounds = rounds;
-        self
-    }
 }
 
 /// What is compared: a server, a version or build of it, and one configuration.
@@ -514,8 +428,8 @@ impl Load {
     }
 
     /// A short label that is unique among the loads of a plan: `c200`, `r500-c50`,
-    /// `share0.5p-c50`, and with streams and a count `c150x50-n1000`. A load that connects otherwise than is usual for it
-    /// says so: `c200-as-needed`.
+    /// `share0.5p-c50`, and with streams and a count `c150x50-n1000`. A load that connects otherwise
+    /// than is usual for it says so: `c200-as-needed`.
     pub fn label(&self) -> String {
         let poisson = |arrival: &Arrival| match arrival {
             Arrival::Poisson => "p",
@@ -557,81 +471,6 @@ impl Load {
 /// For records that were written before loads had streams.
 fn one_stream() -> u32 {
     1
-}
-
-/// One contender, one workload, one load, once.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Trial {
-    /// Position in the campaign, from 0; a repetition has that of the trial it repeats.
-    pub index: usize,
-    /// Round that it belongs to, from 1.
-    pub round: u32,
-    /// From 1; more in a block that is repeated.
-    pub attempt: u32,
-    /// Unique in the campaign and fit for a folder name: `r1-nginx-default-synthetic-c10`, and
-    /// the second attempt `r1-nginx-default-synthetic-c10-a2`.
-    pub id: String,
-    /// What answers.
-    pub contender: Contender,
-    /// Whether it is the first contender once more, under the name of [`control_name`].
-    pub is_control: bool,
-    /// What is asked.
-    pub workload: Workload,
-    /// How hard.
-    pub load: Load,
-    /// Label of the plan's load where the rate of `load` was found in the campaign.
-    pub load_name: Option<String>,
-}
-
-/// What follows the first contender's name where it is measured a second time. No contender of a
-/// plan has it in its name.
-pub const CONTROL_MARK: &str = "~";
-
-/// Name under which the first contender of a plan is measured a second time.
-pub fn control_name(contender: &str) -> String {
-    format!("{contender}{CONTROL_MARK}")
-}
-
-impl Trial {
-    /// The plan's label of its load.
-    pub fn load_label(&self) -> String {
-        self.load_name.clone().unwrap_or_else(|| self.load.label())
-    }
-
-    /// The same trial in another attempt of its block.
-    #[must_use]
-    pub fn again(&self, attempt: u32) -> Self {
-        Self {
-            attempt,
-            id: attempt_id(&self.id, attempt),
-            ..self.clone()
-        }
-    }
-
-    /// The trial at the rate that was found for its load.
-    #[must_use]
-    pub fn at_rate(mut self, found_per_s: f64) -> Self {
-        if let LoadModel::OpenShare {
-            arrival, clients, ..
-        } = self.load.model
-        {
-            self.load_name = Some(self.load_label());
-            self.load.model = LoadModel::Open {
-                rate_per_s: found_per_s,
-                arrival,
-                clients,
-            };
-        }
-        self
-    }
-}
-
-/// Id of another attempt of the trial whose first one is called `id`.
-pub fn attempt_id(id: &str, attempt: u32) -> String {
-    match attempt {
-        0 | 1 => id.to_owned(),
-        more => format!("{id}-a{more}"),
-    }
 }
 
 #[cfg(test)]

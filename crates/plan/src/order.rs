@@ -9,11 +9,10 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::model::{
-    CertificateKey, Contender, Encoding, Load, Plan, ServerChoice, Trial, Workload, control_name,
-};
+use crate::model::{CertificateKey, Contender, Encoding, Load, Plan, ServerChoice, Workload};
 use crate::random::Random;
 use crate::rules::{Fault, TRIALS_MAX};
+use crate::trial::{Trial, control_name};
 use crate::williams;
 
 /// What a trial takes besides warm-up, window and rest: checking the configuration, starting
@@ -223,8 +222,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::course::Until;
     use crate::library::tests::builtin;
-    use crate::model::Until;
 
     fn names(trials: &[Trial]) -> Vec<&str> {
         trials

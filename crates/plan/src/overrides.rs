@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::choice;
+use crate::course::Until;
 use crate::error::{Place, PlanError};
 use crate::loads::check_streams;
-use crate::model::{Arrival, Load, LoadModel, Plan, Protocol, Until, Workload};
+use crate::model::{Arrival, Load, LoadModel, Plan, Protocol, Workload};
 use crate::order;
 use crate::protocols::over;
 use crate::rules;
@@ -37,19 +38,34 @@ pub struct Overrides {
     pub duration: Option<Duration>,
     /// Time before measuring of every load by time; a load by count has none.
     pub warmup: Option<Duration>,
-    /// Rounds.
-    pub rounds: Option<u32>,
-    /// Reach of the widest interval that rounds are added for.
-    pub until: Option<f64>,
-    /// Rounds after which they are added no more.
-    pub max_rounds: Option<u32>,
+    /// How many rounds.
+    pub rounds: RoundsAsked,
     /// Seed.
     pub seed: Option<u64>,
 }
 
-impl Overrides {
-    fn asks_for_rounds_alone(&self) -> bool {
-        self.rounds.is_some() && self.until.is_none() && self.max_rounds.is_none()
+/// How many rounds flags ask for.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RoundsAsked {
+    /// So many, in any case.
+    pub number: Option<u32>,
+    /// Reach of the widest interval that rounds are added for.
+    pub until: Option<f64>,
+    /// Rounds after which they are added no more.
+    pub at_most: Option<u32>,
+}
+
+impl RoundsAsked {
+    /// So many rounds.
+    pub fn number(number: u32) -> Self {
+        Self {
+            number: Some(number),
+            ..Self::default()
+        }
+    }
+
+    fn is_number_alone(self) -> bool {
+        self.number.is_some() && self.until.is_none() && self.at_most.is_none()
     }
 }
 
@@ -65,11 +81,11 @@ impl Plan {
             &it.name
         })?;
         self.protocols(overrides)?;
-        if let Some(rounds) = overrides.rounds {
+        if let Some(rounds) = overrides.rounds.number {
             rules::rounds(rounds).map_err(|fault| fault.at(flag("rounds")))?;
             self.rounds = rounds;
         }
-        self.until = self.stopping_rule(overrides)?;
+        self.until = self.stopping_rule(overrides.rounds)?;
         if let Some(seed) = overrides.seed {
             rules::seed(seed).map_err(|fault| fault.at(flag("seed")))?;
             self.seed = seed;
@@ -94,14 +110,14 @@ impl Plan {
     }
 
     /// The rule after both flags; each alone changes that of the plan.
-    fn stopping_rule(&self, overrides: &Overrides) -> Result<Option<Until>, PlanError> {
+    fn stopping_rule(&self, asked: RoundsAsked) -> Result<Option<Until>, PlanError> {
         let own = self.until;
-        let width = overrides.until.or(own.map(|until| until.width));
-        let max_rounds = overrides.max_rounds.or(own.map(|until| until.max_rounds));
+        let width = asked.until.or(own.map(|until| until.width));
+        let max_rounds = asked.at_most.or(own.map(|until| until.max_rounds));
         let until = match (width, max_rounds) {
             (None, None) => return Ok(None),
             // A number of rounds that is asked for is no least one.
-            _ if overrides.asks_for_rounds_alone() => return Ok(None),
+            _ if asked.is_number_alone() => return Ok(None),
             (Some(width), max_rounds) => Until {
                 width,
                 max_rounds: max_rounds.unwrap_or(UNTIL_MAX_ROUNDS.max(self.rounds)),
@@ -306,7 +322,7 @@ mod tests {
                 clients: Some(vec![10, 50]),
                 duration: Some(Duration::from_secs(3)),
                 warmup: Some(Duration::from_millis(100)),
-                rounds: Some(1),
+                rounds: RoundsAsked::number(1),
                 seed: Some(9),
                 ..Overrides::default()
             })
@@ -367,38 +383,34 @@ mod tests {
         let rule = |plan: Plan, overrides: &Overrides| plan.with(overrides).map(|plan| plan.until);
         let none = Overrides::default;
         let until = |width, max_rounds| Ok(Some(Until { width, max_rounds }));
-        let three = Overrides {
-            until: Some(0.03),
+        let asked = |until, at_most| Overrides {
+            rounds: RoundsAsked {
+                number: None,
+                until,
+                at_most,
+            },
             ..none()
         };
+        let three = asked(Some(0.03), None);
         assert_eq!(rule(builtin("quick"), &three), until(0.03, 40));
-        let both = Overrides {
-            max_rounds: Some(20),
-            ..three.clone()
-        };
+        let both = asked(Some(0.03), Some(20));
         assert_eq!(rule(builtin("quick"), &both), until(0.03, 20));
         let with_rule = || builtin("quick").with(&both).unwrap();
         assert_eq!(rule(with_rule(), &none()), until(0.03, 20));
         let rounds = Overrides {
-            rounds: Some(5),
+            rounds: RoundsAsked::number(5),
             ..none()
         };
         assert_eq!(rule(with_rule(), &rounds), Ok(None), "so many and no more");
         refused(
             "quick",
-            &Overrides {
-                max_rounds: Some(20),
-                ..none()
-            },
+            &asked(None, Some(20)),
             "--max-rounds: it limits nothing without `--until`; add `--until 3%`, or write \
              `--rounds`",
         );
         refused(
             "quick",
-            &Overrides {
-                max_rounds: Some(5),
-                ..three
-            },
+            &asked(Some(0.03), Some(5)),
             "--until: `max_rounds` is 5, fewer than the 7 of `rounds`; write at least as many",
         );
     }
@@ -408,7 +420,10 @@ mod tests {
         let overrides = Overrides {
             rate: Some(0.1),
             duration: Some(Duration::from_nanos(1_234_567_891)),
-            until: Some(0.1),
+            rounds: RoundsAsked {
+                until: Some(0.1),
+                ..RoundsAsked::default()
+            },
             ..Overrides::default()
         };
         let plan = builtin("quick").with(&overrides).unwrap();
@@ -477,7 +492,7 @@ mod tests {
         refused(
             "quick",
             &Overrides {
-                rounds: Some(0),
+                rounds: RoundsAsked::number(0),
                 ..none()
             },
             "--rounds: `rounds` is 0; write a number from 1 to 1000",

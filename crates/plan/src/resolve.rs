@@ -8,12 +8,11 @@ use std::io::{self, BufRead};
 use std::path::{Component, Path, PathBuf};
 
 use crate::check::check;
+use crate::course::{References, stopping_rule};
 use crate::error::PlanError;
 use crate::file::{ContenderTable, PlanFile, plan_schema_value};
 use crate::loads::{check_shares, check_streams, loads};
-use crate::model::{
-    ConfigSource, Contender, Pinning, Plan, Protocol, References, ServerChoice, Until, Workload,
-};
+use crate::model::{ConfigSource, Contender, Pinning, Plan, Protocol, ServerChoice, Workload};
 use crate::nearest::nearest;
 use crate::order;
 use crate::protocols::{Asked, check_each, expand};
@@ -89,7 +88,7 @@ pub fn parse(
         name: file.name.clone(),
         description: file.description.clone(),
         rounds: file.course.rounds,
-        until: until(&source, &file)?,
+        until: stopping_rule(&source, &file.course)?,
         compare: file.course.compare,
         seed: file.course.seed,
         rest: file.course.rest.0,
@@ -107,36 +106,6 @@ pub fn parse(
     check_shares(&plan.loads).map_err(|fault| fault.at(source.place("load")))?;
     order::check_ids(&plan).map_err(|fault| fault.at(source.place("")))?;
     Ok(plan)
-}
-
-fn until(source: &Source<'_>, file: &PlanFile) -> Result<Option<Until>, PlanError> {
-    let conflict = |key, problem: &str, fix: &str| {
-        Err(PlanError::Conflict {
-            place: source.place(key),
-            problem: problem.to_owned(),
-            mend: fix.to_owned(),
-        })
-    };
-    let (width, max_rounds) = match (file.course.until, file.course.max_rounds) {
-        (None, None) => return Ok(None),
-        (Some(width), Some(max_rounds)) => (width, max_rounds),
-        (Some(_), None) => {
-            let problem = "`until` without `max_rounds` may never end";
-            return conflict("until", problem, "add a limit, such as `max_rounds = 40`");
-        }
-        (None, Some(_)) => {
-            let problem = "`max_rounds` without `until` limits nothing";
-            return conflict(
-                "max_rounds",
-                problem,
-                "add `until = 0.03`, or write `rounds`",
-            );
-        }
-    };
-    let until = Until { width, max_rounds };
-    rules::until(until, file.course.rounds)
-        .map_err(|fault| fault.at(source.place("max_rounds")))?;
-    Ok(Some(until))
 }
 
 fn references(source: &Source<'_>, file: &PlanFile) -> Result<References, PlanError> {
@@ -434,7 +403,8 @@ fn from_library(name: &str, library: &dyn Library) -> Result<Option<Asked>, Plan
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CompareMode, Connect, Load, LoadModel};
+    use crate::course::CompareMode;
+    use crate::model::{Connect, Load, LoadModel};
 
     fn read(text: &str) -> Result<Plan, PlanError> {
         parse(text, "p.toml", Path::new("/base/./plans"), &crate::Builtin)

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
+use crate::course::Until;
 use crate::error::{Place, PlanError};
-use crate::model::Until;
 
 /// Clients that one load may have.
 pub(crate) const CLIENTS: std::ops::RangeInclusive<u32> = 1..=10_000;

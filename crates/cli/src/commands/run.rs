@@ -6,7 +6,7 @@ use anyhow::Context;
 use bakeoff_conduct::{
     CampaignEnd, Depth, Event, Options, Programs, Roles, carry_out as conduct, preflight,
 };
-use bakeoff_plan::{Overrides, Plan};
+use bakeoff_plan::{Overrides, Plan, RoundsAsked};
 use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord};
 use bakeoff_report::{Report, Warnings};
 use bakeoff_stage::Stage;
@@ -127,7 +127,10 @@ fn longer(plan: &Plan, flags: &RunFlags) -> anyhow::Result<Plan> {
         return Ok(plan.clone());
     }
     let overrides = Overrides {
-        rounds: flags.plan.rounds,
+        rounds: RoundsAsked {
+            number: flags.plan.rounds,
+            ..rule.rounds
+        },
         ..rule
     };
     let rounds = flags.plan.rounds.unwrap_or(plan.rounds);
@@ -137,8 +140,11 @@ fn longer(plan: &Plan, flags: &RunFlags) -> anyhow::Result<Plan> {
 
 fn stopping_rule(flags: &RunFlags) -> Overrides {
     Overrides {
-        until: flags.until,
-        max_rounds: flags.max_rounds,
+        rounds: RoundsAsked {
+            number: None,
+            until: flags.until,
+            at_most: flags.max_rounds,
+        },
         ..Overrides::default()
     }
 }

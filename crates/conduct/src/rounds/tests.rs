@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use bakeoff_plan::{Builtin, LoadModel, Overrides, Until, trials};
+use bakeoff_plan::{Builtin, LoadModel, Overrides, RoundsAsked, Until, trials};
 use bakeoff_record::{LoadResult, Pinned, TRIAL_SCHEMA, Usage};
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn plan(rounds: u32) -> Plan {
     let text = bakeoff_plan::builtin_plan("smoke").unwrap();
     let plan = bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).unwrap();
     let overrides = Overrides {
-        rounds: Some(rounds),
+        rounds: RoundsAsked::number(rounds),
         ..Overrides::default()
     };
     plan.with(&overrides).unwrap()
@@ -24,7 +24,7 @@ fn plan_with_share() -> Plan {
     let plan = bakeoff_plan::parse(text, "quick", Path::new("/"), &Builtin).unwrap();
     let overrides = Overrides {
         workloads: vec!["html-small".to_owned()],
-        rounds: Some(2),
+        rounds: RoundsAsked::number(2),
         ..Overrides::default()
     };
     plan.with(&overrides).unwrap()

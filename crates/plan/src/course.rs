@@ -1,0 +1,134 @@
+//! The course of a campaign: how many rounds, what is measured beside the contenders, and what
+//! their comparison is for.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::PlanError;
+use crate::file::CourseKeys;
+use crate::model::Plan;
+use crate::rules;
+use crate::source::Source;
+use crate::stored;
+
+/// A rule that adds rounds until the comparisons are narrow enough.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// How far the widest interval of any comparison may reach to either side: 0.03 is 3 %.
+    pub width: f64,
+    /// Rounds after which the campaign stops in any case.
+    pub max_rounds: u32,
+}
+
+impl Until {
+    /// Rounds that must be complete before the widths are looked at: with fewer of them a narrow
+    /// interval is as likely luck as precision.
+    pub const LOOK_FROM: u32 = 10;
+}
+
+/// What a difference in the work of two contenders does to their comparison.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompareMode {
+    /// It is named beside the comparison, as a possible cause.
+    #[default]
+    AsConfigured,
+    /// Contenders whose work is not equal are not ranked.
+    EqualWork,
+}
+
+impl CompareMode {
+    /// As plans write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AsConfigured => "as-configured",
+            Self::EqualWork => "equal-work",
+        }
+    }
+}
+
+/// What is measured beside the contenders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct References {
+    /// The null server, for every workload: the fastest answer that this machine can give.
+    pub yardstick: bool,
+    /// The upstream asked directly, for every workload that is proxied.
+    pub origin: bool,
+    /// Whether the first contender is measured a second time in each block, as `NAME~`: what two
+    /// equal servers differ in is noise. `None` does so in plans of [`CONTROL_FROM`] rounds on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<bool>,
+    /// Measured time of a trial of a built-in server; `None` takes the load's own.
+    #[serde(default, rename = "duration_s", with = "stored::optional_seconds")]
+    pub duration: Option<Duration>,
+}
+
+/// Rounds from which on a plan has a control unless it says otherwise: with fewer of them, what
+/// two equal servers differ in says little.
+pub const CONTROL_FROM: u32 = 6;
+
+impl Plan {
+    /// Whether the first contender is measured a second time in each block.
+    pub fn has_control(&self) -> bool {
+        let control = self.references.control;
+        control.unwrap_or(self.rounds_at_most() >= CONTROL_FROM)
+    }
+
+    /// Rounds that are run in any case.
+    pub fn rounds_at_least(&self) -> u32 {
+        self.until.map_or(self.rounds, |until| {
+            self.rounds.max(Until::LOOK_FROM).min(until.max_rounds)
+        })
+    }
+
+    /// Rounds that may be run.
+    pub fn rounds_at_most(&self) -> u32 {
+        self.until.map_or(self.rounds, |until| until.max_rounds)
+    }
+
+    /// The plan of a campaign that goes on after its end, for `rounds` in all. Who is measured
+    /// stays the same.
+    #[must_use]
+    pub fn extended(mut self, rounds: u32) -> Self {
+        self.references.control = Some(self.has_control());
+        self.rounds = rounds;
+        self
+    }
+}
+
+/// The stopping rule that a plan's keys ask for.
+pub(crate) fn stopping_rule(
+    source: &Source<'_>,
+    keys: &CourseKeys,
+) -> Result<Option<Until>, PlanError> {
+    let conflict = |key, problem: &str, fix: &str| {
+        Err(PlanError::Conflict {
+            place: source.place(key),
+            problem: problem.to_owned(),
+            mend: fix.to_owned(),
+        })
+    };
+    let (width, max_rounds) = match (keys.until, keys.max_rounds) {
+        (None, None) => return Ok(None),
+        (Some(width), Some(max_rounds)) => (width, max_rounds),
+        (Some(_), None) => {
+            let problem = "`until` without `max_rounds` may never end";
+            return conflict("until", problem, "add a limit, such as `max_rounds = 40`");
+        }
+        (None, Some(_)) => {
+            let problem = "`max_rounds` without `until` limits nothing";
+            return conflict(
+                "max_rounds",
+                problem,
+                "add `until = 0.03`, or write `rounds`",
+            );
+        }
+    };
+    let until = Until { width, max_rounds };
+    rules::until(until, keys.rounds).map_err(|fault| fault.at(source.place("max_rounds")))?;
+    Ok(Some(until))
+}
