@@ -7,7 +7,7 @@ CARGO ?= cargo
 PROGRAMS := $(CURDIR)/.bench/programs
 PAGE := web/dist/index.html
 PAGE_SOURCES := docs/schema/report.schema.json $(shell find web -path web/node_modules -prune \
-    -o -path web/dist -prune -o -path web/src/schema.ts -prune -o -type f -print)
+    -o -path web/dist -prune -o -path web/made -prune -o -type f -print)
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
 .PHONY: bench bench-all build check clean fuzz page stats-check test test-page test-rust

@@ -1,7 +1,7 @@
 // The report as the page reads it. Types are made from its JSON Schema (types.mjs); here they get
 // the names that the page uses.
 
-import type { Cell, Comparison, Finding, Report, Sentence } from "./schema.ts";
+import type { Cell, Comparison, Finding, Report, Sentence } from "../made/schema.ts";
 import { unpack } from "./unpack.ts";
 
 export type {
@@ -23,7 +23,7 @@ export type {
   Trial,
   Vegeta,
   Weakness,
-} from "./schema.ts";
+} from "../made/schema.ts";
 
 export type Grade = Finding["grade"];
 export type Metric = Comparison["metric"];
