@@ -122,7 +122,7 @@ fn a_line_that_a_death_has_torn_is_left_out_and_run_again() {
     scene.write("own.toml", &text.replace("rounds = 1", "rounds = 2"));
     scene
         .run(&["run", "./own.toml", "--out", "record"])
-        .expect(0);
+        .expect_measured();
     let path = scene.path("record/trials.jsonl");
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() - 2000]).unwrap();
@@ -323,7 +323,7 @@ fn a_record_of_a_newer_bakeoff_is_told_and_left_alone() {
     ] {
         let path = scene.path("record").join(name);
         let text = std::fs::read_to_string(&path).unwrap();
-        let (now, newer) = (format!("{schema}1"), format!("{schema}2"));
+        let (now, newer) = (format!("{schema}2"), format!("{schema}3"));
         assert!(text.contains(&now), "{text}");
         let newer_text = text.replace(&now, &newer);
         std::fs::write(&path, &newer_text).unwrap();

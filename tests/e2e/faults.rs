@@ -30,7 +30,7 @@ fn unknown_names_are_told_with_the_nearest_one() {
         (vec!["run", "smoke", "--rounds", "0"], "rounds"),
         (vec!["run", "smoke", "--duraton", "1s"], "--duration"),
         (vec!["plan", "smok"], "did you mean smoke?"),
-        (vec!["run", "--resume", "x", "--rounds", "2"], "--resume"),
+        (vec!["run", "--resume", "x", "--clients", "2"], "--resume"),
     ] {
         scene.run(&arguments).expect(2).says(words);
     }
@@ -211,7 +211,7 @@ fn assert_failed(end: &Value, step: &str, cause: &str, words: Option<&str>) {
     assert_eq!(end["step"], step, "{end:#}");
     assert!(end["cause"].as_str().unwrap().contains(cause), "{end:#}");
     if let Some(words) = words {
-        let told = end["words"].as_str();
+        let told = end["message"].as_str();
         assert!(told.is_some_and(|told| told.contains(words)), "{end:#}");
     }
 }
