@@ -33,9 +33,8 @@ const EDGE_SLACK_S: f64 = 0.25;
 const CLOCK_ERROR_CPUS: f64 = 0.05;
 
 /// What can disturb a trial.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {
     /// Programs that do not belong to the trial had processors.
