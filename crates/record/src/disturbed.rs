@@ -1,6 +1,7 @@
 //! What disturbed a trial: decided by what the machine did, never by a rate or a latency that was
 //! measured, so that repeating disturbed trials does not choose among results.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::LoadResult;
@@ -33,8 +34,9 @@ const EDGE_SLACK_S: f64 = 0.25;
 const CLOCK_ERROR_CPUS: f64 = 0.05;
 
 /// What can disturb a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[derive(Serialize, schemars::JsonSchema, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {
     /// Programs that do not belong to the trial had processors.
