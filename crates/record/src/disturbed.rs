@@ -1,6 +1,7 @@
 //! What disturbed a trial: decided by what the machine did, never by a rate or a latency that was
 //! measured, so that repeating disturbed trials does not choose among results.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::LoadResult;
@@ -34,7 +35,7 @@ const CLOCK_ERROR_CPUS: f64 = 0.05;
 
 /// What can disturb a trial.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {
