@@ -111,10 +111,8 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
     subtitle.textContent = drawn.subtitle;
     box.dataset["series"] = drawn.series.join("\n");
     box.classList.toggle("is-empty", drawn.series.length === 0);
-    const shown = drawn.series.length === 0 ? "nothing" : drawn.series.join(", ");
     const of = frame.ofCell ? `, ${selection.workload}, ${selection.title(selection.load)}` : "";
-    const label = `Chart: ${title()}${of}. Shows ${shown}. ${drawn.subtitle}.`;
-    canvas.setAttribute("aria-label", label);
+    canvas.setAttribute("aria-label", spoken(`${title()}${of}`, drawn));
     if (!numbers.hidden) numbers.replaceChildren(dataTable(title(), drawn.table));
   };
   // Sizes come from the observer: asking an element for its own would lay out the page each time.
@@ -132,29 +130,19 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
     svg?.setAttribute("viewBox", `0 0 ${size.width} ${height}`);
     rename();
   };
-  const zoomBy = (factor: number | null) => {
-    const middle = (zoom.start + zoom.end) / 2;
-    const half = Math.min(50, ((zoom.end - zoom.start) / 2) * (factor ?? Infinity));
-    const start = Math.min(Math.max(0, middle - half), 100 - 2 * half);
-    made?.dispatchAction({ type: "dataZoom", start, end: start + 2 * half });
-  };
-  const picture = () => {
+  const zoomBy = (factor: number | null) =>
+    made?.dispatchAction({ type: "dataZoom", ...zoomed(zoom, factor ?? Infinity) });
+  const files = () => {
     const drawn = draw(selection, theme(), FILE_WIDTH);
-    const height = (drawn.height ?? FILE_HEIGHT) + FILE_TITLE;
-    return { svg: drawnForFile(selection, drawn, name(), height), height };
+    return saving(selection, drawn, name());
   };
   const tools: Record<Tool, () => void> = {
     "zoom-in": () => zoomBy(0.6),
     "zoom-out": () => zoomBy(1 / 0.6),
     "zoom-reset": () => zoomBy(null),
-    png: () => {
-      const { svg, height } = picture();
-      void savePng(name(), svg, FILE_WIDTH, height);
-    },
-    svg: () => saveSvg(name(), picture().svg),
-    csv: () => {
-      if (drawing) saveCsv(name(), drawing.table);
-    },
+    png: () => files().png(),
+    svg: () => files().svg(),
+    csv: () => files().csv(),
     table: () => {
       numbers.hidden = !numbers.hidden;
       rename();
@@ -171,6 +159,31 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
     redraw();
   }).observe(canvas);
   return box;
+}
+
+/** A part of an axis with its middle kept and its length changed, in per cent. */
+function zoomed(zoom: { start: number; end: number }, factor: number) {
+  const middle = (zoom.start + zoom.end) / 2;
+  const half = Math.min(50, ((zoom.end - zoom.start) / 2) * factor);
+  const start = Math.min(Math.max(0, middle - half), 100 - 2 * half);
+  return { start, end: start + 2 * half };
+}
+
+/** What a screen reader says of a drawing. */
+function spoken(title: string, drawn: Drawing): string {
+  const shown = drawn.series.length === 0 ? "nothing" : drawn.series.join(", ");
+  return `Chart: ${title}. Shows ${shown}. ${drawn.subtitle}.`;
+}
+
+/** The ways to save a drawing. */
+function saving(selection: Selection, drawn: Drawing, name: string) {
+  const height = (drawn.height ?? FILE_HEIGHT) + FILE_TITLE;
+  const picture = () => drawnForFile(selection, drawn, name, height);
+  return {
+    png: () => void savePng(name, picture(), FILE_WIDTH, height),
+    svg: () => saveSvg(name, picture()),
+    csv: () => saveCsv(name, drawn.table),
+  };
 }
 
 function started(

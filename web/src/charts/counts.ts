@@ -143,21 +143,31 @@ function lines(selection: Selection, cells: Cell[], theme: Theme, texts: Texts):
             },
           ],
         }),
-        markLine: {
-          silent: true,
-          symbol: "none",
-          lineStyle: { width: 0 },
-          label: {
-            show: true,
-            position: "end",
-            distance: 8,
-            color: theme.text,
-            fontSize: 12,
-            formatter: `${texts.bound(cell) ? "≥ " : ""}${texts.short(estimate.point)}`,
-          },
-          data: [[{ coord: [0, index] }, { coord: [most, index] }]],
-        },
+        markLine: beside(
+          theme,
+          `${texts.bound(cell) ? "≥ " : ""}${texts.short(estimate.point)}`,
+          index,
+          most,
+        ),
       })),
     },
+  };
+}
+
+/** A value written at the end of its line. */
+function beside(theme: Theme, words: string, line: number, most: number): object {
+  return {
+    silent: true,
+    symbol: "none",
+    lineStyle: { width: 0 },
+    label: {
+      show: true,
+      position: "end",
+      distance: 8,
+      color: theme.text,
+      fontSize: 12,
+      formatter: words,
+    },
+    data: [[{ coord: [0, line] }, { coord: [most, line] }]],
   };
 }

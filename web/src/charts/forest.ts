@@ -206,22 +206,7 @@ function drawn(
       ...{ left: form.left, right: form.right, top: LEGEND, bottom: AXIS },
       outerBoundsMode: "none",
     },
-    table: {
-      columns: [
-        ...["workload", "load", "contender", "baseline"],
-        ...[metric, "low", "high", "rounds", "mark"],
-      ],
-      rows: rows.flatMap((row) =>
-        row.entries.map((one) => [
-          row.workload,
-          row.title,
-          one.contender,
-          baseline === "" ? null : baseline,
-          ...[one.point, one.low, one.high, one.n],
-          one.detail.split("; ").at(-1) ?? "",
-        ]),
-      ),
-    },
+    table: tableOf(rows, metric, baseline),
     open: ({ dataIndex, seriesIndex }) => {
       // The first series is the rows themselves, then one for each contender.
       const contender = seriesIndex === 0 ? "" : (names[seriesIndex - 1] ?? "");
@@ -257,6 +242,25 @@ function drawn(
         ...names.map((contender) => entrySeries(selection, theme, rows, form, contender)),
       ],
     },
+  };
+}
+
+function tableOf(rows: Row[], metric: string, baseline: string): Drawing["table"] {
+  return {
+    columns: [
+      ...["workload", "load", "contender", "baseline"],
+      ...[metric, "low", "high", "rounds", "mark"],
+    ],
+    rows: rows.flatMap((row) =>
+      row.entries.map((one) => [
+        row.workload,
+        row.title,
+        one.contender,
+        baseline === "" ? null : baseline,
+        ...[one.point, one.low, one.high, one.n],
+        one.detail.split("; ").at(-1) ?? "",
+      ]),
+    ),
   };
 }
 
