@@ -28,7 +28,7 @@ pub struct Floor {
     pub floor: f64,
     /// Ratios that it was taken from; 0 where none was run.
     pub n: usize,
-    /// Whether the two runs of one server were told apart, which makes the campaign suspect.
+    /// Whether the two runs of one server differed significantly, which makes the campaign suspect.
     pub shown: bool,
 }
 

@@ -218,7 +218,7 @@ impl<'r> Side<'r> {
     fn remedy(&self, fact: &Fact) -> Remedy {
         let facts = self.trials.iter().find_map(|trial| trial.server.as_ref());
         let line = facts.and_then(|facts| facts.remedies.get(fact.name).cloned());
-        let fitting = match (fact.mend, self.processors()) {
+        let fitting = match (fact.fix, self.processors()) {
             (Mend::ToProcessors, Some(processors)) => line.map(|line| fitted(&line, processors)),
             _ => line,
         };
@@ -364,7 +364,7 @@ fn inequality(
         .filter(|(index, _)| pairs.iter().any(|(a, b)| a == index || b == index))
         .filter_map(|(_, (side, value))| Some((side, value.as_ref()?)))
         .collect();
-    let to_change = to_change(fact.mend, &concerned);
+    let to_change = to_change(fact.fix, &concerned);
     let crowded = crowded(fact, &concerned);
     let name = |index: usize| sides[index].contender.to_owned();
     Inequality {
@@ -410,7 +410,7 @@ fn fitted(line: &str, processors: u32) -> String {
 /// Who runs more workers than there are processors for them: they take turns, which costs, and is
 /// likelier the cause of a lower rate than anything else.
 fn crowded(fact: &Fact, concerned: &[(&Side<'_>, &Value)]) -> String {
-    if !matches!(fact.mend, Mend::ToProcessors) {
+    if !matches!(fact.fix, Mend::ToProcessors) {
         return String::new();
     }
     let mut text = String::new();
@@ -461,9 +461,9 @@ fn list(names: &[&str]) -> String {
 }
 
 /// Those whose configuration is to be changed so that all do the same.
-fn to_change<'s, 'r>(mend: Mend, concerned: &[(&'s Side<'r>, &Value)]) -> Vec<&'s Side<'r>> {
+fn to_change<'s, 'r>(fix: Mend, concerned: &[(&'s Side<'r>, &Value)]) -> Vec<&'s Side<'r>> {
     let votes = |key: &str| concerned.iter().filter(|(_, it)| it.key == key).count();
-    if let Mend::ToProcessors = mend {
+    if let Mend::ToProcessors = fix {
         let fits = |(side, value): &&(&Side<'_>, &Value)| {
             side.processors().map(f64::from) == value.number()
         };
@@ -475,7 +475,7 @@ fn to_change<'s, 'r>(mend: Mend, concerned: &[(&'s Side<'r>, &Value)]) -> Vec<&'
                 .collect();
         }
     }
-    let wanted = match mend {
+    let wanted = match fix {
         Mend::To(key) => Some(key.to_owned()),
         // Of equal votes the plan's first counts: max_by_key takes the last, so go backwards.
         Mend::ToMost => concerned

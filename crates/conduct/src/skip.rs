@@ -23,10 +23,10 @@ pub(crate) fn forbidden(trial: &Trial) -> Option<TrialEnd> {
     }
     if let Err(shortage) = check_clients(clients, 1) {
         let text = shortage.to_string();
-        let (reason, mend) = text.split_once("; ").unwrap_or((&text, "raise the limit"));
+        let (reason, fix) = text.split_once("; ").unwrap_or((&text, "raise the limit"));
         return Some(TrialEnd::Skipped {
             reason: reason.to_owned(),
-            fix: mend.to_owned(),
+            fix: fix.to_owned(),
         });
     }
     let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);

@@ -83,7 +83,7 @@ impl Checker<'_> {
     }
 
     fn missing(&mut self, schema: Option<&Value>, key: &str, table: &str, start: usize) {
-        let mend = match schema {
+        let fix = match schema {
             Some(schema) if self.takes_tables(schema) => format!("a `[[{key}]]` table"),
             Some(schema) if self.forms(schema).iter().any(|form| kind(form) == "object") => {
                 format!("a `{key}` table")
@@ -99,7 +99,7 @@ impl Checker<'_> {
                 place,
                 key,
                 table,
-                mend,
+                fix,
             },
         ));
     }
@@ -119,8 +119,8 @@ impl Checker<'_> {
             DeValue::Array(list) => {
                 let least = form.get("minItems").and_then(Value::as_u64).unwrap_or(0);
                 if (list.len() as u64) < least {
-                    let mend = format!("write at least one{}", self.such_as(schema, key));
-                    self.bad(offset, format!("`{key}` is empty"), mend);
+                    let fix = format!("write at least one{}", self.such_as(schema, key));
+                    self.bad(offset, format!("`{key}` is empty"), fix);
                 }
                 if let Some(items) = form.get("items") {
                     list.iter().for_each(|item| self.value(items, key, item));
@@ -151,8 +151,8 @@ impl Checker<'_> {
             );
         }
         if !known.is_empty() && !known.iter().any(|choice| choice == text) {
-            let mend = meant(nearest(text, &known), &known);
-            self.bad(offset, format!("`{key}` cannot be `{text}`"), mend);
+            let fix = meant(nearest(text, &known), &known);
+            self.bad(offset, format!("`{key}` cannot be `{text}`"), fix);
         }
     }
 
@@ -178,18 +178,18 @@ impl Checker<'_> {
             return;
         }
         let such_as = self.such_as(schema, key);
-        let mend = format!("write a number from {least} to {most}{such_as}");
-        self.bad(offset, format!("`{key}` is {written}"), mend);
+        let fix = format!("write a number from {least} to {most}{such_as}");
+        self.bad(offset, format!("`{key}` is {written}"), fix);
     }
 
-    fn bad(&mut self, offset: usize, problem: String, mend: String) {
+    fn bad(&mut self, offset: usize, problem: String, fix: String) {
         let place = self.source.place_at(offset);
         self.found.push((
             offset,
             PlanError::BadValue {
                 place,
                 problem,
-                mend,
+                fix,
             },
         ));
     }
@@ -210,7 +210,7 @@ impl Checker<'_> {
         }
         let scalar = !matches!(value.get_ref(), DeValue::Table(_) | DeValue::Array(_));
         let written = self.source.text().get(value.span()).unwrap_or_default();
-        let mend = if self.takes_tables(schema) {
+        let fix = if self.takes_tables(schema) {
             format!("`[[{key}]]`")
         } else if kinds == [words_for("string")] && scalar && self.example(schema, key).is_empty() {
             format!("`{key} = \"{written}\"`")
@@ -223,7 +223,7 @@ impl Checker<'_> {
             key: key.to_owned(),
             expected: kinds.join(" or "),
             found: found_words(value.get_ref()).to_owned(),
-            mend,
+            fix,
         };
         self.found.push((offset, error));
     }

@@ -25,7 +25,7 @@ pub(crate) fn contenders(
                 place: flag("contender"),
                 what: "contender",
                 name: contender.name,
-                mend: "name each contender once".to_owned(),
+                fix: "name each contender once".to_owned(),
             });
         }
         added.push(contender);

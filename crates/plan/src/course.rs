@@ -109,7 +109,7 @@ pub(crate) fn stopping_rule(
         Err(PlanError::Conflict {
             place: source.place(key),
             problem: problem.to_owned(),
-            mend: fix.to_owned(),
+            fix: fix.to_owned(),
         })
     };
     let (width, max_rounds) = match (keys.until, keys.max_rounds) {

@@ -323,8 +323,8 @@ pub(crate) fn resolve_demand(
     }
     if demand.workers.is_some() && demand.delay.is_none() && demand.slow_body.is_none() {
         let problem = "`workers` limits nothing where no answer takes time";
-        let mend = "add a `delay`, such as `delay = \"5ms\"`, or a `slow_body`";
-        return Err(Fault::new(problem, mend).at(at("workers")));
+        let fix = "add a `delay`, such as `delay = \"5ms\"`, or a `slow_body`";
+        return Err(Fault::new(problem, fix).at(at("workers")));
     }
     if demand.queue.is_some() && demand.workers.is_none() {
         let problem = "nobody waits in a `queue` without `workers`";

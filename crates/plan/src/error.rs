@@ -61,7 +61,7 @@ pub enum PlanError {
         known: Vec<String>,
     },
     /// A key that must be there and is not.
-    #[error("{place}: `{key}` is missing{}: write {mend}", in_table(.table))]
+    #[error("{place}: `{key}` is missing{}: write {fix}", in_table(.table))]
     MissingKey {
         /// The table that lacks it.
         place: Box<Place>,
@@ -70,10 +70,10 @@ pub enum PlanError {
         /// The table's name; empty at the top.
         table: String,
         /// What to write, such as `name = "quick"`.
-        mend: String,
+        fix: String,
     },
     /// A value of another type than its key takes.
-    #[error("{place}: `{key}` must be {expected}, not {found}{}", write_it(.mend))]
+    #[error("{place}: `{key}` must be {expected}, not {found}{}", write_it(.fix))]
     WrongType {
         /// Where the value stands.
         place: Box<Place>,
@@ -84,17 +84,17 @@ pub enum PlanError {
         /// What stands there.
         found: String,
         /// What to write; empty where no example helps.
-        mend: String,
+        fix: String,
     },
     /// A value of the right type that cannot be.
-    #[error("{place}: {problem}; {mend}")]
+    #[error("{place}: {problem}; {fix}")]
     BadValue {
         /// Where the value stands.
         place: Box<Place>,
         /// What is wrong with it.
         problem: String,
         /// What to write instead.
-        mend: String,
+        fix: String,
     },
     /// A name that nothing has: a workload, a contender, a choice.
     #[error("{place}: no {what} is called `{name}`; {}", meant(.nearest.as_deref(), .known))]
@@ -111,7 +111,7 @@ pub enum PlanError {
         known: Vec<String>,
     },
     /// Two things of one name, where results could not be told apart.
-    #[error("{place}: {what} `{name}` appears twice; {mend}")]
+    #[error("{place}: {what} `{name}` appears twice; {fix}")]
     Duplicate {
         /// Where the second one stands.
         place: Box<Place>,
@@ -120,17 +120,17 @@ pub enum PlanError {
         /// The name.
         name: String,
         /// How to tell them apart.
-        mend: String,
+        fix: String,
     },
     /// Keys that contradict each other.
-    #[error("{place}: {problem}; {mend}")]
+    #[error("{place}: {problem}; {fix}")]
     Conflict {
         /// Where the key stands that should go.
         place: Box<Place>,
         /// Which keys, and why.
         problem: String,
         /// What to do.
-        mend: String,
+        fix: String,
     },
 }
 
@@ -159,11 +159,11 @@ fn in_table(table: &str) -> String {
     }
 }
 
-fn write_it(mend: &str) -> String {
-    if mend.is_empty() {
+fn write_it(fix: &str) -> String {
+    if fix.is_empty() {
         String::new()
     } else {
-        format!(": write it as {mend}")
+        format!(": write it as {fix}")
     }
 }
 

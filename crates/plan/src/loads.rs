@@ -29,13 +29,13 @@ pub(crate) fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Loa
                 place: at("warmup"),
                 problem: "`warmup` beside `requests`: the first requests of so many are measured"
                     .to_owned(),
-                mend: "take one of them out".to_owned(),
+                fix: "take one of them out".to_owned(),
             });
         }
         open_loop(table).map_err(|(key, problem, fix)| PlanError::Conflict {
             place: at(key),
             problem: problem.to_owned(),
-            mend: fix.to_owned(),
+            fix: fix.to_owned(),
         })?;
         for model in models(source, index, table)? {
             let usual = Connect::usual(&model, table.requests.is_some());
@@ -53,7 +53,7 @@ pub(crate) fn loads(source: &Source<'_>, tables: &[LoadTable]) -> Result<Vec<Loa
                     place: at("clients"),
                     what: "load",
                     name: load.label(),
-                    mend: "two loads must differ in clients, streams, requests, rate, \
+                    fix: "two loads must differ in clients, streams, requests, rate, \
                            capacity_share, arrival or connect"
                         .to_owned(),
                 });

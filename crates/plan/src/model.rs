@@ -428,8 +428,8 @@ impl Load {
     }
 
     /// A short label that is unique among the loads of a plan: `c200`, `r500-c50`,
-    /// `share0.5p-c50`, and with streams and a count `c150x50-n1000`. A load that connects otherwise
-    /// than is usual for it says so: `c200-as-needed`.
+    /// `share0.5p-c50`, and with streams and a count `c150x50-n1000`. A load that does not connect
+    /// in its usual way says so: `c200-as-needed`.
     pub fn label(&self) -> String {
         let poisson = |arrival: &Arrival| match arrival {
             Arrival::Poisson => "p",

@@ -126,7 +126,7 @@ impl Plan {
                 return Err(PlanError::Conflict {
                     place: flag("max-rounds"),
                     problem: "it limits nothing without `--until`".to_owned(),
-                    mend: "add `--until 3%`, or write `--rounds`".to_owned(),
+                    fix: "add `--until 3%`, or write `--rounds`".to_owned(),
                 });
             }
         };
@@ -224,7 +224,7 @@ impl Plan {
         Err(PlanError::Conflict {
             place: flag("arrival"),
             problem: "no load of this plan has a rate, so there are no gaps to choose".to_owned(),
-            mend: "add `--rate 500`".to_owned(),
+            fix: "add `--rate 500`".to_owned(),
         })
     }
 
@@ -259,7 +259,7 @@ impl Plan {
                     }),
                     what: "load",
                     name: load.label(),
-                    mend: "the plan's loads differ in their times: give one time to all with \
+                    fix: "the plan's loads differ in their times: give one time to all with \
                            `--duration` and `--warmup`"
                         .to_owned(),
                 });

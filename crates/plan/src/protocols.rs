@@ -91,7 +91,7 @@ pub(crate) fn check_each(
                 place: source.place(&format!("{key}.{index}")),
                 what: "protocol",
                 name: protocol.name().to_owned(),
-                mend: "name each protocol once".to_owned(),
+                fix: "name each protocol once".to_owned(),
             });
         }
     }

@@ -93,11 +93,11 @@ fn contradictions(
     table: &WorkloadFile,
     replay: &ReplayTable,
 ) -> Result<(), PlanError> {
-    let refuse = |key: &str, problem: &str, mend: &str| {
+    let refuse = |key: &str, problem: &str, fix: &str| {
         Err(PlanError::Conflict {
             place: around.source.place(&format!("{}{key}", around.path)),
             problem: problem.to_owned(),
-            mend: mend.to_owned(),
+            fix: fix.to_owned(),
         })
     };
     let said = [
@@ -119,8 +119,8 @@ fn contradictions(
     }
     if table.proxied && table.expect.is_none() {
         let problem = "the upstream behind the server has one answer, and a log has many";
-        let mend = "add an `expect` table: every request of the log then expects this answer";
-        return refuse("proxied", problem, mend);
+        let fix = "add an `expect` table: every request of the log then expects this answer";
+        return refuse("proxied", problem, fix);
     }
     Ok(())
 }

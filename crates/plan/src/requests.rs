@@ -55,7 +55,7 @@ pub(crate) fn requests(
         return Err(PlanError::Conflict {
             place: at(key),
             problem: format!("`{key}` stands beside `[[request]]` tables"),
-            mend: "write it in each of them, or take them out".to_owned(),
+            fix: "write it in each of them, or take them out".to_owned(),
         });
     }
     if list.len() > REQUESTS_MAX {
@@ -73,7 +73,7 @@ fn own(around: &Surroundings<'_>, table: &WorkloadFile) -> Result<Request, PlanE
             place: around.source.place(around.path),
             key: "expect".to_owned(),
             table: around.path.split('.').next().unwrap_or("").to_owned(),
-            mend: "an `expect` table, or several `[[request]]` tables".to_owned(),
+            fix: "an `expect` table, or several `[[request]]` tables".to_owned(),
         });
     };
     let one = RequestTable {
@@ -155,9 +155,9 @@ impl Surroundings<'_> {
     /// The text of a file beside the one that names it.
     fn text_of(&self, name: &str) -> Result<String, Fault> {
         let path = self.folder.join(name);
-        let mend = "name a file of text in the folder of this workload";
+        let fix = "name a file of text in the folder of this workload";
         let failed = |cause: std::io::Error| {
-            Fault::new(format!("failed to read {}: {cause}", path.display()), mend)
+            Fault::new(format!("failed to read {}: {cause}", path.display()), fix)
         };
         let reader = self.library.open(&path).map_err(failed)?;
         let mut text = String::new();
@@ -274,7 +274,7 @@ fn beside_another(key: &str, place: Box<Place>) -> PlanError {
     PlanError::Conflict {
         place,
         problem: format!("`{key}` stands beside another body"),
-        mend: "keep one of them".to_owned(),
+        fix: "keep one of them".to_owned(),
     }
 }
 
@@ -295,7 +295,7 @@ pub(crate) fn content(
         (Some(_), Some(_)) => Err(PlanError::Conflict {
             place: source.place(&format!("{path}generated")),
             problem: "`text` and `generated` contradict each other".to_owned(),
-            mend: "keep one of them".to_owned(),
+            fix: "keep one of them".to_owned(),
         }),
         (None, None) => Err(Fault::new(
             "nothing says what the content is",
@@ -361,8 +361,8 @@ fn header(line: &str) -> Result<(String, String), Fault> {
     let Some((name, value)) = split.filter(|(name, value)| {
         !name.is_empty() && name.chars().all(token) && !value.chars().any(char::is_control)
     }) else {
-        let mend = "write it as `Name: value`, such as `Accept: text/html`";
-        return Err(Fault::new(format!("`{shown}` is not a header"), mend));
+        let fix = "write it as `Name: value`, such as `Accept: text/html`";
+        return Err(Fault::new(format!("`{shown}` is not a header"), fix));
     };
     if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
         let problem = format!("`{name}` is written by the load engine itself");

@@ -139,8 +139,8 @@ fn contenders(
         }
         if let Some(name) = table.overlay.keys().find(|name| !is_variable(name)) {
             let problem = format!("`{}` cannot be a template variable", name.escape_debug());
-            let mend = "use letters, digits and `_`, and begin with a letter";
-            return Err(Fault::new(problem, mend).at(at("overlay")));
+            let fix = "use letters, digits and `_`, and begin with a letter";
+            return Err(Fault::new(problem, fix).at(at("overlay")));
         }
         let config = config(&table.config, base).map_err(|fault| fault.at(at("config")))?;
         own_file(table, &config).map_err(|(key, fault)| fault.at(at(key)))?;
@@ -154,7 +154,7 @@ fn contenders(
                     place: at("name"),
                     what: "contender",
                     name,
-                    mend: "give each contender a name of its own".to_owned(),
+                    fix: "give each contender a name of its own".to_owned(),
                 });
             }
             contenders.push(Contender {
@@ -181,14 +181,14 @@ fn own_file(table: &ContenderTable, config: &ConfigSource) -> Result<(), (&'stat
         let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if host.is_empty() || host.len() > 253 || !host.chars().all(is_letter) {
             let problem = format!("`{}` is no name of a host", host.escape_debug());
-            let mend = "write a name such as www.example.com, without a port";
-            return Err(("host", Fault::new(problem, mend)));
+            let fix = "write a name such as www.example.com, without a port";
+            return Err(("host", Fault::new(problem, fix)));
         }
     }
     if !table.replace.is_empty() && matches!(config, ConfigSource::Variant(_)) {
         let problem = "`replace` changes files of your own, and this is a ready variant";
-        let mend = "name a file in `config`, as ./Caddyfile and no bare word, or use `overlay`";
-        return Err(("replace", Fault::new(problem, mend)));
+        let fix = "name a file in `config`, as ./Caddyfile and no bare word, or use `overlay`";
+        return Err(("replace", Fault::new(problem, fix)));
     }
     match table.replace.iter().any(|it| it.from.trim().is_empty()) {
         true => Err(("replace", empty("from"))),
@@ -377,12 +377,12 @@ fn chosen(
 }
 
 fn twice(place: Box<crate::Place>, name: String) -> PlanError {
-    let mend = "name each workload once".to_owned();
+    let fix = "name each workload once".to_owned();
     PlanError::Duplicate {
         place,
         what: "workload",
         name,
-        mend,
+        fix,
     }
 }
 

@@ -32,14 +32,14 @@ const NAME_MAX: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) problem: String,
-    pub(crate) mend: String,
+    pub(crate) fix: String,
 }
 
 impl Fault {
-    pub(crate) fn new(problem: impl Into<String>, mend: impl Into<String>) -> Self {
+    pub(crate) fn new(problem: impl Into<String>, fix: impl Into<String>) -> Self {
         Self {
             problem: problem.into(),
-            mend: mend.into(),
+            fix: fix.into(),
         }
     }
 
@@ -48,14 +48,14 @@ impl Fault {
         PlanError::BadValue {
             place,
             problem: self.problem,
-            mend: self.mend,
+            fix: self.fix,
         }
     }
 }
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{}; {}", self.problem, self.mend)
+        write!(out, "{}; {}", self.problem, self.fix)
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn resolve_workload(
                 place: at(&format!("file.{index}.path")),
                 what: "file",
                 name: file.path,
-                mend: "give each `[[file]]` a path of its own".to_owned(),
+                fix: "give each `[[file]]` a path of its own".to_owned(),
             });
         }
         files.push(file);
@@ -84,8 +84,7 @@ pub(crate) fn resolve_workload(
             problem: "the upstream behind the server has one answer, and these requests expect \
                       several"
                 .to_owned(),
-            mend: "expect one status and body of all of them, or make a workload of each"
-                .to_owned(),
+            fix: "expect one status and body of all of them, or make a workload of each".to_owned(),
         });
     }
     let workload = Workload {
@@ -118,7 +117,7 @@ fn connections(
         (Some(_), Some(_)) => Err(PlanError::Conflict {
             place: source.place(&format!("{path}requests_per_connection")),
             problem: "`connections` and `requests_per_connection` contradict each other".to_owned(),
-            mend: "keep one of them".to_owned(),
+            fix: "keep one of them".to_owned(),
         }),
     }
 }
@@ -137,7 +136,7 @@ fn origin(
             place: source.place(&format!("{path}origin")),
             problem: "`origin` asks something of an upstream that this workload does not have"
                 .to_owned(),
-            mend: "write `proxied = true`, or take `origin` out".to_owned(),
+            fix: "write `proxied = true`, or take `origin` out".to_owned(),
         });
     }
     resolve_demand(source, &format!("{path}origin."), origin).map(Some)
@@ -159,7 +158,7 @@ fn protocols(
         (Some(_), Some(_)) => Err(PlanError::Conflict {
             place: source.place(&format!("{path}protocols")),
             problem: "`protocol` and `protocols` contradict each other".to_owned(),
-            mend: "keep one of them".to_owned(),
+            fix: "keep one of them".to_owned(),
         }),
     }
 }

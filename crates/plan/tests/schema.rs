@@ -4,11 +4,11 @@
 
 #[test]
 fn docs_schema_is_current() {
-    let mend = "run `cargo run -p bakeoff-plan --example schema plan \
+    let fix = "run `cargo run -p bakeoff-plan --example schema plan \
                 > docs/schema/plan.schema.json` \
                 and the same with `workload`";
     let plan = include_str!("../../../docs/schema/plan.schema.json");
-    assert!(plan == bakeoff_plan::plan_schema(), "{mend}");
+    assert!(plan == bakeoff_plan::plan_schema(), "{fix}");
     let workload = include_str!("../../../docs/schema/workload.schema.json");
-    assert!(workload == bakeoff_plan::workload_schema(), "{mend}");
+    assert!(workload == bakeoff_plan::workload_schema(), "{fix}");
 }

@@ -158,7 +158,7 @@ impl RecordFolder {
             .truncate(false)
             .open(&file);
         let mut trials = open.map_err(failed("open", &file))?;
-        cut_torn_line(&mut trials).map_err(failed("mend", &file))?;
+        cut_torn_line(&mut trials).map_err(failed("fix", &file))?;
         // Servers get paths below it on their command lines, and run in folders of their own.
         let path = std::path::absolute(path).map_err(failed("find", path))?;
         Ok(Self { path, trials })
@@ -260,7 +260,7 @@ fn write_plan(path: &Path, plan: &Plan) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// The stored plan; of records of before, from the plan file that was all they had.
+/// The stored plan; of records from earlier versions, from the plan file.
 fn read_plan(path: &Path) -> Result<Plan, FolderError> {
     let file = path.join(PLAN_FILE);
     if file.exists() {

@@ -104,7 +104,7 @@ pub struct LoadResult {
     pub urls: Vec<UrlResult>,
     /// What weakens the numbers.
     pub warnings: Vec<Warning>,
-    /// First error of each kind in words, for the reader.
+    /// First error message of each kind, for the reader.
     pub error_samples: BTreeMap<String, String>,
 }
 

@@ -61,7 +61,7 @@ pub struct TrialRecord {
     /// Answers fetched and compared before and after the window.
     pub answers: Vec<AnswerCheck>,
     /// What the server was seen to do for an answer; `None` for references, where the trial ended
-    /// before, and in records of before.
+    /// before, and in records from earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
     /// How long each step took.
@@ -241,7 +241,7 @@ pub struct StopFacts {
     pub graceful: bool,
     /// From the request to the last process gone, seconds.
     pub took_s: f64,
-    /// Exit status of the first process, in words; `None` when it could not be learned.
+    /// Exit status of the first process, as text; `None` when it could not be learned.
     pub status: Option<String>,
 }
 
@@ -328,7 +328,7 @@ impl When {
 pub struct AnswerCheck {
     /// When it was fetched.
     pub when: When,
-    /// What was asked, such as `GET /index.html`; `None` in records of before.
+    /// What was asked, such as `GET /index.html`; absent in records from earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
     /// Status.
@@ -343,7 +343,7 @@ pub struct AnswerCheck {
     /// SHA-256 of the decoded body, hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoded_sha256: Option<String>,
-    /// What was agreed on for this answer; `None` in records of before.
+    /// What was agreed on for this answer; absent in records from earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub negotiated: Option<Negotiated>,
     /// Header lines as sent.

@@ -44,7 +44,7 @@ pub enum IntervalKind {
 }
 
 impl IntervalKind {
-    /// In words, for a caption.
+    /// As text, for a caption.
     pub fn words(self) -> &'static str {
         match self {
             Self::Range => "smallest to largest round",

@@ -102,7 +102,7 @@ impl Measure {
     /// The value of one trial.
     ///
     /// # Errors
-    /// Says in words why there is none.
+    /// Says why there is none.
     pub fn of(self, trial: &TrialRecord) -> Result<f64, Missing> {
         let result = match (&trial.end, &trial.result) {
             (TrialEnd::Measured, Some(result)) => result,
@@ -148,7 +148,7 @@ impl Measure {
 /// Why there is no value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Missing {
-    /// In words.
+    /// As text.
     Because(&'static str),
     /// It lies somewhere above a bound, because requests that had no end could move it.
     AtLeast {

@@ -11,7 +11,7 @@ pub const ERROR_SHARE_APART: f64 = 0.001;
 /// Second over first, from the ratios within each round.
 ///
 /// # Errors
-/// Says in words why there is none.
+/// Says why there is none.
 pub fn ratio_over_rounds(
     first: &Cell<'_>,
     second: &Cell<'_>,

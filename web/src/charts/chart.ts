@@ -78,18 +78,24 @@ export interface Frame {
   above?: HTMLElement;
 }
 
-/** A framed chart that follows the selection, the theme and its own width. */
-export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLElement {
-  const title = () => (typeof frame.title === "string" ? frame.title : frame.title());
-  const heading = element("h3", {}, title());
+/** The elements of a frame, in the order in which they are read. */
+function partsOf(frame: Frame, title: string) {
+  const heading = element("h3", {}, title);
   const subtitle = element("p", { class: "subtitle" });
   const canvas = element("div", { class: "canvas", role: "img" });
   const empty = element("p", { class: "empty" }, "Nothing to draw: no measured value.");
   const numbers = element("div", { class: "numbers", hidden: "" });
   const words = element("div", { class: "words" }, heading, subtitle);
   const caption = element("figcaption", {}, words);
-  const box = element("figure", { class: `chart ${frame.classes}`, "data-chart": title() });
+  const box = element("figure", { class: `chart ${frame.classes}`, "data-chart": title });
   box.append(caption, frame.above ?? "", canvas, empty, numbers);
+  return { heading, subtitle, canvas, numbers, caption, box };
+}
+
+/** A framed chart that follows the selection, the theme and its own width. */
+export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLElement {
+  const title = () => (typeof frame.title === "string" ? frame.title : frame.title());
+  const { heading, subtitle, canvas, numbers, caption, box } = partsOf(frame, title());
   let made: EChartsType | null = null;
   let drawing: Drawing | null = null;
   const zoom = { start: 0, end: 100 };

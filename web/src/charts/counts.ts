@@ -113,15 +113,7 @@ function lines(selection: Selection, cells: Cell[], theme: Theme, texts: Texts):
             .join("\n"),
         { axisPointer: { type: "shadow", shadowStyle: { opacity: 0.12 } } },
       ),
-      xAxis: axis(theme, {
-        type: "value",
-        min: 0,
-        max: most,
-        ...nameOf(texts.unit, false),
-        nameGap: 20,
-        splitNumber: 4,
-        axisLabel: { formatter: texts.short, showMaxLabel: false },
-      }),
+      xAxis: valueAxis(theme, texts, most),
       yAxis: axis(theme, {
         type: "category",
         inverse: true,
@@ -152,6 +144,18 @@ function lines(selection: Selection, cells: Cell[], theme: Theme, texts: Texts):
       })),
     },
   };
+}
+
+function valueAxis(theme: Theme, texts: Texts, most: number): object {
+  return axis(theme, {
+    type: "value",
+    min: 0,
+    max: most,
+    ...nameOf(texts.unit, false),
+    nameGap: 20,
+    splitNumber: 4,
+    axisLabel: { formatter: texts.short, showMaxLabel: false },
+  });
 }
 
 /** A value written at the end of its line. */

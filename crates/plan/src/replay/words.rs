@@ -33,7 +33,7 @@ pub(super) fn notes(
 pub(super) fn nothing(replay: &ReplayTable, log: &AccessLog) -> Fault {
     let reasons: Vec<String> = reasons(replay, log).collect();
     let only = |why: LeftOut| log.left_out.keys().eq([&why]);
-    let mend = if log.total() == 0 {
+    let fix = if log.total() == 0 {
         "name a log with requests in it"
     } else if only(LeftOut::NotUnderstood) {
         "write the `format` that it has"
@@ -48,7 +48,7 @@ pub(super) fn nothing(replay: &ReplayTable, log: &AccessLog) -> Fault {
     };
     Fault::new(
         format!("nothing in {} can be replayed: {why}", replay.file),
-        mend,
+        fix,
     )
 }
 

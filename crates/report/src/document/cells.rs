@@ -113,7 +113,7 @@ fn remarks(cell: &Cell) -> Vec<Line> {
     lines
 }
 
-/// Errors by kind in words, most frequent first; `None` without errors.
+/// Errors by kind, most frequent first; `None` without errors.
 fn errors_by_kind(cell: &Cell) -> Option<String> {
     let all = cell.outcomes.iter().filter(|(kind, _)| **kind != "ok");
     let mut kinds: Vec<(&str, u64)> = all.map(|(kind, n)| (*kind, *n)).collect();

@@ -45,7 +45,7 @@ pub struct Campaign {
 pub struct IntervalFacts {
     /// Kind, as in every estimate.
     pub kind: IntervalKind,
-    /// In words.
+    /// As text.
     pub text: String,
     /// Rounds behind the numbers of the contender that has fewest.
     pub rounds_least: usize,
@@ -62,7 +62,7 @@ pub struct ContenderFacts {
     pub kind: ContenderKind,
     /// Folder name of the server; `None` when no trial came so far.
     pub server: Option<String>,
-    /// Version as the program told it; several when it changed during the campaign.
+    /// Version as the program reports it; several when it changed during the campaign.
     pub versions: Vec<String>,
 }
 
@@ -73,9 +73,9 @@ pub struct WorkloadFacts {
     pub name: String,
     /// One sentence.
     pub description: String,
-    /// What is asked, in words: method and target, or how many requests and the first few.
+    /// What is asked, as text: method and target, or how many requests and the first few.
     pub request: String,
-    /// What is expected, in words.
+    /// What is expected, as text.
     pub expects: String,
     /// Requests in the list.
     pub requests_total: usize,
@@ -83,7 +83,7 @@ pub struct WorkloadFacts {
     pub requests: Vec<RequestFacts>,
     /// Whether an upstream answers behind the server.
     pub proxied: bool,
-    /// What was demanded of that upstream, in words.
+    /// What was demanded of that upstream, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// How requests travel: `h1`, `h1-tls`, `h2`, `h2c`.
@@ -115,7 +115,7 @@ pub struct RequestFacts {
 pub struct LoadFacts {
     /// Label, as in cells.
     pub label: String,
-    /// In words: `10 clients`.
+    /// As text: `10 clients`.
     pub title: String,
     /// In a few characters: `10 c`, `500/s`.
     pub short: String,

@@ -57,7 +57,7 @@ pub struct Cell {
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Responses by status, all rounds together.
     pub status: BTreeMap<u16, u64>,
-    /// First error of each kind in words.
+    /// First error message of each kind.
     pub error_samples: BTreeMap<String, String>,
     /// The figures that h2load would give; left out unless it was measured over HTTP/2 or 3.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Trials without a result, with reason and mend, once for all cells that share the reason.
+//! Trials without a result, with reason and fix, once for all cells that share the reason.
 
 use bakeoff_audit::Verdict;
 use bakeoff_record::TrialEnd;
@@ -18,7 +18,7 @@ pub struct Lost {
     pub rounds: Vec<u32>,
     /// What they came to.
     pub verdict: Verdict,
-    /// Reason and, where there is one, mend.
+    /// Reason and, where there is one, fix.
     pub text: String,
     /// What the server itself said.
     pub message: Option<String>,

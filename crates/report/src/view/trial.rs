@@ -64,7 +64,7 @@ pub struct Trial {
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Responses by status.
     pub status: BTreeMap<u16, u64>,
-    /// First error of each kind in words.
+    /// First error message of each kind.
     pub error_samples: BTreeMap<String, String>,
     /// Bytes through the sockets.
     pub bytes: Option<Bytes>,
