@@ -50,9 +50,10 @@ fn a_delayed_upstream_is_in_every_latency_of_a_proxy() {
     let Some((trials, report)) = carried_out(&scene, &plan) else {
         return;
     };
-    for cell in report["cells"].as_array().unwrap() {
-        let least = cell["estimates"]["latency_min_ns"]["low"].as_f64();
-        assert!(least >= Some(20e6), "{cell:#}");
+    // Of trials: on a busy machine the cells' numbers may be withheld.
+    for trial in report["trials"].as_array().unwrap() {
+        let least = trial["values"]["latency_min_ns"].as_f64();
+        assert!(least >= Some(20e6), "{trial:#}");
     }
     for trial in trials {
         let origin = &trial["origin"];

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use bakeoff_audit::{Grade, Verdict};
 
-use crate::document::{Column, Document, Extent, Part, Row, Table, Unit};
+use crate::document::{Column, Document, Extent, Line, Part, Row, Table, Unit};
 use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle, folded, length};
 use crate::text::{TextOptions, tone_mark, tone_paint};
 use crate::view::{RatioRow, RatioTable, Report};
@@ -147,23 +147,26 @@ fn lost(document: &Document, options: TextOptions<'_>) -> Vec<String> {
         Part::Lines(lines) => &lines[..],
         _ => &[],
     });
-    let all: Vec<_> = all.filter(|line| line.depth == 0).collect();
+    let all: Vec<&Line> = all.collect();
+    let heads = all.iter().filter(|line| line.depth == 0).count();
     let mut lines: Vec<String> = Vec::new();
-    for (told, line) in all.iter().enumerate() {
-        let text = format!("! {}", line.text);
+    for (shown, entry) in all.chunk_by(|_, next| next.depth > 0).enumerate() {
+        let text = format!("! {}", entry[0].text);
         let words = folded(&text, "", options.width);
-        if told > 0 && lines.len() + words.len() > LOST_LINES_MOST {
-            lines.push(format!(
-                "! {} more without a result: --full",
-                all.len() - told
-            ));
+        if shown > 0 && lines.len() + words.len() > LOST_LINES_MOST {
+            lines.push(format!("! {} more without a result: --full", heads - shown));
             break;
         }
-        let rest = words.len() > LOST_LINES_MOST;
-        let mut words: Vec<String> = words.into_iter().take(LOST_LINES_MOST).collect();
+        // Of what the first server said, its last line: it often names the cause.
+        let said = entry.iter().skip(1).rfind(|line| !line.text.is_empty());
+        let said = said.filter(|_| shown == 0);
+        let most = LOST_LINES_MOST - usize::from(said.is_some());
+        let rest = words.len() > most;
+        let mut words: Vec<String> = words.into_iter().take(most).collect();
         if let Some(last) = words.last_mut().filter(|_| rest) {
             *last = cut(&format!("{last} …"), options.width);
         }
+        words.extend(said.map(|said| cut(&format!("    {}", said.text), options.width)));
         lines.extend(
             words
                 .iter()
