@@ -33,13 +33,26 @@ const NAME_MOST: usize = 18;
 /// Longest name of a contender in the head of a table without.
 const NAME_SHORT: usize = 9;
 
-/// The lines of the answer.
+/// The lines of the answer. Where they are too many, servers are not quoted.
 pub(crate) fn answer(
     report: &Report,
     document: &Document,
     options: TextOptions<'_>,
 ) -> Vec<String> {
-    let mut end = lost(document, options);
+    let lines = answer_with(report, document, options, lost(document, options, true));
+    if lines.len() <= LINES_MOST {
+        return lines;
+    }
+    answer_with(report, document, options, lost(document, options, false))
+}
+
+/// The lines of the answer with these on what has no result.
+fn answer_with(
+    report: &Report,
+    document: &Document,
+    options: TextOptions<'_>,
+    mut end: Vec<String>,
+) -> Vec<String> {
     end.extend(self::end(report, document, options));
     let room = LINES_MOST.saturating_sub(end.len() + 2 + tables_least(report));
     let mut lines = findings(
@@ -137,8 +150,8 @@ fn values(document: &Document, options: TextOptions<'_>, room: usize) -> Vec<Str
     lines
 }
 
-/// What has no result, in a few lines.
-fn lost(document: &Document, options: TextOptions<'_>) -> Vec<String> {
+/// What has no result, in a few lines; the first server is quoted where it `quotes`.
+fn lost(document: &Document, options: TextOptions<'_>, quotes: bool) -> Vec<String> {
     let parts = document
         .section("lost")
         .into_iter()
@@ -159,7 +172,7 @@ fn lost(document: &Document, options: TextOptions<'_>) -> Vec<String> {
         }
         // Of what the first server said, its last line: it often names the cause.
         let said = entry.iter().skip(1).rfind(|line| !line.text.is_empty());
-        let said = said.filter(|_| shown == 0);
+        let said = said.filter(|_| shown == 0 && quotes);
         let most = LOST_LINES_MOST - usize::from(said.is_some());
         let rest = words.len() > most;
         let mut words: Vec<String> = words.into_iter().take(most).collect();
