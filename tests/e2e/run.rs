@@ -330,7 +330,7 @@ fn a_plan_names_what_is_missing_before_it_runs() {
             scene.run(&[command, "./own.toml"]).expect(2).says(words);
         }
     };
-    missing(("a", "ngins", "default"), "no server `ngins` is known");
+    missing(("a", "ngins", "default"), "there is no server `ngins`");
     missing(("a", "nginx", "optimised"), "no variant `optimised`");
     missing(("a", "nginx", "./none.conf"), "none.conf: No such file");
     assert!(!scene.path("bakeoff-results").exists());

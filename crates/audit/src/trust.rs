@@ -108,8 +108,12 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let (code, _, level) = *codes.iter().rev().max_by_key(|(_, n, _)| n)?;
     let why = plain(code);
     let text = format!(
-        "{counted} of {} rates are not ranked, most because {why}",
-        contenders.len()
+        "{counted} of {} rates {} because {why}",
+        contenders.len(),
+        match counted {
+            1 => "is not ranked,",
+            _ => "are not ranked, most",
+        }
     );
     Some(weakness(code.name(), level, text))
 }
@@ -180,16 +184,21 @@ fn disturbed(record: &Record) -> Option<Weakness> {
     let hit: Vec<&TrialRecord> = measured
         .filter(|trial| !trial.disturbed.is_empty())
         .collect();
-    let what = hit.first()?.disturbed.first()?;
+    let causes = hit.iter().flat_map(|trial| &trial.disturbed);
+    let times = |what: &&Disturbance| causes.clone().filter(|one| one == what).count();
+    let what = causes.clone().max_by_key(times)?;
     let again = record.trials.iter().any(|trial| trial.attempt > 1);
     let text = format!(
-        "{} of {all} trials were disturbed, most by {}{}",
+        "{} of {all} trials {} by {}{}",
         hit.len(),
+        match hit.len() {
+            1 => "was disturbed",
+            _ => "were disturbed, most",
+        },
         disturbance(*what),
-        if again {
-            "; their blocks were repeated"
-        } else {
-            ""
+        match again {
+            true => "; disturbed blocks were repeated",
+            false => "",
         }
     );
     Some(weakness(what.name(), Level::Disturbed, text))

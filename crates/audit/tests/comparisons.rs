@@ -217,6 +217,20 @@ fn equals_are_equal_within_what_the_rounds_hold() {
 }
 
 #[test]
+fn nothing_is_equal_where_one_server_differs_from_itself() {
+    let noise = [0.7, 1.4, 0.75, 1.35, 0.8, 1.3, 0.7, 1.4, 0.8, 1.3];
+    let control = noise.iter().map(|one| 10_000.0 * one).collect();
+    let rates = [
+        ("a", rounds(10, 10_000.0, 1)),
+        ("a~", control),
+        ("b", rounds(10, 10_010.0, 2)),
+    ];
+    let one = rate_of(&rates, |_| valid());
+    assert!(one.floor > 0.10, "{one:?}");
+    assert_eq!(one.conclusion, Conclusion::NoDifferenceShown);
+}
+
+#[test]
 fn noisy_rounds_say_what_they_would_have_shown_or_how_many_would() {
     let noise = [0.8, 1.25, 0.9, 1.1, 1.22, 0.82, 1.05, 0.95];
     let noisy = |level: f64| noise.iter().map(|one| level * one).collect::<Vec<_>>();

@@ -9,6 +9,9 @@ use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Rea
 
 /// Two contenders are called equal within 3 %, or the floor where that is more (R26).
 const EQUAL_WITHIN: f64 = 0.03;
+/// Where two runs of one server differ by more than 10 %, nothing is called equal: the campaign
+/// would not have seen what most readers would call a difference.
+const EQUAL_FLOOR_MOST: f64 = 0.10;
 /// A ratio beyond which a difference that is not proven is called plain.
 const PLAIN_RATIO: f64 = 1.5;
 /// Rounds that must agree on it.
@@ -126,7 +129,7 @@ fn weighed(paired: &Paired, ratio: &Estimate, seen: &Seen, floor: f64) -> Conclu
         Conclusion::Higher
     } else if seen.lower <= ALPHA {
         Conclusion::Lower
-    } else if ratio.interval != IntervalKind::Range && within(margin) {
+    } else if floor <= EQUAL_FLOOR_MOST && ratio.interval != IntervalKind::Range && within(margin) {
         Conclusion::Equal
     } else if far >= PLAIN_RATIO && paired.len() >= PLAIN_ROUNDS && paired.agree() {
         Conclusion::PlainNotProven(direction)
