@@ -122,7 +122,7 @@ fn lists_of_versions_that_were_left_behind_stay() {
     };
     let (first, second) = (stored("trial-1.txt"), stored("trial-2.txt"));
     let gone: Vec<&String> = first.difference(&second).collect();
-    assert_eq!(gone, ["TrialEnd::Failed.words", "TrialEnd::Skipped.fix"]);
+    assert_eq!(gone, ["TrialEnd::Failed.words", "TrialEnd::Skipped.mend"]);
 }
 
 /// Every field of every type in the sources that is written, as `Type.field` or
