@@ -176,17 +176,7 @@ fn kept(mut record: TrialRecord) -> TrialRecord {
     record.usage = Usage::default();
     if let Some(result) = record.result.as_mut() {
         let nothing = Histogram::new().trimmed();
-        for histogram in [
-            &mut result.latency,
-            &mut result.service,
-            &mut result.first_byte,
-            &mut result.at_least,
-            &mut result.connect,
-            &mut result.handshake,
-            &mut result.send_lag,
-            &mut result.blocked,
-            &mut result.carried,
-        ] {
+        for histogram in result.histograms_mut() {
             *histogram = nothing.clone();
         }
         result.intervals = Vec::new();

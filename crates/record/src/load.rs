@@ -169,6 +169,21 @@ pub struct UrlResult {
 }
 
 impl LoadResult {
+    /// Its histograms of the whole window, without those of errors by outcome and of the parts.
+    pub fn histograms_mut(&mut self) -> [&mut Histogram; 9] {
+        [
+            &mut self.latency,
+            &mut self.service,
+            &mut self.first_byte,
+            &mut self.at_least,
+            &mut self.connect,
+            &mut self.handshake,
+            &mut self.send_lag,
+            &mut self.blocked,
+            &mut self.carried,
+        ]
+    }
+
     /// Share `q` (0 to 1) of the latencies that users met, of `ok` responses and of what had no
     /// end: where the quantile lies at the least, with what had no end at the ages it reached,
     /// and at the most, with it at infinity. `None` without any.

@@ -63,17 +63,7 @@ fn empty_result(trial: &Trial) -> LoadResult {
         value[name] = histogram.clone();
     }
     let mut result: LoadResult = serde_json::from_value(value).unwrap();
-    for histogram in [
-        &mut result.latency,
-        &mut result.service,
-        &mut result.first_byte,
-        &mut result.at_least,
-        &mut result.connect,
-        &mut result.handshake,
-        &mut result.send_lag,
-        &mut result.blocked,
-        &mut result.carried,
-    ] {
+    for histogram in result.histograms_mut() {
         *histogram = histogram.trimmed();
     }
     result
