@@ -216,13 +216,7 @@ fn add(sums: &mut [f64], row: &[f64], sign: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn pair(logs: &[f64]) -> Paired {
-        Paired {
-            logs: logs.to_vec(),
-            rounds: (1..=logs.len() as u32).collect(),
-        }
-    }
+    use crate::paired::tests::pair;
 
     /// The corrected chance by its definition: all flips, every statistic from the start.
     fn by_definition(pairs: &[Paired], floor: f64) -> Vec<f64> {

@@ -74,8 +74,16 @@ impl Paired {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// These logarithms, of the rounds from 1 on.
+    pub(crate) fn pair(logs: &[f64]) -> Paired {
+        Paired {
+            logs: logs.to_vec(),
+            rounds: (1..=logs.len() as u32).collect(),
+        }
+    }
 
     #[test]
     fn rounds_without_both_values_are_left_out() {

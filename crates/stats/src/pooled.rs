@@ -193,13 +193,7 @@ fn widening(n: usize, correlation: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn pair(logs: &[f64]) -> Paired {
-        Paired {
-            logs: logs.to_vec(),
-            rounds: (1..=logs.len() as u32).collect(),
-        }
-    }
+    use crate::paired::tests::pair;
 
     #[test]
     fn three_rounds_are_widened_by_what_half_a_correlation_hides() {

@@ -119,13 +119,7 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn pair(logs: &[f64]) -> Paired {
-        Paired {
-            logs: logs.to_vec(),
-            rounds: (1..=logs.len() as u32).collect(),
-        }
-    }
+    use crate::paired::tests::pair;
 
     #[test]
     fn rounds_decide_the_method() {
