@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::check::Check;
 use crate::code::Code;
-use facts::{FACTS, Fact, Mend};
+use facts::{FACTS, Fact, Fix};
 
 /// Characters of a value that are shown.
 const VALUE_LENGTH: usize = 60;
@@ -219,7 +219,7 @@ impl<'r> Side<'r> {
         let facts = self.trials.iter().find_map(|trial| trial.server.as_ref());
         let line = facts.and_then(|facts| facts.remedies.get(fact.name).cloned());
         let fitting = match (fact.fix, self.processors()) {
-            (Mend::ToProcessors, Some(processors)) => line.map(|line| fitted(&line, processors)),
+            (Fix::ToProcessors, Some(processors)) => line.map(|line| fitted(&line, processors)),
             _ => line,
         };
         Remedy {
@@ -410,7 +410,7 @@ fn fitted(line: &str, processors: u32) -> String {
 /// Who runs more workers than there are processors for them: they take turns, which costs, and is
 /// likelier the cause of a lower rate than anything else.
 fn crowded(fact: &Fact, concerned: &[(&Side<'_>, &Value)]) -> String {
-    if !matches!(fact.fix, Mend::ToProcessors) {
+    if !matches!(fact.fix, Fix::ToProcessors) {
         return String::new();
     }
     let mut text = String::new();
@@ -461,9 +461,9 @@ fn list(names: &[&str]) -> String {
 }
 
 /// Those whose configuration is to be changed so that all do the same.
-fn to_change<'s, 'r>(fix: Mend, concerned: &[(&'s Side<'r>, &Value)]) -> Vec<&'s Side<'r>> {
+fn to_change<'s, 'r>(fix: Fix, concerned: &[(&'s Side<'r>, &Value)]) -> Vec<&'s Side<'r>> {
     let votes = |key: &str| concerned.iter().filter(|(_, it)| it.key == key).count();
-    if let Mend::ToProcessors = fix {
+    if let Fix::ToProcessors = fix {
         let fits = |(side, value): &&(&Side<'_>, &Value)| {
             side.processors().map(f64::from) == value.number()
         };
@@ -476,14 +476,14 @@ fn to_change<'s, 'r>(fix: Mend, concerned: &[(&'s Side<'r>, &Value)]) -> Vec<&'s
         }
     }
     let wanted = match fix {
-        Mend::To(key) => Some(key.to_owned()),
+        Fix::To(key) => Some(key.to_owned()),
         // Of equal votes the plan's first counts: max_by_key takes the last, so go backwards.
-        Mend::ToMost => concerned
+        Fix::ToMost => concerned
             .iter()
             .rev()
             .max_by_key(|(_, value)| votes(&value.key))
             .map(|(_, value)| value.key.clone()),
-        Mend::ToLargest | Mend::ToProcessors => concerned
+        Fix::ToLargest | Fix::ToProcessors => concerned
             .iter()
             .max_by(|a, b| {
                 a.1.number()

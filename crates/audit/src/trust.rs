@@ -77,13 +77,13 @@ fn weakness(code: &str, level: Level, text: String) -> Weakness {
     }
 }
 
-/// Two runs of one server that were told apart.
+/// Two runs of one server that differ beyond chance.
 fn control(floors: &[Floor]) -> Option<Weakness> {
     let shown = floors.iter().filter(|floor| floor.shown);
     let metrics: Vec<&str> = shown.map(|floor| floor.metric.words()).collect();
     (!metrics.is_empty()).then(|| {
         let text = format!(
-            "two runs of one and the same server were told apart by {}: differences may be noise",
+            "two runs of one and the same server differ in {}: differences may be noise",
             metrics.join(" and ")
         );
         weakness("control-differs", Level::Suspect, text)

@@ -44,7 +44,7 @@ fn local(subject: &Subject<'_>) -> Check {
 /// The thread of the engine that worked most.
 ///
 /// Beyond the upper limit the engine set the pace, unless the server had no processor time left
-/// either. Time in which a thread wanted a processor and had none is no work: it is told apart
+/// either. Time in which a thread wanted a processor and had none is no work: it is counted apart
 /// ([`kept`]), so that a stranger on the engine's processor is never taken for the engine.
 fn busy(subject: &Subject<'_>) -> Check {
     let Some(share) = working(subject.result) else {
@@ -195,7 +195,7 @@ fn lag(subject: &Subject<'_>) -> Check {
 }
 
 /// Largest share of the window that a thread of the engine worked. Records written before threads
-/// were told apart hold the time in which they did not wait, work or not.
+/// were counted apart hold the time in which they did not wait, work or not.
 pub(crate) fn working(result: &LoadResult) -> Option<f64> {
     let threads = result.engine.threads.iter().map(|thread| thread.cpu_s);
     let worked = threads.reduce(f64::max).filter(|_| result.measured_s > 0.0);

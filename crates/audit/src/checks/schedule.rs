@@ -120,7 +120,7 @@ fn unended(subject: &Subject<'_>) -> Option<Check> {
 
 /// How late the engine was by itself: only requests that found a free connection count, because
 /// for a connection it is the server that is waited for. Records written before the two were
-/// told apart hold them together.
+/// counted apart hold them together.
 fn send_lag(subject: &Subject<'_>) -> Check {
     let result = subject.result;
     let (lag, words) = match &result.schedule {

@@ -26,14 +26,14 @@ pub(super) struct Fact {
     /// What a difference between two does.
     pub(super) class: fn((&Side<'_>, &Value), (&Side<'_>, &Value)) -> Class,
     /// Whose configuration is to be changed.
-    pub(super) fix: Mend,
+    pub(super) fix: Fix,
     /// What the difference means for a comparison.
     pub(super) meaning: &'static str,
 }
 
 /// To which value the others are to be changed.
 #[derive(Clone, Copy)]
-pub(super) enum Mend {
+pub(super) enum Fix {
     /// This one.
     To(&'static str),
     /// The one that most have; of equally many the plan's first.
@@ -110,7 +110,7 @@ pub(super) const FACTS: [Fact; 19] = [
     },
     Fact {
         read: |trial, _| negotiated(trial, |it| it.tls_version.clone()),
-        fix: Mend::To("TLSv1.3"),
+        fix: Fix::To("TLSv1.3"),
         meaning: "handshakes and records of TLS versions cost differently",
         ..fact("tls-version", "equal-tls-version", "TLS version", "answers")
     },
@@ -122,7 +122,7 @@ pub(super) const FACTS: [Fact; 19] = [
             let text = suite.text;
             Some(Value { key, text })
         },
-        fix: Mend::To("AES_128_GCM"),
+        fix: Fix::To("AES_128_GCM"),
         meaning: "each byte is encrypted by another cipher",
         ..fact("cipher", "equal-cipher", "cipher", "answers")
     },
@@ -151,7 +151,7 @@ pub(super) const FACTS: [Fact; 19] = [
             let kept = work.connections? <= work.requests.div_ceil(2);
             Some(Value::new(if kept { KEPT } else { CLOSED }))
         },
-        fix: Mend::To(KEPT),
+        fix: Fix::To(KEPT),
         meaning: "one side has a connection to set up for each request",
         ..fact(
             "keep-alive",
@@ -171,7 +171,7 @@ pub(super) const FACTS: [Fact; 19] = [
             Some(Value { key, text })
         },
         rule: "R32",
-        fix: Mend::To("asked"),
+        fix: Fix::To("asked"),
         meaning: "a cache answers in place of the upstream",
         ..fact("cache", "equal-cache", "upstream", "upstream")
     },
@@ -181,7 +181,7 @@ pub(super) const FACTS: [Fact; 19] = [
             let old = upstream.http_1_0 > 0;
             Some(Value::new(if old { "HTTP/1.0" } else { "HTTP/1.1" }))
         },
-        fix: Mend::To("HTTP/1.1"),
+        fix: Fix::To("HTTP/1.1"),
         meaning: "HTTP/1.0 ends the upstream's connection with each answer",
         ..fact(
             "upstream-version",
@@ -192,7 +192,7 @@ pub(super) const FACTS: [Fact; 19] = [
     },
     Fact {
         read: |trial, _| upstream_connections(trial),
-        fix: Mend::To(KEPT),
+        fix: Fix::To(KEPT),
         meaning: "one side connects to the upstream for each request",
         ..fact(
             "upstream-connections",
@@ -203,7 +203,7 @@ pub(super) const FACTS: [Fact; 19] = [
     },
     Fact {
         read: access_log,
-        fix: Mend::To("off"),
+        fix: Fix::To("off"),
         meaning: "a line for each request is work that only one side does",
         ..fact("access-log", "equal-access-log", "access log", "grown")
     },
@@ -220,7 +220,7 @@ pub(super) const FACTS: [Fact; 19] = [
                 Class::Differs
             }
         },
-        fix: Mend::ToProcessors,
+        fix: Fix::ToProcessors,
         meaning: "the same server runs with fewer workers on one side",
         ..fact("workers", "equal-workers", "workers that accept", "crew")
     },
@@ -230,7 +230,7 @@ pub(super) const FACTS: [Fact; 19] = [
             let usable = crew.listening_threads.min(crew.processors);
             Some(number(u64::from(usable)))
         },
-        fix: Mend::ToLargest,
+        fix: Fix::ToLargest,
         meaning: "one side has too few workers to use the processors that it was given",
         ..fact(
             "processors",
@@ -253,7 +253,7 @@ pub(super) const FACTS: [Fact; 19] = [
                 Class::Differs
             }
         },
-        fix: Mend::ToLargest,
+        fix: Fix::ToLargest,
         meaning: "one side may not open as many files as the load needs",
         ..fact(
             "open-files",
@@ -291,7 +291,7 @@ const fn fact(
         field,
         read: |_, _| None,
         class: |_, _| Class::Unfair,
-        fix: Mend::ToMost,
+        fix: Fix::ToMost,
         meaning: "",
     }
 }
