@@ -10,6 +10,7 @@ use crate::checks::knee;
 use crate::code::Code;
 use crate::comparisons::{Compared, Floor, compare};
 use crate::conclusion::Comparison;
+use crate::enough::rounds_enough;
 use crate::equivalence::{Equivalence, equivalences};
 use crate::findings::{self, Finding};
 use crate::judge::{judge_cell, judge_trial};
@@ -33,6 +34,8 @@ pub struct Judged<'r> {
     pub findings: Vec<Finding>,
     /// How far it can be trusted.
     pub trust: Trust,
+    /// With how many rounds the numbers that something passing spoiled would have enough of them.
+    pub rounds_enough: Option<u32>,
 }
 
 /// A cell and what can be believed of it.
@@ -134,6 +137,7 @@ pub fn judge(record: &Record) -> Judged<'_> {
     let findings = findings::find(&comparisons);
     let trust = trust::weigh(record, &cells, &comparisons, &floors);
     Judged {
+        rounds_enough: rounds_enough(record, &cells),
         cells,
         comparisons,
         floors,

@@ -13,6 +13,7 @@ mod checks;
 mod code;
 mod comparisons;
 mod conclusion;
+mod enough;
 mod equivalence;
 mod findings;
 mod judge;

@@ -87,6 +87,31 @@ fn a_number_needs_enough_rounds_and_not_all_of_them() {
 }
 
 #[test]
+fn a_few_spoiled_rounds_say_how_many_would_be_enough() {
+    // Rounds planned, disturbed ones, and how many would do.
+    for (planned, disturbed, expected) in [
+        (6, 0, None),
+        (6, 1, Some(7)),
+        (6, 2, Some(10)),
+        (7, 2, Some(10)),
+        (10, 3, Some(15)),
+        // The machine has to become quiet first.
+        (6, 3, None),
+        (10, 10, None),
+    ] {
+        let mut record = rounds(planned);
+        of(&mut record, CONTENDER).take(disturbed).for_each(disturb);
+        let case = format!("{disturbed} of {planned}");
+        assert_eq!(judge(&record).rounds_enough, expected, "{case}");
+    }
+    // A failing server would fail in the next round, too.
+    let mut record = rounds(6);
+    let first = of(&mut record, CONTENDER).next();
+    first.expect("a round").end = bakeoff_record::TrialEnd::Interrupted;
+    assert_eq!(judge(&record).rounds_enough, None);
+}
+
+#[test]
 fn a_disturbed_round_is_not_in_the_estimate() {
     let mut record = rounds(10);
     of(&mut record, CONTENDER).take(2).for_each(disturb);

@@ -38,6 +38,11 @@ fn rounds_needed(record: &Record, cell: &Cell<'_>) -> usize {
         // A reference need not run in every round.
         _ => cell.trials.len(),
     };
+    needed_of(planned)
+}
+
+/// Of so many planned rounds, how many must be believable.
+pub(crate) fn needed_of(planned: usize) -> usize {
     match planned {
         few if few < ROUNDS_MIN => few,
         planned => ROUNDS_MIN.max((planned as f64 * ROUNDS_SHARE).ceil() as usize),

@@ -92,7 +92,7 @@ pub(super) fn draw(judged: &Judged<'_>, campaign: &Campaign, cells: &[Cell]) -> 
         findings: judged.findings.clone(),
         tables: tables.iter().filter_map(table).collect(),
         trust: judged.trust.clone(),
-        next: next(&judged.comparisons),
+        next: next(judged),
         floors: judged.floors.clone(),
     }
 }
@@ -241,13 +241,14 @@ fn mark(conclusion: Conclusion) -> &'static str {
     }
 }
 
-/// More rounds where they would decide something, else the tables behind the answer.
-fn next(comparisons: &[Comparison]) -> Vec<String> {
+/// More rounds where they would decide something or make up for spoiled ones, else the tables
+/// behind the answer.
+fn next(judged: &Judged<'_>) -> Vec<String> {
     let open = |one: &&Comparison| mark(one.conclusion) == "~";
-    let needed = comparisons.iter().filter(open);
+    let needed = judged.comparisons.iter().filter(open);
     let needed = needed.filter_map(|one| one.rounds_needed).max();
     let mut next = Vec::new();
-    if let Some(rounds) = needed {
+    if let Some(rounds) = needed.max(judged.rounds_enough) {
         let rounds = rounds.min(ROUNDS_MOST);
         next.push(format!("bakeoff run --resume RECORD --rounds {rounds}"));
     }

@@ -1,0 +1,64 @@
+//! How many rounds would be enough where something passing spoiled a few of them.
+
+use bakeoff_plan::LoadModel;
+use bakeoff_record::{ContenderKind, Record};
+
+use crate::check::Level;
+use crate::checks::rounds::needed_of;
+use crate::code::Code;
+use crate::judged::JudgedCell;
+use crate::number::Number;
+use crate::verdict::{Judgement, Verdict};
+
+/// What a machine does to a round and may not do to the next one.
+const PASSING: [Code; 6] = [
+    Code::OtherLoad,
+    Code::Steal,
+    Code::Throttled,
+    Code::EngineKept,
+    Code::Drift,
+    Code::NotSteady,
+];
+
+/// Most rounds that are worth asking for.
+const ROUNDS_MOST: usize = 40;
+
+/// The number of rounds with which every compared number that lacks believable rounds would have
+/// enough of them, if nothing disturbs the added ones. `None` where no number lacks any, where
+/// another round would be as bad, and where half of the rounds were spoiled: then the machine has to
+/// become quiet first.
+pub(crate) fn rounds_enough(record: &Record, cells: &[JudgedCell<'_>]) -> Option<u32> {
+    let contenders = cells
+        .iter()
+        .filter(|one| one.cell.kind == ContenderKind::Contender);
+    let planned = record.plan.rounds as usize;
+    let lacking = contenders.filter_map(|one| of_cell(one, planned));
+    lacking.max().and_then(|rounds| u32::try_from(rounds).ok())
+}
+
+fn of_cell(judged: &JudgedCell<'_>, planned: usize) -> Option<usize> {
+    let compared = match judged.cell.trials.first()?.load.model {
+        LoadModel::Closed { .. } => [Number::Rate, Number::Cpu],
+        LoadModel::Open { .. } | LoadModel::OpenShare { .. } => [Number::Latency, Number::Cpu],
+    };
+    let suspect = |number: &Number| judged.judgement.verdicts.of(*number) == Verdict::Suspect;
+    let lacking = compared.into_iter().filter(suspect);
+    lacking
+        .filter_map(|number| of_number(judged, number, planned))
+        .max()
+}
+
+fn of_number(judged: &JudgedCell<'_>, number: Number, planned: usize) -> Option<usize> {
+    // Trials that were set aside stand behind those that count.
+    let rounds = &judged.trials[..judged.cell.trials.len()];
+    let weak = |judgement: &&Judgement| judgement.level(number) > Level::Note;
+    let spoiled: Vec<&Judgement> = rounds.iter().map(|(_, one)| one).filter(weak).collect();
+    let passes = |judgement: &&Judgement| {
+        let mut checks = judgement.checks.iter();
+        checks.all(|check| check.of(number) <= Level::Note || PASSING.contains(&check.code))
+    };
+    if spoiled.is_empty() || spoiled.len() * 2 >= rounds.len() || !spoiled.iter().all(passes) {
+        return None;
+    }
+    (planned + 1..=ROUNDS_MOST).find(|&more| more - spoiled.len() >= needed_of(more))
+}
