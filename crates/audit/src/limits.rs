@@ -30,6 +30,8 @@ pub const LITTLE_SHARE: f64 = 0.02;
 pub const SET_UP_SHARE: f64 = 0.05;
 /// R32: share by which the origin's count may differ from the proxy's, besides what was in flight.
 pub const ORIGIN_SHARE: f64 = 0.01;
+/// R32: how far from an edge of the window the origin's counts may have been read, seconds.
+pub const ORIGIN_READ_S: f64 = 0.05;
 /// R36: share of a processor taken by the hypervisor.
 pub const STEAL_SUSPECT: f64 = 0.05;
 /// R38: time from the load's end to the next answer from which a server was slow to recover, s.

@@ -279,6 +279,17 @@ fn counts_contradict_or_agree() {
     });
     assert_eq!(told(&cached), [format!("origin-asked: {TIMED_SUSPECT}")]);
     assert!(text_of(&cached, Code::OriginAsked).contains("a cache answers"));
+    // What came while the counts were being read is missing, and a little more is not.
+    for (read_late_s, expected) in [(0.04, 0), (0.2, 1)] {
+        let late = judge(PROXIED, |trial| {
+            let result = trial.result.as_ref().expect("it is measured");
+            let rate = result.requests.completed as f64 / result.measured_s;
+            let missing = (rate * read_late_s) as u64;
+            let requests = result.requests.completed - missing;
+            trial.origin.as_mut().expect("it is proxied").requests = requests;
+        });
+        assert_eq!(told(&late).len(), expected, "{read_late_s} s late");
+    }
     let added = "counts-add-up: rate invalid, latency invalid, cpu invalid, counts invalid";
     let lost = judge(SOUND, |trial| {
         result(trial).balance.as_mut().expect("it is there").begun += 3;

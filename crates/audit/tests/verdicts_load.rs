@@ -186,6 +186,15 @@ fn littles_law_has_a_sign_and_knows_set_up_time() {
                 |trial| result(trial).load.model = LoadModel::Closed { clients: 13 },
                 "client-time: rate suspect, latency suspect",
             ),
+            // The same, where three of them wait for answers that do not come.
+            (
+                |trial| {
+                    let result = result(trial);
+                    result.load.model = LoadModel::Closed { clients: 13 };
+                    result.observed.in_flight.counts = vec![13; 100];
+                },
+                "",
+            ),
             (
                 |trial| {
                     let result = result(trial);

@@ -547,7 +547,7 @@ fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: 
     };
     let row = |(row, of): (&Row, &RatioRow)| {
         let field = |index: &usize| match *index {
-            0 => GridField::new(cut(&row.fields[0].shown(Unit::Text), (width / 4).max(8))),
+            0 => GridField::new(cut(&row.fields[0].shown(Unit::Text), (width / 4).max(6))),
             index => number(report, (row, of), index, table.columns[index].unit, form),
         };
         kept.iter().map(field).collect()

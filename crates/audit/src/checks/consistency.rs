@@ -6,7 +6,7 @@ use bakeoff_record::{Balance, Histogram, LoadResult};
 use crate::check::{Check, Level};
 use crate::code::Code;
 use crate::limits::{
-    COUNTED_SHARE, LITTLE_SHARE, ORIGIN_SHARE, SET_UP_SHARE, STARVED_SHARE_INVALID,
+    COUNTED_SHARE, LITTLE_SHARE, ORIGIN_READ_S, ORIGIN_SHARE, SET_UP_SHARE, STARVED_SHARE_INVALID,
     STARVED_SHARE_SUSPECT,
 };
 use crate::number::Number;
@@ -15,6 +15,8 @@ use crate::words::count;
 
 /// Fewest looks at what is in flight that an average is taken of.
 const LOOKS_MIN: usize = 100;
+/// The same where it hardly changes, because each client always has a request.
+const LOOKS_OF_CLIENTS_MIN: usize = 20;
 /// Requests that a server may count besides the load's: looks at its counters, and at its health.
 const ASIDE: f64 = 20.0;
 
@@ -143,6 +145,12 @@ fn little(subject: &Subject<'_>, clients: f64, starved: &Check) -> Check {
     );
     let check = if gap.abs() <= limit {
         Check::passed(Code::Little, text)
+    } else if gap < 0.0
+        && waited(result).is_some_and(|seen| seen + setting_up >= clients * (1.0 - limit))
+    {
+        // Only what ended has a latency; all the others were seen in flight.
+        let text = format!("{text}: the others waited for answers that did not come in the window");
+        Check::note(Code::Little, text)
     } else if gap < 0.0 {
         let text = format!("{text}: the rest of their time went into no request");
         Check::new(Code::ClientTime, Level::Suspect, text)
@@ -160,6 +168,13 @@ fn little(subject: &Subject<'_>, clients: f64, starved: &Check) -> Check {
         Check::graded(Code::Little, numbers, text)
     };
     check.figures(gap, limit)
+}
+
+/// Requests in flight, by the looks at them over the window.
+fn waited(result: &LoadResult) -> Option<f64> {
+    let looks = &result.observed.in_flight.counts;
+    (looks.len() >= LOOKS_OF_CLIENTS_MIN)
+        .then(|| looks.iter().sum::<u64>() as f64 / looks.len() as f64)
 }
 
 /// Clients that had no answer in the window, or waited for one for much of it, while others had
@@ -275,8 +290,9 @@ fn seconds(histogram: &Histogram) -> f64 {
     histogram.mean().unwrap_or(0.0) * histogram.count() as f64 / 1e9
 }
 
-/// A plain proxy asks its upstream once for each request; what was in flight at either edge of
-/// the window may be counted on one side only.
+/// A plain proxy asks its upstream once for each request. What was in flight at either edge of the
+/// window may be counted on one side only, and so may what came while the upstream's counts were
+/// being read: on a full processor it tells them late.
 fn origin_asked(subject: &Subject<'_>) -> Check {
     let Some(origin) = &subject.trial.origin else {
         let text = match subject.proxied {
@@ -289,7 +305,14 @@ fn origin_asked(subject: &Subject<'_>) -> Check {
     let completed = subject.result.requests.completed as f64;
     let asked = origin.requests as f64;
     let load = &subject.result.load;
-    let edge = f64::from(load.clients()) * f64::from(load.streams);
+    let in_flight = f64::from(load.clients()) * f64::from(load.streams);
+    let read_late = ORIGIN_READ_S / subject.result.measured_s * completed;
+    let edge = in_flight
+        + if read_late.is_finite() {
+            read_late
+        } else {
+            0.0
+        };
     let asked_n = count(origin.requests);
     let completed_n = count(subject.result.requests.completed);
     let share = if completed > 0.0 {
