@@ -2,12 +2,14 @@
 //! what was measured is kept, and `--resume` runs what is missing.
 
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
 use rustix::process::Signal;
 
 use crate::support::files::{measured, plan, trials};
+use crate::support::processes;
 use crate::support::scene::{Finished, Running, Scene};
 use crate::support::servers::{are_installed, script_server};
 use crate::support::{RUN_OWN, alone, in_ci};
@@ -15,16 +17,25 @@ use crate::support::{RUN_OWN, alone, in_ci};
 /// Starts two rounds of one contender behind which the origin stands, and waits until the second
 /// has begun.
 fn in_second_round<'s>(scene: &'s Scene, server: &str) -> Running<'s> {
+    in_second_round_of(scene, server, scene.command(&RUN))
+}
+
+/// Runs the scene's own plan.
+const RUN: [&str; 4] = ["run", "./own.toml", "--out", "record"];
+
+/// As [`in_second_round`], with this command.
+fn in_second_round_of<'s>(scene: &'s Scene, server: &str, command: Command) -> Running<'s> {
     let load = "duration = \"1500ms\"";
     let text = plan(&[("it", server, "default")], "proxy", load);
     scene.write("own.toml", &text.replace("rounds = 1", "rounds = 2"));
-    let mut running = scene.start(&["run", "./own.toml", "--out", "record"]);
+    let mut running = scene.start_command(command);
     let record = scene.path("record");
     running.wait_until("the first round has ended", |_| trials(&record).len() == 1);
     running.wait_until("the second server runs", |it| {
         let below = it.below();
         let is = |name: &str| below.iter().any(|process| process.name == name);
-        is(server) && below.iter().filter(|it| it.name == "bakeoff").count() >= 3
+        // The server's and the origin's.
+        is(server) && is("bakeoff") && below.iter().filter(|it| it.name == "keeper").count() >= 2
     });
     // Into the warm-up or the window, wherever the machine is by then.
     std::thread::sleep(std::time::Duration::from_millis(400));
@@ -82,6 +93,123 @@ fn nothing_survives_an_abort() {
     check_death("nginx", Signal::ABORT, |it| {
         it.expect_signal(Signal::ABORT);
     });
+}
+
+/// Kills bakeoff by `strike` in its second round, as root with and without namespaces and groups,
+/// and looks for what is left after the next command.
+#[track_caller]
+fn check_strike(server: &str, strike: impl Fn(&Running<'_>)) {
+    let _alone = alone();
+    for without in ["", "namespace", "namespace,groups"] {
+        let scene = Scene::new();
+        if !are_installed(&scene, &[server]) {
+            return;
+        }
+        let mut command = scene.command(&RUN);
+        command.env("BAKEOFF_WITHOUT", without);
+        let running = in_second_round_of(&scene, server, command);
+        strike(&running);
+        running.finish().expect_signal(Signal::KILL);
+        scene.run(&["report", "record"]).expect(0);
+        scene.assert_empty();
+        assert_resumable(&scene);
+    }
+}
+
+/// Signals the processes of these names below a bakeoff.
+fn signal_named(running: &Running<'_>, names: &[&str], signal: Signal) {
+    for process in running.below() {
+        if names.contains(&process.name.as_str()) {
+            processes::signal(process.pid, signal);
+        }
+    }
+}
+
+#[test]
+fn nothing_survives_the_death_of_all_that_are_called_bakeoff() {
+    check_strike("nginx", |it| {
+        signal_named(it, &["bakeoff"], Signal::KILL);
+        it.signal(Signal::KILL);
+    });
+}
+
+#[test]
+fn nothing_survives_a_stopped_keeper_and_the_death_of_bakeoff() {
+    check_strike("nginx", |it| {
+        signal_named(it, &["keeper", "guard"], Signal::STOP);
+        it.signal(Signal::KILL);
+    });
+}
+
+#[test]
+fn the_next_command_ends_what_the_death_of_everybody_has_left() {
+    check_strike("nginx", |it| {
+        let below = it.below();
+        it.signal(Signal::KILL);
+        for process in below.iter().filter(|it| it.name != "nginx") {
+            processes::signal(process.pid, Signal::KILL);
+        }
+    });
+}
+
+#[test]
+fn a_request_to_quit_leaves_nothing() {
+    check_death("nginx", Signal::QUIT, assert_interrupted);
+}
+
+#[test]
+fn another_command_leaves_a_running_campaign_alone() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let running = in_second_round(&scene, "nginx");
+    scene.run(&["report", "record"]).expect(0);
+    scene.run(&["list"]).expect(0);
+    running.finish().expect_measured();
+    let all = ["r1-it-proxy-c3", "r2-it-proxy-c3"];
+    assert_eq!(measured(&scene.path("record")), all);
+}
+
+#[test]
+fn a_new_version_put_in_place_of_a_running_one_changes_nothing() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let copy = scene.path("bakeoff");
+    std::fs::copy(env!("CARGO_BIN_EXE_bakeoff"), &copy).unwrap();
+    let mut command = Command::new(&copy);
+    let template = scene.command(&RUN);
+    command.args(template.get_args()).process_group(0);
+    command.current_dir(template.get_current_dir().unwrap());
+    for (name, value) in template.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let text = plan(
+        &[("it", "nginx", "default")],
+        "proxy",
+        "duration = \"300ms\"",
+    );
+    let text = text.replace("yardstick = false", "yardstick = true");
+    scene.write("own.toml", &text.replace("rounds = 1", "rounds = 2"));
+    let mut running = scene.start_command(command);
+    let record = scene.path("record");
+    running.wait_until("a trial has ended", |_| !trials(&record).is_empty());
+    let other = scene.write("other", "#!/bin/sh\nexit 1\n");
+    std::fs::rename(other, &copy).unwrap();
+    running.finish().expect_measured();
+    assert_eq!(measured(&record).len(), 4);
+    let trials = trials(&record);
+    let digests = trials.iter().filter(|it| it["contender"] == "yardstick");
+    let digests: Vec<_> = digests.map(|it| &it["server"]["binary_sha256"]).collect();
+    assert_eq!(digests.len(), 2);
+    assert_eq!(digests[0], digests[1]);
 }
 
 #[test]
@@ -156,14 +284,12 @@ fn ctrl_c_at_a_terminal_ends_the_trial_and_keeps_the_record() {
     assert_resumable(&scene);
 }
 
-#[test]
-fn a_second_ctrl_c_ends_at_once() {
-    let _alone = alone();
-    let scene = Scene::new();
+/// A server that does not stop when it is asked to, in mid-load.
+fn with_deaf_server(scene: &Scene) -> Option<Running<'_>> {
     let deaf = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nserve()";
-    // The server may take an hour to stop; the first Ctrl-C waits for that.
-    if !script_server(&scene, 3_600_000, &[("deaf", deaf)]) {
-        return;
+    // The server may take an hour to stop.
+    if !script_server(scene, 3_600_000, &[("deaf", deaf)]) {
+        return None;
     }
     let text = plan(
         &[("it", "script", "deaf")],
@@ -171,8 +297,7 @@ fn a_second_ctrl_c_ends_at_once() {
         "duration = \"60s\"",
     );
     scene.write("own.toml", &text);
-    let run = RUN_OWN;
-    let mut running = scene.start(&run);
+    let mut running = scene.start(&RUN_OWN);
     running.wait_until("the server runs", |it| {
         let below = it.below();
         below
@@ -180,13 +305,32 @@ fn a_second_ctrl_c_ends_at_once() {
             .any(|process| process.name.starts_with("python"))
     });
     std::thread::sleep(std::time::Duration::from_millis(800));
+    Some(running)
+}
+
+#[test]
+fn ctrl_c_waits_for_no_server_that_does_not_stop() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let Some(running) = with_deaf_server(&scene) else {
+        return;
+    };
     running.signal_group(Signal::INT);
-    std::thread::sleep(std::time::Duration::from_millis(800));
-    let waits = running
-        .below()
-        .iter()
-        .any(|it| it.name.starts_with("python"));
-    assert!(waits, "the first Ctrl-C lets the server stop by itself");
+    running.finish().expect(130).says("interrupted");
+    scene.assert_empty();
+    scene.run(&["report", "record"]).expect(0);
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let Some(running) = with_deaf_server(&scene) else {
+        return;
+    };
+    running.signal_group(Signal::INT);
+    // Until the first has been heard.
+    std::thread::sleep(std::time::Duration::from_millis(50));
     running.signal_group(Signal::INT);
     running.finish().expect(130);
     scene.assert_empty();

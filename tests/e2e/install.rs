@@ -325,6 +325,22 @@ fn an_interrupted_installation_leaves_nothing() {
 }
 
 #[test]
+fn a_killed_installation_goes_on_nowhere() {
+    let scene = wheel_scene("sleep 600");
+    let mut running = start(&scene, &["install", "tart"]);
+    running.wait_until("pip works", |it| {
+        it.below().iter().any(|it| it.name == "sleep")
+    });
+    running.signal(Signal::KILL);
+    running.finish().expect_signal(Signal::KILL);
+    scene.assert_empty();
+    run(&scene, &["list"]).expect(0);
+    assert_eq!(shelf(&scene), [""; 0], "any command removes what it left");
+    let left = std::fs::read_dir(scene.path("tmp")).unwrap().count();
+    assert_eq!(left, 0, "the run folder too");
+}
+
+#[test]
 fn what_a_killed_installation_left_is_removed_by_the_next() {
     let scene = wheel_scene("");
     scene.write("programs/tart/.installing/wheel/half", "half");

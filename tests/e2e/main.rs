@@ -18,6 +18,7 @@ mod faults;
 mod h2;
 mod hostile;
 mod install;
+mod interrupts;
 mod load;
 mod own;
 mod protocols;

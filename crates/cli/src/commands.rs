@@ -4,7 +4,7 @@ use bakeoff_record::FolderError;
 use clap::CommandFactory;
 
 use crate::flags::{Command, Flags, SchemaOf};
-use crate::{exit, output};
+use crate::{exit, output, run_folder};
 
 mod debug;
 mod doctor;
@@ -20,6 +20,18 @@ mod serve;
 
 /// Carries out a command and returns its exit code.
 pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
+    // The built-in servers run below another bakeoff, and the others only print.
+    let is_small = matches!(
+        flags.command,
+        Command::Origin(_)
+            | Command::Yardstick(_)
+            | Command::Completions { .. }
+            | Command::Man
+            | Command::Schema { .. }
+    );
+    if !is_small {
+        run_folder::clean();
+    }
     match flags.command {
         Command::Run(flags) => run::carry_out(&flags),
         Command::Load(flags) => load::carry_out(&flags),

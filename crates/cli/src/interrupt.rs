@@ -1,40 +1,82 @@
 //! Ctrl-C and the termination signals: the first asks to end cleanly, the second ends at once.
+//!
+//! A step that does not end in time is not waited for: what was recorded is on the disk, and the
+//! keepers end the servers when this process is gone.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+use crate::{exit, output};
 
 /// How often a waiting thread looks.
 const PERIOD: Duration = Duration::from_millis(20);
+/// What a clean end may take after the first signal. With the time that the last words and the
+/// system take, bakeoff is gone within a second.
+const CLEAN_END_WITHIN: Duration = Duration::from_millis(800);
+/// What the last words may take: a terminal may be stopped, and a pipe full.
+const WORDS_WITHIN: Duration = Duration::from_millis(30);
 
 /// Whether a signal asked to end.
 #[derive(Debug, Clone)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt {
+    asked: Arc<AtomicBool>,
+    /// What is said at an end that is not clean.
+    words: Arc<Mutex<String>>,
+}
 
 impl Interrupt {
     /// Hears signals from now on.
     pub(crate) fn listen() -> std::io::Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             // Order matters: the second signal finds the flag that the first one set. Servers
             // are no loss then: their keepers end them when this process is gone.
-            let code = i32::from(crate::exit::INTERRUPTED);
+            let code = i32::from(exit::INTERRUPTED);
             signal_hook::flag::register_conditional_shutdown(signal, code, asked.clone())?;
             signal_hook::flag::register(signal, asked.clone())?;
         }
-        Ok(Self(asked))
+        bakeoff_stage::host::hear(asked.clone());
+        let words = Arc::new(Mutex::new("interrupted".to_owned()));
+        Ok(Self { asked, words })
+    }
+
+    /// Hears signals from now on, and ends the process if it goes on for long after one.
+    pub(crate) fn listen_with_limit() -> std::io::Result<Self> {
+        let interrupt = Self::listen()?;
+        let last = interrupt.clone();
+        interrupt.then(move || last.end_in_time());
+        Ok(interrupt)
+    }
+
+    /// What to say when the process has to end before everything was put in order.
+    pub(crate) fn say_last(&self, words: &str) {
+        let mut last = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.clone_into(&mut last);
+    }
+
+    fn end_in_time(&self) {
+        std::thread::sleep(CLEAN_END_WITHIN);
+        let words = self.words.clone();
+        std::thread::spawn(move || {
+            let words = words.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            output::note(&words);
+        });
+        std::thread::sleep(WORDS_WITHIN);
+        // Nothing is unwound: whoever holds up the end may hold a lock as well.
+        signal_hook::low_level::exit(i32::from(exit::INTERRUPTED));
     }
 
     /// Whether a signal has come.
     pub(crate) fn came(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// The flag itself, for those who look at it on their own.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        self.0.clone()
+        self.asked.clone()
     }
 
     /// Calls `stop` on a thread of its own when a signal comes.

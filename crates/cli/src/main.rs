@@ -7,6 +7,7 @@
 
 use std::process::ExitCode;
 
+use bakeoff_stage::keeper;
 use clap::Parser;
 
 mod commands;
@@ -21,11 +22,14 @@ mod standings;
 
 fn main() -> ExitCode {
     // A keeper is started for each server. It needs no flags, prints nothing and must not wait.
-    let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() == Some("keeper") {
-        let code = bakeoff_stage::keeper::main(arguments);
+    if std::env::args_os()
+        .next()
+        .is_some_and(|name| name == keeper::NAME)
+    {
+        let code = keeper::main();
         return ExitCode::from(u8::try_from(code).unwrap_or(exit::FAILED));
     }
+    bakeoff_stage::host::has_keeper();
     let flags = flags::Flags::parse();
     match commands::carry_out(flags) {
         Ok(code) => ExitCode::from(code),

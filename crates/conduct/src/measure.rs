@@ -302,7 +302,7 @@ fn probe_options(contestant: &Contestant, roles: &Roles) -> ProbeOptions {
         let tree = running.tree();
         TreeSource {
             role,
-            root: tree.keeper_pid,
+            root: tree.guard_pid,
             include_root: false,
             cgroup: tree.cgroup,
         }

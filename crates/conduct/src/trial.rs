@@ -104,19 +104,14 @@ fn on_stage(
                 tell(event);
             };
             observe(trial, &contestant, record, &mut follow);
-            let before = contestant.server.written();
-            let end = under_load(
+            load_and_watch(
                 setting,
                 trial,
                 &encoded,
                 &mut contestant,
                 record,
                 &mut follow,
-            );
-            if let Some(work) = record.work.as_mut().filter(|_| end.is_none()) {
-                work.grown_under_load = Some(contestant.server.grown_since(&before));
-            }
-            end
+            )
         }
     };
     let end = end.or_else(|| {
@@ -180,6 +175,26 @@ fn upstream(counts: &Counts) -> UpstreamWork {
         http_1_0: counts.http_1_0,
         close: counts.close,
     }
+}
+
+/// The load, unless somebody wants to stop, and what the server wrote meanwhile.
+fn load_and_watch(
+    setting: &Setting<'_>,
+    trial: &Trial,
+    encoded: &Encoded,
+    contestant: &mut Contestant,
+    record: &mut TrialRecord,
+    tell: &mut dyn FnMut(Event<'_>),
+) -> Option<TrialEnd> {
+    if setting.stop.load(Ordering::Relaxed) {
+        return Some(TrialEnd::Interrupted);
+    }
+    let before = contestant.server.written();
+    let end = under_load(setting, trial, encoded, contestant, record, tell);
+    if let Some(work) = record.work.as_mut().filter(|_| end.is_none()) {
+        work.grown_under_load = Some(contestant.server.grown_since(&before));
+    }
+    end
 }
 
 /// The load and what it came to; the trial's end, unless it goes on.

@@ -1,6 +1,6 @@
-//! The keeper as a program of its own, for this crate's tests; bakeoff has it as a subcommand.
+//! The keeper as a program of its own, for this crate's tests; bakeoff becomes one when it is
+//! started by the name `keeper`.
 
 fn main() {
-    let code = bakeoff_stage::keeper::main(std::env::args().skip(1));
-    std::process::exit(code);
+    std::process::exit(bakeoff_stage::keeper::main());
 }

@@ -1,20 +1,27 @@
 //! Runs a short command to its end, within a limit of time, and keeps its output.
 //!
-//! For questions such as a version or a check of a configuration, never for a server: those run
-//! under a keeper.
+//! For questions such as a version, a check of a configuration, a download or a build. It runs
+//! under a keeper like a server, so that nothing of it goes on when bakeoff is killed; in a program
+//! that has no keeper in it, it is a child with a process group of its own.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
+use crate::host;
+use crate::keeper::launch::Launch;
+use crate::kept::Kept;
+
 /// Bytes of output that are kept at the beginning, and as many at the end; the rest is cut.
 const TEXT_BYTES: u64 = 32 * 1024;
+/// Between two looks at a command that runs.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 pub(crate) struct Output {
     pub(crate) status: ExitStatus,
@@ -26,12 +33,16 @@ pub(crate) struct Output {
 #[derive(Debug)]
 pub(crate) enum End {
     Itself(ExitStatus),
-    /// It was killed with its process group, at its limit.
+    /// It was killed with all that it had started, at its limit.
     TooSlow,
-    /// It was killed with its process group, when that was asked for.
+    /// It was killed with all that it had started, when that was asked for.
     Interrupted,
 }
 
+/// Runs it to its end, or until somebody asks bakeoff to end.
+///
+/// # Errors
+/// When it cannot be run, or does not end in time; of kind `Interrupted` when it was cut short.
 pub(crate) fn run(
     command: &[String],
     environment: &[(String, String)],
@@ -42,9 +53,8 @@ pub(crate) fn run(
     let (end, text) = run_unless(command, environment, folder, limit, &never)?;
     match end {
         End::Itself(status) => Ok(Output { status, text }),
-        End::TooSlow | End::Interrupted => {
-            Err(io::Error::other(format!("it did not end within {limit:?}")))
-        }
+        End::TooSlow => Err(io::Error::other(format!("it did not end within {limit:?}"))),
+        End::Interrupted => Err(host::interrupted()),
     }
 }
 
@@ -56,44 +66,121 @@ pub(crate) fn run_unless(
     limit: Duration,
     interrupted: &AtomicBool,
 ) -> io::Result<(End, String)> {
-    let Some((program, arguments)) = command.split_first() else {
+    if command.is_empty() {
         return Err(io::Error::other("the command is empty"));
-    };
+    }
     // A file without a name instead of a pipe: a child that is left behind cannot hold it open.
     let output = nameless_file()?;
-    let mut builder = Command::new(program);
-    builder.args(arguments).current_dir(folder).process_group(0);
-    builder.envs(environment.iter().map(|(name, value)| (name, value)));
-    builder
-        .stdin(Stdio::null())
-        .stdout(output.try_clone()?)
-        .stderr(output.try_clone()?);
-    // SAFETY: one system call, without allocation or lock.
-    unsafe {
-        builder.pre_exec(|| {
-            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-                .map_err(io::Error::from)
-        });
+    let until = Instant::now() + limit;
+    let cut_short = || {
+        if interrupted.load(Ordering::Relaxed) || host::is_interrupted() {
+            return Some(End::Interrupted);
+        }
+        (Instant::now() >= until).then_some(End::TooSlow)
+    };
+    if let Some(end) = cut_short() {
+        return Ok((end, String::new()));
     }
-    let mut child = builder.spawn()?;
-    let limit = Instant::now() + limit;
+    let mut running = match Running::start(command, environment, folder, output.try_clone()?) {
+        Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {
+            return Ok((End::Interrupted, String::new()));
+        }
+        started => started?,
+    };
     let end = loop {
-        if let Some(status) = child.try_wait()? {
+        if let Some(status) = running.ended()? {
             break End::Itself(status);
         }
-        let forced = match (interrupted.load(Ordering::Relaxed), Instant::now() >= limit) {
-            (true, _) => Some(End::Interrupted),
-            (_, true) => Some(End::TooSlow),
-            _ => None,
-        };
-        if let Some(forced) = forced {
-            let _ = rustix::process::kill_process_group(Pid::from_child(&child), Signal::KILL);
-            child.wait()?;
-            break forced;
+        if let Some(end) = cut_short() {
+            break end;
         }
-        std::thread::sleep(Duration::from_millis(5));
     };
+    running.kill();
     Ok((end, read_output(output)?))
+}
+
+/// A command that runs. Dropping it ends it.
+enum Running {
+    Kept(Box<Kept>),
+    /// In a program without a keeper.
+    Alone(Child),
+}
+
+impl Running {
+    fn start(
+        command: &[String],
+        environment: &[(String, String)],
+        folder: &Path,
+        output: File,
+    ) -> io::Result<Self> {
+        let Some(keeper) = host::keeper() else {
+            return Self::alone(command, environment, folder, output);
+        };
+        let launch = Launch {
+            command: command.to_vec(),
+            note: keeper.note.clone(),
+            ..Launch::default()
+        };
+        let kept = Kept::launch(&keeper, launch, environment, folder, output)?;
+        Ok(Self::Kept(Box::new(kept)))
+    }
+
+    fn alone(
+        command: &[String],
+        environment: &[(String, String)],
+        folder: &Path,
+        output: File,
+    ) -> io::Result<Self> {
+        let mut builder = Command::new(&command[0]);
+        builder
+            .args(&command[1..])
+            .current_dir(folder)
+            .process_group(0);
+        builder.envs(environment.iter().map(|(name, value)| (name, value)));
+        builder
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output);
+        // SAFETY: one system call, without allocation or lock.
+        unsafe {
+            builder.pre_exec(|| {
+                rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+                    .map_err(io::Error::from)
+            });
+        }
+        Ok(Self::Alone(builder.spawn()?))
+    }
+
+    /// How it ended, if it has; waits for that a moment.
+    fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        match self {
+            Self::Kept(kept) => match kept.ended(LOOK_AGAIN) {
+                Some(status) => Ok(Some(ExitStatus::from_raw(status?))),
+                None => Ok(None),
+            },
+            Self::Alone(child) => {
+                let ended = child.try_wait()?;
+                if ended.is_none() {
+                    std::thread::sleep(LOOK_AGAIN);
+                }
+                Ok(ended)
+            }
+        }
+    }
+
+    /// Kills it with all that it has started.
+    fn kill(mut self) {
+        match &mut self {
+            Self::Kept(kept) => kept.end(),
+            Self::Alone(child) => {
+                if matches!(child.try_wait(), Ok(None)) {
+                    let group = Pid::from_child(child);
+                    let _ = rustix::process::kill_process_group(group, Signal::KILL);
+                    let _ = child.wait();
+                }
+            }
+        }
+    }
 }
 
 fn read_output(mut output: File) -> io::Result<String> {

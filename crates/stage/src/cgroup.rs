@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, Signal};
 
-use crate::tree;
+use crate::{host, tree};
 
 /// What this machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,10 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 
 impl Cgroups {
     pub(crate) fn detect() -> Self {
+        if host::is_without("groups") {
+            let (kind, base) = (CgroupKind::None, None);
+            return Self { kind, base };
+        }
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let found = Found::read(&mounts, &own);
@@ -91,7 +95,7 @@ impl Cgroups {
         };
         for entry in entries.flatten() {
             let owner = entry.file_name().to_str().and_then(owner);
-            if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
+            if owner.is_some_and(|owner| !owner.is_running()) {
                 remove(&entry.path());
             }
         }
@@ -118,16 +122,41 @@ pub(crate) fn remove(group: &Path) {
     }
 }
 
+/// The process that made a group: number and start time, or in a name of an earlier version the
+/// number alone.
+#[derive(Debug, PartialEq)]
+struct Owner {
+    pid: i32,
+    started: Option<u64>,
+}
+
+impl Owner {
+    fn is_running(&self) -> bool {
+        match (Pid::from_raw(self.pid), self.started) {
+            (Some(pid), Some(started)) => tree::is_running(pid, started),
+            _ => Path::new(&format!("/proc/{}", self.pid)).exists(),
+        }
+    }
+}
+
 /// The process that made the group of this name.
-fn owner(name: &str) -> Option<i32> {
-    let (owner, number) = name.strip_prefix("bakeoff-")?.split_once('-')?;
+fn owner(name: &str) -> Option<Owner> {
+    let parts: Vec<&str> = name.strip_prefix("bakeoff-")?.split('-').collect();
+    let (pid, started, number) = match parts.as_slice() {
+        [pid, number] => (pid, None, number),
+        [pid, started, number] => (pid, Some(started.parse().ok()?), number),
+        _ => return None,
+    };
     number.parse::<u32>().ok()?;
-    owner.parse().ok()
+    let pid = pid.parse().ok().filter(|&pid| pid > 0)?;
+    Some(Owner { pid, started })
 }
 
 fn make_in(base: &Path) -> Option<PathBuf> {
     let number = MADE.fetch_add(1, Ordering::Relaxed);
-    let group = base.join(format!("bakeoff-{}-{number}", rustix::process::getpid()));
+    let me = rustix::process::getpid();
+    let started = tree::started(me)?;
+    let group = base.join(format!("bakeoff-{me}-{started}-{number}"));
     std::fs::create_dir(&group).ok()?;
     Some(group)
 }
@@ -224,8 +253,11 @@ mod tests {
 
     #[test]
     fn only_names_of_our_making_have_an_owner() {
-        assert_eq!(owner("bakeoff-71-3"), Some(71));
+        let of = |pid, started| Some(Owner { pid, started });
+        assert_eq!(owner("bakeoff-71-5-3"), of(71, Some(5)));
+        assert_eq!(owner("bakeoff-71-3"), of(71, None));
         assert_eq!(owner("bakeoff-71"), None);
+        assert_eq!(owner("bakeoff-71-5-3-1"), None);
         assert_eq!(owner("bakeoff-71-three"), None);
         assert_eq!(owner("system.slice"), None);
     }

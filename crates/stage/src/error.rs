@@ -221,6 +221,9 @@ pub enum Cause {
         /// The system's error.
         cause: std::io::Error,
     },
+    /// Somebody asked bakeoff to end.
+    #[error("finish: interrupted")]
+    Interrupted,
     /// Something was left after the stop.
     #[error("stop the server completely: {left}")]
     Survived {

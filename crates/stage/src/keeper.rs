@@ -1,233 +1,300 @@
 //! The keeper: a small process that holds one server and lets nothing of it survive.
 //!
-//! It runs as a hidden subcommand of the program that stages servers. It is a child subreaper, so
-//! whatever a server leaves behind, daemons and forked workers too, becomes its own child; and it
-//! holds the read end of a pipe whose only write end is in the program that started it. The end
-//! of that program, by `kill -9` too, ends the pipe, and the keeper then kills everything below
-//! itself.
+//! ```text
+//! bakeoff ══ pipe ══ keeper ══ pipe ══ guard ── server ── workers, daemons, ...
+//!                                     └── a PID namespace, where one can be had ──┘
+//! ```
 //!
-//! It writes one line for each event to its standard output: `started PID grouped|ungrouped`,
-//! `failed TEXT`, `exited ok|bad TEXT`, `left`, `gone graceful|forced`. It reads `stop SIGNAL
-//! MILLISECONDS`. Its standard error is the server's log.
+//! The keeper holds the read end of a pipe whose only write end is in the program that started it,
+//! and the guard one whose write end is in the keeper. The end of whoever is above, by `kill -9`
+//! too, ends the pipe, and who is below then kills everything below itself. Each of the two wakes
+//! the one below that is stopped: the kernel sends it SIGCONT when the one above dies. Both are
+//! child subreapers, so whatever a server leaves behind, daemons and forked workers too, becomes a
+//! child of the guard, or of the keeper where the guard was killed. In a PID namespace the guard is
+//! its init: with the guard the kernel kills everything in it, and the keeper's death kills the
+//! guard.
+//!
+//! Neither has the name of the program that it is a part of, so that `pkill bakeoff` leaves them
+//! to do their work. What they are to run comes over the pipe and not on the command line
+//! ([`launch`]), which holds the name `keeper` and nothing else.
+//!
+//! The guard writes one line for each event to its standard output: `started PID
+//! grouped|ungrouped GUARD`, `failed TEXT`, `errno NUMBER`, `exited ok|bad TEXT`, `status NUMBER`,
+//! `left`, `gone graceful|forced`. It reads `stop SIGNAL MILLISECONDS`. Standard error is the
+//! server's log.
 //!
 //! It deliberately knows nothing of servers, ports or requests, and it never polls on a timer while
 //! a server runs, so that it costs nothing during a measurement.
 
-use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, FromRawFd as _, OwnedFd};
-use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
+use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
-use rustix::thread::CpuSet;
 
 use crate::tree;
+use kernel::{Forked, OomPreference};
+use launch::Launch;
+
+mod guard;
+mod kernel;
+pub(crate) mod launch;
+
+/// The name of a keeper's process, and its whole command line.
+pub const NAME: &str = "keeper";
 
 /// Between two rounds of killing, when no child's end wakes the keeper before.
 const KILL_AGAIN: Duration = Duration::from_millis(20);
+/// What a guard needs to kill everything below itself. Far more than it takes.
+const GUARD_LIMIT: Duration = Duration::from_secs(2);
+/// Exit code of a guard that could not set up its namespace and has started nothing.
+const NO_NAMESPACE: i32 = 3;
 
 /// Runs the keeper to its end and returns the exit code of its process.
 ///
-/// `arguments` are those after the subcommand's name: `[--group FOLDER] [--cpus 0,1] -- PROGRAM
-/// ARGUMENT...`. Must be called from the process's main thread, since the kernel ties the signal
-/// that a dying keeper leaves to its child to the thread that made the child.
-pub fn main(arguments: impl IntoIterator<Item = String>) -> i32 {
-    match Orders::read(arguments).and_then(Keeper::start) {
-        Ok(mut keeper) => {
-            keeper.run();
-            0
-        }
+/// Must be called from the only thread of the process: it is copied, and the kernel ties the
+/// signal that a dying keeper leaves to its child to the thread that made the child.
+pub fn main() -> i32 {
+    match Keeper::start() {
+        Ok(Begun::Keeper(mut keeper)) => keeper.run(),
+        Ok(Begun::Guard(code)) => code,
         Err(cause) => {
-            say(&format!("failed {}", cause.to_string().replace('\n', " ")));
+            say_failed(&cause);
             1
         }
     }
 }
 
-/// What the command line asks for.
-struct Orders {
-    group: Option<PathBuf>,
-    cpus: Vec<usize>,
-    command: Vec<String>,
+/// Which of the two processes this one is after the fork.
+enum Begun {
+    Keeper(Keeper),
+    /// The guard has done its work and ends with this code.
+    Guard(i32),
 }
 
-impl Orders {
-    fn read(arguments: impl IntoIterator<Item = String>) -> io::Result<Self> {
-        let mut orders = Self {
-            group: None,
-            cpus: Vec::new(),
-            command: Vec::new(),
-        };
-        let mut arguments = arguments.into_iter();
-        while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().unwrap_or_default();
-            match argument.as_str() {
-                "--group" => orders.group = Some(value().into()),
-                "--cpus" => {
-                    let cpus: Result<_, _> = value().split(',').map(str::parse).collect();
-                    orders.cpus = cpus.map_err(io::Error::other)?;
-                }
-                "--" => orders.command = arguments.by_ref().collect(),
-                _ => return Err(io::Error::other(format!("unknown argument `{argument}`"))),
-            }
-        }
-        if orders.command.is_empty() {
-            return Err(io::Error::other("no program was named after `--`"));
-        }
-        Ok(orders)
-    }
-}
-
+/// The outer of the two processes.
 struct Keeper {
-    /// The program itself, until its end has been seen.
-    main: Option<Pid>,
-    group: Option<PathBuf>,
+    launch: Launch,
+    guard: Pid,
+    /// Leads to the guard; dropping it asks the guard to end everything.
+    channel: Option<OwnedFd>,
     /// Readable when a child has ended.
     child_ends: OwnedFd,
-    /// When force follows, once a stop has been asked for.
-    force_at: Option<Instant>,
-    /// Whether `left` has been said.
-    left: bool,
-}
-
-/// What the control pipe brought.
-enum Control {
-    Nothing,
-    Stop { signal: Signal, grace: Duration },
-    Ended,
+    /// When a guard that was asked to end everything is killed.
+    guard_until: Option<Instant>,
 }
 
 impl Keeper {
-    fn start(orders: Orders) -> io::Result<Self> {
+    fn start() -> io::Result<Begun> {
+        kernel::set_name(c"keeper");
         // Whoever started the keeper may have made it a session leader before: then this fails,
         // and nothing is missing.
         let _ = rustix::process::setsid();
-        become_subreaper()?;
-        keep_files_from_children()?;
-        block_signals()?;
-        let child_ends = child_end_descriptor()?;
-        let main = spawn(&orders)?;
-        let grouped = orders
-            .group
-            .as_deref()
-            .is_some_and(|group| is_member(group, main));
-        let grouped = if grouped { "grouped" } else { "ungrouped" };
-        say(&format!("started {main} {grouped}"));
-        Ok(Self {
-            main: Some(main),
-            group: orders.group,
-            child_ends,
-            force_at: None,
-            left: false,
-        })
+        kernel::become_subreaper()?;
+        kernel::keep_files_from_children()?;
+        kernel::block_signals()?;
+        kernel::prefer(OomPreference::Keeper);
+        let child_ends = kernel::child_end_descriptor()?;
+        let launch = Launch::read(io::stdin())?;
+        note(&launch, rustix::process::getpid());
+        let namespace = launch.namespace;
+        match start_guard(&launch, namespace)? {
+            Guarded::Guard(code) => Ok(Begun::Guard(code)),
+            Guarded::By(guard, channel) => Ok(Begun::Keeper(Self {
+                launch,
+                guard,
+                channel: Some(channel),
+                child_ends,
+                guard_until: None,
+            })),
+        }
     }
 
-    fn run(&mut self) {
+    /// Returns the guard's exit code, or 1 if it was killed.
+    fn run(&mut self) -> i32 {
         loop {
             let now = Instant::now();
-            let wait = self.force_at.map(|at| at.saturating_duration_since(now));
-            let control = self.wait(wait);
-            let empty = self.reap();
-            match control {
-                Control::Nothing => {}
-                Control::Stop { signal, grace } => {
-                    self.ask(signal);
-                    self.force_at = Some(Instant::now() + grace);
+            let wait = self.guard_until.map(|at| at.saturating_duration_since(now));
+            if self.channel.is_some() {
+                self.relay(wait);
+            } else {
+                let mut watched = [PollFd::new(&self.child_ends, PollFlags::IN)];
+                let _ = kernel::sleep_on(&mut watched, wait);
+            }
+            if let Some(status) = self.reap() {
+                let unnamed = status.exit_status() == Some(NO_NAMESPACE) && self.launch.namespace;
+                if !(unnamed && self.channel.is_some() && self.start_again()) {
+                    self.finish(status);
+                    return status.exit_status().unwrap_or(1);
                 }
-                Control::Ended => return self.finish(),
             }
-            if let Some(at) = self.force_at
-                && (empty || Instant::now() >= at)
-            {
-                self.finish();
-                say(if empty {
-                    "gone graceful"
-                } else {
-                    "gone forced"
-                });
-                return;
-            }
-            if empty && !self.left {
-                self.left = true;
-                say("left");
+            if self.guard_until.is_some_and(|at| Instant::now() >= at) {
+                let _ = rustix::process::kill_process(self.guard, Signal::KILL);
+                self.guard_until = None;
             }
         }
     }
 
-    /// Sleeps until the control pipe or a child's end has something to say, or `wait` is over.
-    fn wait(&self, wait: Option<Duration>) -> Control {
+    /// Waits for orders and passes them on, or for the end of a child.
+    fn relay(&mut self, wait: Option<Duration>) {
         let input = io::stdin();
         let mut watched = [
             PollFd::from_borrowed_fd(input.as_fd(), PollFlags::IN),
             PollFd::new(&self.child_ends, PollFlags::IN),
         ];
-        if sleep_on(&mut watched, wait).is_err() || watched[0].revents().is_empty() {
-            return Control::Nothing;
+        let slept = kernel::sleep_on(&mut watched, wait);
+        if slept.is_err() || watched[0].revents().is_empty() {
+            return;
         }
         let mut bytes = [0; 256];
-        match rustix::io::read(input.as_fd(), &mut bytes) {
-            Ok(0) => Control::Ended,
-            Ok(length) => parse(&bytes[..length]),
-            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Control::Nothing,
-            Err(_) => Control::Ended,
+        let came = rustix::io::read(input.as_fd(), &mut bytes);
+        match came {
+            Ok(length @ 1..) => {
+                if let Some(channel) = &self.channel {
+                    // A guard that is gone is seen by its end.
+                    let _ = rustix::io::write(channel, &bytes[..length]);
+                }
+            }
+            Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => return,
+            Ok(0) | Err(_) => {
+                self.channel = None;
+                self.guard_until = Some(Instant::now() + GUARD_LIMIT);
+            }
         }
+        // Somebody may have stopped it.
+        let _ = rustix::process::kill_process(self.guard, Signal::CONT);
     }
 
-    /// Collects every ended child; `true` when no descendant is left at all.
-    fn reap(&mut self) -> bool {
-        drain(&self.child_ends);
+    /// Collects every ended child, and returns how the guard ended, if it did.
+    fn reap(&mut self) -> Option<WaitStatus> {
+        kernel::drain(&self.child_ends);
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) => {
-                    if self.main == Some(pid) {
-                        self.main = None;
-                        let ok = if status.exit_status() == Some(0) {
-                            "ok"
-                        } else {
-                            "bad"
-                        };
-                        say(&format!("exited {ok} {}", status_words(status)));
-                    }
-                }
-                Ok(None) => return false,
-                Err(rustix::io::Errno::INTR) => {}
-                // No child means no descendant: an orphan below would have become a child.
-                Err(_) => return true,
+                Ok(Some((pid, status))) if pid == self.guard => return Some(status),
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) | Err(_) => return None,
             }
         }
     }
 
-    /// Asks the program to end, or whatever it left behind when it made itself a daemon.
-    fn ask(&self, signal: Signal) {
-        let asked = match self.main {
-            Some(main) => vec![main],
-            None => tree::children(rustix::process::getpid()),
-        };
-        for pid in asked {
-            let _ = rustix::process::kill_process(pid, signal);
-            // A stopped process would hear nothing until the grace time is over.
-            let _ = rustix::process::kill_process(pid, Signal::CONT);
+    /// Starts a guard without a namespace after one that could not have it.
+    fn start_again(&mut self) -> bool {
+        self.launch.namespace = false;
+        match start_guard(&self.launch, false) {
+            Ok(Guarded::By(guard, channel)) => {
+                self.guard = guard;
+                self.channel = Some(channel);
+                true
+            }
+            // This is the guard, and its work is done.
+            Ok(Guarded::Guard(code)) => std::process::exit(code),
+            Err(cause) => {
+                say_failed(&cause);
+                false
+            }
         }
     }
 
-    /// Kills everything below until nothing is left, then removes the group.
-    fn finish(&mut self) {
-        while !self.reap() {
-            if let Some(group) = &self.group {
-                let _ = std::fs::write(group.join("cgroup.kill"), "1");
-            }
-            for pid in tree::descendants(rustix::process::getpid()) {
-                let _ = rustix::process::kill_process(pid, Signal::KILL);
-            }
-            let mut watched = [PollFd::new(&self.child_ends, PollFlags::IN)];
-            let _ = sleep_on(&mut watched, Some(KILL_AGAIN));
+    /// Kills what a guard has left, if anything.
+    fn finish(&mut self, guard: WaitStatus) {
+        if let Some(signal) = guard.terminating_signal() {
+            say(&format!(
+                "exited bad killed, because its guard was killed by signal {signal}"
+            ));
         }
-        if let Some(group) = &self.group {
-            let _ = std::fs::remove_dir(group);
+        let group = self.launch.group.as_deref();
+        while !self.reap_orphans() {
+            kill_below(group, &self.child_ends);
+        }
+        remove(group);
+    }
+
+    fn reap_orphans(&self) -> bool {
+        kernel::drain(&self.child_ends);
+        reap_all(|_, _| {})
+    }
+}
+
+/// What `start_guard` comes back as.
+enum Guarded {
+    /// The keeper: its guard, and the pipe to it.
+    By(Pid, OwnedFd),
+    /// The guard, at its end.
+    Guard(i32),
+}
+
+/// Copies this process; the copy is the guard and returns when everything is over.
+fn start_guard(launch: &Launch, namespace: bool) -> io::Result<Guarded> {
+    let (from_keeper, channel) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    // It takes a privilege. Without it the guard is a subreaper, and no less attentive.
+    let way_back = match namespace {
+        true => kernel::enter_namespace().ok(),
+        false => None,
+    };
+    let forked = kernel::fork()?;
+    match forked {
+        Forked::Child => {
+            drop(channel);
+            let in_namespace = way_back.is_some();
+            Ok(Guarded::Guard(guard::run(
+                launch,
+                from_keeper,
+                in_namespace,
+            )))
+        }
+        Forked::Parent(guard) => {
+            if let Some(way_back) = way_back {
+                way_back.take()?;
+            }
+            Ok(Guarded::By(guard, channel))
+        }
+    }
+}
+
+/// Adds a process of this keeper to the list from which a later bakeoff ends what is left of a
+/// killed one. `me` is its number as `/proc` shows it now.
+fn note(launch: &Launch, me: Pid) {
+    let (Some(path), Some(started)) = (&launch.note, tree::started(me)) else {
+        return;
+    };
+    // One write, so that lines of several keepers stay whole.
+    let line = format!("keeper {me} {started}\n");
+    let file = File::options().append(true).open(path);
+    let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
+}
+
+/// Kills everything below this process, and waits a moment for the first of it to end.
+fn kill_below(group: Option<&Path>, child_ends: &OwnedFd) {
+    if let Some(group) = group {
+        let _ = std::fs::write(group.join("cgroup.kill"), "1");
+    }
+    for pid in tree::descendants(rustix::process::getpid()) {
+        let _ = rustix::process::kill_process(pid, Signal::KILL);
+    }
+    let mut watched = [PollFd::new(child_ends, PollFlags::IN)];
+    let _ = kernel::sleep_on(&mut watched, Some(KILL_AGAIN));
+}
+
+/// Removes a group that nothing is left in.
+fn remove(group: Option<&Path>) {
+    if let Some(group) = group {
+        let _ = std::fs::remove_dir(group);
+    }
+}
+
+/// Collects every ended child; `true` when no descendant is left at all.
+fn reap_all(mut ended: impl FnMut(Pid, WaitStatus)) -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => ended(pid, status),
+            Ok(None) => return false,
+            Err(rustix::io::Errno::INTR) => {}
+            // No child means no descendant: an orphan below would have become a child.
+            Err(_) => return true,
         }
     }
 }
@@ -239,18 +306,11 @@ fn say(event: &str) {
     let _ = output.flush();
 }
 
-fn parse(bytes: &[u8]) -> Control {
-    let text = String::from_utf8_lossy(bytes);
-    let mut fields = text.split_whitespace();
-    let stop = fields.next() == Some("stop");
-    let signal = fields.next().and_then(signal_named);
-    let grace = fields.next().and_then(|grace| grace.parse().ok());
-    match (stop, signal, grace) {
-        (true, Some(signal), Some(grace)) => Control::Stop {
-            signal,
-            grace: Duration::from_millis(grace),
-        },
-        _ => Control::Nothing,
+fn say_failed(cause: &io::Error) {
+    say(&format!("failed {}", cause.to_string().replace('\n', " ")));
+    // The text of an error that was given words has lost its number, but not its kind.
+    if cause.kind() == io::ErrorKind::NotFound {
+        say(&format!("errno {}", libc::ENOENT));
     }
 }
 
@@ -266,149 +326,4 @@ pub(crate) fn signal_named(name: &str) -> Option<Signal> {
         "KILL" => Signal::KILL,
         _ => return None,
     })
-}
-
-/// The end of a process, for people.
-fn status_words(status: WaitStatus) -> String {
-    match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (None, Some(signal)) => format!("killed by signal {signal}"),
-        (None, None) => "ended in an unknown way".to_owned(),
-    }
-}
-
-fn spawn(orders: &Orders) -> io::Result<Pid> {
-    let log = io::stderr().as_fd().try_clone_to_owned()?;
-    let group = orders.group.as_deref().and_then(|group| {
-        std::fs::OpenOptions::new()
-            .write(true)
-            .open(group.join("cgroup.procs"))
-            .ok()
-    });
-    let mut cpus = CpuSet::new();
-    for &cpu in orders.cpus.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU) {
-        cpus.set(cpu);
-    }
-    let pinned = !orders.cpus.is_empty();
-    let keeper = rustix::process::getpid();
-    let mut command = Command::new(OsStr::new(&orders.command[0]));
-    command.args(&orders.command[1..]).stdin(Stdio::null());
-    command.stdout(log.try_clone()?).stderr(log);
-    let before_exec = move || {
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        if rustix::process::getppid() != Some(keeper) {
-            return Err(io::Error::from_raw_os_error(libc::ESRCH));
-        }
-        // A group that cannot be joined costs accuracy, not safety: the keeper reports it.
-        if let Some(group) = &group {
-            let _ = rustix::io::write(group, b"0");
-        }
-        if pinned {
-            rustix::thread::sched_setaffinity(None, &cpus)?;
-        }
-        restore_signals()
-    };
-    // SAFETY: the closure makes system calls only; it neither allocates nor locks.
-    unsafe { command.pre_exec(before_exec) };
-    let child = command.spawn().map_err(|cause| {
-        io::Error::new(
-            cause.kind(),
-            format!("run `{}`: {cause}", orders.command[0]),
-        )
-    })?;
-    Ok(Pid::from_child(&child))
-}
-
-fn is_member(group: &Path, pid: Pid) -> bool {
-    let wanted = pid.to_string();
-    std::fs::read_to_string(group.join("cgroup.procs"))
-        .is_ok_and(|members| members.lines().any(|member| member == wanted))
-}
-
-fn become_subreaper() -> io::Result<()> {
-    // SAFETY: this operation of prctl takes integers and touches no memory of ours.
-    let result = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
-/// Marks every file that the keeper was handed, besides the standard three, to close in children.
-fn keep_files_from_children() -> io::Result<()> {
-    let flags = libc::CLOSE_RANGE_CLOEXEC;
-    // SAFETY: close_range takes integers; with this flag it closes nothing now.
-    let result = unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, flags) };
-    if result == 0 {
-        return Ok(());
-    }
-    // Kernels before 5.11 do not know the flag.
-    for entry in std::fs::read_dir("/proc/self/fd")?.flatten() {
-        if let Some(number) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<i32>().ok())
-            && number > 2
-        {
-            // SAFETY: setting a flag on a number that may be closed already does no harm.
-            unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
-        }
-    }
-    Ok(())
-}
-
-/// Blocks every signal: none ends the keeper before its children, but the one that cannot be held.
-fn block_signals() -> io::Result<()> {
-    set_mask(libc::sigfillset)
-}
-
-/// Gives a child the signals that a program expects, whatever its ancestors blocked or ignored.
-fn restore_signals() -> io::Result<()> {
-    for signal in 1..=64 {
-        // SAFETY: the default action needs no handler; KILL and STOP refuse, and so
-        // do the two that the C library keeps for itself.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-    }
-    set_mask(libc::sigemptyset)
-}
-
-fn set_mask(fill: unsafe extern "C" fn(*mut libc::sigset_t) -> libc::c_int) -> io::Result<()> {
-    // SAFETY: the set is written by `fill` before it is read; the old mask is not asked for.
-    let result = unsafe {
-        let mut set = std::mem::zeroed();
-        fill(&raw mut set);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut())
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
-fn child_end_descriptor() -> io::Result<OwnedFd> {
-    let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
-    // SAFETY: the set is initialised before use, and a non-negative result is a descriptor that
-    // nobody else owns.
-    unsafe {
-        let mut set = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        libc::sigaddset(&raw mut set, libc::SIGCHLD);
-        let number = libc::signalfd(-1, &raw const set, flags);
-        if number < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(OwnedFd::from_raw_fd(number))
-    }
-}
-
-fn drain(descriptor: &OwnedFd) {
-    let mut bytes = [0; 1024];
-    while rustix::io::read(descriptor, &mut bytes[..]).is_ok_and(|length| length > 0) {}
-}
-
-fn sleep_on(watched: &mut [PollFd<'_>], wait: Option<Duration>) -> rustix::io::Result<usize> {
-    let wait = wait.and_then(|wait| Timespec::try_from(wait).ok());
-    poll(watched, wait.as_ref())
 }

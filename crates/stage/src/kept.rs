@@ -8,6 +8,7 @@ use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bakeoff_record::Step;
@@ -16,39 +17,63 @@ use rustix::process::{Pid, Signal};
 
 use crate::cgroup::{self, Cgroups};
 use crate::error::{Cause, StageError};
-use crate::tree;
+use crate::host::{self, Keepers};
+use crate::keeper::launch::{Launch, User};
+use crate::{keeper, leftovers, tree};
 
 /// What a keeper needs to end its tree by force and then itself. Far more than it takes.
 const FORCE_LIMIT: Duration = Duration::from_secs(10);
+/// The most that a server is given to stop by itself once somebody has asked to end.
+const HURRIED_GRACE: Duration = Duration::from_millis(250);
+/// What a keeper is given to end everything by force then.
+const HURRIED_FORCE: Duration = Duration::from_millis(250);
+/// The longest that a wait goes on without a look whether somebody has asked to end.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// What is to run under a keeper.
 pub(crate) struct Order<'a> {
-    /// Command line of the keeper without its arguments.
-    pub(crate) keeper: &'a [String],
+    pub(crate) keeper: &'a Keepers,
     pub(crate) command: &'a [String],
     pub(crate) environment: &'a [(String, String)],
     pub(crate) folder: &'a Path,
     pub(crate) log: &'a Path,
     pub(crate) cpus: &'a [usize],
+    /// Whom it runs as; `None` for this process's own user.
+    pub(crate) user: Option<User>,
 }
 
 /// A process tree under a keeper.
 #[derive(Debug)]
 pub(crate) struct Kept {
     keeper: Child,
+    /// When the keeper started, as [`tree::started`] has it.
+    keeper_started: u64,
     control: Option<ChildStdin>,
     events: ChildStdout,
     unread: Vec<u8>,
     group: Option<PathBuf>,
+    /// What the environment of everything below the keeper holds, where keepers are listed.
+    mark: Option<String>,
+    heard: Heard,
+    /// The keeper and the guard closed their end of the pipe.
+    closed: bool,
+}
+
+/// What a keeper has said so far.
+#[derive(Debug, Default)]
+struct Heard {
     main: Option<Pid>,
+    guard: Option<Pid>,
     failure: Option<String>,
+    /// Why it failed, as a number of the system's.
+    errno: Option<i32>,
     /// How the program itself ended: whether well, and as text.
     exited: Option<(bool, String)>,
+    /// The same as the system has it.
+    status: Option<i32>,
     /// No process of the tree is left.
     left: bool,
     gone: Option<Gone>,
-    /// The keeper closed its end of the pipe.
-    closed: bool,
 }
 
 /// How a tree was ended.
@@ -58,72 +83,139 @@ pub(crate) enum Gone {
     ByForce,
 }
 
+/// Numbers the marks of this process.
+static MARKED: AtomicU32 = AtomicU32::new(0);
+
 impl Kept {
     /// Starts a keeper and waits until its program runs.
     pub(crate) fn start(order: &Order<'_>, cgroups: &Cgroups) -> Result<Self, StageError> {
-        let mut kept = Self::spawn(order, cgroups)?;
-        let end = Instant::now() + FORCE_LIMIT;
-        while kept.main.is_none() && kept.failure.is_none() && !kept.closed {
-            if Instant::now() >= end {
-                return Err(keeper_error("it does not answer"));
+        host::check(Step::Start)?;
+        let log =
+            open_log(order.log).map_err(|cause| StageError::file(Step::Start, order.log, cause))?;
+        let own = order.keeper.is_own();
+        let program = order.command.first().map(Path::new);
+        let mapped = program.filter(|_| own).map(host::mapped);
+        let launch = Launch {
+            command: order.command.to_vec(),
+            program: mapped.filter(|_| mapped != program).map(Path::to_owned),
+            group: cgroups.make(),
+            cpus: order.cpus.to_vec(),
+            user: order.user.clone(),
+            note: order.keeper.note.clone(),
+            namespace: order.keeper.namespace,
+        };
+        let group = launch.group.clone();
+        let kept = Self::launch(order.keeper, launch, order.environment, order.folder, log);
+        kept.map_err(|cause| {
+            if let Some(group) = group {
+                cgroup::remove(&group);
             }
-            kept.hear(Duration::from_millis(200));
+            match cause.kind() {
+                io::ErrorKind::Interrupted => StageError::new(Step::Start, Cause::Interrupted),
+                _ => keeper_error(cause.to_string()),
+            }
+        })
+    }
+
+    /// Starts a keeper with this launch and waits until the program runs; `output` takes what it
+    /// says.
+    ///
+    /// # Errors
+    /// Of kind `NotFound` when there is no such program, and `Interrupted` when somebody asked to
+    /// end. Nothing is left then.
+    pub(crate) fn launch(
+        keeper: &Keepers,
+        launch: Launch,
+        environment: &[(String, String)],
+        folder: &Path,
+        output: File,
+    ) -> io::Result<Self> {
+        let bytes = launch.encode()?;
+        let mut kept = Self::spawn(keeper, launch.group, environment, folder, output)?;
+        if let Some(control) = kept.control.as_mut() {
+            // A keeper that is gone by now is seen by its silence.
+            let _ = control.write_all(&bytes);
         }
-        match (kept.main, kept.failure.take()) {
-            (Some(_), _) => Ok(kept),
-            (None, Some(cause)) => Err(keeper_error(cause)),
-            (None, None) => Err(keeper_error("it ended at once")),
+        let end = Instant::now() + FORCE_LIMIT;
+        while kept.heard.main.is_none() && !kept.closed {
+            if Instant::now() >= end {
+                return Err(io::Error::other("it does not answer"));
+            }
+            if host::is_interrupted() {
+                return Err(host::interrupted());
+            }
+            kept.hear(LOOK_AGAIN);
+        }
+        let Heard {
+            main,
+            failure,
+            errno,
+            ..
+        } = &mut kept.heard;
+        match (main, failure.take(), errno) {
+            (Some(_), _, _) => Ok(kept),
+            (None, Some(cause), Some(libc::ENOENT)) => {
+                Err(io::Error::new(io::ErrorKind::NotFound, cause))
+            }
+            (None, Some(cause), _) => Err(io::Error::other(cause)),
+            (None, None, _) => Err(io::Error::other("it ended at once")),
         }
     }
 
-    fn spawn(order: &Order<'_>, cgroups: &Cgroups) -> Result<Self, StageError> {
-        let log =
-            open_log(order.log).map_err(|cause| StageError::file(Step::Start, order.log, cause))?;
-        let Some((program, arguments)) = order.keeper.split_first() else {
-            return Err(keeper_error("its command line is empty"));
+    fn spawn(
+        keeper: &Keepers,
+        group: Option<PathBuf>,
+        environment: &[(String, String)],
+        folder: &Path,
+        output: File,
+    ) -> io::Result<Self> {
+        let Some((program, arguments)) = keeper.command.split_first() else {
+            return Err(io::Error::other("its command line is empty"));
         };
-        let group = cgroups.make();
-        let mut command = Command::new(program);
-        command.args(arguments);
-        if let Some(group) = &group {
-            command.arg("--group").arg(group);
-        }
-        if !order.cpus.is_empty() {
-            let cpus: Vec<String> = order.cpus.iter().map(usize::to_string).collect();
-            command.arg("--cpus").arg(cpus.join(","));
-        }
-        command
-            .arg("--")
-            .args(order.command)
-            .current_dir(order.folder);
-        command.envs(order.environment.iter().map(|(name, value)| (name, value)));
+        let mark = keeper.note.as_ref().and_then(|note| note.parent());
+        let mark = mark.map(|folder| {
+            let number = MARKED.fetch_add(1, Ordering::Relaxed);
+            leftovers::mark(folder, number)
+        });
+        let mut command = Command::new(host::mapped(Path::new(program)));
+        command.arg0(keeper::NAME).args(arguments);
+        command.current_dir(folder);
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        command.envs(mark.iter().map(|mark| (leftovers::MARK, mark)));
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(log);
-        // From its first moment out of reach of the terminal's signals, which go to a session.
-        // SAFETY: one system call, without allocation or lock.
-        unsafe { command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?)) };
-        let mut keeper = command.spawn().map_err(|cause| {
-            group.as_deref().inspect(|group| cgroup::remove(group));
-            keeper_error(format!("run `{program}`: {cause}"))
-        })?;
+            .stderr(output);
+        // SAFETY: two system calls, without allocation or lock.
+        unsafe {
+            command.pre_exec(|| {
+                // From its first moment out of reach of the terminal's signals, which go to a
+                // session.
+                rustix::process::setsid()?;
+                // Somebody may stop the keeper and kill this process: then it wakes and sees that
+                // its pipe has ended. The kernel sends this when the thread ends that made the
+                // keeper, which does no harm while the process lives.
+                rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?;
+                Ok(())
+            });
+        }
+        let mut keeper = command
+            .spawn()
+            .map_err(|cause| io::Error::other(format!("run `{program}`: {cause}")))?;
         let control = keeper.stdin.take();
         let events = keeper
             .stdout
             .take()
             .expect("standard output was asked for as a pipe");
         Ok(Self {
+            keeper_started: tree::started(Pid::from_child(&keeper)).unwrap_or(u64::MAX),
             keeper,
             control,
             events,
             unread: Vec::new(),
             group,
-            main: None,
-            failure: None,
-            exited: None,
-            left: false,
-            gone: None,
+            mark,
+            heard: Heard::default(),
             closed: false,
         })
     }
@@ -132,9 +224,15 @@ impl Kept {
         Pid::from_child(&self.keeper)
     }
 
+    /// The inner process of the keeper, the parent of the program.
+    pub(crate) fn guard_pid(&self) -> Pid {
+        self.heard.guard.unwrap_or(self.keeper_pid())
+    }
+
     /// The program itself, running or ended.
     pub(crate) fn main_pid(&self) -> Pid {
-        self.main
+        self.heard
+            .main
             .expect("a started keeper has reported its program's number")
     }
 
@@ -144,23 +242,35 @@ impl Kept {
 
     /// Every process of the tree now, without the keeper.
     pub(crate) fn pids(&self) -> Vec<Pid> {
-        cgroup::pids_of(self.group(), self.keeper_pid())
+        let mut pids = cgroup::pids_of(self.group(), self.keeper_pid());
+        pids.retain(|&pid| Some(pid) != self.heard.guard);
+        pids
     }
 
     /// How the program itself ended, as text.
     pub(crate) fn status(&self) -> Option<&str> {
-        self.exited.as_ref().map(|(_, text)| text.as_str())
+        self.heard.exited.as_ref().map(|(_, text)| text.as_str())
+    }
+
+    /// How the program itself ended, as the system has it, if it has; or that its keeper is gone.
+    pub(crate) fn ended(&mut self, wait: Duration) -> Option<io::Result<i32>> {
+        self.hear(wait);
+        match self.heard.status {
+            Some(status) => Some(Ok(status)),
+            None if self.closed => Some(Err(io::Error::other("its keeper was killed"))),
+            None => None,
+        }
     }
 
     /// Why the tree counts as ended by itself, if it does. A program that ends well and leaves
     /// processes behind has made itself a daemon and runs on.
     pub(crate) fn died(&mut self) -> Option<String> {
         self.hear(Duration::ZERO);
-        if self.gone.is_some() {
+        if self.heard.gone.is_some() {
             return None;
         }
-        match &self.exited {
-            Some((well, text)) if self.left || !well => Some(text.clone()),
+        match &self.heard.exited {
+            Some((well, text)) if self.heard.left || !well => Some(text.clone()),
             _ if self.closed => Some("its keeper was killed, and it with it".to_owned()),
             _ => None,
         }
@@ -175,6 +285,8 @@ impl Kept {
             match poll(&mut watched, timeout.as_ref()) {
                 Ok(0) => return,
                 Ok(_) => {}
+                // A signal has come: whoever waits may want to look at what it asks.
+                Err(rustix::io::Errno::INTR) if host::is_interrupted() => return,
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(_) => return,
             }
@@ -194,65 +306,114 @@ impl Kept {
     }
 
     fn note(&mut self, event: &str) {
+        let heard = &mut self.heard;
         let (kind, rest) = event.split_once(' ').unwrap_or((event, ""));
         let (first, text) = rest.split_once(' ').unwrap_or((rest, ""));
         match kind {
             "started" => {
-                self.main = first.parse().ok().and_then(Pid::from_raw);
+                let (grouped, guard) = text.split_once(' ').unwrap_or((text, ""));
+                heard.main = pid(first);
+                heard.guard = pid(guard);
                 // A group that its server is not in would count nothing.
-                if text == "ungrouped"
+                if grouped == "ungrouped"
                     && let Some(group) = self.group.take()
                 {
                     cgroup::remove(&group);
                 }
             }
-            "failed" => self.failure = Some(rest.to_owned()),
-            "exited" => self.exited = Some((first == "ok", text.to_owned())),
-            "left" => self.left = true,
-            "gone" if first == "graceful" => self.gone = Some(Gone::Gracefully),
-            "gone" => self.gone = Some(Gone::ByForce),
+            "failed" => heard.failure = Some(rest.to_owned()),
+            "errno" => heard.errno = first.parse().ok(),
+            "exited" => heard.exited = Some((first == "ok", text.to_owned())),
+            "status" => heard.status = first.parse().ok(),
+            "left" => heard.left = true,
+            "gone" if first == "graceful" => heard.gone = Some(Gone::Gracefully),
+            "gone" => heard.gone = Some(Gone::ByForce),
             _ => {}
         }
     }
 
-    /// Asks the program to end, and kills what is left after `grace`.
+    /// Asks the program to end, and kills what is left after `grace`, or soon where somebody has
+    /// asked to end.
     pub(crate) fn stop(&mut self, signal: &str, grace: Duration) -> Gone {
         let order = format!("stop {signal} {}\n", grace.as_millis());
+        self.wake();
         let heard = self
             .control
             .as_mut()
             .is_some_and(|pipe| pipe.write_all(order.as_bytes()).is_ok());
         if heard {
-            let end = Instant::now() + grace + FORCE_LIMIT;
-            while self.gone.is_none() && !self.closed && Instant::now() < end {
-                self.hear(Duration::from_millis(200));
+            let mut end = Instant::now() + grace + FORCE_LIMIT;
+            let mut hurried = false;
+            while self.heard.gone.is_none() && !self.closed && Instant::now() < end {
+                if host::is_interrupted() && !hurried {
+                    hurried = true;
+                    end = end.min(Instant::now() + HURRIED_GRACE);
+                }
+                self.hear(LOOK_AGAIN);
             }
         }
-        let gone = self.gone.unwrap_or(Gone::ByForce);
+        let gone = self.heard.gone.unwrap_or(Gone::ByForce);
         self.end();
         gone
     }
 
     /// Ends everything by force: closing the pipe is all that a healthy keeper needs.
-    fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.control = None;
-        let end = Instant::now() + FORCE_LIMIT;
-        while !matches!(self.keeper.try_wait(), Ok(Some(_)) | Err(_)) {
-            if Instant::now() >= end {
-                let _ = self.keeper.kill();
-                let _ = self.keeper.wait();
-                break;
+        self.wake();
+        let limit = match host::is_interrupted() {
+            true => HURRIED_FORCE,
+            false => FORCE_LIMIT,
+        };
+        let end = Instant::now() + limit;
+        let ended_well = loop {
+            match self.keeper.try_wait() {
+                Ok(Some(status)) => break status.success(),
+                Ok(None) if Instant::now() < end => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Ok(None) | Err(_) => {
+                    let _ = self.keeper.kill();
+                    let _ = self.keeper.wait();
+                    break false;
+                }
             }
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        };
         self.hear(Duration::ZERO);
-        // Nothing is left to do after a healthy keeper. One that was killed took its own child
-        // along; what that child had started is in the group, or still in the keeper's session.
+        // Nothing is left to do after a healthy keeper.
         if let Some(group) = &self.group {
             cgroup::remove(group);
         }
-        for pid in tree::session(self.keeper_pid()) {
+        if !ended_well {
+            self.end_orphans();
+        }
+    }
+
+    /// A keeper that was killed took its guard along, or was outlived by it. Where both were
+    /// killed, what they had started is in the group, or still in their sessions, or bears their
+    /// mark.
+    fn end_orphans(&self) {
+        let numbers = [Some(self.keeper_pid()), self.heard.guard];
+        let sessions: Vec<i32> = numbers.iter().flatten().map(|it| it.as_raw_pid()).collect();
+        let orphans = tree::processes().into_iter().filter(|process| {
+            let in_session = sessions.contains(&process.session);
+            let is_later = process.started >= self.keeper_started;
+            let bears = || {
+                self.mark
+                    .as_deref()
+                    .is_some_and(|it| leftovers::bears(process, it))
+            };
+            is_later && (in_session || bears())
+        });
+        for pid in orphans.filter_map(|process| Pid::from_raw(process.pid)) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+    }
+
+    /// Lets a keeper that somebody has stopped go on.
+    fn wake(&self) {
+        if self.heard.gone.is_none() && !self.closed {
+            let _ = rustix::process::kill_process(self.keeper_pid(), Signal::CONT);
         }
     }
 }
@@ -263,6 +424,13 @@ impl Drop for Kept {
             self.end();
         }
     }
+}
+
+fn pid(text: &str) -> Option<Pid> {
+    text.parse()
+        .ok()
+        .filter(|&number| number > 0)
+        .and_then(Pid::from_raw)
 }
 
 fn open_log(path: &Path) -> io::Result<File> {

@@ -5,8 +5,8 @@
 //! are served. A started server ([`Running`]) was seen to answer as this contender.
 //!
 //! ```text
-//! bakeoff ── pipes ── keeper (subreaper) ── server ── workers, daemons, ...
-//!                                           └────── a cgroup of its own ──┘
+//! bakeoff ── pipes ── keeper ── guard ── server ── workers, daemons, ...
+//!                                        └────── a cgroup of its own ──┘
 //! ```
 //!
 //! Nothing that was started survives: every server has a [`keeper`], which ends it when bakeoff
@@ -17,7 +17,9 @@
 //! This crate deliberately does not measure, sample or schedule, and adding a server needs no
 //! change in it: a server is a folder in `servers/`.
 
+pub mod host;
 pub mod keeper;
+pub mod leftovers;
 
 mod bounded;
 mod certificates;
@@ -37,6 +39,7 @@ mod own;
 mod prepared;
 mod program;
 mod ready;
+mod run_folder;
 mod running;
 mod server;
 mod servers;
@@ -51,6 +54,7 @@ pub use error::{Cause, StageError};
 pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, install};
 pub use prepared::Prepared;
 pub use program::{Found, Program, find as find_program};
+pub use run_folder::RunFolder;
 pub use running::{Fetched, Running, Tree, Written};
 pub use server::Server;
 pub use servers::{Listed, Servers};

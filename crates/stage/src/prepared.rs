@@ -14,6 +14,7 @@ use crate::certificates::CertificateFiles;
 use crate::configuration::{Configuration, OWN_FOLDER};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
+use crate::host;
 use crate::installed::Installed;
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
@@ -158,12 +159,16 @@ impl Prepared {
     /// # Errors
     /// When it refuses; its message is in the error.
     pub fn check_config(&self) -> Result<(), StageError> {
+        host::check(Step::CheckConfig)?;
         let Some(check) = &self.server.description.check else {
             return Ok(());
         };
         let command = self.render_all("check", &check.command)?;
         let output = bounded::run(&command, &self.environment, &self.run_folder(), CHECK_LIMIT);
         let output = output.map_err(|cause| {
+            if cause.kind() == std::io::ErrorKind::Interrupted {
+                return StageError::new(Step::CheckConfig, Cause::Interrupted);
+            }
             let cause = std::io::Error::other(format!("run the check: {cause}"));
             StageError::file(Step::CheckConfig, &command[0], cause)
         })?;
@@ -233,6 +238,7 @@ impl Prepared {
             folder: &self.run_folder(),
             log: &log,
             cpus: &self.cpus,
+            user: None,
         };
         let mut kept = Kept::start(&order, &self.shared.cgroups)?;
         let ready = ready::wait(&mut kept, &awaited)?;

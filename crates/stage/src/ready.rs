@@ -13,6 +13,7 @@ use regex_lite::Regex;
 
 use crate::error::{Cause, StageError};
 use crate::fetch::{Answer, Expectation};
+use crate::host;
 use crate::kept::Kept;
 use crate::listeners::{self, Transport};
 use crate::log;
@@ -53,6 +54,7 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
             return Err(ended(awaited, status));
         }
         for address in addresses(kept, awaited) {
+            host::check(Step::Start)?;
             let left = end
                 .saturating_duration_since(Instant::now())
                 .max(LOOK_AGAIN);
@@ -75,6 +77,7 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
                 }
             }
         }
+        host::check(Step::Start)?;
         if Instant::now() >= end {
             return Err(gave_up(awaited, &last));
         }

@@ -42,8 +42,10 @@ pub struct Running {
 /// The processes of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
-    /// The keeper, which is not a part of the server; every process of the server is below it.
+    /// The keeper, which is not a part of the server.
     pub keeper_pid: u32,
+    /// Its inner process, no part of the server either; every process of the server is below it.
+    pub guard_pid: u32,
     /// The program as it was started.
     pub main_pid: u32,
     /// The cgroup (version 2) that holds the server and nothing else.
@@ -84,6 +86,7 @@ impl Running {
         let number = |pid: rustix::process::Pid| pid.as_raw_pid().unsigned_abs();
         Tree {
             keeper_pid: number(self.kept.keeper_pid()),
+            guard_pid: number(self.kept.guard_pid()),
             main_pid: number(self.kept.main_pid()),
             cgroup: self.kept.group().map(Path::to_owned),
         }

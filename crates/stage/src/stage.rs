@@ -15,6 +15,7 @@ use crate::certificates::{CertificateFiles, Certificates};
 use crate::cgroup::{CgroupKind, Cgroups};
 use crate::error::{Cause, StageError};
 use crate::fetch::Trust;
+use crate::host::{self, Keepers};
 use crate::kept::{Kept, Order};
 use crate::log;
 use crate::prepared::Prepared;
@@ -47,7 +48,7 @@ pub struct Stage {
 /// What everything on the stage uses.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) keeper: Vec<String>,
+    pub(crate) keeper: Keepers,
     pub(crate) cgroups: Cgroups,
     pub(crate) digests: Digests,
     pub(crate) certificates: Certificates,
@@ -96,7 +97,7 @@ impl Stage {
             .map_err(|cause| StageError::file(Step::Prepare, &options.run_folder, cause))?;
         let cgroups = Cgroups::detect();
         cgroups.remove_left_over();
-        let keeper = options.keeper.clone();
+        let keeper = Keepers::listed_in(&run_folder, options.keeper.clone());
         let shared = Shared {
             keeper,
             cgroups,
@@ -168,6 +169,7 @@ impl Stage {
         workload: &Workload,
         surroundings: &Surroundings,
     ) -> Result<Prepared, StageError> {
+        host::check(Step::Prepare)?;
         let folder = self.new_folder("trial");
         let shared = Arc::clone(&self.shared);
         Prepared::new(
@@ -206,6 +208,7 @@ impl Stage {
             folder: &self.options.run_folder,
             log: &helper.log,
             cpus: &helper.cpus,
+            user: None,
         };
         let kept = Kept::start(&order, &self.shared.cgroups);
         let mut kept = kept.map_err(|error| StageError {
@@ -220,7 +223,7 @@ impl Stage {
             binary_sha256: self
                 .shared
                 .digests
-                .of(Path::new(&binary))
+                .of(host::mapped(Path::new(&binary)))
                 .unwrap_or_default(),
             binary,
             command,
@@ -285,6 +288,7 @@ fn await_words(kept: &mut Kept, helper: &Helper, log_from: u64) -> Result<Socket
         let address = whole
             .lines()
             .find_map(|line| line.trim().strip_prefix(READY_WORDS));
+        host::check(Step::Origin)?;
         if let Some(status) = died {
             return fail(Cause::Died { status });
         }

@@ -54,6 +54,17 @@ pub(crate) fn session(leader: Pid) -> Vec<Pid> {
         .collect()
 }
 
+/// When a process started, in ticks since the system did: with its number this names a process
+/// that no later one can be mistaken for. `None` when it is gone.
+pub(crate) fn started(pid: Pid) -> Option<u64> {
+    read(pid.as_raw_pid()).map(|process| process.started)
+}
+
+/// Whether this very process runs still, and not a later one of its number.
+pub(crate) fn is_running(pid: Pid, started_at: u64) -> bool {
+    started(pid) == Some(started_at)
+}
+
 /// Processes in a cgroup; empty when the group is gone.
 pub(crate) fn members(group: &Path) -> Vec<Pid> {
     let text = std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
@@ -76,13 +87,18 @@ pub(crate) fn all() -> Vec<Pid> {
         .collect()
 }
 
-struct Process {
-    pid: RawPid,
-    parent: RawPid,
-    session: RawPid,
+/// A process that runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Process {
+    pub(crate) pid: RawPid,
+    pub(crate) parent: RawPid,
+    pub(crate) session: RawPid,
+    /// Ticks since the system started.
+    pub(crate) started: u64,
 }
 
-fn processes() -> Vec<Process> {
+/// Every process that runs.
+pub(crate) fn processes() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -102,10 +118,13 @@ fn read(pid: RawPid) -> Option<Process> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let session = fields.nth(1)?.parse().ok()?;
+    // Field 22 of all; the session was field 6.
+    let started = fields.nth(15)?.parse().ok()?;
     (state != "Z" && state != "X").then_some(Process {
         pid,
         parent,
         session,
+        started,
     })
 }
 

@@ -25,12 +25,15 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
     let workload = find(workloads.clone(), &flags.workload, "workload", &plan.name)?;
     let (contender, workload) = (&plan.contenders[contender], &plan.workloads[workload]);
 
-    let interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen_with_limit()?;
     let scratch = RunFolder::make()?;
     let (bakeoff, stage) = scratch.stage(library.servers())?;
     let logs = scratch.path().join("logs").join("debug");
-    let mut up = start_for_debugging(&stage, &bakeoff, &logs, contender, workload)
-        .map_err(super::stage_error)?;
+    let started = start_for_debugging(&stage, &bakeoff, &logs, contender, workload);
+    if interrupt.came() {
+        return Ok(exit::INTERRUPTED);
+    }
+    let mut up = started.map_err(super::stage_error)?;
     let facts = up.server.facts();
     let scheme = if workload.protocol.is_secure() {
         "https"

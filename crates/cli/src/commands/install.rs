@@ -5,6 +5,7 @@ use bakeoff_stage::{InstallError, InstallOrder, install};
 use crate::flags::{InstallFlags, SourceFlag};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
+use crate::run_folder::RunFolder;
 use crate::{exit, output};
 
 /// A server, and the version if the user asked for one.
@@ -17,7 +18,9 @@ pub(crate) fn carry_out(flags: &InstallFlags) -> anyhow::Result<u8> {
     } else {
         flags.servers.iter().map(|text| wanted(text)).collect()
     };
-    let interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen_with_limit()?;
+    // Its keepers are listed there.
+    let _scratch = RunFolder::make()?;
     let mut worst = exit::DONE;
     for wanted in wanted? {
         match install_one(&wanted, flags, &library, &interrupt) {

@@ -7,6 +7,7 @@ use super::findings::tell;
 use super::plan_notes;
 use crate::display::spoken;
 use crate::flags::PlanFlags;
+use crate::interrupt::Interrupt;
 use crate::library::Folder;
 use crate::run_folder::RunFolder;
 use crate::{exit, output};
@@ -16,9 +17,13 @@ pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
     let plan = library.plan(flags)?;
     output::result(&listing(&plan))?;
     plan_notes::tell(&plan);
+    let interrupt = Interrupt::listen_with_limit()?;
     let scratch = RunFolder::make()?;
     let (_, stage) = scratch.stage(library.servers())?;
     let findings = preflight(&plan, &stage, &scratch.path().join("check"), Depth::Files);
+    if interrupt.came() {
+        return Ok(exit::INTERRUPTED);
+    }
     tell(&findings)?;
     Ok(exit::DONE)
 }

@@ -43,11 +43,15 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
     let earlier = earlier.map(|record| record.trials).unwrap_or_default();
     plan_notes::tell(&plan);
     Roles::divide(&plan.pinning).map_err(exit::usage)?;
-    let interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen_with_limit()?;
     let scratch = RunFolder::make()?;
     let (bakeoff, stage) = scratch.stage(library.servers())?;
     let programs = Programs::fix(&plan, &stage, &earlier).map_err(exit::usage)?;
     let findings = preflight(&plan, &stage, &scratch.path().join("check"), Depth::Whole);
+    if interrupt.came() {
+        output::note("interrupted before the first trial");
+        return Ok(exit::INTERRUPTED);
+    }
     refuse_what_cannot_run(&plan, &findings)?;
 
     let path = flags
@@ -68,6 +72,9 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         earlier,
         programs,
     };
+    let resume = format!("bakeoff run --resume {}", path.display());
+    let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
+    interrupt.say_last(&interrupted);
     let end = measure(&plan, &mut folder, &stage, options)?;
     let report = write_report(&path)?;
     print(&report, flags, &path)?;
@@ -76,10 +83,7 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
     }
     if end == CampaignEnd::Interrupted {
-        let resume = format!("bakeoff run --resume {}", path.display());
-        output::note(&format!(
-            "interrupted; what was measured is kept, `{resume}` goes on"
-        ));
+        output::note(&interrupted);
         return Ok(exit::INTERRUPTED);
     }
     Ok(report::exit_code(&report, flags.strict))

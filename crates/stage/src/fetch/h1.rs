@@ -3,8 +3,9 @@
 use std::io;
 use std::time::Instant;
 
-use super::stream::Stream;
+use super::stream::{LOOK, Stream};
 use super::{Answer, Asked, Sent, header};
+use crate::host;
 
 /// No answer of a workload is larger.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
@@ -28,7 +29,10 @@ pub(super) fn ask(
         if left.is_zero() {
             return Err(super::too_late(bytes.len()));
         }
-        let length = match stream.read_within(&mut chunk, left) {
+        if host::is_interrupted() {
+            return Err(host::interrupted());
+        }
+        let length = match stream.read_within(&mut chunk, left.min(LOOK)) {
             Ok(length) => length,
             Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => continue,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,

@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::stream::Stream;
 use super::{Answer, Asked, message};
+use crate::host;
 
 /// How long one look at the socket waits.
 const LOOK: Duration = Duration::from_millis(5);
@@ -55,6 +56,7 @@ pub(super) fn ask(
         match exchange.as_mut().poll(&mut context) {
             Poll::Ready(answer) => return answer.map_err(io::Error::other),
             Poll::Pending if Instant::now() >= end => return Err(super::too_late(0)),
+            Poll::Pending if host::is_interrupted() => return Err(host::interrupted()),
             Poll::Pending => {}
         }
     }

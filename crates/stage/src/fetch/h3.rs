@@ -3,9 +3,12 @@
 //! Both want a runtime: tokio's, on this thread alone and for this exchange alone. Nothing else of
 //! the project runs on one.
 
+use std::future::{Future as _, poll_fn};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
 use bakeoff_record::{CertificateFacts, Negotiated};
@@ -15,8 +18,10 @@ use quinn::{Connection, Endpoint, VarInt};
 use rustls::pki_types::CertificateDer;
 
 use super::message::{answer, body, request};
+use super::stream::LOOK;
 use super::trust::Trust;
 use super::{Answer, Asked, certificate};
+use crate::host;
 
 type Sender = ::h3::client::SendRequest<h3_quinn::OpenStreams, Bytes>;
 
@@ -37,9 +42,24 @@ pub(super) fn ask(
         .build()?;
     runtime.block_on(async {
         let exchange = exchange(address, asked, trust, times);
-        let ended = tokio::time::timeout_at(end.into(), exchange).await;
-        ended.unwrap_or_else(|_| Err(super::too_late(0)))
+        let mut exchange = pin!(tokio::time::timeout_at(end.into(), exchange));
+        let mut interruption = pin!(interruption());
+        poll_fn(|context| {
+            if let Poll::Ready(ended) = exchange.as_mut().poll(context) {
+                return Poll::Ready(ended.unwrap_or_else(|_| Err(super::too_late(0))));
+            }
+            let cut_short = interruption.as_mut().poll(context);
+            cut_short.map(|()| Err(host::interrupted()))
+        })
+        .await
     })
+}
+
+/// Ends when somebody has asked to end.
+async fn interruption() {
+    while !host::is_interrupted() {
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 async fn exchange(

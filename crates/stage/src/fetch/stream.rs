@@ -11,6 +11,10 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConnection, ProtocolVersion, StreamOwned};
 
 use super::trust::Trust;
+use crate::host;
+
+/// The longest that a read waits before somebody may end the exchange.
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// A connection.
 pub(super) enum Stream {
@@ -47,7 +51,10 @@ impl Stream {
                     "no TLS handshake in time",
                 ));
             }
-            socket.set_read_timeout(Some(left()))?;
+            if host::is_interrupted() {
+                return Err(host::interrupted());
+            }
+            socket.set_read_timeout(Some(left().min(LOOK)))?;
             match connection.complete_io(&mut socket) {
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {}
                 done => drop(done?),

@@ -202,7 +202,7 @@ pub(crate) fn served(path: &str, body: &str) -> ServedFile {
 /// The example that is nothing but the keeper. `cargo test` builds it beside the tests.
 pub(crate) fn keeper_program() -> PathBuf {
     // Naming the function here makes a renamed keeper a compile error and not a missing file.
-    let _: fn(std::vec::IntoIter<String>) -> i32 = keeper::main;
+    let _: fn() -> i32 = keeper::main;
     let tests = std::env::current_exe().unwrap();
     let path = tests
         .parent()

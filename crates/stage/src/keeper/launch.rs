@@ -1,0 +1,232 @@
+//! What a keeper is asked to run, and how, as it reads that from its standard input.
+//!
+//! ```text
+//! arg=PROGRAM NUL arg=ARGUMENT NUL ... group=FOLDER NUL cpus=0,1 NUL uid=65534 NUL ... NUL
+//! ```
+//!
+//! Each entry ends with a NUL byte, and an empty entry ends them all. None of it is on the
+//! keeper's command line, where a search for bakeoff's or a server's name (`pkill -f`) would find
+//! it.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::PathBuf;
+
+/// A command line may be 2 MiB long on Linux; anything longer is no launch.
+const BYTES_MAX: usize = 4 << 20;
+
+/// What a keeper is asked to run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Launch {
+    /// The program's name and its arguments.
+    pub(crate) command: Vec<String>,
+    /// The file to execute, where it is not the one that the command names.
+    pub(crate) program: Option<PathBuf>,
+    /// The control group for the program, which is there.
+    pub(crate) group: Option<PathBuf>,
+    /// Processors that it may use; empty for all.
+    pub(crate) cpus: Vec<usize>,
+    /// Whom it runs as; `None` for the keeper's own user.
+    pub(crate) user: Option<User>,
+    /// File that the keeper adds its number to before it starts anything.
+    pub(crate) note: Option<PathBuf>,
+    /// Whether to use a PID namespace, if the system permits one.
+    pub(crate) namespace: bool,
+}
+
+/// A user that a program runs as. It keeps no groups besides these.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct User {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    /// Supplementary groups.
+    pub(crate) groups: Vec<u32>,
+}
+
+impl Launch {
+    /// The bytes for a keeper's standard input.
+    ///
+    /// # Errors
+    /// When a value holds a NUL byte, which no argument of a program can.
+    pub(crate) fn encode(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut entry = |key: &str, value: &OsStr| {
+            if value.as_bytes().contains(&0) {
+                let cause = format!("`{key}` holds a NUL byte: {value:?}");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, cause));
+            }
+            bytes.extend_from_slice(key.as_bytes());
+            bytes.push(b'=');
+            bytes.extend_from_slice(value.as_bytes());
+            bytes.push(0);
+            Ok(())
+        };
+        for argument in &self.command {
+            entry("arg", argument.as_ref())?;
+        }
+        let paths = [
+            ("program", &self.program),
+            ("group", &self.group),
+            ("note", &self.note),
+        ];
+        for (key, path) in paths {
+            if let Some(path) = path {
+                entry(key, path.as_os_str())?;
+            }
+        }
+        if !self.cpus.is_empty() {
+            entry("cpus", list(&self.cpus).as_ref())?;
+        }
+        if let Some(user) = &self.user {
+            entry("uid", user.uid.to_string().as_ref())?;
+            entry("gid", user.gid.to_string().as_ref())?;
+            entry("groups", list(&user.groups).as_ref())?;
+        }
+        if self.namespace {
+            entry("namespace", "yes".as_ref())?;
+        }
+        bytes.push(0);
+        Ok(bytes)
+    }
+
+    /// Reads a launch, and nothing that comes after it.
+    ///
+    /// # Errors
+    /// When the input ends before the launch does, or says what no keeper knows.
+    pub(crate) fn read(input: impl AsFd) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        let mut chunk = [0; 4096];
+        while !bytes.ends_with(b"\0\0") {
+            match rustix::io::read(&input, &mut chunk) {
+                Ok(0) => return Err(io::Error::other("its orders are cut off")),
+                Ok(length) => bytes.extend_from_slice(&chunk[..length]),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(cause) => return Err(cause.into()),
+            }
+            if bytes.len() > BYTES_MAX {
+                return Err(io::Error::other("its orders do not end"));
+            }
+        }
+        Self::decode(&bytes)
+    }
+
+    fn decode(bytes: &[u8]) -> io::Result<Self> {
+        let mut launch = Self::default();
+        for entry in bytes.split(|&byte| byte == 0) {
+            if entry.is_empty() {
+                break;
+            }
+            let at = entry.iter().position(|&byte| byte == b'=').unwrap_or(0);
+            let (key, value) = (&entry[..at], entry.get(at + 1..).unwrap_or_default());
+            launch.take(key, value)?;
+        }
+        if launch.command.is_empty() {
+            return Err(io::Error::other("no program was named"));
+        }
+        Ok(launch)
+    }
+
+    fn take(&mut self, key: &[u8], value: &[u8]) -> io::Result<()> {
+        let path = || Some(PathBuf::from(OsString::from_vec(value.to_vec())));
+        match key {
+            b"arg" => self.command.push(text(value)?.to_owned()),
+            b"program" => self.program = path(),
+            b"group" => self.group = path(),
+            b"note" => self.note = path(),
+            b"cpus" => self.cpus = numbers(value)?,
+            b"uid" => self.user_mut().uid = number(value)?,
+            b"gid" => self.user_mut().gid = number(value)?,
+            b"groups" => self.user_mut().groups = numbers(value)?,
+            b"namespace" => self.namespace = true,
+            _ => {
+                let key = String::from_utf8_lossy(key);
+                return Err(io::Error::other(format!("unknown order `{key}`")));
+            }
+        }
+        Ok(())
+    }
+
+    fn user_mut(&mut self) -> &mut User {
+        self.user.get_or_insert_default()
+    }
+}
+
+fn list<T: ToString>(numbers: &[T]) -> String {
+    let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    texts.join(",")
+}
+
+fn text(value: &[u8]) -> io::Result<&str> {
+    std::str::from_utf8(value).map_err(io::Error::other)
+}
+
+fn number<T: std::str::FromStr>(value: &[u8]) -> io::Result<T> {
+    let text = text(value)?;
+    text.parse()
+        .map_err(|_| io::Error::other(format!("`{text}` is no number")))
+}
+
+fn numbers<T: std::str::FromStr>(value: &[u8]) -> io::Result<Vec<T>> {
+    if value.is_empty() {
+        return Ok(Vec::new());
+    }
+    value.split(|&byte| byte == b',').map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let launch = Launch {
+            command: ["server", "-c", "", "a=b\nc", "käse"]
+                .map(str::to_owned)
+                .to_vec(),
+            program: Some("/proc/self/exe".into()),
+            group: Some("/sys/fs/cgroup/it".into()),
+            cpus: vec![0, 3],
+            user: Some(User {
+                uid: 65534,
+                gid: 65533,
+                groups: vec![7, 8],
+            }),
+            note: Some(OsString::from_vec(b"/tmp/\xff".to_vec()).into()),
+            namespace: true,
+        };
+        let plain = Launch {
+            command: vec!["server".to_owned()],
+            ..Launch::default()
+        };
+        for launch in [launch, plain] {
+            let bytes = launch.encode().unwrap();
+            assert_eq!(Launch::decode(&bytes).unwrap(), launch);
+            let (read, write) = rustix::pipe::pipe().unwrap();
+            rustix::io::write(&write, &bytes).unwrap();
+            assert_eq!(Launch::read(&read).unwrap(), launch);
+        }
+    }
+
+    #[test]
+    fn what_is_no_launch_is_refused() {
+        let check = |bytes: &[u8], words: &str| {
+            let (read, write) = rustix::pipe::pipe().unwrap();
+            rustix::io::write(&write, bytes).unwrap();
+            drop(write);
+            let cause = Launch::read(&read).unwrap_err().to_string();
+            assert!(cause.contains(words), "{cause}");
+        };
+        check(b"", "cut off");
+        check(b"arg=server\0", "cut off");
+        check(b"cpus=0\0\0", "no program");
+        check(b"arg=server\0cpus=0,x\0\0", "`x` is no number");
+        check(b"arg=server\0colour=red\0\0", "unknown order `colour`");
+        let launch = Launch {
+            command: vec!["a\0b".to_owned()],
+            ..Launch::default()
+        };
+        assert!(launch.encode().is_err());
+    }
+}

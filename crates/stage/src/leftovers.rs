@@ -1,0 +1,312 @@
+//! What bakeoffs that were killed have left, ended and removed by the next one: processes that no
+//! keeper held any more, run folders, control groups, unfinished installations.
+//!
+//! Nothing is ended by its number alone. A keeper is known by its number and start time from the
+//! list in the run folder; a process below it by its parents; and one that has lost them by the
+//! mark in its environment, or by its keeper's session together with a file in the run folder.
+//! Nothing of a process that runs is touched, and nothing of another user.
+
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal};
+
+use crate::cgroup::Cgroups;
+use crate::program;
+use crate::run_folder::{KEEPERS, Owner, boot};
+use crate::tree::{self, Process};
+
+/// In the environment of everything below a keeper: the run folder and a number in it.
+pub(crate) const MARK: &str = "BAKEOFF_KEPT";
+
+/// What killed processes get to vanish. Far more than they take.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// A list of keepers is longer than this only if somebody else wrote it.
+const LIST_BYTES_MAX: u64 = 16 << 20;
+
+/// Removes all of it; `parent` is where run folders are made. Returns how many processes were
+/// ended.
+pub fn remove(parent: &Path) -> usize {
+    let mut ended = 0;
+    for entry in parent.read_dir().into_iter().flatten().flatten() {
+        let owner = entry.file_name().to_str().and_then(Owner::of);
+        if owner.is_some_and(|owner| !owner.is_running()) {
+            ended += remove_run_folder(&entry.path());
+        }
+    }
+    Cgroups::detect().remove_left_over();
+    remove_unfinished_installations();
+    ended
+}
+
+/// The mark of a keeper's processes.
+pub(crate) fn mark(folder: &Path, number: u32) -> String {
+    format!("{}/{number}", folder.display())
+}
+
+/// Whether a process has this mark in the environment that it was started with.
+pub(crate) fn bears(process: &Process, mark: &str) -> bool {
+    marks(process).any(|it| it == mark.as_bytes())
+}
+
+fn marks(process: &Process) -> impl Iterator<Item = Vec<u8>> + use<> {
+    let environment = std::fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+    let marks: Vec<Vec<u8>> = environment
+        .split(|&byte| byte == 0)
+        .filter_map(|entry| {
+            let value = entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?;
+            Some(value.to_vec())
+        })
+        .collect();
+    marks.into_iter()
+}
+
+/// Ends what is left below a run folder's keepers, and removes the folder.
+fn remove_run_folder(folder: &Path) -> usize {
+    // A folder of another user may say anything, and a link leads anywhere.
+    if !is_own_folder(folder) {
+        return 0;
+    }
+    let list = File::open(folder.join(KEEPERS)).ok();
+    // Somebody in another PID namespace may be at work in it.
+    let lock = list
+        .as_ref()
+        .map(|list| flock(list, FlockOperation::NonBlockingLockExclusive));
+    if lock == Some(Err(rustix::io::Errno::WOULDBLOCK)) {
+        return 0;
+    }
+    let ended = list.map_or(0, |list| end(folder, &Keeper::listed_in(list)));
+    let _ = std::fs::remove_dir_all(folder);
+    ended
+}
+
+fn is_own_folder(path: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    path.symlink_metadata()
+        .is_ok_and(|data| data.is_dir() && data.uid() == own)
+}
+
+/// A process of a keeper, which may be gone. It led a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Keeper {
+    pid: i32,
+    started: u64,
+}
+
+impl Keeper {
+    /// The keepers of a list that was written since the system started.
+    fn listed_in(list: File) -> Vec<Self> {
+        use std::io::Read as _;
+        let mut text = String::new();
+        let read = list.take(LIST_BYTES_MAX).read_to_string(&mut text);
+        let mut lines = text.lines();
+        let now = format!("boot {}", boot());
+        if read.is_err() || lines.next() != Some(now.as_str()) {
+            return Vec::new();
+        }
+        let keepers = lines.filter_map(|line| {
+            let (pid, started) = line.strip_prefix("keeper ")?.split_once(' ')?;
+            Some(Self {
+                pid: pid.parse().ok()?,
+                started: started.parse().ok()?,
+            })
+        });
+        keepers.collect()
+    }
+
+    fn is(&self, process: &Process) -> bool {
+        (self.pid, self.started) == (process.pid, process.started)
+    }
+
+    /// Whether `process` is in the session that this keeper led, as far as numbers show: nobody
+    /// else has the keeper's number now.
+    fn led(&self, process: &Process, all: &[Process]) -> bool {
+        process.session == self.pid
+            && process.started >= self.started
+            && !all.iter().any(|it| it.pid == self.pid && !self.is(it))
+    }
+}
+
+/// Ends everything that belongs to these keepers of a run folder; returns how many processes.
+fn end(folder: &Path, keepers: &[Keeper]) -> usize {
+    let end = Instant::now() + GONE_WITHIN;
+    let mut ended = Vec::new();
+    loop {
+        let left = left(folder, keepers);
+        if left.is_empty() || Instant::now() >= end {
+            return ended.len();
+        }
+        for process in left {
+            if let Some(pid) = Pid::from_raw(process.pid) {
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
+            }
+            let known = (process.pid, process.started);
+            if !ended.contains(&known) {
+                ended.push(known);
+            }
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+fn left(folder: &Path, keepers: &[Keeper]) -> Vec<Process> {
+    let Some(since) = keepers.iter().map(|keeper| keeper.started).min() else {
+        return Vec::new();
+    };
+    let all = tree::processes();
+    let below: Vec<Pid> = all
+        .iter()
+        .filter(|process| keepers.iter().any(|keeper| keeper.is(process)))
+        .filter_map(|process| Pid::from_raw(process.pid))
+        .flat_map(tree::descendants)
+        .collect();
+    let belongs = |process: &&Process| {
+        let is_keeper = || keepers.iter().any(|keeper| keeper.is(process));
+        let is_below = || below.iter().any(|pid| pid.as_raw_pid() == process.pid);
+        let in_session = || keepers.iter().any(|keeper| keeper.led(process, &all));
+        let is_marked = || marks(process).any(|mark| is_within(&mark, folder));
+        process.started >= since
+            && (is_keeper() || is_below() || is_marked() || in_session() && uses(process, folder))
+    };
+    all.iter().filter(belongs).cloned().collect()
+}
+
+fn is_within(mark: &[u8], folder: &Path) -> bool {
+    let rest = mark.strip_prefix(folder.as_os_str().as_bytes());
+    rest.is_some_and(|rest| rest.starts_with(b"/"))
+}
+
+/// Whether a process works in the folder, has a file in it open, or names it on its command line.
+fn uses(process: &Process, folder: &Path) -> bool {
+    let proc = format!("/proc/{}", process.pid);
+    let leads_there = |link: &Path| {
+        let target = std::fs::read_link(link);
+        target.is_ok_and(|target| target.starts_with(folder))
+    };
+    let files = std::fs::read_dir(format!("{proc}/fd"));
+    let mut files = files.into_iter().flatten().flatten();
+    let command = std::fs::read(format!("{proc}/cmdline")).unwrap_or_default();
+    let name = folder.as_os_str().as_bytes();
+    leads_there(Path::new(&format!("{proc}/cwd")))
+        || leads_there(Path::new(&format!("{proc}/exe")))
+        || files.any(|file| leads_there(&file.path()))
+        || command.windows(name.len()).any(|part| part == name)
+}
+
+/// Removes the work folders of installations that nobody carries on.
+fn remove_unfinished_installations() {
+    let shelves = program::own_folders().into_iter();
+    let shelves = shelves.flat_map(|folder| folder.read_dir().into_iter().flatten().flatten());
+    for shelf in shelves {
+        let work = shelf.path().join(".installing");
+        if !is_own_folder(&work) {
+            continue;
+        }
+        // Held until the folder is gone, so that nobody begins in it meanwhile.
+        let lock = File::open(shelf.path().join(".lock")).ok();
+        let is_free = lock
+            .as_ref()
+            .is_some_and(|lock| flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok());
+        if is_free {
+            let _ = std::fs::remove_dir_all(&work);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command};
+
+    use super::*;
+
+    /// A run folder of a process that is gone, with these keepers in its list.
+    fn folder_of_the_dead(parent: &Path, keepers: &[Keeper]) -> std::path::PathBuf {
+        let me = rustix::process::getpid();
+        let long_ago = tree::started(me).unwrap() - 1;
+        let folder = parent.join(format!("bakeoff-run-{me}-{long_ago}-0123456789abcdef"));
+        std::fs::create_dir(&folder).unwrap();
+        let mut text = format!("boot {}\n", boot());
+        for Keeper { pid, started } in keepers {
+            text += &format!("keeper {pid} {started}\n");
+        }
+        std::fs::write(folder.join(KEEPERS), text).unwrap();
+        folder
+    }
+
+    fn sleeper(mark: Option<String>) -> (Child, Keeper) {
+        let mut command = Command::new("sleep");
+        command.arg("600").envs(mark.map(|mark| (MARK, mark)));
+        let child = command.spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let started = tree::started(pid).unwrap();
+        let pid = pid.as_raw_pid();
+        (child, Keeper { pid, started })
+    }
+
+    #[track_caller]
+    fn check(mut child: Child, is_ended: bool) {
+        let end = Instant::now() + GONE_WITHIN;
+        if is_ended {
+            while child.try_wait().unwrap().is_none() {
+                assert!(Instant::now() < end, "it was left");
+                std::thread::sleep(LOOK_AGAIN);
+            }
+        } else {
+            assert!(child.try_wait().unwrap().is_none(), "it was ended");
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_listed_keeper_is_ended_by_number_and_start_and_others_are_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let (listed, keeper) = sleeper(None);
+        let (other, mut stale) = sleeper(None);
+        stale.started -= 1;
+        let folder = folder_of_the_dead(parent.path(), &[keeper, stale]);
+        let (marked, _) = sleeper(Some(mark(&folder, 3)));
+        let (elsewhere, _) = sleeper(Some(mark(&parent.path().join("bakeoff-run-1"), 3)));
+        assert_eq!(remove_run_folder(&folder), 2);
+        assert!(!folder.exists());
+        check(listed, true);
+        check(marked, true);
+        check(other, false);
+        check(elsewhere, false);
+    }
+
+    #[test]
+    fn a_folder_that_somebody_holds_is_left_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let (child, keeper) = sleeper(None);
+        let folder = folder_of_the_dead(parent.path(), &[keeper]);
+        let held = File::open(folder.join(KEEPERS)).unwrap();
+        flock(&held, FlockOperation::NonBlockingLockExclusive).unwrap();
+        assert_eq!(remove_run_folder(&folder), 0);
+        assert!(folder.exists());
+        check(child, false);
+        let link = parent.path().join("bakeoff-run-1-1-1");
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        drop(held);
+        assert_eq!(remove_run_folder(&link), 0, "a link leads anywhere");
+        assert!(folder.exists());
+    }
+
+    #[test]
+    fn a_list_from_before_the_last_start_of_the_system_ends_nobody() {
+        let parent = tempfile::tempdir().unwrap();
+        let (child, keeper) = sleeper(None);
+        let folder = folder_of_the_dead(parent.path(), &[keeper]);
+        let list = folder.join(KEEPERS);
+        let text = std::fs::read_to_string(&list).unwrap();
+        std::fs::write(&list, text.replace(&boot(), "another")).unwrap();
+        assert_eq!(remove_run_folder(&folder), 0);
+        assert!(!folder.exists());
+        check(child, false);
+    }
+}

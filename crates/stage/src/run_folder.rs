@@ -1,0 +1,183 @@
+//! The folder for files that live as long as a trial: sockets, caches, served files.
+//!
+//! Its name says which process it belongs to, by number and start time, and ends in a part that
+//! nobody can guess. Its owner holds a lock on the list of its keepers in it, which another PID
+//! namespace sees too. It goes with its owner; what a killed one left is removed by the next
+//! ([`leftovers`](crate::leftovers)).
+
+use std::fs::{DirBuilder, File};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::Pid;
+
+use crate::{host, tree};
+
+/// Beginning of the folder's name; number and start time of the process follow, and a random part.
+const PREFIX: &str = "bakeoff-run-";
+/// The list of keepers in it.
+pub(crate) const KEEPERS: &str = "keepers";
+/// Names that are tried.
+const NAMES_MAX: u32 = 16;
+
+/// A run folder. Removed when dropped.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    /// Locked as long as this process lives.
+    _list: File,
+}
+
+impl RunFolder {
+    /// Makes a new folder in `parent`.
+    ///
+    /// # Errors
+    /// When it cannot be made or written.
+    pub fn make_in(parent: &Path) -> io::Result<Self> {
+        let path = make_folder(parent)?;
+        let made = list_in(&path);
+        if made.is_err() {
+            let _ = std::fs::remove_dir_all(&path);
+        }
+        host::note_in(&path.join(KEEPERS));
+        Ok(Self { _list: made?, path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next bakeoff.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A folder that is made in one step and belongs to nobody else, whatever others put beside it.
+fn make_folder(parent: &Path) -> io::Result<PathBuf> {
+    let me = rustix::process::getpid();
+    let started = tree::started(me).unwrap_or_default();
+    // A server that gives up root must be able to enter it, but nobody needs to list it.
+    let mode = match rustix::process::geteuid().is_root() {
+        true => 0o711,
+        false => 0o700,
+    };
+    let mut tried = 0;
+    loop {
+        // The keys of the hasher come from the system's random numbers.
+        let random = RandomState::new().build_hasher().finish();
+        let path = parent.join(format!("{PREFIX}{me}-{started}-{random:016x}"));
+        tried += 1;
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => {
+                // Whatever the umask is.
+                std::fs::set_permissions(&path, PermissionsExt::from_mode(mode))?;
+                return Ok(path);
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists && tried < NAMES_MAX => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+}
+
+/// Makes the list of keepers, and locks it.
+fn list_in(folder: &Path) -> io::Result<File> {
+    let path = folder.join(KEEPERS);
+    let mut list = File::options().write(true).create_new(true).open(path)?;
+    // A file system without locks leaves the folder's name, which is enough on one system.
+    let _ = flock(&list, FlockOperation::NonBlockingLockExclusive);
+    list.write_all(format!("boot {}\n", boot()).as_bytes())?;
+    Ok(list)
+}
+
+/// Names this run of the operating system: numbers and start times repeat in the next.
+pub(crate) fn boot() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
+}
+
+/// Whose folder this name belongs to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Number and start time.
+    Process(Pid, u64),
+    /// A number alone, as an earlier version of bakeoff named its folders.
+    Number(Pid),
+}
+
+impl Owner {
+    /// Read from a folder's name; `None` for one that no bakeoff has made.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        let rest = name.strip_prefix(PREFIX)?;
+        let number = |text: &str| {
+            let number = text.parse().ok().filter(|&number: &i32| number > 0)?;
+            Pid::from_raw(number)
+        };
+        let mut parts = rest.splitn(3, '-');
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some(pid), Some(started), Some(_)) => {
+                Some(Self::Process(number(pid)?, started.parse().ok()?))
+            }
+            (Some(pid), None, None) => Some(Self::Number(number(pid)?)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        match *self {
+            Self::Process(pid, started) => tree::is_running(pid, started),
+            // In a container numbers repeat: this process's own is of a bakeoff before it.
+            Self::Number(pid) => {
+                pid != rustix::process::getpid() && Path::new(&format!("/proc/{pid}")).exists()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_new_and_says_whose_it_is() {
+        let parent = tempfile::tempdir().unwrap();
+        let one = RunFolder::make_in(parent.path()).unwrap();
+        let two = RunFolder::make_in(parent.path()).unwrap();
+        assert_ne!(one.path(), two.path());
+        let me = rustix::process::getpid();
+        let owner = Owner::of(one.path().file_name().unwrap().to_str().unwrap()).unwrap();
+        assert_eq!(owner, Owner::Process(me, tree::started(me).unwrap()));
+        assert!(owner.is_running());
+        let mode = one.path().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o066, 0, "nobody else may list or write: {mode:o}");
+        let path = one.path().to_owned();
+        drop(one);
+        assert!(!path.exists() && two.path().exists());
+    }
+
+    #[test]
+    fn only_names_of_our_making_have_an_owner() {
+        let pid = |number| Pid::from_raw(number).unwrap();
+        let check = |name: &str, owner: Option<Owner>| assert_eq!(Owner::of(name), owner, "{name}");
+        let process = Owner::Process(pid(71), 5);
+        check("bakeoff-run-71-5-00ff", Some(process));
+        check("bakeoff-run-71", Some(Owner::Number(pid(71))));
+        for name in [
+            "bakeoff-run-",
+            "bakeoff-run-71-5",
+            "bakeoff-run--1-5-0",
+            "other-71-5-0",
+        ] {
+            check(name, None);
+        }
+        let started = tree::started(rustix::process::getpid()).unwrap();
+        let other = Owner::Process(rustix::process::getpid(), started + 1);
+        assert!(!other.is_running(), "a number alone names nobody");
+    }
+}

@@ -1,0 +1,191 @@
+//! Ctrl-C at every step of a trial, at which the server is stuck: bakeoff ends soon, with exit code
+//! 130, and leaves nothing but a record that can be read and resumed.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::support::files::plan;
+use crate::support::scene::Scene;
+use crate::support::servers::script_server;
+use crate::support::{RUN_OWN, alone};
+
+/// It takes less than a second on a machine that has nothing else to do.
+const MOST: Duration = Duration::from_secs(10);
+
+/// A server that gets stuck at a step, and the plan that leads there. `REACHED` stands for the
+/// file that says so, `RECORD` for the record.
+struct Stuck {
+    script: &'static str,
+    /// A line of the server's folder, and what follows it.
+    server: (&'static str, &'static str),
+    warmup: &'static str,
+    duration: &'static str,
+}
+
+const STUCK: Stuck = Stuck {
+    script: "serve()",
+    server: ("", ""),
+    warmup: "100ms",
+    duration: "300ms",
+};
+/// The last line of `[version]`.
+const VERSION: &str = "pattern = 'Python ([0-9.]+)'\n";
+
+/// Counts requests; `n` is the count, `head` what was asked.
+const COUNTING: &str = r#"
+count = 0
+def counted(connection, body):
+    global count
+    with connection:
+        while head := connection.recv(65536):
+            count += 1
+            if stuck(count, head):
+                open('REACHED', 'w').close()
+                time.sleep(600)
+            text = "HTTP/1.1 200 OK\r\nServer: script\r\nContent-Length: %d\r\n\r\n" % len(body)
+            connection.sendall(text.encode() + body)
+"#;
+
+#[track_caller]
+fn check(stuck: &Stuck) {
+    let _alone = alone();
+    let scene = Scene::new();
+    let reached = scene.path("reached");
+    let replace = |text: &str| {
+        let record = scene.path("record").display().to_string();
+        let text = text.replace("REACHED", &reached.display().to_string());
+        text.replace("RECORD", &record)
+    };
+    let script = replace(&format!("{COUNTING}\n{}", stuck.script));
+    if !script_server(&scene, 3_600_000, &[("stuck", &script)]) {
+        return;
+    }
+    let description = scene.path("library/servers/script/server.toml");
+    let text = std::fs::read_to_string(&description).unwrap();
+    let (line, added) = stuck.server;
+    assert!(text.contains(line));
+    let text = text.replacen(line, &format!("{line}{}", replace(added)), 1);
+    std::fs::write(&description, text).unwrap();
+    let load = format!("duration = \"{}\"", stuck.duration);
+    let text = plan(&[("it", "script", "stuck")], "synthetic", &load);
+    scene.write("own.toml", &text.replace("100ms", stuck.warmup));
+    let mut running = scene.start(&RUN_OWN);
+    running.wait_until("the step is reached", |_| reached.exists());
+    // Into whatever waits there.
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal_group(Signal::INT);
+    let since = Instant::now();
+    let finished = running.finish().expect(130).says("interrupted");
+    let took = since.elapsed();
+    eprintln!("ended {took:?} after Ctrl-C");
+    assert!(took < MOST, "{took:?}: {finished:#?}");
+    scene.assert_empty();
+    if scene.path("record").exists() {
+        finished.says("`bakeoff run --resume record` goes on");
+        scene.run(&["report", "record"]).expect(0);
+    } else {
+        scene.run(&["list"]).expect(0);
+    }
+    let left = std::fs::read_dir(scene.path("tmp")).unwrap().count();
+    assert_eq!(left, 0, "the run folder is gone");
+}
+
+#[test]
+fn ctrl_c_ends_a_preparation() {
+    check(&Stuck {
+        server: (
+            "[version]\n",
+            "command = [\"sh\", \"-c\", \"[ -d RECORD ] && touch REACHED && sleep 600; \
+             python3 --version\"]\n#",
+        ),
+        ..STUCK
+    });
+}
+
+#[test]
+fn ctrl_c_ends_a_check_before_the_first_trial() {
+    check(&Stuck {
+        server: (
+            VERSION,
+            "[check]\ncommand = [\"sh\", \"-c\", \"touch REACHED; sleep 600\"]\n",
+        ),
+        ..STUCK
+    });
+}
+
+#[test]
+fn ctrl_c_ends_a_check() {
+    check(&Stuck {
+        server: (
+            VERSION,
+            "[check]\ncommand = [\"sh\", \"-c\", \
+             \"[ -d RECORD ] && touch REACHED && sleep 600; exit 0\"]\n",
+        ),
+        ..STUCK
+    });
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_server_that_never_listens() {
+    check(&Stuck {
+        script: "open('REACHED', 'w').close()\ntime.sleep(600)",
+        ..STUCK
+    });
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_first_answer() {
+    check(&Stuck {
+        script: "stuck = lambda n, head: True\nserve(answer=counted)",
+        ..STUCK
+    });
+}
+
+#[test]
+fn ctrl_c_ends_the_look_at_what_a_server_does() {
+    check(&Stuck {
+        script: "stuck = lambda n, head: b'Connection: close' not in head\nserve(answer=counted)",
+        ..STUCK
+    });
+}
+
+/// Goes on, and says at one request under load that it is there.
+const UNDER_LOAD: &str = "
+stuck = lambda n, head: n == 50 and open('REACHED', 'w').close()
+serve(answer=counted)";
+
+#[test]
+fn ctrl_c_ends_a_warm_up() {
+    check(&Stuck {
+        script: UNDER_LOAD,
+        warmup: "60s",
+        ..STUCK
+    });
+}
+
+#[test]
+fn ctrl_c_ends_a_window() {
+    check(&Stuck {
+        script: UNDER_LOAD,
+        duration: "60s",
+        ..STUCK
+    });
+}
+
+#[test]
+fn ctrl_c_ends_the_check_after_the_load() {
+    check(&Stuck {
+        script: "stuck = lambda n, head: n > 20 and b'Connection: close' in head
+serve(answer=counted)",
+        ..STUCK
+    });
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_server_to_stop() {
+    check(&Stuck {
+        script: "signal.signal(signal.SIGTERM, lambda *_: open('REACHED', 'w').close())\nserve()",
+        ..STUCK
+    });
+}
