@@ -26,6 +26,7 @@ mod configuration;
 mod crew;
 mod error;
 mod fetch;
+mod files;
 #[cfg(test)]
 mod golden;
 mod install;
