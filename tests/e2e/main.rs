@@ -20,6 +20,7 @@ mod hostile;
 mod install;
 mod load;
 mod own;
+mod paths;
 mod protocols;
 mod run;
 mod support;
