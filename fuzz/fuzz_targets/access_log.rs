@@ -20,7 +20,7 @@ impl Library for Log {
         Vec::new()
     }
 
-    fn open(&self, _: &Path) -> io::Result<Box<dyn BufRead>> {
+    fn open(&self, _: &Path, _: &str) -> io::Result<Box<dyn BufRead>> {
         Ok(Box::new(Cursor::new(self.0.clone())))
     }
 }

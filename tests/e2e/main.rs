@@ -21,6 +21,7 @@ mod install;
 mod interrupts;
 mod load;
 mod own;
+mod paths;
 mod protocols;
 mod run;
 mod support;

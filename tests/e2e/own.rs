@@ -1,8 +1,10 @@
 //! Users' own configurations as they are met, in whole campaigns: measured, and every line that
 //! was changed for it told while it runs, in the record and in the report.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -138,6 +140,92 @@ fn a_configuration_of_haproxy_is_measured_and_each_change_told() {
 #[test]
 fn a_configuration_of_lighttpd_is_measured_and_each_change_told() {
     check("lighttpd", "lighttpd.conf", &["page", "api"]);
+}
+
+/// All that the system knows of the files below a folder, but for the time of the last look.
+fn known(folder: &Path) -> BTreeMap<PathBuf, (u32, u64, i64, i64, Vec<u8>)> {
+    let mut known = BTreeMap::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let metadata = path.symlink_metadata().unwrap();
+        let mut bytes = Vec::new();
+        if metadata.is_dir() {
+            let entries = std::fs::read_dir(&path).unwrap();
+            waiting.extend(entries.map(|entry| entry.unwrap().path()));
+        } else {
+            bytes = std::fs::read(&path).unwrap();
+        }
+        let times = (metadata.mtime_nsec(), metadata.ctime_nsec());
+        let one = (metadata.mode(), metadata.ino(), times.0, times.1, bytes);
+        known.insert(path, one);
+    }
+    known
+}
+
+/// As Debian lays it out, and with folders beside that of nginx.
+#[test]
+fn includes_of_other_folders_and_links_run_and_the_files_stay_as_they_are() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let main = "worker_processes 1;\nevents { worker_connections 64; }\nhttp {\n\
+                \x20   include ../common/*.conf;\n    include sites-enabled/*;\n}\n";
+    scene.write("etc/nginx/nginx.conf", main);
+    let private = scene.write("etc/common/log.conf", "access_log /var/log/ours.log;\n");
+    std::fs::set_permissions(&private, PermissionsExt::from_mode(0o600)).unwrap();
+    let site = "server {\n    listen 80;\n    include ../snippets/head.conf;\n\
+                \x20   location / { return 200 'Hello, world!'; }\n}\n";
+    scene.write("etc/nginx/sites-available/www.conf", site);
+    scene.write("etc/snippets/head.conf", "add_header X-Ours yes;\n");
+    std::fs::create_dir(scene.path("etc/nginx/sites-enabled")).unwrap();
+    let link = scene.path("etc/nginx/sites-enabled/www.conf");
+    symlink("../sites-available/www.conf", link).unwrap();
+    let plan = "name = \"own\"\nrounds = 1\nrest = \"0s\"\nworkloads = [\"synthetic\"]\n\
+                references = { yardstick = false, origin = false }\n\
+                [[contender]]\nname = \"ours\"\nserver = \"nginx\"\n\
+                config = \"etc/snippets/../nginx/nginx.conf\"\n\
+                [[load]]\nclients = 3\nrequests = 100\ntimeout = \"5s\"\n";
+    scene.write("plans/own.toml", &plan.replace("etc/", "../etc/"));
+    let before = known(&scene.path("etc"));
+    let names = || -> BTreeSet<OsString> {
+        let entries = std::fs::read_dir(scene.path("")).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect()
+    };
+    let mut expected = names();
+    let run = ["run", "./plans/own.toml", "--out", "own"];
+    scene.run(&run).expect_measured();
+    assert_eq!(known(&scene.path("etc")), before);
+    let of_run = ["own", "stdout-2", "stderr-2"].map(OsString::from);
+    expected.extend(of_run);
+    let found = names();
+    let stray: Vec<_> = found.difference(&expected).collect();
+    assert!(
+        stray
+            .iter()
+            .all(|name| name.to_string_lossy().starts_with("std")),
+        "{stray:?}"
+    );
+    assert_eq!(std::fs::read_dir(scene.path("tmp")).unwrap().count(), 0);
+
+    let record = scene.path("own");
+    let trials = trials(&record);
+    let requests = &trials[0]["result"]["requests"];
+    assert_eq!(requests["ok"], 100, "{:#}", trials[0]);
+    let changes = places(&trials[0]["server"]["config_changes"]);
+    let files: BTreeSet<String> = changes.into_keys().map(|(file, _)| file).collect();
+    let changed = ["common/log.conf", "nginx/sites-available/www.conf"];
+    let changed = changed.map(|file| scene.path("etc").join(file).display().to_string());
+    assert_eq!(files, BTreeSet::from(changed));
+    let copies = known(&record.join("logs"));
+    let copy = copies
+        .iter()
+        .find(|(path, _)| path.ends_with("etc/common/log.conf"));
+    let (path, (mode, ..)) = copy.unwrap();
+    assert_eq!(mode & 0o7777, 0o600, "{}", path.display());
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(text.contains("/run/ours.log;"), "{text}");
 }
 
 /// The reading at the end is itself a connection and a request to each of them.

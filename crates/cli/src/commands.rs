@@ -1,5 +1,8 @@
 //! One module for each command.
 
+use std::io::Read as _;
+use std::path::Path;
+
 use bakeoff_record::FolderError;
 use clap::CommandFactory;
 
@@ -17,6 +20,9 @@ mod plan_notes;
 mod report;
 mod run;
 mod serve;
+
+/// Longest body that a flag names, bytes: it is kept in memory, for each thread of a server.
+const BODY_BYTES_MAX: u64 = 256 << 20;
 
 /// Carries out a command and returns its exit code.
 pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
@@ -85,4 +91,16 @@ fn stage_error(error: bakeoff_stage::StageError) -> anyhow::Error {
     };
     let step = crate::display::step_name(error.step);
     exit::usage(format!("failed at {step}: {error}{below}"))
+}
+
+/// The body in a file that a flag names, which may be a pipe.
+fn body_at(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path)?;
+    file.take(BODY_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > BODY_BYTES_MAX {
+        let problem = format!("it is longer than {BODY_BYTES_MAX} bytes");
+        return Err(std::io::Error::other(problem));
+    }
+    Ok(bytes)
 }

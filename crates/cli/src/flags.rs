@@ -3,11 +3,13 @@
 use clap::{Parser, Subcommand};
 
 mod install;
+mod library;
 mod load;
 mod run;
 mod serve;
 
 pub(crate) use install::{InstallFlags, SourceFlag};
+pub(crate) use library::LibraryFlags;
 pub(crate) use load::{
     ArrivalFlag, ConnectFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags,
     TlsVersionFlag,

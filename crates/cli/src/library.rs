@@ -1,7 +1,7 @@
 //! Where plans, workloads and servers are found: the user's own folder first, then what is built
 //! in.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -9,14 +9,22 @@ use bakeoff_plan::{
     Arrival, Builtin, Library, Overrides, Plan, RoundsAsked, builtin_plan, builtin_plans,
     builtin_workloads, nearest, parse,
 };
+use bakeoff_record::{open_regular, read_regular_text};
 use bakeoff_stage::Servers;
 
 use crate::exit;
-use crate::flags::{ArrivalFlag, PlanFlags};
+use crate::flags::{ArrivalFlag, LibraryFlags, PlanFlags};
+
+/// Longest plan or workload that is read, bytes: a plan may hold the bodies of its requests.
+const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 /// The user's own folder, if there is one, before what is built in.
 #[derive(Debug, Clone)]
-pub(crate) struct Folder(Option<PathBuf>);
+pub(crate) struct Folder {
+    path: Option<PathBuf>,
+    /// Whether workloads may name files wherever these lie.
+    files_anywhere: bool,
+}
 
 impl Folder {
     pub(crate) fn new(path: Option<PathBuf>) -> anyhow::Result<Self> {
@@ -25,12 +33,23 @@ impl Folder {
                 "--library {} is not a folder",
                 path.display()
             ))),
-            _ => Ok(Self(path)),
+            _ => Ok(Self {
+                path,
+                files_anywhere: false,
+            }),
         }
     }
 
+    /// The folder that flags name.
+    pub(crate) fn of(flags: &LibraryFlags) -> anyhow::Result<Self> {
+        Ok(Self {
+            files_anywhere: flags.allow_outside_files,
+            ..Self::new(flags.library.clone())?
+        })
+    }
+
     pub(crate) fn servers(&self) -> Servers {
-        Servers::new(self.0.as_ref().map(|folder| folder.join("servers")))
+        Servers::new(self.path.as_ref().map(|folder| folder.join("servers")))
     }
 
     /// Names of all plans.
@@ -41,7 +60,7 @@ impl Folder {
     fn names(&self, kind: &str, built_in: impl Iterator<Item = String>) -> Vec<String> {
         let mut names: Vec<String> = built_in.collect();
         let entries = self
-            .0
+            .path
             .as_ref()
             .and_then(|folder| folder.join(kind).read_dir().ok());
         for entry in entries.into_iter().flatten().flatten() {
@@ -62,7 +81,7 @@ impl Folder {
         if name.contains('/') {
             return None;
         }
-        let path = self.0.as_ref()?.join(kind).join(format!("{name}.toml"));
+        let path = self.path.as_ref()?.join(kind).join(format!("{name}.toml"));
         path.is_file().then_some(path)
     }
 
@@ -76,7 +95,7 @@ impl Folder {
             self.own_file("plans", plan)
         };
         if let Some(path) = own {
-            let read = std::fs::read_to_string(&path);
+            let read = read_regular_text(&path, TEXT_BYTES_MAX);
             let text = read.map_err(|error| {
                 exit::usage(format!("failed to read plan {}: {error}", path.display()))
             })?;
@@ -133,7 +152,7 @@ impl Folder {
 impl Library for Folder {
     fn workload(&self, name: &str) -> Option<String> {
         match self.own_file("workloads", name) {
-            Some(path) => std::fs::read_to_string(path).ok(),
+            Some(path) => read_regular_text(&path, TEXT_BYTES_MAX).ok(),
             None => Builtin.workload(name),
         }
     }
@@ -144,9 +163,25 @@ impl Library for Folder {
         folder.unwrap_or_default()
     }
 
-    fn open(&self, path: &Path) -> std::io::Result<Box<dyn BufRead>> {
-        let file = std::fs::File::open(path)?;
-        Ok(Box::new(BufReader::new(file)))
+    /// A plan that somebody else wrote must not put any file of this machine into a record.
+    fn open(&self, folder: &Path, name: &str) -> std::io::Result<Box<dyn BufRead>> {
+        let path = folder.join(name).canonicalize()?;
+        if !self.files_anywhere {
+            let folder = folder.canonicalize()?;
+            let library = self.path.as_ref().and_then(|it| it.canonicalize().ok());
+            let of_library = library.filter(|library| folder.starts_with(library));
+            let allowed = of_library.unwrap_or(folder);
+            if !path.starts_with(&allowed) {
+                return Err(std::io::Error::other(format!(
+                    "it lies outside {}; move it there, or allow it with --allow-outside-files",
+                    allowed.display()
+                )));
+            }
+        }
+        let file = open_regular(&path)?;
+        // What is added to a log from now on does not count.
+        let length = file.metadata()?.len();
+        Ok(Box::new(BufReader::new(file.take(length))))
     }
 
     fn workload_names(&self) -> Vec<String> {

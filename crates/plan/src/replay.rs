@@ -47,7 +47,7 @@ pub(crate) fn replay(
     contradictions(around, table, replay)?;
     let at = |key: &str| around.source.place(&format!("{}{key}", around.path));
     let path = around.folder.join(&replay.file);
-    let opened = around.library.open(&path);
+    let opened = around.library.open(around.folder, &replay.file);
     let log = opened.and_then(|mut reader| {
         AccessLog::read(replay.format, replay.host.as_deref(), &mut *reader)
     });

@@ -159,7 +159,7 @@ impl Surroundings<'_> {
         let failed = |cause: std::io::Error| {
             Fault::new(format!("failed to read {}: {cause}", path.display()), fix)
         };
-        let reader = self.library.open(&path).map_err(failed)?;
+        let reader = self.library.open(self.folder, name).map_err(failed)?;
         let mut text = String::new();
         let mut reader = reader.take(BODY_FILE_BYTES_MAX + 1);
         let length = reader.read_to_string(&mut text).map_err(failed)?;

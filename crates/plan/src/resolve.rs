@@ -42,12 +42,13 @@ pub trait Library {
         file.parent().map(Path::to_owned).unwrap_or_default()
     }
 
-    /// Opens a file that a workload names; a library without files opens none.
+    /// Opens the file `name` for a workload of `folder`, which `name` is relative to; a library
+    /// without files opens none.
     ///
     /// # Errors
-    /// The file is not there, or cannot be read.
-    fn open(&self, path: &Path) -> io::Result<Box<dyn BufRead>> {
-        let _ = path;
+    /// The file is not there, cannot be read, or is none that a workload may name.
+    fn open(&self, folder: &Path, name: &str) -> io::Result<Box<dyn BufRead>> {
+        let _ = (folder, name);
         Err(io::Error::other("no files are read here"))
     }
 }

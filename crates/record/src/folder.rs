@@ -23,6 +23,8 @@ const PLAN_COPY: &str = "plan.toml";
 const MACHINE_FILE: &str = "machine.json";
 /// One trial a line.
 const TRIALS_FILE: &str = "trials.jsonl";
+/// Longest file of a record that is read, bytes: a trial takes some 10 to 100 KB.
+const FILE_BYTES_MAX: u64 = 4 << 30;
 
 /// A record folder as read back.
 #[derive(Debug, Clone, PartialEq)]
@@ -308,7 +310,7 @@ fn read_versioned<T: serde::de::DeserializeOwned>(
 }
 
 fn read_text(path: &Path) -> Result<String, FolderError> {
-    fs::read_to_string(path).map_err(failed("read", path))
+    crate::read_regular_text(path, FILE_BYTES_MAX).map_err(failed("read", path))
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {

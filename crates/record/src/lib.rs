@@ -11,6 +11,7 @@ mod machine;
 mod observed;
 mod outcome;
 mod quic;
+mod regular;
 mod samples;
 mod sketch;
 mod trial;
@@ -25,6 +26,7 @@ pub use machine::{MACHINE_SCHEMA, MACHINE_SCHEMAS_READ, Machine, MachineSettings
 pub use observed::*;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use quic::{CloseKind, EarlyData, QuicLedger};
+pub use regular::{open_regular, read_regular, read_regular_text};
 pub use samples::Samples;
 pub use sketch::Sketch;
 pub use trial::*;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{ConfigSource, Contender, Workload};
-use bakeoff_record::{ConfigChange, Step};
+use bakeoff_record::{ConfigChange, Step, read_regular_text};
 
 use crate::error::{Cause, StageError};
-use crate::own::{Changed, OwnFiles, Ports, Tools};
-use crate::prepared::write;
+use crate::files::{self, Access};
+use crate::own::{Changed, FILE_BYTES_MAX, OwnFiles, Ports, Tools};
 use crate::server::Server;
 use crate::template::{self, Variables};
 
@@ -37,7 +37,7 @@ enum Kind {
     /// A template that the server's folder brought along.
     OfFolder,
     /// A user's file that is a template itself.
-    Template,
+    Template(Access),
     /// A user's file, used as it is but for what a trial must change.
     Own(OwnFiles),
 }
@@ -58,11 +58,12 @@ impl Configuration {
                 (source, template.text, Kind::OfFolder, rendered)
             }
             ConfigSource::File(path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|cause| StageError::file(Step::Prepare, path, cause))?;
+                let fail = |cause| StageError::file(Step::Prepare, path, cause);
+                let text = read_regular_text(path, FILE_BYTES_MAX).map_err(fail)?;
                 let source = path.display().to_string();
                 if template::is_template(&text) {
-                    (source, text, Kind::Template, rendered)
+                    let access = Access::of(&path.metadata().map_err(fail)?);
+                    (source, text, Kind::Template(access), rendered)
                 } else {
                     let own = OwnFiles::read(path, &server.own)?;
                     (source, text, Kind::Own(own), path.clone())
@@ -122,7 +123,7 @@ impl Configuration {
                 let file = self.source.clone();
                 StageError::new(Step::Prepare, Cause::Template { file, cause })
             })?;
-            return write(&self.path, &self.text);
+            return self.write_rendered(server, folder);
         };
         let tools = Tools {
             rules: &server.own,
@@ -143,5 +144,19 @@ impl Configuration {
         self.changes = changes;
         self.path = main;
         Ok(())
+    }
+
+    /// Makes the file that the server reads, in place of that of an earlier start.
+    fn write_rendered(&self, server: &Server, folder: &Path) -> Result<(), StageError> {
+        let fail = |cause| StageError::file(Step::Prepare, &self.path, cause);
+        let config = Path::new(&server.description.config);
+        let path = files::place(folder, config).map_err(fail)?;
+        files::remove(&path).map_err(fail)?;
+        let bytes = self.text.as_bytes();
+        let made = match self.kind {
+            Kind::Template(original) => files::create_copy(&path, bytes, original),
+            _ => files::create(&path, bytes, files::FOR_ALL).map(drop),
+        };
+        made.map_err(fail)
     }
 }

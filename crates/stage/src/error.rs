@@ -144,7 +144,10 @@ pub enum Cause {
         from: String,
     },
     /// A configuration with too many includes.
-    #[error("{file} includes more than 1,000 files or 64 MiB; make its include patterns narrower")]
+    #[error(
+        "{file} includes more than 1,000 files or 64 MiB, or its include patterns match against \
+         more than 200,000 names; make these patterns narrower"
+    )]
     TooManyIncludes {
         /// The main file.
         file: PathBuf,

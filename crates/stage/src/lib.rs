@@ -28,6 +28,7 @@ mod configuration;
 mod crew;
 mod error;
 mod fetch;
+mod files;
 #[cfg(test)]
 mod golden;
 mod install;

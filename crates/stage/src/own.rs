@@ -4,12 +4,17 @@
 //! of the server's folder change lines of them, and each change is kept for the report. If nothing
 //! changed, the server reads the files where they lie. Otherwise it reads them in a mirror of
 //! their folders, in which all else are links, so that relative paths lead where they led.
+//!
+//! The user's files are only opened for reading, and everything is made in the trial's folder.
 
 mod edit;
 mod includes;
 mod mirror;
 mod ports;
 mod rules;
+#[cfg(test)]
+mod tests;
+mod trail;
 
 use std::path::{Path, PathBuf};
 
@@ -17,24 +22,39 @@ use bakeoff_plan::Replacement;
 use bakeoff_record::{ConfigChange, Step};
 
 use crate::error::{Cause, StageError};
-use crate::template::Variables;
+use crate::files::Access;
+use crate::template::{self, Variables};
 use edit::Edit;
+use includes::{Found, Includes};
 pub(crate) use ports::Ports;
 pub(crate) use rules::{OwnRules, OwnTable};
+use trail::Trail;
 
-/// A configuration file and those that it takes in, as they lie on disk; the main one first.
+/// Largest configuration file that is read, bytes.
+pub(crate) const FILE_BYTES_MAX: u64 = includes::BYTES_MAX;
+
+/// A configuration file and those that it takes in, as they lie on disk. But for `named` no path
+/// in it has a link or `..` in its folders.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnFiles {
+    /// The main file, as the plan names it.
+    named: PathBuf,
+    /// The main file; may be a link.
+    main: PathBuf,
+    /// The main one first.
     files: Vec<OwnFile>,
+    includes: Includes,
     /// Where relative paths in them begin.
     base: PathBuf,
+    trail: Trail,
 }
 
-/// A file by its absolute path.
+/// A file, its path without links.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnFile {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
+    access: Access,
 }
 
 /// A configuration as a trial uses it.
@@ -59,15 +79,35 @@ pub(crate) struct Tools<'a> {
 }
 
 impl OwnFiles {
-    /// Reads `main`, an absolute path, and what it takes in.
+    /// Reads `main` and what it takes in.
     pub(crate) fn read(main: &Path, rules: &OwnRules) -> Result<Self, StageError> {
-        let (files, base) = includes::closure(main, rules)?;
-        Ok(Self { files, base })
+        let fail = |cause| StageError::file(Step::Prepare, main, cause);
+        let named = std::path::absolute(main).map_err(fail)?;
+        let (Some(folder), Some(name)) = (named.parent(), named.file_name()) else {
+            let cause = std::io::Error::other("it is a folder; expected a regular file");
+            return Err(fail(cause));
+        };
+        let mut trail = Trail::default();
+        let folder = trail.follow(Path::new("/"), folder).map_err(fail)?;
+        let main = folder.join(name);
+        let found = includes::read(&main, rules, &mut trail)?;
+        let Found {
+            files,
+            includes,
+            base,
+        } = found;
+        Ok(Self {
+            named,
+            main,
+            files,
+            includes,
+            base,
+            trail,
+        })
     }
 
     /// Applies replacements and rules; writes a mirror into `folder` if they changed anything.
     pub(crate) fn change(&self, tools: &Tools<'_>, folder: &Path) -> Result<Changed, StageError> {
-        let main = self.files[0].path.clone();
         let mut variables = tools.variables.clone();
         let base = mirror::at(folder, &self.base);
         variables.set("base", base.display().to_string());
@@ -75,48 +115,77 @@ impl OwnFiles {
             variables: &variables,
             ..*tools
         };
-        let mut used = vec![false; tools.replacements.len()];
-        let mut edits = Vec::new();
-        for (index, file) in self.files.iter().enumerate() {
-            let mut edit = Edit::new(file, &self.base, tools);
-            let mut edited = edit.replace(&mut used).and_then(|()| edit.by_rules());
-            if index == 0 {
-                edited = edited.and_then(|()| edit.insert());
-            }
-            edited.map_err(|cause| {
-                let file = file.path.display().to_string();
-                StageError::new(Step::Prepare, Cause::Template { file, cause })
-            })?;
-            edits.push(edit);
-        }
-        if let Some(unused) = used.iter().position(|used| !used) {
-            let cause = Cause::NothingToReplace {
-                file: main,
-                from: tools.replacements[unused].from.clone(),
-            };
-            return Err(StageError::new(Step::Prepare, cause));
-        }
+        let mut edits = self.edits(tools)?;
         if edits.iter().all(Edit::is_empty) {
             return Ok(Changed {
                 files: self.files.clone(),
                 changes: Vec::new(),
-                main,
+                main: self.named.clone(),
             });
         }
+        let changed: Vec<bool> = edits.iter().map(|edit| !edit.is_empty()).collect();
+        let leads = self.includes.leads(&self.files, &changed, folder);
+        let leads = leads.map_err(|cause| template_error(&self.named, cause))?;
+        for edit in &mut edits {
+            edit.lead(&leads);
+        }
         let mut changed = Changed {
-            main: mirror::at(folder, &main),
+            main: mirror::at(folder, &self.main),
             ..Changed::default()
         };
-        while edit::lead_includes(&mut edits, folder) {}
         for (edit, file) in edits.into_iter().zip(&self.files) {
             let (text, changes) = edit.finish();
             changed.changes.extend(changes);
             changed.files.push(OwnFile {
-                path: file.path.clone(),
                 text,
+                ..file.clone()
             });
         }
-        mirror::write(&changed.files, &self.base, folder)?;
+        mirror::write(self, &changed.files, folder)?;
         Ok(changed)
     }
+
+    /// Each file with its changes.
+    fn edits<'a>(&'a self, tools: &'a Tools<'a>) -> Result<Vec<Edit<'a>>, StageError> {
+        let at_rest = self.rules_at_rest(tools.rules);
+        let mut used = vec![false; tools.replacements.len()];
+        let mut edits = Vec::new();
+        for (index, file) in self.files.iter().enumerate() {
+            let mut edit = Edit::new(file, &self.base, tools);
+            let mut edited = edit.replace(&mut used);
+            edited = edited.and_then(|()| edit.by_rules(&at_rest));
+            if index == 0 {
+                edited = edited.and_then(|()| edit.insert());
+            }
+            edited.map_err(|cause| template_error(&file.path, cause))?;
+            edits.push(edit);
+        }
+        match used.iter().position(|used| !used) {
+            None => Ok(edits),
+            Some(unused) => {
+                let cause = Cause::NothingToReplace {
+                    file: self.named.clone(),
+                    from: tools.replacements[unused].from.clone(),
+                };
+                Err(StageError::new(Step::Prepare, cause))
+            }
+        }
+    }
+
+    /// For each rule whether it rests, because a file has the statement that it would add.
+    fn rules_at_rest(&self, rules: &OwnRules) -> Vec<bool> {
+        let is_said = |word: &String| {
+            let mut texts = self.files.iter().map(|file| &file.text);
+            texts.any(|text| template::says(text, word))
+        };
+        let rules = rules.changes.iter();
+        rules
+            .map(|rule| rule.unless.as_ref().is_some_and(is_said))
+            .collect()
+    }
+}
+
+fn template_error(file: &Path, cause: String) -> StageError {
+    let file = file.display().to_string();
+    StageError::new(Step::Prepare, Cause::Template { file, cause })
 }

@@ -14,6 +14,7 @@ use crate::certificates::CertificateFiles;
 use crate::configuration::{Configuration, OWN_FOLDER};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
+use crate::files;
 use crate::host;
 use crate::installed::Installed;
 use crate::kept::{Kept, Order};
@@ -172,8 +173,7 @@ impl Prepared {
             let cause = std::io::Error::other(format!("run the check: {cause}"));
             StageError::file(Step::CheckConfig, &command[0], cause)
         })?;
-        let log = self.log_folder.join("check.log");
-        write(&log, &output.text)?;
+        self.note("check.log", &output.text)?;
         if output.status.success() {
             return Ok(());
         }
@@ -306,14 +306,16 @@ impl Prepared {
 
     fn make_files(&self) -> Result<(), StageError> {
         make_folder(&self.log_folder)?;
-        make_folder(&self.folder.0)?;
-        make_folder(&self.run_folder())?;
-        let root = self.folder.0.join("root");
-        make_folder(&root)?;
+        let (run, root) = (self.run_folder(), self.folder.0.join("root"));
+        for folder in [&self.folder.0, &run, &root] {
+            let fail = |cause| StageError::file(Step::Prepare, folder, cause);
+            files::create_folder(folder).map_err(fail)?;
+        }
+        for folder in &self.server.description.start.folders {
+            make_folder(&place(&run, folder)?)?;
+        }
         for file in &self.workload.files {
-            let path = below(&root, &file.path)?;
-            make_folder(path.parent().unwrap_or(&root))?;
-            write(&path, file.content.bytes())?;
+            write(&place(&root, Path::new(&file.path))?, file.content.bytes())?;
         }
         Ok(())
     }
@@ -375,14 +377,9 @@ impl Prepared {
         // A file of the user's own may have been copied to another place.
         let config = self.configuration.path.display().to_string();
         self.variables.set("config", config);
-        write(
-            &self.log_folder.join(&self.server.description.config),
-            &self.configuration.text,
-        )?;
+        self.note(&self.server.description.config, &self.configuration.text)?;
         for (path, text) in &self.configuration.others {
-            let copy = self.log_folder.join(included_name(path));
-            make_folder(copy.parent().unwrap_or(&self.log_folder))?;
-            write(&copy, text)?;
+            self.note(&included_name(path), text)?;
         }
         self.command = self.render_all("start", &self.server.description.start.command)?;
         self.environment = self.render_environment()?;
@@ -393,7 +390,14 @@ impl Prepared {
         let lines: String = environment
             .chain([self.command.join(" "), "\n".to_owned()])
             .collect();
-        write(&self.log_folder.join("command.txt"), lines)
+        self.note("command.txt", &lines)
+    }
+
+    /// Keeps a text beside the log. What it holds may be as private as the user's files are.
+    fn note(&self, name: &str, text: &str) -> Result<(), StageError> {
+        let path = place(&self.log_folder, Path::new(name))?;
+        files::replace(&path, text.as_bytes(), files::FOR_OWNER)
+            .map_err(|cause| StageError::file(Step::Prepare, path, cause))
     }
 
     /// An overlay may use the variables of a trial, such as the origin's address.
@@ -468,14 +472,9 @@ fn is_port_taken(error: &StageError) -> bool {
     matches!(*error.cause, Cause::PortTaken { .. })
 }
 
-/// A file below `root`, and not elsewhere.
-fn below(root: &Path, path: &str) -> Result<PathBuf, StageError> {
-    let mut parts = Path::new(path).components();
-    if parts.all(|part| matches!(part, std::path::Component::Normal(_))) {
-        return Ok(root.join(path));
-    }
-    let cause = std::io::Error::other("a served file must lie below the document root");
-    Err(StageError::file(Step::Prepare, path, cause))
+/// The path of `below` in the folder `root`, and not elsewhere; folders on the way are made.
+fn place(root: &Path, below: &Path) -> Result<PathBuf, StageError> {
+    files::place(root, below).map_err(|cause| StageError::file(Step::Prepare, below, cause))
 }
 
 /// A port that was free a moment ago, for TCP and for UDP: a server of HTTP/3 may listen on both.
@@ -505,10 +504,8 @@ fn path_in_record(log_folder: &Path, name: &str) -> String {
         .to_string()
 }
 
+/// Makes a file that a server's workers can read, in place of an earlier one.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), StageError> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let fail = |cause| StageError::file(Step::Prepare, path, cause);
-    std::fs::write(path, bytes).map_err(fail)?;
-    // A server's workers may run as another user than bakeoff.
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).map_err(fail)
+    files::replace(path, bytes.as_ref(), files::FOR_ALL)
+        .map_err(|cause| StageError::file(Step::Prepare, path, cause))
 }

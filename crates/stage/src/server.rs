@@ -3,18 +3,21 @@
 //! It knows what a folder says, and not whether the program is there.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{Contender, Protocol, Workload};
-use bakeoff_record::Step;
+use bakeoff_record::{Step, read_regular_text};
 use regex_lite::Regex;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::configuration::OWN_FOLDER;
 use crate::error::{Cause, StageError};
+use crate::files::is_below;
 use crate::keeper::signal_named;
 use crate::own::{OwnRules, OwnTable};
 use crate::source::Source;
+use crate::template;
 
 /// A program that can be a contender, as its folder describes it.
 #[derive(Debug, Clone)]
@@ -113,6 +116,9 @@ pub(crate) struct Version {
 #[serde(deny_unknown_fields)]
 pub(crate) struct CommandLine {
     pub(crate) command: Vec<String>,
+    /// Folders that must be there, below that for everything that the server writes.
+    #[serde(default)]
+    pub(crate) folders: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -168,6 +174,18 @@ const OWN_VARIABLES: [&str; 17] = [
     "certificate",
     "key",
     "certificate_and_key",
+];
+
+/// Names in a trial's folders that bakeoff itself uses.
+const OWN_FILES: [&str; 8] = [
+    "run",
+    "root",
+    "tls",
+    OWN_FOLDER,
+    "included",
+    "server.log",
+    "check.log",
+    "command.txt",
 ];
 
 impl Server {
@@ -314,8 +332,13 @@ impl Server {
         match &self.files {
             Files::Folder(folder) => {
                 let path = folder.join(file);
-                std::fs::read_to_string(&path)
-                    .map_err(|cause| StageError::file(Step::Prepare, path, cause))
+                let text = if is_below(Path::new(file)) {
+                    read_regular_text(&path, template::FILE_BYTES_MAX)
+                } else {
+                    let problem = "a template must lie below the server's folder";
+                    Err(std::io::Error::other(problem))
+                };
+                text.map_err(|cause| StageError::file(Step::Prepare, path, cause))
             }
             Files::Embedded(table) => {
                 let wanted = format!("{}/{file}", self.name);
@@ -334,6 +357,7 @@ impl Description {
         if self.programs.is_empty() {
             return Err("`programs` names no program".to_owned());
         }
+        self.check_paths()?;
         if signal_named(&self.stop.signal).is_none() {
             let signal = &self.stop.signal;
             return Err(format!(
@@ -369,6 +393,41 @@ impl Description {
         own.map_or(Ok(()), |name| {
             Err(format!("variable `{name}` is set by bakeoff itself"))
         })
+    }
+}
+
+impl Description {
+    /// Refuses paths that lead elsewhere than into the folders that they are for.
+    fn check_paths(&self) -> Result<(), String> {
+        let is_name = |name: &str| Path::new(name).file_name().is_some_and(|it| it == name);
+        if let Some(program) = self.programs.iter().find(|name| !is_name(name)) {
+            return Err(format!(
+                "`programs` has `{program}`; expected a name without a folder"
+            ));
+        }
+        let config = Path::new(&self.config);
+        let first = config.iter().next().and_then(|part| part.to_str());
+        if !is_below(config) || first.is_none_or(|first| OWN_FILES.contains(&first)) {
+            return Err(format!(
+                "`config` is `{}`; expected a name such as `server.conf`, and none of {}",
+                self.config,
+                list(OWN_FILES.into_iter())
+            ));
+        }
+        let folders = self
+            .start
+            .folders
+            .iter()
+            .map(|it| ("start.folders", it.as_path()));
+        let templates = self.templates.values().flat_map(BTreeMap::values);
+        let templates = templates.map(|file| ("templates", Path::new(file)));
+        match folders.chain(templates).find(|(_, path)| !is_below(path)) {
+            None => Ok(()),
+            Some((key, path)) => Err(format!(
+                "`{key}` has `{}`; expected a path without `..` that does not begin with a slash",
+                path.display()
+            )),
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use bakeoff_record::Step;
+use bakeoff_record::{Step, read_regular_text};
 
 use crate::error::{Cause, StageError};
 use crate::program::{self, Found, Program};
 use crate::server::{Files, Server, list};
+use crate::template;
 
 /// `servers/` as it was when this was built: name below it and text.
 static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/servers.rs"));
@@ -50,7 +51,7 @@ impl Servers {
             && folder.join("server.toml").is_file()
         {
             let path = folder.join("server.toml");
-            let text = std::fs::read_to_string(&path)
+            let text = read_regular_text(&path, template::FILE_BYTES_MAX)
                 .map_err(|cause| StageError::file(Step::Prepare, path, cause))?;
             return Server::parse(name, &text, Files::Folder(folder));
         }

@@ -1,8 +1,11 @@
 //! Where a server's program can be got from, as `[[source]]` of its `server.toml` says.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::Deserialize;
+
+use crate::files::is_below;
 
 /// A package that carries the program or what it is built of.
 #[derive(Debug, Clone, Deserialize)]
@@ -95,8 +98,23 @@ impl Source {
     /// What is wrong in it.
     pub(crate) fn check(&self) -> Result<(), String> {
         let fail = |what: &str| Err(format!("source `{self}`: {what}"));
-        if self.package().is_empty() || self.package().starts_with('-') {
+        let beside = match self {
+            Self::Apt { beside, .. } | Self::Crate(CrateSource { beside, .. }) => beside.as_slice(),
+            Self::Wheel { .. } | Self::Go { .. } => &[],
+        };
+        let mut packages = beside.iter().map(String::as_str).chain([self.package()]);
+        if !packages.all(is_package) {
             return fail("`package` is no package's name");
+        }
+        let paths = match self {
+            Self::Wheel { program, .. } => vec![program],
+            Self::Crate(of) if of.folder.is_empty() => vec![&of.program],
+            Self::Crate(of) => vec![&of.folder, &of.program],
+            Self::Go { .. } | Self::Apt { .. } => Vec::new(),
+        };
+        let is_outside = |path: &&&String| !path.is_empty() && !is_below(Path::new(path));
+        if let Some(path) = paths.iter().find(is_outside) {
+            return fail(&format!("`{path}` leads out of the package's folder"));
         }
         match self {
             Self::Wheel { program, .. } if program.is_empty() => fail("`program` is empty"),
@@ -112,6 +130,13 @@ impl Source {
             _ => Ok(()),
         }
     }
+}
+
+/// A name that no tool takes for a flag, a folder or an address.
+fn is_package(name: &str) -> bool {
+    let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+~/".contains(c);
+    !name.starts_with('-') && name.chars().all(is_plain) && name.split('/').all(is_part)
 }
 
 impl fmt::Display for Source {

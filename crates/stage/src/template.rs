@@ -4,12 +4,21 @@
 //! configuration would be measured as something that it is not.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, UndefinedBehavior, Value};
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
 
 use crate::server::Server;
 use crate::version::at_least;
+
+/// Steps that rendering one template may take: those of the longest loops that make sense, and
+/// an end of those that do not.
+const STEPS_MAX: u64 = 1_000_000;
+/// Longest text that a template may become, bytes.
+const TEXT_BYTES_MAX: usize = 16 << 20;
+/// Longest file of a server's folder, bytes.
+pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Values by name.
 #[derive(Debug, Clone, Default)]
@@ -50,9 +59,29 @@ pub(crate) fn render(
     environment.add_function("at_least", move |least: String| at_least(&version, &least));
     let files = context.files.clone();
     environment.set_loader(move |name| Ok(files.read(name).ok()));
-    environment
-        .render_str(template, &variables.0)
-        .map_err(|cause| message(&cause))
+    let parsed = environment.template_from_str(template);
+    let parsed = parsed.map_err(|cause| message(&cause))?;
+    let mut text = Limited(Vec::new());
+    let rendered = parsed.render_captured_to(&variables.0, &mut text);
+    rendered.map_err(|cause| message(&cause))?;
+    String::from_utf8(text.0).map_err(|cause| cause.to_string())
+}
+
+/// A text that grows up to the limit.
+struct Limited(Vec<u8>);
+
+impl Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > TEXT_BYTES_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Whether a template includes files of its folder.
@@ -77,6 +106,7 @@ pub(crate) fn is_template(text: &str) -> bool {
 
 fn environment() -> Result<Environment<'static>, String> {
     let mut environment = Environment::new();
+    environment.set_fuel(Some(STEPS_MAX));
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_keep_trailing_newline(true);
     environment.set_trim_blocks(true);
@@ -90,6 +120,19 @@ fn environment() -> Result<Environment<'static>, String> {
 }
 
 fn message(cause: &minijinja::Error) -> String {
+    // Where a file that is included fails, the error of the include has its cause as its source.
+    let mut next: Option<&dyn std::error::Error> = Some(cause);
+    while let Some(error) = next {
+        match error.downcast_ref().map(minijinja::Error::kind) {
+            Some(ErrorKind::OutOfFuel) => {
+                return format!("it takes more than {STEPS_MAX} steps; make its loops shorter");
+            }
+            Some(ErrorKind::WriteFailure) => {
+                return format!("it becomes longer than {TEXT_BYTES_MAX} bytes; make it shorter");
+            }
+            _ => next = error.source(),
+        }
+    }
     let detail = cause
         .detail()
         .map(|detail| format!(": {detail}"))
@@ -102,7 +145,7 @@ fn message(cause: &minijinja::Error) -> String {
 }
 
 /// Whether a statement of `configuration` begins with `word`; comments count for nothing.
-fn says(configuration: &str, word: &str) -> bool {
+pub(crate) fn says(configuration: &str, word: &str) -> bool {
     let lines = configuration
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default());
@@ -147,6 +190,21 @@ mod tests {
             "",
             Ok("location / {# a comment\n}\n"),
         );
+    }
+
+    #[test]
+    fn a_template_comes_to_an_end() {
+        let times = |times: u32| format!("{{% for i in range({times}) %}}");
+        let (begin, end) = (times(2000), "{% endfor %}");
+        let long = format!("{begin}{begin}{{{{ i }}}}{end}{end}");
+        let steps = "it takes more than 1000000 steps";
+        check(&long, "", Err(steps));
+        let large = format!("{begin}{}{end}", "x".repeat(10_000));
+        check(&large, "", Err("it becomes longer than 16777216 bytes"));
+        let short = format!("{}x{end}", times(1000));
+        check(&short, "", Ok(&"x".repeat(1000)));
+        let recursive = "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}";
+        check(recursive, "", Err("recursion limit"));
     }
 
     #[test]

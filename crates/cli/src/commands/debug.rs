@@ -12,7 +12,7 @@ use crate::run_folder::RunFolder;
 use crate::{exit, output};
 
 pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
-    let library = Folder::new(flags.library.clone())?;
+    let library = Folder::of(&flags.library)?;
     let plan = library.plan_named(&flags.plan)?;
     let contenders = plan.contenders.iter().map(|each| each.name.as_str());
     let contender = find(

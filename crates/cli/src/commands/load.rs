@@ -327,7 +327,7 @@ fn threads(flags: &LoadFlags) -> Threads {
 
 fn read_optional(path: Option<&Path>) -> anyhow::Result<Option<Vec<u8>>> {
     let Some(path) = path else { return Ok(None) };
-    let bytes = std::fs::read(path)
+    let bytes = super::body_at(path)
         .map_err(|error| exit::usage(format!("failed to read {}: {error}", path.display())));
     bytes
         .map(Some)

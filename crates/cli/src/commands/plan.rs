@@ -13,7 +13,7 @@ use crate::run_folder::RunFolder;
 use crate::{exit, output};
 
 pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
-    let library = Folder::new(flags.library.clone())?;
+    let library = Folder::of(&flags.library)?;
     let plan = library.plan(flags)?;
     output::result(&listing(&plan))?;
     plan_notes::tell(&plan);

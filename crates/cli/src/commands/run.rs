@@ -25,7 +25,7 @@ use crate::{exit, output};
 const PAGE_FILE: &str = "report.html";
 
 pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
-    let library = Folder::new(flags.plan.library.clone())?;
+    let library = Folder::of(&flags.plan.library)?;
     let earlier = flags
         .resume
         .as_deref()

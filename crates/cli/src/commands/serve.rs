@@ -26,7 +26,7 @@ pub(crate) fn origin(flags: &OriginFlags) -> anyhow::Result<u8> {
 fn options(flags: &ServeFlags, name: Name) -> anyhow::Result<ServeOptions> {
     let body = match (&flags.body_text, &flags.body) {
         (Some(text), _) => text.clone().into_bytes(),
-        (None, Some(path)) => std::fs::read(path)
+        (None, Some(path)) => super::body_at(path)
             .map_err(|error| exit::usage(format!("failed to read {}: {error}", path.display())))?,
         (None, None) => b"Hello, world!".to_vec(),
     };

@@ -7,6 +7,7 @@ use bakeoff_plan::Protocol;
 use clap::{Args, ValueEnum};
 
 use super::duration;
+use super::library::LibraryFlags;
 use super::load::ArrivalFlag;
 
 /// A plan and the flags that change it.
@@ -52,9 +53,8 @@ pub(crate) struct PlanFlags {
     /// Seed for the order of trials and for schedules
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Folder with your own servers/, workloads/ and plans/, searched before the built-in ones
-    #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
-    pub(crate) library: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) library: LibraryFlags,
 }
 
 /// A share in percent, such as `3%` or `2.5 %`.
@@ -142,9 +142,8 @@ pub(crate) struct DebugFlags {
     /// Plan that contains them
     #[arg(long, default_value = "quick", value_name = "PLAN")]
     pub(crate) plan: String,
-    /// Folder with your own servers/, workloads/ and plans/
-    #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
-    pub(crate) library: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) library: LibraryFlags,
 }
 
 /// Formats of a report.

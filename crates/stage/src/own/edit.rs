@@ -1,14 +1,18 @@
 //! One file's lines while they are changed.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use bakeoff_record::ConfigChange;
+use bakeoff_record::{ConfigChange, open_regular};
 use regex_lite::{Captures, Match, Regex};
 
 use super::rules::Rule;
-use super::{OwnFile, Tools, includes, mirror};
+use super::{OwnFile, Tools};
 use crate::template::Variables;
+
+/// Longest text after its changes, bytes: replacements of what others have put there may grow
+/// without end.
+const TEXT_BYTES_MAX: usize = 64 << 20;
 
 pub(super) struct Edit<'a> {
     file: &'a OwnFile,
@@ -16,20 +20,8 @@ pub(super) struct Edit<'a> {
     base: &'a Path,
     tools: &'a Tools<'a>,
     lines: Vec<Line<'a>>,
-}
-
-/// Lets includes lead to files that were changed, which changes those that include them; says
-/// whether it did, as others may include these.
-pub(super) fn lead_includes(edits: &mut [Edit<'_>], folder: &Path) -> bool {
-    let changed = |edits: &[Edit<'_>]| -> BTreeSet<PathBuf> {
-        let changed = edits.iter().filter(|edit| !edit.is_empty());
-        changed.map(|edit| edit.file.path.clone()).collect()
-    };
-    let before = changed(edits);
-    for edit in edits.iter_mut() {
-        edit.lead_includes_to(folder, &before);
-    }
-    changed(edits) != before
+    /// Of the file, and of all that was put into it.
+    bytes: usize,
 }
 
 /// A line as it was and as it is.
@@ -60,6 +52,7 @@ impl<'a> Edit<'a> {
             base,
             tools,
             lines: file.text.lines().map(line).collect(),
+            bytes: file.text.len(),
         }
     }
 
@@ -74,6 +67,9 @@ impl<'a> Edit<'a> {
             let found = |line: &&mut Line<'_>| line.now.contains(&replacement.from);
             for line in self.lines.iter_mut().filter(found) {
                 let to = (self.tools.render)(&replacement.to, self.tools.variables, "")?;
+                let times = line.now.matches(&replacement.from).count();
+                self.bytes = self.bytes.saturating_add(times.saturating_mul(to.len()));
+                refuse_large(self.bytes)?;
                 line.now = line.now.replace(&replacement.from, &to);
                 line.because("the plan says so");
                 *used = true;
@@ -82,9 +78,10 @@ impl<'a> Edit<'a> {
         Ok(())
     }
 
-    /// What the server's folder says that a trial needs.
-    pub(super) fn by_rules(&mut self) -> Result<(), String> {
-        for rule in &self.tools.rules.changes {
+    /// What the server's folder says that a trial needs, by all rules that are not `at_rest`.
+    pub(super) fn by_rules(&mut self, at_rest: &[bool]) -> Result<(), String> {
+        let rules = self.tools.rules.changes.iter().zip(at_rest);
+        for (rule, _) in rules.filter(|(_, at_rest)| !**at_rest) {
             let is_readable = self.is_readable(rule);
             for index in 0..self.lines.len() {
                 let now = &self.lines[index].now;
@@ -97,6 +94,8 @@ impl<'a> Edit<'a> {
                 let changed = self.changed_by(rule, now, is_readable)?;
                 let line = &mut self.lines[index];
                 if changed != line.now {
+                    self.bytes += changed.len();
+                    refuse_large(self.bytes)?;
                     line.now = changed;
                     line.because(&rule.why);
                 }
@@ -150,6 +149,7 @@ impl<'a> Edit<'a> {
                 changed.push_str(&line[whole.start()..end]);
             } else {
                 changed.push_str(&render(&rule.to)?);
+                refuse_large(changed.len())?;
             }
             from = end;
         }
@@ -165,9 +165,7 @@ impl<'a> Edit<'a> {
             captures.filter_map(|it| it.name("own_file"))
         });
         let path = |file: Match<'_>| self.base.join(file.as_str().trim_matches(['"', '\'']));
-        files
-            .map(path)
-            .all(|path| std::fs::File::open(path).is_ok())
+        files.map(path).all(|path| open_regular(&path).is_ok())
     }
 
     /// The trial's variables, the groups of a match, where its port leads, and whether this
@@ -190,22 +188,16 @@ impl<'a> Edit<'a> {
         Ok(variables)
     }
 
-    /// Lets absolute paths of what is taken in lead into the mirror in `folder`, where one of the
-    /// files is among `changed`. Relative ones do so by themselves.
-    fn lead_includes_to(&mut self, folder: &Path, changed: &BTreeSet<PathBuf>) {
+    /// Puts other patterns in place of those that `leads` has, so that copies are taken in.
+    pub(super) fn lead(&mut self, leads: &BTreeMap<&str, String>) {
         for line in &mut self.lines {
-            for pattern in self.tools.rules.included(line.before) {
-                let path = Path::new(pattern);
-                let there = mirror::at(folder, path).display().to_string();
-                let is_meant = path.is_absolute()
-                    && !line.now.contains(&there)
-                    && includes::files_of(path)
-                        .iter()
-                        .any(|it| changed.contains(it));
-                if is_meant {
-                    line.now = line.now.replacen(pattern, &there, 1);
-                    line.because("so that changed copies are taken in");
-                }
+            // A rule may have put lines before the first one.
+            let parts = line.now.split('\n');
+            let led = parts.map(|part| self.tools.rules.with_included(part, leads));
+            let led = led.collect::<Vec<_>>().join("\n");
+            if led != line.now {
+                line.now = led;
+                line.because("so that changed copies are taken in");
             }
         }
     }
@@ -231,6 +223,15 @@ impl<'a> Edit<'a> {
     }
 }
 
+fn refuse_large(bytes: usize) -> Result<(), String> {
+    if bytes <= TEXT_BYTES_MAX {
+        return Ok(());
+    }
+    Err(format!(
+        "with its changes it has more than {TEXT_BYTES_MAX} bytes; replace what occurs less often"
+    ))
+}
+
 /// Whether `name` stands in a list like `/etc/passwd`. Those that only a directory service knows
 /// do not, and are changed for want of better knowledge.
 fn is_listed(name: &str, list: &str) -> bool {
@@ -247,6 +248,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::files::Access;
     use crate::own::Ports;
     use crate::servers::Servers;
     use crate::template;
@@ -284,11 +286,17 @@ mod tests {
             render: &render,
         };
         let file = OwnFile {
-            path: PathBuf::from("/etc/main.conf"),
+            path: "/etc/main.conf".into(),
             text: text.to_owned(),
+            access: Access::of(&std::fs::metadata("/").unwrap()),
         };
         let mut edit = Edit::new(&file, Path::new("/etc"), &tools);
-        edit.by_rules()?;
+        let is_said = |word: &String| template::says(text, word);
+        let rules = server.own.changes.iter();
+        let at_rest: Vec<bool> = rules
+            .map(|rule| rule.unless.as_ref().is_some_and(is_said))
+            .collect();
+        edit.by_rules(&at_rest)?;
         edit.insert()?;
         Ok(edit.finish().0)
     }

@@ -1,5 +1,7 @@
 //! What a server's folder says of users' own files: `[own]` in `server.toml`.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use regex_lite::Regex;
@@ -11,6 +13,9 @@ use serde::Deserialize;
 pub(crate) struct OwnTable {
     /// Its first group is a pattern of files that a line takes in.
     include: Option<String>,
+    /// Whether it may also be a folder, with all files below it.
+    #[serde(default, rename = "include-folders")]
+    include_folders: bool,
     /// Its first group is the folder that relative paths begin at, in a line of the main file.
     base: Option<String>,
     /// Lines that are left alone.
@@ -32,6 +37,8 @@ struct ChangeTable {
     /// A template; the rule rests where it gives nothing.
     #[serde(rename = "if")]
     condition: Option<String>,
+    /// A word; the rule rests where a statement of any file begins with it.
+    unless: Option<String>,
     /// Why a trial needs it, for people.
     why: String,
 }
@@ -53,6 +60,7 @@ pub(crate) struct Insert {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OwnRules {
     pub(crate) include: Option<Regex>,
+    pub(crate) folders: bool,
     pub(crate) base: Option<Regex>,
     pub(crate) comment: Option<Regex>,
     pub(crate) changes: Vec<Rule>,
@@ -66,6 +74,7 @@ pub(crate) struct Rule {
     pub(crate) pattern: Regex,
     pub(crate) to: String,
     pub(crate) condition: Option<String>,
+    pub(crate) unless: Option<String>,
     pub(crate) why: String,
 }
 
@@ -93,6 +102,7 @@ impl OwnTable {
                 pattern: pattern("change.pattern", &table.pattern)?,
                 to: table.to.clone(),
                 condition: table.condition.clone(),
+                unless: table.unless.clone(),
                 why: table.why.clone(),
             });
         }
@@ -102,6 +112,7 @@ impl OwnTable {
         });
         Ok(OwnRules {
             include,
+            folders: self.include_folders,
             base: with_group("base", &self.base)?,
             comment: optional("comment", &self.comment)?,
             changes,
@@ -128,11 +139,33 @@ impl OwnRules {
 
     /// The patterns of files that a line takes in, without quotes.
     pub(crate) fn included<'l>(&self, line: &'l str) -> Vec<&'l str> {
+        let ranges = self.included_at(line).into_iter();
+        ranges.map(|range| &line[range]).collect()
+    }
+
+    /// The line with other patterns in place of those that `others` has.
+    pub(crate) fn with_included(&self, line: &str, others: &BTreeMap<&str, String>) -> String {
+        let mut changed = line.to_owned();
+        for range in self.included_at(line).into_iter().rev() {
+            if let Some(other) = others.get(&line[range.clone()]) {
+                changed.replace_range(range, other);
+            }
+        }
+        changed
+    }
+
+    /// Where a line has patterns of files that it takes in.
+    fn included_at(&self, line: &str) -> Vec<Range<usize>> {
         let include = self.include.as_ref().filter(|_| !self.is_comment(line));
         let patterns = include.into_iter().flat_map(|it| it.captures_iter(line));
         patterns
             .filter_map(|captures| captures.get(1))
-            .map(|group| group.as_str().trim().trim_matches(['"', '\'']))
+            .map(|group| {
+                let text = group.as_str().trim_end().trim_end_matches(['"', '\'']);
+                let end = group.start() + text.len();
+                let text = text.trim_start().trim_start_matches(['"', '\'']);
+                end - text.len()..end
+            })
             .collect()
     }
 }

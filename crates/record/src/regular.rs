@@ -1,0 +1,106 @@
+//! Reads files that somebody else has named: regular ones only, and only up to a size.
+//!
+//! A path in a plan, a configuration or a record may lead to a fifo, whose reader waits for ever,
+//! or to a device, which has no end. Links are followed. What may be named is not decided here.
+
+use std::fs::{File, FileType};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// It cannot be opened, or is not a regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    // Opening is not harmless for everything: a fifo waits for a writer, a watchdog starts.
+    refuse_special(path.metadata()?.file_type())?;
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    // Another file may have taken its place since.
+    refuse_special(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// The bytes of a regular file.
+///
+/// # Errors
+/// It cannot be read, is not a regular file, or is longer than `bytes_max`.
+pub fn read_regular(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    let mut bytes = Vec::new();
+    // One byte more than is allowed shows that there are more; files in /proc have length 0.
+    let length = file
+        .take(bytes_max.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if length as u64 > bytes_max {
+        let problem = format!("it is longer than {bytes_max} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+    }
+    Ok(bytes)
+}
+
+/// The text of a regular file.
+///
+/// # Errors
+/// Those of [`read_regular`], and what is not UTF-8.
+pub fn read_regular_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    String::from_utf8(read_regular(path, bytes_max)?).map_err(|_| {
+        let problem = "it is not text in UTF-8";
+        io::Error::new(io::ErrorKind::InvalidData, problem)
+    })
+}
+
+fn refuse_special(kind: FileType) -> io::Result<()> {
+    let name = match kind {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_fifo() => "a fifo",
+        kind if kind.is_socket() => "a socket",
+        kind if kind.is_char_device() || kind.is_block_device() => "a device",
+        _ => "something else",
+    };
+    let problem = format!("it is {name}; expected a regular file");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_of_a_bounded_length_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "four").unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        std::fs::write(at("noise"), [0xff]).unwrap();
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), kind, mode, 0).unwrap();
+        let _listener = UnixListener::bind(at("socket")).unwrap();
+        assert_eq!(read_regular_text(&at("file"), 4).unwrap(), "four");
+        assert_eq!(read_regular_text(&at("link"), 4).unwrap(), "four");
+        for (path, bytes_max, problem) in [
+            (at("file"), 3, "it is longer than 3 bytes"),
+            (at("noise"), 9, "it is not text in UTF-8"),
+            (at("fifo"), 9, "it is a fifo; expected a regular file"),
+            (at("socket"), 9, "it is a socket; expected a regular file"),
+            (at("."), 9, "it is a folder; expected a regular file"),
+            (
+                "/dev/zero".into(),
+                9,
+                "it is a device; expected a regular file",
+            ),
+        ] {
+            let error = read_regular_text(&path, bytes_max).unwrap_err();
+            assert_eq!(error.to_string(), problem, "{}", path.display());
+        }
+        let missing = read_regular(&at("none"), 9).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,125 @@
+//! Files that plans and workloads name: which ones are read, and which ones are refused at once.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use crate::support::files::trials;
+use crate::support::scene::{Finished, Scene};
+use crate::support::{alone, pass_over};
+
+const CONTENDER: &str = "[[contender]]\nname = \"nginx\"\nserver = \"nginx\"\n\
+                         [[load]]\nclients = 1\n";
+/// A line of a log that can be replayed.
+const LINE: &str = "::1 - - [21/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 9 \"-\" \"x\"\n";
+
+fn make_fifo(path: &Path) {
+    let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+}
+
+/// What `bakeoff plan` says of a plan with a workload that names this file as its body, and one
+/// that names it as its log.
+fn planned(scene: &Scene, file: &str, flags: &[&str]) -> [Finished; 2] {
+    let body = format!(
+        "[[workload]]\nname = \"post\"\n[[workload.request]]\nmethod = \"POST\"\n\
+         body = {{ file = \"{file}\" }}\nexpect = {{ body = \"any\" }}\n"
+    );
+    let log = format!(
+        "[[workload]]\nname = \"day\"\ntemplate = \"site\"\n\
+         [workload.replay]\nfile = \"{file}\"\nformat = \"combined\"\n"
+    );
+    [("post", body), ("day", log)].map(|(name, workload)| {
+        let text = format!("name = \"{name}\"\n{CONTENDER}{workload}");
+        let plan = scene.write(&format!("plans/{name}.toml"), &text);
+        let arguments = [&["plan", plan.to_str().unwrap()], flags].concat();
+        scene.run(&arguments)
+    })
+}
+
+#[test]
+fn bodies_and_logs_are_regular_files_below_the_folder_of_the_plan() {
+    let scene = Scene::new();
+    scene.write("plans/logs/inside.log", LINE);
+    let outside = scene.write("outside.log", LINE).display().to_string();
+    symlink("../outside.log", scene.path("plans/link.log")).unwrap();
+    symlink("/dev/zero", scene.path("plans/zero.log")).unwrap();
+    symlink("logs/inside.log", scene.path("plans/inner.log")).unwrap();
+    make_fifo(&scene.path("plans/fifo.log"));
+    for file in ["logs/inside.log", "inner.log", "./logs/../logs/inside.log"] {
+        planned(&scene, file, &[]).map(|finished| finished.expect(0));
+    }
+    let lies_outside = "it lies outside ";
+    for (file, problem) in [
+        ("../outside.log", lies_outside),
+        ("link.log", lies_outside),
+        ("zero.log", lies_outside),
+        ("/dev/zero", lies_outside),
+        (outside.as_str(), lies_outside),
+        ("fifo.log", "it is a fifo; expected a regular file"),
+        ("logs", "it is a folder; expected a regular file"),
+        ("none.log", "No such file"),
+    ] {
+        for finished in planned(&scene, file, &[]) {
+            let finished = finished.expect(2);
+            assert!(finished.stderr.contains(problem), "{file}: {finished:#?}");
+        }
+    }
+    let flag = ["--allow-outside-files"];
+    for file in ["../outside.log", "link.log", outside.as_str()] {
+        planned(&scene, file, &flag).map(|finished| finished.expect(0));
+    }
+    for (file, problem) in [("/dev/zero", "a device"), ("fifo.log", "a fifo")] {
+        for finished in planned(&scene, file, &flag) {
+            let finished = finished.expect(2);
+            assert!(finished.stderr.contains(problem), "{file}: {finished:#?}");
+        }
+    }
+}
+
+#[test]
+fn plans_and_configurations_that_have_no_end_are_refused() {
+    let scene = Scene::new();
+    make_fifo(&scene.path("fifo.toml"));
+    symlink("/dev/zero", scene.path("zero.toml")).unwrap();
+    for (plan, kind) in [
+        ("./fifo.toml", "a fifo"),
+        ("./zero.toml", "a device"),
+        ("./", "a folder"),
+    ] {
+        let finished = scene.run(&["plan", plan]).expect(2);
+        let problem = format!("it is {kind}; expected a regular file");
+        assert!(finished.stderr.contains(&problem), "{finished:#?}");
+    }
+}
+
+/// nginx as `bakeoff install` builds it opens `logs/access.log` in its prefix, where no other log
+/// is configured.
+#[test]
+fn an_nginx_with_its_own_paths_runs_without_a_configured_log() {
+    let _alone = alone();
+    let programs = std::env::var_os("BAKEOFF_PROGRAMS").unwrap_or_default();
+    let binary = Path::new(&programs).join("bin/nginx-1.28");
+    if !binary.is_file() {
+        return pass_over("nginx-1.28 is not there");
+    }
+    let scene = Scene::new();
+    let binary = binary.display();
+    for (name, log) in [("no-log", ""), ("one-log", "access_log off;")] {
+        let second = format!("server {{ listen 8482; {log} }}");
+        let config = "worker_processes 1;\nevents { worker_connections 64; }\nhttp {\n\
+                      server { listen 8481; location / { return 200 'Hello, world!'; } }\n";
+        scene.write("its.conf", &format!("{config}{second}\n}}\n"));
+        let plan = format!(
+            "name = \"{name}\"\nrounds = 1\nrest = \"0s\"\nworkloads = [\"synthetic\"]\n\
+             references = {{ yardstick = false, origin = false }}\n\
+             [[contender]]\nname = \"ours\"\nserver = \"nginx\"\nbinary = \"{binary}\"\n\
+             config = \"its.conf\"\n[[load]]\nclients = 3\nrequests = 100\ntimeout = \"5s\"\n"
+        );
+        let file = format!("{name}.toml");
+        let file = scene.write(&file, &plan).display().to_string();
+        scene.run(&["run", &file, "--out", name]).expect_measured();
+        let trials = trials(&scene.path(name));
+        let requests = &trials[0]["result"]["requests"];
+        assert_eq!(requests["ok"], 100, "{:#}", trials[0]);
+    }
+}
