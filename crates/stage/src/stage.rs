@@ -223,6 +223,7 @@ impl Stage {
                 .of(Path::new(&binary))
                 .unwrap_or_default(),
             binary,
+            package: None,
             command,
             configs: Vec::new(),
             config_changes: Vec::new(),
