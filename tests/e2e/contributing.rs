@@ -31,7 +31,8 @@ fn the_example_of_a_server_works_as_it_is_shown() {
     for (path, text) in shown_files(&document) {
         scene.write(path, text);
     }
-    let list = scene.run(&["list", "--library", "mine"]).expect(0).stdout;
+    let list = ["list", "--library", "mine", "--versions"];
+    let list = scene.run(&list).expect(0).stdout;
     assert!(list.contains("\n  python       3."), "{list}");
 
     let run = ["run", "pages", "--library", "mine", "--duration", "300ms"];

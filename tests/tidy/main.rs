@@ -1,5 +1,6 @@
 //! Rules that no compiler checks: lengths, sizes of types, the comment at the top of each file, who
-//! may print, which crate may use which, links between documents, and plain words in them.
+//! may print, which crate may use which, where the crates of others come from, how often `unsafe`
+//! is said, links between documents, and plain words in them.
 //!
 //! An offence that must stay is listed in `exceptions.txt` with its reason. The list only
 //! shrinks: an entry that nothing needs any more fails too, and so does one whose type became
@@ -7,6 +8,7 @@
 //! What rustfmt and clippy check by themselves is left to them.
 
 mod crates;
+mod dependencies;
 mod exceptions;
 mod files;
 mod functions;
@@ -15,6 +17,7 @@ mod links;
 mod mask;
 mod rules;
 mod types;
+mod unsafe_code;
 
 use rules::Offence;
 
@@ -50,6 +53,28 @@ fn crates_know_only_those_below_them() {
 #[test]
 fn pure_crates_ban_the_world() {
     assert_none(crates::missing_bans());
+}
+
+#[test]
+fn crates_of_others_come_from_the_registry_with_a_checksum() {
+    assert_none(dependencies::foreign_sources());
+}
+
+#[test]
+fn crates_of_others_have_allowed_licences() {
+    assert_none(dependencies::foreign_licences());
+}
+
+#[test]
+fn crates_of_others_are_there_once_or_listed() {
+    assert_none(dependencies::unlisted_duplicates());
+}
+
+#[test]
+fn unsafe_code_gets_no_more_and_says_why_it_is_sound() {
+    let sources = files::sources();
+    assert_none(unsafe_code::miscounted(&sources));
+    assert_none(unsafe_code::without_reason(&sources));
 }
 
 #[test]

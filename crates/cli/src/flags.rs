@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Load(Box<LoadFlags>),
     /// Report on a stored record
     Report(ReportFlags),
-    /// Show the trials of a plan, their order and how long they will take, without running them
+    /// Show the trials of a plan, their order and how long they will take, without running anything
     Plan(PlanFlags),
     /// List servers, workloads and plans, and the installed versions of each server
     List(ListFlags),

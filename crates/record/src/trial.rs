@@ -165,6 +165,9 @@ pub struct ServerFacts {
     pub binary: String,
     /// SHA-256 of the program, hex.
     pub binary_sha256: String,
+    /// The package that it came from, if `bakeoff install` got it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<PackageFacts>,
     /// Command line.
     pub command: Vec<String>,
     /// Configuration as used, path below the record folder and text.
@@ -182,6 +185,23 @@ pub struct ServerFacts {
     pub server_header: Option<String>,
     /// Whether all of its processes were gone after the stop, and what that took.
     pub stopped: Option<StopFacts>,
+}
+
+/// The package that `bakeoff install` got a program from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PackageFacts {
+    /// Kind of the source: `wheel`, `crate` or `go`.
+    pub source: String,
+    /// Name of the package.
+    pub name: String,
+    /// Its own version.
+    pub version: String,
+    /// Digest of its bytes: `sha256:` with hexadecimal digits, or Go's `h1:`.
+    pub hash: String,
+    /// Whether the server's folder knew that digest for this version; `false` after
+    /// `--unverified`.
+    pub verified: bool,
 }
 
 /// A configuration file as used.

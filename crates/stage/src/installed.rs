@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use bakeoff_record::PackageFacts;
 use serde::{Deserialize, Serialize};
 
 /// Name of the file.
@@ -26,6 +27,9 @@ pub(crate) struct Installed {
     pub(crate) package_version: String,
     /// What the package's registry, or its file, says of its bytes.
     pub(crate) package_hash: String,
+    /// Whether that is a hash that the server's folder knew; not so of earlier installations.
+    #[serde(default)]
+    pub(crate) verified: bool,
     /// Commands that got and built it.
     pub(crate) commands: Vec<String>,
     /// What these tools say of themselves.
@@ -48,6 +52,17 @@ impl Installed {
                 self.sha256
             )),
             Err(cause) => Some(cause.to_string()),
+        }
+    }
+
+    /// What a trial's record says of it.
+    pub(crate) fn facts(self) -> PackageFacts {
+        PackageFacts {
+            source: self.source,
+            name: self.package,
+            version: self.package_version,
+            hash: self.package_hash,
+            verified: self.verified,
         }
     }
 

@@ -17,6 +17,7 @@
 //! This crate deliberately does not measure, sample or schedule, and adding a server needs no
 //! change in it: a server is a folder in `servers/`.
 
+pub mod fuzzing;
 pub mod host;
 pub mod keeper;
 pub mod leftovers;
@@ -34,6 +35,7 @@ mod golden;
 mod install;
 mod installed;
 mod kept;
+mod known;
 mod listeners;
 mod log;
 mod own;
@@ -57,7 +59,7 @@ pub use prepared::Prepared;
 pub use program::{Found, Program, find as find_program};
 pub use run_folder::RunFolder;
 pub use running::{Fetched, Running, Tree, Written};
-pub use server::Server;
+pub use server::{Asks, Server};
 pub use servers::{Listed, Servers};
 pub use source::SourceKind;
 pub use stage::{Helper, Stage, StageOptions, Surroundings};

@@ -100,8 +100,8 @@ impl Prepared {
         let own_file = matches!(config, ConfigSource::File(_));
         let overlays = server.variables(contender, own_file)?;
         let program = program::find(&server, version.as_deref(), binary.as_deref())?;
-        program::check_speaks(&server, &program, workload.protocol)?;
         refuse_damaged(&server, &program, &shared)?;
+        program::check_speaks(&server, &program, workload.protocol)?;
         let mut variables = Variables::default();
         for (name, value) in overlays {
             variables.set(&name, value);
@@ -253,6 +253,7 @@ impl Prepared {
             version: self.program.version.clone(),
             binary: binary.display().to_string(),
             binary_sha256: self.shared.digests.of(binary).unwrap_or_default(),
+            package: Installed::beside(binary).map(Installed::facts),
             command: self.command.clone(),
             configs: self.configs(),
             config_changes: self.configuration.changes,

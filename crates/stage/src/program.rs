@@ -25,17 +25,21 @@ const VERSION_LIMIT: Duration = Duration::from_secs(10);
 pub struct Program {
     /// Where.
     pub path: PathBuf,
-    /// As it reports it.
+    /// As it reports it; empty if it must not be asked ([`Asks`](crate::Asks)).
     pub version: String,
 }
 
 /// A program that was found, and whether it is still what was installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The program.
-    pub program: Program,
+    /// Where.
+    pub path: PathBuf,
+    /// As it reports it, or as it did when it was installed; `None` if it must not be asked.
+    pub version: Option<String>,
     /// What is wrong with it, if `bakeoff install` got it and it has changed since.
     pub damage: Option<String>,
+    /// Whether `bakeoff install` got it from a package whose bytes were not known.
+    pub is_unverified: bool,
 }
 
 /// Finds the program of `server`: this `binary`; or of all that are installed the newest of the
@@ -63,9 +67,14 @@ pub fn find(
     let mut newest: Option<Program> = None;
     let mut others = Vec::new();
     let mut silent = None;
+    let mut not_asked = None;
     for path in candidates {
         match (program_at(server, path), version) {
             (Ok(program), None) => return Ok(program),
+            // It may be the one; only asking it would tell.
+            (Ok(program), Some(_)) if program.version.is_empty() => {
+                not_asked = not_asked.or(Some(program));
+            }
             (Ok(program), Some(wanted)) if accepts(wanted, &program.version) => {
                 let is_newer = |best: &Program| compare(&best.version, &program.version).is_lt();
                 if newest.as_ref().is_none_or(is_newer) {
@@ -79,7 +88,7 @@ pub fn find(
         }
     }
     let install = server.ways_to_install(version).join(", or ");
-    match (newest, silent, version) {
+    match (newest.or(not_asked), silent, version) {
         (Some(program), _, _) => Ok(program),
         (None, _, Some(wanted)) if !others.is_empty() => fail(Cause::WrongVersion {
             server: server.title().to_owned(),
@@ -105,6 +114,9 @@ pub(crate) fn check_speaks(
     program: &Program,
     protocol: Protocol,
 ) -> Result<(), StageError> {
+    if !server.may_ask {
+        return Ok(());
+    }
     let requires = server.description.requires.iter();
     for asked in requires.filter(|requires| requires.protocol == protocol) {
         let (_, output) = ask(server, &program.path, &asked.command).map_err(|cause| {
@@ -154,24 +166,38 @@ pub(crate) fn installed_in(server: &Server, shelf: &Path, version: Option<&str>)
 }
 
 /// A program with its version, and whether it is what was installed. One that was installed and
-/// does not run any more is there as well.
+/// does not run any more is there as well. What has changed since it was installed is not run.
 fn look_at(server: &Server, path: PathBuf) -> Option<Found> {
     let installed = Installed::beside(&path);
-    let damage = installed
-        .as_ref()
-        .and_then(|installed| installed.damage(sha256_of(&path)));
-    match (program_at(server, path.clone()), installed) {
-        (Ok(program), _) => Some(Found { program, damage }),
-        (Err(error), Some(Installed { version, .. })) => Some(Found {
-            program: Program { path, version },
-            damage: damage.or_else(|| Some(error.to_string())),
-        }),
-        (Err(_), None) => None,
-    }
+    let damage = |installed: &Installed| installed.damage(sha256_of(&path));
+    let mut damage = installed.as_ref().and_then(damage);
+    let is_asked = server.may_ask && damage.is_none();
+    let asked = is_asked.then(|| report_version(server, &path));
+    let version = match (asked, &installed) {
+        (Some(Ok(version)), _) => Some(version),
+        (Some(Err(error)), Some(installed)) => {
+            damage = Some(error.to_string());
+            Some(installed.version.clone())
+        }
+        (Some(Err(_)), None) => return None,
+        (None, installed) => installed.as_ref().map(|it| it.version.clone()),
+    };
+    Some(Found {
+        path,
+        version,
+        damage,
+        is_unverified: installed.is_some_and(|installed| !installed.verified),
+    })
 }
 
+/// A program with the version that was noted when it was installed, or else the one that it
+/// reports, or none if it must not be asked.
 fn program_at(server: &Server, path: PathBuf) -> Result<Program, StageError> {
-    let version = report_version(server, &path)?;
+    let version = match Installed::beside(&path) {
+        Some(installed) => installed.version,
+        None if server.may_ask => report_version(server, &path)?,
+        None => String::new(),
+    };
     Ok(Program { path, version })
 }
 

@@ -28,7 +28,21 @@ pub struct Server {
     pub(crate) version_pattern: Regex,
     pub(crate) identity: Option<Regex>,
     pub(crate) own: OwnRules,
+    /// Whether its commands may be run to learn what a program is.
+    pub(crate) may_ask: bool,
     files: Files,
+}
+
+/// Whose commands may be run to learn the version of a program and what it can do. The other
+/// commands of a server run only when it is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    /// Those of every server.
+    All,
+    /// Those of the servers that are built in, and not those of a user's library.
+    BuiltIn,
+    /// None: what is known of a program is what `bakeoff install` noted.
+    None,
 }
 
 /// Where the rest of a folder is read.
@@ -222,8 +236,19 @@ impl Server {
             description,
             version_pattern,
             identity,
+            may_ask: true,
             files,
         })
+    }
+
+    /// The server, with its commands run only if they are among these.
+    pub(crate) fn asking(mut self, asks: Asks) -> Self {
+        self.may_ask = match asks {
+            Asks::All => true,
+            Asks::BuiltIn => matches!(self.files, Files::Embedded(_)),
+            Asks::None => false,
+        };
+        self
     }
 
     /// The server's name as people write it.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use bakeoff_record::{Step, read_regular_text};
 
 use crate::error::{Cause, StageError};
-use crate::program::{self, Found, Program};
-use crate::server::{Files, Server, list};
+use crate::program::{self, Found};
+use crate::server::{Asks, Files, Server, list};
 use crate::template;
 
 /// `servers/` as it was when this was built: name below it and text.
@@ -17,6 +17,7 @@ static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/servers.r
 #[derive(Debug, Clone)]
 pub struct Servers {
     user_folder: Option<PathBuf>,
+    asks: Asks,
 }
 
 /// One server and what is installed of it.
@@ -26,11 +27,11 @@ pub struct Listed {
     pub name: String,
     /// The server's name as people write it; the folder's name when the folder cannot be used.
     pub title: String,
-    /// The program that is taken when no version is asked for; or why there is none, with the
-    /// way to get it.
-    pub program: Result<Program, StageError>,
-    /// Every program of it that was found, that one first.
+    /// Every program of it that was found; first the one that is taken when no version is asked
+    /// for.
     pub found: Vec<Found>,
+    /// Why there is none, with the way to get it.
+    pub missing: Option<StageError>,
     /// Kind and package of each source that `bakeoff install` knows.
     pub sources: Vec<String>,
 }
@@ -38,7 +39,15 @@ pub struct Listed {
 impl Servers {
     /// Servers of `user_folder`, which may be absent, before the embedded ones.
     pub fn new(user_folder: Option<PathBuf>) -> Self {
-        Self { user_folder }
+        Self {
+            user_folder,
+            asks: Asks::All,
+        }
+    }
+
+    /// The same servers; to learn what a program is, only these commands are run.
+    pub fn asking(self, asks: Asks) -> Self {
+        Self { asks, ..self }
     }
 
     /// The server in the folder `name`.
@@ -53,11 +62,15 @@ impl Servers {
             let path = folder.join("server.toml");
             let text = read_regular_text(&path, template::FILE_BYTES_MAX)
                 .map_err(|cause| StageError::file(Step::Prepare, path, cause))?;
-            return Server::parse(name, &text, Files::Folder(folder));
+            let server = Server::parse(name, &text, Files::Folder(folder));
+            return server.map(|server| server.asking(self.asks));
         }
         let wanted = format!("{name}/server.toml");
         match EMBEDDED.iter().find(|(file, _)| *file == wanted) {
-            Some((_, text)) => Server::parse(name, text, Files::Embedded(EMBEDDED)),
+            Some((_, text)) => {
+                let server = Server::parse(name, text, Files::Embedded(EMBEDDED));
+                server.map(|server| server.asking(self.asks))
+            }
             None => {
                 let known = list(self.names().iter().map(String::as_str));
                 let cause = Cause::UnknownServer {
@@ -74,11 +87,11 @@ impl Servers {
         let listed = |name: String| match self.find(&name) {
             Ok(server) => {
                 let found = program::find_all(&server);
-                let first = found.first().map(|found| found.program.clone());
+                let missing = found.is_empty().then(|| program::find(&server, None, None));
                 Listed {
                     name,
                     title: server.title().to_owned(),
-                    program: first.map_or_else(|| program::find(&server, None, None), Ok),
+                    missing: missing.and_then(Result::err),
                     found,
                     sources: server.sources().map(ToString::to_string).collect(),
                 }
@@ -86,7 +99,7 @@ impl Servers {
             Err(error) => Listed {
                 title: name.clone(),
                 name,
-                program: Err(error),
+                missing: Some(error),
                 found: Vec::new(),
                 sources: Vec::new(),
             },

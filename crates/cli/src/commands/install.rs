@@ -1,6 +1,6 @@
 //! `bakeoff install`: installs a server's program into the user's cache.
 
-use bakeoff_stage::{InstallError, InstallOrder, install};
+use bakeoff_stage::{Asks, InstallError, InstallOrder, install};
 
 use crate::flags::{InstallFlags, SourceFlag};
 use crate::interrupt::Interrupt;
@@ -57,8 +57,10 @@ fn wanted(text: &str) -> anyhow::Result<Wanted> {
 
 /// Servers that can be installed but are not.
 fn missing(library: &Folder) -> Vec<Wanted> {
-    let servers = library.servers().list().into_iter();
-    let missing = servers.filter(|server| server.found.is_empty() && !server.sources.is_empty());
+    let servers = library.servers().asking(Asks::BuiltIn).list();
+    let missing = servers
+        .into_iter()
+        .filter(|server| server.found.is_empty() && !server.sources.is_empty());
     missing.map(|server| (server.name, None)).collect()
 }
 
@@ -74,6 +76,7 @@ fn install_one(
         version: version.as_deref(),
         source: flags.source.map(SourceFlag::ready),
         force: flags.force,
+        unverified: flags.unverified,
         time_limit: flags.time_limit,
         date: jiff::Timestamp::now()
             .strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -84,6 +87,12 @@ fn install_one(
     if installed.was_there {
         output::note(&format!(
             "{name}: already installed; use --force to install it again"
+        ));
+    }
+    if installed.is_unverified {
+        output::note(&format!(
+            "{name}: unverified: server.toml has no checksum of this package; `bakeoff list` and \
+             records say so"
         ));
     }
     let program = installed.program;

@@ -1,32 +1,30 @@
 //! `bakeoff list`: the servers, workloads and plans that bakeoff knows.
+//!
+//! It runs the version commands of built-in servers, and those of the user's library only if that
+//! is asked for: a library from somebody else can be looked at first.
 
 use bakeoff_plan::Library;
-use bakeoff_stage::Found;
-use serde_json::json;
+use bakeoff_stage::{Asks, Found, Listed};
+use serde_json::{Value, json};
 
 use crate::flags::ListFlags;
 use crate::library::Folder;
 use crate::{exit, output};
 
+/// Why the version of a program is missing.
+const NOT_ASKED: &str = "not asked";
+
 pub(crate) fn carry_out(flags: &ListFlags) -> anyhow::Result<u8> {
     let library = Folder::new(flags.library.clone())?;
-    let servers = library.servers().list();
+    let asks = if flags.versions {
+        Asks::All
+    } else {
+        Asks::BuiltIn
+    };
+    let servers = library.servers().asking(asks).list();
     let (workloads, plans) = (library.workload_names(), library.plan_names());
     if flags.json {
-        let servers: Vec<_> = servers
-            .iter()
-            .map(|server| {
-                let program = server.program.as_ref();
-                json!({"name": server.name, "title": server.title,
-                    "version": program.ok().map(|program| &program.version),
-                    "binary": program.ok().map(|program| &program.path),
-                    "missing": program.err().map(ToString::to_string),
-                    "programs": server.found.iter().map(|found| json!({
-                        "version": found.program.version, "binary": found.program.path,
-                        "damage": found.damage})).collect::<Vec<_>>(),
-                    "sources": server.sources})
-            })
-            .collect();
+        let servers: Vec<Value> = servers.iter().map(as_json).collect();
         let document = json!({"schema": "bakeoff.list/1", "servers": servers,
             "workloads": workloads, "plans": plans});
         output::result(&serde_json::to_string_pretty(&document)?)?;
@@ -35,7 +33,7 @@ pub(crate) fn carry_out(flags: &ListFlags) -> anyhow::Result<u8> {
     let mut text = String::from("servers\n");
     for server in &servers {
         let mut lines: Vec<String> = server.found.iter().map(line).collect();
-        if let (true, Err(error)) = (lines.is_empty(), &server.program) {
+        if let Some(error) = &server.missing {
             lines.push(format!("{:10} {error}", "-"));
         }
         let mut name = server.name.as_str();
@@ -47,17 +45,39 @@ pub(crate) fn carry_out(flags: &ListFlags) -> anyhow::Result<u8> {
     text.push_str(&format!("workloads\n  {}\n", workloads.join("\n  ")));
     text.push_str(&format!("plans\n  {}\n", plans.join("\n  ")));
     output::result(&text)?;
+    let mut found = servers.iter().flat_map(|server| &server.found);
+    if found.any(|found| found.version.is_none()) {
+        output::note(
+            "not asked: the version commands of your library were not run; --versions runs them",
+        );
+    }
     Ok(exit::DONE)
 }
 
+fn as_json(server: &Listed) -> Value {
+    let first = server.found.first();
+    let programs: Vec<Value> = server.found.iter().map(program_as_json).collect();
+    json!({"name": server.name, "title": server.title,
+        "version": first.and_then(|found| found.version.as_ref()),
+        "binary": first.map(|found| &found.path),
+        "missing": server.missing.as_ref().map(ToString::to_string),
+        "programs": programs, "sources": server.sources})
+}
+
+fn program_as_json(found: &Found) -> Value {
+    let why = found.version.is_none().then_some(NOT_ASKED);
+    json!({"version": found.version, "why_no_version": why, "binary": found.path,
+        "damage": found.damage, "unverified": found.is_unverified})
+}
+
 fn line(found: &Found) -> String {
-    let Found { program, damage } = found;
-    let damage = damage.as_ref();
-    let damage = damage.map(|damage| format!("  (damaged: {damage})"));
-    format!(
-        "{:10} {}{}",
-        program.version,
-        program.path.display(),
-        damage.unwrap_or_default()
-    )
+    let version = found.version.as_deref().unwrap_or(NOT_ASKED);
+    let mut line = format!("{version:10} {}", found.path.display());
+    if found.is_unverified {
+        line.push_str("  (unverified)");
+    }
+    if let Some(damage) = &found.damage {
+        line.push_str(&format!("  (damaged: {damage})"));
+    }
+    line
 }

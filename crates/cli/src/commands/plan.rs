@@ -1,7 +1,11 @@
 //! `bakeoff plan`: what a plan would run, in which order and for how long.
+//!
+//! It executes nothing, not even for the version of a program: a plan from somebody else can be
+//! looked at first.
 
 use bakeoff_conduct::{Depth, preflight};
 use bakeoff_plan::{Plan, expected_duration, trials};
+use bakeoff_stage::Asks;
 
 use super::findings::tell;
 use super::plan_notes;
@@ -19,7 +23,7 @@ pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
     plan_notes::tell(&plan);
     let interrupt = Interrupt::listen_with_limit()?;
     let scratch = RunFolder::make()?;
-    let (_, stage) = scratch.stage(library.servers())?;
+    let (_, stage) = scratch.stage(library.servers().asking(Asks::None))?;
     let findings = preflight(&plan, &stage, &scratch.path().join("check"), Depth::Files);
     if interrupt.came() {
         return Ok(exit::INTERRUPTED);

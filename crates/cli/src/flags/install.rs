@@ -20,6 +20,10 @@ pub(crate) struct InstallFlags {
     /// Install even if the version is already installed
     #[arg(long)]
     pub(crate) force: bool,
+    /// Allow versions whose checksum is not known to bakeoff; they are marked in `bakeoff list` and
+    /// in records
+    #[arg(long)]
+    pub(crate) unverified: bool,
     /// Time limit for downloading and building one server
     #[arg(long, default_value = "20m", value_name = "TIME", value_parser = super::duration)]
     pub(crate) time_limit: Duration,

@@ -131,6 +131,10 @@ pub(crate) struct ListFlags {
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+    /// Run the version commands of your library's servers, too; without this, only those of
+    /// built-in servers are run
+    #[arg(long)]
+    pub(crate) versions: bool,
 }
 
 #[derive(Debug, Args)]

@@ -438,6 +438,7 @@ fn facts(name: &str) -> ServerFacts {
         version: version.into(),
         binary: format!("/usr/sbin/{server}"),
         binary_sha256: "0f".repeat(32),
+        package: None,
         command: vec![
             format!("/usr/sbin/{server}"),
             "-c".into(),

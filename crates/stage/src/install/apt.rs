@@ -1,4 +1,7 @@
 //! Programs that only the distribution has, by apt-get, for all users: that takes root.
+//!
+//! No digests are kept for these: apt checks that a package is the one that the distribution
+//! signed, and is told here to refuse one that is not, however the machine is set up otherwise.
 
 use std::path::Path;
 
@@ -20,17 +23,16 @@ pub(super) fn get(
     if let Some(wanted) = order.version
         && !there_is.is_some_and(|there_is| accepts(wanted, upstream(there_is)))
     {
-        return Err(Reason::NoSuchVersion {
-            wanted: wanted.to_owned(),
-            there_are: there_is.unwrap_or("none").to_owned(),
-        }
-        .into());
+        let there_are = there_is.unwrap_or("none").to_owned();
+        return Err(Reason::no_version(wanted, there_are).into());
     }
     let mut command = vec![
         "apt-get",
         "install",
         "-y",
         "-q",
+        "-o",
+        "APT::Get::AllowUnauthenticated=false",
         "--no-install-recommends",
         package,
     ];

@@ -51,12 +51,32 @@ pub struct Refusal {
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// It has other versions.
-    #[error("it has no version {wanted}; there are: {there_are}")]
+    #[error("it has no version {wanted}; there are: {there_are}{}", below(output))]
     NoSuchVersion {
         /// As asked for.
         wanted: String,
         /// What there is, as far as the tool reports it.
         there_are: String,
+        /// The end of the tool's output, if it names no version at all.
+        output: String,
+    },
+    /// Nothing says which bytes this version has.
+    #[error("{}", not_known(wanted.as_deref(), known))]
+    NotKnown {
+        /// As asked for.
+        wanted: Option<String>,
+        /// The versions that are known.
+        known: String,
+    },
+    /// A package does not have the bytes that its version is known for.
+    #[error("{what} has {digest}, and server.toml knows {known}; nothing of it was used")]
+    Altered {
+        /// The package or its file.
+        what: String,
+        /// Its digest.
+        digest: String,
+        /// The digests that it may have.
+        known: String,
     },
     /// A program that gets or builds it is not on the search path.
     #[error("`{tool}` is not on the search path; {fix}")]
@@ -129,7 +149,7 @@ impl InstallError {
             Self::Refused { refusals, .. } => !refusals.iter().any(|refusal| {
                 matches!(
                     refusal.reason,
-                    Reason::Failed { .. } | Reason::Unexpected(_)
+                    Reason::Failed { .. } | Reason::Altered { .. } | Reason::Unexpected(_)
                 )
             }),
             Self::File { .. } | Self::Interrupted => false,
@@ -138,6 +158,25 @@ impl InstallError {
 }
 
 impl Reason {
+    /// A version that is not among those that there are.
+    pub(crate) fn no_version(wanted: &str, there_are: String) -> Self {
+        Self::NoSuchVersion {
+            wanted: wanted.to_owned(),
+            there_are,
+            output: String::new(),
+        }
+    }
+
+    /// Whether what came has other bytes than its version is known for: by our own comparison, or
+    /// by pip's, which comes first.
+    pub(crate) fn is_altered(&self) -> bool {
+        match self {
+            Self::Altered { .. } => true,
+            Self::Failed { output, .. } => output.contains("DO NOT MATCH THE HASHES"),
+            _ => false,
+        }
+    }
+
     /// A command that did not end in time.
     pub(crate) fn too_slow(command: String, limit: Duration, output: String) -> Self {
         let how = format!("did not finish within {limit:?}; raise --time-limit");
@@ -147,6 +186,17 @@ impl Reason {
             output,
         }
     }
+}
+
+fn not_known(wanted: Option<&str>, known: &str) -> String {
+    let of = wanted.map_or("any version".to_owned(), |wanted| {
+        format!("version {wanted}")
+    });
+    let known = if known.is_empty() { "none" } else { known };
+    format!(
+        "server.toml has no checksum of {of}; known versions: {known}; to install it without: \
+         --unverified"
+    )
 }
 
 /// A line for each; a single one in the same line.

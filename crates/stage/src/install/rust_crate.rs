@@ -7,13 +7,13 @@ use std::path::Path;
 
 use minijinja::Value;
 
-use super::Got;
 use super::error::{InstallError, Obstacle, Reason};
 use super::workshop::Workshop;
+use super::{Choice, Got};
 use crate::server::Server;
 use crate::source::{CrateSource, Need};
 use crate::template::{self, Variables};
-use crate::version::accepts;
+use crate::version::{accepts, carried};
 
 /// Versions that are looked at, the newest first, for the one that carries what is wanted.
 const VERSIONS_LOOKED_AT: usize = 30;
@@ -29,22 +29,18 @@ struct Version {
 pub(super) fn get(
     source: &CrateSource,
     server: &Server,
-    version: Option<&str>,
+    choice: Choice<'_>,
     workshop: &mut Workshop<'_>,
 ) -> Result<Got, Obstacle> {
     let folder = workshop.folder("crate")?;
     write(&folder.join("lib.rs"), "")?;
     let package = source.package.as_str();
-    let chosen = choose(package, version, &folder, workshop)?;
+    let own = match choice {
+        Choice::Known(known) => known.version.to_owned(),
+        Choice::Unverified(wanted) => choose(package, wanted, &folder, workshop)?.own,
+    };
     let here = check_needs(&source.needs, &folder, workshop)?;
-    let own = format!("={}", number_of(&chosen.own));
-    let beside = source.beside.iter().map(|beside| (beside.as_str(), "*"));
-    let all: Vec<(&str, &str)> = beside.chain([(package, own.as_str())]).collect();
-    require(&all, &folder)?;
-    workshop.run(&["cargo", "generate-lockfile", "--quiet"], &folder, &[])?;
-    let vendor = ["cargo", "vendor", "--quiet", "--locked", "vendor"];
-    workshop.run(&vendor, &folder, &[])?;
-    workshop.note_tool(&["cargo", "--version"]);
+    let (chosen, is_verified) = fetch(source, &own, choice, &folder, workshop)?;
     for tool in source.needs.iter().filter_map(|need| need.program.as_ref()) {
         workshop.note_tool(&[tool, "--version"]);
     }
@@ -67,7 +63,56 @@ pub(super) fn get(
         meant: carried(&chosen.own).to_owned(),
         package_version: chosen.own,
         package_hash: format!("sha256:{}", chosen.checksum),
+        is_verified,
     })
+}
+
+/// Has cargo lock the crate and those beside it in one version each, compares the checksums that
+/// it locked with the known ones, and has it unpack them. Cargo refuses a file whose checksum is
+/// not the locked one. It builds nothing here, and runs nothing of a crate.
+fn fetch(
+    source: &CrateSource,
+    own: &str,
+    choice: Choice<'_>,
+    folder: &Path,
+    workshop: &mut Workshop<'_>,
+) -> Result<(Version, bool), Obstacle> {
+    let package = source.package.as_str();
+    let exactly = |version: &str| format!("={}", number_of(version));
+    let beside = source.beside.iter();
+    let mut all: Vec<(&str, String)> = beside
+        .map(|beside| (beside.package.as_str(), exactly(&beside.version)))
+        .collect();
+    all.push((package, exactly(own)));
+    require(&all, folder)?;
+    // What an earlier look at versions locked is not what is wanted now.
+    remove_lock(folder);
+    workshop.run(&["cargo", "generate-lockfile", "--quiet"], folder, &[])?;
+    let lock = folder.join("Cargo.lock");
+    let text = std::fs::read_to_string(&lock).map_err(|cause| InstallError::file(&lock, cause))?;
+    let locked = |package: &str| {
+        let missing = || Reason::Unexpected(format!("cargo locked no {package}"));
+        version_in(&text, package).ok_or_else(missing)
+    };
+    let chosen = locked(package)?;
+    let what = format!("{package} {}", chosen.own);
+    let is_verified = choice.verify(&what, &format!("sha256:{}", chosen.checksum))?;
+    for beside in &source.beside {
+        let locked = locked(&beside.package)?;
+        let digest = format!("sha256:{}", locked.checksum);
+        if digest != beside.digest {
+            return Err(Reason::Altered {
+                what: format!("{} {}", beside.package, locked.own),
+                digest,
+                known: beside.digest.clone(),
+            }
+            .into());
+        }
+    }
+    let vendor = ["cargo", "vendor", "--quiet", "--locked", "vendor"];
+    workshop.run(&vendor, folder, &[])?;
+    workshop.note_tool(&["cargo", "--version"]);
+    Ok((chosen, is_verified))
 }
 
 /// The newest version that carries the wanted one; or else the newest that is called so itself.
@@ -90,8 +135,7 @@ fn choose(
             Ok(version) if accepts(wanted, carried(&version.own)) => return Ok(version),
             Ok(version) => seen.push(version),
             Err(Reason::NoSuchVersion { there_are, .. }) if seen.is_empty() => {
-                let wanted = wanted.to_owned();
-                return Err(Reason::NoSuchVersion { wanted, there_are }.into());
+                return Err(Reason::no_version(wanted, there_are).into());
             }
             Err(reason) if seen.is_empty() => return Err(reason.into()),
             Err(_) => break,
@@ -99,11 +143,8 @@ fn choose(
     }
     let called_so = seen.iter().find(|version| accepts(wanted, &version.own));
     let there_are: Vec<&str> = seen.iter().map(|version| version.own.as_str()).collect();
-    called_so.cloned().ok_or_else(|| {
-        let wanted = wanted.to_owned();
-        let there_are = there_are.join(", ");
-        Reason::NoSuchVersion { wanted, there_are }.into()
-    })
+    let none = || Reason::no_version(wanted, there_are.join(", ")).into();
+    called_so.cloned().ok_or_else(none)
 }
 
 /// The newest version that a requirement accepts; in the inner result, why there is none.
@@ -113,17 +154,13 @@ fn newest_of(
     folder: &Path,
     workshop: &mut Workshop<'_>,
 ) -> Result<Result<Version, Reason>, Obstacle> {
-    require(&[(package, requirement)], folder)?;
+    require(&[(package, requirement.to_owned())], folder)?;
     let lock = folder.join("Cargo.lock");
-    // What it says of an earlier requirement would be kept.
-    let _ = std::fs::remove_file(&lock);
+    remove_lock(folder);
     let answer = workshop.ask(&["cargo", "generate-lockfile", "--quiet"], folder, &[])?;
     if !answer.is_good {
         return Ok(Err(match candidates_in(&answer.text) {
-            Some(there_are) => Reason::NoSuchVersion {
-                wanted: requirement.to_owned(),
-                there_are,
-            },
+            Some(there_are) => Reason::no_version(requirement, there_are),
             None => answer.failed(),
         }));
     }
@@ -132,8 +169,13 @@ fn newest_of(
     Ok(locked.ok_or_else(|| Reason::Unexpected(format!("cargo locked no {package}"))))
 }
 
+/// What a lock file says of an earlier requirement would be kept.
+fn remove_lock(folder: &Path) {
+    let _ = std::fs::remove_file(folder.join("Cargo.lock"));
+}
+
 /// Writes the manifest of a crate that depends on these, each with its requirement.
-fn require(crates: &[(&str, &str)], folder: &Path) -> Result<(), InstallError> {
+fn require(crates: &[(&str, String)], folder: &Path) -> Result<(), InstallError> {
     let mut manifest = String::from(
         "[package]\nname = \"bakeoff-install\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\
          [lib]\npath = \"lib.rs\"\n[workspace]\n[dependencies]\n",
@@ -141,7 +183,7 @@ fn require(crates: &[(&str, &str)], folder: &Path) -> Result<(), InstallError> {
     for (package, requirement) in crates {
         manifest.push_str(&format!(
             "{package} = {}\n",
-            toml::Value::from(*requirement)
+            toml::Value::from(requirement.as_str())
         ));
     }
     write(&folder.join("Cargo.toml"), &manifest)
@@ -156,11 +198,6 @@ fn branch(wanted: &str) -> String {
 /// The version without its build metadata.
 fn number_of(own: &str) -> &str {
     own.split_once('+').map_or(own, |(number, _)| number)
-}
-
-/// The version of the program, as the crate reports it.
-fn carried(own: &str) -> &str {
-    own.split_once('+').map_or(own, |(_, carried)| carried)
 }
 
 fn version_in(lock: &str, package: &str) -> Option<Version> {

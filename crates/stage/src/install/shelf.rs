@@ -88,14 +88,14 @@ impl Shelf {
         report: &mut dyn FnMut(&str),
     ) -> Option<Program> {
         for found in program::installed_in(server, &self.folder, version) {
-            match &found.damage {
-                None => return Some(found.program),
-                Some(damage) => {
-                    report(&format!(
-                        "{} is damaged: {damage}",
-                        found.program.path.display()
-                    ));
+            let path = found.path;
+            match (found.damage, found.version) {
+                (None, Some(version)) => return Some(Program { path, version }),
+                (Some(damage), _) => {
+                    report(&format!("{} is damaged: {damage}", path.display()));
                 }
+                // What was installed has a version.
+                (None, None) => {}
             }
         }
         None

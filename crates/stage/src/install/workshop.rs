@@ -128,7 +128,7 @@ impl<'a> Workshop<'a> {
         if let Ok(answer) = self.ask(command, &folder, &[])
             && let Some(line) = answer.text.lines().next()
         {
-            self.tools.push(line.to_owned());
+            self.tools.push(plain(line));
         }
     }
 
@@ -168,6 +168,57 @@ fn line_of(command: &[&str]) -> String {
 }
 
 fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let lines: Vec<String> = text.trim_end().lines().map(plain).collect();
     lines[lines.len().saturating_sub(OUTPUT_LINES)..].join("\n")
+}
+
+/// A line of a tool's output as a terminal may show it: of a line that was written several times
+/// the last one, without sequences that colour it, and without what a terminal would obey.
+fn plain(line: &str) -> String {
+    let shown = line.rsplit('\r').find(|part| !part.trim().is_empty());
+    let mut rest = shown.unwrap_or_default().chars().peekable();
+    let mut text = String::new();
+    while let Some(c) = rest.next() {
+        if c == '\x1b' && rest.next_if_eq(&'[').is_some() {
+            // Parameters, then one letter.
+            while rest.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+            rest.next_if(|c| matches!(c, '@'..='~'));
+        } else if c == '\t' || !(c.is_control() || turns_text(c)) {
+            text.push(c);
+        }
+    }
+    text
+}
+
+/// Characters that show other text than there is.
+fn turns_text(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tool_says_is_shown_and_not_obeyed() {
+        for (line, expected) in [
+            ("plain text", "plain text"),
+            ("\x1b[1;31mERROR\x1b[0m: no", "ERROR: no"),
+            (" 10 %\r 50 %\r100 %", "100 %"),
+            ("last\r", "last"),
+            ("\x1b]52;c;aGk=\x07x", "]52;c;aGk=x"),
+            ("a\u{202e}b\u{9b}c\x08d\te", "abcd\te"),
+            ("\x1b", ""),
+            ("\x1b[", ""),
+        ] {
+            assert_eq!(plain(line), expected, "{line:?}");
+        }
+        let text: String = (0..30).map(|n| format!("{n}\n")).collect();
+        assert!(
+            last_lines(&text).starts_with("10\n11\n"),
+            "{}",
+            last_lines(&text)
+        );
+    }
 }

@@ -1,0 +1,39 @@
+//! Readers of outside texts, for tests and fuzzing. They render no template and start nothing.
+
+use std::path::Path;
+
+use crate::server::{Files, Server};
+
+/// Reads `text` as a `server.toml`, and uses what it says. It may be refused, but nothing panics.
+pub fn server_description(text: &str) {
+    let Ok(server) = Server::parse("fuzzed", text, Files::Embedded(&[])) else {
+        return;
+    };
+    let _ = server.ways_to_install(Some("1.2"));
+    let _ = server.variants().count();
+    for source in server.sources() {
+        let name = source.to_string();
+        assert!(
+            !name.contains('\n'),
+            "a source's name is one line: {name:?}"
+        );
+        let Some(known) = source.known() else {
+            continue;
+        };
+        for wanted in [None, Some("1"), Some("1.2.3")] {
+            if let Some(version) = known.newest(wanted, crate::version::carried) {
+                let is_word = |text: &str| !text.contains(|c: char| c.is_whitespace());
+                assert!(is_word(version.version), "{:?}", version.version);
+                assert!(version.digests().iter().all(|digest| is_word(digest)));
+            }
+        }
+        let _ = known.names();
+    }
+    // Its patterns meet any text: the one that they stand in will do.
+    let _ = server.version_pattern.captures(text);
+    let _ = server.identity.as_ref().map(|it| it.is_match(text));
+    let _ = server.own.base_of(Path::new("/etc/fuzzed.conf"), text);
+    for line in text.lines() {
+        let _ = server.own.included(line);
+    }
+}
