@@ -15,7 +15,7 @@ use crate::{exit, output};
 const PERIOD: Duration = Duration::from_millis(20);
 /// What a clean end may take after the first signal. With the time that the last words and the
 /// system take, bakeoff is gone within a second.
-const CLEAN_END_WITHIN: Duration = Duration::from_millis(800);
+const CLEAN_END_WITHIN: Duration = Duration::from_millis(700);
 /// What the last words may take: a terminal may be stopped, and a pipe full.
 const WORDS_WITHIN: Duration = Duration::from_millis(30);
 

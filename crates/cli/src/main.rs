@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use bakeoff_stage::keeper;
+use bakeoff_stage::{host, keeper};
 use clap::Parser;
 
 mod commands;
@@ -29,7 +29,8 @@ fn main() -> ExitCode {
         let code = keeper::main();
         return ExitCode::from(u8::try_from(code).unwrap_or(exit::FAILED));
     }
-    bakeoff_stage::host::has_keeper();
+    host::take_name(c"bakeoff");
+    host::has_keeper();
     let flags = flags::Flags::parse();
     match commands::carry_out(flags) {
         Ok(code) => ExitCode::from(code),

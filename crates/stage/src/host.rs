@@ -4,6 +4,7 @@
 //! A program that says nothing, such as a test, has no keeper for short commands and is never
 //! interrupted.
 
+use std::ffi::CStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +28,15 @@ static NOTES: OnceLock<PathBuf> = OnceLock::new();
 pub fn has_keeper() {
     let _ = KEEPER.set(vec![MAPPED.to_owned()]);
     own_program();
+}
+
+/// Gives a process that was started as it is mapped its program's name, which it does not have
+/// from the kernel then.
+pub fn take_name(name: &CStr) {
+    let now = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
+    if Path::new(MAPPED).ends_with(now.trim_end()) {
+        let _ = rustix::thread::set_name(name);
+    }
 }
 
 /// Says where it is seen that somebody asked to end: every wait ends soon after.

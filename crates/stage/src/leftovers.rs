@@ -23,6 +23,8 @@ use crate::tree::{self, Process};
 /// In the environment of everything below a keeper: the run folder and a number in it.
 pub(crate) const MARK: &str = "BAKEOFF_KEPT";
 
+/// What keepers get to do that themselves, whose bakeoff has just been killed.
+const BY_THEMSELVES: Duration = Duration::from_millis(500);
 /// What killed processes get to vanish. Far more than they take.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
@@ -134,12 +136,16 @@ impl Keeper {
 
 /// Ends everything that belongs to these keepers of a run folder; returns how many processes.
 fn end(folder: &Path, keepers: &[Keeper]) -> usize {
-    let end = Instant::now() + GONE_WITHIN;
+    let begun = Instant::now();
     let mut ended = Vec::new();
     loop {
         let left = left(folder, keepers);
-        if left.is_empty() || Instant::now() >= end {
+        if left.is_empty() || begun.elapsed() >= GONE_WITHIN {
             return ended.len();
+        }
+        if begun.elapsed() < BY_THEMSELVES {
+            std::thread::sleep(LOOK_AGAIN);
+            continue;
         }
         for process in left {
             if let Some(pid) = Pid::from_raw(process.pid) {

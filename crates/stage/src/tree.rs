@@ -42,18 +42,6 @@ pub(crate) fn descendants(root: Pid) -> Vec<Pid> {
         .collect()
 }
 
-/// Processes in the session that `leader` made, without `leader` itself.
-pub(crate) fn session(leader: Pid) -> Vec<Pid> {
-    let processes = processes();
-    let members = processes
-        .iter()
-        .filter(|process| process.session == leader.as_raw_pid());
-    members
-        .filter_map(|process| Pid::from_raw(process.pid))
-        .filter(|&pid| pid != leader)
-        .collect()
-}
-
 /// When a process started, in ticks since the system did: with its number this names a process
 /// that no later one can be mistaken for. `None` when it is gone.
 pub(crate) fn started(pid: Pid) -> Option<u64> {

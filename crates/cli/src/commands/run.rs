@@ -77,7 +77,11 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
     interrupt.say_last(&interrupted);
     let end = measure(&plan, &mut folder, &stage, options)?;
     let report = write_report(&path)?;
-    print(&report, flags, &path)?;
+    let printed = print(&report, flags, &path);
+    if end != CampaignEnd::Interrupted {
+        // A terminal that was closed is what may have interrupted it.
+        printed?;
+    }
     if flags.format != Format::Text {
         // The text ends with it.
         output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
