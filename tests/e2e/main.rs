@@ -23,6 +23,7 @@ mod load;
 mod own;
 mod paths;
 mod protocols;
+mod race;
 mod run;
 mod support;
 mod transport;

@@ -11,12 +11,15 @@ use crate::{exit, output, run_folder};
 
 mod debug;
 mod doctor;
+mod ending;
 mod findings;
+mod first;
 mod install;
 mod list;
 mod load;
 mod plan;
 mod plan_notes;
+mod race;
 mod report;
 mod run;
 mod serve;
@@ -40,6 +43,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
     }
     match flags.command {
         Command::Run(flags) => run::carry_out(&flags),
+        Command::Race(flags) => race::carry_out(&flags),
         Command::Load(flags) => load::carry_out(&flags),
         Command::Report(flags) => report::carry_out(&flags),
         Command::Plan(flags) => plan::carry_out(&flags),

@@ -30,10 +30,29 @@ pub(crate) fn usage(text: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(Usage(text.to_string()))
 }
 
+/// Marks an error for which nothing valid could be measured: exit code 4 instead of 1.
+#[derive(Debug)]
+pub(crate) struct NotValid(String);
+
+impl fmt::Display for NotValid {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotValid {}
+
+/// An error that says `text` and ends with exit code 4.
+pub(crate) fn not_valid(text: impl fmt::Display) -> anyhow::Error {
+    anyhow::Error::new(NotValid(text.to_string()))
+}
+
 /// The exit code for an error.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     if error.chain().any(|cause| cause.is::<Usage>()) {
         USAGE
+    } else if error.chain().any(|cause| cause.is::<NotValid>()) {
+        NOT_VALID
     } else {
         FAILED
     }

@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 mod install;
 mod library;
 mod load;
+mod race;
 mod run;
 mod serve;
 
@@ -14,6 +15,7 @@ pub(crate) use load::{
     ArrivalFlag, ConnectFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags,
     TlsVersionFlag,
 };
+pub(crate) use race::RaceFlags;
 pub(crate) use run::{DebugFlags, Format, ListFlags, PlanFlags, ReportFlags, RunFlags};
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
 
@@ -36,6 +38,8 @@ pub(crate) struct Flags {
 pub(crate) enum Command {
     /// Run a plan: start, check and load each server, record what happens, report on it
     Run(RunFlags),
+    /// Compare running URLs, commands, configuration files and servers, in one line
+    Race(Box<RaceFlags>),
     /// Load one URL, as you would with wrk, h2load, vegeta or oha
     Load(Box<LoadFlags>),
     /// Report on a stored record

@@ -13,13 +13,13 @@ use crate::contestant::Contestant;
 /// Most requests of a list that are asked for; of a longer one so many, evenly chosen.
 const ASKED_MAX: usize = 64;
 /// One request outside the window may take this long.
-const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// After the load answers are waited for so many times as long as a request of the load was.
 const RECOVERY_TIMEOUTS: f64 = 3.0;
 /// Between two requests for an answer that did not come.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Bodies as they were sent where the server encodes, by the position of their request: what a
+/// Bodies as they were sent where the server encodes or the plan knows no more, by the position of their request: what a
 /// right body looks like on the wire.
 pub(crate) type Encoded = BTreeMap<usize, Vec<u8>>;
 
@@ -52,7 +52,7 @@ pub(crate) fn check_before(
                 message: None,
             });
         }
-        if request.expect.encoding != Encoding::Identity {
+        if is_kept(request) {
             encoded.insert(index, body);
         }
     }
@@ -137,7 +137,10 @@ fn check_answer(
 
 /// The requests that are asked for, each with its position. Before the load an encoded answer is
 /// always asked for: in the load it is compared with what came here.
-fn chosen(requests: &[Request], before: bool) -> impl Iterator<Item = (usize, &Request)> {
+pub(crate) fn chosen(
+    requests: &[Request],
+    before: bool,
+) -> impl Iterator<Item = (usize, &Request)> {
     let count = requests.len();
     let evenly = move |index: usize| {
         // The first of each of so many equal parts.
@@ -146,16 +149,30 @@ fn chosen(requests: &[Request], before: bool) -> impl Iterator<Item = (usize, &R
             part(index) != part(index - 1)
         }
     };
-    let needed = move |request: &Request| before && request.expect.encoding != Encoding::Identity;
+    let needed = move |request: &Request| before && is_kept(request);
     let each = requests.iter().enumerate();
     each.filter(move |(index, request)| evenly(*index) || needed(request))
+}
+
+/// Whether the body that comes before the load is what bodies of the load are compared with: only
+/// there its bytes on the wire are known.
+fn is_kept(request: &Request) -> bool {
+    let expect = &request.expect;
+    let sent = expect.sent();
+    expect.encoding != Encoding::Identity || sent.is_some_and(|sent| sent.sha256.is_some())
 }
 
 fn expected_words(request: &Request) -> String {
     let expect = &request.expect;
     match expect.body_bytes() {
         Some(body) => format!("status {} and {} bytes", expect.status, body.len()),
-        None => format!("status {} and any body", expect.status),
+        None => match expect.sent().and_then(|sent| sent.bytes) {
+            Some(bytes) => format!(
+                "status {} and its first answer of {bytes} bytes",
+                expect.status
+            ),
+            None => format!("status {} and any body", expect.status),
+        },
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bakeoff_origin::{ControlError, Counts};
 use bakeoff_plan::{
-    CertificateKey, Contender, Demand, Expected, Protocol, ServerChoice, Workload, format_duration,
+    CertificateKey, Contender, Demand, Expected, KnownBy, Protocol, ServerChoice, Workload,
+    format_duration,
 };
 use bakeoff_record::Step;
 use bakeoff_stage::{Helper, Running, Stage, StageError, Surroundings};
@@ -15,6 +16,8 @@ use bakeoff_stage::{Helper, Running, Stage, StageError, Surroundings};
 const START_WITHIN: Duration = Duration::from_secs(20);
 /// Time that a built-in server has.
 const HELPER_WITHIN: Duration = Duration::from_secs(10);
+/// What the upstream answers where the plan leaves the answer open.
+const UPSTREAM_BODY: &[u8] = b"Hello from upstream\n";
 /// What a built-in server says before the address of its counts.
 const COUNTS_WORDS: &str = "counts on http://";
 
@@ -54,7 +57,7 @@ impl Contestant {
         step: &mut dyn FnMut(Step),
     ) -> Result<Self, StageError> {
         let built_in = match &contender.server {
-            ServerChoice::Program { .. } => None,
+            ServerChoice::Program { .. } | ServerChoice::Command(_) | ServerChoice::Url(_) => None,
             ServerChoice::Yardstick => Some("yardstick"),
             ServerChoice::Origin => Some("origin"),
         };
@@ -84,11 +87,7 @@ impl Contestant {
             cpus: place.server_cpus.to_vec(),
             log_folder: place.logs.to_owned(),
         };
-        let prepared = place.stage.prepare(contender, workload, &surroundings)?;
-        step(Step::CheckConfig);
-        prepared.check_config()?;
-        step(Step::Start);
-        let server = prepared.start(START_WITHIN)?;
+        let server = start_server(place.stage, contender, workload, &surroundings, step)?;
         let control = origin.as_ref().and_then(control_of);
         Ok(Self {
             server,
@@ -114,6 +113,33 @@ impl Contestant {
     }
 }
 
+/// Starts what a contender is, or finds what runs already.
+fn start_server(
+    stage: &Stage,
+    contender: &Contender,
+    workload: &Workload,
+    surroundings: &Surroundings,
+    step: &mut dyn FnMut(Step),
+) -> Result<Running, StageError> {
+    match &contender.server {
+        ServerChoice::Command(own) => {
+            step(Step::Start);
+            stage.start_command(contender, own, workload, surroundings, START_WITHIN)
+        }
+        ServerChoice::Url(running) => {
+            step(Step::Start);
+            stage.attach(contender, running, workload, surroundings, START_WITHIN)
+        }
+        ServerChoice::Program { .. } | ServerChoice::Yardstick | ServerChoice::Origin => {
+            let prepared = stage.prepare(contender, workload, surroundings)?;
+            step(Step::CheckConfig);
+            prepared.check_config()?;
+            step(Step::Start);
+            prepared.start(START_WITHIN)
+        }
+    }
+}
+
 /// Starts a contender as a trial would, for `bakeoff debug`.
 ///
 /// # Errors
@@ -134,7 +160,8 @@ pub fn start_for_debugging(
         origin_cpus: &[],
         seed: 1,
     };
-    let contestant = Contestant::start(place, contender, workload, &mut |_| {})?;
+    let workload = workload.asked_of(contender);
+    let contestant = Contestant::start(place, contender, &workload, &mut |_| {})?;
     let _ = contestant.behave(true);
     Ok(contestant)
 }
@@ -212,8 +239,14 @@ fn in_the_servers_place(error: StageError) -> StageError {
 
 fn write_body(path: &PathBuf, answer: &Expected) -> Result<(), StageError> {
     let folder = path.parent().unwrap_or(Path::new("."));
+    let body = match answer.body_bytes() {
+        Some(body) => body,
+        // What is behind the server is the upstream's to say.
+        None if answer.known_by != KnownBy::Plan => UPSTREAM_BODY.to_vec(),
+        None => Vec::new(),
+    };
     std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(path, answer.body_bytes().unwrap_or_default()))
+        .and_then(|()| std::fs::write(path, body))
         .map_err(|cause| StageError::file(Step::Prepare, path, cause))
 }
 

@@ -299,29 +299,29 @@ fn recorded(counts: &Counts) -> OriginCounts {
 
 fn probe_options(contestant: &Contestant, roles: &Roles) -> ProbeOptions {
     let source = |role, running: &Running| {
-        let tree = running.tree();
-        TreeSource {
+        let root = running.root()?;
+        Some(TreeSource {
             role,
-            root: tree.guard_pid,
-            include_root: false,
-            cgroup: tree.cgroup,
-        }
+            root: root.pid,
+            include_root: root.is_server,
+            cgroup: root.cgroup,
+        })
     };
-    let mut trees = vec![source(Role::Server, &contestant.server)];
-    trees.extend(
-        contestant
-            .origin
-            .as_ref()
-            .map(|origin| source(Role::Origin, origin)),
-    );
+    let origin = contestant.origin.as_ref();
+    let of_server = source(Role::Server, &contestant.server);
+    let of_origin = origin.and_then(|origin| source(Role::Origin, origin));
+    let mut trees: Vec<TreeSource> = of_server.into_iter().chain(of_origin).collect();
     trees.push(TreeSource {
         role: Role::Engine,
         root: std::process::id(),
         include_root: true,
         cgroup: None,
     });
-    let mut listeners = vec![(Role::Server, contestant.server.address().port())];
-    let origin = contestant.origin.as_ref();
+    // What ran already may listen on another machine, where this port is somebody else's.
+    let server = contestant.server.address();
+    let is_here = contestant.server.is_kept() || server.ip().is_loopback();
+    let mut listeners: Vec<(Role, u16)> = Vec::new();
+    listeners.extend(is_here.then_some((Role::Server, server.port())));
     listeners.extend(origin.map(|origin| (Role::Origin, origin.address().port())));
     let pin = (!roles.pinned.engine.is_empty()).then(|| roles.pinned.engine.clone());
     ProbeOptions {

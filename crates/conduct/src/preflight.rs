@@ -8,7 +8,7 @@ use std::path::Path;
 
 use bakeoff_plan::{Plan, ServerChoice};
 use bakeoff_record::TrialEnd;
-use bakeoff_stage::{Stage, Surroundings};
+use bakeoff_stage::{Stage, Surroundings, check_command};
 
 /// A contender that cannot do a workload, or a configuration that its server rejects.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,20 +36,28 @@ pub fn preflight(plan: &Plan, stage: &Stage, folder: &Path, depth: Depth) -> Vec
     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
     let mut findings = Vec::new();
     for contender in &plan.contenders {
-        if !matches!(contender.server, ServerChoice::Program { .. }) {
-            continue;
-        }
+        let own = match &contender.server {
+            ServerChoice::Program { .. } => None,
+            ServerChoice::Command(own) => Some(own),
+            // What runs already is asked, and not looked at.
+            ServerChoice::Url(_) | ServerChoice::Yardstick | ServerChoice::Origin => continue,
+        };
         for workload in &plan.workloads {
             let surroundings = Surroundings {
                 origin: workload.proxied.then_some(nowhere),
                 cpus: Vec::new(),
                 log_folder: folder.join(format!("{}-{}", contender.name, workload.name)),
             };
-            let prepared = stage.prepare(contender, workload, &surroundings);
-            let checked = prepared.and_then(|prepared| match depth {
-                Depth::Files => Ok(()),
-                Depth::Whole => prepared.check_config(),
-            });
+            let checked = match own {
+                Some(own) => check_command(own),
+                None => {
+                    let prepared = stage.prepare(contender, workload, &surroundings);
+                    prepared.and_then(|prepared| match depth {
+                        Depth::Files => Ok(()),
+                        Depth::Whole => prepared.check_config(),
+                    })
+                }
+            };
             if let Err(error) = checked {
                 findings.push(Finding {
                     contender: contender.name.clone(),

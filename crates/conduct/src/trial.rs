@@ -45,6 +45,7 @@ pub(crate) fn carry_out(
     logs: &Path,
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<TrialRecord, ConductError> {
+    let trial = &trial.as_asked();
     let mut record = blank(trial, setting.roles);
     let contender = match forbidden(trial) {
         Some(end) => Err(end),
@@ -124,11 +125,11 @@ fn on_stage(
     let stopped = stop(contestant);
     record.end = match (end, stopped) {
         (Some(end), stopped) => {
-            keep_stop(record, stopped.ok());
+            keep_stop(record, stopped.ok().flatten());
             end
         }
         (None, Ok(facts)) => {
-            keep_stop(record, Some(facts));
+            keep_stop(record, facts);
             TrialEnd::Measured
         }
         (None, Err(error)) => error.trial_end(),
@@ -243,10 +244,10 @@ fn unled(error: &ControlError) -> TrialEnd {
     }
 }
 
-/// Stops the server, then the origin behind it.
-fn stop(contestant: Contestant) -> Result<StopFacts, StageError> {
+/// Stops the server, then the origin behind it. A server that ran already goes on.
+pub(crate) fn stop(contestant: Contestant) -> Result<Option<StopFacts>, StageError> {
     let Contestant { server, origin, .. } = contestant;
-    let stopped = server.stop();
+    let stopped = server.is_kept().then(|| server.stop()).transpose();
     let origin = origin.map(bakeoff_stage::Running::stop).transpose();
     let stopped = stopped?;
     origin?;
@@ -270,10 +271,12 @@ fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
         disturbed: Vec::new(),
         contender: trial.contender.name.clone(),
         kind: match trial.contender.server {
-            ServerChoice::Program { .. } if trial.is_control => ContenderKind::Control,
-            ServerChoice::Program { .. } => ContenderKind::Contender,
             ServerChoice::Yardstick => ContenderKind::Yardstick,
             ServerChoice::Origin => ContenderKind::Origin,
+            _ if trial.is_control => ContenderKind::Control,
+            ServerChoice::Program { .. } | ServerChoice::Command(_) | ServerChoice::Url(_) => {
+                ContenderKind::Contender
+            }
         },
         workload: trial.workload.name.clone(),
         load: trial.load.clone(),

@@ -1,10 +1,10 @@
 //! Which of a plan's contenders and workloads flags choose, and contenders that flags add.
 
+use crate::contender::{ConfigSource, Contender, ServerChoice};
+use crate::contenders;
 use crate::error::PlanError;
-use crate::model::{ConfigSource, Contender, ServerChoice};
 use crate::nearest::nearest;
 use crate::overrides::flag;
-use crate::resolve;
 use crate::rules::Fault;
 
 /// The contenders that are named, in the plan's order, then those in other versions,
@@ -47,35 +47,34 @@ fn in_version(all: &[Contender], text: &str) -> Result<Contender, Fault> {
         return Err(Fault::new(problem, "write it as `caddy@2.8.4`"));
     }
     let name = format!("{base}-{version}");
-    resolve::contender_name(&name)?;
+    contenders::contender_name(&name)?;
     let mut contender = match all.iter().find(|it| it.name == base) {
         Some(contender) => contender.clone(),
         None => {
-            resolve::server(base)?;
-            Contender {
-                name: name.clone(),
-                server: ServerChoice::Program {
-                    server: base.to_owned(),
-                    version: None,
-                    binary: None,
-                    config: ConfigSource::Variant("default".to_owned()),
-                },
-                overlays: Default::default(),
-                certificate: Default::default(),
-                host: None,
-                replacements: Vec::new(),
-            }
+            contenders::server(base)?;
+            let server = ServerChoice::Program {
+                server: base.to_owned(),
+                version: None,
+                binary: None,
+                config: ConfigSource::Variant("default".to_owned()),
+            };
+            Contender::plain(name.clone(), server)
         }
     };
-    if let ServerChoice::Program {
+    let ServerChoice::Program {
         version: own,
         binary,
         ..
     } = &mut contender.server
-    {
-        *own = Some(version.to_owned());
-        *binary = None;
-    }
+    else {
+        let problem = format!("`{base}` has no version that could be another");
+        return Err(Fault::new(
+            problem,
+            "name a contender that is a server of a folder",
+        ));
+    };
+    *own = Some(version.to_owned());
+    *binary = None;
     contender.name = name;
     Ok(contender)
 }

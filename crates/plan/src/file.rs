@@ -5,7 +5,6 @@
 //! schema attributes once, and both editors and [`crate::check`] take them from there.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -16,10 +15,12 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::course::CompareMode;
 use crate::duration::{format_duration, parse_duration};
-use crate::model::{Arrival, CertificateKey, Connect, Cpus, Protocol, Replacement};
+use crate::model::{Arrival, Connect, Cpus, Protocol};
 
+mod contender;
 mod workload;
 
+pub(crate) use contender::{ContenderTable, OwnAnswerTable, OwnKeys, ReadyTable, StopTable};
 pub use workload::LogFormat;
 pub(crate) use workload::{
     AnswersName, AnyBody, BodyTable, ConnectionsName, ExpectTable, GeneratedTable, ReplayTable,
@@ -154,49 +155,6 @@ pub(crate) struct ReferencesTable {
     /// Measured time of a trial of a built-in server; without it, the load's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) duration: Option<DurationText>,
-}
-
-/// What is compared: a server, a version or build of it, and one configuration.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ContenderTable {
-    /// Unique in the plan.
-    #[schemars(extend("examples" = ["nginx-default"]))]
-    pub(crate) name: String,
-    /// Folder in `servers/` that says how this program is run.
-    #[schemars(extend("examples" = ["nginx"]))]
-    pub(crate) server: String,
-    /// Version that must be found, by dotted part: `1.22` accepts `1.22.1`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["1.22"]))]
-    pub(crate) version: Option<String>,
-    /// Makes one contender for each of these versions, named `NAME-VERSION`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1), extend("examples" = [["2.8.4", "2.11.7"]]))]
-    pub(crate) versions: Option<Vec<String>>,
-    /// Program to run instead of the one on the search path.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["/opt/nginx/sbin/nginx"]))]
-    pub(crate) binary: Option<String>,
-    /// A variant of the server's templates, or a file of your own: what has a slash or a dot
-    /// in it is a file, relative to the plan's folder.
-    #[serde(default = "default_config")]
-    #[schemars(extend("examples" = ["default"]))]
-    pub(crate) config: String,
-    /// Values for the template's variables.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) overlay: BTreeMap<String, String>,
-    /// Key of the certificate that it shows over TLS.
-    #[serde(default)]
-    #[schemars(extend("examples" = ["ecdsa-p256"]))]
-    pub(crate) certificate: CertificateKey,
-    /// Name that it is asked by, in `Host` and over TLS in SNI; without it, its address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["www.example.com"]))]
-    pub(crate) host: Option<String>,
-    /// Texts to change in a configuration file of your own and in what it takes in.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) replace: Vec<Replacement>,
 }
 
 /// How hard a server is asked: a closed loop of clients, or with `rate` or `capacity_share` an
@@ -424,10 +382,6 @@ fn default_seed() -> u64 {
 
 fn default_rest() -> DurationText {
     DurationText(Duration::from_millis(200))
-}
-
-fn default_config() -> String {
-    "default".to_owned()
 }
 
 fn default_duration() -> DurationText {

@@ -8,13 +8,16 @@
 //!
 //! A pure crate: it reads no file and no clock; text goes in and ready values come out.
 
+mod contender;
 mod course;
 mod model;
 mod request;
 mod trial;
+mod url;
 
 mod check;
 mod choice;
+mod contenders;
 mod demand;
 mod duration;
 mod error;
@@ -40,6 +43,8 @@ mod random;
 mod schedule;
 mod williams;
 
+pub use contender::*;
+pub use contenders::RESERVED;
 pub use course::{CONTROL_FROM, CompareMode, References, Until};
 pub use demand::{Delay, Demand, SlowBody};
 pub use duration::{DurationError, format_duration, parse_duration};
@@ -54,8 +59,9 @@ pub use order::{
 pub use overrides::{Overrides, RoundsAsked};
 pub use random::Random;
 pub use replay::AccessLog;
-pub use request::{Connections, Expected, Request, RequestBody, Requests};
-pub use resolve::{Library, RESERVED, parse};
+pub use request::{Connections, Expected, KnownBy, Request, RequestBody, Requests, SentBody};
+pub use resolve::{Library, parse};
 pub use schedule::Schedule;
 pub use trial::{CONTROL_MARK, Trial, attempt_id, control_name};
+pub use url::Url;
 pub use workload::parse_workload;

@@ -1,12 +1,12 @@
 //! The nouns of a plan as ready values: nothing optional that a trial needs, no state that
 //! contradicts another. `file` reads them from TOML; this module knows nothing of TOML.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::contender::Contender;
 use crate::course::{CompareMode, References, Until};
 use crate::demand::Demand;
 use crate::request::{Connections, Requests};
@@ -68,80 +68,6 @@ pub enum Cpus {
     Any,
     /// These processors, by the kernel's number.
     List(Vec<usize>),
-}
-
-/// What is compared: a server, a version or build of it, and one configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Contender {
-    /// Unique in the plan.
-    pub name: String,
-    /// What answers.
-    pub server: ServerChoice,
-    /// Values for the configuration template's variables, changed from its defaults.
-    pub overlays: Vec<(String, String)>,
-    /// Key of the certificate that it shows over TLS.
-    pub certificate: CertificateKey,
-    /// Name that it is asked by (`Host`, and SNI over TLS) instead of its address.
-    pub host: Option<String>,
-    /// Texts changed in a configuration file of the user's own.
-    pub replacements: Vec<Replacement>,
-}
-
-/// A text changed in the lines of a user's own configuration files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Replacement {
-    /// As it stands there; must be found, and may be often.
-    #[schemars(extend("examples" = ["/var/www/site"]))]
-    pub from: String,
-    /// A template of what stands there instead.
-    #[schemars(extend("examples" = ["{{ root }}"]))]
-    pub to: String,
-}
-
-/// Key of a certificate, and so what a full TLS handshake costs the server.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CertificateKey {
-    /// ECDSA on the curve P-256.
-    #[default]
-    #[serde(rename = "ecdsa-p256")]
-    EcdsaP256,
-    /// RSA of 2,048 bits.
-    #[serde(rename = "rsa-2048")]
-    Rsa2048,
-}
-
-/// What answers a contender's requests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum ServerChoice {
-    /// A program described by a folder in `servers/`.
-    Program {
-        /// Folder name in `servers/`, such as `nginx`.
-        server: String,
-        /// Version that must be found, as a prefix by dotted part: `1.22` accepts `1.22.1`.
-        version: Option<String>,
-        /// This program instead of the one on the search path.
-        binary: Option<PathBuf>,
-        /// Where the configuration comes from.
-        config: ConfigSource,
-    },
-    /// The built-in null server.
-    Yardstick,
-    /// The built-in upstream, asked directly.
-    Origin,
-}
-
-/// Where a contender's configuration comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConfigSource {
-    /// A variant among the templates of the server's folder: `default`, `optimized`.
-    Variant(String),
-    /// The user's own file, absolute, rendered as a template too.
-    File(PathBuf),
 }
 
 /// What is asked of a server.

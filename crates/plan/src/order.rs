@@ -9,7 +9,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::model::{CertificateKey, Contender, Encoding, Load, Plan, ServerChoice, Workload};
+use crate::contender::{Contender, ServerChoice};
+use crate::model::{Encoding, Load, Plan, Workload};
 use crate::random::Random;
 use crate::rules::{Fault, TRIALS_MAX};
 use crate::trial::{Trial, control_name};
@@ -194,19 +195,12 @@ pub fn why_no_references(workload: &Workload) -> Option<&'static str> {
 }
 
 fn reference(name: &str, server: ServerChoice) -> Contender {
-    Contender {
-        name: name.to_owned(),
-        server,
-        overlays: Vec::new(),
-        certificate: CertificateKey::default(),
-        host: None,
-        replacements: Vec::new(),
-    }
+    Contender::plain(name, server)
 }
 
 fn load_for(plan: &Plan, contender: &Contender, load: &Load) -> Load {
     let mut load = load.clone();
-    let built_in = !matches!(contender.server, ServerChoice::Program { .. });
+    let built_in = contender.server.is_built_in();
     if let Some(duration) = plan.references.duration.filter(|_| built_in) {
         load.duration_s = duration.as_secs_f64();
     }

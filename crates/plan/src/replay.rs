@@ -134,6 +134,8 @@ fn model(around: &Surroundings<'_>, table: &WorkloadFile) -> Result<Request, Pla
         generated: None,
         file: None,
         body: Some(AnyBody::Any),
+        bytes: None,
+        sha256: None,
     };
     let one = RequestTable {
         method: "GET".to_owned(),
@@ -141,7 +143,7 @@ fn model(around: &Surroundings<'_>, table: &WorkloadFile) -> Result<Request, Pla
         headers: table.headers.clone().unwrap_or_default(),
         weight: 1,
         body: None,
-        expect: table.expect.clone().unwrap_or(any),
+        expect: Some(table.expect.clone().unwrap_or(any)),
     };
     request(around, around.path, &one)
 }

@@ -32,6 +32,16 @@ impl Requests {
         self.iter().all(equal).then_some(expect)
     }
 
+    /// Changes the request at `position`, if there is one.
+    #[must_use]
+    pub fn changed(&self, position: usize, change: impl Fn(&mut Request)) -> Self {
+        let mut list = self.to_vec();
+        if let Some(request) = list.get_mut(position) {
+            change(request);
+        }
+        Self(list.into())
+    }
+
     /// Changes each request.
     #[must_use]
     pub fn map(&self, change: impl Fn(&Request) -> Request) -> Self {
@@ -105,6 +115,33 @@ pub struct Expected {
     pub body: Option<Content>,
     /// How the body is encoded.
     pub encoding: Encoding,
+    /// Where this is known from.
+    #[serde(default)]
+    pub known_by: KnownBy,
+}
+
+/// Where a right answer is known from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KnownBy {
+    /// The plan says status and body.
+    #[default]
+    Plan,
+    /// Nothing says it: what contenders answer first is right, and is looked at before the first
+    /// round. Until then status and body say what an upstream behind the server gives.
+    FirstAnswer,
+    /// The plan says what the body is like as it is sent, encoding and all.
+    Sent(SentBody),
+}
+
+/// A body as it is sent. What is left out is not compared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SentBody {
+    /// Length in bytes.
+    pub bytes: Option<u64>,
+    /// SHA-256, hex.
+    pub sha256: Option<String>,
 }
 
 impl Request {
@@ -115,6 +152,29 @@ impl Request {
 }
 
 impl Expected {
+    /// What the first answers of the contenders are to tell.
+    pub fn first_answer() -> Self {
+        Self {
+            status: 200,
+            body: None,
+            encoding: Encoding::Identity,
+            known_by: KnownBy::FirstAnswer,
+        }
+    }
+
+    /// Whether the first answers of the contenders are to tell it.
+    pub fn is_open(&self) -> bool {
+        self.known_by == KnownBy::FirstAnswer
+    }
+
+    /// What is known of the body as it is sent.
+    pub fn sent(&self) -> Option<&SentBody> {
+        match &self.known_by {
+            KnownBy::Sent(sent) => Some(sent),
+            KnownBy::Plan | KnownBy::FirstAnswer => None,
+        }
+    }
+
     /// The bytes of the body, decoded; `None` where any will do.
     pub fn body_bytes(&self) -> Option<Vec<u8>> {
         self.body.as_ref().map(Content::bytes)

@@ -9,7 +9,7 @@ use crate::file::{
     default_path,
 };
 use crate::model::{Content, Encoding, ServedFile};
-use crate::request::{Expected, Request, RequestBody, Requests};
+use crate::request::{Expected, KnownBy, Request, RequestBody, Requests, SentBody};
 use crate::resolve::Library;
 use crate::rules::Fault;
 use crate::source::Source;
@@ -68,21 +68,13 @@ pub(crate) fn requests(
 
 /// The one request that a workload's own keys are.
 fn own(around: &Surroundings<'_>, table: &WorkloadFile) -> Result<Request, PlanError> {
-    let Some(expect) = &table.expect else {
-        return Err(PlanError::MissingKey {
-            place: around.source.place(around.path),
-            key: "expect".to_owned(),
-            table: around.path.split('.').next().unwrap_or("").to_owned(),
-            fix: "an `expect` table, or several `[[request]]` tables".to_owned(),
-        });
-    };
     let one = RequestTable {
         method: table.method.clone().unwrap_or_else(default_method),
         path: table.path.clone().unwrap_or_else(default_path),
         headers: table.headers.clone().unwrap_or_default(),
         weight: 1,
         body: None,
-        expect: expect.clone(),
+        expect: table.expect.clone(),
     };
     request(around, around.path, &one)
 }
@@ -100,8 +92,6 @@ pub(crate) fn request(
     for (index, line) in table.headers.iter().enumerate() {
         headers.push(header(line).map_err(|fault| fault.at(at(&format!("headers.{index}"))))?);
     }
-    let expect = &table.expect;
-    encoding(expect, &headers).map_err(|fault| fault.at(at("expect.encoding")))?;
     let body = table
         .body
         .as_ref()
@@ -109,19 +99,13 @@ pub(crate) fn request(
     Ok(Request {
         method: table.method.clone(),
         path: table.path.clone(),
-        headers,
         weight: table.weight,
         body: body.transpose()?,
-        expect: Expected {
-            status: expect.status,
-            body: expected_body(
-                around.source,
-                &format!("{path}expect."),
-                expect,
-                around.files,
-            )?,
-            encoding: expect.encoding,
+        expect: match &table.expect {
+            Some(expect) => expected(around, &format!("{path}expect."), expect, &headers)?,
+            None => Expected::first_answer(),
         },
+        headers,
     })
 }
 
@@ -187,7 +171,7 @@ pub(crate) fn write_requests(requests: &Requests, table: &mut WorkloadFile) {
     table.method = Some(one.method);
     table.path = Some(one.path);
     table.headers = Some(one.headers);
-    table.expect = Some(one.expect);
+    table.expect = one.expect;
 }
 
 fn request_table(request: &Request) -> RequestTable {
@@ -203,6 +187,7 @@ fn request_table(request: &Request) -> RequestTable {
     });
     let expect = &request.expect;
     let (text, generated) = expect.body.as_ref().map(content_keys).unwrap_or_default();
+    let sent = expect.sent().cloned().unwrap_or_default();
     RequestTable {
         method: request.method.clone(),
         path: request.path.clone(),
@@ -211,14 +196,21 @@ fn request_table(request: &Request) -> RequestTable {
             .collect(),
         weight: request.weight,
         body,
-        expect: ExpectTable {
+        expect: Some(ExpectTable {
             status: expect.status,
             encoding: expect.encoding,
             text,
             generated,
             file: None,
-            body: expect.body.is_none().then_some(AnyBody::Any),
-        },
+            body: match &expect.known_by {
+                KnownBy::Plan => expect.body.is_none().then_some(AnyBody::Any),
+                KnownBy::FirstAnswer => Some(AnyBody::First),
+                KnownBy::Sent(sent) if *sent == SentBody::default() => Some(AnyBody::Any),
+                KnownBy::Sent(_) => None,
+            },
+            bytes: sent.bytes,
+            sha256: sent.sha256,
+        }),
     }
 }
 
@@ -234,40 +226,94 @@ pub(crate) fn content_keys(content: &Content) -> (Option<String>, Option<Generat
     }
 }
 
-/// The body of a right answer; `None` where any is.
-fn expected_body(
-    source: &Source<'_>,
+/// A right answer that the table at `path` says.
+fn expected(
+    around: &Surroundings<'_>,
     path: &str,
     table: &ExpectTable,
-    files: &[ServedFile],
-) -> Result<Option<Content>, PlanError> {
-    let other = table.text.is_some() || table.generated.is_some();
-    if table.body.is_some() {
-        if other || table.file.is_some() {
-            return Err(beside_another("body", source.place(&format!("{path}body"))));
-        }
-        return Ok(None);
+    headers: &[(String, String)],
+) -> Result<Expected, PlanError> {
+    let at = |key: &str| around.source.place(&format!("{path}{key}"));
+    encoding(table, headers).map_err(|fault| fault.at(at("encoding")))?;
+    let keys = [
+        ("body", table.body.is_some()),
+        ("bytes", table.bytes.is_some()),
+        ("sha256", table.sha256.is_some()),
+        ("file", table.file.is_some()),
+        ("generated", table.generated.is_some()),
+    ];
+    let is_said = |key: &str| keys.iter().any(|(name, is_said)| *name == key && *is_said);
+    let other = table.text.is_some() || is_said("generated");
+    let is_sent = is_said("bytes") || is_said("sha256");
+    let told = [is_said("body"), is_sent, is_said("file") || other];
+    if told.iter().filter(|is_said| **is_said).count() > 1 {
+        let first = keys.iter().find(|(_, is_said)| *is_said);
+        let key = first.map_or("text", |(key, _)| key);
+        return Err(beside_another(key, at(key)));
     }
+    let mut expected = Expected {
+        status: table.status,
+        body: None,
+        encoding: table.encoding,
+        known_by: KnownBy::Plan,
+    };
+    match table.body {
+        Some(AnyBody::Any) => {}
+        Some(AnyBody::First) => expected.known_by = KnownBy::FirstAnswer,
+        None if is_sent => {
+            let sha256 = table.sha256.as_deref();
+            let sha256 = sha256.map(digest).transpose();
+            expected.known_by = KnownBy::Sent(SentBody {
+                bytes: table.bytes,
+                sha256: sha256.map_err(|fault| fault.at(at("sha256")))?,
+            });
+        }
+        None => expected.body = Some(expected_body(around, path, table)?),
+    }
+    Ok(expected)
+}
+
+/// A SHA-256 in hex.
+pub(crate) fn digest(text: &str) -> Result<String, Fault> {
+    if text.len() == 64 && text.chars().all(|c| c.is_ascii_hexdigit()) {
+        return Ok(text.to_ascii_lowercase());
+    }
+    let problem = format!("`{}` is no SHA-256", text.escape_debug());
+    Err(Fault::new(
+        problem,
+        "write 64 hexadecimal digits, as sha256sum prints them",
+    ))
+}
+
+/// The body of a right answer, where the plan says it.
+fn expected_body(
+    around: &Surroundings<'_>,
+    path: &str,
+    table: &ExpectTable,
+) -> Result<Content, PlanError> {
+    let place = || around.source.place(&format!("{path}file"));
     let Some(name) = &table.file else {
         let (text, generated) = (table.text.as_ref(), table.generated.as_ref());
-        return content(source, path, text, generated, ", `file`").map(Some);
+        return content(around.source, path, text, generated, ", `file`");
     };
-    if other {
-        return Err(beside_another("file", source.place(&format!("{path}file"))));
+    if table.text.is_some() || table.generated.is_some() {
+        return Err(beside_another("file", place()));
     }
-    match files.iter().find(|file| file.path == *name) {
-        Some(file) => Ok(Some(file.content.clone())),
-        None => {
-            let known: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
-            Err(PlanError::UnknownName {
-                place: source.place(&format!("{path}file")),
-                what: "`[[file]]`",
-                name: name.clone(),
-                nearest: crate::nearest(name, &known).map(str::to_owned),
-                known,
-            })
-        }
+    if let Some(file) = around.files.iter().find(|file| file.path == *name) {
+        return Ok(file.content.clone());
     }
+    if around.library.open(around.folder, name).is_ok() {
+        let text = around.text_of(name);
+        return text.map(Content::Text).map_err(|fault| fault.at(place()));
+    }
+    let known: Vec<String> = around.files.iter().map(|file| file.path.clone()).collect();
+    Err(PlanError::UnknownName {
+        place: place(),
+        what: "`[[file]]`",
+        name: name.clone(),
+        nearest: crate::nearest(name, &known).map(str::to_owned),
+        known,
+    })
 }
 
 fn beside_another(key: &str, place: Box<Place>) -> PlanError {

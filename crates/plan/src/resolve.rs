@@ -5,23 +5,21 @@
 //! configuration exists is the stage's to say.
 
 use std::io::{self, BufRead};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::check::check;
+use crate::contenders::{contenders, own_answers};
 use crate::course::{References, stopping_rule};
 use crate::error::PlanError;
-use crate::file::{ContenderTable, PlanFile, plan_schema_value};
+use crate::file::{PlanFile, plan_schema_value};
 use crate::loads::{check_shares, check_streams, loads};
-use crate::model::{ConfigSource, Contender, Pinning, Plan, Protocol, ServerChoice, Workload};
+use crate::model::{Pinning, Plan, Protocol, Workload};
 use crate::nearest::nearest;
 use crate::order;
 use crate::protocols::{Asked, check_each, expand};
 use crate::rules::{self, Fault};
 use crate::source::Source;
 use crate::workload::{read_workload, resolve_workload};
-
-/// Servers built into bakeoff: references, not contenders.
-pub const RESERVED: [&str; 2] = ["yardstick", "origin"];
 
 /// Where a plan's workloads come from.
 pub trait Library {
@@ -85,7 +83,7 @@ pub fn parse(
     rules::rounds(file.course.rounds).map_err(|fault| fault.at(source.place("rounds")))?;
     rules::seed(file.course.seed).map_err(|fault| fault.at(source.place("seed")))?;
     rules::pause("rest", file.course.rest.0).map_err(|fault| fault.at(source.place("rest")))?;
-    let plan = Plan {
+    let mut plan = Plan {
         name: file.name.clone(),
         description: file.description.clone(),
         rounds: file.course.rounds,
@@ -103,6 +101,8 @@ pub fn parse(
         workloads: workloads(&source, &file, base, library)?,
         loads: loads(&source, &file.load)?,
     };
+    own_answers(&source, &file.contender, &plan)?;
+    plan.note_contenders();
     check_streams(&plan).map_err(|fault| fault.at(source.place("load")))?;
     check_shares(&plan.loads).map_err(|fault| fault.at(source.place("load")))?;
     order::check_ids(&plan).map_err(|fault| fault.at(source.place("")))?;
@@ -121,176 +121,6 @@ fn references(source: &Source<'_>, file: &PlanFile) -> Result<References, PlanEr
         control: table.control,
         duration: table.duration.map(|duration| duration.0),
     })
-}
-
-fn contenders(
-    source: &Source<'_>,
-    tables: &[ContenderTable],
-    base: &Path,
-) -> Result<Vec<Contender>, PlanError> {
-    let mut contenders: Vec<Contender> = Vec::new();
-    for (index, table) in tables.iter().enumerate() {
-        let at = |key: &str| source.place(&format!("contender.{index}.{key}"));
-        contender_name(&table.name).map_err(|fault| fault.at(at("name")))?;
-        server(&table.server).map_err(|fault| fault.at(at("server")))?;
-        for (key, text) in [("version", &table.version), ("binary", &table.binary)] {
-            if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-                return Err(empty(key).at(at(key)));
-            }
-        }
-        if let Some(name) = table.overlay.keys().find(|name| !is_variable(name)) {
-            let problem = format!("`{}` cannot be a template variable", name.escape_debug());
-            let fix = "use letters, digits and `_`, and begin with a letter";
-            return Err(Fault::new(problem, fix).at(at("overlay")));
-        }
-        let config = config(&table.config, base).map_err(|fault| fault.at(at("config")))?;
-        own_file(table, &config).map_err(|(key, fault)| fault.at(at(key)))?;
-        let binary = table.binary.as_ref();
-        let binary = binary.map(|binary| program(binary, base)).transpose();
-        let binary = binary.map_err(|fault| fault.at(at("binary")))?;
-        let named = versions(table).map_err(|fault| fault.at(at("versions")))?;
-        for (name, version) in named {
-            if contenders.iter().any(|other| other.name == name) {
-                return Err(PlanError::Duplicate {
-                    place: at("name"),
-                    what: "contender",
-                    name,
-                    fix: "give each contender a name of its own".to_owned(),
-                });
-            }
-            contenders.push(Contender {
-                name,
-                server: ServerChoice::Program {
-                    server: table.server.clone(),
-                    version,
-                    binary: binary.clone(),
-                    config: config.clone(),
-                },
-                overlays: table.overlay.clone().into_iter().collect(),
-                certificate: table.certificate,
-                host: table.host.clone(),
-                replacements: table.replace.clone(),
-            });
-        }
-    }
-    Ok(contenders)
-}
-
-/// What a contender says of a file of the user's own, and the key of it that is wrong.
-fn own_file(table: &ContenderTable, config: &ConfigSource) -> Result<(), (&'static str, Fault)> {
-    if let Some(host) = &table.host {
-        let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        if host.is_empty() || host.len() > 253 || !host.chars().all(is_letter) {
-            let problem = format!("`{}` is no name of a host", host.escape_debug());
-            let fix = "write a name such as www.example.com, without a port";
-            return Err(("host", Fault::new(problem, fix)));
-        }
-    }
-    if !table.replace.is_empty() && matches!(config, ConfigSource::Variant(_)) {
-        let problem = "`replace` changes files of your own, and this is a ready variant";
-        let fix = "name a file in `config`, as ./Caddyfile and no bare word, or use `overlay`";
-        return Err(("replace", Fault::new(problem, fix)));
-    }
-    match table.replace.iter().any(|it| it.from.trim().is_empty()) {
-        true => Err(("replace", empty("from"))),
-        false => Ok(()),
-    }
-}
-
-/// Names and versions of the contenders that a table stands for: one, or one of each version.
-fn versions(table: &ContenderTable) -> Result<Vec<(String, Option<String>)>, Fault> {
-    let Some(versions) = &table.versions else {
-        return Ok(vec![(table.name.clone(), table.version.clone())]);
-    };
-    for (key, is_there) in [
-        ("version", table.version.is_some()),
-        ("binary", table.binary.is_some()),
-    ] {
-        if is_there {
-            let problem = format!("`versions` and `{key}` both say which program is meant");
-            return Err(Fault::new(problem, "take one of them out"));
-        }
-    }
-    let mut named = Vec::new();
-    for version in versions {
-        if version.trim().is_empty() {
-            return Err(empty("versions"));
-        }
-        let name = format!("{}-{version}", table.name);
-        rules::name(&name)?;
-        named.push((name, Some(version.clone())));
-    }
-    Ok(named)
-}
-
-pub(crate) fn contender_name(name: &str) -> Result<(), Fault> {
-    rules::name(name)?;
-    if RESERVED.contains(&name) {
-        let problem = format!("`{name}` is the name of a built-in reference");
-        return Err(Fault::new(problem, "give the contender another name"));
-    }
-    Ok(())
-}
-
-pub(crate) fn server(name: &str) -> Result<(), Fault> {
-    if RESERVED.contains(&name) {
-        return Err(Fault::new(
-            format!("`{name}` is built in and no contender"),
-            format!(
-                "it is measured beside the contenders: write `{name} = true` in `[references]`"
-            ),
-        ));
-    }
-    rules::name(name)
-}
-
-fn is_variable(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-fn config(text: &str, base: &Path) -> Result<ConfigSource, Fault> {
-    if text.trim().is_empty() {
-        return Err(empty("config"));
-    }
-    if text.contains(['/', '.']) {
-        return Ok(ConfigSource::File(absolute(text, base)?));
-    }
-    rules::name(text)?;
-    Ok(ConfigSource::Variant(text.to_owned()))
-}
-
-/// A program's path; a bare name stays one, for the search path.
-fn program(text: &str, base: &Path) -> Result<PathBuf, Fault> {
-    if text.contains('/') {
-        absolute(text, base)
-    } else {
-        Ok(PathBuf::from(text))
-    }
-}
-
-fn absolute(text: &str, base: &Path) -> Result<PathBuf, Fault> {
-    let path: PathBuf = base
-        .join(text)
-        .components()
-        .filter(|part| *part != Component::CurDir)
-        .collect();
-    // The resolved plan is TOML, and TOML is UTF-8.
-    if path.to_str().is_none_or(|path| path.contains('\0')) {
-        let problem = format!(
-            "`{}` lies in a folder whose name is not text",
-            text.escape_debug()
-        );
-        return Err(Fault::new(
-            problem,
-            "move the plan to a folder with a plain name",
-        ));
-    }
-    Ok(path)
-}
-
-fn empty(key: &str) -> Fault {
-    Fault::new(format!("`{key}` is empty"), "fill it or take it out")
 }
 
 fn workloads(
@@ -404,6 +234,7 @@ fn from_library(name: &str, library: &dyn Library) -> Result<Option<Asked>, Plan
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contender::{ConfigSource, ServerChoice};
     use crate::course::CompareMode;
     use crate::model::{Connect, Load, LoadModel};
 

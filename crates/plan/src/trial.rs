@@ -1,6 +1,7 @@
 //! A trial of a plan, ready to be carried out.
 
-use crate::model::{Contender, Load, LoadModel, Workload};
+use crate::contender::Contender;
+use crate::model::{Load, LoadModel, Workload};
 
 /// One contender, one workload, one load, once.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +40,15 @@ impl Trial {
     /// The plan's label of its load.
     pub fn load_label(&self) -> String {
         self.load_name.clone().unwrap_or_else(|| self.load.label())
+    }
+
+    /// The same trial with the workload as its contender is asked.
+    #[must_use]
+    pub fn as_asked(&self) -> Self {
+        Self {
+            workload: self.workload.asked_of(&self.contender),
+            ..self.clone()
+        }
     }
 
     /// The same trial in another attempt of its block.

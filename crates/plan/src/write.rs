@@ -3,13 +3,15 @@
 //! Keys that mean "none" by their absence stay absent: `until`, a contender's `version` and
 //! `binary`, and the references' `control` and `duration`.
 
+use std::path::Path;
 use std::time::Duration;
 
+use crate::contender::{ConfigSource, Contender, OwnAnswer, ServerChoice};
 use crate::file::{
-    ClientsText, ContenderTable, CourseKeys, CpusText, DurationText, LoadTable, PinningTable,
-    PlanFile, ReferencesTable,
+    ClientsText, ContenderTable, CourseKeys, CpusText, DurationText, LoadTable, OwnAnswerTable,
+    OwnKeys, PinningTable, PlanFile, ReadyTable, ReferencesTable, StopTable,
 };
-use crate::model::{ConfigSource, Contender, Load, LoadModel, Plan, ServerChoice};
+use crate::model::{Load, LoadModel, Plan};
 use crate::workload::workload_table;
 
 impl Plan {
@@ -54,49 +56,75 @@ impl Plan {
 }
 
 fn contender_table(contender: &Contender) -> ContenderTable {
-    let overlay = contender.overlays.iter().cloned().collect();
-    let name = contender.name.clone();
+    let mut table = ContenderTable {
+        name: contender.name.clone(),
+        server: None,
+        version: None,
+        versions: None,
+        binary: None,
+        config: None,
+        overlay: contender.overlays.iter().cloned().collect(),
+        certificate: contender.certificate,
+        host: contender.host.clone(),
+        replace: contender.replacements.clone(),
+        own: OwnKeys::default(),
+        answer: contender.answers.iter().map(answer_table).collect(),
+    };
+    let path = |path: &Path| path.to_string_lossy().into_owned();
     match &contender.server {
         ServerChoice::Program {
             server,
             version,
             binary,
             config,
-        } => ContenderTable {
-            name,
-            server: server.clone(),
-            version: version.clone(),
-            versions: None,
-            binary: binary
-                .as_ref()
-                .map(|path| path.to_string_lossy().into_owned()),
-            config: match config {
+        } => {
+            table.server = Some(server.clone());
+            table.version = version.clone();
+            table.binary = binary.as_deref().map(path);
+            table.config = Some(match config {
                 ConfigSource::Variant(variant) => variant.clone(),
-                ConfigSource::File(path) => path.to_string_lossy().into_owned(),
-            },
-            overlay,
-            certificate: contender.certificate,
-            host: contender.host.clone(),
-            replace: contender.replacements.clone(),
-        },
-        // Only trials hold these, and trials are not written; a reader refuses them by name.
-        built_in @ (ServerChoice::Yardstick | ServerChoice::Origin) => ContenderTable {
-            name,
-            server: if *built_in == ServerChoice::Yardstick {
-                "yardstick"
-            } else {
-                "origin"
+                ConfigSource::File(file) => path(file),
+            });
+        }
+        ServerChoice::Command(own) => {
+            table.own = OwnKeys {
+                command: Some(own.command.clone()),
+                fresh: own.fresh.clone(),
+                env: own.environment.iter().cloned().collect(),
+                folder: Some(path(&own.folder)),
+                ready: Some(ReadyTable {
+                    path: own.ready.path.clone(),
+                    status: own.ready.status,
+                }),
+                stop: Some(StopTable {
+                    signal: own.stop.signal,
+                    grace: DurationText(own.stop.grace),
+                }),
+                url: None,
             }
-            .into(),
-            version: None,
-            versions: None,
-            binary: None,
-            config: "default".to_owned(),
-            overlay,
-            certificate: contender.certificate,
-            host: contender.host.clone(),
-            replace: contender.replacements.clone(),
-        },
+        }
+        ServerChoice::Url(running) => {
+            table.own = OwnKeys {
+                url: Some(running.url.to_string()),
+                fresh: running.fresh.clone(),
+                folder: Some(path(&running.folder)),
+                ..OwnKeys::default()
+            }
+        }
+        // Only trials hold these, and trials are not written; a reader refuses them by name.
+        ServerChoice::Yardstick => table.server = Some("yardstick".to_owned()),
+        ServerChoice::Origin => table.server = Some("origin".to_owned()),
+    }
+    table
+}
+
+fn answer_table(answer: &OwnAnswer) -> OwnAnswerTable {
+    OwnAnswerTable {
+        workload: answer.workload.clone(),
+        request: answer.request,
+        status: answer.status,
+        bytes: answer.body.bytes,
+        sha256: answer.body.sha256.clone(),
     }
 }
 

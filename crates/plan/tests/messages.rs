@@ -93,7 +93,8 @@ fn missing_keys() {
     plan(
         "server = \"nginx\"",
         "",
-        "p.toml:5:1: `server` is missing in `contender`: write `server = \"nginx\"`",
+        "p.toml:5:1: `server` is missing in `contender`: write `server = \"nginx\"`, or `command`, \
+         or `url`",
     );
     plan(
         "[[load]]\nclients = [10, 200]\nduration = \"2s\"",
@@ -437,5 +438,86 @@ fn protocols_and_counts() {
         "requests = 100\nwarmup = \"1s\"",
         "p.toml:12:10: `warmup` beside `requests`: the first requests of so many are measured; \
          take one of them out",
+    );
+}
+
+/// What answers, in place of a server with a folder, is refused in the words `expected`.
+#[track_caller]
+fn own(keys: &str, expected: &str) {
+    plan("server = \"nginx\"", keys, expected);
+}
+
+#[test]
+fn commands_and_urls() {
+    own(
+        "url = \"http://127.0.0.1:1/\"\ncommand = \"node app.js\"",
+        "p.toml:7:7: `command` and `url` both say what answers; keep one of them",
+    );
+    own(
+        "server = \"nginx\"\ncommand = \"node app.js\"",
+        "p.toml:8:11: `server` and `command` both say what answers; keep one of them",
+    );
+    own(
+        "url = \"127.0.0.1:1\"",
+        "p.toml:7:7: `127.0.0.1:1` begins with neither http:// nor https://; write a URL such as \
+         http://127.0.0.1:9001/",
+    );
+    own(
+        "url = \"http://127.0.0.1:1/\"\nconfig = \"default\"",
+        "p.toml:8:10: `config` belongs to `server`, and not to `url`; take it out",
+    );
+    own(
+        "url = \"http://127.0.0.1:1/\"\nenv = { A = \"b\" }",
+        "p.toml:8:7: `env` belongs to `command`, and not to `url`; take it out",
+    );
+    own(
+        "server = \"nginx\"\nfresh = [\"true\"]",
+        "p.toml:8:9: `fresh` belongs to `command` or `url`, and not to `server`; take it out",
+    );
+    own(
+        "command = \" \"",
+        "p.toml:7:11: `command` is empty; fill it or take it out",
+    );
+    own(
+        "command = \"a\"\nfresh = [\"\"]",
+        "p.toml:8:10: `fresh` is empty; fill it or take it out",
+    );
+    own(
+        "comand = \"node app.js\"",
+        "p.toml:7:1: unknown key `comand` in `contender`; did you mean `command`?",
+    );
+    own(
+        "command = \"a\"\nready = { pth = \"/\" }",
+        "p.toml:8:11: unknown key `pth` in `ready`; did you mean `path`?",
+    );
+    own(
+        "command = \"a\"\nready = { path = \"up\" }",
+        "p.toml:8:18: `up` is not a request target; begin with a slash, and write blanks and other \
+         signs as %20 and so on",
+    );
+    own(
+        "command = \"a\"\nstop = { signal = \"KILL\" }",
+        "p.toml:8:19: `signal` cannot be `KILL`; known are TERM, INT, QUIT, HUP",
+    );
+    own(
+        "command = \"a\"\nenv = { \"A=B\" = \"c\" }",
+        "p.toml:8:7: `A=B` cannot be a variable; write `env = { NAME = \"value\" }`",
+    );
+}
+
+#[test]
+fn answers_of_one_contender() {
+    let with = |answer: &str| format!("server = \"nginx\"\n[[contender.answer]]\n{answer}");
+    own(
+        &with("workload = \"synthetci\"\nstatus = 200"),
+        "p.toml:9:12: no workload is called `synthetci`; did you mean `synthetic`?",
+    );
+    own(
+        &with("workload = \"synthetic\"\nrequest = 1\nstatus = 200"),
+        "p.toml:10:11: workload `synthetic` has 1 requests; count them from 0",
+    );
+    own(
+        &with("workload = \"synthetic\"\nstatus = 200\nsha256 = \"12\""),
+        "p.toml:11:10: `12` is no SHA-256; write 64 hexadecimal digits, as sha256sum prints them",
     );
 }

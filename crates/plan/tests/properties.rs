@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use bakeoff_plan::{
     Arrival, Builtin, CertificateKey, CompareMode, ConfigSource, Connect, Connections, Contender,
-    Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, Library, Load, LoadModel,
-    Pinning, Plan, Protocol, References, Replacement, Request, RequestBody, Requests, ServedFile,
-    ServerChoice, SlowBody, Until, Workload, builtin_plan, parse, trials,
+    Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, KnownBy, Library, Load,
+    LoadModel, OwnAnswer, OwnCommand, Pinning, Plan, Protocol, Readiness, References, Replacement,
+    Request, RequestBody, Requests, RunningUrl, SentBody, ServedFile, ServerChoice, SlowBody,
+    StopSignal, Stopping, Until, Url, Workload, builtin_plan, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -81,6 +82,7 @@ fn contender(index: usize) -> impl Strategy<Value = Contender> {
                     ConfigSource::File(_) => replacements(texts),
                 },
                 name: format!("c{index}{name}"),
+                answers: Vec::new(),
                 server: ServerChoice::Program {
                     server,
                     version,
@@ -97,6 +99,71 @@ fn contender(index: usize) -> impl Strategy<Value = Contender> {
         )
 }
 
+/// A command or a URL.
+fn own(index: usize) -> impl Strategy<Value = Contender> {
+    let environment = btree_map("[A-Z]{1,9}", "[!-~ ]{0,9}", 0..3);
+    let fresh = || vec("[a-z]{1,8}( [!-~]{1,9})?", 0..3);
+    let ready = (option::of("/[!-\"$-~]{0,9}"), option::of(200..600_u16));
+    let signal = prop_oneof![Just(StopSignal::Term), Just(StopSignal::Quit)];
+    let command = (
+        "[a-z]{1,8}( [ -~]{0,30})?",
+        environment,
+        "/[a-zä \"']{0,8}",
+        fresh(),
+        ready,
+        (signal, duration(0)),
+    )
+        .prop_map(
+            |(command, environment, folder, fresh, (path, status), stop)| {
+                ServerChoice::Command(OwnCommand {
+                    command,
+                    environment: environment.into_iter().collect(),
+                    folder: PathBuf::from(folder),
+                    fresh,
+                    ready: Readiness { path, status },
+                    stop: Stopping {
+                        signal: stop.0,
+                        grace: stop.1,
+                    },
+                })
+            },
+        );
+    let url = (
+        "[a-z]{1,9}",
+        1..=u16::MAX,
+        "/[a-z]{0,4}",
+        any::<bool>(),
+        fresh(),
+    )
+        .prop_map(|(host, port, path, is_secure, fresh)| {
+            let url = Url {
+                is_secure,
+                host,
+                port,
+                path,
+            };
+            let folder = PathBuf::from("/there");
+            ServerChoice::Url(RunningUrl { url, fresh, folder })
+        });
+    let bytes = option::of(0..9_007_199_254_740_991_u64);
+    let body =
+        (bytes, option::of("[0-9a-f]{64}")).prop_map(|(bytes, sha256)| SentBody { bytes, sha256 });
+    let answer = option::of((100..600_u16, body));
+    (prop_oneof![command, url], answer).prop_map(move |(server, answer)| {
+        let mut contender = Contender::plain(format!("own{index}"), server);
+        contender
+            .answers
+            .extend(answer.map(|(status, body)| OwnAnswer {
+                // Filled in where the workloads are known.
+                workload: String::new(),
+                request: 0,
+                status,
+                body,
+            }));
+        contender
+    })
+}
+
 fn replacements(texts: Vec<(String, String)>) -> Vec<Replacement> {
     let texts = texts.into_iter();
     texts.map(|(from, to)| Replacement { from, to }).collect()
@@ -111,11 +178,17 @@ fn request() -> impl Strategy<Value = Request> {
         vec(header, 0..4),
         1..=1_000_000_000_u32,
         option::of(body),
-        (200..600_u16, option::of(content()), any::<bool>()),
+        (
+            200..600_u16,
+            option::of(content()),
+            any::<bool>(),
+            known_by(),
+        ),
     )
         .prop_map(|((method, path), mut headers, weight, body, expect)| {
-            let (status, expected, gzip) = expect;
+            let (status, expected, gzip, known_by) = expect;
             let gzip = gzip && expected.is_some();
+            let is_said = expected.is_some();
             if gzip {
                 headers.push(("Accept-Encoding".to_owned(), "br, gzip".to_owned()));
             }
@@ -133,9 +206,23 @@ fn request() -> impl Strategy<Value = Request> {
                     } else {
                         Encoding::Identity
                     },
+                    known_by: if is_said { KnownBy::Plan } else { known_by },
                 },
             }
         })
+}
+
+fn known_by() -> impl Strategy<Value = KnownBy> {
+    let sent =
+        (0..1_000_000_u64, option::of("[0-9a-f]{64}")).prop_map(|(bytes, sha256)| SentBody {
+            bytes: Some(bytes),
+            sha256,
+        });
+    prop_oneof![
+        Just(KnownBy::Plan),
+        Just(KnownBy::FirstAnswer),
+        sent.prop_map(KnownBy::Sent)
+    ]
 }
 
 fn connections() -> impl Strategy<Value = Connections> {
@@ -300,6 +387,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     });
     let rule = (option::of((0.001..=1.0_f64, 50..=1000_u32)), any::<bool>());
     let contenders = (1..4_usize).prop_flat_map(|n| (0..n).map(contender).collect::<Vec<_>>());
+    let contenders = (contenders, option::of(own(9)));
     let workloads = (1..4_usize).prop_flat_map(|n| (0..n).map(workload).collect::<Vec<_>>());
     let loads = (1..4_u32).prop_flat_map(|n| (0..n).map(load).collect::<Vec<_>>());
     (
@@ -316,10 +404,15 @@ fn plan() -> impl Strategy<Value = Plan> {
             |(head, rest, pinning, references, contenders, workloads, mut loads, rule)| {
                 let (name, description, rounds, seed) = head;
                 let (until, equal_work) = rule;
+                let (mut contenders, own) = contenders;
+                contenders.extend(own);
+                for answer in contenders.iter_mut().flat_map(|it| &mut it.answers) {
+                    answer.workload.clone_from(&workloads[0].name);
+                }
                 if !workloads.iter().all(|it| it.protocol.has_streams()) {
                     loads.iter_mut().for_each(|load| load.streams = 1);
                 }
-                Plan {
+                let mut plan = Plan {
                     name,
                     description,
                     rounds,
@@ -336,7 +429,9 @@ fn plan() -> impl Strategy<Value = Plan> {
                     contenders,
                     workloads,
                     loads,
-                }
+                };
+                plan.note_contenders();
+                plan
             },
         )
 }

@@ -172,11 +172,6 @@ fn lists_of_requests() {
         "w.toml:5:10: `weight` is 0; write a number from 1 to 1000000000, such as `weight = 10`",
     );
     list(
-        "expect.text = \"hello\"",
-        "",
-        "w.toml:3:1: `expect` is missing in `request`: write a `expect` table",
-    );
-    list(
         "text = \"name=value\", ",
         "",
         "w.toml:11:8: nothing says what the content is; write one of `text`, `generated`, \
@@ -217,10 +212,44 @@ fn lists_of_requests() {
         "w.toml:3:27: `connections` and `requests_per_connection` contradict each other; keep \
          one of them",
     );
-    workload(
-        "[expect]\nstatus = 200\nfile = \"index.html\"\n",
-        "",
-        "w.toml:1:1: `expect` is missing: write an `expect` table, or several `[[request]]` tables",
+}
+
+#[test]
+fn an_answer_that_is_not_said_is_what_contenders_answer_first() {
+    let is_open = |text: &str| -> Vec<bool> {
+        let requests = parse_workload(text, "w.toml").unwrap().requests;
+        requests
+            .iter()
+            .map(|request| request.expect.is_open())
+            .collect()
+    };
+    assert_eq!(is_open("name = \"page\""), [true]);
+    assert_eq!(is_open("name = \"page\"\nexpect.body = \"first\""), [true]);
+    assert_eq!(is_open(WORKLOAD), [false]);
+    let without = LIST.replace("expect.text = \"hello\"", "");
+    assert_eq!(is_open(&without), [true, false]);
+}
+
+#[test]
+fn a_body_may_be_said_by_what_it_is_like() {
+    let digest = "315f5bdb76d078c43b8ac0064e4a0164612b1fce77c869345bfc94c75894edd3";
+    let said = format!("bytes = 13\nsha256 = \"{digest}\"");
+    let text = WORKLOAD.replace("file = \"index.html\"", &said);
+    let workload = parse_workload(&text, "w.toml").unwrap();
+    let sent = workload.requests.first().expect.sent().cloned().unwrap();
+    assert_eq!(
+        (sent.bytes, sent.sha256.as_deref()),
+        (Some(13), Some(digest))
+    );
+    self::workload(
+        "file = \"index.html\"",
+        "file = \"index.html\"\nbytes = 13",
+        "w.toml:8:9: `bytes` stands beside another body; keep one of them",
+    );
+    self::workload(
+        "file = \"index.html\"",
+        "sha256 = \"315f\"",
+        "w.toml:7:10: `315f` is no SHA-256; write 64 hexadecimal digits, as sha256sum prints them",
     );
 }
 

@@ -206,15 +206,45 @@ pub enum Cause {
     },
     /// It listens and answers, and the answer is not the expected one.
     #[error(
-        "the server did not answer as expected within {within:?}: expected {expected}; got {got}"
+        "the server did not answer as expected{}: expected {expected}; got {got}{hint}",
+        waited(*.within)
     )]
     WrongAnswer {
-        /// How long bakeoff waited.
-        within: Duration,
+        /// How long bakeoff waited; `None` where it did not, because the answer was complete.
+        within: Option<Duration>,
         /// Status, length and beginning of the body.
         expected: String,
         /// The same of the last answer.
         got: String,
+        /// What to try; empty or a clause.
+        hint: String,
+    },
+    /// A URL that is to be answered already is not.
+    #[error("ask {url}: {cause}; start what answers there, or use --start 'COMMAND'")]
+    NobodyAnswers {
+        /// As the plan has it.
+        url: String,
+        /// The system's error.
+        cause: std::io::Error,
+    },
+    /// The program of a command is not there.
+    #[error(
+        "start `{program}`: it is neither on the search path nor below {folder}; install it, or \
+         write its full path"
+    )]
+    NoProgram {
+        /// First word of the command.
+        program: String,
+        /// Where the command runs.
+        folder: PathBuf,
+    },
+    /// A command that runs before each trial failed.
+    #[error("run `{command}` before the trial: {status}")]
+    Fresh {
+        /// As the plan has it.
+        command: String,
+        /// How it ended.
+        status: String,
     },
     /// One request outside the window failed.
     #[error("fetch {url}: {cause}")]
@@ -233,6 +263,10 @@ pub enum Cause {
         /// What is left.
         left: String,
     },
+}
+
+fn waited(within: Option<Duration>) -> String {
+    within.map_or(String::new(), |within| format!(" within {within:?}"))
 }
 
 impl StageError {

@@ -10,6 +10,7 @@ mod certificate;
 mod h1;
 mod h2;
 mod h3;
+mod hint;
 mod message;
 mod repeat;
 mod stream;
@@ -19,7 +20,7 @@ use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use bakeoff_plan::{Encoding, Protocol, Request};
+use bakeoff_plan::{Encoding, Protocol, Request, SentBody};
 use bakeoff_record::{AnswerCheck, Negotiated, When};
 
 use crate::certificates::NAMES;
@@ -146,11 +147,21 @@ impl Expectation {
         }
     }
 
+    /// Whether it travels in datagrams.
+    pub(crate) fn is_over_udp(&self) -> bool {
+        self.protocol.is_h3()
+    }
+
+    /// Whether this is the right answer; where nobody has said what that is, whether it is an answer
+    /// and no failure.
     pub(crate) fn is_met_by(&self, answer: &Answer) -> bool {
         let expect = &self.request.expect;
+        if expect.is_open() {
+            return answer.status < 500;
+        }
         let body = match &self.body {
-            None => true,
-            Some(_) if self.request.method == "HEAD" => true,
+            _ if self.request.method == "HEAD" => true,
+            None => expect.sent().is_none_or(|sent| answer.is_sent_as(sent)),
             Some(body) => match expect.encoding {
                 Encoding::Identity => answer.body == *body,
                 Encoding::Gzip => answer.unzipped().as_ref() == Some(body),
@@ -166,10 +177,18 @@ impl Expectation {
             Encoding::Identity => "",
             Encoding::Gzip => " compressed by gzip",
         };
-        match &self.body {
-            Some(body) => describe(expect.status, body) + encoding,
-            None => format!("status {} and any body", expect.status),
+        match (&self.body, expect.sent()) {
+            _ if expect.is_open() => "any answer with a status below 500".to_owned(),
+            (Some(body), _) => describe(expect.status, body) + encoding,
+            (None, Some(sent)) => format!("status {} and {}", expect.status, hint::sent(sent)),
+            (None, None) => format!("status {} and any body", expect.status),
         }
+    }
+
+    /// What to try after a wrong answer; empty, or a clause that follows a sentence.
+    pub(crate) fn hint(&self, answer: &Answer) -> String {
+        let hint = hint::hint(answer, self.protocol, self.request.expect.status);
+        hint.map_or(String::new(), |hint| format!("; {hint}"))
     }
 }
 
@@ -192,6 +211,14 @@ impl Answer {
             (None, _) => describe(self.status, &self.body),
         };
         description + &sent_on
+    }
+
+    /// Whether its body is like this on the wire.
+    fn is_sent_as(&self, sent: &SentBody) -> bool {
+        let length = self.body.len() as u64;
+        let is_length = sent.bytes.is_none_or(|bytes| bytes == length);
+        let digest = sent.sha256.as_ref();
+        is_length && digest.is_none_or(|digest| *digest == sha256(&self.body))
     }
 
     pub(crate) fn to_check(&self, when: When, request: String, right: bool) -> AnswerCheck {

@@ -24,6 +24,7 @@ pub(crate) fn workload(name: &str, protocol: Protocol) -> Workload {
                 status: 200,
                 body: Some(Content::Text(String::new())),
                 encoding: Encoding::Identity,
+                known_by: bakeoff_plan::KnownBy::Plan,
             },
         }
         .into(),

@@ -265,7 +265,7 @@ impl Prepared {
         let description = self.server.description;
         let stop = description.stop;
         Running {
-            kept,
+            kept: kept.into(),
             address: ready.address,
             facts,
             log,
@@ -307,18 +307,14 @@ impl Prepared {
 
     fn make_files(&self) -> Result<(), StageError> {
         make_folder(&self.log_folder)?;
-        let (run, root) = (self.run_folder(), self.folder.0.join("root"));
-        for folder in [&self.folder.0, &run, &root] {
-            let fail = |cause| StageError::file(Step::Prepare, folder, cause);
-            files::create_folder(folder).map_err(fail)?;
+        let run = self.run_folder();
+        for folder in [&self.folder.0, &run] {
+            create_folder(folder)?;
         }
         for folder in &self.server.description.start.folders {
             make_folder(&place(&run, folder)?)?;
         }
-        for file in &self.workload.files {
-            write(&place(&root, Path::new(&file.path))?, file.content.bytes())?;
-        }
-        Ok(())
+        make_served_files(&self.folder.0.join("root"), &self.workload)
     }
 
     fn set_variables(&mut self, surroundings: &Surroundings) {
@@ -476,6 +472,20 @@ fn is_port_taken(error: &StageError) -> bool {
 /// The path of `below` in the folder `root`, and not elsewhere; folders on the way are made.
 fn place(root: &Path, below: &Path) -> Result<PathBuf, StageError> {
     files::place(root, below).map_err(|cause| StageError::file(Step::Prepare, below, cause))
+}
+
+/// Makes the folder `root` with the files that a server serves.
+pub(crate) fn make_served_files(root: &Path, workload: &Workload) -> Result<(), StageError> {
+    create_folder(root)?;
+    for file in &workload.files {
+        write(&place(root, Path::new(&file.path))?, file.content.bytes())?;
+    }
+    Ok(())
+}
+
+/// Makes a folder of a trial's own, which must not be there.
+pub(crate) fn create_folder(folder: &Path) -> Result<(), StageError> {
+    files::create_folder(folder).map_err(|cause| StageError::file(Step::Prepare, folder, cause))
 }
 
 /// A port that was free a moment ago, for TCP and for UDP: a server of HTTP/3 may listen on both.

@@ -23,6 +23,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(15);
 /// One request while waiting; a server that accepts and is silent must not use up the time.
 const ASK_LIMIT: Duration = Duration::from_secs(2);
 
+/// A complete answer that stays wrong for this long will not become right. Servers open their
+/// listeners one after the other.
+const WRONG_FOR: Duration = Duration::from_millis(300);
+/// The same where nothing is found yet: some load their routes only after they listen.
+const NOT_FOUND_FOR: Duration = Duration::from_millis(1500);
+
 /// What is waited for.
 pub(crate) struct Awaited<'a> {
     pub(crate) expectation: &'a Expectation,
@@ -49,10 +55,12 @@ pub(crate) struct Ready {
 pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, StageError> {
     let end = Instant::now() + awaited.within;
     let mut last = BTreeMap::new();
+    let mut wrong = Wrong::default();
     loop {
         if let Some(status) = kept.died() {
             return Err(ended(awaited, status));
         }
+        wrong.begin_look();
         for address in addresses(kept, awaited) {
             host::check(Step::Start)?;
             let left = end
@@ -68,20 +76,68 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
                     });
                 }
                 Ok(answer) => {
+                    wrong.came(&answer, awaited.expectation);
                     last.insert(address, Ok(awaited.described(&answer)));
                 }
                 // That the last, short time did not do says less than what was answered before.
                 Err(_) if left < ASK_LIMIT && last.contains_key(&address) => {}
                 Err(cause) => {
+                    wrong.failed(&cause);
                     last.insert(address, Err(cause.to_string()));
                 }
             }
         }
         host::check(Step::Start)?;
-        if Instant::now() >= end {
-            return Err(gave_up(awaited, &last));
+        if wrong.is_final() || Instant::now() >= end {
+            return Err(gave_up(awaited, &last, &wrong));
         }
         kept.hear(LOOK_AGAIN);
+    }
+}
+
+/// Whether what answers is wrong for good: complete answers, none of them a server's failure, and
+/// nobody who may still answer otherwise.
+#[derive(Default)]
+struct Wrong {
+    since: Option<Instant>,
+    has_answer: bool,
+    may_change: bool,
+    is_not_found: bool,
+    hint: String,
+}
+
+impl Wrong {
+    /// Another look at all addresses begins.
+    fn begin_look(&mut self) {
+        (self.has_answer, self.may_change) = (false, false);
+        self.is_not_found = false;
+    }
+
+    fn came(&mut self, answer: &Answer, expectation: &Expectation) {
+        self.has_answer = true;
+        self.may_change |= answer.status >= 500;
+        self.is_not_found |= answer.status == 404;
+        self.hint = expectation.hint(answer);
+    }
+
+    /// Refusals and silence may end. What speaks another protocol goes on doing so.
+    fn failed(&mut self, cause: &std::io::Error) {
+        use std::io::ErrorKind::{ConnectionRefused, ConnectionReset, TimedOut, WouldBlock};
+        let kinds = [ConnectionRefused, ConnectionReset, TimedOut, WouldBlock];
+        self.may_change |= kinds.contains(&cause.kind());
+    }
+
+    /// At the end of a look.
+    fn is_final(&mut self) -> bool {
+        if !self.has_answer || self.may_change {
+            self.since = None;
+            return false;
+        }
+        let enough = match self.is_not_found {
+            true => NOT_FOUND_FOR,
+            false => WRONG_FOR,
+        };
+        self.since.get_or_insert_with(Instant::now).elapsed() >= enough
     }
 }
 
@@ -188,14 +244,16 @@ fn got(last: &Last) -> Option<String> {
     Some(format!("no answer from {address}: {cause}"))
 }
 
-fn gave_up(awaited: &Awaited<'_>, last: &Last) -> StageError {
+fn gave_up(awaited: &Awaited<'_>, last: &Last, wrong: &Wrong) -> StageError {
     let within = awaited.within;
     if let Some(got) = got(last) {
         let expected = awaited.expected_words();
+        let is_answer = wrong.has_answer && !wrong.may_change;
         return awaited.error(Cause::WrongAnswer {
-            within,
+            within: (!is_answer).then_some(within),
             expected,
             got,
+            hint: wrong.hint.clone(),
         });
     }
     let owner = awaited

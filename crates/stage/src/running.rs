@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use bakeoff_plan::{Protocol, Request, Workload};
 use bakeoff_record::{AnswerCheck, GrownFile, ServerFacts, Step, StopFacts, When, Work};
 
+use crate::already::Held;
 use crate::crew::{self, Sizes};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
-use crate::kept::{Gone, Kept};
+use crate::kept::Gone;
 use crate::listeners;
 use crate::log;
 
@@ -21,7 +22,7 @@ const OBSERVE_LIMIT: Duration = Duration::from_secs(10);
 /// A running server. Dropping it ends all of its processes by force.
 #[derive(Debug)]
 pub struct Running {
-    pub(crate) kept: Kept,
+    pub(crate) kept: Held,
     pub(crate) address: SocketAddr,
     pub(crate) facts: ServerFacts,
     pub(crate) log: PathBuf,
@@ -48,6 +49,17 @@ pub struct Tree {
     pub guard_pid: u32,
     /// The program as it was started.
     pub main_pid: u32,
+    /// The cgroup (version 2) that holds the server and nothing else.
+    pub cgroup: Option<PathBuf>,
+}
+
+/// The process whose tree is a server's, for whoever samples it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Its number.
+    pub pid: u32,
+    /// Whether it is a part of the server, or only what started it.
+    pub is_server: bool,
     /// The cgroup (version 2) that holds the server and nothing else.
     pub cgroup: Option<PathBuf>,
 }
@@ -81,9 +93,27 @@ impl Running {
         self.address
     }
 
-    /// Its processes.
+    /// Whether bakeoff has started it and will stop it.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.kept, Held::Kept(_))
+    }
+
+    /// Where its processes are sampled; `None` where they are unknown, or of several trees.
+    pub fn root(&self) -> Option<Root> {
+        let (pid, is_server) = self.kept.root()?;
+        Some(Root {
+            pid: pid.as_raw_pid().unsigned_abs(),
+            is_server,
+            cgroup: self.kept.group().map(Path::to_owned),
+        })
+    }
+
+    /// Its processes. Of a server that ran already both are its first process, and 0 where that is
+    /// unknown.
     pub fn tree(&self) -> Tree {
-        let number = |pid: rustix::process::Pid| pid.as_raw_pid().unsigned_abs();
+        let number = |pid: Option<rustix::process::Pid>| {
+            pid.map_or(0, |pid| pid.as_raw_pid().unsigned_abs())
+        };
         Tree {
             keeper_pid: number(self.kept.keeper_pid()),
             guard_pid: number(self.kept.guard_pid()),
@@ -240,20 +270,26 @@ impl Running {
         self.kept.died()
     }
 
-    /// Stops it, gracefully and then by force, and sees to it that nothing is left.
+    /// Stops it, gracefully and then by force, and sees to it that nothing is left. What ran already
+    /// goes on.
     ///
     /// # Errors
     /// When a process or a listening socket is left; everything was tried by then.
     pub fn stop(mut self) -> Result<StopFacts, StageError> {
         let began = Instant::now();
-        let before = self.kept.pids();
+        let before = match self.is_kept() {
+            true => self.kept.pids(),
+            false => Vec::new(),
+        };
         let sockets = listeners::held_by(&before);
         let gone = self.kept.stop(&self.stop_signal, self.stop_grace);
         let took_s = began.elapsed().as_secs_f64();
-        let mut left: Vec<String> = self
-            .kept
-            .pids()
-            .iter()
+        let running = match self.is_kept() {
+            true => self.kept.pids(),
+            false => Vec::new(),
+        };
+        let running = running.iter();
+        let mut left: Vec<String> = running
             .map(|pid| format!("process {pid} still runs"))
             .collect();
         let after = listeners::listeners();

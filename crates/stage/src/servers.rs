@@ -107,7 +107,14 @@ impl Servers {
         self.names().into_iter().map(listed).collect()
     }
 
-    fn names(&self) -> BTreeSet<String> {
+    /// Every server whose folder can be used, by name.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Server> {
+        let names = self.names().into_iter();
+        names.filter_map(|name| self.find(&name).ok())
+    }
+
+    /// Names of all servers.
+    pub fn names(&self) -> BTreeSet<String> {
         let embedded = EMBEDDED
             .iter()
             .filter_map(|(file, _)| file.strip_suffix("/server.toml"));

@@ -236,7 +236,7 @@ impl Stage {
             stopped: None,
         };
         Ok(Running {
-            kept,
+            kept: kept.into(),
             address,
             facts,
             log: helper.log.clone(),
@@ -259,7 +259,7 @@ impl Stage {
     }
 
     /// A path below the run folder that nobody else was given.
-    fn new_folder(&self, name: &str) -> PathBuf {
+    pub(crate) fn new_folder(&self, name: &str) -> PathBuf {
         let number = self.prepared.fetch_add(1, Ordering::Relaxed);
         let pid = std::process::id();
         let run_folder = &self.options.run_folder;

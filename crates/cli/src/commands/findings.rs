@@ -61,7 +61,7 @@ pub(crate) fn tell(findings: &[Finding]) -> anyhow::Result<()> {
 }
 
 /// Findings of a contender that end in the same way: the first, and the workloads of all.
-fn by_reason(findings: &[Finding]) -> Vec<(&Finding, Vec<&str>)> {
+pub(super) fn by_reason(findings: &[Finding]) -> Vec<(&Finding, Vec<&str>)> {
     let mut grouped: Vec<(&Finding, Vec<&str>)> = Vec::new();
     for finding in findings {
         let key = (&finding.contender, &finding.end);

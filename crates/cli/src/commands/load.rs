@@ -47,7 +47,14 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     } else {
         output::result(&bakeoff_report::load_text(&result))?;
     }
-    Ok(exit_code(flags, &result, interrupt.came()))
+    let code = exit_code(flags, &result, interrupt.came());
+    if code == exit::NOT_VALID && result.requests.ok == 0 {
+        let outcomes = result.outcomes.iter();
+        let outcomes = outcomes.map(|(outcome, count)| (outcome.name(), count));
+        let why = super::ending::no_answer(result.requests.completed, outcomes);
+        output::note(&format!("not a valid measurement: {why}"));
+    }
+    Ok(code)
 }
 
 /// 4 where nothing came out right, and with `--strict` where something weakens the numbers.

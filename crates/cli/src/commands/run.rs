@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use bakeoff_conduct::{
-    CampaignEnd, Depth, Event, Options, Programs, Roles, carry_out as conduct, preflight,
+    Approach, CampaignEnd, Depth, Event, Options, Programs, Roles, carry_out as conduct, preflight,
 };
 use bakeoff_plan::{Overrides, Plan, RoundsAsked};
 use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord};
@@ -12,7 +12,7 @@ use bakeoff_report::{Report, Warnings};
 use bakeoff_stage::Stage;
 
 use super::findings::refuse_what_cannot_run;
-use super::{folder_error, plan_notes, report};
+use super::{ending, first, folder_error, plan_notes, report};
 use crate::display::Display;
 use crate::flags::{Format, RunFlags};
 use crate::interrupt::Interrupt;
@@ -41,6 +41,55 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
     };
     let is_changed = earlier.as_ref().is_some_and(|record| record.plan != plan);
     let earlier = earlier.map(|record| record.trials).unwrap_or_default();
+    let asked = Asked {
+        plan,
+        is_changed,
+        earlier,
+        answering_least: 0,
+    };
+    campaign(asked, &library, &Destination::from(flags))
+}
+
+/// What is to be carried out.
+pub(super) struct Asked {
+    pub(super) plan: Plan,
+    /// Whether the plan is another one than that of the record that goes on.
+    pub(super) is_changed: bool,
+    /// Trials of the record that goes on.
+    pub(super) earlier: Vec<TrialRecord>,
+    /// Contenders that must answer before the first round.
+    pub(super) answering_least: usize,
+}
+
+/// Where the record goes, and what is shown of it.
+pub(super) struct Destination {
+    pub(super) resume: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
+    pub(super) format: Format,
+    pub(super) full: bool,
+    pub(super) strict: bool,
+}
+
+impl From<&RunFlags> for Destination {
+    fn from(flags: &RunFlags) -> Self {
+        Self {
+            resume: flags.resume.clone(),
+            out: flags.out.clone(),
+            format: flags.format,
+            full: flags.full,
+            strict: flags.strict,
+        }
+    }
+}
+
+/// Carries a plan out, records and reports it.
+pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> anyhow::Result<u8> {
+    let Asked {
+        plan,
+        is_changed,
+        earlier,
+        answering_least,
+    } = asked;
     plan_notes::tell(&plan);
     Roles::divide(&plan.pinning).map_err(exit::usage)?;
     let interrupt = Interrupt::listen_with_limit()?;
@@ -53,6 +102,17 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         return Ok(exit::INTERRUPTED);
     }
     refuse_what_cannot_run(&plan, &findings)?;
+    let stop = interrupt.flag();
+    let approach = Approach {
+        stage: &stage,
+        bakeoff: &bakeoff,
+        folder: &scratch.path().join("first"),
+        stop: &stop,
+    };
+    let plan = match earlier.is_empty() {
+        true => first::look(plan, &findings, answering_least, &approach)?,
+        false => plan,
+    };
 
     let path = flags
         .resume
@@ -90,7 +150,7 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         output::note(&interrupted);
         return Ok(exit::INTERRUPTED);
     }
-    Ok(report::exit_code(&report, flags.strict))
+    Ok(ending::tell(&report, flags.strict))
 }
 
 /// Carries out the plan and shows how it goes.
@@ -166,7 +226,7 @@ fn write_report(path: &Path) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-fn print(report: &Report, flags: &RunFlags, record: &Path) -> anyhow::Result<()> {
+fn print(report: &Report, flags: &Destination, record: &Path) -> anyhow::Result<()> {
     let shown = report::Shown {
         format: flags.format,
         full: flags.full,

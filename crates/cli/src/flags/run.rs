@@ -58,7 +58,7 @@ pub(crate) struct PlanFlags {
 }
 
 /// A share in percent, such as `3%` or `2.5 %`.
-fn percentage(text: &str) -> Result<f64, String> {
+pub(super) fn percentage(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').map(str::trim);
     let number: Option<f64> = number.and_then(|number| number.parse().ok());
     let share = number.map(|percent| percent / 100.0);

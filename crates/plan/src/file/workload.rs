@@ -57,7 +57,8 @@ pub(crate) struct WorkloadFile {
     /// What is wanted of that upstream: delays, errors, a limit of workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) origin: Option<OriginTable>,
-    /// What a right answer is; in each `[[request]]`, where there are several.
+    /// What a right answer is; in each `[[request]]`, where there are several. Without it, what
+    /// the contenders answer first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expect: Option<ExpectTable>,
     /// Requests by weight, instead of the one that `method`, `path`, `headers` and `expect` are.
@@ -98,8 +99,9 @@ pub(crate) struct RequestTable {
     /// What is sent with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) body: Option<BodyTable>,
-    /// What a right answer is.
-    pub(crate) expect: ExpectTable,
+    /// What a right answer is; without it, what the contenders answer first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) expect: Option<ExpectTable>,
 }
 
 /// What is sent with a request. Exactly one of `text`, `generated` and `file` says what it is.
@@ -123,7 +125,8 @@ pub(crate) struct BodyTable {
     pub(crate) chunked: bool,
 }
 
-/// What a right answer is. Exactly one of `text`, `generated`, `file` and `body` says its body.
+/// What a right answer is. Exactly one of `text`, `generated`, `file` and `body` says its body, or
+/// `bytes` and `sha256` say what it is like.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExpectTable {
@@ -142,22 +145,35 @@ pub(crate) struct ExpectTable {
     /// A generated body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) generated: Option<GeneratedTable>,
-    /// The content of this `[[file]]`.
+    /// The content of this `[[file]]`, or of a file of UTF-8 text of your own, relative to the folder
+    /// of the file that this stands in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["index.html"]))]
     pub(crate) file: Option<String>,
-    /// Any body will do: only the status is asked.
+    /// Any body will do, and only the status is asked; or what the contenders answer first is
+    /// right, whatever its status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["any"]))]
     pub(crate) body: Option<AnyBody>,
+    /// Length of the body as sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0, "maximum" = 9_007_199_254_740_991_i64, "examples" = [4608]))]
+    pub(crate) bytes: Option<u64>,
+    /// SHA-256 of the body as sent, in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" =
+        ["315f5bdb76d078c43b8ac0064e4a0164612b1fce77c869345bfc94c75894edd3"]))]
+    pub(crate) sha256: Option<String>,
 }
 
-/// Stands for every body.
+/// Stands for bodies that a plan does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum AnyBody {
     /// Any.
     Any,
+    /// What the contenders answer first.
+    First,
 }
 
 /// A log whose requests are asked as often as they came.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Replay;
 use super::log::{AccessLog, Kind, LeftOut};
 use crate::model::{Content, ContentKind, Encoding, ServedFile};
-use crate::request::{Expected, Request};
+use crate::request::{Expected, KnownBy, Request};
 use crate::rules;
 
 /// Largest generated file, bytes: the largest content there is.
@@ -33,6 +33,7 @@ impl Answers {
                 status: kind.status,
                 body: None,
                 encoding: Encoding::Identity,
+                known_by: KnownBy::Plan,
             },
             ..model.clone()
         };

@@ -194,6 +194,7 @@ fn contender(name: &str, server: &str, variant: &str) -> Contender {
         certificate: CertificateKey::default(),
         host: None,
         replacements: Vec::new(),
+        answers: Vec::new(),
     }
 }
 
@@ -213,6 +214,7 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
                 status: 200,
                 body: Some(Content::Text("Hello, world!".into())),
                 encoding: Encoding::Identity,
+                known_by: bakeoff_plan::KnownBy::Plan,
             },
         }
         .into(),

@@ -23,6 +23,13 @@ pub(crate) struct OwnTable {
     #[serde(default)]
     change: Vec<ChangeTable>,
     insert: Option<Insert>,
+    /// Names that such files usually have.
+    #[serde(default)]
+    names: Vec<String>,
+    /// What only such a file has in it.
+    looks_like: Option<String>,
+    /// What a file has in it that asks an upstream.
+    proxies: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -65,6 +72,9 @@ pub(crate) struct OwnRules {
     pub(crate) comment: Option<Regex>,
     pub(crate) changes: Vec<Rule>,
     pub(crate) insert: Option<(Regex, Insert)>,
+    pub(crate) names: Vec<String>,
+    pub(crate) looks_like: Option<Regex>,
+    pub(crate) proxies: Option<Regex>,
 }
 
 /// A change of lines.
@@ -117,6 +127,9 @@ impl OwnTable {
             comment: optional("comment", &self.comment)?,
             changes,
             insert: insert.transpose()?,
+            names: self.names.clone(),
+            looks_like: optional("looks_like", &self.looks_like)?,
+            proxies: optional("proxies", &self.proxies)?,
         })
     }
 }

@@ -148,6 +148,7 @@ pub(crate) fn contender(server: &str, config: ConfigSource) -> Contender {
         certificate: CertificateKey::default(),
         host: None,
         replacements: Vec::new(),
+        answers: Vec::new(),
     }
 }
 
@@ -167,6 +168,7 @@ pub(crate) fn workload(name: &str, path: &str, body: &str) -> Workload {
                 status: 200,
                 body: Some(Content::Text(body.to_owned())),
                 encoding: Encoding::Identity,
+                known_by: bakeoff_plan::KnownBy::Plan,
             },
         }
         .into(),

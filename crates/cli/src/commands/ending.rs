@@ -1,0 +1,76 @@
+//! How a campaign ends: its exit code, and in the last line why it is no valid measurement.
+
+use std::collections::BTreeMap;
+
+use bakeoff_report::Report;
+
+use super::report;
+use crate::{exit, output};
+
+/// The exit code of a campaign that was carried out to its end; says why where it is 4 and the
+/// report's own tables do not lead with it.
+pub(super) fn tell(report: &Report, strict: bool) -> u8 {
+    match why(report) {
+        Some(why) => {
+            output::note(&format!("not a valid measurement: {why}"));
+            exit::NOT_VALID
+        }
+        None => report::exit_code(report, strict),
+    }
+}
+
+/// Why nothing of it can be relied on; `None` where each contender gave right answers.
+fn why(report: &Report) -> Option<String> {
+    let mut cells: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    let contenders = report.cells.iter().filter(|cell| cell.is_contender());
+    for cell in contenders {
+        cells.entry(&cell.contender).or_default().push(cell);
+    }
+    let mut reasons = Vec::new();
+    for (name, cells) in cells {
+        let completed: u64 = cells.iter().map(|cell| cell.completed).sum();
+        let errors: u64 = cells.iter().map(|cell| cell.errors).sum();
+        if cells.iter().all(|cell| cell.rounds_measured == 0) {
+            let lost = report.lost.iter().find(|lost| lost.contender == name);
+            let cause = lost.map_or("no trial was measured", |lost| lost.text.as_str());
+            reasons.push(format!("{name} never ran: {cause}"));
+        } else if completed == errors {
+            let outcomes = cells.iter().flat_map(|cell| &cell.outcomes);
+            let outcomes = outcomes.map(|(name, count)| (*name, *count));
+            reasons.push(format!("{name}: {}", no_answer(completed, outcomes)));
+        }
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// That no answer was right, and what most requests came to instead.
+pub(super) fn no_answer<'n>(
+    completed: u64,
+    outcomes: impl Iterator<Item = (&'n str, u64)>,
+) -> String {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, count) in outcomes.filter(|(name, _)| *name != "ok") {
+        *sums.entry(name).or_default() += count;
+    }
+    match sums.into_iter().max_by_key(|(_, count)| *count) {
+        Some((name, count)) if count > 0 => {
+            format!("no answer was right; {count} of {completed} requests ended as `{name}`")
+        }
+        _ => "no request ended in its window".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commonest_outcome_says_why_no_answer_was_right() {
+        let said = |outcomes: &[(&'static str, u64)]| no_answer(960, outcomes.iter().copied());
+        assert_eq!(
+            said(&[("ok", 0), ("refused", 900), ("timeout", 60)]),
+            "no answer was right; 900 of 960 requests ended as `refused`"
+        );
+        assert_eq!(said(&[("ok", 0)]), "no request ended in its window");
+    }
+}

@@ -1,0 +1,97 @@
+//! The first contact before a campaign: what is wrong with contenders is listed at once, and what
+//! they answer is said where the plan leaves it open.
+
+use bakeoff_conduct::{Approach, Finding, FirstAnswers, first_answers};
+use bakeoff_plan::Plan;
+use bakeoff_record::TrialEnd;
+use std::sync::atomic::Ordering;
+
+use super::findings::by_reason;
+use crate::display::step_name;
+use crate::{exit, output};
+
+/// Asks each contender once and returns the plan with what was left open. Of one contender alone
+/// the first trial says as much, unless something is open.
+///
+/// # Errors
+/// Exit code 4 where fewer than `least` contenders answer.
+pub(super) fn look(
+    plan: Plan,
+    known: &[Finding],
+    least: usize,
+    approach: &Approach<'_>,
+) -> anyhow::Result<Plan> {
+    let mut requests = plan
+        .workloads
+        .iter()
+        .flat_map(|workload| workload.requests.iter());
+    let is_open = requests.any(|request| request.expect.is_open());
+    if plan.contenders.len() < 2 && least < 2 && !is_open {
+        return Ok(plan);
+    }
+    let first = first_answers(&plan, known, approach);
+    if approach.stop.load(Ordering::Relaxed) {
+        return Ok(plan);
+    }
+    let FirstAnswers {
+        findings,
+        plan,
+        notes,
+    } = first;
+    notes.iter().for_each(|note| output::note(note));
+    if !findings.is_empty() {
+        output::note(&listed(&findings));
+    }
+    let all = [known, &findings].concat();
+    let answers = |contender: &str| {
+        let lost = all.iter().filter(|finding| finding.contender == contender);
+        lost.count() < plan.workloads.len()
+    };
+    let contenders = plan.contenders.iter().map(|it| it.name.as_str());
+    let (able, unable): (Vec<&str>, Vec<&str>) = contenders.partition(|name| answers(name));
+    if able.len() >= least {
+        return Ok(plan);
+    }
+    let able = match able.as_slice() {
+        [] => "no contender answers".to_owned(),
+        able => format!("only {} answers", able.join(", ")),
+    };
+    Err(exit::not_valid(format!(
+        "nothing to compare: {able}; see above for {}",
+        unable.join(", ")
+    )))
+}
+
+/// What is wrong, a contender a line.
+fn listed(findings: &[Finding]) -> String {
+    let grouped = by_reason(findings);
+    let mut text = String::from("wrong before the first round:");
+    for (first, workloads) in grouped {
+        let (who, workloads) = (&first.contender, workloads.join(", "));
+        match &first.end {
+            TrialEnd::Failed {
+                step,
+                cause,
+                message,
+            } => {
+                let step = step_name(*step);
+                text.push_str(&format!(
+                    "\n  {who} ({workloads}): failed at {step}: {cause}"
+                ));
+                for line in message.iter().flat_map(|message| message.lines()) {
+                    text.push_str(&format!("\n    {line}"));
+                }
+            }
+            TrialEnd::Skipped { reason, fix } => {
+                text.push_str(&format!(
+                    "\n  {who} ({workloads}): skipped: {reason}; {fix}"
+                ));
+            }
+            TrialEnd::Unsupported { reason } => {
+                text.push_str(&format!("\n  {who} ({workloads}): unsupported: {reason}"));
+            }
+            TrialEnd::Measured | TrialEnd::Interrupted => {}
+        }
+    }
+    text
+}

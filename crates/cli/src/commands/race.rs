@@ -1,0 +1,274 @@
+//! `bakeoff race`: a plan made of a command line, carried out like any other.
+//!
+//! What each argument means is found out in `operand`; here they become a plan, whose trials take
+//! about two minutes together.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use bakeoff_plan::{
+    Arrival, Contender, Content, Expected, Overrides, Plan, Protocol, Request, RequestBody,
+    RoundsAsked, ServerChoice, TRIAL_OVERHEAD, Url, Workload, parse,
+};
+
+use super::run::{Asked, Destination, campaign};
+use crate::flags::{ArrivalFlag, RaceFlags};
+use crate::library::Folder;
+use crate::{exit, output};
+
+mod name;
+mod operand;
+
+use operand::Operands;
+
+/// What a race is before its contenders are known.
+const SKELETON: &str = r#"
+name = "race"
+rest = "100ms"
+workloads = ["html-small"]
+[references]
+duration = "1s"
+[[contender]]
+name = "none"
+server = "nginx"
+[[load]]
+clients = 50
+warmup = "500ms"
+duration = "2s"
+"#;
+/// All trials together take about so long.
+const ALL: Duration = Duration::from_secs(110);
+/// A window that is shorter says little, and a longer one little more.
+const WINDOW: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
+/// Longest request body: it is written into the plan.
+const BODY_BYTES_MAX: u64 = 1 << 20;
+
+pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
+    let library = Folder::new(flags.record.library.clone())?;
+    let operands = operand::read(flags, &library)?;
+    if operands.contenders.len() < 2 {
+        return Err(exit::usage(
+            "a race needs at least two contenders: URLs, servers, configuration files or \
+             --start 'COMMAND'; for one URL, use `bakeoff load`",
+        ));
+    }
+    let plan = plan(flags, operands, &library)?;
+    if let Some(path) = &flags.record.save_plan {
+        save(&plan, path)?;
+    }
+    let asked = Asked {
+        plan,
+        is_changed: false,
+        earlier: Vec::new(),
+        answering_least: 2,
+    };
+    let record = &flags.record;
+    let destination = Destination {
+        resume: None,
+        out: record.out.clone(),
+        format: record.format,
+        full: record.full,
+        strict: record.strict,
+    };
+    let code = campaign(asked, &library, &destination)?;
+    if let Some(path) = &record.save_plan {
+        output::note(&format!("repeat it: bakeoff run {}", shown(path)));
+    }
+    Ok(code)
+}
+
+/// A path as `run` takes it for a file and no name of a plan.
+fn shown(path: &Path) -> String {
+    match path.to_string_lossy() {
+        text if text.contains('/') || text.ends_with(".toml") => text.into_owned(),
+        text => format!("./{text}"),
+    }
+}
+
+/// The plan of the race, as its file would be read again.
+fn plan(flags: &RaceFlags, operands: Operands, library: &Folder) -> anyhow::Result<Plan> {
+    let here = std::env::current_dir().context("failed to find the current folder")?;
+    let name = flags.workload.as_deref().unwrap_or("html-small");
+    let skeleton = SKELETON.replace("html-small", &escaped(name));
+    let mut plan = parse(&skeleton, "--workload", &here, library).map_err(exit::usage)?;
+    let names: Vec<&str> = operands
+        .contenders
+        .iter()
+        .map(|it| it.name.as_str())
+        .collect();
+    plan.description = format!("A race of {}.", names.join(", "));
+    plan.rounds = flags.load.rounds;
+    if flags.workload.is_none() {
+        for workload in &mut plan.workloads {
+            request(workload, flags, &operands)?;
+        }
+    }
+    plan.pinning.server = flags.load.server_cpus.clone().unwrap_or_default();
+    plan.pinning.engine = flags.load.engine_cpus.clone().unwrap_or_default();
+    let protocol = protocol(flags, &operands.contenders)?;
+    plan.contenders = operands.contenders;
+    let plan = plan.with(&overrides(flags, protocol));
+    let mut plan = plan.map_err(exit::usage)?;
+    if flags.load.duration.is_none() && flags.load.requests.is_none() {
+        let window = window(&plan);
+        for load in &mut plan.loads {
+            load.duration_s = window.as_secs_f64();
+        }
+    }
+    plan.note_contenders();
+    // What flags said is checked as what a file says.
+    parse(&plan.to_toml(), "race", &here, library).map_err(exit::usage)
+}
+
+/// A text as it stands between the quotes of TOML.
+fn escaped(text: &str) -> String {
+    text.escape_default().to_string()
+}
+
+/// Makes the workload that of one request whose right answer is what contenders answer first, unless
+/// they are all known to serve the workload as it is.
+fn request(workload: &mut Workload, flags: &RaceFlags, operands: &Operands) -> anyhow::Result<()> {
+    let asked = &flags.request;
+    let is_plain = asked.method == "GET" && asked.headers.is_empty() && asked.body.is_none();
+    if operands.are_of_the_library && operands.path.is_none() && is_plain {
+        return Ok(());
+    }
+    let is_host = |name: &str| name.eq_ignore_ascii_case("host");
+    let headers = asked.headers.iter().filter(|(name, _)| !is_host(name));
+    let body = asked.body.as_deref().map(text_of).transpose()?;
+    workload.name = "race".to_owned();
+    workload.description = "One request; right is what the contenders answer first.".to_owned();
+    workload.proxied = operands.has_upstream;
+    let request = Request {
+        method: asked.method.clone(),
+        path: operands.path.clone().unwrap_or_else(|| "/".to_owned()),
+        headers: headers.cloned().collect(),
+        weight: 1,
+        body: body.map(|text| RequestBody {
+            content: Content::Text(text),
+            chunked: false,
+        }),
+        expect: Expected::first_answer(),
+    };
+    workload.requests = request.into();
+    Ok(())
+}
+
+fn text_of(path: &Path) -> anyhow::Result<String> {
+    let failed = |cause: &dyn std::fmt::Display| {
+        exit::usage(format!("failed to read {}: {cause}", path.display()))
+    };
+    let data = std::fs::metadata(path).map_err(|error| failed(&error))?;
+    if !data.is_file() || data.len() > BODY_BYTES_MAX {
+        return Err(failed(&"it is no regular file of at most 1 MiB"));
+    }
+    std::fs::read_to_string(path).map_err(|error| failed(&error))
+}
+
+/// The protocol of all, which the scheme of URLs chooses where no flag does.
+fn protocol(flags: &RaceFlags, contenders: &[Contender]) -> anyhow::Result<Option<Protocol>> {
+    let urls: Vec<&Url> = contenders.iter().filter_map(url).collect();
+    let Some(first) = urls.first() else {
+        return Ok(flags.request.protocol);
+    };
+    if let Some(other) = urls.iter().find(|url| url.is_secure != first.is_secure) {
+        return Err(exit::usage(format!(
+            "{first} and {other} differ in their scheme, and a race asks all over one protocol; \
+             give both the same scheme"
+        )));
+    }
+    let asked = flags.request.protocol;
+    match asked {
+        Some(protocol) if protocol.is_secure() != first.is_secure => Err(exit::usage(format!(
+            "--protocol {} does not suit {first}; for http it is h1 or h2c, and for https h1-tls, \
+             h2 or h3",
+            protocol.name()
+        ))),
+        None if first.is_secure => Ok(Some(Protocol::H1Tls)),
+        asked => Ok(asked),
+    }
+}
+
+fn url(contender: &Contender) -> Option<&Url> {
+    match &contender.server {
+        ServerChoice::Url(running) => Some(&running.url),
+        _ => None,
+    }
+}
+
+fn overrides(flags: &RaceFlags, protocol: Option<Protocol>) -> Overrides {
+    let load = &flags.load;
+    Overrides {
+        contenders: Vec::new(),
+        workloads: Vec::new(),
+        clients: Some(vec![load.clients]),
+        protocols: protocol.into_iter().collect(),
+        streams: load.streams,
+        requests: load.requests,
+        rate: load.rate,
+        arrival: load
+            .arrival
+            .map(ArrivalFlag::ready)
+            .or(load.rate.map(|_| Arrival::Poisson)),
+        duration: load.duration,
+        warmup: load.warmup,
+        rounds: RoundsAsked {
+            number: None,
+            until: load.until,
+            at_most: None,
+        },
+        seed: load.seed,
+    }
+}
+
+/// The window with which all trials take about as long as a race should.
+fn window(plan: &Plan) -> Duration {
+    let [least, most] = WINDOW;
+    let warmup = plan.loads.first().map_or(0.0, |load| load.warmup_s);
+    let aside = plan.rest + TRIAL_OVERHEAD + Duration::from_secs_f64(warmup);
+    let rounds = plan.rounds_at_least();
+    // The yardstick's window is its own.
+    let yardstick = plan.references.duration.unwrap_or_default() + aside;
+    let round = (ALL / rounds.max(1)).saturating_sub(yardstick);
+    let control = u32::from(plan.has_control());
+    let trials = u32::try_from(plan.contenders.len()).unwrap_or(u32::MAX) + control;
+    let window = (round / trials.max(1))
+        .saturating_sub(aside)
+        .clamp(least, most);
+    // In tenths of a second, as a person would write it.
+    Duration::from_millis((window.as_millis() as u64) / 100 * 100)
+}
+
+fn save(plan: &Plan, path: &Path) -> anyhow::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.write(true).create_new(true).open(path);
+    let failed = |error: std::io::Error| {
+        exit::usage(format!(
+            "failed to write the plan to {}: {error}",
+            path.display()
+        ))
+    };
+    let mut file = file.map_err(failed)?;
+    file.write_all(plan.to_toml().as_bytes()).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_race_takes_about_two_minutes_whoever_runs() {
+        let here = Path::new("/");
+        let mut plan = parse(SKELETON, "skeleton", here, &bakeoff_plan::Builtin).unwrap();
+        plan.rounds = 7;
+        let one = plan.contenders[0].clone();
+        for (count, least_s, most_s) in [(2, 90, 125), (3, 90, 125), (12, 150, 320)] {
+            plan.contenders = vec![one.clone(); count];
+            plan.loads[0].duration_s = window(&plan).as_secs_f64();
+            let all = bakeoff_plan::expected_duration(&plan).as_secs();
+            assert!((least_s..most_s).contains(&all), "{count}: {all} s");
+        }
+    }
+}

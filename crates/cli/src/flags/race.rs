@@ -1,0 +1,142 @@
+//! Flags of `bakeoff race`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bakeoff_plan::{Cpus, Protocol};
+use clap::Args;
+
+use super::load::ArrivalFlag;
+use super::run::{percentage, protocol};
+use super::{Format, cpus, duration, header};
+
+/// What is compared, and what it is asked.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    bakeoff race http://127.0.0.1:9001/ http://127.0.0.1:9002/\n  \
+    bakeoff race --start 'node app.js' --start 'python3 -m http.server {port}' /index.html\n  \
+    bakeoff race nginx caddy:optimized\n  \
+    bakeoff race caddy@2.8.4 caddy@2.11.7\n  \
+    bakeoff race ./nginx.conf ./Caddyfile --rate 500")]
+pub(crate) struct RaceFlags {
+    /// Contenders: a URL that is answered already, SERVER, SERVER@VERSION, SERVER:VARIANT, or a
+    /// configuration file; and last the path to ask for, such as /index.html
+    #[arg(value_name = "CONTENDER")]
+    pub(crate) what: Vec<String>,
+    /// Command line that starts a contender; may be repeated. `{port}` in it is the port to listen
+    /// on, which is in PORT of its environment too
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) start: Vec<String>,
+    /// Working folder of the commands [default: this one]
+    #[arg(long, value_name = "DIR", requires = "start")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Server of the configuration files, where neither name nor content says it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Workload to ask instead of one path
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workload: Option<String>,
+    #[command(flatten)]
+    pub(crate) request: RaceRequestFlags,
+    #[command(flatten)]
+    pub(crate) load: RaceLoadFlags,
+    #[command(flatten)]
+    pub(crate) record: RaceRecordFlags,
+}
+
+/// The request.
+#[derive(Debug, Args)]
+pub(crate) struct RaceRequestFlags {
+    /// Protocol [default: h1, and h1-tls for https]
+    #[arg(long, value_name = "NAME", value_parser = protocol)]
+    pub(crate) protocol: Option<Protocol>,
+    /// Request method
+    #[arg(
+        long,
+        value_name = "METHOD",
+        default_value = "GET",
+        conflicts_with = "workload"
+    )]
+    pub(crate) method: String,
+    /// Request header; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header,
+          conflicts_with = "workload")]
+    pub(crate) headers: Vec<(String, String)>,
+    /// File of UTF-8 text to send as the request body
+    #[arg(long, value_name = "FILE", conflicts_with = "workload")]
+    pub(crate) body: Option<PathBuf>,
+}
+
+/// How hard and how often.
+#[derive(Debug, Args)]
+pub(crate) struct RaceLoadFlags {
+    /// Connections
+    #[arg(short, long, value_name = "N", default_value_t = 50)]
+    pub(crate) clients: u32,
+    /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
+    #[arg(long, value_name = "M")]
+    pub(crate) streams: Option<u32>,
+    /// Stop each trial after this many requests, or after its duration
+    #[arg(long, value_name = "N")]
+    pub(crate) requests: Option<u64>,
+    /// Compare latencies at this many requests per second
+    #[arg(short, long, value_name = "R")]
+    pub(crate) rate: Option<f64>,
+    /// Gaps between the requests of an open loop
+    #[arg(long, value_enum, requires = "rate")]
+    pub(crate) arrival: Option<ArrivalFlag>,
+    /// Measured time of each trial [default: so that all takes about two minutes]
+    #[arg(short, long, value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Time under load before measuring
+    #[arg(long, value_parser = duration)]
+    pub(crate) warmup: Option<Duration>,
+    /// Number of rounds
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    pub(crate) rounds: u32,
+    /// Add rounds until every comparison is known to within this, such as 3%; looked at from 10
+    /// rounds on
+    #[arg(long, value_name = "P%", value_parser = percentage)]
+    pub(crate) until: Option<f64>,
+    /// Seed for the order of trials and for schedules
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Processors of the servers: auto, any, or a list such as 0,1
+    #[arg(long, value_name = "CPUS", value_parser = processors)]
+    pub(crate) server_cpus: Option<Cpus>,
+    /// Processors of the load engine
+    #[arg(long, value_name = "CPUS", value_parser = processors)]
+    pub(crate) engine_cpus: Option<Cpus>,
+}
+
+/// Where the record goes, and what is shown of it.
+#[derive(Debug, Args)]
+pub(crate) struct RaceRecordFlags {
+    /// Folder for the record; it must not contain one yet [default: bakeoff-results/race-TIME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write the plan to this file, which must not exist yet; `bakeoff run FILE` repeats the race
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_plan: Option<PathBuf>,
+    /// Format of the report printed at the end
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Print all tables before the answer
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Exit with 4 unless every cell is valid
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Folder with your own servers/, workloads/ and plans/
+    #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
+    pub(crate) library: Option<PathBuf>,
+}
+
+/// A choice of processors as plans have it.
+fn processors(text: &str) -> Result<Cpus, String> {
+    match text {
+        "auto" => Ok(Cpus::Auto),
+        "any" => Ok(Cpus::Any),
+        list => cpus(list).map(Cpus::List),
+    }
+}

@@ -1,0 +1,216 @@
+//! The first contact with each contender, before the first round: does it start, and what does it
+//! answer?
+//!
+//! What is wrong with several is known at once then. Where the plan leaves the right answer open,
+//! each is asked three times, the last time a second later and of another start: what changes in
+//! between cannot be compared. Nothing of it is recorded but what [`crate::learn`] makes of it.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bakeoff_plan::{ConfigSource, Contender, Plan, Request, ServerChoice, Workload};
+use bakeoff_record::{Step, TrialEnd, When};
+use bakeoff_stage::{Fetched, Stage, StageError};
+
+use crate::answers::{ANSWER_LIMIT, chosen};
+use crate::contestant::{Contestant, Place};
+use crate::learn::{Seen, learn};
+use crate::preflight::Finding;
+use crate::trial::stop;
+
+/// A clock in seconds has moved on by then.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(1100);
+/// Contenders that are asked at the same time.
+const AT_ONCE: usize = 4;
+
+/// What a first contact needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Approach<'a> {
+    /// Where servers are started.
+    pub stage: &'a Stage,
+    /// This program, which the built-in servers are a part of.
+    pub bakeoff: &'a Path,
+    /// Folder for logs.
+    pub folder: &'a Path,
+    /// Set to look no further.
+    pub stop: &'a AtomicBool,
+}
+
+/// What came of the first contact.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FirstAnswers {
+    /// What is wrong, in the order of the plan.
+    pub findings: Vec<Finding>,
+    /// The plan, with the right answers that it left open.
+    pub plan: Plan,
+    /// What was found out about answers, for people; also in the notes of the plan's workloads.
+    pub notes: Vec<String>,
+}
+
+/// A contender and a workload, by their positions in the plan.
+pub(crate) type Pair = (usize, usize);
+
+/// What a contender answered to the requests of a workload whose answers are open.
+pub(crate) type Answers = Vec<(usize, Seen)>;
+
+/// Starts each contender for each workload and asks it, except where `known` says that it cannot be
+/// measured.
+pub fn first_answers(plan: &Plan, known: &[Finding], approach: &Approach<'_>) -> FirstAnswers {
+    let is_known = |contender: &Contender, workload: &Workload| {
+        let mut known = known.iter();
+        known.any(|it| it.contender == contender.name && it.workload == workload.name)
+    };
+    let mut pairs: Vec<Pair> = Vec::new();
+    for (index, contender) in plan.contenders.iter().enumerate() {
+        let workloads = plan.workloads.iter().enumerate();
+        let asked = workloads.filter(|(_, workload)| !is_known(contender, workload));
+        pairs.extend(asked.map(|(workload, _)| (index, workload)));
+    }
+    let (apart, together): (Vec<Pair>, Vec<Pair>) = pairs
+        .into_iter()
+        .partition(|(contender, _)| needs_its_own_port(&plan.contenders[*contender]));
+    let ask = |pair: Pair| (pair, contact(plan, pair, approach));
+    let mut came = at_once(together, approach.stop, &ask);
+    came.extend(at_once_of(1, apart, approach.stop, &ask));
+    came.sort_by_key(|(pair, _)| *pair);
+    let mut findings = Vec::new();
+    let mut answers: Vec<(Pair, Answers)> = Vec::new();
+    for (pair, outcome) in came {
+        match outcome {
+            Ok(seen) => answers.push((pair, seen)),
+            Err(end) => findings.push(Finding {
+                contender: plan.contenders[pair.0].name.clone(),
+                workload: plan.workloads[pair.1].name.clone(),
+                end,
+            }),
+        }
+    }
+    let (plan, notes) = learn(plan, &answers);
+    FirstAnswers {
+        findings,
+        plan,
+        notes,
+    }
+}
+
+/// Whether two of it, or it and another, may want the same port.
+fn needs_its_own_port(contender: &Contender) -> bool {
+    match &contender.server {
+        ServerChoice::Program { config, .. } => matches!(config, ConfigSource::File(_)),
+        ServerChoice::Command(own) => !own.command.contains("{port}"),
+        ServerChoice::Url(_) => true,
+        ServerChoice::Yardstick | ServerChoice::Origin => false,
+    }
+}
+
+type Outcome = (Pair, Result<Answers, TrialEnd>);
+
+fn at_once(
+    pairs: Vec<Pair>,
+    stop: &AtomicBool,
+    ask: &(dyn Fn(Pair) -> Outcome + Sync),
+) -> Vec<Outcome> {
+    at_once_of(AT_ONCE, pairs, stop, ask)
+}
+
+/// Asks so many at the same time.
+fn at_once_of(
+    width: usize,
+    pairs: Vec<Pair>,
+    stop: &AtomicBool,
+    ask: &(dyn Fn(Pair) -> Outcome + Sync),
+) -> Vec<Outcome> {
+    let (next, came) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while !stop.load(Ordering::Relaxed) {
+            let Some(pair) = pairs.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                return;
+            };
+            let outcome = ask(*pair);
+            let mut came = came
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            came.push(outcome);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..width.min(pairs.len()) {
+            scope.spawn(work);
+        }
+    });
+    came.into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Starts one contender for one workload, asks it and stops it.
+fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, TrialEnd> {
+    let contender = &plan.contenders[pair.0];
+    let workload = plan.workloads[pair.1].asked_of(contender);
+    let logs = format!("{}-{}", contender.name, workload.name);
+    let start = || {
+        let place = Place {
+            stage: approach.stage,
+            bakeoff: approach.bakeoff,
+            logs: &approach.folder.join(&logs),
+            server_cpus: &[],
+            origin_cpus: &[],
+            seed: plan.seed,
+        };
+        Contestant::start(place, contender, &workload, &mut |_| {})
+    };
+    let failed = |error: StageError| error.trial_end();
+    let mut contestant = start().map_err(failed)?;
+    let asked = chosen(&workload.requests, true);
+    let open: Vec<(usize, &Request)> = asked.filter(|(_, one)| one.expect.is_open()).collect();
+    if open.is_empty() {
+        let first = workload.requests.first();
+        let fetched = fetch(&contestant, &workload, first).map_err(failed)?;
+        if !fetched.check.right {
+            return Err(wrong(first, &fetched));
+        }
+        stop(contestant).map_err(failed)?;
+        return Ok(Vec::new());
+    }
+    let began = Instant::now();
+    let mut seen = Vec::new();
+    for (index, request) in &open {
+        let mut first = Seen::of(fetch(&contestant, &workload, request).map_err(failed)?);
+        first.meet(&fetch(&contestant, &workload, request).map_err(failed)?);
+        seen.push((*index, first));
+    }
+    std::thread::sleep(ASK_AGAIN_AFTER.saturating_sub(began.elapsed()));
+    if contestant.server.is_kept() {
+        stop(contestant).map_err(failed)?;
+        contestant = start().map_err(failed)?;
+    }
+    for ((_, request), (_, seen)) in open.iter().zip(&mut seen) {
+        seen.meet(&fetch(&contestant, &workload, request).map_err(failed)?);
+    }
+    stop(contestant).map_err(failed)?;
+    Ok(seen)
+}
+
+fn fetch(
+    contestant: &Contestant,
+    workload: &Workload,
+    request: &Request,
+) -> Result<Fetched, StageError> {
+    let server = &contestant.server;
+    server.fetch(request, workload.protocol, When::Before, ANSWER_LIMIT)
+}
+
+fn wrong(request: &Request, fetched: &Fetched) -> TrialEnd {
+    TrialEnd::Failed {
+        step: Step::Start,
+        cause: format!(
+            "the answer to `{}` is wrong: status {} and {} bytes, expected status {}",
+            request.name(),
+            fetched.check.status,
+            fetched.check.body_bytes,
+            request.expect.status
+        ),
+        message: None,
+    }
+}

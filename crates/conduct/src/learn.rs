@@ -1,0 +1,421 @@
+//! What the contenders' first answers make of a plan that leaves the right answer open.
+//!
+//! Where all give the same, that is right for all. Where they differ, each is compared with itself,
+//! and what differs is said. What changes from answer to answer is not compared at all. Nothing is
+//! asked here.
+
+use bakeoff_plan::{Content, Encoding, Expected, KnownBy, OwnAnswer, Plan, SentBody};
+use bakeoff_record::AnswerCheck;
+use bakeoff_stage::Fetched;
+
+use crate::first::{Answers, Pair};
+
+/// Longest body that is written into a plan as text, bytes; of a longer one its digest.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+/// Of a body so much is kept, to show where two differ.
+const KEPT_BYTES: usize = 1 << 20;
+/// Of a difference so many characters are shown.
+const SHOWN_CHARS: usize = 32;
+
+/// What a contender answers to one request, from several answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    check: AnswerCheck,
+    /// The beginning of the first body.
+    body: Vec<u8>,
+    /// The first thing that changed from one answer to another.
+    change: Option<Change>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Change {
+    text: String,
+    /// Whether all bodies have one length all the same.
+    is_length_kept: bool,
+}
+
+impl Seen {
+    pub(crate) fn of(fetched: Fetched) -> Self {
+        let mut body = fetched.body;
+        body.truncate(KEPT_BYTES);
+        Self {
+            check: fetched.check,
+            body,
+            change: None,
+        }
+    }
+
+    /// Takes another answer to the same request in.
+    pub(crate) fn meet(&mut self, other: &Fetched) {
+        let (first, check) = (&self.check, &other.check);
+        let is_length_kept = first.body_bytes == check.body_bytes;
+        if first.status != check.status {
+            self.change.get_or_insert_with(|| Change {
+                text: format!("status {}, then {}", first.status, check.status),
+                is_length_kept,
+            });
+        } else if first.body_sha256 != check.body_sha256 {
+            let text = difference(&self.body, &other.body);
+            self.change.get_or_insert(Change {
+                text: text.map_or_else(|| "behind its first 1 MiB".to_owned(), |it| it.then()),
+                is_length_kept,
+            });
+        }
+        if let Some(change) = &mut self.change {
+            change.is_length_kept &= is_length_kept;
+        }
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.check.headers.iter();
+        let found = headers.find(|(key, _)| key.eq_ignore_ascii_case(name))?;
+        Some(&found.1)
+    }
+
+    /// `200, 1234 bytes of text/html`.
+    fn described(&self) -> String {
+        let kind = self.header("Content-Type");
+        let kind = kind.map_or(String::new(), |kind| format!(" of {kind}"));
+        let encoding = self.header("Content-Encoding");
+        let encoding = encoding.map_or(String::new(), |it| format!(", encoded as {it}"));
+        format!(
+            "{}, {} bytes{kind}{encoding}",
+            self.check.status, self.check.body_bytes
+        )
+    }
+
+    /// The right answer that this is.
+    fn expected(&self) -> Expected {
+        let is_plain = self.header("Content-Encoding").is_none();
+        let is_whole = self.check.body_bytes == self.body.len() as u64;
+        let text = std::str::from_utf8(&self.body).ok();
+        let text = text.filter(|text| is_plain && is_whole && text.len() <= TEXT_BYTES_MAX);
+        Expected {
+            status: self.check.status,
+            body: text.map(|text| Content::Text(text.to_owned())),
+            encoding: Encoding::Identity,
+            known_by: match text {
+                Some(_) => KnownBy::Plan,
+                None => KnownBy::Sent(self.sent()),
+            },
+        }
+    }
+
+    /// What of its bodies stays.
+    fn sent(&self) -> SentBody {
+        let is_length_kept = self
+            .change
+            .as_ref()
+            .is_none_or(|change| change.is_length_kept);
+        SentBody {
+            bytes: is_length_kept.then_some(self.check.body_bytes),
+            sha256: self
+                .change
+                .is_none()
+                .then(|| self.check.body_sha256.clone()),
+        }
+    }
+}
+
+/// Where two bodies part.
+#[derive(Debug, PartialEq)]
+struct Difference {
+    at: usize,
+    one: String,
+    other: String,
+}
+
+impl Difference {
+    fn then(&self) -> String {
+        format!("at byte {}: {:?}, then {:?}", self.at, self.one, self.other)
+    }
+}
+
+fn difference(one: &[u8], other: &[u8]) -> Option<Difference> {
+    let mut pairs = one.iter().zip(other);
+    let at = pairs
+        .position(|(one, other)| one != other)
+        .or_else(|| (one.len() != other.len()).then(|| one.len().min(other.len())))?;
+    // From where the word begins, so that all of a time or a token is seen.
+    let letter = |byte: &u8| !byte.is_ascii_whitespace() && !b"\"'<>=,{}[]".contains(byte);
+    let begins = one[..at].iter().rev().take(SHOWN_CHARS / 2);
+    let from = at - begins.take_while(|byte| letter(byte)).count();
+    let shown = |body: &[u8]| {
+        let part = &body[from.min(body.len())..];
+        let text = String::from_utf8_lossy(&part[..part.len().min(4 * SHOWN_CHARS)]).into_owned();
+        text.chars().take(SHOWN_CHARS).collect()
+    };
+    Some(Difference {
+        at,
+        one: shown(one),
+        other: shown(other),
+    })
+}
+
+/// The plan with the right answers that it left open, and what is to say of them.
+pub(crate) fn learn(plan: &Plan, answers: &[(Pair, Answers)]) -> (Plan, Vec<String>) {
+    let (mut learned, mut notes) = (plan.clone(), Vec::new());
+    for (position, workload) in plan.workloads.iter().enumerate() {
+        for (index, request) in workload.requests.iter().enumerate() {
+            if !request.expect.is_open() {
+                continue;
+            }
+            let seen = seen_of(answers, position, index);
+            let Some((_, first)) = seen.first() else {
+                continue;
+            };
+            let found = Found {
+                name: request.name(),
+                seen: named(plan, &seen),
+            };
+            let expected = if found.is_the_same() {
+                first.expected()
+            } else {
+                for (contender, seen) in &seen {
+                    learned.contenders[*contender].answers.push(OwnAnswer {
+                        workload: workload.name.clone(),
+                        request: u32::try_from(index).unwrap_or(u32::MAX),
+                        status: seen.check.status,
+                        body: seen.sent(),
+                    });
+                }
+                Expected {
+                    status: first.check.status,
+                    known_by: KnownBy::Plan,
+                    ..Expected::first_answer()
+                }
+            };
+            let workload = &mut learned.workloads[position];
+            workload.requests = workload.requests.changed(index, |request| {
+                request.expect = expected.clone();
+            });
+            let said = found.notes();
+            workload.notes.extend(said.iter().cloned());
+            notes.extend(said);
+        }
+    }
+    (learned, notes)
+}
+
+/// What the contenders answered to one request, each with its position.
+fn seen_of(answers: &[(Pair, Answers)], workload: usize, request: usize) -> Vec<(usize, &Seen)> {
+    let of_workload = answers.iter().filter(|((_, it), _)| *it == workload);
+    let of_request = of_workload.filter_map(|((contender, _), seen)| {
+        let (_, seen) = seen.iter().find(|(index, _)| *index == request)?;
+        Some((*contender, seen))
+    });
+    of_request.collect()
+}
+
+fn named<'p>(plan: &'p Plan, seen: &[(usize, &'p Seen)]) -> Vec<(&'p str, &'p Seen)> {
+    let name = |contender: usize| plan.contenders[contender].name.as_str();
+    seen.iter()
+        .map(|(contender, seen)| (name(*contender), *seen))
+        .collect()
+}
+
+/// Answers of all contenders to one request.
+struct Found<'p> {
+    /// The request's.
+    name: String,
+    seen: Vec<(&'p str, &'p Seen)>,
+}
+
+impl Found<'_> {
+    /// Whether one right answer is that of all.
+    fn is_the_same(&self) -> bool {
+        let first = &self.seen[0].1.check;
+        let mut each = self.seen.iter().map(|(_, seen)| seen);
+        each.all(|seen| {
+            let check = &seen.check;
+            let body = (check.status, &check.body_sha256) == (first.status, &first.body_sha256);
+            body && seen.change.is_none()
+        })
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.is_the_same() {
+            notes.extend(self.other_headers());
+            return notes;
+        }
+        notes.extend(self.differs());
+        for (name, seen) in &self.seen {
+            let Some(change) = &seen.change else { continue };
+            let compared = match change.is_length_kept {
+                true => "its status and its length are compared",
+                false => "only its status is compared",
+            };
+            let (request, text) = (&self.name, &change.text);
+            notes.push(format!(
+                "the answer of {name} to `{request}` changes ({text}): {compared}"
+            ));
+        }
+        notes
+    }
+
+    /// How answers differ that are each stable, or differ in more than what changes.
+    fn differs(&self) -> Option<String> {
+        let facts = |seen: &Seen| (seen.check.status, seen.sent());
+        let (_, first) = self.seen[0];
+        let other = self
+            .seen
+            .iter()
+            .find(|(_, seen)| facts(seen) != facts(first));
+        let (_, other) = other?;
+        let each = self.seen.iter();
+        let each: Vec<String> = each
+            .map(|(name, seen)| format!("{name} {}", seen.described()))
+            .collect();
+        let from = match difference(&first.body, &other.body) {
+            Some(from) => format!(
+                "; the first difference is at byte {}: {:?} and {:?}",
+                from.at, from.one, from.other
+            ),
+            None => String::new(),
+        };
+        Some(format!(
+            "the answers to `{}` differ: {}{from}. Each contender is compared with its own first \
+             answer, and they may do unequal work",
+            self.name,
+            each.join("; "),
+        ))
+    }
+
+    /// Headers that say something else of the same body.
+    fn other_headers(&self) -> Option<String> {
+        let different = ["Content-Type", "Content-Encoding"]
+            .into_iter()
+            .find(|name| {
+                let (_, first) = self.seen[0];
+                let mut each = self.seen.iter();
+                each.any(|(_, seen)| seen.header(name) != first.header(name))
+            })?;
+        let each = self.seen.iter();
+        let each: Vec<String> = each
+            .map(|(name, seen)| format!("{name} {:?}", seen.header(different).unwrap_or("none")))
+            .collect();
+        Some(format!(
+            "the bodies of the answers to `{}` are the same, and {different} differs: {}",
+            self.name,
+            each.join(", ")
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_plan::{Builtin, Workload};
+    use bakeoff_record::When;
+
+    use super::*;
+
+    const PLAN: &str = r#"
+        name = "open"
+        [[contender]]
+        name = "a"
+        url = "http://127.0.0.1:1/"
+        [[contender]]
+        name = "b"
+        url = "http://127.0.0.1:2/"
+        [[load]]
+        clients = 1
+        [[workload]]
+        name = "page"
+    "#;
+
+    fn fetched(status: u16, kind: &str, body: &str) -> Fetched {
+        let digest = format!("{body:0>64.64}").replace(|c: char| !c.is_ascii_hexdigit(), "0");
+        Fetched {
+            check: AnswerCheck {
+                when: When::Before,
+                request: None,
+                status,
+                body_bytes: body.len() as u64,
+                body_sha256: digest,
+                decoded_bytes: None,
+                decoded_sha256: None,
+                negotiated: None,
+                headers: vec![("content-type".to_owned(), kind.to_owned())],
+                right: true,
+            },
+            body: body.as_bytes().to_vec(),
+        }
+    }
+
+    /// The plan and its notes after these answers of each contender.
+    fn learned(a: &[Fetched], b: &[Fetched]) -> (Plan, Vec<String>) {
+        let plan = bakeoff_plan::parse(PLAN, "p", std::path::Path::new("/"), &Builtin).unwrap();
+        let seen = |answers: &[Fetched]| {
+            let mut seen = Seen::of(answers[0].clone());
+            answers[1..].iter().for_each(|answer| seen.meet(answer));
+            vec![(0, seen)]
+        };
+        let (learned, notes) = learn(&plan, &[((0, 0), seen(a)), ((1, 0), seen(b))]);
+        let again = learned.to_toml();
+        let again = bakeoff_plan::parse(&again, "p", std::path::Path::new("/"), &Builtin).unwrap();
+        assert_eq!(
+            again, learned,
+            "what was learned is in the plan of the record"
+        );
+        (learned, notes)
+    }
+
+    fn expected(workload: &Workload) -> &Expected {
+        &workload.requests.first().expect
+    }
+
+    #[test]
+    fn what_all_answer_is_right() {
+        let page = || fetched(200, "text/html", "1234");
+        let (plan, notes) = learned(&[page(), page()], &[page()]);
+        assert_eq!(notes, [""; 0]);
+        let right = expected(&plan.workloads[0]);
+        assert_eq!(right.body, Some(Content::Text("1234".to_owned())));
+        assert!(plan.contenders.iter().all(|it| it.answers.is_empty()));
+        let (_, notes) = learned(&[page()], &[fetched(200, "text/plain", "1234")]);
+        assert!(notes[0].contains("Content-Type differs"), "{notes:?}");
+    }
+
+    #[test]
+    fn where_answers_differ_each_is_compared_with_itself() {
+        let (plan, notes) = learned(
+            &[fetched(200, "text/html", "hello 12 times")],
+            &[fetched(404, "text/plain", "hello 13")],
+        );
+        assert_eq!(notes.len(), 1);
+        for part in [
+            "a 200, 14 bytes of text/html; b 404, 8 bytes of text/plain",
+            "at byte 7: \"12 times\" and \"13\"",
+        ] {
+            assert!(notes[0].contains(part), "no {part} in {notes:?}");
+        }
+        let of_b = plan.workloads[0].asked_of(&plan.contenders[1]);
+        let right = expected(&of_b);
+        assert_eq!(right.status, 404);
+        let sent = right.sent().unwrap();
+        assert!(sent.bytes == Some(8) && sent.sha256.is_some());
+    }
+
+    #[test]
+    fn what_changes_from_answer_to_answer_is_named_and_not_compared() {
+        let clock = |time: &str| fetched(200, "text/html", &format!("<b>{time}</b>"));
+        let both = [clock("12:04:05"), clock("12:04:05"), clock("12:04:06")];
+        let (plan, notes) = learned(&both, &[clock("12:04:05"), clock("12:04:07")]);
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].contains("at byte 10: \"12:04:05"), "{notes:?}");
+        assert!(
+            notes[0].ends_with("its status and its length are compared"),
+            "{notes:?}"
+        );
+        let own = &plan.contenders[0].answers[0].body;
+        assert!(own.sha256.is_none() && own.bytes == Some(15));
+        let longer = [clock("1"), clock("22")];
+        let (plan, notes) = learned(&longer, &longer);
+        assert!(
+            notes[0].ends_with("only its status is compared"),
+            "{notes:?}"
+        );
+        assert_eq!(plan.contenders[0].answers[0].body, SentBody::default());
+    }
+}

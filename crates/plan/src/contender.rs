@@ -1,0 +1,283 @@
+//! What is compared: a program, a command or a URL, and what of it differs from the others.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Plan, Workload};
+use crate::request::{Expected, KnownBy, SentBody};
+use crate::stored;
+use crate::url::Url;
+
+/// What is compared: a server, a version or build of it, and one configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contender {
+    /// Unique in the plan.
+    pub name: String,
+    /// What answers.
+    pub server: ServerChoice,
+    /// Values for the configuration template's variables, changed from its defaults.
+    pub overlays: Vec<(String, String)>,
+    /// Key of the certificate that it shows over TLS.
+    pub certificate: CertificateKey,
+    /// Name that it is asked by (`Host`, and SNI over TLS) instead of its address.
+    pub host: Option<String>,
+    /// Texts changed in a configuration file of the user's own.
+    pub replacements: Vec<Replacement>,
+    /// Right answers that are its own: what it answered first, where contenders differ.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<OwnAnswer>,
+}
+
+/// A right answer of one contender.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnAnswer {
+    /// Workload's name.
+    pub workload: String,
+    /// Position of the request in the workload, from 0.
+    pub request: u32,
+    /// Status.
+    pub status: u16,
+    /// Body as sent.
+    pub body: SentBody,
+}
+
+/// A text changed in the lines of a user's own configuration files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Replacement {
+    /// As it stands there; must be found, and may be often.
+    #[schemars(extend("examples" = ["/var/www/site"]))]
+    pub from: String,
+    /// A template of what stands there instead.
+    #[schemars(extend("examples" = ["{{ root }}"]))]
+    pub to: String,
+}
+
+/// Key of a certificate, and so what a full TLS handshake costs the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CertificateKey {
+    /// ECDSA on the curve P-256.
+    #[default]
+    #[serde(rename = "ecdsa-p256")]
+    EcdsaP256,
+    /// RSA of 2,048 bits.
+    #[serde(rename = "rsa-2048")]
+    Rsa2048,
+}
+
+/// What answers a contender's requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ServerChoice {
+    /// A program described by a folder in `servers/`.
+    Program {
+        /// Folder name in `servers/`, such as `nginx`.
+        server: String,
+        /// Version that must be found, as a prefix by dotted part: `1.22` accepts `1.22.1`.
+        version: Option<String>,
+        /// This program instead of the one on the search path.
+        binary: Option<PathBuf>,
+        /// Where the configuration comes from.
+        config: ConfigSource,
+    },
+    /// A command line of the user's own.
+    Command(OwnCommand),
+    /// Whatever answers a URL; it is neither started nor stopped.
+    Url(RunningUrl),
+    /// The built-in null server.
+    Yardstick,
+    /// The built-in upstream, asked directly.
+    Origin,
+}
+
+/// A server that is started by a command line of the user's own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnCommand {
+    /// As a shell takes it; `{port}`, `{root}` and `{origin}` become those of the trial.
+    pub command: String,
+    /// Variables of its environment, besides `PORT`.
+    pub environment: Vec<(String, String)>,
+    /// Working folder, absolute.
+    pub folder: PathBuf,
+    /// Commands that run before each trial.
+    pub fresh: Vec<String>,
+    /// When it counts as started.
+    pub ready: Readiness,
+    /// How it is asked to end.
+    pub stop: Stopping,
+}
+
+/// When a command counts as started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Readiness {
+    /// Request target that is asked; `None` for that of the workload.
+    pub path: Option<String>,
+    /// Status that it must have; `None` for any below 500.
+    pub status: Option<u16>,
+}
+
+/// How a command is asked to end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stopping {
+    /// Signal.
+    pub signal: StopSignal,
+    /// Time until force follows.
+    #[serde(rename = "grace_s", with = "stored::seconds")]
+    pub grace: Duration,
+}
+
+impl Default for Stopping {
+    fn default() -> Self {
+        Self {
+            signal: StopSignal::default(),
+            grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A signal that asks a process to end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum StopSignal {
+    /// SIGTERM.
+    #[default]
+    Term,
+    /// SIGINT, as Ctrl-C sends it.
+    Int,
+    /// SIGQUIT.
+    Quit,
+    /// SIGHUP.
+    Hup,
+}
+
+impl StopSignal {
+    /// Its name without `SIG`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Term => "TERM",
+            Self::Int => "INT",
+            Self::Quit => "QUIT",
+            Self::Hup => "HUP",
+        }
+    }
+}
+
+/// A URL that is answered already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunningUrl {
+    /// Where it is asked; requests go below its path.
+    pub url: Url,
+    /// Commands that run before each trial.
+    pub fresh: Vec<String>,
+    /// Working folder of these commands, absolute.
+    pub folder: PathBuf,
+}
+
+/// Where a contender's configuration comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConfigSource {
+    /// A variant among the templates of the server's folder: `default`, `optimized`.
+    Variant(String),
+    /// The user's own file, absolute, rendered as a template too.
+    File(PathBuf),
+}
+
+impl ServerChoice {
+    /// Whether it is a part of bakeoff, and so a reference.
+    pub fn is_built_in(&self) -> bool {
+        matches!(self, Self::Yardstick | Self::Origin)
+    }
+}
+
+impl Contender {
+    /// A contender with nothing of its own but a name and what answers.
+    pub fn plain(name: impl Into<String>, server: ServerChoice) -> Self {
+        Self {
+            name: name.into(),
+            server,
+            overlays: Vec::new(),
+            certificate: CertificateKey::default(),
+            host: None,
+            replacements: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// What a reader should know of it before any number; `None` where there is nothing.
+    pub fn note(&self) -> Option<String> {
+        let ServerChoice::Url(running) = &self.server else {
+            return None;
+        };
+        let name = &self.name;
+        let fresh = match running.fresh.is_empty() {
+            true => "it is not a fresh server in each round, and keeps its caches",
+            false => "`fresh` ran before each trial instead of a new start",
+        };
+        let place = match running.url.is_on_this_machine() {
+            true => "",
+            false => "; it is on another host, so the network is part of what is measured",
+        };
+        Some(format!(
+            "{name} ran already at {}: {fresh}; bakeoff pinned it to no processors{place}",
+            running.url
+        ))
+    }
+}
+
+impl Plan {
+    /// Puts down in the workloads what a reader should know of the contenders. What is there
+    /// already is not put down again.
+    pub fn note_contenders(&mut self) {
+        let notes: Vec<String> = self.contenders.iter().filter_map(Contender::note).collect();
+        for workload in &mut self.workloads {
+            for note in &notes {
+                if !workload.notes.contains(note) {
+                    workload.notes.push(note.clone());
+                }
+            }
+        }
+    }
+}
+
+impl Workload {
+    /// The workload as `contender` is asked: below the path of its URL, with right answers of its
+    /// own.
+    #[must_use]
+    pub fn asked_of(&self, contender: &Contender) -> Self {
+        let mut workload = self.clone();
+        if let ServerChoice::Url(running) = &contender.server {
+            workload.requests = workload.requests.map(|request| {
+                let mut request = request.clone();
+                request.path = running.url.below(&request.path);
+                request
+            });
+        }
+        let own = contender
+            .answers
+            .iter()
+            .filter(|it| it.workload == self.name);
+        for answer in own {
+            let position = answer.request as usize;
+            workload.requests = workload.requests.changed(position, |request| {
+                request.expect = Expected {
+                    status: answer.status,
+                    body: None,
+                    encoding: request.expect.encoding,
+                    known_by: KnownBy::Sent(answer.body.clone()),
+                };
+            });
+        }
+        workload
+    }
+}

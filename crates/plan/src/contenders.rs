@@ -1,0 +1,420 @@
+//! Contender tables become [`Contender`]s: servers with a folder, commands, URLs.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::contender::{
+    ConfigSource, Contender, OwnAnswer, OwnCommand, Readiness, RunningUrl, ServerChoice, Stopping,
+};
+use crate::error::{Place, PlanError};
+use crate::file::{ContenderTable, OwnKeys};
+use crate::model::Plan;
+use crate::nearest::nearest;
+use crate::request::SentBody;
+use crate::requests::{digest, target};
+use crate::rules::{self, Fault};
+use crate::source::Source;
+use crate::url::Url;
+
+/// Servers built into bakeoff: references, not contenders.
+pub const RESERVED: [&str; 2] = ["yardstick", "origin"];
+
+/// Variant of a contender that does not say.
+const DEFAULT_CONFIG: &str = "default";
+
+/// What a table is about, and the key that says so.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Server,
+    Command,
+    Url,
+}
+
+impl Kind {
+    fn key(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Command => "command",
+            Self::Url => "url",
+        }
+    }
+}
+
+/// The contenders of a plan's tables.
+pub(crate) fn contenders(
+    source: &Source<'_>,
+    tables: &[ContenderTable],
+    base: &Path,
+) -> Result<Vec<Contender>, PlanError> {
+    let mut contenders: Vec<Contender> = Vec::new();
+    for (index, table) in tables.iter().enumerate() {
+        let at = |key: &str| source.place(&format!("contender.{index}.{key}"));
+        contender_name(&table.name).map_err(|fault| fault.at(at("name")))?;
+        if let Some(name) = &table.host {
+            host(name).map_err(|fault| fault.at(at("host")))?;
+        }
+        let kind = kind(table, &at)?;
+        let made = match kind {
+            Kind::Server => servers(table, base).map_err(|(key, fault)| fault.at(at(key)))?,
+            Kind::Command => vec![(table.name.clone(), command(&table.own, base, &at)?)],
+            Kind::Url => vec![(table.name.clone(), running(&table.own, base, &at)?)],
+        };
+        for (name, server) in made {
+            if contenders.iter().any(|other| other.name == name) {
+                return Err(PlanError::Duplicate {
+                    place: at("name"),
+                    what: "contender",
+                    name,
+                    fix: "give each contender a name of its own".to_owned(),
+                });
+            }
+            contenders.push(Contender {
+                name,
+                server,
+                overlays: table.overlay.clone().into_iter().collect(),
+                certificate: table.certificate,
+                host: table.host.clone(),
+                replacements: table.replace.clone(),
+                answers: answers(table, &at)?,
+            });
+        }
+    }
+    Ok(contenders)
+}
+
+/// What the table is about; keys of another kind beside it are refused.
+fn kind(table: &ContenderTable, at: &dyn Fn(&str) -> Box<Place>) -> Result<Kind, PlanError> {
+    let own = &table.own;
+    let said = [
+        (Kind::Server, table.server.is_some()),
+        (Kind::Command, own.command.is_some()),
+        (Kind::Url, own.url.is_some()),
+    ];
+    let mut said = said
+        .iter()
+        .filter(|(_, is_said)| *is_said)
+        .map(|(kind, _)| *kind);
+    let Some(kind) = said.next() else {
+        return Err(PlanError::MissingKey {
+            place: at(""),
+            key: "server".to_owned(),
+            table: "contender".to_owned(),
+            fix: "`server = \"nginx\"`, or `command`, or `url`".to_owned(),
+        });
+    };
+    let conflict = |key: &str, problem: String, fix: &str| PlanError::Conflict {
+        place: at(key),
+        problem,
+        fix: fix.to_owned(),
+    };
+    if let Some(other) = said.next() {
+        let (one, other) = (kind.key(), other.key());
+        let problem = format!("`{one}` and `{other}` both say what answers");
+        return Err(conflict(other, problem, "keep one of them"));
+    }
+    let server = [Kind::Server].as_slice();
+    let command = [Kind::Command].as_slice();
+    let keys = [
+        ("version", table.version.is_some(), server),
+        ("versions", table.versions.is_some(), server),
+        ("binary", table.binary.is_some(), server),
+        ("config", table.config.is_some(), server),
+        ("overlay", !table.overlay.is_empty(), server),
+        ("replace", !table.replace.is_empty(), server),
+        ("env", !own.env.is_empty(), command),
+        ("ready", own.ready.is_some(), command),
+        ("stop", own.stop.is_some(), command),
+        ("fresh", !own.fresh.is_empty(), &[Kind::Command, Kind::Url]),
+        ("folder", own.folder.is_some(), &[Kind::Command, Kind::Url]),
+    ];
+    let wrong = keys
+        .iter()
+        .find(|(_, is_said, kinds)| *is_said && !kinds.contains(&kind));
+    let Some((key, _, kinds)) = wrong else {
+        return Ok(kind);
+    };
+    let names: Vec<String> = kinds.iter().map(|it| format!("`{}`", it.key())).collect();
+    let problem = format!(
+        "`{key}` belongs to {}, and not to `{}`",
+        names.join(" or "),
+        kind.key()
+    );
+    Err(conflict(key, problem, "take it out"))
+}
+
+/// The servers with a folder that a table stands for, each with its contender's name.
+fn servers(
+    table: &ContenderTable,
+    base: &Path,
+) -> Result<Vec<(String, ServerChoice)>, (&'static str, Fault)> {
+    let name = table.server.clone().unwrap_or_default();
+    server(&name).map_err(|fault| ("server", fault))?;
+    for (key, text) in [("version", &table.version), ("binary", &table.binary)] {
+        if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            return Err((key, empty(key)));
+        }
+    }
+    if let Some(name) = table.overlay.keys().find(|name| !is_variable(name)) {
+        let problem = format!("`{}` cannot be a template variable", name.escape_debug());
+        let fix = "use letters, digits and `_`, and begin with a letter";
+        return Err(("overlay", Fault::new(problem, fix)));
+    }
+    let text = table.config.as_deref().unwrap_or(DEFAULT_CONFIG);
+    let config = config(text, base).map_err(|fault| ("config", fault))?;
+    own_file(table, &config)?;
+    let binary = table.binary.as_ref();
+    let binary = binary.map(|binary| program(binary, base)).transpose();
+    let binary = binary.map_err(|fault| ("binary", fault))?;
+    let named = versions(table).map_err(|fault| ("versions", fault))?;
+    let choice = |version| ServerChoice::Program {
+        server: name.clone(),
+        version,
+        binary: binary.clone(),
+        config: config.clone(),
+    };
+    let made = named
+        .into_iter()
+        .map(|(name, version)| (name, choice(version)));
+    Ok(made.collect())
+}
+
+fn command(
+    own: &OwnKeys,
+    base: &Path,
+    at: &dyn Fn(&str) -> Box<Place>,
+) -> Result<ServerChoice, PlanError> {
+    let command = own.command.clone().unwrap_or_default();
+    if command.trim().is_empty() || command.contains('\0') {
+        return Err(empty("command").at(at("command")));
+    }
+    let is_bad = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
+    if let Some(name) = own.env.keys().find(is_bad) {
+        let problem = format!("`{}` cannot be a variable", name.escape_debug());
+        return Err(Fault::new(problem, "write `env = { NAME = \"value\" }`").at(at("env")));
+    }
+    let ready = own.ready.as_ref();
+    if let Some(path) = ready.and_then(|ready| ready.path.as_ref()) {
+        target(path).map_err(|fault| fault.at(at("ready.path")))?;
+    }
+    let stop = own.stop.as_ref().map(|stop| Stopping {
+        signal: stop.signal,
+        grace: stop.grace.0,
+    });
+    let stop = stop.unwrap_or_default();
+    rules::pause("grace", stop.grace).map_err(|fault| fault.at(at("stop.grace")))?;
+    Ok(ServerChoice::Command(OwnCommand {
+        command,
+        environment: own.env.clone().into_iter().collect(),
+        folder: folder(own, base, at)?,
+        fresh: fresh(own, at)?,
+        ready: ready.map_or_else(Readiness::default, |ready| Readiness {
+            path: ready.path.clone(),
+            status: ready.status,
+        }),
+        stop,
+    }))
+}
+
+fn running(
+    own: &OwnKeys,
+    base: &Path,
+    at: &dyn Fn(&str) -> Box<Place>,
+) -> Result<ServerChoice, PlanError> {
+    let url = own.url.as_deref().unwrap_or_default();
+    Ok(ServerChoice::Url(RunningUrl {
+        url: Url::read(url).map_err(|fault| fault.at(at("url")))?,
+        fresh: fresh(own, at)?,
+        folder: folder(own, base, at)?,
+    }))
+}
+
+fn folder(
+    own: &OwnKeys,
+    base: &Path,
+    at: &dyn Fn(&str) -> Box<Place>,
+) -> Result<PathBuf, PlanError> {
+    let folder = own.folder.as_deref().unwrap_or("");
+    let folder = absolute(folder, base).map_err(|fault| fault.at(at("folder")))?;
+    Ok(folder)
+}
+
+fn fresh(own: &OwnKeys, at: &dyn Fn(&str) -> Box<Place>) -> Result<Vec<String>, PlanError> {
+    let is_empty = |command: &String| command.trim().is_empty() || command.contains('\0');
+    match own.fresh.iter().position(is_empty) {
+        Some(index) => Err(empty("fresh").at(at(&format!("fresh.{index}")))),
+        None => Ok(own.fresh.clone()),
+    }
+}
+
+/// The right answers that a table says of its contender alone.
+fn answers(
+    table: &ContenderTable,
+    at: &dyn Fn(&str) -> Box<Place>,
+) -> Result<Vec<OwnAnswer>, PlanError> {
+    let each = table.answer.iter().enumerate();
+    each.map(|(index, entry)| {
+        let sha256 = entry.sha256.as_deref().map(digest).transpose();
+        let place = || at(&format!("answer.{index}.sha256"));
+        Ok(OwnAnswer {
+            workload: entry.workload.clone(),
+            request: entry.request,
+            status: entry.status,
+            body: SentBody {
+                bytes: entry.bytes,
+                sha256: sha256.map_err(|fault| fault.at(place()))?,
+            },
+        })
+    })
+    .collect()
+}
+
+/// Refuses answers of contenders to what the plan does not ask.
+pub(crate) fn own_answers(
+    source: &Source<'_>,
+    tables: &[ContenderTable],
+    plan: &Plan,
+) -> Result<(), PlanError> {
+    for (index, table) in tables.iter().enumerate() {
+        for (number, answer) in table.answer.iter().enumerate() {
+            let at = |key: &str| source.place(&format!("contender.{index}.answer.{number}.{key}"));
+            let mut workloads = plan.workloads.iter();
+            let Some(workload) = workloads.find(|it| it.name == answer.workload) else {
+                let known: Vec<String> = plan.workloads.iter().map(|it| it.name.clone()).collect();
+                return Err(PlanError::UnknownName {
+                    place: at("workload"),
+                    what: "workload",
+                    name: answer.workload.clone(),
+                    nearest: nearest(&answer.workload, &known).map(str::to_owned),
+                    known,
+                });
+            };
+            if answer.request as usize >= workload.requests.len() {
+                let count = workload.requests.len();
+                let problem = format!("workload `{}` has {count} requests", workload.name);
+                let fix = "count them from 0";
+                return Err(Fault::new(problem, fix).at(at("request")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a contender says of a file of the user's own, and the key of it that is wrong.
+fn own_file(table: &ContenderTable, config: &ConfigSource) -> Result<(), (&'static str, Fault)> {
+    if !table.replace.is_empty() && matches!(config, ConfigSource::Variant(_)) {
+        let problem = "`replace` changes files of your own, and this is a ready variant";
+        let fix = "name a file in `config`, as ./Caddyfile and no bare word, or use `overlay`";
+        return Err(("replace", Fault::new(problem, fix)));
+    }
+    match table.replace.iter().any(|it| it.from.trim().is_empty()) {
+        true => Err(("replace", empty("from"))),
+        false => Ok(()),
+    }
+}
+
+/// A name that a server is asked by.
+fn host(host: &str) -> Result<(), Fault> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    if !host.is_empty() && host.len() <= 253 && host.chars().all(is_letter) {
+        return Ok(());
+    }
+    Err(Fault::new(
+        format!("`{}` is no name of a host", host.escape_debug()),
+        "write a name such as www.example.com, without a port",
+    ))
+}
+
+/// Names and versions of the contenders that a table stands for: one, or one of each version.
+fn versions(table: &ContenderTable) -> Result<Vec<(String, Option<String>)>, Fault> {
+    let Some(versions) = &table.versions else {
+        return Ok(vec![(table.name.clone(), table.version.clone())]);
+    };
+    for (key, is_there) in [
+        ("version", table.version.is_some()),
+        ("binary", table.binary.is_some()),
+    ] {
+        if is_there {
+            let problem = format!("`versions` and `{key}` both say which program is meant");
+            return Err(Fault::new(problem, "take one of them out"));
+        }
+    }
+    let mut named = Vec::new();
+    for version in versions {
+        if version.trim().is_empty() {
+            return Err(empty("versions"));
+        }
+        let name = format!("{}-{version}", table.name);
+        rules::name(&name)?;
+        named.push((name, Some(version.clone())));
+    }
+    Ok(named)
+}
+
+pub(crate) fn contender_name(name: &str) -> Result<(), Fault> {
+    rules::name(name)?;
+    if RESERVED.contains(&name) {
+        let problem = format!("`{name}` is the name of a built-in reference");
+        return Err(Fault::new(problem, "give the contender another name"));
+    }
+    Ok(())
+}
+
+pub(crate) fn server(name: &str) -> Result<(), Fault> {
+    if RESERVED.contains(&name) {
+        return Err(Fault::new(
+            format!("`{name}` is built in and no contender"),
+            format!(
+                "it is measured beside the contenders: write `{name} = true` in `[references]`"
+            ),
+        ));
+    }
+    rules::name(name)
+}
+
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn config(text: &str, base: &Path) -> Result<ConfigSource, Fault> {
+    if text.trim().is_empty() {
+        return Err(empty("config"));
+    }
+    if text.contains(['/', '.']) {
+        return Ok(ConfigSource::File(absolute(text, base)?));
+    }
+    rules::name(text)?;
+    Ok(ConfigSource::Variant(text.to_owned()))
+}
+
+/// A program's path; a bare name stays one, for the search path.
+fn program(text: &str, base: &Path) -> Result<PathBuf, Fault> {
+    if text.contains('/') {
+        absolute(text, base)
+    } else {
+        Ok(PathBuf::from(text))
+    }
+}
+
+fn absolute(text: &str, base: &Path) -> Result<PathBuf, Fault> {
+    let path: PathBuf = base
+        .join(text)
+        .components()
+        .filter(|part| *part != Component::CurDir)
+        .collect();
+    // The resolved plan is TOML, and TOML is UTF-8.
+    if path.to_str().is_none_or(|path| path.contains('\0')) {
+        let problem = format!(
+            "`{}` lies in a folder whose name is not text",
+            text.escape_debug()
+        );
+        return Err(Fault::new(
+            problem,
+            "move the plan to a folder with a plain name",
+        ));
+    }
+    Ok(path)
+}
+
+fn empty(key: &str) -> Fault {
+    Fault::new(format!("`{key}` is empty"), "fill it or take it out")
+}

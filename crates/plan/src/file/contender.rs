@@ -1,0 +1,149 @@
+//! Contenders as plans write them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::DurationText;
+use crate::contender::{CertificateKey, Replacement, StopSignal};
+
+/// What is compared: a server, a version or build of it, and one configuration; or a command of your
+/// own; or a URL that is answered already.
+// Unknown keys are refused by the schema; serde cannot do it beside `flatten`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub(crate) struct ContenderTable {
+    /// Unique in the plan.
+    #[schemars(extend("examples" = ["nginx-default"]))]
+    pub(crate) name: String,
+    /// Folder in `servers/` that says how this program is run; or write `command` or `url`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["nginx"]))]
+    pub(crate) server: Option<String>,
+    /// Version that must be found, by dotted part: `1.22` accepts `1.22.1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["1.22"]))]
+    pub(crate) version: Option<String>,
+    /// Makes one contender for each of these versions, named `NAME-VERSION`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1), extend("examples" = [["2.8.4", "2.11.7"]]))]
+    pub(crate) versions: Option<Vec<String>>,
+    /// Program to run instead of the one on the search path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["/opt/nginx/sbin/nginx"]))]
+    pub(crate) binary: Option<String>,
+    /// A variant of the server's templates, or a file of your own: what has a slash or a dot
+    /// in it is a file, relative to the plan's folder. Without it, `default`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["default"]))]
+    pub(crate) config: Option<String>,
+    /// Values for the template's variables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) overlay: BTreeMap<String, String>,
+    /// Key of the certificate that it shows over TLS.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["ecdsa-p256"]))]
+    pub(crate) certificate: CertificateKey,
+    /// Name that it is asked by, in `Host` and over TLS in SNI; without it, its address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["www.example.com"]))]
+    pub(crate) host: Option<String>,
+    /// Texts to change in a configuration file of your own and in what it takes in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) replace: Vec<Replacement>,
+    /// What is said of a server that has no folder.
+    #[serde(flatten)]
+    pub(crate) own: OwnKeys,
+    /// Right answers of this contender alone, where contenders answer differently.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) answer: Vec<OwnAnswerTable>,
+}
+
+/// What is said of a server that has no folder in `servers/`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct OwnKeys {
+    /// URL that is answered already; nothing is started or stopped. Requests go below its path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["http://127.0.0.1:9001/"]))]
+    pub(crate) url: Option<String>,
+    /// Command line that starts a server, in the foreground: `{port}` is the port that it is to use,
+    /// also in `PORT` of its environment. `{root}` is a folder with the workload's files, and
+    /// `{origin}` the address of the upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["node app.js"]))]
+    pub(crate) command: Option<String>,
+    /// Commands that run to their end before each trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["systemctl restart app"]]))]
+    pub(crate) fresh: Vec<String>,
+    /// Variables of the environment of `command`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) env: BTreeMap<String, String>,
+    /// Working folder of `command` and `fresh`, relative to the plan's folder; without it, that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["app"]))]
+    pub(crate) folder: Option<String>,
+    /// When `command` counts as started; without it, when it answers the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ready: Option<ReadyTable>,
+    /// How `command` is asked to end; without it, by TERM, and by force after 2s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) stop: Option<StopTable>,
+}
+
+/// When a command counts as started.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadyTable {
+    /// Request target that is asked; without it, that of the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["/health"]))]
+    pub(crate) path: Option<String>,
+    /// Status that it must have; without it, any below 500.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 200, max = 599), extend("examples" = [200]))]
+    pub(crate) status: Option<u16>,
+}
+
+/// How a command is asked to end.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StopTable {
+    /// Signal; without it, TERM.
+    #[serde(default)]
+    #[schemars(extend("examples" = ["INT"]))]
+    pub(crate) signal: StopSignal,
+    /// Time until force follows; without it, 2s.
+    #[serde(default = "default_grace")]
+    pub(crate) grace: DurationText,
+}
+
+/// A right answer of one contender alone.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OwnAnswerTable {
+    /// Name of the workload.
+    #[schemars(extend("examples" = ["page"]))]
+    pub(crate) workload: String,
+    /// Position of the request among those of the workload, from 0.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 9_999), extend("examples" = [0]))]
+    pub(crate) request: u32,
+    /// Status.
+    #[schemars(range(min = 100, max = 599), extend("examples" = [200]))]
+    pub(crate) status: u16,
+    /// Length of the body as sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("minimum" = 0, "maximum" = 9_007_199_254_740_991_i64, "examples" = [4608]))]
+    pub(crate) bytes: Option<u64>,
+    /// SHA-256 of the body as sent, in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" =
+        ["315f5bdb76d078c43b8ac0064e4a0164612b1fce77c869345bfc94c75894edd3"]))]
+    pub(crate) sha256: Option<String>,
+}
+
+fn default_grace() -> DurationText {
+    DurationText(crate::contender::Stopping::default().grace)
+}

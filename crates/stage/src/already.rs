@@ -1,0 +1,347 @@
+//! A server that ran before bakeoff did: found by its URL, asked and watched, and neither started nor
+//! stopped.
+//!
+//! Whose it is, `/proc` says, as far as this user may read it. On another machine it has no
+//! processes here, and nothing but its answers is known.
+
+use std::collections::{BTreeMap, HashSet};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bakeoff_plan::{Contender, RunningUrl, Workload};
+use bakeoff_record::{ServerFacts, Step};
+use rustix::process::Pid;
+
+use crate::command;
+use crate::error::{Cause, StageError};
+use crate::fetch::{Answer, Expectation, Trust};
+use crate::host;
+use crate::kept::{Gone, Kept};
+use crate::listeners::{self, Transport};
+use crate::running::Running;
+use crate::stage::{Stage, Surroundings, make_folder};
+use crate::tree;
+
+/// Finding out which address of a name answers must not take longer.
+const CONNECT_LIMIT: Duration = Duration::from_secs(2);
+/// One answer of a server that runs.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+/// Between two looks at a server that starts anew.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Whose processes a server's are.
+#[derive(Debug)]
+pub(crate) enum Held {
+    /// Ours, under a keeper.
+    Kept(Kept),
+    /// Somebody else's.
+    Already(Already),
+}
+
+/// The processes of a server that ran already; none where they cannot be seen.
+#[derive(Debug, Default)]
+pub(crate) struct Already {
+    /// Those that listen, without those that another one of them has started.
+    roots: Vec<Pid>,
+}
+
+impl From<Kept> for Held {
+    fn from(kept: Kept) -> Self {
+        Self::Kept(kept)
+    }
+}
+
+impl Held {
+    /// Every process of it now.
+    pub(crate) fn pids(&self) -> Vec<Pid> {
+        match self {
+            Self::Kept(kept) => kept.pids(),
+            Self::Already(already) => already.pids(),
+        }
+    }
+
+    pub(crate) fn group(&self) -> Option<&Path> {
+        match self {
+            Self::Kept(kept) => kept.group(),
+            Self::Already(_) => None,
+        }
+    }
+
+    /// The keeper; of a server that ran already, its first process.
+    pub(crate) fn keeper_pid(&self) -> Option<Pid> {
+        match self {
+            Self::Kept(kept) => Some(kept.keeper_pid()),
+            Self::Already(already) => already.roots.first().copied(),
+        }
+    }
+
+    /// The keeper's inner process; of a server that ran already, its first process.
+    pub(crate) fn guard_pid(&self) -> Option<Pid> {
+        match self {
+            Self::Kept(kept) => Some(kept.guard_pid()),
+            Self::Already(already) => already.roots.first().copied(),
+        }
+    }
+
+    pub(crate) fn main_pid(&self) -> Option<Pid> {
+        match self {
+            Self::Kept(kept) => Some(kept.main_pid()),
+            Self::Already(already) => already.roots.first().copied(),
+        }
+    }
+
+    /// Root of the tree to sample, and whether it belongs to the server itself. `None` where there
+    /// is none, or where there are several.
+    pub(crate) fn root(&self) -> Option<(Pid, bool)> {
+        match self {
+            Self::Kept(kept) => Some((kept.guard_pid(), false)),
+            Self::Already(already) => match already.roots[..] {
+                [root] => Some((root, true)),
+                _ => None,
+            },
+        }
+    }
+
+    pub(crate) fn status(&self) -> Option<&str> {
+        match self {
+            Self::Kept(kept) => kept.status(),
+            Self::Already(_) => None,
+        }
+    }
+
+    /// How it ended by itself, if it has.
+    pub(crate) fn died(&mut self) -> Option<String> {
+        match self {
+            Self::Kept(kept) => kept.died(),
+            Self::Already(already) => already.died(),
+        }
+    }
+
+    /// Stops what is ours.
+    pub(crate) fn stop(&mut self, signal: &str, grace: Duration) -> Gone {
+        match self {
+            Self::Kept(kept) => kept.stop(signal, grace),
+            Self::Already(_) => Gone::Gracefully,
+        }
+    }
+}
+
+impl Already {
+    /// The processes that listen at `address` on this machine, as far as they may be seen.
+    fn at(address: SocketAddr, transport: Transport) -> Self {
+        let is_it = |listener: &listeners::Listener| {
+            let at = listener.address;
+            let ip = at.ip() == address.ip() || at.ip().is_unspecified();
+            ip && at.port() == address.port() && listener.transport == transport
+        };
+        let inodes: HashSet<u64> = listeners::listeners()
+            .iter()
+            .filter(|listener| is_it(listener))
+            .map(|listener| listener.inode)
+            .collect();
+        if inodes.is_empty() {
+            return Self::default();
+        }
+        let mut holders = tree::all();
+        holders.retain(|&pid| listeners::holds(pid, &inodes));
+        let below: HashSet<Pid> = holders
+            .iter()
+            .flat_map(|&pid| tree::descendants(pid))
+            .collect();
+        holders.retain(|pid| !below.contains(pid));
+        Self { roots: holders }
+    }
+
+    fn pids(&self) -> Vec<Pid> {
+        let each = self.roots.iter();
+        each.flat_map(|&root| std::iter::once(root).chain(tree::descendants(root)))
+            .collect()
+    }
+
+    fn died(&self) -> Option<String> {
+        let is_gone = |pid: &&Pid| !Path::new(&format!("/proc/{pid}")).exists();
+        let gone = self.roots.iter().find(is_gone)?;
+        Some(format!("process {gone}, which listened there, has ended"))
+    }
+
+    /// The program that listens.
+    fn program(&self) -> Option<PathBuf> {
+        std::fs::read_link(format!("/proc/{}/exe", self.roots.first()?)).ok()
+    }
+}
+
+impl Stage {
+    /// Asks a URL that is answered already, after the commands that make it fresh, and finds the
+    /// processes behind it.
+    ///
+    /// # Errors
+    /// When a command fails, the scheme does not suit the workload's protocol, nobody answers, or
+    /// the answer is not the expected one.
+    pub fn attach(
+        &self,
+        contender: &Contender,
+        running: &RunningUrl,
+        workload: &Workload,
+        surroundings: &Surroundings,
+        within: Duration,
+    ) -> Result<Running, StageError> {
+        suits(running, workload)?;
+        make_folder(&surroundings.log_folder)?;
+        for line in &running.fresh {
+            command::run_fresh(line, &running.folder, &surroundings.log_folder)?;
+        }
+        let host = contender.host.clone().or_else(|| named(running));
+        let first = workload.requests.first();
+        let expectation = Expectation::of(first, workload.protocol, Trust::Anything, host.clone());
+        // What was made fresh may still be starting.
+        let within = match running.fresh.is_empty() {
+            true => Duration::ZERO,
+            false => within,
+        };
+        let (address, answer) = answered(running, &expectation, within)?;
+        let transport = match workload.protocol.is_h3() {
+            true => Transport::Udp,
+            false => Transport::Tcp,
+        };
+        let already = Already::at(address, transport);
+        let binary = already.program();
+        let facts = ServerFacts {
+            server: "url".to_owned(),
+            version: String::new(),
+            binary: binary
+                .map(|it| it.display().to_string())
+                .unwrap_or_default(),
+            binary_sha256: String::new(),
+            package: None,
+            command: Vec::new(),
+            configs: Vec::new(),
+            config_changes: Vec::new(),
+            remedies: BTreeMap::new(),
+            address: address.to_string(),
+            server_header: answer.header("Server").map(str::to_owned),
+            stopped: None,
+        };
+        Ok(Running {
+            kept: Held::Already(already),
+            address,
+            facts,
+            log: surroundings.log_folder.join("server.log"),
+            log_from: 0,
+            trust: Trust::Anything,
+            host,
+            reload_signal: None,
+            settings: BTreeMap::new(),
+            stop_signal: "TERM".to_owned(),
+            stop_grace: Duration::ZERO,
+            _folder: None,
+        })
+    }
+}
+
+/// The URL's scheme must say the same of TLS as the workload's protocol.
+fn suits(running: &RunningUrl, workload: &Workload) -> Result<(), StageError> {
+    let protocol = workload.protocol;
+    if running.url.is_secure == protocol.is_secure() {
+        return Ok(());
+    }
+    let (scheme, fix) = match running.url.is_secure {
+        true => ("https", "h1-tls, h2 or h3"),
+        false => ("http", "h1 or h2c"),
+    };
+    let reason = format!(
+        "{} is {scheme}, and is asked over {}: choose {fix} with --protocol, or another URL",
+        running.url,
+        protocol.name()
+    );
+    Err(StageError::new(
+        Step::Prepare,
+        Cause::Unsupported { reason },
+    ))
+}
+
+/// A host's name to ask by. `localhost` says no more than the address.
+fn named(running: &RunningUrl) -> Option<String> {
+    let url = &running.url;
+    let is_name = !url.has_address() && url.host != "localhost";
+    is_name.then(|| url.host.clone())
+}
+
+/// The address of the URL that answers as expected, with the answer. Silence and failures of the
+/// server are waited for, wrong answers are not.
+fn answered(
+    running: &RunningUrl,
+    expectation: &Expectation,
+    within: Duration,
+) -> Result<(SocketAddr, Answer), StageError> {
+    let end = Instant::now() + within;
+    loop {
+        let asked = address_of(running, expectation).and_then(|address| {
+            let answer = expectation.ask(address, ANSWER_LIMIT);
+            answer.map(|answer| (address, answer))
+        });
+        host::check(Step::Start)?;
+        let is_over = Instant::now() >= end;
+        match asked {
+            Ok((address, answer)) if expectation.is_met_by(&answer) => {
+                return Ok((address, answer));
+            }
+            Ok((_, answer)) if is_over || answer.status < 500 => {
+                let cause = Cause::WrongAnswer {
+                    within: None,
+                    expected: expectation.described(),
+                    got: answer.described(),
+                    hint: expectation.hint(&answer),
+                };
+                return Err(StageError::new(Step::Start, cause));
+            }
+            Err(cause) if is_over => {
+                let url = running.url.to_string();
+                return Err(StageError::new(
+                    Step::Start,
+                    Cause::NobodyAnswers { url, cause },
+                ));
+            }
+            Ok(_) | Err(_) => std::thread::sleep(LOOK_AGAIN),
+        }
+    }
+}
+
+/// The first address of the URL's host that can be connected to.
+fn address_of(running: &RunningUrl, expectation: &Expectation) -> std::io::Result<SocketAddr> {
+    let url = &running.url;
+    let addresses: Vec<SocketAddr> = (url.host.as_str(), url.port).to_socket_addrs()?.collect();
+    let mut failure = std::io::Error::other("its name has no address");
+    for address in addresses {
+        // Datagrams are not refused before they are sent.
+        if expectation.is_over_udp() {
+            return Ok(address);
+        }
+        match TcpStream::connect_timeout(&address, CONNECT_LIMIT) {
+            Ok(_) => return Ok(address),
+            Err(cause) => failure = cause,
+        }
+    }
+    Err(failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn the_process_that_listens_is_found() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut held = Held::Already(Already::at(address, Transport::Tcp));
+        let me = rustix::process::getpid();
+        assert_eq!(held.root(), Some((me, true)));
+        assert!(held.pids().contains(&me));
+        assert_eq!(held.died(), None);
+        drop(listener);
+        let nobody = Already::at(address, Transport::Tcp);
+        assert_eq!(Held::Already(nobody).root(), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! What a wrong answer suggests to try.
+//!
+//! It knows what servers usually mean by a status or a redirect, and nothing of the server asked.
+
+use bakeoff_plan::{Protocol, SentBody};
+
+use super::Answer;
+
+/// What to try after an answer over `protocol` that was not the `expected` one, as a clause.
+pub(super) fn hint(answer: &Answer, protocol: Protocol, expected: u16) -> Option<String> {
+    let status = answer.status;
+    if let Some(place) = answer
+        .header("Location")
+        .filter(|_| (300..400).contains(&status))
+    {
+        return Some(redirected(place, status, protocol));
+    }
+    let body = String::from_utf8_lossy(&answer.body).to_lowercase();
+    let speaks_tls = ["sent to https port", "http request to an https server"]
+        .iter()
+        .any(|words| body.contains(words));
+    match status {
+        400 if speaks_tls => Some("it speaks TLS here: try `--protocol h1-tls`".to_owned()),
+        401 | 407 => Some("it asks for credentials: add an `Authorization` header".to_owned()),
+        404 if expected != 404 => {
+            Some("it has nothing at this path: check the path and its document root".to_owned())
+        }
+        421 => Some("it does not know this name: set `host` to one that it serves".to_owned()),
+        426 => Some("it wants another version of HTTP: try `--protocol h2`".to_owned()),
+        429 => Some("it limits how often it is asked: raise that limit".to_owned()),
+        502..=504 => Some("its upstream does not answer: see its log".to_owned()),
+        _ => None,
+    }
+}
+
+fn redirected(place: &str, status: u16, protocol: Protocol) -> String {
+    if place.starts_with("https://") && !protocol.is_secure() {
+        return format!("{status} to https: try `--protocol h2`");
+    }
+    let rest = place.split_once("://").map(|(_, rest)| rest);
+    let path = match rest {
+        Some(rest) => rest.find('/').map_or("/", |at| &rest[at..]),
+        None => place,
+    };
+    format!("{status} to {path:?}: try this path, or expect status {status}")
+}
+
+/// What is known of a body on the wire, for people.
+pub(super) fn sent(sent: &SentBody) -> String {
+    match (sent.bytes, &sent.sha256) {
+        (None, None) => "any body".to_owned(),
+        (Some(bytes), None) => format!("{bytes} bytes"),
+        (None, Some(digest)) => format!("a body of sha256 {digest:.12}"),
+        (Some(bytes), Some(digest)) => format!("{bytes} bytes of sha256 {digest:.12}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(status: u16, header: Option<&str>, body: &str, protocol: Protocol, expected: &str) {
+        let location = header.map(|place| ("Location".to_owned(), place.to_owned()));
+        let answer = Answer {
+            status,
+            headers: location.into_iter().collect(),
+            body: body.as_bytes().to_vec(),
+            ..Answer::default()
+        };
+        assert_eq!(hint(&answer, protocol, 200).unwrap_or_default(), expected);
+    }
+
+    #[test]
+    fn a_cause_that_is_common_becomes_a_hint() {
+        use Protocol::{H1, H2};
+        let secure = "308 to https: try `--protocol h2`";
+        check(308, Some("https://x/"), "", H1, secure);
+        let path = "302 to \"/login\": try this path, or expect status 302";
+        check(302, Some("https://x/login"), "", H2, path);
+        check(302, Some("/login"), "", H1, path);
+        let tls = "it speaks TLS here: try `--protocol h1-tls`";
+        let nginx = "The plain HTTP request was sent to HTTPS port";
+        check(400, None, nginx, H1, tls);
+        check(
+            400,
+            None,
+            "Client sent an HTTP request to an HTTPS server.",
+            H1,
+            tls,
+        );
+        check(400, None, "", H1, "");
+        check(200, None, "other", H1, "");
+    }
+}

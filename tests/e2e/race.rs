@@ -1,0 +1,482 @@
+//! `bakeoff race`: running URLs, commands, configuration files and servers, each in one line.
+
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::support::files::trials;
+use crate::support::scene::{Finished, Scene};
+use crate::support::servers::{are_installed, on_path};
+use crate::support::{alone, pass_over, scripted, wait_until};
+
+/// A small server: `app.py KIND`, on the port in `PORT`.
+const APP: &str = r#"
+import os, socket, sys, threading, time
+
+kind = sys.argv[1] if len(sys.argv) > 1 else "hello"
+seen = {"count": 0}
+
+def answer(path):
+    head, body = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n", kind.encode()
+    if kind == "clock":
+        body = b"it is %.6f now" % time.time()
+    if kind == "moved":
+        return b"HTTP/1.1 308 Moved\r\nLocation: https://localhost/\r\nContent-Length: 0\r\n\r\n"
+    if kind == "slow":
+        time.sleep(0.004)
+        body = b"hello"
+    if kind == "late":
+        seen["count"] += 1
+        if seen["count"] < 4:
+            return b"HTTP/1.1 503 Not Yet\r\nContent-Length: 0\r\n\r\n"
+    return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+def serve(connection):
+    with connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while True:
+            data = connection.recv(65536)
+            if not data:
+                return
+            connection.sendall(answer(data.split(b" ")[1]))
+
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(("127.0.0.1", int(os.environ["PORT"])))
+listener.listen(64)
+while True:
+    connection, _ = listener.accept()
+    threading.Thread(target=serve, args=(connection,), daemon=True).start()
+"#;
+
+/// What makes a race short.
+const SHORT: [&str; 8] = [
+    "--rounds",
+    "2",
+    "--duration",
+    "200ms",
+    "--warmup",
+    "50ms",
+    "--clients",
+    "2",
+];
+
+/// A scene with the small server in it; `None` without Python.
+fn scene() -> Option<Scene> {
+    let Some(_) = on_path("python3") else {
+        pass_over("no python3 was found");
+        return None;
+    };
+    let scene = Scene::new();
+    scene.write("app.py", APP);
+    Some(scene)
+}
+
+/// A small server that ran before bakeoff does. Dropping it ends it.
+struct App {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl App {
+    fn start(kind: &str) -> Self {
+        let address = scripted::nobody();
+        let mut command = Command::new("python3");
+        command
+            .args(["-c", APP, kind])
+            .env("PORT", address.port().to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        let child = command.spawn().unwrap();
+        wait_until("the app listens", || TcpStream::connect(address).is_ok());
+        Self { child, address }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    fn name(&self) -> String {
+        format!("127.0.0.1-{}", self.address.port())
+    }
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn race(scene: &Scene, arguments: &[&str]) -> Finished {
+    scene.run(&[&["race", "--out", "record"], arguments, &SHORT].concat())
+}
+
+/// The trials of a contender in the scene's record.
+fn trials_of(record: &Path, contender: &str) -> Vec<Value> {
+    let mut trials = trials(record);
+    trials.retain(|trial| trial["contender"] == contender);
+    trials
+}
+
+/// Asserts that every trial of the contender was measured, without a wrong answer.
+#[track_caller]
+fn assert_right(record: &Path, contender: &str, rounds: usize) {
+    let trials = trials_of(record, contender);
+    let is_right = |trial: &&Value| {
+        let outcomes = &trial["result"]["outcomes"];
+        trial["end"]["kind"] == "measured"
+            && outcomes["ok"].as_u64() > Some(0)
+            && outcomes["wrong_body"].as_u64().unwrap_or(0) == 0
+            && outcomes["status"].as_u64().unwrap_or(0) == 0
+    };
+    let right = trials.iter().filter(is_right).count();
+    assert!(right >= rounds, "{contender}: {right} of {trials:#?}");
+}
+
+#[test]
+fn two_running_urls_are_compared_from_an_empty_folder() {
+    let _alone = alone();
+    let Some(scene) = scene() else { return };
+    let (fast, slow) = (App::start("hello"), App::start("slow"));
+    std::fs::create_dir(scene.path("empty")).unwrap();
+    let (of_fast, of_slow) = (fast.url(), slow.url());
+    let mut command = scene.command(&[&["race", &of_fast, &of_slow][..], &SHORT].concat());
+    command.current_dir(scene.path("empty"));
+    let raced = scene.start_command(command).finish().expect_measured();
+    let raced = raced.says("is not a fresh server in each round");
+    assert!(raced.stdout.contains(&fast.name()) && raced.stdout.contains(&slow.name()));
+
+    let written = std::fs::read_dir(scene.path("empty")).unwrap().flatten();
+    let written: Vec<String> = written
+        .map(|it| it.file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(written, ["bakeoff-results"], "nothing but the record");
+    let records = std::fs::read_dir(scene.path("empty/bakeoff-results")).unwrap();
+    let record = records.flatten().next().unwrap().path();
+    for app in [&fast, &slow] {
+        assert_right(&record, &app.name(), 2);
+        let trial = &trials_of(&record, &app.name())[0];
+        assert_eq!(trial["server"]["stopped"], Value::Null);
+        let trees = trial["usage"]["trees"].as_array().unwrap();
+        assert!(
+            trees.iter().any(|tree| tree["role"] == "server"),
+            "its processes are watched"
+        );
+    }
+    assert!(TcpStream::connect(fast.address).is_ok() && TcpStream::connect(slow.address).is_ok());
+}
+
+#[test]
+fn commands_are_started_told_their_port_and_stopped() {
+    let _alone = alone();
+    let Some(scene) = scene() else { return };
+    let start = [
+        "--start",
+        "python3 app.py",
+        "--start",
+        "cd . && python3 app.py hello",
+    ];
+    race(&scene, &start).expect_measured();
+    let record = scene.path("record");
+    assert_right(&record, "python3-app.py", 2);
+    let plan = std::fs::read_to_string(record.join("plan.toml")).unwrap();
+    assert!(
+        plan.contains("text = \"hello\""),
+        "what both answer is right: {plan}"
+    );
+    for trial in trials_of(&record, "python3-app.py") {
+        assert_eq!(trial["server"]["stopped"]["graceful"], true);
+    }
+    scene.assert_empty();
+}
+
+#[test]
+fn nothing_of_a_command_survives_kill_9() {
+    let _alone = alone();
+    let Some(scene) = scene() else { return };
+    let commands = [
+        "--start",
+        "python3 app.py",
+        "--start",
+        "python3 -m http.server {port}",
+    ];
+    let long = ["--out", "record", "--duration", "30s", "--warmup", "0s"];
+    let mut running = scene.start(&[&["race"], &commands[..], &long].concat());
+    running.wait_until("a trial has begun", |it| {
+        let is_python = |name: &str| name.starts_with("python");
+        let runs = it.below().iter().any(|process| is_python(&process.name));
+        runs && scene.path("record/plan.toml").exists()
+    });
+    running.signal(Signal::KILL);
+    running.finish().expect_signal(Signal::KILL);
+    scene.assert_empty();
+}
+
+#[test]
+fn servers_and_configuration_files_are_compared_in_one_line() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx", "caddy"]) {
+        return;
+    }
+    race(&scene, &["nginx:optimized", "caddy"]).expect_measured();
+    assert_right(&scene.path("record"), "nginx-optimized", 2);
+    assert_right(&scene.path("record"), "caddy", 2);
+
+    let nginx = "events {}\nhttp { server { listen 80; location / { return 200 \"hi\"; } } }\n";
+    scene.write("a/nginx.conf", nginx);
+    scene.write("b/site", ":80 {\n\trespond \"hi\"\n}\n");
+    let files = ["race", "./a/nginx.conf", "./b/site", "--out", "files"];
+    scene.run(&[&files[..], &SHORT].concat()).expect_measured();
+    assert_right(&scene.path("files"), "nginx.conf", 2);
+    assert_right(&scene.path("files"), "site", 2);
+}
+
+#[test]
+fn answers_that_differ_are_told_first_and_each_is_compared_with_itself() {
+    let _alone = alone();
+    let Some(scene) = scene() else { return };
+    let (one, other) = (App::start("hello"), App::start("howdy, you"));
+    let raced = race(&scene, &[&one.url(), &other.url()]).expect_measured();
+    let raced = raced
+        .says("the answers to `GET /` differ")
+        .says("at byte 1");
+    let told = raced.stderr.find("differ").unwrap();
+    assert!(
+        told < raced.stderr.find("trials, about").unwrap(),
+        "{}",
+        raced.stderr
+    );
+    for app in [&one, &other] {
+        assert_right(&scene.path("record"), &app.name(), 2);
+    }
+    let report = scene.json(&["report", "record", "--format", "json"]);
+    assert!(
+        report["campaign"]
+            .to_string()
+            .contains("the answers to `GET /` differ")
+    );
+}
+
+#[test]
+fn a_time_in_the_body_is_named_and_not_called_wrong() {
+    let _alone = alone();
+    let Some(scene) = scene() else { return };
+    let start = [
+        "--start",
+        "python3 app.py clock",
+        "--start",
+        "python3 app.py hello",
+    ];
+    let raced = race(&scene, &start).expect_measured();
+    raced.says("the answer of python3-app.py to `GET /` changes");
+    for name in ["python3-app.py", "python3-app.py-2"] {
+        assert_right(&scene.path("record"), name, 2);
+    }
+}
+
+#[test]
+fn a_plan_that_is_saved_repeats_the_race() {
+    let _alone = alone();
+    let Some(scene) = scene() else { return };
+    let start = [
+        "--start",
+        "python3 app.py",
+        "--start",
+        "python3 app.py slow",
+    ];
+    let save = ["--save-plan", "mine.toml", "/some/path"];
+    let raced = race(&scene, &[&start[..], &save].concat()).expect_measured();
+    raced.says("repeat it: bakeoff run mine.toml");
+    scene.run(&["plan", "mine.toml"]).expect(0);
+    scene
+        .run(&["run", "mine.toml", "--out", "again"])
+        .expect_measured();
+    assert_right(&scene.path("again"), "python3-app.py", 2);
+    race(&scene, &[&start[..], &save].concat())
+        .expect(2)
+        .says("mine.toml");
+}
+
+#[test]
+fn a_contender_that_is_missing_ends_with_4_and_the_reason() {
+    let Some(scene) = scene() else { return };
+    let app = App::start("hello");
+    let nobody = format!("http://{}/", scripted::nobody());
+    let raced = race(&scene, &[&app.url(), &nobody]).expect(4);
+    let raced = raced.says("Connection refused").says("--start 'COMMAND'");
+    let last = raced.stderr.lines().last().unwrap();
+    assert!(last.contains("nothing to compare: only"), "{last}");
+    assert!(!scene.path("record").exists());
+    race(
+        &scene,
+        &["--start", "no-such-app", "--start", "python3 app.py"],
+    )
+    .expect(2)
+    .says("no-such-app")
+    .says("neither on the search path");
+}
+
+#[test]
+fn arguments_that_mean_nothing_are_refused_with_what_to_write() {
+    let scene = Scene::new();
+    scene.write("notes.txt", "hello\n");
+    let url = "http://127.0.0.1:1/";
+    for (arguments, words) in [
+        (vec![], "at least two contenders"),
+        (vec![url], "bakeoff load"),
+        (vec!["ngnix", "caddy"], "did you mean nginx?"),
+        (vec!["nginx:fast", "caddy"], "nginx has no variant fast"),
+        (
+            vec!["./absent.conf", "caddy"],
+            "there is no file ./absent.conf",
+        ),
+        (vec!["./notes.txt", "caddy"], "add --server NAME"),
+        (vec![url, "https://127.0.0.1:2/"], "differ in their scheme"),
+        (
+            vec![url, url, "--protocol", "h2"],
+            "for http it is h1 or h2c",
+        ),
+        (vec![url, "http://:x/"], "write a URL such as"),
+        (
+            vec![url, url, "--header", "Content-Length: 3"],
+            "Content-Length",
+        ),
+        (
+            vec![url, url, "/x", "--workload", "site"],
+            "leave one of them out",
+        ),
+        (vec![url, url, "--workload", "siet"], "did you mean `site`?"),
+    ] {
+        scene
+            .run(&[&["race"], &arguments[..]].concat())
+            .expect(2)
+            .says(words);
+    }
+    assert!(!scene.path("bakeoff-results").exists());
+}
+
+/// A plan of commands, each the small server of a kind.
+fn plan_of(kinds: &[&str], expect: &str) -> String {
+    let mut text = "name = \"kinds\"\nrounds = 1\nrest = \"0s\"\n[references]\nyardstick = false\n\
+                    [[load]]\nclients = 1\nduration = \"100ms\"\nwarmup = \"0s\"\n\
+                    [[workload]]\nname = \"page\"\n"
+        .to_owned();
+    text += &format!("expect = {expect}\n");
+    for (index, kind) in kinds.iter().enumerate() {
+        text +=
+            &format!("[[contender]]\nname = \"c{index}\"\ncommand = \"python3 app.py '{kind}'\"\n");
+    }
+    text
+}
+
+#[test]
+fn what_is_wrong_with_several_is_listed_at_once_before_the_first_round() {
+    let _alone = alone();
+    let Some(scene) = scene() else { return };
+    let kinds = ["hello", "wrong", "other", "moved", "hello!"];
+    scene.write("own.toml", &plan_of(&kinds, "{ text = \"hello\" }"));
+    let ran = scene
+        .run(&["run", "./own.toml", "--out", "record"])
+        .expect(4);
+    let listed = ran.stderr.find("wrong before the first round").unwrap();
+    let began = ran.stderr.find("trials, about").unwrap();
+    let before = &ran.stderr[listed..began];
+    for name in ["c1", "c2", "c3", "c4"] {
+        assert!(
+            before.contains(&format!("{name} (page): failed at start")),
+            "{before}"
+        );
+    }
+    assert!(
+        before.contains("308 to https: try `--protocol h2`"),
+        "{before}"
+    );
+    assert!(!before.contains("c0"), "{before}");
+    assert_right(&scene.path("record"), "c0", 1);
+    let last = ran.stderr.lines().last().unwrap();
+    assert!(
+        last.contains("not a valid measurement") && last.contains("c1 never ran"),
+        "{last}"
+    );
+}
+
+#[test]
+fn a_wrong_answer_is_not_waited_for_and_a_failing_server_is() {
+    let _alone = alone();
+    let Some(scene) = scene() else { return };
+    scene.write("wrong.toml", &plan_of(&["wrong"], "{ text = \"hello\" }"));
+    scene
+        .run(&["run", "./wrong.toml", "--out", "wrong"])
+        .expect(4);
+    let took = trials(&scene.path("wrong"))[0]["steps"]
+        .as_array()
+        .unwrap()
+        .iter();
+    let took: f64 = took.map(|step| step["took_s"].as_f64().unwrap()).sum();
+    assert!(
+        took < 15.0,
+        "the server has 20 s to become right, and took {took} s"
+    );
+
+    scene.write("late.toml", &plan_of(&["late"], "{ text = \"late\" }"));
+    scene
+        .run(&["run", "./late.toml", "--out", "late"])
+        .expect_measured();
+    assert_right(&scene.path("late"), "c0", 1);
+}
+
+#[test]
+fn plans_have_urls_and_what_makes_them_fresh() {
+    let _alone = alone();
+    let Some(scene) = scene() else { return };
+    let app = App::start("hello");
+    let text = plan_of(&["hello"], "{ text = \"hello\" }");
+    let url = app.url();
+    let own = format!(
+        "[[contender]]\nname = \"url\"\nurl = \"{url}\"\nfresh = [\"echo again >> fresh\"]\n\
+         [[contender]]\nname = \"env\"\ncommand = \"python3 app.py $KIND\"\n\
+         env = {{ KIND = \"hello\" }}\nfolder = \".\"\nready = {{ path = \"/up\", status = 200 }}\n\
+         stop = {{ signal = \"INT\", grace = \"1s\" }}\n"
+    );
+    scene.write("own.toml", &format!("{text}{own}"));
+    scene.run(&["plan", "./own.toml"]).expect(0);
+    scene
+        .run(&["run", "./own.toml", "--out", "record"])
+        .expect_measured();
+    for name in ["c0", "url", "env"] {
+        assert_right(&scene.path("record"), name, 1);
+    }
+    let ran = std::fs::read_to_string(scene.path("fresh")).unwrap();
+    assert!(
+        ran.lines().count() >= 2,
+        "before the first contact and before the trial"
+    );
+    scene.write(
+        "broken.toml",
+        &format!("{text}{own}").replace("echo again", "exit 3; echo"),
+    );
+    let broken = scene
+        .run(&["run", "./broken.toml", "--out", "broken"])
+        .expect(4);
+    broken.says("run `exit 3; echo >> fresh` before the trial");
+}
+
+#[test]
+fn a_load_that_is_refused_says_so_last() {
+    let scene = Scene::new();
+    let nobody = format!("http://{}/", scripted::nobody());
+    let load = ["load", &nobody, "-n", "96", "-c", "2", "-d", "5s"];
+    let loaded = scene.start(&load).finish_within(Duration::from_secs(60));
+    let loaded = loaded.unwrap().expect(4);
+    let last = loaded.stderr.lines().last().unwrap();
+    assert!(
+        last.contains("no answer was right") && last.contains("`refused`"),
+        "{last}"
+    );
+}
