@@ -414,10 +414,8 @@ fn a_wrong_answer_is_not_waited_for_and_a_failing_server_is() {
     scene
         .run(&["run", "./wrong.toml", "--out", "wrong"])
         .expect(4);
-    let took = trials(&scene.path("wrong"))[0]["steps"]
-        .as_array()
-        .unwrap()
-        .iter();
+    let trials = trials(&scene.path("wrong"));
+    let took = trials[0]["steps"].as_array().unwrap().iter();
     let took: f64 = took.map(|step| step["took_s"].as_f64().unwrap()).sum();
     assert!(
         took < 15.0,

@@ -7,16 +7,17 @@ use bakeoff_report::Report;
 use super::report;
 use crate::{exit, output};
 
-/// The exit code of a campaign that was carried out to its end; says why where it is 4 and the
-/// report's own tables do not lead with it.
+/// The exit code of a campaign that was carried out to its end; where it is 4, the last line says
+/// why.
 pub(super) fn tell(report: &Report, strict: bool) -> u8 {
-    match why(report) {
-        Some(why) => {
-            output::note(&format!("not a valid measurement: {why}"));
-            exit::NOT_VALID
-        }
-        None => report::exit_code(report, strict),
-    }
+    let why = match (why(report), report::exit_code(report, strict)) {
+        (Some(why), _) => why,
+        (None, exit::NOT_VALID) if strict => "not every cell is valid, as --strict asks".to_owned(),
+        (None, exit::NOT_VALID) => "no number of any contender can be relied on".to_owned(),
+        (None, code) => return code,
+    };
+    output::note(&format!("not a valid measurement: {why}"));
+    exit::NOT_VALID
 }
 
 /// Why nothing of it can be relied on; `None` where each contender gave right answers.

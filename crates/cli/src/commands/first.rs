@@ -1,5 +1,5 @@
 //! The first contact before a campaign: what is wrong with contenders is listed at once, and what
-//! they answer is said where the plan leaves it open.
+//! they answer goes into the plan where it leaves that open.
 
 use bakeoff_conduct::{Approach, Finding, FirstAnswers, first_answers};
 use bakeoff_plan::Plan;
@@ -10,7 +10,7 @@ use super::findings::by_reason;
 use crate::display::step_name;
 use crate::{exit, output};
 
-/// Asks each contender once and returns the plan with what was left open. Of one contender alone
+/// Asks each contender once and returns the plan with what was left open, which its notes say. Of one contender alone
 /// the first trial says as much, unless something is open.
 ///
 /// # Errors
@@ -33,12 +33,7 @@ pub(super) fn look(
     if approach.stop.load(Ordering::Relaxed) {
         return Ok(plan);
     }
-    let FirstAnswers {
-        findings,
-        plan,
-        notes,
-    } = first;
-    notes.iter().for_each(|note| output::note(note));
+    let FirstAnswers { findings, plan, .. } = first;
     if !findings.is_empty() {
         output::note(&listed(&findings));
     }

@@ -4,7 +4,7 @@
 //! about two minutes together.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -13,10 +13,10 @@ use bakeoff_plan::{
     RoundsAsked, ServerChoice, TRIAL_OVERHEAD, Url, Workload, parse,
 };
 
-use super::run::{Asked, Destination, campaign};
+use super::run::{Asked, Destination, campaign, default_folder};
+use crate::exit;
 use crate::flags::{ArrivalFlag, RaceFlags};
 use crate::library::Folder;
-use crate::{exit, output};
 
 mod name;
 mod operand;
@@ -58,32 +58,35 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
     if let Some(path) = &flags.record.save_plan {
         save(&plan, path)?;
     }
+    let record = &flags.record;
+    let out = record.out.clone().unwrap_or_else(|| default_folder(&plan));
+    let saved = record
+        .save_plan
+        .clone()
+        .unwrap_or_else(|| out.join("plan.toml"));
     let asked = Asked {
         plan,
         is_changed: false,
         earlier: Vec::new(),
         answering_least: 2,
     };
-    let record = &flags.record;
     let destination = Destination {
         resume: None,
-        out: record.out.clone(),
+        out: Some(out),
         format: record.format,
         full: record.full,
         strict: record.strict,
+        repeat: Some(as_a_file(&saved)),
     };
-    let code = campaign(asked, &library, &destination)?;
-    if let Some(path) = &record.save_plan {
-        output::note(&format!("repeat it: bakeoff run {}", shown(path)));
-    }
-    Ok(code)
+    campaign(asked, &library, &destination)
 }
 
 /// A path as `run` takes it for a file and no name of a plan.
-fn shown(path: &Path) -> String {
-    match path.to_string_lossy() {
-        text if text.contains('/') || text.ends_with(".toml") => text.into_owned(),
-        text => format!("./{text}"),
+fn as_a_file(path: &Path) -> PathBuf {
+    let text = path.to_string_lossy();
+    match text.contains('/') || text.ends_with(".toml") {
+        true => path.to_owned(),
+        false => Path::new(".").join(path),
     }
 }
 

@@ -68,6 +68,8 @@ pub(super) struct Destination {
     pub(super) format: Format,
     pub(super) full: bool,
     pub(super) strict: bool,
+    /// The plan file that repeats it, for a campaign that was made of flags.
+    pub(super) repeat: Option<PathBuf>,
 }
 
 impl From<&RunFlags> for Destination {
@@ -78,6 +80,7 @@ impl From<&RunFlags> for Destination {
             format: flags.format,
             full: flags.full,
             strict: flags.strict,
+            repeat: None,
         }
     }
 }
@@ -90,7 +93,6 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         earlier,
         answering_least,
     } = asked;
-    plan_notes::tell(&plan);
     Roles::divide(&plan.pinning).map_err(exit::usage)?;
     let interrupt = Interrupt::listen_with_limit()?;
     let scratch = RunFolder::make()?;
@@ -113,6 +115,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         true => first::look(plan, &findings, answering_least, &approach)?,
         false => plan,
     };
+    plan_notes::tell(&plan);
 
     let path = flags
         .resume
@@ -149,6 +152,9 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     if end == CampaignEnd::Interrupted {
         output::note(&interrupted);
         return Ok(exit::INTERRUPTED);
+    }
+    if let Some(plan) = &flags.repeat {
+        output::note(&format!("repeat it: bakeoff run {}", plan.display()));
     }
     Ok(ending::tell(&report, flags.strict))
 }
@@ -247,7 +253,7 @@ fn machine() -> Machine {
 }
 
 /// `bakeoff-results/PLAN-TIME`, in UTC.
-fn default_folder(plan: &Plan) -> PathBuf {
+pub(super) fn default_folder(plan: &Plan) -> PathBuf {
     let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     Path::new("bakeoff-results").join(format!("{}-{time}", plan.name))
 }

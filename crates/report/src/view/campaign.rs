@@ -267,7 +267,8 @@ fn contenders(record: &Record, cells: &[Cell<'_>]) -> Vec<ContenderFacts> {
         let one = &mut facts[index];
         one.kind = trial.kind;
         one.server = Some(server.server.clone());
-        if !one.versions.contains(&server.version) {
+        // A command and a URL have none.
+        if !server.version.is_empty() && !one.versions.contains(&server.version) {
             one.versions.push(server.version.clone());
         }
     }
