@@ -19,8 +19,8 @@ const RECOVERY_TIMEOUTS: f64 = 3.0;
 /// Between two requests for an answer that did not come.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Bodies as they were sent where the server encodes or the plan knows no more, by the position of their request: what a
-/// right body looks like on the wire.
+/// Bodies as they were sent where the server encodes or the plan knows no more, by the position of
+/// their request: what a right body looks like on the wire.
 pub(crate) type Encoded = BTreeMap<usize, Vec<u8>>;
 
 /// Asks before the load. A wrong answer ends the trial.

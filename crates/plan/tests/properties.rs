@@ -361,6 +361,15 @@ fn load(index: u32) -> impl Strategy<Value = Load> {
         )
 }
 
+/// All contenders; the answers of the last are to this workload.
+fn all((mut all, own): (Vec<Contender>, Option<Contender>), workload: &str) -> Vec<Contender> {
+    all.extend(own);
+    for answer in all.iter_mut().flat_map(|it| &mut it.answers) {
+        workload.clone_into(&mut answer.workload);
+    }
+    all
+}
+
 fn plan() -> impl Strategy<Value = Plan> {
     let head = (
         "[A-Za-z0-9][A-Za-z0-9._-]{0,9}",
@@ -404,11 +413,7 @@ fn plan() -> impl Strategy<Value = Plan> {
             |(head, rest, pinning, references, contenders, workloads, mut loads, rule)| {
                 let (name, description, rounds, seed) = head;
                 let (until, equal_work) = rule;
-                let (mut contenders, own) = contenders;
-                contenders.extend(own);
-                for answer in contenders.iter_mut().flat_map(|it| &mut it.answers) {
-                    answer.workload.clone_from(&workloads[0].name);
-                }
+                let contenders = all(contenders, &workloads[0].name);
                 if !workloads.iter().all(|it| it.protocol.has_streams()) {
                     loads.iter_mut().for_each(|load| load.streams = 1);
                 }

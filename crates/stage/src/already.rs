@@ -1,5 +1,5 @@
-//! A server that ran before bakeoff did: found by its URL, asked and watched, and neither started nor
-//! stopped.
+//! A server that ran before bakeoff did: found by its URL, asked and watched, and neither started
+//! nor stopped.
 //!
 //! Whose it is, `/proc` says, as far as this user may read it. On another machine it has no
 //! processes here, and nothing but its answers is known.

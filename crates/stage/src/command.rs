@@ -1,7 +1,7 @@
 //! A server that a command line of the user's own starts, under a keeper like every other.
 //!
-//! It has no folder, no template and no check: the command is told its port, and what listens in its
-//! processes then is asked.
+//! It has no folder, no template and no check: the command is told its port, and what listens in
+//! its processes then is asked.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

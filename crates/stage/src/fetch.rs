@@ -152,8 +152,8 @@ impl Expectation {
         self.protocol.is_h3()
     }
 
-    /// Whether this is the right answer; where nobody has said what that is, whether it is an answer
-    /// and no failure.
+    /// Whether this is the right answer; where nobody has said what that is, whether it is an
+    /// answer and no failure.
     pub(crate) fn is_met_by(&self, answer: &Answer) -> bool {
         let expect = &self.request.expect;
         if expect.is_open() {

@@ -10,7 +10,7 @@ use crate::servers::Servers;
 /// What a configuration file is taken for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recognised {
-    /// Names of the servers that it may be for: one where that is clear, and none where nothing says.
+    /// Names of the servers that it may be for: one where that is clear, none where nothing says.
     pub servers: Vec<String>,
 }
 

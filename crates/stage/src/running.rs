@@ -270,8 +270,8 @@ impl Running {
         self.kept.died()
     }
 
-    /// Stops it, gracefully and then by force, and sees to it that nothing is left. What ran already
-    /// goes on.
+    /// Stops it, gracefully and then by force, and sees to it that nothing is left. What ran
+    /// already goes on.
     ///
     /// # Errors
     /// When a process or a listening socket is left; everything was tried by then.

@@ -10,8 +10,8 @@ use super::findings::by_reason;
 use crate::display::step_name;
 use crate::{exit, output};
 
-/// Asks each contender once and returns the plan with what was left open, which its notes say. Of one contender alone
-/// the first trial says as much, unless something is open.
+/// Asks each contender once and returns the plan with what was left open, which its notes say. Of
+/// one contender alone the first trial says as much, unless something is open.
 ///
 /// # Errors
 /// Exit code 4 where fewer than `least` contenders answer.

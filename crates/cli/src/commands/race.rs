@@ -130,8 +130,8 @@ fn escaped(text: &str) -> String {
     text.escape_default().to_string()
 }
 
-/// Makes the workload that of one request whose right answer is what contenders answer first, unless
-/// they are all known to serve the workload as it is.
+/// Makes the workload that of one request whose right answer is what contenders answer first,
+/// unless they are all known to serve the workload as it is.
 fn request(workload: &mut Workload, flags: &RaceFlags, operands: &Operands) -> anyhow::Result<()> {
     let asked = &flags.request;
     let is_plain = asked.method == "GET" && asked.headers.is_empty() && asked.body.is_none();

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::DurationText;
 use crate::contender::{CertificateKey, Replacement, StopSignal};
 
-/// What is compared: a server, a version or build of it, and one configuration; or a command of your
-/// own; or a URL that is answered already.
+/// What is compared: a server, a version or build of it, and one configuration; or a command of
+/// your own; or a URL that is answered already.
 // Unknown keys are refused by the schema; serde cannot do it beside `flatten`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
@@ -67,9 +67,9 @@ pub(crate) struct OwnKeys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["http://127.0.0.1:9001/"]))]
     pub(crate) url: Option<String>,
-    /// Command line that starts a server, in the foreground: `{port}` is the port that it is to use,
-    /// also in `PORT` of its environment. `{root}` is a folder with the workload's files, and
-    /// `{origin}` the address of the upstream.
+    /// Command line that starts a server, in the foreground: `{port}` is the port that it is to
+    /// use, also in `PORT` of its environment. `{root}` is a folder with the workload's files,
+    /// and `{origin}` the address of the upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["node app.js"]))]
     pub(crate) command: Option<String>,
@@ -80,7 +80,8 @@ pub(crate) struct OwnKeys {
     /// Variables of the environment of `command`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) env: BTreeMap<String, String>,
-    /// Working folder of `command` and `fresh`, relative to the plan's folder; without it, that one.
+    /// Working folder of `command` and `fresh`, relative to the plan's folder; without it, that
+    /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["app"]))]
     pub(crate) folder: Option<String>,

@@ -145,8 +145,8 @@ pub(crate) struct ExpectTable {
     /// A generated body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) generated: Option<GeneratedTable>,
-    /// The content of this `[[file]]`, or of a file of UTF-8 text of your own, relative to the folder
-    /// of the file that this stands in.
+    /// The content of this `[[file]]`, or of a file of UTF-8 text of your own, relative to the
+    /// folder of the file that this stands in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["index.html"]))]
     pub(crate) file: Option<String>,

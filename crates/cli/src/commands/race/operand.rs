@@ -55,7 +55,8 @@ pub(super) fn read(flags: &RaceFlags, library: &Folder) -> anyhow::Result<Operan
     };
     if let (Some(path), Some(workload)) = (&path, &flags.workload) {
         return Err(exit::usage(format!(
-            "the path {path} and --workload {workload} both say what is asked; leave one of them out"
+            "the path {path} and --workload {workload} both say what is asked; leave one of them \
+             out"
         )));
     }
     let mut operands = Vec::new();
