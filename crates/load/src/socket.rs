@@ -1,6 +1,7 @@
 //! Sockets as the engine uses them: non-blocking, without delay, and a receive that drops.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
@@ -112,38 +113,12 @@ pub(crate) fn read_stamped(
     socket: &OwnedFd,
     buffer: &mut [u8],
 ) -> Result<(usize, Option<u64>), Errno> {
-    /// Room for one stamp, aligned as the kernel's headers are.
-    #[repr(align(8))]
-    struct Control([u8; 64]);
-    let mut control = Control([0; 64]);
-    let mut part = libc::iovec {
-        iov_base: buffer.as_mut_ptr().cast(),
-        iov_len: buffer.len(),
-    };
-    // SAFETY: `msghdr` is plain integers and pointers, for which zero is a value. The kernel
-    // writes at most `iov_len` bytes to the buffer and `msg_controllen` to `control`, both of
-    // which live through the call; the CMSG macros stay inside what it says it wrote, and the
-    // length of the one header looked at is that of the timespec read.
-    unsafe {
-        let mut message: libc::msghdr = std::mem::zeroed();
-        message.msg_iov = &raw mut part;
-        message.msg_iovlen = 1;
-        message.msg_control = control.0.as_mut_ptr().cast();
-        message.msg_controllen = control.0.len() as _;
-        let read = libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0);
-        if read < 0 {
-            return Err(last_errno());
-        }
-        let header = libc::CMSG_FIRSTHDR(&raw const message);
-        let stamped = !header.is_null()
-            && (*header).cmsg_level == libc::SOL_SOCKET
-            && (*header).cmsg_type == libc::SO_TIMESTAMPNS;
-        let stamp = stamped.then(|| {
-            let time: libc::timespec = std::ptr::read_unaligned(libc::CMSG_DATA(header).cast());
-            time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-        });
-        Ok((read as usize, stamp))
-    }
+    let bytes = buffer.as_mut_ptr().cast::<MaybeUninit<u8>>();
+    // SAFETY: the same bytes at the same place, which nothing else sees while they are lent out;
+    // `receive` writes bytes there and never takes any back.
+    let room = unsafe { std::slice::from_raw_parts_mut(bytes, buffer.len()) };
+    let received = bakeoff_udp::receive(socket, room)?;
+    Ok((received.length, received.stamp))
 }
 
 /// Drops up to `most` bytes in the kernel without copying them out (tcp(7), `MSG_TRUNC`).

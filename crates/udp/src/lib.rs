@@ -5,7 +5,8 @@
 //! receive ─► datagrams that the kernel joined (GRO), into memory of the caller's
 //! ```
 //!
-//! The engine's client and the built-in servers both use it. It owns no socket and no memory, and
+//! The engine's client and the built-in servers both use it; the engine also receives from TCP
+//! sockets with it, for the kernel's stamps. It owns no socket and no memory, and
 //! knows nothing of QUIC. Explicit congestion notification is left out.
 
 use std::io;
