@@ -64,7 +64,7 @@ impl Block {
     fn of(trial: &TrialRecord) -> Self {
         Self {
             round: trial.round,
-            attempt: trial.attempt,
+            attempt: trial.attempt.number,
             workload: trial.workload.clone(),
             load: trial.load_label(),
         }
@@ -187,7 +187,7 @@ impl<'record> Subject<'record> {
     /// Processors that the server may use.
     pub(crate) fn server_cpus(&self) -> usize {
         match self.trial.pinned.server.len() {
-            0 => self.machine.cpus as usize,
+            0 => self.machine.processors.cpus as usize,
             pinned => pinned,
         }
     }

@@ -151,7 +151,7 @@ fn plain(code: Code) -> &'static str {
 /// Fewer processors than roles, and rates that are lower bounds for it.
 fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let proxied = record.plan.workloads.iter().any(|one| one.proxied);
-    let (cpus, roles) = (record.machine.cpus, if proxied { 3 } else { 2 });
+    let (cpus, roles) = (record.machine.processors.cpus, if proxied { 3 } else { 2 });
     let bounds = contenders
         .iter()
         .filter(|one| one.rate_bound.is_some() && one.judgement.verdicts.rate <= Verdict::Suspect)
@@ -182,12 +182,12 @@ fn disturbed(record: &Record) -> Option<Weakness> {
         .filter(|trial| trial.end == TrialEnd::Measured);
     let all = measured.clone().count();
     let hit: Vec<&TrialRecord> = measured
-        .filter(|trial| !trial.disturbed.is_empty())
+        .filter(|trial| trial.attempt.is_disturbed())
         .collect();
-    let causes = hit.iter().flat_map(|trial| &trial.disturbed);
+    let causes = hit.iter().flat_map(|trial| &trial.attempt.disturbed);
     let times = |what: &&Disturbance| causes.clone().filter(|one| one == what).count();
     let what = causes.clone().max_by_key(times)?;
-    let again = record.trials.iter().any(|trial| trial.attempt > 1);
+    let again = record.trials.iter().any(|trial| trial.attempt.number > 1);
     let text = format!(
         "{} of {all} trials {} by {}{}",
         hit.len(),

@@ -98,7 +98,12 @@ fn a_check_that_could_not_run_is_held_against_what_it_guards() {
                 .to_owned(),
         ),
         (
-            |trial| trial.steps.retain(|one| one.step != Step::CheckAgain),
+            |trial| {
+                trial
+                    .course
+                    .steps
+                    .retain(|one| one.step != Step::CheckAgain)
+            },
             "recovered: latency not-run".to_owned(),
         ),
         (
@@ -336,7 +341,7 @@ fn counts_contradict_or_agree() {
 fn a_server_that_is_busy_after_the_load_keeps_its_numbers() {
     let told = |took_s: f64, answered: bool| {
         let judgement = judge(SOUND, |trial| {
-            let mut steps = trial.steps.iter_mut();
+            let mut steps = trial.course.steps.iter_mut();
             let again = steps.find(|one| one.step == Step::CheckAgain);
             again.expect("it is a step").took_s = took_s;
             let keep =
@@ -354,7 +359,7 @@ fn a_server_that_is_busy_after_the_load_keeps_its_numbers() {
 #[test]
 fn warnings_are_passed_on_and_decide_nothing() {
     let judgement = judge(SOUND, |trial| {
-        trial.warnings = vec![Warning {
+        trial.course.warnings = vec![Warning {
             code: "odd".into(),
             text: "something".into(),
             hint: "do this".into(),

@@ -5,7 +5,7 @@
 mod support;
 
 use bakeoff_audit::{Code, Judged, JudgedCell, Level, Number, Verdict, judge};
-use bakeoff_record::{Disturbance, Record, TrialRecord};
+use bakeoff_record::{Attempt, Disturbance, Record, TrialRecord};
 use bakeoff_stats::Measure;
 
 const CONTENDER: &str = "nginx-optimized";
@@ -268,13 +268,13 @@ fn the_first_attempt_that_nothing_disturbed_counts_for_the_whole_block() {
         .iter()
         .filter(|trial| trial.round == 2)
         .map(|trial| TrialRecord {
-            attempt: 2,
+            attempt: Attempt::number(2),
             id: format!("{}-2", trial.id),
             ..trial.clone()
         })
         .collect();
     for trial in of(&mut record, "caddy-default").filter(|it| it.round == 2) {
-        trial.disturbed = vec![Disturbance::OtherLoad];
+        trial.attempt.disturbed = vec![Disturbance::OtherLoad];
         disturb(trial);
     }
     record.trials.extend(again);
@@ -283,7 +283,7 @@ fn the_first_attempt_that_nothing_disturbed_counts_for_the_whole_block() {
         let cell = cell(&judged, (name, "synthetic", "c10"));
         let trials = cell.cell.trials.iter();
         (
-            trials.map(|trial| trial.attempt).collect::<Vec<_>>(),
+            trials.map(|trial| trial.attempt.number).collect::<Vec<_>>(),
             cell.trials.len(),
         )
     };

@@ -54,7 +54,7 @@ impl Standings {
         self.last = Some(Last {
             cell: cell.clone(),
             round: trial.round,
-            is_repeated: trial.attempt > 1,
+            is_repeated: trial.attempt.number > 1,
             is_open,
         });
         if let Some(value) = value(trial, is_open) {

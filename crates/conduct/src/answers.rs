@@ -88,7 +88,7 @@ pub(crate) fn check_after(
                 return Some(failed);
             }
             if Instant::now() >= end {
-                record.warnings.push(no_answer(failed));
+                record.course.warnings.push(no_answer(failed));
                 return None;
             }
             std::thread::sleep(ASK_AGAIN);

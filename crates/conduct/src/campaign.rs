@@ -119,7 +119,7 @@ impl Campaign<'_, '_> {
     fn next(&mut self) -> Result<Option<Trial>, ConductError> {
         for (place, disturbance) in self.sequence.seen_later(&self.recorded) {
             let record = &mut self.recorded[place];
-            record.disturbed.push(disturbance);
+            record.attempt.disturbed.push(disturbance);
             self.folder.append(record)?;
         }
         Ok(self.sequence.next(&self.recorded))
@@ -158,7 +158,7 @@ impl Campaign<'_, '_> {
         mut record: TrialRecord,
         tell: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), ConductError> {
-        record.disturbed = disturbances(&record);
+        record.attempt.disturbed = disturbances(&record);
         self.folder.append(&record)?;
         tell(Event::Ended(&record));
         self.recorded.retain(|earlier| earlier.id != record.id);

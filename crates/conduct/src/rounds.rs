@@ -165,7 +165,8 @@ fn drifted(recorded: &[TrialRecord]) -> Vec<(usize, Disturbance)> {
     let mut found = Vec::new();
     for series in rates.into_values() {
         let all: Vec<f64> = series.iter().map(|(_, rate)| *rate).collect();
-        let is_new = |place: usize| !recorded[place].disturbed.contains(&Disturbance::Drift);
+        let known = |place: usize| &recorded[place].attempt.disturbed;
+        let is_new = |place: usize| !known(place).contains(&Disturbance::Drift);
         let drifted = series
             .into_iter()
             .filter(|(place, rate)| is_new(*place) && drift(&all, *rate));
@@ -215,7 +216,7 @@ impl<'r> Book<'r> {
                 .filter_map(|it| self.record(it, attempt));
             records
                 .into_iter()
-                .any(|record| !record.disturbed.is_empty())
+                .any(|record| record.attempt.is_disturbed())
         };
         let latest = self.latest(block);
         latest > 0 && (1..=latest).all(disturbed)

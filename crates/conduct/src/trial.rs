@@ -7,8 +7,8 @@ use std::time::Instant;
 use bakeoff_origin::{ControlError, Counts};
 use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
-    ContenderKind, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord, UpstreamWork,
-    Usage,
+    Attempt, ContenderKind, Course, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord,
+    UpstreamWork, Usage,
 };
 use bakeoff_stage::{Stage, StageError};
 
@@ -81,7 +81,7 @@ pub(crate) fn carry_out(
     if setting.stop.load(Ordering::Relaxed) && !measured {
         record.end = TrialEnd::Interrupted;
     }
-    record.steps = clock.finish();
+    record.course.steps = clock.finish();
     Ok(record)
 }
 
@@ -230,7 +230,7 @@ fn under_load(
     record.result = result;
     record.usage = usage;
     record.origin = origin;
-    record.warnings = warnings;
+    record.course.warnings = warnings;
     // A server that has died needs no more right answers, and its end says more.
     end.or_else(|| contestant.behave(false).err().map(|error| unled(&error)))
 }
@@ -267,8 +267,7 @@ fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
         id: trial.id.clone(),
         index: trial.index,
         round: trial.round,
-        attempt: trial.attempt,
-        disturbed: Vec::new(),
+        attempt: Attempt::number(trial.attempt),
         contender: trial.contender.name.clone(),
         kind: match trial.contender.server {
             ServerChoice::Yardstick => ContenderKind::Yardstick,
@@ -281,7 +280,10 @@ fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
         workload: trial.workload.name.clone(),
         load: trial.load.clone(),
         load_name: trial.load_name.clone(),
-        started_at: jiff::Timestamp::now().to_string(),
+        course: Course {
+            started_at: jiff::Timestamp::now().to_string(),
+            ..Course::default()
+        },
         end: TrialEnd::Interrupted,
         server: None,
         pinned: roles.pinned.clone(),
@@ -290,8 +292,6 @@ fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
         origin: None,
         answers: Vec::new(),
         work: None,
-        steps: Vec::new(),
-        warnings: Vec::new(),
     }
 }
 

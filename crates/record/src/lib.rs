@@ -22,7 +22,10 @@ pub use disturbed::*;
 pub use folder::{FolderError, PLAN_SCHEMA, Record, RecordFolder};
 pub use histogram::Histogram;
 pub use load::*;
-pub use machine::{MACHINE_SCHEMA, MACHINE_SCHEMAS_READ, Machine, MachineSettings};
+pub use machine::{
+    MACHINE_SCHEMA, MACHINE_SCHEMAS_READ, Machine, MachineLimits, MachineProcessors,
+    MachineSettings, MachineSystem,
+};
 pub use observed::*;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use quic::{CloseKind, EarlyData, QuicLedger};

@@ -169,6 +169,48 @@ pub struct UrlResult {
 }
 
 impl LoadResult {
+    /// A window of `measured_s` seconds under `load` in which nothing happened.
+    pub fn empty(load: Load, measured_s: f64) -> Self {
+        let nothing = || Histogram::new().trimmed();
+        Self {
+            load,
+            shape: RateShape::Level,
+            url: String::new(),
+            threads: 1,
+            seed: 0,
+            measured_s,
+            requests: Requests::default(),
+            balance: None,
+            schedule: None,
+            outcomes: OutcomeCounts::default(),
+            status: BTreeMap::new(),
+            latency: nothing(),
+            service: nothing(),
+            first_byte: nothing(),
+            error_latencies: BTreeMap::new(),
+            at_least: nothing(),
+            connect: nothing(),
+            handshake: nothing(),
+            send_lag: nothing(),
+            blocked: nothing(),
+            carried: nothing(),
+            bytes: Bytes::default(),
+            header_bytes: None,
+            connections: Connections::default(),
+            quic: None,
+            negotiated: Negotiated::default(),
+            engine: EngineUsage::default(),
+            intervals: Vec::new(),
+            warmup: Vec::new(),
+            observed: Observed::default(),
+            settings: None,
+            bodies_checked: 0,
+            urls: Vec::new(),
+            warnings: Vec::new(),
+            error_samples: BTreeMap::new(),
+        }
+    }
+
     /// Its histograms of the whole window, without those of errors by outcome and of the parts.
     pub fn histograms_mut(&mut self) -> [&mut Histogram; 9] {
         [

@@ -19,10 +19,42 @@ pub struct Machine {
     pub bakeoff: String,
     /// Host name.
     pub host: String,
+    /// Its operating system.
+    #[serde(flatten)]
+    pub system: MachineSystem,
+    /// Its processors.
+    #[serde(flatten)]
+    pub processors: MachineProcessors,
+    /// Memory, bytes.
+    pub memory_bytes: Option<u64>,
+    /// What it allows a program.
+    #[serde(flatten)]
+    pub limits: MachineLimits,
+    /// What else shapes numbers; `None` in records of version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<MachineSettings>,
+    /// Load average over one minute, before the first trial.
+    pub load_average: Option<f64>,
+    /// Command line of the campaign.
+    pub command: Vec<String>,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+}
+
+/// The operating system of a machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct MachineSystem {
     /// Distribution.
     pub os: Option<String>,
     /// Kernel release.
     pub kernel: String,
+    /// Control groups found: `v2`, `v2-beside-v1`, `v1`, `none`.
+    pub cgroups: String,
+}
+
+/// The processors of a machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct MachineProcessors {
     /// Processor model.
     pub cpu_model: Option<String>,
     /// Processors that may be used.
@@ -31,8 +63,11 @@ pub struct Machine {
     pub hypervisor: Option<String>,
     /// Frequency governor.
     pub governor: Option<String>,
-    /// Memory, bytes.
-    pub memory_bytes: Option<u64>,
+}
+
+/// What a machine allows a program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct MachineLimits {
     /// Soft and hard limit of open files.
     pub open_files: Option<(u64, u64)>,
     /// First and last ephemeral port.
@@ -41,17 +76,6 @@ pub struct Machine {
     pub somaxconn: Option<u64>,
     /// `net.ipv4.tcp_tw_reuse`.
     pub tcp_tw_reuse: Option<u32>,
-    /// What else shapes numbers; `None` in records of version 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settings: Option<MachineSettings>,
-    /// Control groups found: `v2`, `v2-beside-v1`, `v1`, `none`.
-    pub cgroups: String,
-    /// Load average over one minute, before the first trial.
-    pub load_average: Option<f64>,
-    /// Command line of the campaign.
-    pub command: Vec<String>,
-    /// Start, RFC 3339 in UTC.
-    pub started_at: String,
 }
 
 /// Settings of processor and kernel that shape numbers. What could not be read is `None`.

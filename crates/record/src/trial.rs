@@ -27,12 +27,9 @@ pub struct TrialRecord {
     pub index: usize,
     /// Round, from 1.
     pub round: u32,
-    /// Which attempt at this trial, from 1: a block of trials that was disturbed is repeated.
-    #[serde(default = "first_attempt")]
-    pub attempt: u32,
-    /// What disturbed it, judged by what the machine did and never by what was measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub disturbed: Vec<Disturbance>,
+    /// Which attempt at this trial, and what disturbed it.
+    #[serde(flatten)]
+    pub attempt: Attempt,
     /// Contender's name.
     pub contender: String,
     /// What the contender is to the campaign.
@@ -44,8 +41,9 @@ pub struct TrialRecord {
     /// Label of the plan's load, where the rate of this one was found in the campaign.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_name: Option<String>,
-    /// Start, RFC 3339 in UTC.
-    pub started_at: String,
+    /// When it began and how its steps went.
+    #[serde(flatten)]
+    pub course: Course,
     /// How it ended.
     pub end: TrialEnd,
     /// The server as it ran; `None` when the trial ended before it was known.
@@ -64,15 +62,48 @@ pub struct TrialRecord {
     /// before, and in records from earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
-    /// How long each step took.
-    pub steps: Vec<StepTime>,
-    /// What weakens the numbers, besides the engine's own warnings in `result`.
-    pub warnings: Vec<Warning>,
+}
+
+/// One of the attempts at a trial: a block of trials that was disturbed is repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// Which one, from 1.
+    #[serde(rename = "attempt", default = "first_attempt")]
+    pub number: u32,
+    /// What disturbed it, judged by what the machine did and never by what was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<Disturbance>,
+}
+
+impl Attempt {
+    /// An attempt that nothing is known to have disturbed.
+    pub fn number(number: u32) -> Self {
+        Self {
+            number,
+            disturbed: Vec::new(),
+        }
+    }
+
+    /// Whether something disturbed it.
+    pub fn is_disturbed(&self) -> bool {
+        !self.disturbed.is_empty()
+    }
 }
 
 /// Version 1 knew one attempt.
 fn first_attempt() -> u32 {
     1
+}
+
+/// How a trial went from its first step to its last.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How long each step took.
+    pub steps: Vec<StepTime>,
+    /// What weakens the numbers, besides the engine's own warnings in `result`.
+    pub warnings: Vec<Warning>,
 }
 
 impl TrialRecord {

@@ -24,10 +24,10 @@ fn a_record_of_version_1_reads_whole() {
     let measured = find(&record, "r1-nginx-default-proxy-c5");
     assert_eq!(measured.schema, "bakeoff.trial/1");
     assert_eq!(
-        (measured.attempt, measured.load_label().as_str()),
+        (measured.attempt.number, measured.load_label().as_str()),
         (1, "c5")
     );
-    assert_eq!(measured.disturbed, []);
+    assert_eq!(measured.attempt.disturbed, []);
     let when: Vec<When> = measured.answers.iter().map(|answer| answer.when).collect();
     assert_eq!(when, [When::Before, When::After]);
     let result = measured.result.as_ref().expect("a result");
@@ -64,6 +64,31 @@ fn names_of_version_1_are_understood() {
         panic!("it failed");
     };
     assert_eq!(message.as_deref(), Some("no such host"));
+}
+
+/// Parts of a line that the types hold by themselves do not make it lenient.
+#[test]
+fn a_field_that_is_not_known_is_refused() {
+    let lines = std::fs::read_to_string(folder("tests/fixtures/trial-1/trials.jsonl"));
+    let lines = lines.expect("a record");
+    let line = lines.lines().next().expect("a trial");
+    let mut value: serde_json::Value = serde_json::from_str(line).expect("it is JSON");
+    let read = |value: &serde_json::Value| {
+        let line = value.to_string();
+        serde_json::from_str::<TrialRecord>(&line).map_err(|error| error.to_string())
+    };
+    let trial = read(&value).expect("it reads");
+    let again = serde_json::to_value(&trial).expect("it is written");
+    assert_eq!(again["steps"], value["steps"], "keys stay where they were");
+    assert_eq!(again["started_at"], value["started_at"]);
+    assert_eq!(again["attempt"], 1);
+    value["colour"] = "blue".into();
+    let error = read(&value).expect_err("nobody knows this key");
+    assert!(error.contains("unknown field `colour`"), "{error}");
+    let mut without = serde_json::to_value(&trial).expect("it is written");
+    without.as_object_mut().expect("a trial").remove("steps");
+    let error = read(&without).expect_err("a key is missing");
+    assert!(error.contains("missing field `steps`"), "{error}");
 }
 
 #[test]
@@ -126,18 +151,28 @@ fn lists_of_versions_that_were_left_behind_stay() {
 }
 
 /// Every field of every type in the sources that is written, as `Type.field` or
-/// `Type::Variant.field`.
+/// `Type::Variant.field`. The fields of a part that is written without a name of its own are those
+/// of the type that it is a part of.
 fn fields_of_sources() -> BTreeSet<String> {
     let sources = std::fs::read_dir(folder("src")).expect("the sources");
     let files = sources.map(|entry| entry.expect("an entry").path());
     let texts = files.filter(|path| path.extension().is_some_and(|end| end == "rs"));
-    texts
-        .flat_map(|path| fields_of(&std::fs::read_to_string(path).expect("a source")))
-        .collect()
+    let (mut fields, mut parts) = (BTreeSet::new(), Vec::new());
+    for path in texts {
+        let text = std::fs::read_to_string(path).expect("a source");
+        fields_of(&text, &mut fields, &mut parts);
+    }
+    let whole = |field: String| {
+        let (owner, name) = field.rsplit_once('.').expect("an owner");
+        let part = parts.iter().find(|(part, _)| part == owner);
+        part.map_or(field.clone(), |(_, whole)| format!("{whole}.{name}"))
+    };
+    fields.into_iter().map(whole).collect()
 }
 
-fn fields_of(text: &str) -> BTreeSet<String> {
-    let (mut found, mut written) = (BTreeSet::new(), false);
+/// Adds the fields in `text` to `found`, and to `parts` each flattened type with its owner.
+fn fields_of(text: &str, found: &mut BTreeSet<String>, parts: &mut Vec<(String, String)>) {
+    let (mut written, mut is_part, mut renamed) = (false, false, None);
     let (mut owner, mut variant): (Option<String>, Option<String>) = (None, None);
     for line in text.lines() {
         if line.starts_with("#[derive(") {
@@ -160,11 +195,21 @@ fn fields_of(text: &str) -> BTreeSet<String> {
             variant = Some(name.to_owned());
         } else if let (Some(variant), Some(field)) = (&variant, field(deeper.trim_start())) {
             found.insert(format!("{owner}::{variant}.{field}"));
-        } else if let Some(field) = deeper.strip_prefix("pub ").and_then(field) {
-            found.insert(format!("{owner}.{field}"));
+        } else if deeper == "#[serde(flatten)]" {
+            is_part = true;
+        } else if let Some(rest) = deeper.strip_prefix("#[serde(rename = \"") {
+            renamed = rest.split('"').next();
+        } else if let Some(name) = deeper.strip_prefix("pub ").and_then(field) {
+            let kind = deeper.rsplit(": ").next().unwrap_or_default();
+            match std::mem::take(&mut is_part) {
+                true => parts.push((kind.trim_end_matches(',').to_owned(), owner.clone())),
+                false => {
+                    let name = renamed.take().unwrap_or(name);
+                    found.insert(format!("{owner}.{name}"));
+                }
+            }
         }
     }
-    found
 }
 
 /// `name` of a line `name: Type,`.

@@ -104,7 +104,11 @@ fn cells_over_http_2_have_h2loads_figures() {
         .cells
         .iter()
         .filter(|cell| cell.workload != "synthetic");
-    assert!(others.into_iter().all(|cell| cell.h2load.is_none()));
+    assert!(
+        others
+            .into_iter()
+            .all(|cell| cell.familiar.h2load.is_none())
+    );
 }
 
 #[test]
@@ -155,7 +159,7 @@ fn cells_at_a_constant_rate_have_vegetas_figures_and_differences() {
         self::report()
             .cells
             .iter()
-            .all(|cell| cell.vegeta.is_none())
+            .all(|cell| cell.familiar.vegeta.is_none())
     );
 }
 

@@ -31,7 +31,7 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
         .result
         .warnings
         .iter()
-        .chain(&subject.trial.warnings);
+        .chain(&subject.trial.course.warnings);
     checks.extend(warnings.map(|warning| {
         let text = format!("{}: {} ({})", warning.code, warning.text, warning.hint);
         Check::note(Code::Warning, text)
@@ -60,7 +60,7 @@ fn other_load(subject: &Subject<'_>) -> Check {
         Level::Passed => "nothing else ran on the machine".to_owned(),
         _ => format!(
             "other programs kept {worst:.2} of {} processors busy{beside}",
-            subject.machine.cpus
+            subject.machine.processors.cpus
         ),
     };
     Check::new(Code::OtherLoad, level, text).figures(worst, limit)
@@ -219,7 +219,7 @@ fn backend(subject: &Subject<'_>) -> Check {
 
 fn co_located(subject: &Subject<'_>) -> Check {
     let roles: u32 = if subject.proxied == Some(true) { 3 } else { 2 };
-    let cpus = subject.machine.cpus;
+    let cpus = subject.machine.processors.cpus;
     let text = if cpus < roles {
         format!(
             "co-located: {roles} roles on {cpus} processors; only ratios within a round mean \

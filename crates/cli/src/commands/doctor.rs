@@ -37,30 +37,36 @@ fn facts(machine: &Machine, others: Option<f64>) -> String {
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / (1_u64 << 30) as f64);
     let rows = [
         ("host", machine.host.clone()),
-        ("system", known(machine.os.clone())),
-        ("kernel", machine.kernel.clone()),
-        ("processor", known(machine.cpu_model.clone())),
-        ("processors", machine.cpus.to_string()),
-        ("hypervisor", known(machine.hypervisor.clone())),
-        ("governor", known(machine.governor.clone())),
+        ("system", known(machine.system.os.clone())),
+        ("kernel", machine.system.kernel.clone()),
+        ("processor", known(machine.processors.cpu_model.clone())),
+        ("processors", machine.processors.cpus.to_string()),
+        ("hypervisor", known(machine.processors.hypervisor.clone())),
+        ("governor", known(machine.processors.governor.clone())),
         ("memory", known(machine.memory_bytes.map(gib))),
         (
             "open files",
             known(
                 machine
+                    .limits
                     .open_files
                     .map(|(soft, hard)| format!("{soft} of {hard}")),
             ),
         ),
         (
             "ports",
-            known(machine.ephemeral_ports.map(|(a, b)| format!("{a} to {b}"))),
+            known(
+                machine
+                    .limits
+                    .ephemeral_ports
+                    .map(|(a, b)| format!("{a} to {b}")),
+            ),
         ),
         (
             "accept queue",
-            known(machine.somaxconn.map(|n| n.to_string())),
+            known(machine.limits.somaxconn.map(|n| n.to_string())),
         ),
-        ("control groups", machine.cgroups.clone()),
+        ("control groups", machine.system.cgroups.clone()),
         (
             "other load",
             known(others.map(|share| format!("{:.1} %", share * 100.0))),
@@ -75,16 +81,16 @@ fn facts(machine: &Machine, others: Option<f64>) -> String {
 fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut add = |what: String, fix: &str| found.push((what, fix.to_owned()));
-    if machine.cpus < 3 {
+    if machine.processors.cpus < 3 {
         add(
             format!(
                 "server, origin and load engine share {} processors",
-                machine.cpus
+                machine.processors.cpus
             ),
             "compare contenders with each other on this machine; don't quote absolute figures",
         );
     }
-    if let Some((_, hard)) = machine.open_files
+    if let Some((_, hard)) = machine.limits.open_files
         && hard < FILES_WANTED
     {
         add(
@@ -93,7 +99,7 @@ fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
              skipped",
         );
     }
-    if let Some((first, last)) = machine.ephemeral_ports {
+    if let Some((first, last)) = machine.limits.ephemeral_ports {
         let ports = u32::from(last.saturating_sub(first)) + 1;
         if ports < PORTS_WANTED {
             add(
@@ -102,7 +108,7 @@ fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
             );
         }
     }
-    if let Some(queue) = machine.somaxconn
+    if let Some(queue) = machine.limits.somaxconn
         && queue < BACKLOG_WANTED
     {
         add(
@@ -110,7 +116,7 @@ fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
             "as root: sysctl net.core.somaxconn=4096",
         );
     }
-    if let Some(governor) = &machine.governor
+    if let Some(governor) = &machine.processors.governor
         && governor != "performance"
     {
         add(
@@ -118,7 +124,7 @@ fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
             "as root: cpupower frequency-set -g performance",
         );
     }
-    if let Some(hypervisor) = &machine.hypervisor {
+    if let Some(hypervisor) = &machine.processors.hypervisor {
         add(
             format!(
                 "this is a virtual machine ({hypervisor}): others on the host take time unseen"
@@ -142,26 +148,40 @@ fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_record::{MachineLimits, MachineProcessors};
+
     use super::*;
 
     #[test]
     fn a_good_machine_has_no_findings_and_a_poor_one_has_fixes() {
         let good = Machine {
-            cpus: 8,
-            open_files: Some((1024, 1_048_576)),
-            ephemeral_ports: Some((1024, 65535)),
-            somaxconn: Some(4096),
-            governor: Some("performance".to_owned()),
+            processors: MachineProcessors {
+                cpus: 8,
+                governor: Some("performance".to_owned()),
+                ..MachineProcessors::default()
+            },
+            limits: MachineLimits {
+                open_files: Some((1024, 1_048_576)),
+                ephemeral_ports: Some((1024, 65535)),
+                somaxconn: Some(4096),
+                ..MachineLimits::default()
+            },
             ..Machine::default()
         };
         assert_eq!(findings(&good, Some(0.01)), []);
         let poor = Machine {
-            cpus: 2,
-            open_files: Some((1024, 1024)),
-            ephemeral_ports: Some((60000, 60999)),
-            somaxconn: Some(128),
-            governor: Some("powersave".to_owned()),
-            hypervisor: Some("KVM".to_owned()),
+            processors: MachineProcessors {
+                cpus: 2,
+                governor: Some("powersave".to_owned()),
+                hypervisor: Some("KVM".to_owned()),
+                ..MachineProcessors::default()
+            },
+            limits: MachineLimits {
+                open_files: Some((1024, 1024)),
+                ephemeral_ports: Some((60000, 60999)),
+                somaxconn: Some(128),
+                ..MachineLimits::default()
+            },
             ..Machine::default()
         };
         assert_eq!(findings(&poor, Some(0.5)).len(), 7);

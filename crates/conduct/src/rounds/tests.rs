@@ -1,9 +1,7 @@
 use std::path::Path;
-use std::sync::OnceLock;
 
 use bakeoff_plan::{Builtin, LoadModel, Overrides, RoundsAsked, Until, trials};
-use bakeoff_record::{LoadResult, Pinned, TRIAL_SCHEMA, Usage};
-use serde_json::json;
+use bakeoff_record::{Attempt, Course, LoadResult, Pinned, TRIAL_SCHEMA, Usage};
 
 use super::*;
 
@@ -31,41 +29,8 @@ fn plan_with_share() -> Plan {
 }
 
 fn result(trial: &Trial, ok: u64) -> LoadResult {
-    // Reading histograms takes a while.
-    static EMPTY: OnceLock<LoadResult> = OnceLock::new();
-    let mut result = EMPTY.get_or_init(|| empty_result(trial)).clone();
-    result.load = trial.load.clone();
+    let mut result = LoadResult::empty(trial.load.clone(), 1.0);
     result.requests.ok = ok;
-    result
-}
-
-fn empty_result(trial: &Trial) -> LoadResult {
-    let histogram = serde_json::to_value(bakeoff_record::Histogram::new()).unwrap();
-    let mut value = json!({
-        "load": trial.load, "shape": { "kind": "level" }, "url": "", "threads": 1, "seed": 0,
-        "measured_s": 1.0, "requests": bakeoff_record::Requests::default(),
-        "outcomes": bakeoff_record::OutcomeCounts::default(), "status": {}, "error_latencies": {},
-        "bytes": bakeoff_record::Bytes::default(),
-        "connections": bakeoff_record::Connections::default(),
-        "negotiated": bakeoff_record::Negotiated::default(),
-        "engine": bakeoff_record::EngineUsage::default(),
-        "intervals": [], "bodies_checked": 0, "urls": [], "warnings": [], "error_samples": {},
-    });
-    for name in [
-        "latency",
-        "service",
-        "first_byte",
-        "at_least",
-        "connect",
-        "handshake",
-        "send_lag",
-    ] {
-        value[name] = histogram.clone();
-    }
-    let mut result: LoadResult = serde_json::from_value(value).unwrap();
-    for histogram in result.histograms_mut() {
-        *histogram = histogram.trimmed();
-    }
     result
 }
 
@@ -82,14 +47,13 @@ fn record(trial: &Trial, ok: u64) -> TrialRecord {
         id: trial.id.clone(),
         index: trial.index,
         round: trial.round,
-        attempt: trial.attempt,
-        disturbed: Vec::new(),
+        attempt: Attempt::number(trial.attempt),
         contender: trial.contender.name.clone(),
         kind,
         workload: trial.workload.name.clone(),
         load: trial.load.clone(),
         load_name: trial.load_name.clone(),
-        started_at: String::new(),
+        course: Course::default(),
         end: TrialEnd::Measured,
         server: None,
         pinned: Pinned::default(),
@@ -98,8 +62,6 @@ fn record(trial: &Trial, ok: u64) -> TrialRecord {
         origin: None,
         answers: Vec::new(),
         work: None,
-        steps: Vec::new(),
-        warnings: Vec::new(),
     }
 }
 
@@ -114,7 +76,7 @@ fn run_from(
     let mut rounds = Rounds::new(plan, widest);
     loop {
         for (place, what) in rounds.seen_later(&recorded) {
-            recorded[place].disturbed.push(what);
+            recorded[place].attempt.disturbed.push(what);
         }
         let Some(trial) = rounds.next(&recorded) else {
             assert_eq!(rounds.left(&recorded), Left::default());
@@ -138,15 +100,14 @@ fn ids(records: &[TrialRecord]) -> Vec<String> {
 }
 
 fn disturbed(trial: &Trial, ok: u64) -> TrialRecord {
-    TrialRecord {
-        disturbed: vec![Disturbance::OtherLoad],
-        ..record(trial, ok)
-    }
+    let mut record = record(trial, ok);
+    record.attempt.disturbed = vec![Disturbance::OtherLoad];
+    record
 }
 
 /// Ids of repeated trials, without their last part.
 fn repeats(records: &[TrialRecord]) -> Vec<&str> {
-    let repeated = records.iter().filter(|record| record.attempt > 1);
+    let repeated = records.iter().filter(|record| record.attempt.number > 1);
     repeated.map(|record| record.id.as_str()).collect()
 }
 
@@ -215,8 +176,8 @@ fn a_block_is_repeated_at_most_once_in_four_rounds_and_each_before_one_again() {
     // Of ceil(5 / 4) = 2 repeats the first two rounds have one each, and no block has two.
     let of = |workload: &str| -> Vec<(u32, u32)> {
         let one = always.iter().filter(|it| it.contender == "caddy-default");
-        let repeated = one.filter(|it| it.attempt > 1 && it.workload == workload);
-        repeated.map(|it| (it.round, it.attempt)).collect()
+        let repeated = one.filter(|it| it.attempt.number > 1 && it.workload == workload);
+        repeated.map(|it| (it.round, it.attempt.number)).collect()
     };
     assert_eq!(of("synthetic"), [(1, 2), (2, 2)]);
     assert_eq!(of("proxy"), [(1, 2), (2, 2)]);
@@ -247,11 +208,11 @@ fn a_block_whose_yardstick_drifted_is_repeated() {
     let records = run(&plan, carry);
     let marked: Vec<&TrialRecord> = records
         .iter()
-        .filter(|it| !it.disturbed.is_empty())
+        .filter(|it| it.attempt.is_disturbed())
         .collect();
     assert_eq!(marked.len(), 1);
     assert_eq!(marked[0].id, "r2-yardstick-synthetic-c5");
-    assert_eq!(marked[0].disturbed, [Disturbance::Drift]);
+    assert_eq!(marked[0].attempt.disturbed, [Disturbance::Drift]);
     let repeated = repeats(&records);
     assert_eq!(
         repeated.len(),

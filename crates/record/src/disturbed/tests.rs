@@ -1,9 +1,9 @@
 use bakeoff_plan::{Builtin, builtin_plan};
 
 use super::*;
-use crate::trial::{ContenderKind, TRIAL_SCHEMA, TrialEnd};
+use crate::ThreadUsage;
+use crate::trial::{Attempt, ContenderKind, Course, TRIAL_SCHEMA, TrialEnd};
 use crate::usage::Usage;
-use crate::{Histogram, ThreadUsage};
 
 /// Length of the window, seconds.
 const WINDOW_S: f64 = 2.0;
@@ -35,27 +35,7 @@ fn result() -> LoadResult {
     let text = builtin_plan("smoke").expect("a ready plan");
     let path = std::path::Path::new("/");
     let plan = bakeoff_plan::parse(text, "smoke", path, &Builtin).expect("it is right");
-    let histogram = serde_json::to_value(Histogram::new()).unwrap();
-    let mut value = serde_json::json!({
-        "load": plan.loads[0], "shape": {"kind": "level"}, "url": "", "threads": 1, "seed": 0,
-        "measured_s": WINDOW_S, "requests": crate::Requests::default(),
-        "outcomes": crate::OutcomeCounts::default(), "status": {}, "error_latencies": {},
-        "bytes": crate::Bytes::default(), "connections": crate::Connections::default(),
-        "negotiated": crate::Negotiated::default(), "engine": crate::EngineUsage::default(),
-        "intervals": [], "bodies_checked": 0, "urls": [], "warnings": [], "error_samples": {},
-    });
-    for name in [
-        "latency",
-        "service",
-        "first_byte",
-        "at_least",
-        "connect",
-        "handshake",
-        "send_lag",
-    ] {
-        value[name] = histogram.clone();
-    }
-    serde_json::from_value(value).expect("a whole result")
+    LoadResult::empty(plan.loads[0].clone(), WINDOW_S)
 }
 
 fn trial(doings: Doings) -> TrialRecord {
@@ -101,14 +81,13 @@ fn trial(doings: Doings) -> TrialRecord {
         id: "r1".to_owned(),
         index: 0,
         round: 1,
-        attempt: 1,
-        disturbed: Vec::new(),
+        attempt: Attempt::number(1),
         contender: "a".to_owned(),
         kind: ContenderKind::Contender,
         workload: "w".to_owned(),
         load: result.load.clone(),
         load_name: None,
-        started_at: String::new(),
+        course: Course::default(),
         end: TrialEnd::Measured,
         server: None,
         pinned: Pinned {
@@ -121,8 +100,6 @@ fn trial(doings: Doings) -> TrialRecord {
         origin: None,
         answers: Vec::new(),
         work: None,
-        steps: Vec::new(),
-        warnings: Vec::new(),
     }
 }
 

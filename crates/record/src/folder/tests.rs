@@ -2,7 +2,7 @@ use bakeoff_plan::builtin_plan;
 
 use super::*;
 use crate::machine::MACHINE_SCHEMA;
-use crate::trial::{ContenderKind, TRIAL_SCHEMA, TrialEnd};
+use crate::trial::{Attempt, ContenderKind, Course, TRIAL_SCHEMA, TrialEnd};
 
 fn plan() -> Plan {
     let text = builtin_plan("smoke").expect("a ready plan");
@@ -22,14 +22,16 @@ fn trial(id: &str) -> TrialRecord {
         id: id.to_owned(),
         index: 0,
         round: 1,
-        attempt: 1,
-        disturbed: Vec::new(),
+        attempt: Attempt::number(1),
         contender: "nginx-default".to_owned(),
         kind: ContenderKind::Contender,
         workload: "synthetic".to_owned(),
         load: plan().loads[0].clone(),
         load_name: None,
-        started_at: "2026-11-21T00:00:00Z".to_owned(),
+        course: Course {
+            started_at: "2026-11-21T00:00:00Z".to_owned(),
+            ..Course::default()
+        },
         end: TrialEnd::Interrupted,
         server: None,
         pinned: crate::Pinned::default(),
@@ -38,8 +40,6 @@ fn trial(id: &str) -> TrialRecord {
         origin: None,
         answers: Vec::new(),
         work: None,
-        steps: Vec::new(),
-        warnings: Vec::new(),
     }
 }
 

@@ -63,7 +63,7 @@ fn rounds(report: &Report) -> String {
 
 /// What stands where no finding does.
 fn nothing_found(report: &Report) -> &'static str {
-    if report.cells.iter().all(|cell| cell.rounds_measured == 0) {
+    if report.cells.iter().all(|cell| cell.rounds.measured == 0) {
         "Nothing was measured."
     } else if report.answer.tables.is_empty() {
         "There is one contender, so nothing is compared."

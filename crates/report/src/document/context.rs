@@ -22,10 +22,16 @@ pub(super) fn heading(report: &Report) -> Section {
         plain(&campaign.description),
         format!(
             "{} CPUs ({}), {}, Linux {}, started {}",
-            machine.cpus,
-            plain(machine.cpu_model.as_deref().unwrap_or("model unknown")),
-            plain(machine.os.as_deref().unwrap_or("system unknown")),
-            plain(&machine.kernel),
+            machine.processors.cpus,
+            plain(
+                machine
+                    .processors
+                    .cpu_model
+                    .as_deref()
+                    .unwrap_or("model unknown")
+            ),
+            plain(machine.system.os.as_deref().unwrap_or("system unknown")),
+            plain(&machine.system.kernel),
             plain(&machine.started_at),
         ),
         versions.join("; "),
@@ -42,7 +48,11 @@ pub(super) fn heading(report: &Report) -> Section {
 
 /// Verdicts and what weakens them, in sentences; what sums up a note stands with the notes.
 pub(super) fn cautions(report: &Report) -> Option<Section> {
-    let own = report.summary.iter().filter(|one| one.note.is_none());
+    let own = report
+        .belief
+        .summary
+        .iter()
+        .filter(|one| one.note.is_none());
     let lines: Vec<Line> = own
         .map(|one| Line::toned(one.tone, plain(&one.text)))
         .collect();
@@ -101,7 +111,11 @@ pub(super) fn comparisons(report: &Report) -> Option<Section> {
 
 /// What did not pass, each kind once.
 pub(super) fn notes(report: &Report) -> Option<Section> {
-    let bad = report.notes.iter().filter(|note| note.level > Level::Note);
+    let bad = report
+        .belief
+        .notes
+        .iter()
+        .filter(|note| note.level > Level::Note);
     let lines: Vec<Line> = bad.flat_map(note).collect();
     (!lines.is_empty()).then(|| Section {
         name: "notes",

@@ -175,9 +175,9 @@ pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -
 fn interval(shown: &[super::Cell]) -> IntervalFacts {
     let estimates = shown
         .iter()
-        .flat_map(|cell| cell.estimates.values().flatten());
+        .flat_map(|cell| cell.values.estimates.values().flatten());
     let kinds: Vec<IntervalKind> = estimates.map(|one| one.interval).collect();
-    let measured = shown.iter().map(|cell| cell.rounds_measured);
+    let measured = shown.iter().map(|cell| cell.rounds.measured);
     let measured: Vec<usize> = measured.filter(|rounds| *rounds > 0).collect();
     let range = kinds
         .iter()

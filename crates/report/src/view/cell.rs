@@ -22,10 +22,42 @@ pub struct Cell {
     pub workload: String,
     /// Label of the load.
     pub load: String,
+    /// Its rounds.
+    #[serde(flatten)]
+    pub rounds: Rounds,
+    /// What was measured.
+    #[serde(flatten)]
+    pub values: Values,
+    /// What was counted, all rounds together.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// The same figures as other load generators give them.
+    #[serde(flatten)]
+    pub familiar: Familiar,
+    /// Whether each number can be believed.
+    pub verdicts: Verdicts,
+    /// The worst of them, and why.
+    pub verdict: Verdict,
+    /// Numbers of the report's notes that concern this cell.
+    pub notes: Vec<usize>,
+    /// What held the rate down; null when nothing was measured.
+    pub bottleneck: Option<Bottleneck>,
+}
+
+/// The rounds of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Rounds {
     /// Rounds in the record.
-    pub rounds: usize,
+    #[serde(rename = "rounds")]
+    pub recorded: usize,
     /// Rounds whose window was measured.
-    pub rounds_measured: usize,
+    #[serde(rename = "rounds_measured")]
+    pub measured: usize,
+}
+
+/// Each measure's estimate, or why there is none and what is known instead.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Values {
     /// Estimates over the measured rounds by the name of their measure; null where there is none.
     pub estimates: BTreeMap<&'static str, Option<Estimate>>,
     /// Why an estimate is null, by the name of its measure.
@@ -36,13 +68,18 @@ pub struct Cell {
     pub at_least: BTreeMap<&'static str, f64>,
     /// Whether the rate is only known to be at least what it says (R10, R34).
     pub rate_is_lower_bound: bool,
-    /// Requests that ended, all rounds together.
+}
+
+/// What was counted of a cell, all rounds together.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Counts {
+    /// Requests that ended.
     pub completed: u64,
     /// Of them those that did not come out `ok`.
     pub errors: u64,
-    /// Share of the requests asked for that did not come out `ok`, 0 to 1, all rounds together: in
-    /// an open loop of those due, else of those that ended; null when there were none. There is no
-    /// other error share of a cell, and no estimate of it.
+    /// Share of the requests asked for that did not come out `ok`, 0 to 1: in an open loop of
+    /// those due, else of those that ended; null when there were none. There is no other error
+    /// share of a cell, and no estimate of it.
     pub error_share: Option<f64>,
     /// Requests due in the windows of all rounds; of an open loop.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,12 +90,17 @@ pub struct Cell {
     /// Latencies beyond the range of a histogram, 73 minutes; they count as that long.
     #[serde(skip_serializing_if = "is_zero")]
     pub over_range: u64,
-    /// Requests by outcome, all rounds together; outcomes that did not occur are left out.
+    /// Requests by outcome; outcomes that did not occur are left out.
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// Responses by status, all rounds together.
+    /// Responses by status.
     pub status: BTreeMap<u16, u64>,
     /// First error message of each kind.
     pub error_samples: BTreeMap<String, String>,
+}
+
+/// A cell's figures as other load generators give them.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Familiar {
     /// The figures that h2load would give; left out unless it was measured over HTTP/2 or 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub h2load: Option<H2load>,
@@ -66,14 +108,6 @@ pub struct Cell {
     /// equal gaps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vegeta: Option<Vegeta>,
-    /// Whether each number can be believed.
-    pub verdicts: Verdicts,
-    /// The worst of them, and why.
-    pub verdict: Verdict,
-    /// Numbers of the report's notes that concern this cell.
-    pub notes: Vec<usize>,
-    /// What held the rate down; null when nothing was measured.
-    pub bottleneck: Option<Bottleneck>,
 }
 
 /// Whether the numbers can be believed, and why.
@@ -88,12 +122,12 @@ pub struct Verdict {
 impl Cell {
     /// The estimate of a measure, if there is one.
     pub fn estimate(&self, measure: Measure) -> Option<&Estimate> {
-        self.estimates.get(measure.name())?.as_ref()
+        self.values.estimates.get(measure.name())?.as_ref()
     }
 
     /// What the value of a measure is at least, where that is all that is known of it.
     pub fn at_least(&self, measure: Measure) -> Option<f64> {
-        self.at_least.get(measure.name()).copied()
+        self.values.at_least.get(measure.name()).copied()
     }
 
     /// Whether this is what is compared, not a reference.
@@ -104,35 +138,21 @@ impl Cell {
 
 pub(super) fn draw(record: &Record, judged: &JudgedCell<'_>) -> Cell {
     let (trials, judgement) = (&judged.cell, judged.judgement.clone());
-    let totals = Totals::of(trials);
-    let values = values(judged);
     let mut cell = Cell {
         contender: trials.key.contender.clone(),
         kind: trials.kind,
         workload: trials.key.workload.clone(),
         load: trials.key.load.clone(),
-        rounds: trials.trials.len(),
-        rounds_measured: trials.measured().count(),
-        estimates: values.estimates,
-        missing: values.missing,
-        at_least: values.at_least,
-        rate_is_lower_bound: judged.rate_bound.is_some(),
-        completed: totals.outcomes.completed(),
-        errors: totals.outcomes.errors(),
-        error_share: totals.requests.error_share(),
-        due: totals.requests.due,
-        unended: totals.requests.unended,
-        over_range: totals.over_range,
-        outcomes: totals
-            .outcomes
-            .iter()
-            .filter(|(_, n)| *n > 0)
-            .map(|(outcome, n)| (outcome.name(), n))
-            .collect(),
-        status: totals.status,
-        error_samples: totals.error_samples,
-        h2load: super::h2load::draw(record, trials),
-        vegeta: None,
+        rounds: Rounds {
+            recorded: trials.trials.len(),
+            measured: trials.measured().count(),
+        },
+        values: values(judged),
+        counts: Totals::of(trials).into_counts(),
+        familiar: Familiar {
+            h2load: super::h2load::draw(record, trials),
+            vegeta: None,
+        },
         bottleneck: judged.bottleneck.clone(),
         verdicts: judgement.verdicts,
         verdict: Verdict {
@@ -149,18 +169,13 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Each measure's estimate, or why there is none and what is known instead.
-#[derive(Default)]
-struct Values {
-    estimates: BTreeMap<&'static str, Option<Estimate>>,
-    missing: BTreeMap<&'static str, String>,
-    at_least: BTreeMap<&'static str, f64>,
-}
-
 /// Estimates of every measure. What is withheld stays in the values of the trials, for whoever
 /// looks for the fault.
 fn values(judged: &JudgedCell<'_>) -> Values {
-    let mut values = Values::default();
+    let mut values = Values {
+        rate_is_lower_bound: judged.rate_bound.is_some(),
+        ..Values::default()
+    };
     // The error share is pooled over rounds, and has one meaning in every format.
     let estimated = Measure::ALL
         .into_iter()
@@ -210,6 +225,21 @@ impl Totals {
             }
         }
         totals
+    }
+
+    fn into_counts(self) -> Counts {
+        let occurred = self.outcomes.iter().filter(|(_, n)| *n > 0);
+        Counts {
+            completed: self.outcomes.completed(),
+            errors: self.outcomes.errors(),
+            error_share: self.requests.error_share(),
+            due: self.requests.due,
+            unended: self.requests.unended,
+            over_range: self.over_range,
+            outcomes: occurred.map(|(outcome, n)| (outcome.name(), n)).collect(),
+            status: self.status,
+            error_samples: self.error_samples,
+        }
     }
 
     /// Adds what an error share is made of.

@@ -66,19 +66,16 @@ fn merged(all: impl Iterator<Item = Lost>, takes: impl Fn(&mut Lost, &Lost) -> b
 }
 
 fn one(trial: &Trial) -> Lost {
-    let texts: Vec<&str> = trial
-        .checks
-        .iter()
-        .map(|check| check.text.as_str())
-        .collect();
+    let checks = trial.verdict.checks.iter();
+    let texts: Vec<&str> = checks.map(|check| check.text.as_str()).collect();
     Lost {
-        contender: trial.contender.clone(),
+        contender: trial.key.contender.clone(),
         cells: vec![LostCell {
-            workload: trial.workload.clone(),
-            load: trial.load.clone(),
+            workload: trial.key.workload.clone(),
+            load: trial.key.load.clone(),
         }],
-        rounds: vec![trial.round],
-        verdict: trial.verdict,
+        rounds: vec![trial.key.round],
+        verdict: trial.verdict.verdict,
         text: texts.join("; "),
         message: match &trial.end {
             TrialEnd::Failed { message, .. } => message.clone(),

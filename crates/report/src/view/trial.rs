@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use bakeoff_audit::{Check, Judgement, Level, Verdict};
 use bakeoff_record::{
-    AnswerCheck, Bytes, Connections, ContenderKind, Disturbance, EngineUsage, Negotiated,
-    OriginCounts, Pinned, Requests, ServerFacts, StepTime, StopFacts, TrialEnd, TrialRecord,
+    AnswerCheck, Bytes, Connections, ContenderKind, Disturbance, EngineUsage, LoadResult,
+    Negotiated, OriginCounts, Pinned, Requests, ServerFacts, StepTime, StopFacts, TrialEnd,
+    TrialRecord,
 };
 use bakeoff_stats::{Measure, Missing};
 use schemars::JsonSchema;
@@ -18,6 +19,40 @@ use crate::view::short;
 /// One trial.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Trial {
+    /// What names it.
+    #[serde(flatten)]
+    pub key: TrialKey,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How it ended.
+    pub end: TrialEnd,
+    /// Whether its numbers can be believed.
+    #[serde(flatten)]
+    pub verdict: TrialVerdict,
+    /// What it came to.
+    #[serde(flatten)]
+    pub values: TrialValues,
+    /// The server as it ran.
+    pub server: Option<Server>,
+    /// Processors given to each role.
+    pub pinned: Pinned,
+    /// What the engine saw.
+    #[serde(flatten)]
+    pub seen: Seen,
+    /// What the upstream counted.
+    pub origin: Option<OriginCounts>,
+    /// Answers compared before and after.
+    pub answers: Vec<AnswerCheck>,
+    /// How long each step took.
+    pub steps: Vec<StepTime>,
+    /// How it went over time.
+    #[serde(flatten)]
+    pub series: Series,
+}
+
+/// What names a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TrialKey {
     /// Unique in the campaign.
     pub id: String,
     /// Position in the campaign's order, from 0.
@@ -37,25 +72,32 @@ pub struct Trial {
     pub workload: String,
     /// Label of the load.
     pub load: String,
-    /// Start, RFC 3339 in UTC.
-    pub started_at: String,
-    /// How it ended.
-    pub end: TrialEnd,
-    /// Whether its numbers can be believed.
+}
+
+/// Whether a trial's numbers can be believed.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TrialVerdict {
+    /// The worst of the verdicts on its numbers.
     pub verdict: Verdict,
     /// Checks that did not pass, worst first.
     pub checks: Vec<Check>,
     /// Codes of the checks that passed.
     pub passed: Vec<&'static str>,
+}
+
+/// What a trial came to.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TrialValues {
     /// Its own value of each measure, withheld or not.
     pub values: BTreeMap<&'static str, f64>,
-    /// The server as it ran.
-    pub server: Option<Server>,
     /// What a measure is at least, where requests without an end could move it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub at_least: BTreeMap<&'static str, f64>,
-    /// Processors given to each role.
-    pub pinned: Pinned,
+}
+
+/// What the engine saw of a trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Seen {
     /// Length of the window, seconds.
     pub measured_s: Option<f64>,
     /// Requests by where they got to.
@@ -74,12 +116,11 @@ pub struct Trial {
     pub negotiated: Option<Negotiated>,
     /// What the engine itself used.
     pub engine: Option<EngineUsage>,
-    /// What the upstream counted.
-    pub origin: Option<OriginCounts>,
-    /// Answers compared before and after.
-    pub answers: Vec<AnswerCheck>,
-    /// How long each step took.
-    pub steps: Vec<StepTime>,
+}
+
+/// A trial over time.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Series {
     /// Processor and memory use over time.
     pub processes: Processes,
     /// Requests over time.
@@ -129,61 +170,73 @@ pub(super) fn draw(
     texts: &mut Vec<String>,
 ) -> Trial {
     let result = trial.result.as_ref();
+    let facts = trial.server.as_ref();
+    Trial {
+        key: TrialKey {
+            id: trial.id.clone(),
+            index: trial.index,
+            round: trial.round,
+            attempt: trial.attempt.number,
+            disturbed: trial.attempt.disturbed.clone(),
+            contender: trial.contender.clone(),
+            kind: trial.kind,
+            workload: trial.workload.clone(),
+            load: trial.load_label(),
+        },
+        started_at: trial.course.started_at.clone(),
+        end: trial.end.clone(),
+        verdict: verdict(judgement),
+        values: values(trial),
+        server: facts.map(|facts| server(facts, detail, texts)),
+        pinned: trial.pinned.clone(),
+        seen: result.map(seen).unwrap_or_default(),
+        origin: trial.origin.clone(),
+        answers: trial.answers.clone(),
+        steps: trial.course.steps.clone(),
+        series: Series {
+            processes: processes(trial, detail),
+            throughput: result.map(|it| throughput(it, detail)).unwrap_or_default(),
+            curve: result.map(|it| curve(it, detail)).unwrap_or_default(),
+        },
+    }
+}
+
+fn verdict(judgement: Judgement) -> TrialVerdict {
     let (passed, checks): (Vec<Check>, Vec<Check>) = judgement
         .checks
         .into_iter()
         .partition(|check| check.level == Level::Passed);
+    TrialVerdict {
+        verdict: judgement.verdict,
+        checks,
+        passed: passed.into_iter().map(|check| check.code.name()).collect(),
+    }
+}
+
+fn values(trial: &TrialRecord) -> TrialValues {
     let value = |measure: Measure| Some((measure.name(), short(measure.of(trial).ok()?)));
     let bound = |measure: Measure| match measure.of(trial) {
         Err(Missing::AtLeast { bound, .. }) => Some((measure.name(), short(bound))),
         _ => None,
     };
-    let outcomes = result.map(|result| result.outcomes.iter().filter(|(_, n)| *n > 0));
-    Trial {
-        id: trial.id.clone(),
-        index: trial.index,
-        round: trial.round,
-        attempt: trial.attempt,
-        disturbed: trial.disturbed.clone(),
-        contender: trial.contender.clone(),
-        kind: trial.kind,
-        workload: trial.workload.clone(),
-        load: trial.load_label(),
-        started_at: trial.started_at.clone(),
-        end: trial.end.clone(),
-        verdict: judgement.verdict,
-        checks,
-        passed: passed.into_iter().map(|check| check.code.name()).collect(),
+    TrialValues {
         values: Measure::ALL.into_iter().filter_map(value).collect(),
         at_least: Measure::ALL.into_iter().filter_map(bound).collect(),
-        server: trial
-            .server
-            .as_ref()
-            .map(|facts| server(facts, detail, texts)),
-        pinned: trial.pinned.clone(),
-        measured_s: result.map(|result| result.measured_s),
-        requests: result.map(|result| result.requests.clone()),
-        outcomes: outcomes
-            .into_iter()
-            .flatten()
-            .map(|(kind, n)| (kind.name(), n))
-            .collect(),
-        status: result
-            .map(|result| result.status.clone())
-            .unwrap_or_default(),
-        error_samples: result
-            .map(|result| result.error_samples.clone())
-            .unwrap_or_default(),
-        bytes: result.map(|result| result.bytes.clone()),
-        connections: result.map(|result| result.connections.clone()),
-        negotiated: result.map(|result| result.negotiated.clone()),
-        engine: result.map(|result| result.engine.clone()),
-        origin: trial.origin.clone(),
-        answers: trial.answers.clone(),
-        steps: trial.steps.clone(),
-        processes: processes(trial, detail),
-        throughput: result.map(|it| throughput(it, detail)).unwrap_or_default(),
-        curve: result.map(|it| curve(it, detail)).unwrap_or_default(),
+    }
+}
+
+fn seen(result: &LoadResult) -> Seen {
+    let outcomes = result.outcomes.iter().filter(|(_, n)| *n > 0);
+    Seen {
+        measured_s: Some(result.measured_s),
+        requests: Some(result.requests.clone()),
+        outcomes: outcomes.map(|(kind, n)| (kind.name(), n)).collect(),
+        status: result.status.clone(),
+        error_samples: result.error_samples.clone(),
+        bytes: Some(result.bytes.clone()),
+        connections: Some(result.connections.clone()),
+        negotiated: Some(result.negotiated.clone()),
+        engine: Some(result.engine.clone()),
     }
 }
 

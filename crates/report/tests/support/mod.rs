@@ -21,9 +21,10 @@ use bakeoff_plan::{
     ServerChoice, Workload,
 };
 use bakeoff_record::{
-    AnswerCheck, ConfigFile, ContenderKind, HeaderBytes, Histogram, MACHINE_SCHEMA, Machine,
-    Negotiated, OriginCounts, Pinned, Record, ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA,
-    TrialEnd, TrialRecord, Warning, When,
+    AnswerCheck, Attempt, ConfigFile, ContenderKind, Course, HeaderBytes, Histogram,
+    MACHINE_SCHEMA, Machine, MachineLimits, MachineProcessors, MachineSystem, Negotiated,
+    OriginCounts, Pinned, Record, ServerFacts, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd,
+    TrialRecord, Warning, When,
 };
 
 #[allow(unused_imports)]
@@ -249,19 +250,25 @@ fn machine() -> Machine {
         schema: MACHINE_SCHEMA.into(),
         bakeoff: "0.1.0".into(),
         host: "bench".into(),
-        os: Some("Debian GNU/Linux 12 (bookworm)".into()),
-        kernel: "6.1.0-18-amd64".into(),
-        cpu_model: Some("A Processor @ 2.50GHz".into()),
-        cpus: 2,
-        hypervisor: Some("KVM".into()),
-        governor: None,
+        system: MachineSystem {
+            os: Some("Debian GNU/Linux 12 (bookworm)".into()),
+            kernel: "6.1.0-18-amd64".into(),
+            cgroups: "v2-beside-v1".into(),
+        },
+        processors: MachineProcessors {
+            cpu_model: Some("A Processor @ 2.50GHz".into()),
+            cpus: 2,
+            hypervisor: Some("KVM".into()),
+            governor: None,
+        },
         memory_bytes: Some(8_326_254_592),
-        open_files: Some((20_000, 20_000)),
-        ephemeral_ports: Some((32_768, 60_999)),
-        somaxconn: Some(4096),
-        tcp_tw_reuse: Some(2),
+        limits: MachineLimits {
+            open_files: Some((20_000, 20_000)),
+            ephemeral_ports: Some((32_768, 60_999)),
+            somaxconn: Some(4096),
+            tcp_tw_reuse: Some(2),
+        },
         settings: None,
-        cgroups: "v2-beside-v1".into(),
         load_average: Some(0.12),
         command: ["bakeoff", "run", "synthetic"].map(String::from).to_vec(),
         started_at: "2026-11-21T04:00:00Z".into(),
@@ -379,8 +386,7 @@ fn measured(
         ..OriginCounts::default()
     });
     TrialRecord {
-        attempt: 1,
-        disturbed: Vec::new(),
+        attempt: Attempt::number(1),
         load_name: None,
         schema: TRIAL_SCHEMA.into(),
         id: format!("r{round}-{contender}-{}-{label}", workload.name),
@@ -390,7 +396,15 @@ fn measured(
         kind: ContenderKind::Contender,
         workload: workload.name.clone(),
         load: load.clone(),
-        started_at: format!("2026-11-21T04:0{}:00Z", round % 10),
+        course: Course {
+            started_at: format!("2026-11-21T04:0{}:00Z", round % 10),
+            steps: steps(),
+            warnings: vec![Warning {
+                code: "shared-cores".into(),
+                text: "server and origin share processor 0".into(),
+                hint: "use a machine with at least 3 processors".into(),
+            }],
+        },
         end: TrialEnd::Measured,
         server: None,
         pinned: Pinned {
@@ -403,12 +417,6 @@ fn measured(
         origin,
         answers: [When::Before, When::After].map(answer).to_vec(),
         work: None,
-        steps: steps(),
-        warnings: vec![Warning {
-            code: "shared-cores".into(),
-            text: "server and origin share processor 0".into(),
-            hint: "use a machine with at least 3 processors".into(),
-        }],
     }
 }
 
@@ -418,8 +426,8 @@ fn unmeasured(trial: &mut TrialRecord) {
     trial.usage = bakeoff_record::Usage::default();
     trial.answers.clear();
     trial.work = None;
-    trial.steps.truncate(2);
-    trial.warnings.clear();
+    trial.course.steps.truncate(2);
+    trial.course.warnings.clear();
 }
 
 fn facts(name: &str) -> ServerFacts {
