@@ -1,5 +1,6 @@
 //! How far a campaign can be trusted, in a few plain lines.
 
+use bakeoff_plan::REPEAT_FROM;
 use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
 use serde::Serialize;
 
@@ -198,6 +199,9 @@ fn disturbed(record: &Record) -> Option<Weakness> {
         disturbance(*what),
         match again {
             true => "; disturbed blocks were repeated",
+            false if record.plan.rounds < REPEAT_FROM => {
+                "; blocks are repeated from three rounds on"
+            }
             false => "",
         }
     );

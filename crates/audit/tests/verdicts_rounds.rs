@@ -5,7 +5,7 @@
 mod support;
 
 use bakeoff_audit::{Code, Judged, JudgedCell, Level, Number, Verdict, judge};
-use bakeoff_record::{Attempt, Disturbance, Record, TrialRecord};
+use bakeoff_record::{Attempt, Disturbance, Record, TrialEnd, TrialRecord};
 use bakeoff_stats::Measure;
 
 const CONTENDER: &str = "nginx-optimized";
@@ -260,19 +260,46 @@ fn the_ceiling_is_that_of_the_same_round() {
     assert!(share(1) < 0.6 && share(2) > 0.8 && share(3) < 0.6);
 }
 
+/// The second round's trials in another attempt.
+fn again(record: &Record) -> Vec<TrialRecord> {
+    let second = record.trials.iter().filter(|trial| trial.round == 2);
+    let again = second.map(|trial| TrialRecord {
+        attempt: Attempt::number(2),
+        id: format!("{}-a2", trial.id),
+        ..trial.clone()
+    });
+    again.collect()
+}
+
+#[test]
+fn an_attempt_that_was_broken_off_does_not_count() {
+    let attempt_of_round_2 = |end: Option<TrialEnd>| {
+        let mut record = rounds(3);
+        let mut again = again(&record);
+        let here = |trial: &&mut TrialRecord| (&*trial.workload, &*trial.contender) == PLACE;
+        match end {
+            Some(end) => again.iter_mut().find(here).expect("it is there").end = end,
+            // The campaign ended before this trial began.
+            None => again.retain(|trial| (&*trial.workload, &*trial.contender) != PLACE),
+        }
+        for trial in record.trials.iter_mut().filter(|trial| trial.round == 2) {
+            trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+        }
+        record.trials.extend(again);
+        let judged = judge(&record);
+        let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
+        cell.cell.trials[1].attempt.number
+    };
+    const PLACE: (&str, &str) = ("synthetic", "yardstick");
+    assert_eq!(attempt_of_round_2(Some(TrialEnd::Interrupted)), 1);
+    assert_eq!(attempt_of_round_2(None), 1);
+    assert_eq!(attempt_of_round_2(Some(TrialEnd::Measured)), 2, "the twin");
+}
+
 #[test]
 fn the_first_attempt_that_nothing_disturbed_counts_for_the_whole_block() {
     let mut record = rounds(3);
-    let again: Vec<TrialRecord> = record
-        .trials
-        .iter()
-        .filter(|trial| trial.round == 2)
-        .map(|trial| TrialRecord {
-            attempt: Attempt::number(2),
-            id: format!("{}-2", trial.id),
-            ..trial.clone()
-        })
-        .collect();
+    let again = again(&record);
     for trial in of(&mut record, "caddy-default").filter(|it| it.round == 2) {
         trial.attempt.disturbed = vec![Disturbance::OtherLoad];
         disturb(trial);

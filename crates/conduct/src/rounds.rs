@@ -3,15 +3,13 @@
 
 use std::collections::HashMap;
 
-use bakeoff_plan::{Block, Plan, Trial, attempt_id, blocks, expected};
+use bakeoff_plan::{Block, Plan, REPEAT_FROM, Trial, attempt_id, blocks, expected};
 use bakeoff_record::{ContenderKind, Disturbance, TrialEnd, TrialRecord, drift};
 
 use crate::sequence::{Left, Sequence, at_found_rate, ok_rate};
 
 /// A block may be repeated once in so many rounds.
 const ROUNDS_A_REPEAT: u32 = 4;
-/// Rounds below which nothing is repeated: they are a look, and nothing is compared.
-const REPEAT_FROM: u32 = 3;
 
 /// How far the widest interval among the comparisons so far reaches to either side, as a share
 /// (0.03 is 3 %); `None` where nothing can be compared yet.

@@ -29,6 +29,10 @@ impl Until {
     pub const LOOK_FROM: u32 = 10;
 }
 
+/// Rounds from which blocks that were disturbed are repeated. Fewer are a look: they decide
+/// nothing, and from fewer no drift of the yardstick can be seen.
+pub const REPEAT_FROM: u32 = 3;
+
 /// What a difference in the work of two contenders does to their comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

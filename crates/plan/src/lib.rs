@@ -45,7 +45,7 @@ mod williams;
 
 pub use contender::*;
 pub use contenders::RESERVED;
-pub use course::{CONTROL_FROM, CompareMode, References, Until};
+pub use course::{CONTROL_FROM, CompareMode, REPEAT_FROM, References, Until};
 pub use demand::{Delay, Demand, SlowBody};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{Place, PlanError};

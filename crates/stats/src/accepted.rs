@@ -2,11 +2,12 @@
 //!
 //! A block is a round of one workload and load, references included. Where something disturbed it,
 //! it was carried out again as a whole, and the first attempt that nothing disturbed counts for
-//! all of its trials: so the choice rests on what the machine did, and on no result.
+//! all of its trials: so the choice rests on what the machine did, and on no result. Only whole
+//! attempts are chosen from: one that was broken off has no trial to be held against the others.
 
 use std::collections::BTreeMap;
 
-use bakeoff_record::TrialRecord;
+use bakeoff_record::{TrialEnd, TrialRecord};
 
 /// Names a block.
 type Block = (u32, String, String);
@@ -14,7 +15,8 @@ type Block = (u32, String, String);
 /// An attempt at a block.
 #[derive(Debug, Clone, Copy, Default)]
 struct Attempt {
-    trials: usize,
+    /// Trials that were carried out to their end, whatever it was.
+    ended: usize,
     disturbed: bool,
 }
 
@@ -22,19 +24,19 @@ struct Attempt {
 pub(crate) struct Accepted(BTreeMap<Block, u32>);
 
 impl Accepted {
-    /// Of each block the first attempt in which nothing was disturbed, else the last. One that was
-    /// broken off, and has fewer trials than another, does not count.
+    /// Of each block the first whole attempt in which nothing was disturbed, else the last whole
+    /// one. An attempt that was broken off has fewer trials that came to their end than another.
     pub(crate) fn of<'r>(trials: impl Iterator<Item = &'r TrialRecord>) -> Self {
         let mut attempts: BTreeMap<Block, BTreeMap<u32, Attempt>> = BTreeMap::new();
         for trial in trials {
             let block = attempts.entry(block(trial)).or_default();
-            let attempt = block.entry(trial.attempt).or_default();
-            attempt.trials += 1;
-            attempt.disturbed |= !trial.disturbed.is_empty();
+            let attempt = block.entry(trial.attempt.number).or_default();
+            attempt.ended += usize::from(trial.end != TrialEnd::Interrupted);
+            attempt.disturbed |= trial.attempt.is_disturbed();
         }
         let chosen = attempts.into_iter().filter_map(|(block, attempts)| {
-            let whole = attempts.values().map(|one| one.trials).max()?;
-            let mut whole = attempts.iter().filter(|(_, one)| one.trials == whole);
+            let most = attempts.values().map(|one| one.ended).max()?;
+            let mut whole = attempts.iter().filter(|(_, one)| one.ended == most);
             let clean = whole.clone().find(|(_, one)| !one.disturbed);
             let (attempt, _) = clean.or_else(|| whole.next_back())?;
             Some((block, *attempt))
@@ -44,7 +46,7 @@ impl Accepted {
 
     /// Whether the trial is of the attempt that counts.
     pub(crate) fn holds(&self, trial: &TrialRecord) -> bool {
-        self.0.get(&block(trial)) == Some(&trial.attempt)
+        self.0.get(&block(trial)) == Some(&trial.attempt.number)
     }
 }
 
