@@ -81,6 +81,8 @@ pub enum Code {
     Conntrack,
     /// Connections that found an accept queue of this trial full.
     ListenOverflows,
+    /// How full the accept queues of this trial were.
+    AcceptQueue,
     /// Overflows that are no part of this trial.
     ForeignOverflow,
     /// Datagrams that sockets had no room for.
@@ -99,6 +101,8 @@ pub enum Code {
     RoundsAccepted,
     /// How far rounds are apart.
     RoundsAgree,
+    /// Whether the rounds fall into two groups.
+    TwoModes,
     /// CPU time per request at several rates.
     CpuLevel,
     /// A fact of equal work, by its code.
@@ -190,6 +194,7 @@ impl Code {
             Self::SoftnetDrops => ("softnet-drops", "R34", PACED),
             Self::Conntrack => ("conntrack", "R34", PACED),
             Self::ListenOverflows => ("listen-overflows", "R37", LATENCY),
+            Self::AcceptQueue => ("accept-queue", "R37", LATENCY),
             Self::ForeignOverflow => ("foreign-overflow", "R37", LATENCY),
             Self::UdpDrops => ("udp-drops", "R37", PACED),
             Self::BackendBound => ("backend-bound", "R34", PACED),
@@ -199,6 +204,7 @@ impl Code {
             Self::RoundsComplete => ("rounds-complete", "R18", SOUND),
             Self::RoundsAccepted => ("rounds-accepted", "R18", SOUND),
             Self::RoundsAgree => ("rounds-agree", "R25", TIMED),
+            Self::TwoModes => ("two-modes", "R25", ALL),
             Self::CpuLevel => ("cpu-level", "R33", CPU),
             Self::Equal(name) => (name, "R16", ALL),
         }

@@ -38,8 +38,13 @@ pub const STEAL_SUSPECT: f64 = 0.05;
 pub const RECOVERY_S: f64 = 1.0;
 /// R37: UDP datagrams that sockets had no room for, as a share of those that the load took.
 pub const UDP_DROPS_SHARE: f64 = 0.001;
+/// R37: share of an accept queue's limit from which it counts as full: readings are 100 ms apart.
+pub const ACCEPT_QUEUE_SHARE: f64 = 0.9;
 /// R25: coefficient of variation of the rate over rounds.
 pub const RATE_VARIATION: f64 = 0.10;
+/// R25: ratio of the medians of two groups of rounds from which they are two; `stats::modes` finds
+/// them.
+pub const MODES_APART: f64 = 1.1;
 /// R34: share of a processor in deferred interrupts that says the network stack is full.
 pub const SOFTIRQ_SHARE: f64 = 0.9;
 /// R16: share by which bodies as sent may differ in length before one side did other work.

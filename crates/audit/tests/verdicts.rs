@@ -9,8 +9,8 @@ mod support;
 
 use bakeoff_audit::{Ceilings, Code, Drift, Level, Number, Verdict};
 use bakeoff_record::{
-    Clients, CounterReading, CounterSource, Outcome, Pressure, QuicLedger, ServerCounters, Softnet,
-    Step, TrialRecord, Warning, When,
+    Clients, CounterReading, CounterSource, ListenerTick, Outcome, Pressure, QuicLedger, Role,
+    ServerCounters, Softnet, Step, TrialRecord, Warning, When,
 };
 
 use planted::*;
@@ -275,6 +275,85 @@ fn overflows_that_no_connection_of_the_trial_can_have_are_a_strangers() {
         ["udp-drops: rate suspect, latency suspect"]
     );
     assert_eq!(told(&dropped(99, false)), [""; 0], "not of this trial");
+}
+
+#[test]
+fn an_accept_queue_near_its_limit_is_in_the_latencies() {
+    let waiting = |queue: u64, limit: Option<u64>, at_s: f64| {
+        judge(SOUND, move |trial| {
+            let tick = |at_s, queue| ListenerTick {
+                at_s,
+                port: 8080,
+                role: Role::Server,
+                queue,
+                limit,
+            };
+            trial.usage.listeners = vec![tick(0.1, 0), tick(at_s, queue), tick(3.0, 2)];
+        })
+    };
+    assert_eq!(
+        told(&waiting(4_000, Some(4_096), 2.0)),
+        ["accept-queue: latency suspect"]
+    );
+    let text = waiting(4_000, Some(4_096), 2.0);
+    assert!(text_of(&text, Code::AcceptQueue).starts_with("up to 4,000 of 4,096 connections"));
+    assert_eq!(told(&waiting(3_000, Some(4_096), 2.0)), [""; 0]);
+    assert_eq!(
+        told(&waiting(4_000, Some(4_096), -0.5)),
+        [""; 0],
+        "before the window"
+    );
+    assert_eq!(
+        told(&waiting(4_000, None, 2.0)),
+        [""; 0],
+        "no limit is known"
+    );
+}
+
+#[test]
+fn other_programs_in_a_part_of_the_window_are_in_its_slowest_requests() {
+    let for_half_a_second = |cores: f64| {
+        judge(SOUND, move |trial| {
+            trial.usage.interrupts_apart = Some(false);
+            for tick in trial.usage.host.iter_mut().filter(|tick| tick.at_s > 4.45) {
+                tick.cpus[1].user += cores;
+                tick.cpus[1].idle -= cores;
+            }
+        })
+    };
+    let there = for_half_a_second(0.8);
+    assert_eq!(told(&there), ["not-steady: latency suspect"]);
+    let text = text_of(&there, Code::NotSteady);
+    assert!(
+        text.starts_with("other programs ran in a part of the window: "),
+        "{text}"
+    );
+    assert_eq!(told(&for_half_a_second(0.2)), [""; 0]);
+}
+
+#[test]
+fn connections_that_the_engine_did_not_make_are_somebody_elses() {
+    let accepted = |accepts: u64| {
+        judge(SOUND, move |trial| {
+            let requests = result(trial).requests.completed;
+            let reading = |at_s, accepts, requests| CounterReading {
+                at_s,
+                accepts: Some(accepts),
+                requests: Some(requests),
+            };
+            trial.usage.server_counters = Some(ServerCounters {
+                source: CounterSource::StubStatus,
+                url: String::new(),
+                before: reading(-0.05, 11, 7),
+                after: reading(5.02, 11 + accepts, 8 + requests),
+            });
+        })
+    };
+    assert_eq!(told(&accepted(1)), [""; 0], "none but that of the reading");
+    let strangers = accepted(500);
+    let weakened = ["server-counted: rate suspect, counts suspect"];
+    assert_eq!(told(&strangers), weakened);
+    assert!(text_of(&strangers, Code::ServerCounted).contains("somebody else connected"));
 }
 
 #[test]

@@ -331,6 +331,25 @@ fn the_first_attempt_that_nothing_disturbed_counts_for_the_whole_block() {
 }
 
 #[test]
+fn rounds_that_fall_into_two_groups_are_told_with_both() {
+    let told = |factor: f64| {
+        let mut record = rounds(8);
+        for trial in of(&mut record, CONTENDER).filter(|it| it.round % 2 == 0) {
+            trial.result.as_mut().expect("it was measured").measured_s /= factor;
+        }
+        let judged = judge(&record);
+        let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
+        let check = cell.judgement.check(Code::TwoModes);
+        check.map(|check| (check.level, check.text.clone()))
+    };
+    let (level, text) = told(1.4).expect("they are far apart");
+    assert_eq!(level, Level::Note, "a fact about the server");
+    assert!(text.contains("into two groups: 4 near "), "{text}");
+    assert!(text.contains(" requests/s and 4 near "), "{text}");
+    assert_eq!(told(1.0), None);
+}
+
+#[test]
 fn a_cell_that_was_not_measured_says_how_it_ended() {
     let record = support::record();
     let judged = judge(&record);

@@ -118,18 +118,11 @@ pub fn disturbances(trial: &TrialRecord) -> Vec<Disturbance> {
 /// not cover the window, or a tree is missing from them.
 pub fn foreign_cpus(trial: &TrialRecord) -> Option<Foreign> {
     let window_s = window_s(trial)?;
-    let used = Used::of(trial, window_s)?;
-    let with_interrupts = window_shares(trial, busy)?;
-    let programs = window_shares(trial, |cpu| cpu.user + cpu.system)?;
-    let sum = |shares: &[(usize, f64)]| shares.iter().map(|(_, share)| share).sum::<f64>();
-    // A kernel that charges interrupts to nobody leaves them out of the programs' CPU time, and
-    // most of them are this trial's own packets. Where the record does not say which kernel it
-    // was, programs that used more than there was without interrupts were charged with them.
-    let apart = trial.usage.interrupts_apart.unwrap_or_else(|| {
-        sum(&with_interrupts) - used.all() > CLOCK_ERROR_CPUS
-            && sum(&programs) - used.all() > -CLOCK_ERROR_CPUS
-    });
-    let shares = if apart { programs } else { with_interrupts };
+    let used = Used::of(trial, 0.0, window_s)?;
+    let shares = match interrupts_apart(trial, &used)? {
+        true => window_shares(trial, programs)?,
+        false => window_shares(trial, busy)?,
+    };
     Some(Foreign {
         machine: sum(&shares) - used.all(),
         on_server: used.on_server(&trial.pinned).and_then(|used| {
@@ -143,6 +136,41 @@ pub fn foreign_cpus(trial: &TrialRecord) -> Option<Foreign> {
             Some(there? - used)
         }),
     })
+}
+
+/// Processors that programs had which do not belong to the trial, from each reading of the host in
+/// the window to the next; `None` where readings are missing.
+pub fn foreign_over_time(trial: &TrialRecord) -> Option<Vec<f64>> {
+    let window_s = window_s(trial)?;
+    let apart = interrupts_apart(trial, &Used::of(trial, 0.0, window_s)?)?;
+    let of = |cpu: &CpuShares| if apart { programs(cpu) } else { busy(cpu) };
+    let inside = |tick: &HostTick| (0.0..=window_s).contains(&tick.at_s);
+    let pairs = trial.usage.host.windows(2);
+    let foreign = pairs
+        .filter(|pair| inside(&pair[0]) && inside(&pair[1]))
+        .map(|pair| {
+            let (from_s, to_s) = (pair[0].at_s, pair[1].at_s);
+            let used = Used::of(trial, from_s, to_s)?;
+            Some(pair[1].cpus.iter().map(of).sum::<f64>() - used.all())
+        });
+    foreign.collect()
+}
+
+/// Whether the kernel charges interrupts to nobody: then they are not in the programs' CPU time,
+/// and most of them are this trial's own packets. Where the record does not say which kernel it
+/// was, programs that used more than there was without interrupts were charged with them.
+fn interrupts_apart(trial: &TrialRecord, used: &Used) -> Option<bool> {
+    if trial.usage.interrupts_apart.is_some() {
+        return trial.usage.interrupts_apart;
+    }
+    let beyond = |shares: &[(usize, f64)]| sum(shares) - used.all();
+    let with_interrupts = beyond(&window_shares(trial, busy)?);
+    let without = beyond(&window_shares(trial, programs)?);
+    Some(with_interrupts > CLOCK_ERROR_CPUS && without > -CLOCK_ERROR_CPUS)
+}
+
+fn sum(shares: &[(usize, f64)]) -> f64 {
+    shares.iter().map(|(_, share)| share).sum()
 }
 
 /// Largest share of a processor's time that the hypervisor took, mean over the window; `None`
@@ -209,10 +237,11 @@ struct Used {
 }
 
 impl Used {
-    fn of(trial: &TrialRecord, window_s: f64) -> Option<Self> {
+    fn of(trial: &TrialRecord, from_s: f64, to_s: f64) -> Option<Self> {
+        let length_s = to_s - from_s;
         let tree = |role: Role| trial.usage.trees.iter().find(|tree| tree.role == role);
         let cpus =
-            |tree: &TreeUsage| Some(cpu_seconds_between(&tree.ticks, 0.0, window_s)? / window_s);
+            |tree: &TreeUsage| Some(cpu_seconds_between(&tree.ticks, from_s, to_s)? / length_s);
         Some(Self {
             server: cpus(tree(Role::Server)?)?,
             engine: cpus(tree(Role::Engine)?)?,
@@ -250,6 +279,10 @@ impl Used {
 fn window_s(trial: &TrialRecord) -> Option<f64> {
     let measured_s = trial.result.as_ref()?.measured_s;
     (measured_s > 0.0).then_some(measured_s)
+}
+
+fn programs(cpu: &CpuShares) -> f64 {
+    cpu.user + cpu.system
 }
 
 fn busy(cpu: &CpuShares) -> f64 {

@@ -340,8 +340,10 @@ fn origin_asked(subject: &Subject<'_>) -> Check {
     Check::new(Code::OriginAsked, level, text).figures(share, 1.0 - ORIGIN_SHARE)
 }
 
-/// The server's own count of requests against ours. It is read before the window opens and after
-/// it closes, so that it may hold more than the window and never less.
+/// The server's own counts of requests and connections against ours. They are read before the
+/// window opens and after it closes, so that they may hold more than the window and never less.
+/// Most connections are older than the window, so those accepted in it can only be too many: then
+/// somebody else connected as well.
 fn server_counted(subject: &Subject<'_>) -> Option<Check> {
     let counters = subject.trial.usage.server_counters.as_ref()?;
     let Some(theirs) = counters.requests() else {
@@ -364,11 +366,23 @@ fn server_counted(subject: &Subject<'_>) -> Option<Check> {
     );
     let few = (theirs as f64) < seen * (1.0 - COUNTED_SHARE) - edge;
     let many = theirs as f64 > ours * (1.0 + COUNTED_SHARE + beyond) + edge + ASIDE;
-    let check = match few || many {
-        true => {
-            let text = format!("{text}: they contradict each other");
-            Check::new(Code::ServerCounted, Level::Suspect, text)
-        }
+    let attempts = result.connections.opened + result.connections.failed;
+    let most = attempts as f64 * (1.0 + COUNTED_SHARE) + ASIDE;
+    // A connection of QUIC is more than one to some servers.
+    let accepts = counters.accepts().filter(|_| result.quic.is_none());
+    let strangers = accepts.filter(|accepts| *accepts as f64 > most);
+    let text = match (few || many, strangers) {
+        (_, Some(accepts)) => format!(
+            "{text}; it accepted {} connections, of which the engine made {} at the most: somebody \
+             else connected to it",
+            count(accepts),
+            count(attempts)
+        ),
+        (true, None) => format!("{text}: they contradict each other"),
+        (false, None) => text,
+    };
+    let check = match few || many || strangers.is_some() {
+        true => Check::new(Code::ServerCounted, Level::Suspect, text),
         false => Check::passed(Code::ServerCounted, text),
     };
     Some(check.figures(share, 1.0 + COUNTED_SHARE))

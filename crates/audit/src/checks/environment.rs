@@ -1,13 +1,13 @@
 //! What the machine did to the trial (R14, R36), and what the tool says against itself.
 
 use bakeoff_record::{
-    CpuShares, FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS, QuicLedger, STEAL_DISTURBED_SHARE,
-    THROTTLED_SHARE, TcpTick, foreign_cpus, steal_share, throttled_share,
+    CpuShares, FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS, QuicLedger, Role,
+    STEAL_DISTURBED_SHARE, THROTTLED_SHARE, TcpTick, foreign_cpus, steal_share, throttled_share,
 };
 
 use crate::check::{Check, Level};
 use crate::code::Code;
-use crate::limits::{BACKEND_SHARE, STEAL_SUSPECT, UDP_DROPS_SHARE};
+use crate::limits::{ACCEPT_QUEUE_SHARE, BACKEND_SHARE, STEAL_SUSPECT, UDP_DROPS_SHARE};
 use crate::subject::Subject;
 use crate::words::{count, rate};
 
@@ -20,6 +20,7 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.extend(throttled(subject));
     checks.extend(drift(subject));
     checks.push(listen_overflows(subject));
+    checks.extend(accept_queue(subject));
     if let Some(quic) = &subject.result.quic {
         checks.push(udp_drops(subject, quic));
     }
@@ -139,6 +140,37 @@ fn listen_overflows(subject: &Subject<'_>) -> Check {
         count(mine)
     );
     Check::new(Code::ListenOverflows, Level::Suspect, text).figures(mine as f64, 0.0)
+}
+
+/// How full the accept queues of the server and of the upstream were, each against its own limit:
+/// what comes while a queue is full is dropped and tried again after a second. Read ten times a
+/// second, so that a queue may have been full with no reading that shows it.
+fn accept_queue(subject: &Subject<'_>) -> Option<Check> {
+    let window = 0.0..=subject.result.measured_s;
+    let ticks = subject.trial.usage.listeners.iter();
+    let inside = ticks.filter(|tick| window.contains(&tick.at_s));
+    let known = inside.filter_map(|tick| {
+        let limit = tick.limit.filter(|limit| *limit > 0)?;
+        Some((tick.queue as f64 / limit as f64, tick, limit))
+    });
+    let (share, fullest, limit) = known.max_by(|left, right| left.0.total_cmp(&right.0))?;
+    let whose = match fullest.role {
+        Role::Origin => "upstream",
+        Role::Server | Role::Engine => "server",
+    };
+    let text = format!(
+        "up to {} of {} connections waited in the {whose}'s accept queue",
+        count(fullest.queue),
+        count(limit)
+    );
+    let check = match share >= ACCEPT_QUEUE_SHARE {
+        true => {
+            let text = format!("{text}: while it is full, new ones are dropped and tried again");
+            Check::new(Code::AcceptQueue, Level::Suspect, text)
+        }
+        false => Check::passed(Code::AcceptQueue, text),
+    };
+    Some(check.figures(share, ACCEPT_QUEUE_SHARE))
 }
 
 /// Overflows that may be this trial's: no more than it attempted connections, to the server or

@@ -1,13 +1,15 @@
 //! What only several rounds together can show (family D), and what those of each round come to.
 
+use bakeoff_plan::LoadModel;
 use bakeoff_record::{ContenderKind, Record, ServerFacts, TrialEnd, TrialRecord};
 use bakeoff_stats::{Cell, Measure};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
-use crate::limits::{RATE_VARIATION, ROUNDS_MIN, ROUNDS_SHARE};
+use crate::limits::{MODES_APART, RATE_VARIATION, ROUNDS_MIN, ROUNDS_SHARE};
 use crate::number::Number;
 use crate::verdict::Judgement;
+use crate::words::rate;
 
 /// Checks of a cell over its measured rounds.
 pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> Vec<Check> {
@@ -17,6 +19,7 @@ pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> 
     checks.extend(complete(record, cell, rounds.len(), needed));
     checks.extend(accepted(&checks, rounds, needed));
     checks.push(agree(cell));
+    checks.extend(two_modes(cell));
     checks
 }
 
@@ -217,6 +220,33 @@ fn accepted(checks: &[Check], rounds: &[&Judgement], needed: usize) -> Option<Ch
     );
     let check = Check::graded(Code::RoundsAccepted, numbers, text);
     Some(check.figures(fewest as f64, needed as f64))
+}
+
+/// Two groups of rounds with nothing between them: the median lies in one of them, or in the gap,
+/// and says nothing of the other. A fact about the server, which takes nothing away.
+fn two_modes(cell: &Cell<'_>) -> Option<Check> {
+    let load = &cell.trials.first()?.load.model;
+    let measures = match load {
+        LoadModel::Closed { .. } => [Measure::RatePerS, Measure::CpuNsPerRequest],
+        _ => [Measure::LatencyP99Ns, Measure::CpuNsPerRequest],
+    };
+    let mut found = measures
+        .into_iter()
+        .filter_map(|measure| Some((measure, cell.modes(measure)?)));
+    let (measure, modes) = found.next()?;
+    let value = |value: f64| match measure {
+        Measure::RatePerS => format!("{} requests/s", rate(value)),
+        Measure::LatencyP99Ns => format!("{:.2} ms p99", value / 1e6),
+        _ => format!("{:.1} us of CPU per request", value / 1e3),
+    };
+    let (low, high) = (value(modes.low), value(modes.high));
+    let text = format!(
+        "the rounds fall into two groups: {} near {low} and {} near {high}; the median does not \
+         speak for both",
+        modes.low_count, modes.high_count
+    );
+    let check = Check::note(Code::TwoModes, text);
+    Some(check.figures(modes.high / modes.low, MODES_APART))
 }
 
 /// Coefficient of variation of the rate over rounds. It drifts with the machine, so that the rate

@@ -1,6 +1,9 @@
 //! Whether the window is one level (R24): a mean over two levels is of neither.
 
-use bakeoff_record::{Interval, TreeTick};
+use bakeoff_record::{
+    FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS, Interval, TreeTick, foreign_cpus,
+    foreign_over_time,
+};
 use bakeoff_stats::{Better, Steady, SteadyClass, server_tree, steady};
 
 use crate::check::{Check, Level};
@@ -44,9 +47,31 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
         checks.push(Check::graded(Code::NotSteady, numbers, text).figures(away, STEADY_SHARE));
         return;
     }
-    checks.push(tail(&parts).or_else(|| cpu(subject)).unwrap_or_else(|| {
+    let found = foreign(subject)
+        .or_else(|| tail(&parts))
+        .or_else(|| cpu(subject));
+    checks.push(found.unwrap_or_else(|| {
         Check::passed(Code::NotSteady, "the window is one level").figures(away, STEADY_SHARE)
     }));
+}
+
+/// Other programs that ran in a part of the window: too little for the mean, and enough for the
+/// slowest requests. What weighs on the mean is the business of `other-load`.
+fn foreign(subject: &Subject<'_>) -> Option<Check> {
+    let whole = foreign_cpus(subject.trial)?.worst();
+    let found = steady(&foreign_over_time(subject.trial)?, Better::Smaller)?;
+    let parts = found.segments.iter();
+    let most = parts.map(|one| one.mean).fold(f64::MIN, f64::max);
+    (whole <= FOREIGN_SUSPECT_CPUS && most > FOREIGN_DISTURBED_CPUS).then(|| {
+        let readings = found.segments.last().map_or(1, |one| one.end);
+        let step_s = subject.result.measured_s / readings as f64;
+        let text = format!(
+            "other programs ran in a part of the window: {}",
+            levels(&found, step_s, 1.0, " processors")
+        );
+        let numbers = [(Number::Latency, Level::Suspect)];
+        Check::graded(Code::NotSteady, numbers, text).figures(most, FOREIGN_DISTURBED_CPUS)
+    })
 }
 
 /// The 99th percentile over time; noisier than a rate by its nature.

@@ -129,6 +129,22 @@ fn other_load_is_what_the_trial_did_not_use() {
 }
 
 #[test]
+fn other_load_is_known_from_reading_to_reading() {
+    let mut trial = trial(QUIET);
+    trial.usage.interrupts_apart = Some(true);
+    for tick in trial.usage.host.iter_mut().filter(|it| it.at_s > 1.5) {
+        tick.cpus[1].user += 0.5;
+    }
+    let foreign = foreign_over_time(&trial).unwrap();
+    assert_eq!(foreign.len(), (WINDOW_S as usize) * 10);
+    let late = foreign.iter().filter(|cpus| close(**cpus, 0.5)).count();
+    let none = foreign.iter().filter(|cpus| close(**cpus, 0.0)).count();
+    assert_eq!((none, late), (15, 5), "{foreign:?}");
+    trial.usage.trees.clear();
+    assert_eq!(foreign_over_time(&trial), None);
+}
+
+#[test]
 fn an_engine_beside_the_server_is_not_foreign_to_it() {
     let mut trial = trial(Doings {
         foreign_on_server: 0.2,
