@@ -7,6 +7,7 @@ use crate::check::Level;
 use crate::checks::rounds::needed_of;
 use crate::code::Code;
 use crate::judged::JudgedCell;
+use crate::more::ROUNDS_MOST;
 use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
 
@@ -19,9 +20,6 @@ const PASSING: [Code; 6] = [
     Code::Drift,
     Code::NotSteady,
 ];
-
-/// Most rounds that are worth asking for.
-const ROUNDS_MOST: usize = 40;
 
 /// The number of rounds with which every compared number that lacks believable rounds would have
 /// enough of them, if nothing disturbs the added ones. `None` where no number lacks any, where
@@ -60,5 +58,5 @@ fn of_number(judged: &JudgedCell<'_>, number: Number, planned: usize) -> Option<
     if spoiled.is_empty() || spoiled.len() * 2 >= rounds.len() || !spoiled.iter().all(passes) {
         return None;
     }
-    (planned + 1..=ROUNDS_MOST).find(|&more| more - spoiled.len() >= needed_of(more))
+    (planned + 1..=ROUNDS_MOST as usize).find(|&more| more - spoiled.len() >= needed_of(more))
 }

@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric};
+use crate::more::ROUNDS_MOST;
 
 /// A sentence that holds over several cells.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -291,9 +292,13 @@ impl<'c> Sides<'c> {
             }
             (false, Some(rounds)) => {
                 let cells = counted_cells(self.compared());
+                let needed = match rounds {
+                    rounds if rounds > ROUNDS_MOST => format!("more than {ROUNDS_MOST}"),
+                    rounds => format!("about {rounds}"),
+                };
                 format!(
-                    "{first} and {second}: no difference in {what} is shown in {cells}; about \
-                     {rounds} rounds would decide"
+                    "{first} and {second}: no difference in {what} is shown in {cells}; {needed} \
+                     rounds would decide"
                 )
             }
             (false, None) if smallest > 0.0 => {

@@ -10,6 +10,7 @@ use crate::comparisons::Floor;
 use crate::conclusion::{Comparison, Conclusion};
 use crate::equivalence::Inequality;
 use crate::judged::JudgedCell;
+use crate::more::More;
 use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
 
@@ -59,6 +60,7 @@ pub(crate) fn weigh(
         .collect();
     reasons.extend(disturbed(record));
     reasons.extend(rounds(record, comparisons));
+    reasons.extend(two_modes(&contenders));
     reasons.extend(unequal(comparisons));
     reasons.sort_by_key(|one| std::cmp::Reverse(one.level));
     reasons.truncate(REASONS);
@@ -220,27 +222,41 @@ fn disturbance(what: Disturbance) -> &'static str {
 
 /// Too few rounds for what was asked.
 fn rounds(record: &Record, comparisons: &[Comparison]) -> Option<Weakness> {
-    let open = |one: &&Comparison| {
-        matches!(
-            one.conclusion,
-            Conclusion::CannotTell | Conclusion::PlainNotProven(_)
-        )
-    };
-    let undecided: Vec<&Comparison> = comparisons.iter().filter(open).collect();
-    if undecided.is_empty() {
+    let more = More::of(comparisons);
+    if more.open == 0 {
         return None;
     }
-    let needed = undecided.iter().filter_map(|one| one.rounds_needed).max();
-    let more = needed.map_or(String::new(), |rounds| {
-        format!("; about {rounds} rounds would decide all of them")
-    });
     let text = format!(
-        "{} of {} comparisons are not decided by {} rounds{more}",
-        undecided.len(),
+        "{} of {} comparisons {} not decided by {} rounds{}",
+        more.open,
         comparisons.len(),
-        record.plan.rounds
+        match more.open {
+            1 => "is",
+            _ => "are",
+        },
+        record.plan.rounds,
+        more.words()
     );
     Some(weakness(Code::RoundsAccepted.name(), Level::Note, text))
+}
+
+/// Cells whose rounds fall into two groups.
+fn two_modes(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
+    let mut cells = contenders.iter().filter_map(|one| {
+        let check = one.judgement.check(Code::TwoModes)?;
+        Some((&one.cell.key, check))
+    });
+    let (key, check) = cells.next()?;
+    let others = match cells.count() {
+        0 => String::new(),
+        1 => "; so in 1 more cell".to_owned(),
+        n => format!("; so in {n} more cells"),
+    };
+    let text = format!(
+        "{}, {}: {}{others}",
+        key.contender, key.workload, check.text
+    );
+    Some(weakness(Code::TwoModes.name(), Level::Note, text))
 }
 
 /// What contenders do that others do not, where it may be the cause of a difference.

@@ -36,7 +36,8 @@ fn main() -> std::io::Result<()> {
         None => support::record_of_rounds(rounds),
     };
     let start = std::time::Instant::now();
-    let report = view(&record);
+    let mut report = view(&record);
+    report.answer.record = Some("quick-20261121T040000Z".to_owned());
     let options = TextOptions {
         width: 160,
         colour: false,

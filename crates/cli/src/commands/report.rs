@@ -1,6 +1,7 @@
 //! `bakeoff report`: a stored record drawn again. What is drawn is recomputed from raw.
 
 use std::io::IsTerminal;
+use std::path::Path;
 
 use anyhow::Context;
 use bakeoff_record::Record;
@@ -21,13 +22,21 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
         diffs: flags.diffs,
         record: flags.record.display().to_string(),
     };
-    let text = draw(&bakeoff_report::view(&record), &shown);
+    let mut report = bakeoff_report::view(&record);
+    report.answer.record = name_of(&flags.record);
+    let text = draw(&report, &shown);
     match &flags.output {
         Some(path) => std::fs::write(path, text)
             .with_context(|| format!("failed to write {}", path.display()))?,
         None => output::result(&text)?,
     }
     Ok(exit::DONE)
+}
+
+/// The record folder's own name: what a page that is passed on may say of where it came from.
+pub(crate) fn name_of(record: &Path) -> Option<String> {
+    let whole = record.canonicalize().ok()?;
+    Some(whole.file_name()?.to_string_lossy().into_owned())
 }
 
 /// What is shown of a report.

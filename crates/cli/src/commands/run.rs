@@ -225,7 +225,8 @@ fn stopping_rule(flags: &RunFlags) -> Overrides {
 
 /// Draws the record and writes its page.
 fn write_report(path: &Path) -> anyhow::Result<Report> {
-    let report = bakeoff_report::view(&Record::read(path)?);
+    let mut report = bakeoff_report::view(&Record::read(path)?);
+    report.answer.record = report::name_of(path);
     let page = path.join(PAGE_FILE);
     std::fs::write(&page, bakeoff_report::html(&report))
         .with_context(|| format!("failed to write {}", page.display()))?;

@@ -1,6 +1,8 @@
 //! The answer: which, by how much, how far to trust it, and what to do next.
 
-use bakeoff_audit::{Comparison, Conclusion, Finding, Floor, Judged, JudgedCell, Metric, Trust};
+use bakeoff_audit::{
+    Comparison, Conclusion, Finding, Floor, Judged, JudgedCell, Metric, More, Trust,
+};
 use bakeoff_stats::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,9 +10,6 @@ use serde::Serialize;
 use super::campaign::{Campaign, short_load};
 use super::cell::Cell;
 use super::comparison::sign;
-
-/// Most rounds that a campaign is told to grow to; beyond it the difference is not worth it.
-const ROUNDS_MOST: u32 = 40;
 
 /// The answer of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -23,6 +22,8 @@ pub struct Answer {
     pub trust: Trust,
     /// Command lines that come next; `RECORD` stands for the record folder.
     pub next: Vec<String>,
+    /// Name of the record folder, without the folders that it is in; null where it is not known.
+    pub record: Option<String>,
     /// How far two runs of one and the same server are apart, by metric.
     pub floors: Vec<Floor>,
 }
@@ -93,6 +94,7 @@ pub(super) fn draw(judged: &Judged<'_>, campaign: &Campaign, cells: &[Cell]) -> 
         tables: tables.iter().filter_map(table).collect(),
         trust: judged.trust.clone(),
         next: next(judged),
+        record: None,
         floors: judged.floors.clone(),
     }
 }
@@ -242,15 +244,12 @@ fn mark(conclusion: Conclusion) -> &'static str {
     }
 }
 
-/// More rounds where they would decide something or make up for spoiled ones, else the tables
-/// behind the answer.
+/// More rounds where they would decide something and are worth it, or make up for spoiled ones; and
+/// the tables behind the answer.
 fn next(judged: &Judged<'_>) -> Vec<String> {
-    let open = |one: &&Comparison| mark(one.conclusion) == "~";
-    let needed = judged.comparisons.iter().filter(open);
-    let needed = needed.filter_map(|one| one.rounds_needed).max();
     let mut next = Vec::new();
-    if let Some(rounds) = needed.max(judged.rounds_enough) {
-        let rounds = rounds.min(ROUNDS_MOST);
+    let decide = More::of(&judged.comparisons).rounds;
+    if let Some(rounds) = decide.max(judged.rounds_enough) {
         next.push(format!("bakeoff run --resume RECORD --rounds {rounds}"));
     }
     next.push("bakeoff report RECORD --full".to_owned());
