@@ -302,6 +302,63 @@ test("a button pressed by keyboard keeps the focus", async () => {
   await context.close();
 });
 
+test("a row of the first chart opens by keyboard", async () => {
+  const { context, page, seen } = await open(browser, WIDE, "REPORT_ANSWER");
+  const stops = page.locator(".forest .stops button");
+  const cells = [...new Set((await forestNumbers(page)).map((one) => one.cell))];
+  assert.equal(await stops.count(), cells.length, "a stop for each row");
+  assert.equal(await page.locator('.forest .stops button[tabindex="0"]').count(), 1);
+  const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
+  await stops.first().focus();
+  assert.ok((await focused()).startsWith(`${cells[0]}: `), await focused());
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("End");
+  const last = cells.at(-1);
+  assert.ok((await focused()).startsWith(`${last}: `), await focused());
+  assert.match(await focused(), /×.* rounds; /);
+  // A stop lies over its row, where a mouse still reaches the drawing.
+  const row = await stops.last().boundingBox();
+  const canvas = await page.locator(".forest .canvas").boundingBox();
+  assert.ok(row.y >= canvas.y && row.y + row.height <= canvas.y + canvas.height);
+  const under = await page.evaluate(
+    ([x, y]) => document.elementFromPoint(x, y).closest(".canvas") !== null,
+    [row.x + row.width / 2, row.y + row.height / 2],
+  );
+  assert.ok(under);
+  await page.keyboard.press("Enter");
+  const caption = await page.locator("#table caption").first().textContent();
+  assert.ok(caption.startsWith(last), caption);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "results");
+  // Another baseline draws the rows anew; the one that was chosen stays.
+  await page.click('[data-baseline="caddy-default"]');
+  const chosen = page.locator('.forest .stops button[tabindex="0"]');
+  assert.ok((await chosen.getAttribute("aria-label")).startsWith(`${last}: `));
+  assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
+test("work that is not equal is named where a row is looked at", async () => {
+  const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
+  const labels = await page.$$eval(".forest .stops button", (all) =>
+    all.map((one) => one.getAttribute("aria-label")),
+  );
+  const proxied = labels.filter((one) => one.startsWith("proxy"));
+  assert.ok(proxied.length > 0 && proxied.every((one) => /different work: /.test(one)), labels[0]);
+  const row = await page.locator('.forest .stops button[data-stop^="proxy"]').first().boundingBox();
+  await page.mouse.move(row.x + row.width / 2, row.y + row.height - 3);
+  await page.waitForTimeout(200);
+  assert.match(await page.locator(".forest .canvas svg").textContent(), /different work: /);
+  await context.close();
+});
+
+test("the next commands name the record", async () => {
+  const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
+  const commands = await page.$$eval(".trust pre", (all) => all.map((one) => one.textContent));
+  assert.ok(commands.length > 0);
+  for (const one of commands) assert.match(one, /^bakeoff \w+ (--resume )?quick-20261121/);
+  await context.close();
+});
+
 test("a phone has the requests per second in sight", async () => {
   const { context, page } = await open(browser, PHONE, "REPORT_ANSWER");
   for (const field of await page.$$("#table table.main tbody td:nth-of-type(1)")) {

@@ -81,7 +81,8 @@ function forestAndTiles(selection: Selection): HTMLElement {
     return plain ? facts.title : `${facts.title} against ${baseline}`;
   };
   const choices = element("div", { class: "choices" });
-  const frame = { title, classes: "forest", ofCell: false, zooms: true, above: choices };
+  const stops = "Rows of the chart: arrow keys choose one, Enter shows it below";
+  const frame = { title, classes: "forest", ofCell: false, zooms: true, above: choices, stops };
   const plot = chart(selection, frame, forest(() => fold.limit()));
   plot.append(fold.button);
   const tiles = element("div", { class: "tiles" });
@@ -286,12 +287,19 @@ function trust(report: Report): HTMLElement {
   for (const one of reasons) body.append(reason(one));
   if (reasons.length === 0) body.append(element("li", {}, "No check found a reason for doubt."));
   const box = element("details", { class: "trust" }, line, body);
-  const { next } = report.answer;
+  const { next, record } = report.answer;
   if (next.length > 0) {
-    const lines = next.map((one) => element("pre", { tabindex: "0" }, one));
-    box.append(element("p", {}, "Next:"), ...lines);
+    const named = (line: string) => (record ? line.replace("RECORD", quoted(record)) : line);
+    const where = record ? `in the folder that holds ${record}` : "RECORD is the record folder";
+    const lines = next.map((one) => element("pre", { tabindex: "0" }, named(one)));
+    box.append(element("p", {}, "Next, ", where, ":"), ...lines);
   }
   return box;
+}
+
+/** A name as a shell takes it. */
+function quoted(name: string): string {
+  return /^[\w./@%:+-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 }
 
 function reason(one: Weakness): HTMLElement {

@@ -85,6 +85,8 @@ function results(selection: Selection): HTMLElement {
     charts,
   );
   box.id = "results";
+  // Rows of the first chart bring the focus here; it is no stop of its own.
+  box.tabIndex = -1;
   return box;
 }
 

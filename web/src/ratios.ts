@@ -8,15 +8,20 @@ import type { Comparison, Metric, Report } from "./model.ts";
 /** What a comparison came to, from the baseline's side. */
 export type Mark = "more" | "less" | "equal" | "open" | "uncompared";
 
-export interface Ratio {
-  workload: string;
-  load: string;
+/** A contender's figure with its interval, over so many rounds. */
+export interface Ranged {
   contender: string;
   point: number;
   low: number;
   high: number;
   n: number;
+  /** The side on which it is only a bound. */
   bound: "at-least" | "at-most" | null;
+}
+
+export interface Ratio extends Ranged {
+  workload: string;
+  load: string;
   mark: Mark;
   /** Whether the mark is shown by enough rounds, and not only plain. */
   proven: boolean;
@@ -24,6 +29,8 @@ export interface Ratio {
   floor: number;
   /** The report's own sentence. */
   text: string;
+  /** How the work of the two differs: possible causes. */
+  unequal: string[];
 }
 
 /** Marks as the terminal prints them, for eyes. */
@@ -61,7 +68,8 @@ function seen(one: Comparison, contender: string, inverted: boolean): Ratio {
   const { bound } = one;
   const { mark, proven } = markOf(one);
   const ratio = { workload: one.workload, load: one.load, contender, n, proven };
-  const rest = { floor: one.floor, text: one.text };
+  const unequal = one.basis.unequal.map((check) => check.text);
+  const rest = { floor: one.floor, text: one.text, unequal };
   if (!inverted) return { ...ratio, ...rest, point, low, high, bound, mark };
   const across = { more: "less", less: "more" } as const;
   const sides = { "at-least": "at-most", "at-most": "at-least" } as const;

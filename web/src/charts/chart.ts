@@ -19,6 +19,7 @@ import type { Cell, NumberName } from "../model.ts";
 import { saveCsv, savePng, saveSvg, type Table } from "../save.ts";
 import type { Selection } from "../selection.ts";
 import { colours, onTheme, type Theme, theme } from "../theme.ts";
+import { type Stop, Stops } from "./stops.ts";
 import { dataTable, toolbar, type Tool } from "./tools.ts";
 
 use([
@@ -62,6 +63,8 @@ export interface Drawing {
   table: Table;
   /** What a click on a datum opens. */
   open?: (datum: { seriesIndex: number; dataIndex: number }) => void;
+  /** The same by keyboard: a stop for each part of the drawing that can be opened. */
+  stops?: Stop[];
 }
 
 export type Draw = (selection: Selection, theme: Theme, width: number) => Drawing;
@@ -76,6 +79,8 @@ export interface Frame {
   zooms: boolean;
   /** Put above the drawing, as the choice of a baseline. */
   above?: HTMLElement;
+  /** What its stops are, for a drawing that has some. */
+  stops?: string;
 }
 
 /** The elements of a frame, in the order in which they are read. */
@@ -88,14 +93,17 @@ function partsOf(frame: Frame, title: string) {
   const words = element("div", { class: "words" }, heading, subtitle);
   const caption = element("figcaption", {}, words);
   const box = element("figure", { class: `chart ${frame.classes}`, "data-chart": title });
-  box.append(caption, frame.above ?? "", canvas, empty, numbers);
-  return { heading, subtitle, canvas, numbers, caption, box };
+  const stops = frame.stops === undefined ? null : new Stops(frame.stops);
+  // Stops lie over the drawing, which is one picture to a screen reader and has no parts.
+  const picture = stops ? element("div", { class: "drawing" }, canvas, stops.box) : canvas;
+  box.append(caption, frame.above ?? "", picture, empty, numbers);
+  return { heading, subtitle, canvas, numbers, caption, box, stops };
 }
 
 /** A framed chart that follows the selection, the theme and its own width. */
 export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLElement {
   const title = () => (typeof frame.title === "string" ? frame.title : frame.title());
-  const { heading, subtitle, canvas, numbers, caption, box } = partsOf(frame, title());
+  const { heading, subtitle, canvas, numbers, caption, box, stops } = partsOf(frame, title());
   let made: EChartsType | null = null;
   let drawing: Drawing | null = null;
   const zoom = { start: 0, end: 100 };
@@ -134,6 +142,7 @@ export function chart(selection: Selection, frame: Frame, draw: Draw): HTMLEleme
     const svg = canvas.querySelector("svg");
     // So that a print can scale the drawing to the width of its paper.
     svg?.setAttribute("viewBox", `0 0 ${size.width} ${height}`);
+    stops?.show(drawing.stops ?? []);
     rename();
   };
   const zoomBy = (factor: number | null) =>

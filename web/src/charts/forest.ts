@@ -5,21 +5,16 @@
 import type { CustomSeriesRenderItemAPI } from "echarts";
 import { factsOf, type MetricFacts } from "../metrics.ts";
 import type { Estimate, Report } from "../model.ts";
-import { markText, pointText, ratiosTo, ratioText, sign } from "../ratios.ts";
+import { markText, pointText, type Ranged, ratiosTo, ratioText, sign } from "../ratios.ts";
 import type { Selection } from "../selection.ts";
 import { colours, type Theme } from "../theme.ts";
 import { axis, type Draw, type Drawing, FONT, isValid, LEGEND, tooltip } from "./chart.ts";
 import { at, type LogScale, logScale } from "./scale.ts";
+import type { Stop } from "./stops.ts";
 import { whiskers } from "./whiskers.ts";
 
 /** A contender in a row. */
-export interface Entry {
-  contender: string;
-  point: number;
-  low: number;
-  high: number;
-  n: number;
-  bound: "at-least" | "at-most" | null;
+export interface Entry extends Ranged {
   /** Whether it counts: a difference or equality that was shown, or a valid value. */
   firm: boolean;
   /** Beside the row, in full and cut down for narrow screens. */
@@ -27,6 +22,10 @@ export interface Entry {
   short: string;
   /** For a closer look. */
   detail: string;
+  /** What the detail ends with in the table of numbers. */
+  verdict: string;
+  /** How its work differs from the baseline's. */
+  unequal: string[];
   mark: string;
 }
 
@@ -42,6 +41,8 @@ export interface Row {
 /** Below this width labels take two lines, and ratios stand without their intervals. */
 const NARROW = 560;
 const AXIS = 44;
+/** Longest line of a tooltip: it is drawn as it is, without folding. */
+const TOOLTIP_LETTERS = 84;
 
 /** What the chart shows: rows that have anything of the chosen metric. */
 export function forestRows(selection: Selection): Row[] {
@@ -96,6 +97,8 @@ function ratios(selection: Selection, baseline: string): Placed[] {
         long: ratioText(one),
         short: pointText(one),
         detail: `${one.contender}: ${ratioText(one)}, ${one.n} rounds; ${markText(one)}`,
+        verdict: markText(one),
+        unequal: one.unequal,
         mark: sign(one),
       },
     }));
@@ -120,6 +123,8 @@ function values(selection: Selection, facts: MetricFacts): Placed[] {
       long: text,
       short: `${lower ? "≥ " : ""}${facts.tick(estimate.point)}`,
       detail: `${cell.contender}: ${text} (${range}, ${estimate.n} rounds)`,
+      verdict: cell.verdicts[facts.number],
+      unequal: [],
       mark: "",
     };
     return [{ workload: cell.workload, load: cell.load, floor: null, entry }];
@@ -212,9 +217,9 @@ function drawn(
       const contender = seriesIndex === 0 ? "" : (names[seriesIndex - 1] ?? "");
       const its = rows.filter((row) => row.entries.some((it) => it.contender === contender));
       const row = seriesIndex === 0 ? rows[dataIndex] : its[dataIndex];
-      if (row) selection.choose({ workload: row.workload, load: row.load, contender });
-      if (row) document.getElementById("results")?.scrollIntoView({ block: "start" });
+      if (row) opened(selection, row, contender);
     },
+    stops: stopsOf(selection, rows, form),
     option: {
       tooltip: tooltip(
         theme,
@@ -224,8 +229,7 @@ function drawn(
           );
           const row = one.seriesIndex === 0 ? rows[one.dataIndex] : its[one.dataIndex];
           if (!row) return "";
-          const details = row.entries.map((it) => it.detail);
-          return [`${row.workload}, ${row.title}`, ...details].join("\n");
+          return [`${row.workload}, ${row.title}`, ...row.entries.flatMap(detailLines)].join("\n");
         },
         { trigger: "item" },
       ),
@@ -245,6 +249,55 @@ function drawn(
   };
 }
 
+/** Shows the tables and charts of a row below. */
+function opened(selection: Selection, row: Row, contender: string): void {
+  selection.choose({ workload: row.workload, load: row.load, contender });
+  document.getElementById("results")?.scrollIntoView({ block: "start" });
+}
+
+/** The rows by keyboard, which takes the focus along. */
+function stopsOf(selection: Selection, rows: Row[], form: Layout): Stop[] {
+  return rows.map((row, index) => ({
+    key: `${row.workload}\n${row.load}`,
+    label: spokenRow(row),
+    top: LEGEND + (form.tops[index] ?? 0),
+    height: form.heights[index] ?? 0,
+    open: () => {
+      opened(selection, row, "");
+      document.getElementById("results")?.focus({ preventScroll: true });
+    },
+  }));
+}
+
+/** A row for ears. */
+function spokenRow(row: Row): string {
+  const words = row.entries.flatMap((one) => [one.detail, ...workOf(one)]);
+  return `${row.workload}, ${row.title}: ${words.join("; ")}`;
+}
+
+/** An entry for a tooltip, in lines that fit into one. */
+function detailLines(one: Entry): string[] {
+  return [one.detail, ...workOf(one).flatMap((words) => folded(words, TOOLTIP_LETTERS))];
+}
+
+function workOf(one: Entry): string[] {
+  return one.unequal.map((words) => `different work: ${words}`);
+}
+
+/** Words in lines of so many letters at the most, the later ones set in. */
+function folded(words: string, most: number): string[] {
+  const lines: string[] = [];
+  for (const word of words.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= most) {
+      lines[lines.length - 1] = `${last} ${word}`;
+    } else {
+      lines.push(lines.length === 0 ? `  ${word}` : `    ${word}`);
+    }
+  }
+  return lines;
+}
+
 function tableOf(rows: Row[], metric: string, baseline: string): Drawing["table"] {
   return {
     columns: [
@@ -258,7 +311,7 @@ function tableOf(rows: Row[], metric: string, baseline: string): Drawing["table"
         one.contender,
         baseline === "" ? null : baseline,
         ...[one.point, one.low, one.high, one.n],
-        one.detail.split("; ").at(-1) ?? "",
+        one.verdict,
       ]),
     ),
   };
