@@ -16,6 +16,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::PATIENCE;
+use super::files::measured;
 use super::processes::{self, Process};
 
 /// The longest that anything may live on after bakeoff.
@@ -90,6 +91,7 @@ impl Scene {
 
     pub(crate) fn start_command(&self, mut command: Command) -> Running<'_> {
         let number = self.started.replace_with(|number| *number + 1);
+        let record = self.record_of(&command);
         let output = self.path(&format!("stdout-{number}"));
         let errors = self.path(&format!("stderr-{number}"));
         command
@@ -98,9 +100,17 @@ impl Scene {
         Running {
             scene: self,
             child: command.spawn().unwrap(),
+            record,
             output,
             errors,
         }
+    }
+
+    /// The record folder that a command names, if it names one.
+    fn record_of(&self, command: &Command) -> Option<PathBuf> {
+        let mut arguments = command.get_args();
+        arguments.find(|one| *one == "--out" || *one == "--resume")?;
+        Some(self.folder.path().join(arguments.next()?))
     }
 
     fn note_below(&self, root: u32) -> Vec<Process> {
@@ -148,6 +158,7 @@ pub(crate) struct Running<'s> {
     child: Child,
     output: PathBuf,
     errors: PathBuf,
+    record: Option<PathBuf>,
 }
 
 impl Running<'_> {
@@ -211,6 +222,7 @@ impl Running<'_> {
                     status,
                     stdout: self.stdout(),
                     stderr: self.stderr(),
+                    record: self.record.clone(),
                 });
             }
             if Instant::now() >= end {
@@ -236,6 +248,7 @@ pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    record: Option<PathBuf>,
 }
 
 impl Finished {
@@ -248,11 +261,19 @@ impl Finished {
     }
 
     /// Asserts that it measured to the end. Whether the trials are valid is the machine's to say:
-    /// on one that is busy an engine thread of a short trial may have set the pace.
+    /// on one that is busy an engine thread of a short trial may have set the pace. Then it ends
+    /// with exit code 4, as it does where nothing was measured; so the record must hold a trial
+    /// whose window was.
     #[track_caller]
     pub(crate) fn expect_measured(self) -> Self {
-        let withheld = self.status.code() == Some(4);
-        self.expect(if withheld { 4 } else { 0 })
+        let is_withheld = self.status.code() == Some(4);
+        if is_withheld {
+            let record = self.record.as_deref();
+            let record = record.unwrap_or_else(|| panic!("no --out or --resume: {self:#?}"));
+            let measured = measured(record);
+            assert!(!measured.is_empty(), "nothing was measured: {self:#?}");
+        }
+        self.expect(if is_withheld { 4 } else { 0 })
     }
 
     /// Asserts that it ended well, which for a load without a right answer is exit code 4.
