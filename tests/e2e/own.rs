@@ -231,17 +231,14 @@ fn includes_of_other_folders_and_links_run_and_the_files_stay_as_they_are() {
 /// The reading at the end is itself a connection and a request to each of them.
 const OWN_READING: u64 = 1;
 
-fn check_counters(server: &str, config: &str, source: &str) {
-    let _alone = alone();
-    let scene = Scene::new();
-    if !are_installed(&scene, &[server]) {
-        return;
-    }
-    scene.write("its.conf", config);
+/// The server's own counters and the connections that the engine opened, of 500 requests by 3
+/// clients over each of the protocols.
+fn counters_of(scene: &Scene, contender: &str, protocols: &str) -> Vec<(Value, u64)> {
     let plan = format!(
         "name = \"counted\"\nrounds = 1\nrest = \"0s\"\nworkloads = [\"synthetic\"]\n\
+         protocols = [{protocols}]\n\
          references = {{ yardstick = false, origin = false }}\n\
-         [[contender]]\nname = \"ours\"\nserver = \"{server}\"\nconfig = \"its.conf\"\n\
+         [[contender]]\nname = \"ours\"\n{contender}\n\
          [[load]]\nclients = 3\nrequests = 500\ntimeout = \"5s\"\n"
     );
     scene.write("counted.toml", &plan);
@@ -249,16 +246,56 @@ fn check_counters(server: &str, config: &str, source: &str) {
         .run(&["run", "./counted.toml", "--out", "counted"])
         .expect_measured();
     let trials = trials(&scene.path("counted"));
-    let trial = &trials[trials.len() - 1];
-    let counters = &trial["usage"]["server_counters"];
-    assert_eq!(counters["source"], source, "{counters:#}");
-    let counted = |what: &str| {
-        let at = |edge: &str| counters[edge][what].as_u64().unwrap();
-        at("after") - at("before")
+    let one = |trial: &Value| {
+        let opened = trial["result"]["connections"]["opened"].as_u64().unwrap();
+        (trial["usage"]["server_counters"].clone(), opened)
     };
-    assert_eq!(counted("requests"), 500 + OWN_READING, "{counters:#}");
-    let opened = trial["result"]["connections"]["opened"].as_u64().unwrap();
-    assert_eq!(counted("accepts"), opened + OWN_READING, "{counters:#}");
+    trials.iter().map(one).collect()
+}
+
+/// What was counted between both edges of the window.
+fn counted(counters: &Value, what: &str) -> u64 {
+    let at = |edge: &str| counters[edge][what].as_u64().unwrap();
+    at("after") - at("before")
+}
+
+fn check_counters(server: &str, config: &str, source: &str) {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &[server]) {
+        return;
+    }
+    scene.write("its.conf", config);
+    let contender = format!("server = \"{server}\"\nconfig = \"its.conf\"");
+    let (counters, opened) = counters_of(&scene, &contender, "\"h1\"").remove(0);
+    assert_eq!(counters["source"], source, "{counters:#}");
+    let requests = counted(&counters, "requests");
+    assert_eq!(requests, 500 + OWN_READING, "{counters:#}");
+    let accepts = counted(&counters, "accepts");
+    assert_eq!(accepts, opened + OWN_READING, "{counters:#}");
+}
+
+/// Runs 500 requests by 3 clients on a server; its own count is that of the engine.
+#[test]
+fn bundled_configurations_open_the_counters_of_their_servers() {
+    let _alone = alone();
+    for (server, source, own) in [
+        ("nginx", "stub-status", OWN_READING),
+        ("haproxy", "haproxy-stats", OWN_READING),
+        // It counts its administration apart.
+        ("envoy", "envoy-admin", 0),
+    ] {
+        let scene = Scene::new();
+        if !are_installed(&scene, &[server]) {
+            continue;
+        }
+        let counters = counters_of(&scene, &format!("server = \"{server}\""), "\"h1\", \"h2c\"");
+        assert_eq!(counters.len(), 2, "over both protocols");
+        for (counters, _) in counters {
+            assert_eq!(counters["source"], source, "{counters:#}");
+            assert_eq!(counted(&counters, "requests"), 500 + own, "{counters:#}");
+        }
+    }
 }
 
 #[test]

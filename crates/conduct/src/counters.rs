@@ -35,10 +35,12 @@ impl OwnCounters {
     pub(crate) fn find(server: &Running) -> Self {
         let places = places(&server.facts());
         let host = server.host().unwrap_or("localhost");
-        let addresses = match places.is_empty() {
+        let mut addresses = match places.is_empty() {
             true => Vec::new(),
             false => server.listening(),
         };
+        // Counters mostly have a port of their own, and the measured one may speak TLS.
+        addresses.sort_by_key(|address| *address == server.address());
         let mut tellers = places.iter().flat_map(|(source, path)| {
             let addresses = addresses.iter().take(ADDRESSES_MAX);
             let with_hosts = addresses.flat_map(|address| {

@@ -23,6 +23,7 @@ const TEXT_BYTES: u64 = 32 * 1024;
 /// Between two looks at a command that runs.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
+#[derive(Debug, Clone)]
 pub(crate) struct Output {
     pub(crate) status: ExitStatus,
     /// Standard output and error together, in the order of writing.

@@ -42,6 +42,7 @@ fn variables(server: &crate::Server, protocol: Protocol) -> Variables {
         variables.set(name, value.clone());
     }
     variables.set("port", 8080);
+    variables.set("status_port", 8082);
     variables.set("root", "/run/trial/root");
     variables.set("run", "/run/trial/run");
     variables.set("config", "/run/trial/config");

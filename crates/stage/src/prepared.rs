@@ -34,8 +34,9 @@ const CHECK_LIMIT: Duration = Duration::from_secs(30);
 const PORTS_TRIED: u32 = 3;
 
 /// Variables whose values change from trial to trial.
-const OF_THE_TRIAL: [&str; 8] = [
+const OF_THE_TRIAL: [&str; 9] = [
     "port",
+    "status_port",
     "origin",
     "root",
     "run",
@@ -362,6 +363,7 @@ impl Prepared {
     fn render(&mut self) -> Result<(), StageError> {
         let port = free_port()?;
         self.variables.set("port", port);
+        self.set_status_port(port)?;
         self.port = self.configuration.takes_port().then_some(port);
         self.render_overlays()?;
         self.configuration.make_ready(
@@ -395,6 +397,20 @@ impl Prepared {
         let path = place(&self.log_folder, Path::new(name))?;
         files::replace(&path, text.as_bytes(), files::FOR_OWNER)
             .map_err(|cause| StageError::file(Step::Prepare, path, cause))
+    }
+
+    /// Another port, for the server's own counters; empty where the program has none.
+    fn set_status_port(&mut self, port: u16) -> Result<(), StageError> {
+        if !program::has_counters(&self.server, &self.program) {
+            self.variables.set("status_port", "");
+            return Ok(());
+        }
+        let mut other = free_port()?;
+        while other == port {
+            other = free_port()?;
+        }
+        self.variables.set("status_port", other);
+        Ok(())
     }
 
     /// An overlay may use the variables of a trial, such as the origin's address.

@@ -93,7 +93,8 @@ pub(crate) struct Description {
     /// Variant, then workload, then file.
     #[serde(default)]
     pub(crate) templates: BTreeMap<String, BTreeMap<String, String>>,
-    /// What a program must say to speak a protocol, where not every build does.
+    /// What a program must say to speak a protocol or to have counters, where not every build
+    /// does.
     #[serde(default)]
     pub(crate) requires: Vec<Requires>,
     #[serde(default)]
@@ -105,11 +106,14 @@ pub(crate) struct Description {
     own: OwnTable,
 }
 
-/// What a program must say of itself to speak a protocol.
+/// What a program must say of itself to speak a protocol, or to have counters.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Requires {
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: Option<Protocol>,
+    /// Whether it is about the server's own counters: a program that does not match runs without.
+    #[serde(default)]
+    pub(crate) counters: bool,
     pub(crate) command: Vec<String>,
     /// Must match what the command says.
     #[serde(deserialize_with = "pattern")]
@@ -170,8 +174,9 @@ pub(crate) struct Template {
 }
 
 /// Variables that bakeoff sets by itself; an overlay may not.
-const OWN_VARIABLES: [&str; 17] = [
+const OWN_VARIABLES: [&str; 18] = [
     "port",
+    "status_port",
     "root",
     "origin",
     "run",
