@@ -425,19 +425,36 @@ fn bounds(cells: &[&Comparison]) -> String {
     }
 }
 
-/// The work that is not equal in these cells, as possible causes.
+/// The work that is not equal in these cells, as possible causes, and where it is so unless it is
+/// so everywhere.
 fn causes(cells: &[&Comparison]) -> String {
-    let mut titles: Vec<&str> = Vec::new();
-    for cause in cells.iter().flat_map(|one| &one.causes) {
-        let text = &cause.check.text;
-        let title = text.split_once(':').map_or(cause.fact, |(title, _)| title);
-        if !titles.contains(&title) {
-            titles.push(title);
+    let (mut titles, mut places) = (Vec::new(), Vec::new());
+    for one in cells.iter().filter(|one| !one.causes.is_empty()) {
+        for cause in &one.causes {
+            let text = &cause.check.text;
+            add(
+                &mut titles,
+                text.split_once(':').map_or(cause.fact, |(title, _)| title),
+            );
         }
+        add(&mut places, one.pair.workload.as_str());
     }
-    match titles.is_empty() {
-        true => String::new(),
-        false => format!("; their work differs: {}", titles.join(", ")),
+    let mut all = Vec::new();
+    cells
+        .iter()
+        .for_each(|one| add(&mut all, one.pair.workload.as_str()));
+    let place = match places.len() {
+        0 => return String::new(),
+        n if n == all.len() => String::new(),
+        1 | 2 => format!(" in {}", places.join(" and ")),
+        n => format!(" in {n} of {} workloads", all.len()),
+    };
+    format!("; their work differs{place}: {}", titles.join(", "))
+}
+
+fn add<'t>(known: &mut Vec<&'t str>, one: &'t str) {
+    if !known.contains(&one) {
+        known.push(one);
     }
 }
 

@@ -533,7 +533,7 @@ fn grid(report: &Report, ratios: &RatioTable, table: &Table, form: Form, width: 
         };
         let below = match *index {
             LABELS => "= 1.00",
-            index if index > LABELS && form.ranges => "(low-high)",
+            index if index > LABELS && form.ranges => "ratio (low-high)",
             _ => "",
         };
         let mut head = vec![name];

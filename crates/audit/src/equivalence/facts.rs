@@ -186,7 +186,7 @@ pub(super) const FACTS: [Fact; 19] = [
         ..fact(
             "upstream-version",
             "equal-upstream-version",
-            "version to upstream",
+            "HTTP version to the upstream",
             "upstream",
         )
     },
@@ -197,7 +197,7 @@ pub(super) const FACTS: [Fact; 19] = [
         ..fact(
             "upstream-connections",
             "equal-upstream-connections",
-            "upstream connection",
+            "connection to the upstream",
             "upstream",
         )
     },
