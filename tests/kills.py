@@ -365,7 +365,8 @@ def one_kill(options, number):
     took = time.monotonic() - since
     code = campaign.child.returncode
     record = campaign.folder / "record"
-    has_record = (record / "trials.jsonl").exists()
+    # The plan is written last: a folder without one is no record yet, and can be used again.
+    has_record = (record / "plan.json").exists()
     next_command = ["report", "record"] if has_record else ["list"]
     after = campaign.run(*next_command)
     problems = campaign.left(groups_before)

@@ -3,9 +3,9 @@
 //! A step that does not end in time is not waited for: what was recorded is on the disk, and the
 //! keepers end the servers when this process is gone.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
@@ -25,6 +25,8 @@ pub(crate) struct Interrupt {
     asked: Arc<AtomicBool>,
     /// What is said at an end that is not clean.
     words: Arc<Mutex<String>>,
+    /// What a clean end may take, milliseconds.
+    limit_ms: Arc<AtomicU64>,
 }
 
 impl Interrupt {
@@ -40,7 +42,12 @@ impl Interrupt {
         }
         bakeoff_stage::host::hear(asked.clone());
         let words = Arc::new(Mutex::new("interrupted".to_owned()));
-        Ok(Self { asked, words })
+        let limit = u64::try_from(CLEAN_END_WITHIN.as_millis()).unwrap_or(u64::MAX);
+        Ok(Self {
+            asked,
+            words,
+            limit_ms: Arc::new(AtomicU64::new(limit)),
+        })
     }
 
     /// Hears signals from now on, and ends the process if it goes on for long after one.
@@ -57,8 +64,17 @@ impl Interrupt {
         words.clone_into(&mut last);
     }
 
+    /// Lets a clean end take this many seconds, where all that can hang is over.
+    pub(crate) fn take_time(&self, seconds: u64) {
+        self.limit_ms.store(seconds * 1000, Ordering::Relaxed);
+    }
+
     fn end_in_time(&self) {
-        std::thread::sleep(CLEAN_END_WITHIN);
+        let since = Instant::now();
+        let limit = || Duration::from_millis(self.limit_ms.load(Ordering::Relaxed));
+        while since.elapsed() < limit() {
+            std::thread::sleep(PERIOD);
+        }
         let words = self.words.clone();
         std::thread::spawn(move || {
             let words = words.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -125,12 +125,8 @@ impl Keeper {
                 let mut watched = [PollFd::new(&self.child_ends, PollFlags::IN)];
                 let _ = kernel::sleep_on(&mut watched, wait);
             }
-            if let Some(status) = self.reap() {
-                let unnamed = status.exit_status() == Some(NO_NAMESPACE) && self.launch.namespace;
-                if !(unnamed && self.channel.is_some() && self.start_again()) {
-                    self.finish(status);
-                    return status.exit_status().unwrap_or(1);
-                }
+            if let Some(code) = self.reap().and_then(|status| self.after_guard(status)) {
+                return code;
             }
             if self.guard_until.is_some_and(|at| Instant::now() >= at) {
                 let _ = rustix::process::kill_process(self.guard, Signal::KILL);
@@ -181,22 +177,25 @@ impl Keeper {
         }
     }
 
-    /// Starts a guard without a namespace after one that could not have it.
-    fn start_again(&mut self) -> bool {
-        self.launch.namespace = false;
-        match start_guard(&self.launch, false) {
-            Ok(Guarded::By(guard, channel)) => {
-                self.guard = guard;
-                self.channel = Some(channel);
-                true
-            }
-            // This is the guard, and its work is done.
-            Ok(Guarded::Guard(code)) => std::process::exit(code),
-            Err(cause) => {
-                say_failed(&cause);
-                false
+    /// Starts a guard without a namespace after one that could not have it. After any other one,
+    /// ends what it has left, and returns the exit code.
+    fn after_guard(&mut self, status: WaitStatus) -> Option<i32> {
+        let unnamed = status.exit_status() == Some(NO_NAMESPACE) && self.launch.namespace;
+        if unnamed && self.channel.is_some() {
+            self.launch.namespace = false;
+            match start_guard(&self.launch, false) {
+                Ok(Guarded::By(guard, channel)) => {
+                    self.guard = guard;
+                    self.channel = Some(channel);
+                    return None;
+                }
+                // This is the guard, and its work is done.
+                Ok(Guarded::Guard(code)) => return Some(code),
+                Err(cause) => say_failed(&cause),
             }
         }
+        self.finish(status);
+        Some(status.exit_status().unwrap_or(1))
     }
 
     /// Kills what a guard has left, if anything.

@@ -11,6 +11,9 @@ use crate::library::Folder;
 use crate::run_folder::RunFolder;
 use crate::{exit, output};
 
+/// What it may take to stop both servers, seconds.
+const STOP_WITHIN_S: u64 = 10;
+
 pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
     let library = Folder::of(&flags.library)?;
     let plan = library.plan_named(&flags.plan)?;
@@ -62,6 +65,8 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
     }
     output::result(&text)?;
     output::note("running; press Ctrl-C to stop");
+    // From here on that is the usual end.
+    interrupt.take_time(STOP_WITHIN_S);
     while !interrupt.came() {
         if let Some(status) = up.server.died() {
             let log = up.server.log_tail();

@@ -23,6 +23,8 @@ use crate::{exit, output};
 
 /// The page in the record folder.
 const PAGE_FILE: &str = "report.html";
+/// What it may take to write it after an interruption, seconds.
+const PAGE_WITHIN_S: u64 = 3;
 
 pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
     let library = Folder::of(&flags.plan.library)?;
@@ -139,17 +141,21 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
     let end = measure(&plan, &mut folder, &stage, options)?;
+    // For the page, which should be whole.
+    interrupt.take_time(PAGE_WITHIN_S);
     let report = write_report(&path)?;
     let printed = print(&report, flags, &path);
-    if end != CampaignEnd::Interrupted {
-        // A terminal that was closed is what may have interrupted it.
+    // Also where it came when the last trial was measured and its server was about to stop.
+    let was_interrupted = end == CampaignEnd::Interrupted || interrupt.came();
+    if !was_interrupted {
+        // A terminal that was closed may be what interrupted it.
         printed?;
     }
     if flags.format != Format::Text {
         // The text ends with it.
         output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
     }
-    if end == CampaignEnd::Interrupted {
+    if was_interrupted {
         output::note(&interrupted);
         return Ok(exit::INTERRUPTED);
     }
