@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_plan::{ConfigSource, Contender, Plan, Request, ServerChoice, Workload};
 use bakeoff_record::{Step, TrialEnd, When};
-use bakeoff_stage::{Fetched, Stage, StageError};
+use bakeoff_stage::{Cause, Fetched, Stage, StageError};
 
 use crate::answers::{ANSWER_LIMIT, chosen};
 use crate::contestant::{Contestant, Place};
@@ -72,7 +72,21 @@ pub fn first_answers(plan: &Plan, known: &[Finding], approach: &Approach<'_>) ->
         .into_iter()
         .partition(|(contender, _)| needs_its_own_port(&plan.contenders[*contender]));
     let ask = |pair: Pair| (pair, contact(plan, pair, approach));
-    let mut came = at_once(together, approach.stop, &ask);
+    let came = at_once_of(AT_ONCE, together, approach.stop, &ask);
+    // Two commands that listen where they like may have wanted the same port.
+    let (again, mut came): (Vec<Outcome>, Vec<Outcome>) = came.into_iter().partition(|came| {
+        let is_free = listens_where_it_likes(&plan.contenders[came.0.0]);
+        is_free
+            && came
+                .1
+                .as_ref()
+                .is_err_and(|refused| refused.may_be_the_port)
+    });
+    let apart = again
+        .into_iter()
+        .map(|(pair, _)| pair)
+        .chain(apart)
+        .collect();
     came.extend(at_once_of(1, apart, approach.stop, &ask));
     came.sort_by_key(|(pair, _)| *pair);
     let mut findings = Vec::new();
@@ -80,10 +94,10 @@ pub fn first_answers(plan: &Plan, known: &[Finding], approach: &Approach<'_>) ->
     for (pair, outcome) in came {
         match outcome {
             Ok(seen) => answers.push((pair, seen)),
-            Err(end) => findings.push(Finding {
+            Err(refused) => findings.push(Finding {
                 contender: plan.contenders[pair.0].name.clone(),
                 workload: plan.workloads[pair.1].name.clone(),
-                end,
+                end: refused.end,
             }),
         }
     }
@@ -95,25 +109,43 @@ pub fn first_answers(plan: &Plan, known: &[Finding], approach: &Approach<'_>) ->
     }
 }
 
-/// Whether two of it, or it and another, may want the same port.
+/// Whether two of it, or it and another, are likely to want the same port.
 fn needs_its_own_port(contender: &Contender) -> bool {
     match &contender.server {
         ServerChoice::Program { config, .. } => matches!(config, ConfigSource::File(_)),
-        ServerChoice::Command(own) => !own.command.contains("{port}"),
         ServerChoice::Url(_) => true,
-        ServerChoice::Yardstick | ServerChoice::Origin => false,
+        ServerChoice::Command(_) | ServerChoice::Yardstick | ServerChoice::Origin => false,
     }
 }
 
-type Outcome = (Pair, Result<Answers, TrialEnd>);
-
-fn at_once(
-    pairs: Vec<Pair>,
-    stop: &AtomicBool,
-    ask: &(dyn Fn(Pair) -> Outcome + Sync),
-) -> Vec<Outcome> {
-    at_once_of(AT_ONCE, pairs, stop, ask)
+/// Whether it is a command that may take no notice of the port that it is told.
+fn listens_where_it_likes(contender: &Contender) -> bool {
+    match &contender.server {
+        ServerChoice::Command(own) => !own.command.contains("{port}"),
+        _ => false,
+    }
 }
+
+/// Why a contender did not answer.
+struct Refused {
+    end: TrialEnd,
+    may_be_the_port: bool,
+}
+
+impl From<StageError> for Refused {
+    fn from(error: StageError) -> Self {
+        let cause = &*error.cause;
+        Self {
+            may_be_the_port: matches!(
+                cause,
+                Cause::PortTaken { .. } | Cause::Died { .. } | Cause::NeverListened { .. }
+            ),
+            end: error.trial_end(),
+        }
+    }
+}
+
+type Outcome = (Pair, Result<Answers, Refused>);
 
 /// Asks so many at the same time.
 fn at_once_of(
@@ -145,7 +177,7 @@ fn at_once_of(
 }
 
 /// Starts one contender for one workload, asks it and stops it.
-fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, TrialEnd> {
+fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, Refused> {
     let contender = &plan.contenders[pair.0];
     let workload = plan.workloads[pair.1].asked_of(contender);
     let logs = format!("{}-{}", contender.name, workload.name);
@@ -160,35 +192,37 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
         };
         Contestant::start(place, contender, &workload, &mut |_| {})
     };
-    let failed = |error: StageError| error.trial_end();
-    let mut contestant = start().map_err(failed)?;
+    let mut contestant = start()?;
     let asked = chosen(&workload.requests, true);
     let open: Vec<(usize, &Request)> = asked.filter(|(_, one)| one.expect.is_open()).collect();
     if open.is_empty() {
         let first = workload.requests.first();
-        let fetched = fetch(&contestant, &workload, first).map_err(failed)?;
+        let fetched = fetch(&contestant, &workload, first)?;
         if !fetched.check.right {
-            return Err(wrong(first, &fetched));
+            return Err(Refused {
+                end: wrong(first, &fetched),
+                may_be_the_port: false,
+            });
         }
-        stop(contestant).map_err(failed)?;
+        stop(contestant)?;
         return Ok(Vec::new());
     }
     let began = Instant::now();
     let mut seen = Vec::new();
     for (index, request) in &open {
-        let mut first = Seen::of(fetch(&contestant, &workload, request).map_err(failed)?);
-        first.meet(&fetch(&contestant, &workload, request).map_err(failed)?);
+        let mut first = Seen::of(fetch(&contestant, &workload, request)?);
+        first.meet(&fetch(&contestant, &workload, request)?);
         seen.push((*index, first));
     }
     std::thread::sleep(ASK_AGAIN_AFTER.saturating_sub(began.elapsed()));
     if contestant.server.is_kept() {
-        stop(contestant).map_err(failed)?;
-        contestant = start().map_err(failed)?;
+        stop(contestant)?;
+        contestant = start()?;
     }
     for ((_, request), (_, seen)) in open.iter().zip(&mut seen) {
-        seen.meet(&fetch(&contestant, &workload, request).map_err(failed)?);
+        seen.meet(&fetch(&contestant, &workload, request)?);
     }
-    stop(contestant).map_err(failed)?;
+    stop(contestant)?;
     Ok(seen)
 }
 

@@ -22,26 +22,38 @@ pub(super) fn tell(report: &Report, strict: bool) -> u8 {
 
 /// Why nothing of it can be relied on; `None` where each contender gave right answers.
 fn why(report: &Report) -> Option<String> {
-    let mut cells: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-    let contenders = report.cells.iter().filter(|cell| cell.is_contender());
-    for cell in contenders {
-        cells.entry(&cell.contender).or_default().push(cell);
+    let contenders = || report.cells.iter().filter(|cell| cell.is_contender());
+    let mut names: Vec<&str> = Vec::new();
+    for cell in contenders() {
+        if !names.contains(&cell.contender.as_str()) {
+            names.push(&cell.contender);
+        }
     }
     let mut reasons = Vec::new();
-    for (name, cells) in cells {
+    for name in names {
+        let cells: Vec<_> = contenders().filter(|cell| cell.contender == name).collect();
         let completed: u64 = cells.iter().map(|cell| cell.completed).sum();
         let errors: u64 = cells.iter().map(|cell| cell.errors).sum();
         if cells.iter().all(|cell| cell.rounds_measured == 0) {
             let lost = report.lost.iter().find(|lost| lost.contender == name);
             let cause = lost.map_or("no trial was measured", |lost| lost.text.as_str());
-            reasons.push(format!("{name} never ran: {cause}"));
+            reasons.push((name, format!("{name} never ran: {cause}")));
         } else if completed == errors {
             let outcomes = cells.iter().flat_map(|cell| &cell.outcomes);
             let outcomes = outcomes.map(|(name, count)| (*name, *count));
-            reasons.push(format!("{name}: {}", no_answer(completed, outcomes)));
+            let why = no_answer(completed, outcomes);
+            reasons.push((name, format!("{name}: {why}")));
         }
     }
-    (!reasons.is_empty()).then(|| reasons.join("; "))
+    let ((_, first), others) = reasons.split_first()?;
+    let others: Vec<&str> = others.iter().map(|(name, _)| *name).collect();
+    match others.is_empty() {
+        true => Some(first.clone()),
+        false => Some(format!(
+            "{first}; and no right answer from {} either",
+            others.join(", ")
+        )),
+    }
 }
 
 /// That no answer was right, and what most requests came to instead.
