@@ -10,7 +10,8 @@ use crate::support::{alone, pass_over};
 const CONTENDER: &str = "[[contender]]\nname = \"nginx\"\nserver = \"nginx\"\n\
                          [[load]]\nclients = 1\n";
 /// A line of a log that can be replayed.
-const LINE: &str = "::1 - - [21/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 9 \"-\" \"x\"\n";
+const LINE: &str = "::1 - - [21/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 9 \
+                    \"-\" \"x\"\n";
 
 fn make_fifo(path: &Path) {
     let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
