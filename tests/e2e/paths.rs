@@ -10,7 +10,8 @@ use crate::support::{alone, pass_over};
 const CONTENDER: &str = "[[contender]]\nname = \"nginx\"\nserver = \"nginx\"\n\
                          [[load]]\nclients = 1\n";
 /// A line of a log that can be replayed.
-const LINE: &str = "::1 - - [21/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 9 \"-\" \"x\"\n";
+const LINE: &str = "::1 - - [21/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 9 \
+                    \"-\" \"x\"\n";
 
 fn make_fifo(path: &Path) {
     let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
@@ -21,7 +22,7 @@ fn make_fifo(path: &Path) {
 /// that names it as its log.
 fn planned(scene: &Scene, file: &str, flags: &[&str]) -> [Finished; 2] {
     let body = format!(
-        "[[workload]]\nname = \"post\"\n[[workload.request]]\nmethod = \"POST\"\n\
+        "[[workload]]\nname = \"post\"\ntemplate = \"site\"\n[[workload.request]]\nmethod = \"POST\"\n\
          body = {{ file = \"{file}\" }}\nexpect = {{ body = \"any\" }}\n"
     );
     let log = format!(
@@ -46,7 +47,9 @@ fn bodies_and_logs_are_regular_files_below_the_folder_of_the_plan() {
     symlink("logs/inside.log", scene.path("plans/inner.log")).unwrap();
     make_fifo(&scene.path("plans/fifo.log"));
     for file in ["logs/inside.log", "inner.log", "./logs/../logs/inside.log"] {
-        planned(&scene, file, &[]).map(|finished| finished.expect(0));
+        for finished in planned(&scene, file, &[]) {
+            finished.expect(0);
+        }
     }
     let lies_outside = "it lies outside ";
     for (file, problem) in [
@@ -66,7 +69,9 @@ fn bodies_and_logs_are_regular_files_below_the_folder_of_the_plan() {
     }
     let flag = ["--allow-outside-files"];
     for file in ["../outside.log", "link.log", outside.as_str()] {
-        planned(&scene, file, &flag).map(|finished| finished.expect(0));
+        for finished in planned(&scene, file, &flag) {
+            finished.expect(0);
+        }
     }
     for (file, problem) in [("/dev/zero", "a device"), ("fifo.log", "a fifo")] {
         for finished in planned(&scene, file, &flag) {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use bakeoff_plan::{Builtin, Plan, PlanError};
 
 use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
+use crate::regular::refuse_links;
 use crate::trial::{TRIAL_SCHEMAS_READ, TrialRecord};
 
 /// Version of `plan.json`.
@@ -23,6 +24,15 @@ const PLAN_COPY: &str = "plan.toml";
 const MACHINE_FILE: &str = "machine.json";
 /// One trial a line.
 const TRIALS_FILE: &str = "trials.jsonl";
+/// What of a folder is the record's.
+const OWN_NAMES: [&str; 6] = [
+    PLAN_FILE,
+    PLAN_COPY,
+    MACHINE_FILE,
+    TRIALS_FILE,
+    "report.html",
+    "logs",
+];
 /// Longest file of a record that is read, bytes: a trial takes some 10 to 100 KB.
 const FILE_BYTES_MAX: u64 = 4 << 30;
 
@@ -151,6 +161,10 @@ impl RecordFolder {
         if !is_record(path) {
             return Err(FolderError::Missing(path.to_owned()));
         }
+        for name in OWN_NAMES {
+            let links = refuse_links(&path.join(name));
+            links.map_err(|(link, cause)| failed("use", &link)(cause))?;
+        }
         let file = path.join(TRIALS_FILE);
         let mut options = OpenOptions::new();
         let open = options
@@ -267,7 +281,15 @@ fn read_plan(path: &Path) -> Result<Plan, FolderError> {
     let file = path.join(PLAN_FILE);
     if file.exists() {
         let text = read_text(&file)?;
-        return Ok(read_versioned::<StoredPlan<Plan>>(&file, 1, &text, &[PLAN_SCHEMA])?.plan);
+        let plan = read_versioned::<StoredPlan<Plan>>(&file, 1, &text, &[PLAN_SCHEMA])?.plan;
+        let is_safe = plan.check_stored_paths();
+        return is_safe
+            .map(|()| plan)
+            .map_err(|reason| FolderError::Damaged {
+                path: file,
+                line: 1,
+                reason,
+            });
     }
     let file = path.join(PLAN_COPY);
     let text = read_text(&file)?;

@@ -6,7 +6,7 @@
 use std::fs::{File, FileType};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
@@ -51,6 +51,32 @@ pub fn read_regular_text(path: &Path, bytes_max: u64) -> io::Result<String> {
         let problem = "it is not text in UTF-8";
         io::Error::new(io::ErrorKind::InvalidData, problem)
     })
+}
+
+/// Looks for a link at a path, and for links in it if it is a folder: something could be written
+/// through them that lies elsewhere.
+///
+/// # Errors
+/// The first link, or what cannot be looked into.
+pub(crate) fn refuse_links(path: &Path) -> Result<(), (PathBuf, io::Error)> {
+    let mut waiting = vec![path.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let fail = |cause| (path.clone(), cause);
+        let kind = match path.symlink_metadata() {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
+            metadata => metadata.map_err(fail)?.file_type(),
+        };
+        if kind.is_symlink() {
+            let problem = "it is a link, and a record has none; put what it leads to in its place";
+            return Err(fail(io::Error::other(problem)));
+        }
+        if kind.is_dir() {
+            for entry in path.read_dir().map_err(fail)? {
+                waiting.push(entry.map_err(fail)?.path());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn refuse_special(kind: FileType) -> io::Result<()> {

@@ -294,6 +294,46 @@ fn a_wrong_description_names_the_file_and_the_key() {
             "'Python ('",
             "`version.pattern` is no pattern",
         ),
+        (
+            "config = \"main.py\"",
+            "config = \"../main.py\"",
+            "`config` is `../main.py`",
+        ),
+        (
+            "config = \"main.py\"",
+            "config = \"/tmp/main.py\"",
+            "`config` is `/tmp/main.py`",
+        ),
+        (
+            "config = \"main.py\"",
+            "config = \"server.log\"",
+            "none of `run`, `root`,",
+        ),
+        (
+            "hello = \"main.py\"",
+            "hello = \"../main.py\"",
+            "`templates` has `../main.py`",
+        ),
+        (
+            "\"{{ config }}\"]\n[stop]",
+            "\"{{ config }}\"]\nfolders = [\"a/../../b\"]\n[stop]",
+            "`start.folders` has `a/../../b`",
+        ),
+        (
+            "[\"python3\"]",
+            "[\"../python3\"]",
+            "`programs` has `../python3`",
+        ),
+        (
+            "[version]",
+            "[[source]]\nkind = \"wheel\"\npackage = \"a\"\nprogram = \"../a\"\n[version]",
+            "`../a` leads out of the package's folder",
+        ),
+        (
+            "[version]",
+            "[[source]]\nkind = \"apt\"\npackage = \"a/../b\"\n[version]",
+            "`package` is no package's name",
+        ),
     ] {
         std::fs::write(&toml, text.replace(from, to)).unwrap();
         let message = theatre.prepare(&script).unwrap_err().to_string();
@@ -302,4 +342,24 @@ fn a_wrong_description_names_the_file_and_the_key() {
             "{message}"
         );
     }
+}
+
+#[test]
+fn folders_that_a_server_needs_are_there_and_templates_lie_below_its_own() {
+    let theatre = Theatre::new();
+    let script = theatre.script("serve({{ port }}, b'hello' if os.path.isdir('a/b') else b'none')");
+    let folder = theatre.folder.path().join("servers/script");
+    let toml = folder.join("server.toml");
+    let text = std::fs::read_to_string(&toml).unwrap();
+    let from = "\"{{ config }}\"]\n[stop]";
+    assert!(text.contains(from));
+    let with_folders = text.replace(from, "\"{{ config }}\"]\nfolders = [\"a/b\"]\n[stop]");
+    std::fs::write(&toml, with_folders).unwrap();
+    theatre.start(&script, PATIENCE).unwrap().stop().unwrap();
+
+    std::fs::write(theatre.folder.path().join("secret"), "secret").unwrap();
+    let outside = "{% include '../../secret' %}";
+    std::fs::write(folder.join("main.py"), outside).unwrap();
+    let message = theatre.prepare(&script).unwrap_err().to_string();
+    assert!(message.contains("template not found"), "{message}");
 }

@@ -141,3 +141,29 @@ fn a_plan_of_a_later_version_is_refused() {
         "{error}"
     );
 }
+
+#[test]
+fn a_record_of_somebody_else_writes_and_waits_nowhere_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let (record, theirs) = (folder.path().join("record"), folder.path().join("theirs"));
+    fs::create_dir(&theirs).unwrap();
+    drop(RecordFolder::create(&record, &plan(), &machine()).unwrap());
+    fs::create_dir(record.join("logs")).unwrap();
+    std::os::unix::fs::symlink(&theirs, record.join("logs/a")).unwrap();
+    let error = RecordFolder::open(&record).unwrap_err().to_string();
+    assert!(error.contains("logs/a: it is a link"), "{error}");
+    fs::remove_file(record.join("logs/a")).unwrap();
+    RecordFolder::open(&record).unwrap();
+
+    let file = record.join(PLAN_FILE);
+    let text = fs::read_to_string(&file).unwrap();
+    let name = format!("\"{}\"", plan().contenders[0].name);
+    fs::write(&file, text.replace(&name, "\"../../theirs\"")).unwrap();
+    let error = Record::read(&record).unwrap_err().to_string();
+    assert!(error.contains("`../../theirs` cannot be a name"), "{error}");
+
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+    let error = Record::read(&record).unwrap_err().to_string();
+    assert!(error.contains("expected a regular file"), "{error}");
+}

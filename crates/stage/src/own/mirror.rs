@@ -94,7 +94,8 @@ impl<'a> Scene<'a> {
 
     /// Whether a relative path in the files could lead to what else is in a folder.
     fn shows_others_in(&self, folder: &Path, own: &OwnFiles) -> bool {
-        if folder.starts_with(&own.base) {
+        let mut below = self.links.values().chain([&own.base]);
+        if below.any(|leads_to| folder.starts_with(leads_to)) {
             return true;
         }
         let holds = |path: &&Path| path.parent() == Some(folder);
