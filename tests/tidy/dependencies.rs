@@ -37,8 +37,9 @@ pub(crate) fn foreign_sources() -> Vec<Offence> {
         for package in packages {
             let is_ours = package.source.is_none() && package.name.starts_with("bakeoff");
             let source = package.source.unwrap_or_default();
-            let is_known = source.starts_with("registry+") && source.ends_with(REGISTRY);
-            if !is_ours && !(is_known && package.has_checksum) {
+            let is_of_registry = source.starts_with("registry+") && source.ends_with(REGISTRY);
+            let is_known = is_of_registry && package.has_checksum;
+            if !(is_ours || is_known) {
                 let text = format!(
                     "{} {} is from `{source}`; crates come from the registry, with a checksum",
                     package.name, package.version
