@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use serde::ser::Serializer;
 
-use crate::model::{Plan, ServerChoice};
+use crate::contender::ServerChoice;
+use crate::model::Plan;
 use crate::rules::{self, DURATION_MAX};
 
 /// A length of time.
