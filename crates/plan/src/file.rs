@@ -18,9 +18,11 @@ use crate::duration::{format_duration, parse_duration};
 use crate::model::{Arrival, Connect, Cpus, Protocol};
 
 mod contender;
+mod header;
 mod workload;
 
 pub(crate) use contender::{ContenderTable, OwnAnswerTable, OwnKeys, ReadyTable, StopTable};
+pub(crate) use header::HeaderText;
 pub use workload::LogFormat;
 pub(crate) use workload::{
     AnswersName, AnyBody, BodyTable, ConnectionsName, ExpectTable, GeneratedTable, ReplayTable,

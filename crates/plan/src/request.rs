@@ -87,6 +87,9 @@ pub struct Request {
     pub path: String,
     /// Request headers besides `Host`, in order.
     pub headers: Vec<(String, String)>,
+    /// Names of those headers that the workload marks with `secret = true`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secret_headers: Vec<String>,
     /// How often it is sent, relative to the others. At least 1.
     pub weight: u32,
     /// What is sent with it.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::error::{Place, PlanError};
 use crate::file::{
-    AnyBody, BodyTable, ExpectTable, GeneratedTable, RequestTable, WorkloadFile, default_method,
-    default_path,
+    AnyBody, BodyTable, ExpectTable, GeneratedTable, HeaderText, RequestTable, WorkloadFile,
+    default_method, default_path,
 };
 use crate::model::{Content, Encoding, ServedFile};
 use crate::request::{Expected, KnownBy, Request, RequestBody, Requests, SentBody};
@@ -88,9 +88,14 @@ pub(crate) fn request(
     let at = |key: &str| around.source.place(&format!("{path}{key}"));
     method(&table.method).map_err(|fault| fault.at(at("method")))?;
     target(&table.path).map_err(|fault| fault.at(at("path")))?;
-    let mut headers = Vec::new();
-    for (index, line) in table.headers.iter().enumerate() {
-        headers.push(header(line).map_err(|fault| fault.at(at(&format!("headers.{index}"))))?);
+    let (mut headers, mut secret_headers) = (Vec::new(), Vec::new());
+    for (index, written) in table.headers.iter().enumerate() {
+        let place = || at(&format!("headers.{index}"));
+        let (name, value) = header(written).map_err(|fault| fault.at(place()))?;
+        if written.secret && !secret_headers.contains(&name) {
+            secret_headers.push(name.clone());
+        }
+        headers.push((name, value));
     }
     let body = table
         .body
@@ -99,6 +104,7 @@ pub(crate) fn request(
     Ok(Request {
         method: table.method.clone(),
         path: table.path.clone(),
+        secret_headers,
         weight: table.weight,
         body: body.transpose()?,
         expect: match &table.expect {
@@ -192,7 +198,10 @@ fn request_table(request: &Request) -> RequestTable {
         method: request.method.clone(),
         path: request.path.clone(),
         headers: headers
-            .map(|(name, value)| format!("{name}: {value}"))
+            .map(|(name, value)| {
+                let secret = request.secret_headers.contains(name);
+                HeaderText::new(name, value, secret)
+            })
             .collect(),
         weight: request.weight,
         body,
@@ -398,8 +407,13 @@ pub(crate) fn target(path: &str) -> Result<(), Fault> {
     ))
 }
 
-fn header(line: &str) -> Result<(String, String), Fault> {
-    let shown = line.escape_debug();
+fn header(written: &HeaderText) -> Result<(String, String), Fault> {
+    let line = &written.line;
+    // What is secret is not repeated on a terminal.
+    let shown = match written.secret {
+        true => "a header with `secret = true`".to_owned(),
+        false => format!("`{}`", line.escape_debug()),
+    };
     let split = line
         .split_once(':')
         .map(|(name, value)| (name, value.trim_matches([' ', '\t'])));
@@ -408,7 +422,7 @@ fn header(line: &str) -> Result<(String, String), Fault> {
         !name.is_empty() && name.chars().all(token) && !value.chars().any(char::is_control)
     }) else {
         let fix = "write it as `Name: value`, such as `Accept: text/html`";
-        return Err(Fault::new(format!("`{shown}` is not a header"), fix));
+        return Err(Fault::new(format!("{shown} is not a header"), fix));
     };
     if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
         let problem = format!("`{name}` is written by the load engine itself");

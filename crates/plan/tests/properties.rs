@@ -175,7 +175,7 @@ fn request() -> impl Strategy<Value = Request> {
         (content(), any::<bool>()).prop_map(|(content, chunked)| RequestBody { content, chunked });
     (
         ("[A-Z]{1,9}", "/[!-\"$-~]{0,20}"),
-        vec(header, 0..4),
+        (vec(header, 0..4), any::<bool>()),
         1..=1_000_000_000_u32,
         option::of(body),
         (
@@ -185,7 +185,10 @@ fn request() -> impl Strategy<Value = Request> {
             known_by(),
         ),
     )
-        .prop_map(|((method, path), mut headers, weight, body, expect)| {
+        .prop_map(|((method, path), headers, weight, body, expect)| {
+            let (mut headers, is_secret) = headers;
+            let first = headers.first().map(|(name, _)| name.clone());
+            let secret_headers = first.into_iter().filter(|_| is_secret).collect();
             let (status, expected, gzip, known_by) = expect;
             let gzip = gzip && expected.is_some();
             let is_said = expected.is_some();
@@ -196,6 +199,7 @@ fn request() -> impl Strategy<Value = Request> {
                 method,
                 path,
                 headers,
+                secret_headers,
                 weight,
                 body,
                 expect: Expected {

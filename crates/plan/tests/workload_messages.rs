@@ -60,6 +60,37 @@ fn workloads() {
         "Host: x",
         "w.toml:3:12: `Host` is written by the load engine itself; take this header out",
     );
+    workload(
+        "\"Accept: text/html\"",
+        "{ name = \"X-Session\", value = \"a\\nb\", secret = true }",
+        "w.toml:3:12: a header with `secret = true` is not a header; write it as `Name: value`, \
+         such as `Accept: text/html`",
+    );
+    workload(
+        "\"Accept: text/html\"",
+        "{ name = \"X-Session\", secret = true }",
+        "w.toml:3:12: `value` is missing in `headers`; write `value = \"0123456789\"`",
+    );
+}
+
+#[test]
+fn a_header_may_be_marked_as_secret() {
+    let marked = WORKLOAD.replacen(
+        "\"Accept: text/html\"",
+        "\"Accept: text/html\", { name = \"X-Session\", value = \"abc\", secret = true }, \
+         { name = \"X-Plain\", value = \"def\" }",
+        1,
+    );
+    let workload = parse_workload(&marked, "w.toml").unwrap();
+    let request = workload.requests.first();
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let expected = [
+        header("Accept", "text/html"),
+        header("X-Session", "abc"),
+        header("X-Plain", "def"),
+    ];
+    assert_eq!(request.headers, expected);
+    assert_eq!(request.secret_headers, ["X-Session"]);
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub(crate) fn workload(name: &str, protocol: Protocol) -> Workload {
             method: "GET".to_owned(),
             path: "/".to_owned(),
             headers: Vec::new(),
+            secret_headers: Vec::new(),
             weight: 1,
             body: None,
             expect: Expected {

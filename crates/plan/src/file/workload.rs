@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::header::HeaderText;
 use crate::demand::OriginTable;
 use crate::model::{ContentKind, Encoding, Protocol};
 
@@ -38,10 +39,11 @@ pub(crate) struct WorkloadFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["/index.html"]))]
     pub(crate) path: Option<String>,
-    /// Request headers besides `Host`, each as `Name: value`.
+    /// Request headers besides `Host`, each as `Name: value`, or as a table that says whether the
+    /// value is secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [["Accept: text/html"]]))]
-    pub(crate) headers: Option<Vec<String>>,
+    pub(crate) headers: Option<Vec<HeaderText>>,
     /// Whether connections are kept for many requests, or made anew for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["keep-alive"]))]
@@ -88,10 +90,11 @@ pub(crate) struct RequestTable {
     #[serde(default = "default_path")]
     #[schemars(extend("examples" = ["/index.html"]))]
     pub(crate) path: String,
-    /// Request headers besides `Host`, each as `Name: value`.
+    /// Request headers besides `Host`, each as `Name: value`, or as a table that says whether the
+    /// value is secret.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["Accept: text/html"]]))]
-    pub(crate) headers: Vec<String>,
+    pub(crate) headers: Vec<HeaderText>,
     /// How often it is sent, relative to the others.
     #[serde(default = "default_weight")]
     #[schemars(range(min = 1, max = 1_000_000_000), extend("examples" = [10]))]

@@ -7,6 +7,7 @@
 //! what is suspect in it is so on purpose.
 
 mod campaigns;
+pub(crate) mod planting;
 mod traffic;
 mod usage;
 mod work;
@@ -209,6 +210,7 @@ fn workload(name: &str, description: &str, proxied: bool) -> Workload {
             method: "GET".to_owned(),
             path: "/".into(),
             headers: vec![("X-Hotdogs".into(), "aplenty".into())],
+            secret_headers: Vec::new(),
             weight: 1,
             body: None,
             expect: Expected {

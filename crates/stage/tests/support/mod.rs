@@ -162,6 +162,7 @@ pub(crate) fn workload(name: &str, path: &str, body: &str) -> Workload {
             method: "GET".to_owned(),
             path: path.to_owned(),
             headers: vec![("X-Hotdogs".to_owned(), "aplenty".to_owned())],
+            secret_headers: Vec::new(),
             weight: 1,
             body: None,
             expect: Expected {
