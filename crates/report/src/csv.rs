@@ -68,11 +68,19 @@ fn line(out: &mut String, fields: Vec<String>) {
     out.push('\n');
 }
 
+/// What begins a formula in a spreadsheet; some take the wide forms for the usual ones.
+const FORMULA: [char; 11] = [
+    '=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+];
+
 /// Quotes a field that needs it. A name that a spreadsheet would take for a formula gets an
-/// apostrophe in front, since names come from files of others. A lone mark is no formula.
+/// apostrophe in front, since names come from files of others. A lone mark is no formula, and a
+/// number stays one.
 fn quoted(field: &str) -> String {
-    let is_safe = field.parse::<f64>().is_ok() || field.len() < 2;
-    let formula = !is_safe && field.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let has_digit = field.contains(|c: char| c.is_ascii_digit());
+    let is_number = has_digit && field.parse::<f64>().is_ok();
+    let is_mark = field.chars().count() < 2;
+    let formula = !is_number && !is_mark && field.starts_with(FORMULA);
     let field = if formula {
         format!("'{field}")
     } else {
@@ -97,7 +105,17 @@ mod tests {
             ("a,b", "\"a,b\""),
             ("a\"b", "\"a\"\"b\""),
             ("-1.5", "-1.5"),
+            ("-1.5e-7", "-1.5e-7"),
+            ("-inf", "'-inf"),
             ("=1+1", "'=1+1"),
+            ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'\t=1"),
+            ("\u{ff1d}1", "'\u{ff1d}1"),
+            (
+                "=HYPERLINK(\"a\",\"b\")",
+                "\"'=HYPERLINK(\"\"a\"\",\"\"b\"\")\"",
+            ),
         ];
         for (field, expected) in rows {
             assert_eq!(quoted(field), expected);

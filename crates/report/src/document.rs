@@ -3,12 +3,13 @@
 //! It is drawn once, by [`draw`], from the view model; text, Markdown, CSV and the HTML fallback
 //! walk it. A field holds its value as it was measured and knows how it is rounded, so no format
 //! rounds by itself and none leaves out why a value is missing. Strings in it are fit for a
-//! terminal; Markdown and HTML escape them further.
+//! terminal, whoever drew them (`fit`); Markdown and HTML escape them further.
 
 mod answer;
 mod cells;
 mod configurations;
 mod context;
+mod fit;
 mod unit;
 
 use bakeoff_stats::Estimate;
@@ -283,10 +284,12 @@ pub fn draw(report: &Report) -> Document {
     sections.extend(context::notes(report));
     sections.extend(context::lost(report));
     let host = crate::number::plain(&campaign.machine.host);
-    Document {
+    let mut document = Document {
         title: format!("{} on {host}", crate::number::plain(&campaign.name)),
         sections,
-    }
+    };
+    fit::make(&mut document);
+    document
 }
 
 impl Document {

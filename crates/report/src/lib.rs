@@ -1,7 +1,8 @@
 //! Estimates to terminal table, HTML, Markdown, CSV and JSON.
 //!
-//! [`view()`] draws one view model from a record; each format is a function from it to text. A
-//! format chooses and arranges, and computes nothing. Nothing here prints or writes a file.
+//! [`Redacted`] is a record without its secrets. [`view()`] draws one view model from it; each
+//! format is a function from that to text. A format chooses and arranges, and computes nothing.
+//! Nothing here prints or writes a file.
 
 mod before;
 mod changes;
@@ -9,12 +10,15 @@ mod csv;
 pub mod document;
 mod equal;
 mod h2load;
+mod holdings;
 mod html;
 mod json;
 mod load;
 mod markdown;
 mod number;
 mod pack;
+mod redaction;
+mod safe;
 mod schema;
 mod style;
 mod terminal;
@@ -26,12 +30,15 @@ mod widest;
 pub use bakeoff_audit::{Verdict, judge_load};
 pub use before::Warnings;
 pub use csv::csv;
+pub use holdings::holdings;
 pub use html::html;
 pub use json::json;
 pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
 pub use pack::{packed, unpacked};
+pub use redaction::{Redacted, Redaction};
+pub use safe::{json_safe, plain, plain_lines};
 pub use schema::report_schema;
 pub use text::{TextOptions, text};
-pub use view::{Report, view};
+pub use view::{Report, view, view_of};
 pub use widest::widest;

@@ -2,6 +2,8 @@
 //!
 //! Only for eyes: machine-readable formats carry the values themselves.
 
+pub(crate) use crate::safe::plain;
+
 /// Nanoseconds as milliseconds with about three digits: `0.043`, `1.25`, `37.1`, `1,204`.
 pub(crate) fn milliseconds(ns: f64) -> String {
     digits(ns / 1e6)
@@ -77,27 +79,6 @@ pub(crate) fn bytes(value: f64) -> String {
     }
 }
 
-/// Text from outside, fit for a terminal or a line of a file: control characters, which could
-/// move the cursor or begin an escape sequence, are shown as `\u{..}`.
-pub(crate) fn plain(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\t' => safe.push(' '),
-            odd if odd.is_control() || is_direction_mark(odd) => {
-                safe.extend(odd.escape_unicode());
-            }
-            usual => safe.push(usual),
-        }
-    }
-    safe
-}
-
-/// Characters that turn the direction of text, and could make it read as something else.
-fn is_direction_mark(character: char) -> bool {
-    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,11 +113,5 @@ mod tests {
         for (share, text) in rows {
             assert_eq!(percent(share), text);
         }
-    }
-
-    #[test]
-    fn escape_sequences_do_not_reach_a_terminal() {
-        assert_eq!(plain("a\u{1b}[31mb\nc"), "a\\u{1b}[31mb c");
-        assert_eq!(plain("x\u{202e}y"), "x\\u{202e}y");
     }
 }

@@ -19,16 +19,32 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::safe::{plain, plain_lines};
 use crate::view::Report;
 
 /// Shortest text of something that is worth a reference.
 const WORTH_SHARING: usize = 24;
 
-/// The report as one packed document.
+/// The report as one packed document, whose texts are fit to be shown: a page would act on marks
+/// of direction too.
 pub fn packed(report: &Report) -> String {
     let value =
         serde_json::to_value(report).expect("the view model has only text keys and numbers");
-    pack(&value)
+    pack(&shown(value))
+}
+
+fn shown(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(plain_lines(&text)),
+        Value::Array(items) => items.into_iter().map(shown).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            fields
+                .map(|(key, field)| (plain(&key), shown(field)))
+                .collect()
+        }
+        other => other,
+    }
 }
 
 fn pack(value: &Value) -> String {

@@ -249,14 +249,15 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     let title = format!("{}{more}", crate::document::trust_title(report));
     let mut lines = folded(&title, "", options.width);
     lines.extend(told);
-    let record = options.record.unwrap_or("RECORD");
+    let own = options.record.map(crate::number::plain);
+    let record = own.as_deref().unwrap_or("RECORD");
     let next = report.answer.next.iter();
     // A full report needs no hint at itself.
     let next = next.filter(|line| !(options.full && line.ends_with("--full")));
     for line in next {
         lines.push(format!("next: {}", line.replace("RECORD", &quoted(record))));
     }
-    if let Some(record) = options.record {
+    if let Some(record) = own.as_deref() {
         lines.push(format!(
             "report: {}/report.html",
             record.trim_end_matches('/')

@@ -23,6 +23,8 @@ use bakeoff_stats::Cell as Trials;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::redaction::Redacted;
+
 pub use answer::{Answer, RatioCell, RatioRow, RatioTable};
 pub use bakeoff_audit::{
     Class, EqualFact, Equivalence, FactRow, Finding, Floor, Grade, Inequality, Remedy, Tone, Trust,
@@ -97,8 +99,16 @@ pub struct Configurations {
     pub config_changes: Vec<ConfigChanges>,
 }
 
-/// Draws the view model from a record.
+/// Draws the view model from a record, whose secrets it hides. It copies the record; who owns one
+/// makes it [`Redacted`] and takes [`view_of`].
 pub fn view(record: &Record) -> Report {
+    view_of(&Redacted::hidden(record.clone()))
+}
+
+/// Draws the view model. That it takes nothing but a [`Redacted`] record is what keeps secrets
+/// out of every format.
+pub fn view_of(redacted: &Redacted) -> Report {
+    let record = redacted.record();
     let judged = judge(record);
     let groups: Vec<Trials<'_>> = judged.cells.iter().map(|one| one.cell.clone()).collect();
     let mut texts = Vec::new();

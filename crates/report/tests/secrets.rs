@@ -1,0 +1,257 @@
+//! Secrets are in no format of a report and in no shared copy, wherever in a record they stand.
+
+#[allow(dead_code, unused_imports)]
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bakeoff_plan::{Content, Requests};
+use bakeoff_record::{ConfigChange, ConfigFile, Record, TrialEnd};
+use bakeoff_report::{
+    MarkdownOptions, Redacted, Report, TextOptions, csv, holdings, html, json, markdown, text,
+    view, view_of,
+};
+use support::planting::Soil;
+
+/// The report in every format.
+fn formats(report: &Report) -> BTreeMap<&'static str, String> {
+    let options = |full, diffs, width| TextOptions {
+        width,
+        colour: diffs,
+        full,
+        diffs,
+        record: Some("record"),
+    };
+    BTreeMap::from([
+        ("json", json(report)),
+        ("html", html(report)),
+        ("csv", csv(report)),
+        ("md", markdown(report, MarkdownOptions { full: false })),
+        (
+            "md --full",
+            markdown(report, MarkdownOptions { full: true }),
+        ),
+        ("text", text(report, options(false, false, 80))),
+        ("text --full", text(report, options(true, false, 80))),
+        ("text --diffs", text(report, options(true, true, 200))),
+    ])
+}
+
+/// The files of a shared copy.
+fn shared(record: &Record) -> String {
+    let shared = Redacted::shared(record.clone());
+    let record = shared.record();
+    let mut files = record.plan.to_toml();
+    files += &serde_json::to_string(&record.plan).expect("a plan is JSON");
+    files += &serde_json::to_string(&record.machine).expect("a machine is JSON");
+    files += &serde_json::to_string(&record.trials).expect("trials are JSON");
+    files + &formats(&view_of(&shared)).into_values().collect::<String>()
+}
+
+/// Whether this place holds what tables and trials go by, or a fact of the machine or a file.
+fn is_a_name(place: &str) -> bool {
+    let ends = [
+        "/name",
+        "/template",
+        "/contender",
+        "/workload",
+        "/server/server",
+        "/server/version",
+        "/id",
+        "/load_name",
+        "/host",
+        "/config/variant",
+        "/started_at",
+        "/schema",
+        "/address",
+        "/binary_sha256",
+        "/body_sha256",
+        "/decoded_sha256",
+        "/protocol",
+        "/method",
+        "/cpu_source",
+        "/status",
+        "/connect",
+        "/waiting",
+        "/code",
+        "/certificate/key",
+    ];
+    let within = ["/negotiated/", "/filled/", "/secret_headers/", "/settings/"];
+    let is_file = place.contains("/files/") && place.ends_with("/path");
+    let is_header_name = place.contains("/headers/") && place.ends_with("/0");
+    let is_overlay_name = place.contains("/overlays/") && place.ends_with("/0");
+    let is_machine = place.starts_with("machine/") && !place.contains("/command/");
+    ends.iter().any(|end| place.ends_with(end))
+        || within.iter().any(|part| place.contains(part))
+        || is_file
+        || is_header_name
+        || is_overlay_name
+        || is_machine
+}
+
+#[test]
+fn a_secret_in_any_text_is_in_no_format_and_no_copy() {
+    let mut planted = BTreeSet::new();
+    let record = Soil::new().planted(|place, old| {
+        if is_a_name(place) {
+            return old.to_owned();
+        }
+        planted.insert(place.to_owned());
+        format!("{old} /x?token=PLANTED-{}-end", planted.len())
+    });
+    assert!(planted.len() > 45, "{planted:#?}");
+    let shown = json(&view_of(&Redacted::shown(record.clone())));
+    assert!(shown.matches("PLANTED").count() > 20, "nothing was planted");
+    for (format, text) in formats(&view(&record)) {
+        let at = text.find("PLANTED");
+        let around = at.map(|at| &text[at.saturating_sub(200)..at + 30]);
+        assert_eq!(around, None, "{format}");
+    }
+    let files = shared(&record);
+    let at = files.find("PLANTED");
+    assert_eq!(at.map(|at| &files[at.saturating_sub(200)..at + 30]), None);
+}
+
+const HEADER: &str = "Bearer PLANTED-header-1";
+const MARKED: &str = "PLANTED-marked-2";
+const PASSWORD: &str = "PLANTED-password-3";
+const INCLUDED: &str = "PLANTED-included-4";
+const QUERY: &str = "PLANTED-query-5";
+const COOKIE: &str = "sid=PLANTED-cookie-6; Path=/";
+
+/// A campaign with secrets where people have them.
+fn with_secrets() -> Record {
+    let mut record = support::record_of_rounds(1);
+    for workload in &mut record.plan.workloads {
+        let mut request = workload.requests.first().clone();
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        request.headers.push(header("Authorization", HEADER));
+        request.headers.push(header("X-Internal", MARKED));
+        request.secret_headers = vec!["X-Internal".to_owned()];
+        request.path = format!("/a?page=1&token={QUERY}");
+        workload.requests = Requests::from(request);
+        workload.notes = vec![format!("replayed from /a?token={QUERY}")];
+    }
+    record.machine.command = vec!["-H".into(), format!("Authorization: {HEADER}")];
+    for trial in &mut record.trials {
+        for answer in &mut trial.answers {
+            answer.headers.push(("Set-Cookie".into(), COOKIE.into()));
+            answer
+                .headers
+                .push(("X-Request-Id".into(), "0123456789".into()));
+        }
+        if let Some(result) = &mut trial.result {
+            let sample = format!("GET /a?token={QUERY}: reset after {MARKED}");
+            result.error_samples.insert("reset".into(), sample);
+        }
+        if let TrialEnd::Failed { message, .. } = &mut trial.end {
+            *message = Some(format!("cannot log in with {PASSWORD} and {INCLUDED}"));
+        }
+        let Some(server) = &mut trial.server else {
+            continue;
+        };
+        server.configs.push(ConfigFile {
+            path: "included/secrets.conf".into(),
+            text: format!(
+                "password {PASSWORD}-{};\nset $api_key {INCLUDED};\n",
+                trial.contender
+            ),
+            filled: BTreeMap::new(),
+        });
+        server.configs[0].text += &format!("auth_secret \"{PASSWORD}\";\n");
+        server.config_changes = vec![ConfigChange {
+            file: "nginx.conf".into(),
+            line: 3,
+            before: format!("proxy_pass http://app:{INCLUDED}@10.0.0.1;"),
+            after: format!("# {PASSWORD}"),
+            why: "the port".into(),
+        }];
+    }
+    record
+}
+
+#[test]
+fn a_secret_is_hidden_wherever_its_value_stands_again() {
+    let record = with_secrets();
+    let shown = json(&view_of(&Redacted::shown(record.clone())));
+    for secret in [HEADER, MARKED, PASSWORD, INCLUDED, QUERY, COOKIE] {
+        assert!(shown.contains(secret), "--show-secrets shows {secret}");
+    }
+    let report = view(&record);
+    let all = formats(&report);
+    for (format, text) in &all {
+        assert!(!text.contains("PLANTED"), "{format}");
+    }
+    assert!(
+        all["json"].contains("[secret "),
+        "it says that something is hidden"
+    );
+    // Two contenders with different passwords still differ in them.
+    assert!(
+        all["text --diffs"].contains("+password [secret "),
+        "{}",
+        all["text --diffs"]
+    );
+    let files = shared(&record);
+    assert!(!files.contains("PLANTED"));
+    // Nor does the copy hold configurations and values of headers.
+    for text in ["auth_secret", "api_key", "0123456789"] {
+        let record = serde_json::to_string(&record.trials).expect("trials are JSON");
+        assert!(!files.contains(text), "{text} is in the copy");
+        assert!(record.contains(text), "{text} is in the record");
+    }
+}
+
+#[test]
+fn hiding_changes_no_number_and_no_verdict() {
+    let record = with_secrets();
+    let (hidden, shown) = (view(&record), view_of(&Redacted::shown(record.clone())));
+    let verdicts = |report: &Report| {
+        let cells = report.cells.iter();
+        let verdicts: Vec<_> = cells.map(|cell| cell.verdict.verdict).collect();
+        let facts = report.equivalence.iter().flat_map(|table| &table.rows);
+        let facts: Vec<_> = facts.map(|row| (row.title.clone(), row.class)).collect();
+        (verdicts, facts)
+    };
+    assert_eq!(verdicts(&hidden), verdicts(&shown));
+    assert_eq!(csv(&hidden), csv(&shown));
+    // A shared copy is reported on as the record is, but for what it does not hold.
+    let shared = Redacted::shared(record);
+    let again = Redacted::hidden(shared.record().clone());
+    assert_eq!(json(&view_of(&again)), json(&view_of(&shared)));
+    assert_eq!(csv(&view_of(&shared)), csv(&hidden));
+    assert_eq!(verdicts(&view_of(&shared)).0, verdicts(&hidden).0);
+}
+
+#[test]
+fn bodies_keep_their_length() {
+    let mut record = support::record_of_rounds(1);
+    let mut request = record.plan.workloads[0].requests.first().clone();
+    let text = "user=joe&password=PLANTED-body-7&x=1";
+    request.expect.body = Some(Content::Text(text.to_owned()));
+    record.plan.workloads[0].requests = Requests::from(request);
+    let hidden = Redacted::hidden(record);
+    let request = hidden.record().plan.workloads[0].requests.first();
+    let Some(Content::Text(body)) = &request.expect.body else {
+        panic!("it has a body");
+    };
+    assert!(
+        body.len() == text.len() && !body.contains("PLANTED"),
+        "{body}"
+    );
+}
+
+#[test]
+fn a_record_says_what_it_holds() {
+    let line = holdings(&Redacted::hidden(with_secrets()));
+    assert!(!line.contains('\n') && !line.contains("PLANTED"), "{line}");
+    for part in [
+        "the record holds the text of 8 configuration files",
+        "3 request headers (Authorization, X-Hotdogs, X-Internal)",
+        "values look secret and are hidden in reports",
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    let line = holdings(&Redacted::hidden(support::record_of_rounds(1)));
+    assert!(line.ends_with("; no value in it looks secret"), "{line}");
+}
