@@ -25,6 +25,7 @@ mod paths;
 mod protocols;
 mod race;
 mod run;
+mod share;
 mod support;
 mod transport;
 mod truth;

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use bakeoff_record::FolderError;
+use bakeoff_report::Redaction;
 use clap::CommandFactory;
 
 use crate::flags::{Command, Flags, SchemaOf};
@@ -23,6 +24,7 @@ mod race;
 mod report;
 mod run;
 mod serve;
+mod share;
 
 /// Longest body that a flag names, bytes: it is kept in memory, for each thread of a server.
 const BODY_BYTES_MAX: u64 = 256 << 20;
@@ -71,7 +73,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
 }
 
 fn print(text: &[u8]) -> anyhow::Result<u8> {
-    output::result(&String::from_utf8_lossy(text))?;
+    output::document(&String::from_utf8_lossy(text))?;
     Ok(exit::DONE)
 }
 
@@ -87,7 +89,9 @@ fn folder_error(error: FolderError) -> anyhow::Error {
 /// A stage's error with the server's own message below it. The user can fix what the server rejects
 /// and what is not installed, so the exit code is 2.
 fn stage_error(error: bakeoff_stage::StageError) -> anyhow::Error {
+    // It may quote lines of the configuration.
     let message = error.message.as_deref().unwrap_or("").trim_end();
+    let message = Redaction::default().line(message);
     let below = if message.is_empty() {
         String::new()
     } else {

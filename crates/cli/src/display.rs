@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bakeoff_conduct::Event;
 use bakeoff_record::{Step, TrialEnd, TrialRecord};
+use bakeoff_report::{Redaction, plain};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output;
@@ -18,12 +19,13 @@ pub(crate) struct Display {
     step: &'static str,
     left: Duration,
     standings: Standings,
+    redaction: Redaction,
     /// Changes of own configurations that were told: contender, file and line.
     told: BTreeSet<(String, String, usize)>,
 }
 
 impl Display {
-    pub(crate) fn new(standings: Standings) -> Self {
+    pub(crate) fn new(standings: Standings, redaction: Redaction) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let bar = terminal.then(|| {
             let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg}");
@@ -37,14 +39,17 @@ impl Display {
             step: "",
             left: Duration::ZERO,
             standings,
+            redaction,
             told: BTreeSet::new(),
         }
     }
 
+    /// A line above the moving one, without secrets.
     pub(crate) fn note(&self, text: &str) {
+        let text = self.redaction.line(text);
         match &self.bar {
-            Some(bar) => bar.suspend(|| output::note(text)),
-            None => output::note(text),
+            Some(bar) => bar.suspend(|| output::note(&text)),
+            None => output::note(&text),
         }
     }
 
@@ -79,7 +84,7 @@ impl Display {
                     bar.set_length(*trials as u64);
                     bar.set_position(*number as u64 - 1);
                 }
-                self.trial = (*id).to_owned();
+                self.trial = plain(id);
                 self.left = *left;
                 self.draw("");
             }
@@ -92,8 +97,9 @@ impl Display {
                 self.left = self.left.saturating_sub(*since);
                 self.draw(&format!("{rate:.0} ok/s, {errors} errors"));
             }
-            Event::Observed(_) => {}
+            Event::Observed(record) => self.redaction.learn_trial(record),
             Event::Ended(record) => {
+                self.redaction.learn_trial(record);
                 self.standings.ended(record);
                 self.ended(record);
             }
@@ -142,7 +148,8 @@ impl Display {
         for change in changes {
             let key = (record.contender.clone(), change.file.clone(), change.line);
             if self.told.insert(key) {
-                self.note(&format!("{}: changed {}", record.contender, change.words()));
+                let change = self.redaction.configuration(&change.words());
+                self.note(&format!("{}: changed {change}", record.contender));
             }
         }
     }

@@ -28,6 +28,9 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(crate) fn new(path: Option<PathBuf>) -> anyhow::Result<Self> {
+        if let Some(path) = &path {
+            crate::paths::must_be_text("--library", path)?;
+        }
         match &path {
             Some(path) if !path.is_dir() => Err(exit::usage(format!(
                 "--library {} is not a folder",

@@ -17,6 +17,7 @@ mod flags;
 mod interrupt;
 mod library;
 mod output;
+mod paths;
 mod run_folder;
 mod standings;
 
@@ -31,7 +32,10 @@ fn main() -> ExitCode {
     }
     host::take_name(c"bakeoff");
     host::has_keeper();
-    let flags = flags::Flags::parse();
+    let flags = match flags::Flags::try_parse() {
+        Ok(flags) => flags,
+        Err(error) => return output::from_clap(&error),
+    };
     match commands::carry_out(flags) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

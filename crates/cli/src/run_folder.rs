@@ -15,6 +15,7 @@ pub(crate) struct RunFolder(bakeoff_stage::RunFolder);
 impl RunFolder {
     pub(crate) fn make() -> anyhow::Result<Self> {
         let parent = std::env::temp_dir();
+        crate::paths::must_be_text("the temporary folder (TMPDIR)", &parent)?;
         let made = bakeoff_stage::RunFolder::make_in(&parent);
         let made = made.with_context(|| {
             let parent = parent.display();

@@ -1,15 +1,21 @@
 //! Secrets are in no format of a report and in no shared copy, wherever in a record they stand.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test reads its files; the library does not"
+)]
+
 #[allow(dead_code, unused_imports)]
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{Content, Requests};
 use bakeoff_record::{ConfigChange, ConfigFile, Record, TrialEnd};
 use bakeoff_report::{
-    MarkdownOptions, Redacted, Report, TextOptions, csv, holdings, html, json, markdown, text,
-    view, view_of,
+    MarkdownOptions, Redacted, Redaction, Report, TextOptions, csv, holdings, html, json, markdown,
+    text, view, view_of,
 };
 use support::planting::Soil;
 
@@ -254,4 +260,33 @@ fn a_record_says_what_it_holds() {
     }
     let line = holdings(&Redacted::hidden(support::record_of_rounds(1)));
     assert!(line.ends_with("; no value in it looks secret"), "{line}");
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().expect("the folder can be read").flatten();
+    let below = entries.map(|entry| entry.path());
+    below
+        .flat_map(|path| match path.is_dir() {
+            true => files(&path),
+            false => vec![path],
+        })
+        .collect()
+}
+
+#[test]
+fn configurations_without_secrets_stay_as_they_are() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for folder in ["../stage/tests/snapshots", "../../tests/own"] {
+        for path in files(&here.join(folder)) {
+            let text = std::fs::read_to_string(&path).expect("it is a text");
+            let hidden = Redaction::default().configuration(&text);
+            for (line, hidden) in text.lines().zip(hidden.lines()) {
+                assert_eq!(hidden, line, "{}", path.display());
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 100, "{count} files");
 }

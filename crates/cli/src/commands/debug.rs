@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bakeoff_conduct::start_for_debugging;
 use bakeoff_plan::nearest;
+use bakeoff_report::Redaction;
 
 use crate::flags::DebugFlags;
 use crate::interrupt::Interrupt;
@@ -37,6 +38,10 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
         return Ok(exit::INTERRUPTED);
     }
     let mut up = started.map_err(super::stage_error)?;
+    let redaction = match flags.show_secrets {
+        true => Redaction::nothing(),
+        false => Redaction::of_plan(&plan),
+    };
     let facts = up.server.facts();
     let scheme = if workload.protocol.is_secure() {
         "https"
@@ -46,8 +51,8 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
     let mut text = format!(
         "url      {scheme}://{}{}\ncommand  {}\nlog      {}\n",
         facts.address,
-        workload.requests.first().path,
-        facts.command.join(" "),
+        redaction.line(&workload.requests.first().path),
+        redaction.command(&facts.command).join(" "),
         up.server.log().display()
     );
     if let Some(signal) = up.server.reload_signal() {
@@ -55,13 +60,16 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
         text.push_str(&format!("reload   kill -{signal} {pid}\n"));
     }
     for (setting, name) in up.server.settings() {
-        text.push_str(&format!("setting  {setting}: {name}\n"));
+        let setting = redaction.line(&format!("{setting}: {name}"));
+        text.push_str(&format!("setting  {setting}\n"));
     }
     for change in &facts.config_changes {
-        text.push_str(&format!("changed  {}\n", change.words()));
+        let change = redaction.configuration(&change.words());
+        text.push_str(&format!("changed  {change}\n"));
     }
     for config in &facts.configs {
-        text.push_str(&format!("\n{}\n{}\n", config.path, config.text));
+        let config_text = redaction.configuration(&config.text);
+        text.push_str(&format!("\n{}\n{config_text}\n", config.path));
     }
     output::result(&text)?;
     output::note("running; press Ctrl-C to stop");
@@ -69,7 +77,7 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
     interrupt.take_time(STOP_WITHIN_S);
     while !interrupt.came() {
         if let Some(status) = up.server.died() {
-            let log = up.server.log_tail();
+            let log = redaction.line(&up.server.log_tail());
             return Err(anyhow::anyhow!("the server died: {status}\n{log}"));
         }
         std::thread::sleep(Duration::from_millis(50));

@@ -3,14 +3,19 @@
 use bakeoff_conduct::Finding;
 use bakeoff_plan::Plan;
 use bakeoff_record::TrialEnd;
+use bakeoff_report::Redaction;
 
 use crate::display::step_name;
 use crate::{exit, output};
 
 /// A rejected configuration ends the campaign before it begins; what is not installed or not
 /// possible is told and becomes a skipped trial.
-pub(crate) fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyhow::Result<()> {
-    tell(findings)?;
+pub(crate) fn refuse_what_cannot_run(
+    plan: &Plan,
+    findings: &[Finding],
+    redaction: &Redaction,
+) -> anyhow::Result<()> {
+    tell(findings, redaction)?;
     let pairs = plan.contenders.len() * plan.workloads.len();
     if !findings.is_empty() && findings.len() == pairs {
         return Err(exit::usage(
@@ -24,7 +29,8 @@ pub(crate) fn refuse_what_cannot_run(plan: &Plan, findings: &[Finding]) -> anyho
 ///
 /// # Errors
 /// What is rejected or missing from the plan itself.
-pub(crate) fn tell(findings: &[Finding]) -> anyhow::Result<()> {
+pub(crate) fn tell(findings: &[Finding], redaction: &Redaction) -> anyhow::Result<()> {
+    let note = |text: &str| output::note(&redaction.line(text));
     let mut rejected = String::new();
     for (first, workloads) in by_reason(findings) {
         let who = match &workloads[..] {
@@ -44,10 +50,10 @@ pub(crate) fn tell(findings: &[Finding]) -> anyhow::Result<()> {
                 }
             }
             TrialEnd::Skipped { reason, fix } => {
-                output::note(&format!("skipped: {who}: {reason}; {fix}"));
+                note(&format!("skipped: {who}: {reason}; {fix}"));
             }
             TrialEnd::Unsupported { reason } => {
-                output::note(&format!("unsupported: {who}: {reason}"));
+                note(&format!("unsupported: {who}: {reason}"));
             }
             TrialEnd::Measured | TrialEnd::Interrupted => {}
         }
@@ -56,7 +62,8 @@ pub(crate) fn tell(findings: &[Finding]) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(exit::usage(format!(
-        "some contenders cannot be started:{rejected}"
+        "some contenders cannot be started:{}",
+        redaction.line(&rejected)
     )))
 }
 

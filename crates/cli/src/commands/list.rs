@@ -27,7 +27,8 @@ pub(crate) fn carry_out(flags: &ListFlags) -> anyhow::Result<u8> {
         let servers: Vec<Value> = servers.iter().map(as_json).collect();
         let document = json!({"schema": "bakeoff.list/1", "servers": servers,
             "workloads": workloads, "plans": plans});
-        output::result(&serde_json::to_string_pretty(&document)?)?;
+        let text = serde_json::to_string_pretty(&document)?;
+        output::document(&bakeoff_report::json_safe(&text))?;
         return Ok(exit::DONE);
     }
     let mut text = String::from("servers\n");
@@ -59,14 +60,15 @@ fn as_json(server: &Listed) -> Value {
     let programs: Vec<Value> = server.found.iter().map(program_as_json).collect();
     json!({"name": server.name, "title": server.title,
         "version": first.and_then(|found| found.version.as_ref()),
-        "binary": first.map(|found| &found.path),
+        "binary": first.map(|found| found.path.display().to_string()),
         "missing": server.missing.as_ref().map(ToString::to_string),
         "programs": programs, "sources": server.sources})
 }
 
 fn program_as_json(found: &Found) -> Value {
     let why = found.version.is_none().then_some(NOT_ASKED);
-    json!({"version": found.version, "why_no_version": why, "binary": found.path,
+    let path = found.path.display().to_string();
+    json!({"version": found.version, "why_no_version": why, "binary": path,
         "damage": found.damage, "unverified": found.is_unverified})
 }
 

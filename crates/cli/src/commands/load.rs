@@ -13,6 +13,7 @@ use bakeoff_load::{
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
 use bakeoff_record::LoadResult;
+use bakeoff_report::Redaction;
 
 use crate::flags::{
     ConnectFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag,
@@ -36,14 +37,17 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     let progress = Progress::start(&spec, &control, std::io::stderr().is_terminal());
     let result = bakeoff_load::run(&spec, &control);
     progress.finish();
-    let result = result.map_err(|error| match error {
+    let mut result = result.map_err(|error| match error {
         LoadError::Shortage(shortage) => exit::usage(shortage),
         LoadError::Tls(setup) => exit::usage(setup),
         other => anyhow::Error::new(other),
     })?;
-    if flags.json {
+    if !flags.print.show_secrets {
+        Redaction::default().hide_in_load(&mut result);
+    }
+    if flags.print.json {
         let text = serde_json::to_string_pretty(&bakeoff_report::load_json(&result))?;
-        output::result(&text)?;
+        output::document(&bakeoff_report::json_safe(&text))?;
     } else {
         output::result(&bakeoff_report::load_text(&result))?;
     }

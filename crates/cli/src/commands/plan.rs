@@ -5,6 +5,7 @@
 
 use bakeoff_conduct::{Depth, preflight};
 use bakeoff_plan::{Plan, expected_duration, trials};
+use bakeoff_report::Redaction;
 use bakeoff_stage::Asks;
 
 use super::findings::tell;
@@ -28,7 +29,7 @@ pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
     if interrupt.came() {
         return Ok(exit::INTERRUPTED);
     }
-    tell(&findings)?;
+    tell(&findings, &Redaction::of_plan(&plan))?;
     Ok(exit::DONE)
 }
 

@@ -1,12 +1,17 @@
 //! What a plan does without saying so: told before it runs and when it is listed.
 
 use bakeoff_plan::{Plan, why_no_references};
+use bakeoff_report::Redaction;
 
 use crate::output;
 
 /// Tells each as a line of its own.
 pub(crate) fn tell(plan: &Plan) {
-    of(plan).iter().for_each(|note| output::note(note));
+    let redaction = Redaction::of_plan(plan);
+    let notes = of(plan);
+    notes
+        .iter()
+        .for_each(|note| output::note(&redaction.line(note)));
 }
 
 fn of(plan: &Plan) -> Vec<String> {

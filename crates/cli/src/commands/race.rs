@@ -76,6 +76,7 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         format: record.format,
         full: record.full,
         strict: record.strict,
+        show_secrets: false,
         repeat: Some(as_a_file(&saved)),
     };
     campaign(asked, &library, &destination)
@@ -148,6 +149,7 @@ fn request(workload: &mut Workload, flags: &RaceFlags, operands: &Operands) -> a
         method: asked.method.clone(),
         path: operands.path.clone().unwrap_or_else(|| "/".to_owned()),
         headers: headers.cloned().collect(),
+        secret_headers: Vec::new(),
         weight: 1,
         body: body.map(|text| RequestBody {
             content: Content::Text(text),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use bakeoff_record::Record;
-use bakeoff_report::{MarkdownOptions, Report, TextOptions, Verdict};
+use bakeoff_report::{MarkdownOptions, Redacted, Report, TextOptions, Verdict};
 
 use crate::flags::{Format, ReportFlags};
 use crate::{exit, output};
@@ -15,6 +15,9 @@ const WIDTH: usize = 120;
 
 pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     let record = Record::read(&flags.record).map_err(super::folder_error)?;
+    if let Some(folder) = &flags.share {
+        return super::share::carry_out(record, folder);
+    }
     let shown = Shown {
         format: flags.format,
         // What names the lines of configurations is part of the whole.
@@ -22,13 +25,13 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
         diffs: flags.diffs,
         record: flags.record.display().to_string(),
     };
-    let mut report = bakeoff_report::view(&record);
+    let mut report = bakeoff_report::view_of(&redacted(record, flags.show_secrets));
     report.answer.record = name_of(&flags.record);
     let text = draw(&report, &shown);
     match &flags.output {
         Some(path) => std::fs::write(path, text)
             .with_context(|| format!("failed to write {}", path.display()))?,
-        None => output::result(&text)?,
+        None => output::document(&text)?,
     }
     Ok(exit::DONE)
 }
@@ -37,6 +40,15 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
 pub(crate) fn name_of(record: &Path) -> Option<String> {
     let whole = record.canonicalize().ok()?;
     Some(whole.file_name()?.to_string_lossy().into_owned())
+}
+
+/// The record as it may be shown.
+pub(crate) fn redacted(record: Record, show_secrets: bool) -> Redacted {
+    if show_secrets {
+        Redacted::shown(record)
+    } else {
+        Redacted::hidden(record)
+    }
 }
 
 /// What is shown of a report.

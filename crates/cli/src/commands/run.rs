@@ -8,32 +8,27 @@ use bakeoff_conduct::{
 };
 use bakeoff_plan::{Overrides, Plan, RoundsAsked};
 use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord};
-use bakeoff_report::{Report, Warnings};
+use bakeoff_report::{Redaction, Report, Warnings};
 use bakeoff_stage::Stage;
 
 use super::findings::refuse_what_cannot_run;
-use super::{ending, first, folder_error, plan_notes, report};
+use super::{ending, first, folder_error, plan_notes, report, share};
 use crate::display::Display;
 use crate::flags::{Format, RunFlags};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
 use crate::run_folder::RunFolder;
 use crate::standings::Standings;
-use crate::{exit, output};
+use crate::{exit, output, paths};
 
 /// The page in the record folder.
-const PAGE_FILE: &str = "report.html";
+pub(super) const PAGE_FILE: &str = "report.html";
 /// What it may take to write it after an interruption, seconds.
 const PAGE_WITHIN_S: u64 = 3;
 
 pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
     let library = Folder::of(&flags.plan.library)?;
-    let earlier = flags
-        .resume
-        .as_deref()
-        .map(Record::read)
-        .transpose()
-        .map_err(folder_error)?;
+    let earlier = flags.resume.as_deref().map(read_to_resume).transpose()?;
     let plan = match &earlier {
         Some(record) => longer(&record.plan, flags)?,
         None => library
@@ -70,6 +65,7 @@ pub(super) struct Destination {
     pub(super) format: Format,
     pub(super) full: bool,
     pub(super) strict: bool,
+    pub(super) show_secrets: bool,
     /// The plan file that repeats it, for a campaign that was made of flags.
     pub(super) repeat: Option<PathBuf>,
 }
@@ -82,6 +78,7 @@ impl From<&RunFlags> for Destination {
             format: flags.format,
             full: flags.full,
             strict: flags.strict,
+            show_secrets: flags.show_secrets,
             repeat: None,
         }
     }
@@ -105,7 +102,8 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         output::note("interrupted before the first trial");
         return Ok(exit::INTERRUPTED);
     }
-    refuse_what_cannot_run(&plan, &findings)?;
+    let redaction = redaction(&plan, &earlier, flags.show_secrets);
+    refuse_what_cannot_run(&plan, &findings, &redaction)?;
     let stop = interrupt.flag();
     let approach = Approach {
         stage: &stage,
@@ -124,6 +122,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         .clone()
         .or(flags.out.clone())
         .unwrap_or_else(|| default_folder(&plan));
+    paths::must_be_text("the record folder", &path)?;
     let mut folder = match &flags.resume {
         Some(path) => RecordFolder::open(path).map_err(folder_error)?,
         None => RecordFolder::create(&path, &plan, &machine()).map_err(folder_error)?,
@@ -140,10 +139,10 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let resume = format!("bakeoff run --resume {}", path.display());
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
-    let end = measure(&plan, &mut folder, &stage, options)?;
+    let end = measure(&plan, &mut folder, &stage, options, redaction)?;
     // For the page, which should be whole.
     interrupt.take_time(PAGE_WITHIN_S);
-    let report = write_report(&path)?;
+    let (report, holdings) = write_report(&path, flags.show_secrets)?;
     let printed = print(&report, flags, &path);
     // Also where it came when the last trial was measured and its server was about to stop.
     let was_interrupted = end == CampaignEnd::Interrupted || interrupt.came();
@@ -155,6 +154,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         // The text ends with it.
         output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
     }
+    output::note(&holdings);
     if was_interrupted {
         output::note(&interrupted);
         return Ok(exit::INTERRUPTED);
@@ -165,16 +165,23 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     Ok(ending::tell(&report, flags.strict))
 }
 
+/// The record of a campaign that is to go on.
+fn read_to_resume(path: &Path) -> anyhow::Result<Record> {
+    share::refuse_to_resume(path)?;
+    Record::read(path).map_err(folder_error)
+}
+
 /// Carries out the plan and shows how it goes.
 fn measure(
     plan: &Plan,
     folder: &mut RecordFolder,
     stage: &Stage,
     options: Options,
+    redaction: Redaction,
 ) -> anyhow::Result<CampaignEnd> {
     let path = folder.path().to_owned();
     let mut warnings = Warnings::new(plan.clone(), &options.earlier);
-    let mut display = Display::new(Standings::new(plan, &options.earlier));
+    let mut display = Display::new(Standings::new(plan, &options.earlier), redaction);
     display.note(&format!("record: {}", path.display()));
     // What was measured is on the disk, so that a campaign keeps little of it in memory.
     let mut widest = |_: &[TrialRecord]| {
@@ -182,13 +189,11 @@ fn measure(
         bakeoff_report::widest(&record)
     };
     let end = conduct(plan, folder, stage, options, &mut widest, &mut |event| {
+        display.show(&event);
         if let Event::Observed(trial) = &event {
-            warnings
-                .observed(trial)
-                .iter()
-                .for_each(|line| display.note(line));
+            let lines = warnings.observed(trial);
+            lines.iter().for_each(|line| display.note(line));
         }
-        display.show(&event)
     });
     display.finish();
     Ok(end?)
@@ -229,14 +234,32 @@ fn stopping_rule(flags: &RunFlags) -> Overrides {
     }
 }
 
-/// Draws the record and writes its page.
-fn write_report(path: &Path) -> anyhow::Result<Report> {
-    let mut report = bakeoff_report::view(&Record::read(path)?);
+/// What is not shown while the campaign runs: what the plan and earlier trials hold.
+fn redaction(plan: &Plan, earlier: &[TrialRecord], show_secrets: bool) -> Redaction {
+    if show_secrets {
+        return Redaction::nothing();
+    }
+    let mut redaction = Redaction::of_plan(plan);
+    earlier
+        .iter()
+        .for_each(|trial| redaction.learn_trial(trial));
+    redaction
+}
+
+/// Draws the record and writes its page; with a line on what the record holds.
+fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<(Report, String)> {
+    let redacted = report::redacted(Record::read(path)?, show_secrets);
+    let mut report = bakeoff_report::view_of(&redacted);
     report.answer.record = report::name_of(path);
     let page = path.join(PAGE_FILE);
     std::fs::write(&page, bakeoff_report::html(&report))
         .with_context(|| format!("failed to write {}", page.display()))?;
-    Ok(report)
+    let holdings = format!(
+        "{}; `bakeoff report {} --share DIR` writes a copy without them",
+        bakeoff_report::holdings(&redacted),
+        path.display()
+    );
+    Ok((report, holdings))
 }
 
 fn print(report: &Report, flags: &Destination, record: &Path) -> anyhow::Result<()> {
@@ -246,14 +269,16 @@ fn print(report: &Report, flags: &Destination, record: &Path) -> anyhow::Result<
         diffs: false,
         record: record.display().to_string(),
     };
-    Ok(output::result(&report::draw(report, &shown))?)
+    Ok(output::document(&report::draw(report, &shown))?)
 }
 
 fn machine() -> Machine {
     Machine {
         schema: MACHINE_SCHEMA.to_owned(),
         bakeoff: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args().collect(),
+        command: std::env::args_os()
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
         started_at: jiff::Timestamp::now().to_string(),
         ..bakeoff_probe::machine()
     }

@@ -149,9 +149,8 @@ pub(crate) struct LoadFlags {
     /// How long a client waits after its connection failed [default: 10ms]
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) retry_pause: Option<Duration>,
-    /// Print one JSON document instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) print: PrintFlags,
     /// Exit with 4 if anything makes the numbers doubtful
     #[arg(long)]
     pub(crate) strict: bool,
@@ -174,6 +173,17 @@ impl ConnectFlag {
             Self::AsNeeded => Connect::AsNeeded,
         }
     }
+}
+
+/// How the result is printed.
+#[derive(Debug, Args)]
+pub(crate) struct PrintFlags {
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show passwords and tokens in URLs and error messages, which are hidden otherwise
+    #[arg(long)]
+    pub(crate) show_secrets: bool,
 }
 
 /// Flags of TLS.

@@ -103,6 +103,9 @@ pub(crate) struct RunFlags {
     /// Exit with 4 unless every cell is valid, not just if no cell can be shown
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Show passwords, tokens, cookies and the like in the report and in progress messages
+    #[arg(long)]
+    pub(crate) show_secrets: bool,
 }
 
 #[derive(Debug, Args)]
@@ -121,6 +124,14 @@ pub(crate) struct ReportFlags {
     /// File to write to, instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Show passwords, tokens, cookies and the like, which reports hide
+    #[arg(long)]
+    pub(crate) show_secrets: bool,
+    /// Write a copy of the record to this new or empty folder, without configuration texts, logs,
+    /// values of headers and secrets
+    #[arg(long, value_name = "DIR",
+          conflicts_with_all = ["format", "full", "diffs", "output", "show_secrets"])]
+    pub(crate) share: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -148,6 +159,9 @@ pub(crate) struct DebugFlags {
     pub(crate) plan: String,
     #[command(flatten)]
     pub(crate) library: LibraryFlags,
+    /// Show passwords, tokens, cookies and the like in configurations and commands
+    #[arg(long)]
+    pub(crate) show_secrets: bool,
 }
 
 /// Formats of a report.

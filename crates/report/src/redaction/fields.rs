@@ -7,7 +7,8 @@
 use std::path::PathBuf;
 
 use bakeoff_plan::{
-    ConfigSource, Contender, Content, Plan, Replacement, Request, Requests, ServerChoice, Workload,
+    ConfigSource, Contender, Content, OwnCommand, Plan, Replacement, Request, Requests, RunningUrl,
+    ServerChoice, Workload,
 };
 use bakeoff_record::{
     AnswerCheck, ConfigChange, ConfigFile, LoadResult, Machine, Record, ServerFacts, TrialEnd,
@@ -88,6 +89,8 @@ fn of_contender(contender: &mut Contender, see: &mut See<'_>) {
         certificate: _,
         host,
         replacements,
+        // Digests.
+        answers: _,
     } = contender;
     see(Field::Name, name);
     match server {
@@ -104,6 +107,13 @@ fn of_contender(contender: &mut Contender, see: &mut See<'_>) {
                 ConfigSource::File(path) => of_path(path, see),
             }
         }
+        ServerChoice::Command(own) => of_own_command(own, see),
+        ServerChoice::Url(RunningUrl { url, fresh, folder }) => {
+            see(Field::Name, &mut url.host);
+            see(Field::Target, &mut url.path);
+            fresh.iter_mut().for_each(|it| see(Field::Prose, it));
+            of_path(folder, see);
+        }
         ServerChoice::Yardstick | ServerChoice::Origin => {}
     }
     for (name, value) in overlays {
@@ -114,6 +124,24 @@ fn of_contender(contender: &mut Contender, see: &mut See<'_>) {
         see(Field::Configuration, from);
         see(Field::Configuration, to);
     }
+}
+
+fn of_own_command(own: &mut OwnCommand, see: &mut See<'_>) {
+    let OwnCommand {
+        command,
+        environment,
+        folder,
+        fresh,
+        ready,
+        stop: _,
+    } = own;
+    see(Field::Prose, command);
+    for (name, value) in environment {
+        see(Field::Setting { name }, value);
+    }
+    of_path(folder, see);
+    fresh.iter_mut().for_each(|it| see(Field::Prose, it));
+    ready.path.iter_mut().for_each(|it| see(Field::Target, it));
 }
 
 fn of_workload(workload: &mut Workload, see: &mut See<'_>) {
@@ -209,13 +237,12 @@ fn of_trial(trial: &mut TrialRecord, see: &mut See<'_>) {
         index: _,
         round: _,
         attempt: _,
-        disturbed: _,
         contender,
         kind: _,
         workload,
         load: _,
         load_name: _,
-        started_at: _,
+        course,
         end,
         server,
         pinned: _,
@@ -224,8 +251,6 @@ fn of_trial(trial: &mut TrialRecord, see: &mut See<'_>) {
         origin: _,
         answers,
         work,
-        steps: _,
-        warnings,
     } = trial;
     see(Field::Name, contender);
     see(Field::Name, workload);
@@ -234,7 +259,7 @@ fn of_trial(trial: &mut TrialRecord, see: &mut See<'_>) {
     result.iter_mut().for_each(|it| of_load(it, see));
     answers.iter_mut().for_each(|it| of_answer(it, see));
     work.iter_mut().for_each(|it| of_work(it, see));
-    for warning in warnings {
+    for warning in &mut course.warnings {
         see(Field::Prose, &mut warning.text);
         see(Field::Prose, &mut warning.hint);
     }
@@ -267,6 +292,7 @@ pub(super) fn of_server(server: &mut ServerFacts, see: &mut See<'_>) {
         version,
         binary,
         binary_sha256: _,
+        package: _,
         command,
         configs,
         config_changes,

@@ -1,0 +1,90 @@
+//! `bakeoff report RECORD --share DIR`: a copy of a record to give away.
+//!
+//! It holds no secrets, no texts of configuration files, no values of headers but those that say
+//! how an answer is sent, and no servers' logs. The rest is as in the record, so that the copy
+//! reads and reports as the record does.
+
+use std::io;
+use std::path::Path;
+
+use anyhow::Context;
+use bakeoff_record::{Record, RecordFolder};
+use bakeoff_report::{MarkdownOptions, Redacted};
+
+use crate::{exit, output, paths};
+
+/// Says what was left out, and marks the folder as a copy.
+const NOTE_FILE: &str = "SHARED.txt";
+/// What it says.
+const NOTE: &str = "\
+This is a copy of a record of bakeoff, made by `bakeoff report RECORD --share DIR`. Left out are the
+texts of configuration files, the logs of the servers, values of headers other than those that say
+how an answer is sent, and values that look secret: `[secret 1]` and so on stand in their place, the
+same number for the same value. `bakeoff report` reads the copy; `bakeoff run --resume` needs the
+record itself.
+";
+
+/// Writes the copy.
+pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
+    paths::must_be_text("--share", folder)?;
+    must_be_empty(folder)?;
+    let shared = Redacted::shared(record);
+    let record = shared.record();
+    let copy = RecordFolder::create(folder, &record.plan, &record.machine);
+    let mut copy = copy.map_err(super::folder_error)?;
+    for trial in &record.trials {
+        copy.append(trial).map_err(super::folder_error)?;
+    }
+    let report = bakeoff_report::view_of(&shared);
+    let files = [
+        (super::run::PAGE_FILE, bakeoff_report::html(&report)),
+        (
+            "report.md",
+            bakeoff_report::markdown(&report, MarkdownOptions { full: true }),
+        ),
+        (NOTE_FILE, NOTE.to_owned()),
+    ];
+    for (name, text) in files {
+        let path = folder.join(name);
+        let written = std::fs::write(&path, text);
+        written.with_context(|| format!("failed to write {}", path.display()))?;
+    }
+    output::result(&format!(
+        "{}: {} trials without configuration texts, logs, values of headers and {} secret values; \
+         see {NOTE_FILE}",
+        folder.display(),
+        record.trials.len(),
+        shared.secrets()
+    ))?;
+    Ok(exit::DONE)
+}
+
+/// Refuses to go on with a copy: what a trial needs is not in it.
+pub(super) fn refuse_to_resume(record: &Path) -> anyhow::Result<()> {
+    if !record.join(NOTE_FILE).exists() {
+        return Ok(());
+    }
+    Err(exit::usage(format!(
+        "{} is a shared copy, which lacks what trials need; resume the record that it was made of",
+        record.display()
+    )))
+}
+
+/// A folder that is there must be empty, so that nothing else is given away with the copy.
+fn must_be_empty(folder: &Path) -> anyhow::Result<()> {
+    let refused = |why: &str| {
+        let folder = folder.display();
+        exit::usage(format!(
+            "--share {folder} {why}; name a folder that is new or empty"
+        ))
+    };
+    match folder
+        .read_dir()
+        .map(|mut entries| entries.next().is_none())
+    {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(refused("is not empty")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(refused(&format!("cannot be used: {error}"))),
+    }
+}
