@@ -283,7 +283,10 @@ fn configurations_without_secrets_stay_as_they_are() {
             let text = std::fs::read_to_string(&path).expect("it is a text");
             let hidden = Redaction::default().configuration(&text);
             for (line, hidden) in text.lines().zip(hidden.lines()) {
-                assert_eq!(hidden, line, "{}", path.display());
+                // The one password in all of them.
+                let expected =
+                    line.replace("insecure-password secret", "insecure-password [secret]");
+                assert_eq!(hidden, expected, "{}", path.display());
             }
             count += 1;
         }
