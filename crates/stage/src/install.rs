@@ -185,8 +185,18 @@ fn from_source(
         } => wheel::get(package, program, choose(source, order)?, workshop)?,
         Source::Crate(of) => rust_crate::get(of, order.server, choose(source, order)?, workshop)?,
         Source::Go {
-            package, module, ..
-        } => go::get(package, module, choose(source, order)?, workshop)?,
+            package,
+            module,
+            version_variable,
+            ..
+        } => {
+            let named = go::Named {
+                package,
+                module,
+                version_variable: version_variable.as_deref(),
+            };
+            go::get(&named, choose(source, order)?, workshop)?
+        }
         Source::Apt { package, beside } => return apt::get(package, beside, order, workshop),
     };
     make_executable(&got.program)?;

@@ -27,6 +27,10 @@ pub(crate) enum Source {
         package: String,
         /// The module that contains it.
         module: String,
+        /// A variable of the program that is set to the version, where the program does not find
+        /// it in what go notes.
+        #[serde(default, rename = "version-variable")]
+        version_variable: Option<String>,
         #[serde(default)]
         known: Known,
     },
@@ -151,6 +155,10 @@ impl Source {
         }
         match self {
             Self::Go { module, .. } if !is_name(module) => fail("`module` is no module's name"),
+            Self::Go {
+                version_variable: Some(name),
+                ..
+            } if !is_name(name) => fail("`version-variable` is no variable's name"),
             Self::Crate(of) if !of.beside.iter().all(Beside::is_sound) => {
                 fail("each of `beside` needs `package`, `version` and `digest`, as \"sha256:HEX\"")
             }

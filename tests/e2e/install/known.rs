@@ -178,7 +178,8 @@ fn what_a_killed_installation_leaves_is_no_program() {
 #[test]
 fn a_modules_checksum_is_compared_before_it_is_built() {
     let (sum, other) = ("a".repeat(43), "b".repeat(43));
-    let known = knowing(GO, &[("2.0", &format!("h1:{sum}="))]);
+    let source = format!("{GO}version-variable = \"tart.Version\"\n");
+    let known = knowing(&source, &[("2.0", &format!("h1:{sum}="))]);
     let scene = scene(&known, &[("go", GO_TOOL)]);
     let install = |sum: &str| {
         let mut command = command(&scene, &["install", "tart"]);
@@ -191,6 +192,7 @@ fn a_modules_checksum_is_compared_before_it_is_built() {
     assert_eq!(asked(&scene, "go", "build"), 0);
     install(&sum).expect(0);
     assert!(installed_toml(&scene, "2.0").contains("verified = true"));
+    assert_eq!(asked(&scene, "go", "-ldflags=-X=tart.Version=v2.0"), 1);
 }
 
 #[test]

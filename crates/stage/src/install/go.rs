@@ -28,12 +28,20 @@ struct Module {
     folder: String,
 }
 
+/// A command of a module.
+pub(super) struct Named<'a> {
+    pub(super) package: &'a str,
+    pub(super) module: &'a str,
+    /// Set to the version.
+    pub(super) version_variable: Option<&'a str>,
+}
+
 pub(super) fn get(
-    package: &str,
-    module: &str,
+    named: &Named<'_>,
     choice: Choice<'_>,
     workshop: &mut Workshop<'_>,
 ) -> Result<Got, Obstacle> {
+    let module = named.module;
     let folder = workshop.folder("go")?;
     let binaries = workshop.folder("go-bin")?;
     // So that no module around this folder is taken for the one that asks.
@@ -43,15 +51,12 @@ pub(super) fn get(
     let is_verified = choice.verify(&what, &downloaded.sum)?;
     write_builder(module, &downloaded, &folder)?;
     let program = binaries.join("program").display().to_string();
-    let build = [
-        "go",
-        "build",
-        "-mod=readonly",
-        "-buildvcs=false",
-        "-o",
-        &program,
-        package,
-    ];
+    let mut build = vec!["go", "build", "-mod=readonly", "-buildvcs=false"];
+    build.extend(["-o", program.as_str()]);
+    let variable = named.version_variable;
+    let set = variable.map(|variable| format!("-ldflags=-X={variable}={}", downloaded.version));
+    build.extend(set.as_deref());
+    build.push(named.package);
     // A workspace around this folder has no say in what is built.
     workshop.run(&build, &folder, &[("GOWORK", Path::new("off"))])?;
     workshop.note_tool(&["go", "version"]);
