@@ -194,6 +194,7 @@ fn contender(name: &str, server: &str, variant: &str) -> Contender {
         certificate: CertificateKey::default(),
         host: None,
         replacements: Vec::new(),
+        user: None,
         answers: Vec::new(),
     }
 }
