@@ -94,6 +94,8 @@ pub(crate) struct RunFlags {
     /// Rounds after which --until gives up [default: 40]
     #[arg(long, value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
+    #[command(flatten)]
+    pub(crate) others: OtherCampaigns,
     /// Format of the report printed at the end
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -103,6 +105,17 @@ pub(crate) struct RunFlags {
     /// Exit with 4 unless every cell is valid, not just if no cell can be shown
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+/// What to do while another campaign runs.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct OtherCampaigns {
+    /// If another campaign is running on this machine, begin when it has ended
+    #[arg(long, conflicts_with = "beside")]
+    pub(crate) wait: bool,
+    /// If another campaign is running on this machine, measure beside it; both disturb each other
+    #[arg(long)]
+    pub(crate) beside: bool,
 }
 
 #[derive(Debug, Args)]
