@@ -357,6 +357,15 @@ impl Disk {
         None
     }
 
+    /// Lets nobody write to it any more.
+    pub(crate) fn make_read_only(&self) {
+        let remount = Command::new("mount")
+            .args(["-o", "remount,ro"])
+            .arg(&self.0)
+            .status();
+        assert!(remount.unwrap().success());
+    }
+
     /// Takes all room that is left with a file, and returns its path.
     fn fill(&self) -> PathBuf {
         let path = self.0.join("filler");

@@ -16,7 +16,9 @@ pub(crate) use load::{
     TlsVersionFlag,
 };
 pub(crate) use race::RaceFlags;
-pub(crate) use run::{DebugFlags, Format, ListFlags, PlanFlags, ReportFlags, RunFlags};
+pub(crate) use run::{
+    DebugFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
+};
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
 
 /// Compare web servers and reverse proxies, and say how far the answer can be trusted

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use bakeoff_stage::{host, keeper};
 use clap::Parser;
 
+mod campaigns;
 mod commands;
 mod display;
 mod exit;

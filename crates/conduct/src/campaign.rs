@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bakeoff_plan::{Plan, Trial};
 use bakeoff_record::{
-    ContenderKind, Histogram, RecordFolder, TrialEnd, TrialRecord, Usage, disturbances,
+    ContenderKind, Histogram, RecordFolder, TrialEnd, TrialRecord, Usage, Warning, disturbances,
 };
 use bakeoff_stage::Stage;
 
@@ -33,6 +33,8 @@ pub struct Options {
     pub earlier: Vec<TrialRecord>,
     /// The program of each contender.
     pub programs: Programs,
+    /// What weakens every trial, as its caller knows.
+    pub warnings: Vec<Warning>,
 }
 
 /// How a campaign ended.
@@ -87,7 +89,8 @@ pub fn carry_out(
         }
         tell(campaign.begins(&trial));
         let logs = campaign.folder.logs_of(&trial.id);
-        let record = trial::carry_out(&setting, &trial, &logs, tell)?;
+        let mut record = trial::carry_out(&setting, &trial, &logs, tell)?;
+        record.course.warnings.extend_from_slice(&options.warnings);
         let rests = !matches!(record.end, TrialEnd::Skipped { .. });
         campaign.keep(record, tell)?;
         if rests && !options.stop.load(Ordering::Relaxed) {

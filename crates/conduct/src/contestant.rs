@@ -1,7 +1,7 @@
 //! What answers in a trial: a program on the stage, or a built-in server in its place.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use bakeoff_origin::{ControlError, Counts};
@@ -180,13 +180,10 @@ fn start_helper(
     workload: &Workload,
     protocol: Protocol,
 ) -> Result<Running, StageError> {
-    let body = place.logs.join(format!("{name}-body"));
-    write_body(&body, &workload.requests.first().expect)?;
     let mut command: Vec<String> = vec![place.bakeoff.display().to_string(), name.to_owned()];
     // Where an upstream or a reference is there, all requests expect one answer.
     let answer = &workload.requests.first().expect;
     command.extend(["--status".to_owned(), answer.status.to_string()]);
-    command.extend(["--body".to_owned(), body.display().to_string()]);
     command.extend(["--threads".to_owned(), cpus.len().max(1).to_string()]);
     command.extend(["--protocol".to_owned(), protocol.name().to_owned()]);
     if let Some(demand) = workload.origin.as_ref().filter(|_| name == "origin") {
@@ -199,6 +196,7 @@ fn start_helper(
         log: place.logs.join(format!("{name}.log")),
         within: HELPER_WITHIN,
         certificate: protocol.is_secure().then(CertificateKey::default),
+        body: Some(body_of(answer)),
     };
     place.stage.start_helper(&helper)
 }
@@ -237,17 +235,14 @@ fn in_the_servers_place(error: StageError) -> StageError {
     }
 }
 
-fn write_body(path: &PathBuf, answer: &Expected) -> Result<(), StageError> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let body = match answer.body_bytes() {
+/// What an upstream answers with.
+fn body_of(answer: &Expected) -> Vec<u8> {
+    match answer.body_bytes() {
         Some(body) => body,
         // What is behind the server is the upstream's to say.
         None if answer.known_by != KnownBy::Plan => UPSTREAM_BODY.to_vec(),
         None => Vec::new(),
-    };
-    std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(path, body))
-        .map_err(|cause| StageError::file(Step::Prepare, path, cause))
+    }
 }
 
 #[cfg(test)]

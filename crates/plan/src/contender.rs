@@ -27,6 +27,10 @@ pub struct Contender {
     pub host: Option<String>,
     /// Texts changed in a configuration file of the user's own.
     pub replacements: Vec<Replacement>,
+    /// The system's user that it runs as where bakeoff runs as root; `None` leaves that to the
+    /// server's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// Right answers that are its own: what it answered first, where contenders differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<OwnAnswer>,
@@ -210,6 +214,7 @@ impl Contender {
             certificate: CertificateKey::default(),
             host: None,
             replacements: Vec::new(),
+            user: None,
             answers: Vec::new(),
         }
     }

@@ -74,6 +74,7 @@ pub(crate) fn contenders(
                 certificate: table.certificate,
                 host: table.host.clone(),
                 replacements: table.replace.clone(),
+                user: table.own.user.clone(),
                 answers: answers(table, &at)?,
             });
         }
@@ -120,6 +121,7 @@ fn kind(table: &ContenderTable, at: &dyn Fn(&str) -> Box<Place>) -> Result<Kind,
         ("config", table.config.is_some(), server),
         ("overlay", !table.overlay.is_empty(), server),
         ("replace", !table.replace.is_empty(), server),
+        ("user", own.user.is_some(), &[Kind::Server, Kind::Command]),
         ("env", !own.env.is_empty(), command),
         ("ready", own.ready.is_some(), command),
         ("stop", own.stop.is_some(), command),

@@ -100,6 +100,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
                     signal: own.stop.signal,
                     grace: DurationText(own.stop.grace),
                 }),
+                user: None,
                 url: None,
             }
         }
@@ -115,6 +116,7 @@ fn contender_table(contender: &Contender) -> ContenderTable {
         ServerChoice::Yardstick => table.server = Some("yardstick".to_owned()),
         ServerChoice::Origin => table.server = Some("origin".to_owned()),
     }
+    table.own.user = contender.user.clone();
     table
 }
 

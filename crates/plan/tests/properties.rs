@@ -73,28 +73,32 @@ fn contender(index: usize) -> impl Strategy<Value = Contender> {
         any::<bool>(),
         option::of("[a-z]{1,8}(\\.[a-z]{1,5})?"),
         vec(("[!-~]{1,9}", any::<String>()), 0..3),
+        option::of("[a-z]{1,8}"),
     )
         .prop_map(
-            move |(name, server, version, binary, config, overlays, rsa, host, texts)| Contender {
-                host,
-                replacements: match config {
-                    ConfigSource::Variant(_) => Vec::new(),
-                    ConfigSource::File(_) => replacements(texts),
-                },
-                name: format!("c{index}{name}"),
-                answers: Vec::new(),
-                server: ServerChoice::Program {
-                    server,
-                    version,
-                    binary,
-                    config,
-                },
-                overlays: overlays.into_iter().collect(),
-                certificate: if rsa {
-                    CertificateKey::Rsa2048
-                } else {
-                    CertificateKey::EcdsaP256
-                },
+            move |(name, server, version, binary, config, overlays, rsa, host, texts, user)| {
+                Contender {
+                    user,
+                    host,
+                    replacements: match config {
+                        ConfigSource::Variant(_) => Vec::new(),
+                        ConfigSource::File(_) => replacements(texts),
+                    },
+                    name: format!("c{index}{name}"),
+                    answers: Vec::new(),
+                    server: ServerChoice::Program {
+                        server,
+                        version,
+                        binary,
+                        config,
+                    },
+                    overlays: overlays.into_iter().collect(),
+                    certificate: if rsa {
+                        CertificateKey::Rsa2048
+                    } else {
+                        CertificateKey::EcdsaP256
+                    },
+                }
             },
         )
 }

@@ -24,8 +24,10 @@ mod more;
 mod parse;
 mod probe;
 mod queues;
+mod started;
 mod tree;
 
 pub use counters::{Counted, ask, counted};
 pub use machine::{cpu_share_of_others, machine};
 pub use probe::{Probe, ProbeError, ProbeOptions, TreeSource};
+pub use started::started_at;

@@ -44,7 +44,7 @@ pub(crate) struct CpuTimes {
 }
 
 /// `USER_HZ`: the same on every Linux that this program is built for.
-const CLOCK_TICK: Duration = Duration::from_millis(10);
+pub(crate) const CLOCK_TICK: Duration = Duration::from_millis(10);
 
 impl Cpu {
     /// Both parts together.

@@ -2,7 +2,10 @@
 //!
 //! A trial is one line, appended and synced when it ends, so an end by force loses at most the
 //! trial that was running. A line that such an end has torn is left out when reading and cut off
-//! before the next append.
+//! before the next append. One process writes at a time (`folder/lock.rs`), and anybody may read
+//! meanwhile.
+
+mod lock;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,7 +13,10 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{Builtin, Plan, PlanError};
 
+use self::lock::Lock;
+pub use self::lock::Writer;
 use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
+use crate::private::{open_private, private_folder, replace_private};
 use crate::regular::refuse_links;
 use crate::trial::{TRIAL_SCHEMAS_READ, TrialRecord};
 
@@ -85,6 +91,15 @@ pub enum FolderError {
     #[error("{} holds a record already; choose another --out, or continue it with --resume",
             .0.display())]
     Exists(PathBuf),
+    /// Another process writes to the record.
+    #[error("{} is being written {}; wait until that has ended: a record has one writer",
+            path.display(), Writer::describe(writer.as_ref()))]
+    Held {
+        /// The record.
+        path: PathBuf,
+        /// The other process, if it left a note.
+        writer: Option<Writer>,
+    },
     /// There is no record.
     #[error("{} holds no record: it has no {PLAN_FILE}; name a folder that `bakeoff run` made",
             .0.display())]
@@ -115,10 +130,12 @@ pub enum FolderError {
     },
 }
 
-/// A record folder that trials are appended to.
+/// A record folder that trials are appended to, by this process alone.
 #[derive(Debug)]
 pub struct RecordFolder {
     path: PathBuf,
+    /// Goes before the file that it is the lock of.
+    _lock: Lock,
     trials: File,
 }
 
@@ -126,22 +143,28 @@ impl RecordFolder {
     /// Makes a folder with a plan and a machine in it and no trial.
     ///
     /// # Errors
-    /// When the folder holds a record already, or cannot be written.
+    /// When the folder holds a record already, or cannot be written, or another process is making
+    /// one in it.
     pub fn create(path: &Path, plan: &Plan, machine: &Machine) -> Result<Self, FolderError> {
-        if is_record(path) {
+        if is_record(path)? {
             return Err(FolderError::Exists(path.to_owned()));
         }
-        fs::create_dir_all(path).map_err(failed("create", path))?;
+        private_folder(path).map_err(failed("create", path))?;
+        let folder = Self::lock(path)?;
+        // Of two that make it at once, one has the lock and goes first. Trials without a plan
+        // are somebody's all the same.
+        let length = folder.trials.metadata().map_or(0, |data| data.len());
+        if length > 0 || is_record(path)? {
+            return Err(FolderError::Exists(path.to_owned()));
+        }
         let machine_file = path.join(MACHINE_FILE);
         let text = serde_json::to_string_pretty(machine).map_err(io::Error::other);
-        text.and_then(|text| write_synced(&machine_file, text.as_bytes()))
+        text.and_then(|text| replace_private(&machine_file, text.as_bytes()))
             .map_err(failed("write", &machine_file))?;
-        let trials_file = path.join(TRIALS_FILE);
-        write_synced(&trials_file, b"").map_err(failed("write", &trials_file))?;
         // The plan is what makes a folder a record, so it comes last and whole: where a disk was
         // full or an end by force came before, the same command can be given again.
         write_plan(path, plan)?;
-        Self::open(path)
+        Ok(folder)
     }
 
     /// Puts another plan in the place of the stored one, as when rounds are added to a campaign
@@ -156,28 +179,41 @@ impl RecordFolder {
     /// Opens a folder to append to it, without the torn end that a trial may have left.
     ///
     /// # Errors
-    /// When it holds no record or cannot be written.
+    /// When it holds no record, cannot be written, or another process writes to it.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
-        if !is_record(path) {
+        if !is_record(path)? {
             return Err(FolderError::Missing(path.to_owned()));
         }
         for name in OWN_NAMES {
             let links = refuse_links(&path.join(name));
             links.map_err(|(link, cause)| failed("use", &link)(cause))?;
         }
+        let mut folder = Self::lock(path)?;
+        cut_torn_line(&mut folder.trials).map_err(failed("fix", &path.join(TRIALS_FILE)))?;
+        Ok(folder)
+    }
+
+    /// Opens `trials.jsonl`, which may be missing, for this process alone.
+    fn lock(path: &Path) -> Result<Self, FolderError> {
         let file = path.join(TRIALS_FILE);
-        let mut options = OpenOptions::new();
-        let open = options
-            .create(true)
-            .read(true)
-            .write(true)
-            .truncate(false)
-            .open(&file);
-        let mut trials = open.map_err(failed("open", &file))?;
-        cut_torn_line(&mut trials).map_err(failed("fix", &file))?;
+        let trials = open_private(&file, OpenOptions::new().read(true).append(true));
+        let trials = trials.map_err(failed("open", &file))?;
+        let lock = Lock::take(&trials, path)?;
         // Servers get paths below it on their command lines, and run in folders of their own.
         let path = std::path::absolute(path).map_err(failed("find", path))?;
-        Ok(Self { path, trials })
+        Ok(Self {
+            path,
+            _lock: lock,
+            trials,
+        })
+    }
+
+    /// Whether there is a record that [`Self::create`] would refuse to write over.
+    ///
+    /// # Errors
+    /// When the folder cannot be looked into.
+    pub fn is_at(path: &Path) -> Result<bool, FolderError> {
+        is_record(path)
     }
 
     /// The folder.
@@ -221,7 +257,7 @@ impl Record {
     /// # Errors
     /// When a file is missing, damaged or of a later version. A torn last line is left out.
     pub fn read(path: &Path) -> Result<Self, FolderError> {
-        if !is_record(path) {
+        if !is_record(path)? {
             return Err(FolderError::Missing(path.to_owned()));
         }
         let plan = read_plan(path)?;
@@ -252,10 +288,19 @@ impl Record {
     }
 }
 
-fn is_record(path: &Path) -> bool {
-    [PLAN_FILE, PLAN_COPY]
-        .iter()
-        .any(|name| path.join(name).exists())
+/// A record is private, so that another user's is no missing one.
+fn is_record(path: &Path) -> Result<bool, FolderError> {
+    for name in [PLAN_FILE, PLAN_COPY] {
+        let file = path.join(name);
+        match file.try_exists() {
+            Ok(true) => return Ok(true),
+            Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(failed("read", &file)(cause));
+            }
+            Ok(false) | Err(_) => {}
+        }
+    }
+    Ok(false)
 }
 
 /// Writes `plan.json` and its readable copy, each whole or not at all.
@@ -268,10 +313,8 @@ fn write_plan(path: &Path, plan: &Plan) -> Result<(), FolderError> {
     let text = serde_json::to_string_pretty(&stored)
         .map_err(|error| failed("write", &file)(io::Error::other(error)))?;
     for (name, text) in [(PLAN_FILE, text), (PLAN_COPY, plan.to_toml())] {
-        let (file, unfinished) = (path.join(name), path.join(format!("{name}.unfinished")));
-        write_synced(&unfinished, text.as_bytes())
-            .and_then(|()| fs::rename(&unfinished, &file))
-            .map_err(failed("write", &file))?;
+        let file = path.join(name);
+        replace_private(&file, text.as_bytes()).map_err(failed("write", &file))?;
     }
     Ok(())
 }
@@ -333,12 +376,6 @@ fn read_versioned<T: serde::de::DeserializeOwned>(
 
 fn read_text(path: &Path) -> Result<String, FolderError> {
     crate::read_regular_text(path, FILE_BYTES_MAX).map_err(failed("read", path))
-}
-
-fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 /// Cuts what follows the last line break.

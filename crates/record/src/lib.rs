@@ -10,6 +10,7 @@ mod load;
 mod machine;
 mod observed;
 mod outcome;
+mod private;
 mod quic;
 mod regular;
 mod samples;
@@ -19,7 +20,7 @@ mod usage;
 mod work;
 
 pub use disturbed::*;
-pub use folder::{FolderError, PLAN_SCHEMA, Record, RecordFolder};
+pub use folder::{FolderError, PLAN_SCHEMA, Record, RecordFolder, Writer};
 pub use histogram::Histogram;
 pub use load::*;
 pub use machine::{
@@ -28,6 +29,7 @@ pub use machine::{
 };
 pub use observed::*;
 pub use outcome::{Outcome, OutcomeCounts};
+pub use private::{private_folder, replace_private, write_private};
 pub use quic::{CloseKind, EarlyData, QuicLedger};
 pub use regular::{open_regular, read_regular, read_regular_text};
 pub use samples::Samples;

@@ -1,6 +1,8 @@
 //! Texts that act on terminals, spreadsheets and pages are in no format as they are, wherever in
 //! a record they stand.
 
+#[path = "support/planting.rs"]
+mod planting;
 #[allow(dead_code, unused_imports)]
 mod support;
 
@@ -8,8 +10,8 @@ use bakeoff_report::{
     MarkdownOptions, Report, TextOptions, csv, html, json, json_safe, load_json, load_text,
     markdown, text, view,
 };
+use planting::Soil;
 use serde_json::Value;
-use support::planting::Soil;
 
 /// Escape sequences, controls, marks of direction, invisible characters, formulas, markup.
 const HOSTILE: [&str; 52] = [

@@ -5,6 +5,8 @@
     reason = "a test reads its files; the library does not"
 )]
 
+#[path = "support/planting.rs"]
+mod planting;
 #[allow(dead_code, unused_imports)]
 mod support;
 
@@ -17,7 +19,7 @@ use bakeoff_report::{
     MarkdownOptions, Redacted, Redaction, Report, TextOptions, csv, holdings, html, json, markdown,
     text, view, view_of,
 };
-use support::planting::Soil;
+use planting::Soil;
 
 /// The report in every format.
 fn formats(report: &Report) -> BTreeMap<&'static str, String> {

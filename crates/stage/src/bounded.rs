@@ -17,6 +17,7 @@ use rustix::process::{Pid, Signal};
 use crate::host;
 use crate::keeper::launch::Launch;
 use crate::kept::Kept;
+use crate::user::User;
 
 /// Bytes of output that are kept at the beginning, and as many at the end; the rest is cut.
 const TEXT_BYTES: u64 = 32 * 1024;
@@ -40,18 +41,23 @@ pub(crate) enum End {
     Interrupted,
 }
 
+/// How a command is run.
+pub(crate) struct Question<'a> {
+    pub(crate) environment: &'a [(String, String)],
+    pub(crate) folder: &'a Path,
+    pub(crate) limit: Duration,
+    /// Whom it runs as, if not as bakeoff does.
+    pub(crate) user: Option<&'a User>,
+}
+
 /// Runs it to its end, or until somebody asks bakeoff to end.
 ///
 /// # Errors
 /// When it cannot be run, or does not end in time; of kind `Interrupted` when it was cut short.
-pub(crate) fn run(
-    command: &[String],
-    environment: &[(String, String)],
-    folder: &Path,
-    limit: Duration,
-) -> io::Result<Output> {
+pub(crate) fn run(command: &[String], question: &Question<'_>) -> io::Result<Output> {
     let never = AtomicBool::new(false);
-    let (end, text) = run_unless(command, environment, folder, limit, &never)?;
+    let limit = question.limit;
+    let (end, text) = ask(command, question, &never)?;
     match end {
         End::Itself(status) => Ok(Output { status, text }),
         End::TooSlow => Err(io::Error::other(format!("it did not end within {limit:?}"))),
@@ -59,7 +65,7 @@ pub(crate) fn run(
     }
 }
 
-/// As [`run`], until `interrupted` is set.
+/// Runs a command as bakeoff's own user, until `interrupted` is set.
 pub(crate) fn run_unless(
     command: &[String],
     environment: &[(String, String)],
@@ -67,12 +73,26 @@ pub(crate) fn run_unless(
     limit: Duration,
     interrupted: &AtomicBool,
 ) -> io::Result<(End, String)> {
+    let question = Question {
+        environment,
+        folder,
+        limit,
+        user: None,
+    };
+    ask(command, &question, interrupted)
+}
+
+fn ask(
+    command: &[String],
+    question: &Question<'_>,
+    interrupted: &AtomicBool,
+) -> io::Result<(End, String)> {
     if command.is_empty() {
         return Err(io::Error::other("the command is empty"));
     }
     // A file without a name instead of a pipe: a child that is left behind cannot hold it open.
     let output = nameless_file()?;
-    let until = Instant::now() + limit;
+    let until = Instant::now() + question.limit;
     let cut_short = || {
         if interrupted.load(Ordering::Relaxed) || host::is_interrupted() {
             return Some(End::Interrupted);
@@ -82,7 +102,7 @@ pub(crate) fn run_unless(
     if let Some(end) = cut_short() {
         return Ok((end, String::new()));
     }
-    let mut running = match Running::start(command, environment, folder, output.try_clone()?) {
+    let mut running = match Running::start(command, question, output.try_clone()?) {
         Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {
             return Ok((End::Interrupted, String::new()));
         }
@@ -108,47 +128,50 @@ enum Running {
 }
 
 impl Running {
-    fn start(
-        command: &[String],
-        environment: &[(String, String)],
-        folder: &Path,
-        output: File,
-    ) -> io::Result<Self> {
+    fn start(command: &[String], question: &Question<'_>, output: File) -> io::Result<Self> {
         let Some(keeper) = host::keeper() else {
-            return Self::alone(command, environment, folder, output);
+            return Self::alone(command, question, output);
         };
         let launch = Launch {
             command: command.to_vec(),
             note: keeper.note.clone(),
+            user: question.user.map(User::to_launch),
             ..Launch::default()
         };
+        let (environment, folder) = (question.environment, question.folder);
         let kept = Kept::launch(&keeper, launch, environment, folder, output)?;
         Ok(Self::Kept(Box::new(kept)))
     }
 
-    fn alone(
-        command: &[String],
-        environment: &[(String, String)],
-        folder: &Path,
-        output: File,
-    ) -> io::Result<Self> {
-        let mut builder = Command::new(&command[0]);
-        builder
-            .args(&command[1..])
-            .current_dir(folder)
-            .process_group(0);
-        builder.envs(environment.iter().map(|(name, value)| (name, value)));
+    fn alone(command: &[String], question: &Question<'_>, output: File) -> io::Result<Self> {
+        let user = question.user.cloned();
+        let way = user
+            .as_ref()
+            .map(|user| user.way_to(Path::new(&command[0])));
+        let way = way.transpose()?;
+        let found = way.as_ref().map(|way| way.program.as_os_str());
+        let mut builder = Command::new(found.unwrap_or(command[0].as_ref()));
+        builder.arg0(&command[0]).args(&command[1..]);
+        builder.current_dir(question.folder).process_group(0);
+        let environment = question.environment.iter();
+        builder.envs(environment.map(|(name, value)| (name, value)));
         builder
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output);
-        // SAFETY: one system call, without allocation or lock.
-        unsafe {
-            builder.pre_exec(|| {
-                rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-                    .map_err(io::Error::from)
-            });
-        }
+        let before_exec = move || {
+            if let Some(user) = &user {
+                user.assume()?;
+            }
+            if let Some(way) = &way {
+                way.keep()?;
+            }
+            // A change of the user takes the signal back, so it comes last.
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+                .map_err(io::Error::from)
+        };
+        // SAFETY: the closure makes system calls only; it neither allocates nor locks.
+        unsafe { builder.pre_exec(before_exec) };
         Ok(Self::Alone(builder.spawn()?))
     }
 
@@ -211,12 +234,13 @@ mod tests {
     use super::*;
 
     fn shell(script: &str, limit: Duration) -> io::Result<Output> {
-        run(
-            &["/bin/sh", "-c", script].map(str::to_owned),
-            &[],
-            Path::new("/"),
+        let question = Question {
+            environment: &[],
+            folder: Path::new("/"),
             limit,
-        )
+            user: None,
+        };
+        run(&["/bin/sh", "-c", script].map(str::to_owned), &question)
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bakeoff_plan::{Contender, Expected, KnownBy, OwnCommand, Request, Workload};
 use bakeoff_record::{ServerFacts, Step};
 
-use crate::bounded;
+use crate::bounded::{self, Question};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
 use crate::kept::{Kept, Order};
@@ -22,6 +22,7 @@ use crate::program::is_executable;
 use crate::ready::{self, Awaited, Ready};
 use crate::running::{Running, TrialFolder};
 use crate::stage::{Shared, Stage, Surroundings, make_folder};
+use crate::user::{self, User};
 
 /// Another process may take a port between its choice and the server's start.
 const PORTS_TRIED: u32 = 3;
@@ -121,7 +122,13 @@ pub(crate) fn run_fresh(line: &str, folder: &Path, log_folder: &Path) -> Result<
         let command = line.to_owned();
         StageError::new(Step::Prepare, Cause::Fresh { command, status })
     };
-    let output = bounded::run(&command, &[], folder, FRESH_LIMIT);
+    let question = Question {
+        environment: &[],
+        folder,
+        limit: FRESH_LIMIT,
+        user: None,
+    };
+    let output = bounded::run(&command, &question);
     let output = output.map_err(|cause| fail(cause.to_string()))?;
     write(&log_folder.join("fresh.log"), &output.text)?;
     match output.status.success() {
@@ -188,6 +195,10 @@ impl Starting<'_> {
             log_from: log::length(&log),
             within: self.within,
         };
+        let user = User::of_command(self.contender)?;
+        let trial = self.root.parent().unwrap_or(&self.root);
+        user::hand_over(trial, user.as_ref())?;
+        user::make_log(&log, user.as_ref())?;
         let order = Order {
             keeper: &self.shared.keeper,
             command: &command,
@@ -195,7 +206,7 @@ impl Starting<'_> {
             folder: &self.own.folder,
             log: &log,
             cpus: &self.surroundings.cpus,
-            user: None,
+            user: user.as_ref().map(User::to_launch),
         };
         let mut kept = Kept::start(&order, &self.shared.cgroups)?;
         let ready = ready::wait(&mut kept, &awaited)?;

@@ -10,6 +10,7 @@ use crate::files::{self, Access};
 use crate::own::{Changed, FILE_BYTES_MAX, OwnFiles, Ports, Tools};
 use crate::server::Server;
 use crate::template::{self, Variables};
+use crate::user::User;
 
 /// Where a trial's folder has changed copies of a user's own files.
 pub(crate) const OWN_FOLDER: &str = "own";
@@ -109,6 +110,7 @@ impl Configuration {
         version: &str,
         server: &Server,
         folder: &Path,
+        user: Option<&User>,
     ) -> Result<(), StageError> {
         let render = |template: &str, variables: &Variables, configuration: &str| {
             let context = template::Context {
@@ -130,6 +132,7 @@ impl Configuration {
             replacements: &contender.replacements,
             variables,
             ports: &Ports::default(),
+            user,
             render: &render,
         };
         let changed = own.change(&tools, &folder.join(OWN_FOLDER))?;
@@ -155,7 +158,7 @@ impl Configuration {
         let bytes = self.text.as_bytes();
         let made = match self.kind {
             Kind::Template(original) => files::create_copy(&path, bytes, original),
-            _ => files::create(&path, bytes, files::FOR_ALL).map(drop),
+            _ => files::create(&path, bytes, files::FOR_OWNER).map(drop),
         };
         made.map_err(fail)
     }

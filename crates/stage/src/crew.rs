@@ -3,7 +3,7 @@
 //!
 //! A process may end while it is looked at; what it had is left out then.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use bakeoff_record::{Crew, GrownFile};
@@ -11,6 +11,7 @@ use rustix::process::Pid;
 
 use crate::listeners;
 use crate::tree;
+use crate::user::user_name;
 
 /// Sizes of the regular files that processes have open for writing, by path.
 pub(crate) type Sizes = BTreeMap<PathBuf, u64>;
@@ -38,6 +39,7 @@ pub(crate) fn crew(pids: &[Pid], port: u16) -> Option<Crew> {
         .collect();
     let first = leaves.first()?;
     let loops = leaves.iter().map(|&pid| loops(pid, &inodes)).sum();
+    let users = users(pids);
     let allowed = status(*first, "Cpus_allowed_list").map_or(0, |list| processors(&list));
     Some(Crew {
         processes: count(pids.len()),
@@ -47,7 +49,19 @@ pub(crate) fn crew(pids: &[Pid], port: u16) -> Option<Crew> {
         listening_threads: leaves.iter().map(|&pid| threads(pid)).sum(),
         processors: allowed,
         open_files: leaves.iter().filter_map(|&pid| open_files(pid)).min(),
+        users,
     })
+}
+
+/// The users that processes run as, by name, each once.
+pub(crate) fn users(pids: &[Pid]) -> Vec<String> {
+    // Real, effective, saved, and the one that files are opened as.
+    let effective = |pid: &Pid| {
+        let numbers = status(*pid, "Uid")?;
+        numbers.split_whitespace().nth(1)?.parse().ok()
+    };
+    let numbers: BTreeSet<u32> = pids.iter().filter_map(effective).collect();
+    numbers.into_iter().map(user_name).collect()
 }
 
 /// Sizes now of what `pids` write.
@@ -216,6 +230,8 @@ mod tests {
         let seen = crew(&[me], port).unwrap();
         assert_eq!(seen.loops, 1);
         assert!(seen.processors >= 1 && seen.threads >= 1);
+        let me_by_name = user_name(rustix::process::geteuid().as_raw());
+        assert_eq!(seen.users, [me_by_name]);
         assert!(crew(&[me], 1).is_none(), "nobody listens there");
     }
 }

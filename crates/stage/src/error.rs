@@ -152,6 +152,34 @@ pub enum Cause {
         /// The main file.
         file: PathBuf,
     },
+    /// There is no telling whom a server runs as.
+    #[error("run the server as another user than root: {cause}")]
+    User {
+        /// What is wrong.
+        cause: String,
+    },
+    /// A server's user cannot enter the run folder.
+    #[error(
+        "run the server as user {user}, who cannot enter {folder}: set TMPDIR to a folder that \
+         everybody can enter, such as /tmp"
+    )]
+    NoEntry {
+        /// The user.
+        user: String,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A server's user cannot read a configuration file where it lies.
+    #[error(
+        "run the server as user {user}, who cannot read {path}: let others read it and enter its \
+         folder, or set `user = \"root\"` in the contender"
+    )]
+    Unreadable {
+        /// The user.
+        user: String,
+        /// The file.
+        path: PathBuf,
+    },
     /// No certificate could be made.
     #[error("make a certificate: {cause}")]
     Certificate {

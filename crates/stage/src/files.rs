@@ -7,12 +7,10 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
 use std::path::{Component, Path, PathBuf};
 
-/// Mode of what a server's workers may read, which may run as another user than bakeoff.
-pub(crate) const FOR_ALL: u32 = 0o644;
-/// Mode of what only bakeoff's own user reads.
+/// Mode of what only its owner reads: bakeoff's own user, or a server's that it is handed over to.
 pub(crate) const FOR_OWNER: u32 = 0o600;
-/// Mode of folders that workers may enter.
-const FOLDER: u32 = 0o755;
+/// Mode of folders, for their owner as well.
+const FOLDER: u32 = 0o700;
 
 /// Who may use a file.
 #[derive(Debug, Clone, Copy)]
@@ -131,8 +129,8 @@ mod tests {
         std::fs::write(theirs.join("file"), "theirs").unwrap();
         symlink(&theirs, root.join("folder")).unwrap();
         symlink(theirs.join("file"), root.join("file")).unwrap();
-        assert!(create(&root.join("file"), b"ours", FOR_ALL).is_err());
-        replace(&root.join("file"), b"ours", FOR_ALL).unwrap();
+        assert!(create(&root.join("file"), b"ours", FOR_OWNER).is_err());
+        replace(&root.join("file"), b"ours", FOR_OWNER).unwrap();
         for below in ["folder/a/b", "folder/b", "file/b", "../b"] {
             assert!(place(&root, Path::new(below)).is_err(), "{below}");
         }

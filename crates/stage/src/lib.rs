@@ -53,6 +53,7 @@ mod source;
 mod stage;
 mod template;
 mod tree;
+mod user;
 mod version;
 
 pub use cgroup::{CgroupKind, cgroup_kind};
@@ -68,3 +69,4 @@ pub use server::{Asks, Server};
 pub use servers::{Listed, Servers};
 pub use source::SourceKind;
 pub use stage::{Helper, Stage, StageOptions, Surroundings};
+pub use user::{peer, user_name};

@@ -24,6 +24,7 @@ use bakeoff_record::{ConfigChange, Step};
 use crate::error::{Cause, StageError};
 use crate::files::Access;
 use crate::template::{self, Variables};
+use crate::user::User;
 use edit::Edit;
 use includes::{Found, Includes};
 pub(crate) use ports::Ports;
@@ -74,6 +75,8 @@ pub(crate) struct Tools<'a> {
     pub(crate) replacements: &'a [Replacement],
     pub(crate) variables: &'a Variables,
     pub(crate) ports: &'a Ports,
+    /// Whom the server runs as, if not as bakeoff does.
+    pub(crate) user: Option<&'a User>,
     /// Renders a template, which may ask what a configuration says.
     pub(crate) render: &'a dyn Fn(&str, &Variables, &str) -> Result<String, String>,
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bakeoff_plan::{ConfigSource, Contender, ServerChoice, Workload};
 use bakeoff_record::{ConfigFile, ServerFacts, Step};
 
-use crate::bounded;
+use crate::bounded::{self, Question};
 use crate::certificates::CertificateFiles;
 use crate::configuration::{Configuration, OWN_FOLDER};
 use crate::error::{Cause, StageError};
@@ -27,6 +27,7 @@ use crate::server::Server;
 use crate::servers::Servers;
 use crate::stage::{Shared, Surroundings, make_folder};
 use crate::template::{self, Variables};
+use crate::user::{self, User};
 
 /// A check of a configuration takes milliseconds; Caddy's may read certificates.
 const CHECK_LIMIT: Duration = Duration::from_secs(30);
@@ -62,10 +63,18 @@ pub struct Prepared {
     configuration: Configuration,
     /// The port in the configuration, when bakeoff chose it.
     port: Option<u16>,
-    command: Vec<String>,
-    environment: Vec<(String, String)>,
+    start: Start,
     /// What its certificate leads to, where it was given one.
     trust: Trust,
+}
+
+/// How a server is started.
+#[derive(Debug)]
+struct Start {
+    command: Vec<String>,
+    environment: Vec<(String, String)>,
+    /// Whom it runs as, and with it its check; `None` for bakeoff's own user.
+    user: Option<User>,
 }
 
 impl Prepared {
@@ -90,6 +99,7 @@ impl Prepared {
             return Err(StageError::new(Step::Prepare, cause));
         };
         let server = servers.find(server)?;
+        let user = User::of(&server, Some(contender))?;
         let folder = TrialFolder(folder);
         let configuration = Configuration::choose(&server, config, workload, &folder.0)?;
         if workload.proxied && surroundings.origin.is_none() {
@@ -119,8 +129,11 @@ impl Prepared {
             variables,
             configuration,
             port: None,
-            command: Vec::new(),
-            environment: Vec::new(),
+            start: Start {
+                command: Vec::new(),
+                environment: Vec::new(),
+                user,
+            },
             trust: Trust::Anything,
         };
         prepared.make_files()?;
@@ -148,7 +161,7 @@ impl Prepared {
 
     /// The command line that will start the server.
     pub fn command(&self) -> &[String] {
-        &self.command
+        &self.start.command
     }
 
     /// The file that the server's output goes to.
@@ -166,7 +179,13 @@ impl Prepared {
             return Ok(());
         };
         let command = self.render_all("check", &check.command)?;
-        let output = bounded::run(&command, &self.environment, &self.run_folder(), CHECK_LIMIT);
+        let question = Question {
+            environment: &self.start.environment,
+            folder: &self.run_folder(),
+            limit: CHECK_LIMIT,
+            user: self.start.user.as_ref(),
+        };
+        let output = bounded::run(&command, &question);
         let output = output.map_err(|cause| {
             if cause.kind() == std::io::ErrorKind::Interrupted {
                 return StageError::new(Step::CheckConfig, Cause::Interrupted);
@@ -185,8 +204,16 @@ impl Prepared {
                 .into(),
             status: output.status.to_string(),
         };
-        Err(StageError::new(Step::CheckConfig, cause)
-            .with_message(self.as_users_know(output.text.trim_end())))
+        let mut message = self.as_users_know(output.text.trim_end());
+        if let Some(user) = &self.start.user
+            && message.contains("ermission denied")
+        {
+            message.push_str(&format!(
+                "\n(the server runs as user {}; `user = \"root\"` in the contender changes that)",
+                user.name
+            ));
+        }
+        Err(StageError::new(Step::CheckConfig, cause).with_message(message))
     }
 
     /// A server's message with the user's own files in place of their changed copies.
@@ -232,14 +259,15 @@ impl Prepared {
             log_from: log::length(&log),
             within,
         };
+        user::make_log(&log, self.start.user.as_ref())?;
         let order = Order {
             keeper: &self.shared.keeper,
-            command: &self.command,
-            environment: &self.environment,
+            command: &self.start.command,
+            environment: &self.start.environment,
             folder: &self.run_folder(),
             log: &log,
             cpus: &self.cpus,
-            user: None,
+            user: self.start.user.as_ref().map(User::to_launch),
         };
         let mut kept = Kept::start(&order, &self.shared.cgroups)?;
         let ready = ready::wait(&mut kept, &awaited)?;
@@ -255,7 +283,7 @@ impl Prepared {
             binary: binary.display().to_string(),
             binary_sha256: self.shared.digests.of(binary).unwrap_or_default(),
             package: Installed::beside(binary).map(Installed::facts),
-            command: self.command.clone(),
+            command: self.start.command.clone(),
             configs: self.configs(),
             config_changes: self.configuration.changes,
             remedies: self.server.description.remedies.clone(),
@@ -326,7 +354,11 @@ impl Prepared {
         } else {
             self.cpus.len()
         };
-        let log = text(&self.log());
+        // The way to the record is closed to another user, and its log is open already.
+        let log = match &self.start.user {
+            Some(_) => "/dev/stderr".to_owned(),
+            None => text(&self.log()),
+        };
         let run = text(&self.run_folder());
         let variables = &mut self.variables;
         variables.set("root", text(&self.folder.0.join("root")));
@@ -334,7 +366,8 @@ impl Prepared {
         variables.set("log", log);
         variables.set("workers", workers);
         variables.set("cpus", self.cpus.clone());
-        variables.set("is_root", rustix::process::geteuid().is_root());
+        let is_root = rustix::process::geteuid().is_root() && self.start.user.is_none();
+        variables.set("is_root", is_root);
         variables.set("protocol", self.workload.protocol.name());
         variables.set("tls", self.workload.protocol.is_secure());
         variables.set("h2", self.workload.protocol.is_h2());
@@ -372,6 +405,7 @@ impl Prepared {
             &self.program.version,
             &self.server,
             &self.folder.0,
+            self.start.user.as_ref(),
         )?;
         // A file of the user's own may have been copied to another place.
         let config = self.configuration.path.display().to_string();
@@ -380,16 +414,18 @@ impl Prepared {
         for (path, text) in &self.configuration.others {
             self.note(&included_name(path), text)?;
         }
-        self.command = self.render_all("start", &self.server.description.start.command)?;
-        self.environment = self.render_environment()?;
+        self.start.command = self.render_all("start", &self.server.description.start.command)?;
+        self.start.environment = self.render_environment()?;
         let environment = self
+            .start
             .environment
             .iter()
             .map(|(name, value)| format!("{name}={value}\n"));
         let lines: String = environment
-            .chain([self.command.join(" "), "\n".to_owned()])
+            .chain([self.start.command.join(" "), "\n".to_owned()])
             .collect();
-        self.note("command.txt", &lines)
+        self.note("command.txt", &lines)?;
+        self.hand_over()
     }
 
     /// Keeps a text beside the log. What it holds may be as private as the user's files are.
@@ -411,6 +447,25 @@ impl Prepared {
         }
         self.variables.set("status_port", other);
         Ok(())
+    }
+
+    /// Hands the trial's folder over to the server's user, who must be able to read what lies
+    /// elsewhere, too.
+    fn hand_over(&self) -> Result<(), StageError> {
+        let user = self.start.user.as_ref();
+        user::hand_over(&self.folder.0, user)?;
+        let (path, others) = (&self.configuration.path, &self.configuration.others);
+        let in_place = others.iter().filter(|_| self.configuration.is_in_place());
+        let mut read = std::iter::once(path).chain(in_place.map(|(path, _)| path));
+        let unreadable = user.and_then(|user| Some((user, read.find(|it| !user.can_read(it))?)));
+        let Some((user, path)) = unreadable else {
+            return Ok(());
+        };
+        let cause = Cause::Unreadable {
+            user: user.name.clone(),
+            path: path.clone(),
+        };
+        Err(StageError::new(Step::Prepare, cause))
     }
 
     /// An overlay may use the variables of a trial, such as the origin's address.
@@ -531,8 +586,9 @@ fn path_in_record(log_folder: &Path, name: &str) -> String {
         .to_string()
 }
 
-/// Makes a file that a server's workers can read, in place of an earlier one.
+/// Makes a file that nobody else can read, in place of an earlier one, until it is handed over to
+/// a server's user.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), StageError> {
-    files::replace(path, bytes.as_ref(), files::FOR_ALL)
+    files::replace(path, bytes.as_ref(), files::FOR_OWNER)
         .map_err(|cause| StageError::file(Step::Prepare, path, cause))
 }

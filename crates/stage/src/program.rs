@@ -10,11 +10,12 @@ use bakeoff_plan::Protocol;
 use bakeoff_record::Step;
 use sha2::{Digest as _, Sha256};
 
-use crate::bounded;
+use crate::bounded::{self, Question};
 use crate::error::{Cause, StageError};
 use crate::installed::Installed;
 use crate::server::Server;
 use crate::template::{self, Variables};
+use crate::user::User;
 use crate::version::{accepts, compare};
 
 /// A program reports its version in no time; one that does not is not worth waiting for.
@@ -316,6 +317,13 @@ fn ask(
         .map(|template| template::render(template, &variables, &context))
         .collect();
     let command = command?;
+    let user = User::of(server, None).map_err(|error| error.to_string())?;
+    let question = Question {
+        environment: &[],
+        folder: Path::new("/"),
+        limit: VERSION_LIMIT,
+        user: user.as_ref(),
+    };
     let stamp = binary.metadata().ok().and_then(|data| Stamp::of(&data));
     let mut known = ANSWERS
         .lock()
@@ -325,8 +333,7 @@ fn ask(
     {
         return Ok((command, answer.clone()));
     }
-    let output = bounded::run(&command, &[], Path::new("/"), VERSION_LIMIT);
-    let output = output.map_err(|cause| cause.to_string())?;
+    let output = bounded::run(&command, &question).map_err(|cause| cause.to_string())?;
     // What went wrong may go right the next time.
     if let Some(stamp) = stamp.filter(|_| output.status.success()) {
         known.insert(command.clone(), (stamp, output.clone()));

@@ -141,6 +141,11 @@ impl Running {
             .collect()
     }
 
+    /// The users that its processes run as now.
+    pub fn users(&self) -> Vec<String> {
+        crew::users(&self.kept.pids())
+    }
+
     /// What the record keeps of it; `stopped` is for the caller to fill.
     pub fn facts(&self) -> ServerFacts {
         self.facts.clone()

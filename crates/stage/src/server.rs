@@ -77,7 +77,7 @@ pub(crate) struct Description {
     pub(crate) config: String,
     pub(crate) version: Version,
     pub(crate) check: Option<CommandLine>,
-    pub(crate) start: CommandLine,
+    pub(crate) start: Start,
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) stop: Stop,
@@ -134,9 +134,17 @@ pub(crate) struct Version {
 #[serde(deny_unknown_fields)]
 pub(crate) struct CommandLine {
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Start {
+    pub(crate) command: Vec<String>,
     /// Folders that must be there, below that for everything that the server writes.
     #[serde(default)]
     pub(crate) folders: Vec<PathBuf>,
+    /// User that the server and its other commands run as where bakeoff runs as root.
+    pub(crate) user: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

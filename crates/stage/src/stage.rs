@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{CertificateKey, Contender, ServerChoice, Workload};
-use bakeoff_record::{ServerFacts, Step};
+use bakeoff_record::{ServerFacts, Step, private_folder, write_private};
 
-use crate::certificates::{CertificateFiles, Certificates};
+use crate::certificates::Certificates;
 use crate::cgroup::{CgroupKind, Cgroups};
 use crate::error::{Cause, StageError};
 use crate::fetch::Trust;
@@ -22,6 +22,7 @@ use crate::prepared::Prepared;
 use crate::program::{self, Digests};
 use crate::running::{Running, TrialFolder};
 use crate::servers::Servers;
+use crate::user::{self, User};
 
 /// What a helper says when it is ready, before its address.
 const READY_WORDS: &str = "listening on ";
@@ -82,6 +83,8 @@ pub struct Helper {
     /// Kind of key of the certificate that it is given, by `--certificate` and `--key` behind its
     /// command; `None` gives it none.
     pub certificate: Option<CertificateKey>,
+    /// Bytes of a file that it is given by `--body` behind its command; `None` gives it none.
+    pub body: Option<Vec<u8>>,
 }
 
 impl Stage {
@@ -90,7 +93,7 @@ impl Stage {
     /// # Errors
     /// When the run folder cannot be made.
     pub fn new(options: StageOptions) -> Result<Self, StageError> {
-        make_folder(&options.run_folder)?;
+        make_run_folder(&options.run_folder)?;
         let run_folder = options
             .run_folder
             .canonicalize()
@@ -187,34 +190,30 @@ impl Stage {
     /// # Errors
     /// When it cannot be started, ends, or says nothing in time.
     pub fn start_helper(&self, helper: &Helper) -> Result<Running, StageError> {
+        self.try_start_helper(helper).map_err(|error| StageError {
+            step: Step::Origin,
+            ..error
+        })
+    }
+
+    fn try_start_helper(&self, helper: &Helper) -> Result<Running, StageError> {
         let log_folder = helper.log.parent().unwrap_or(Path::new("/"));
         make_folder(log_folder)?;
         let log_from = log::length(&helper.log);
         let mut command = helper.command.clone();
-        let mut trust = Trust::Anything;
-        let certificate = helper.certificate.map(|kind| self.certify(kind));
-        let folder = certificate.transpose()?.map(|(folder, files)| {
-            let files_of = [("--certificate", files.certificate), ("--key", files.key)];
-            for (flag, file) in files_of {
-                command.extend([flag.to_owned(), file.display().to_string()]);
-            }
-            trust = Trust::Authority(files.authority);
-            folder
-        });
+        let user = User::usual()?;
+        let (folder, trust) = self.equip(helper, user.as_ref(), &mut command)?;
+        user::make_log(&helper.log, user.as_ref())?;
         let order = Order {
             keeper: &self.shared.keeper,
             command: &command,
             environment: &[],
-            folder: &self.options.run_folder,
+            folder: &folder.0,
             log: &helper.log,
             cpus: &helper.cpus,
-            user: None,
+            user: user.as_ref().map(User::to_launch),
         };
-        let kept = Kept::start(&order, &self.shared.cgroups);
-        let mut kept = kept.map_err(|error| StageError {
-            step: Step::Origin,
-            ..error
-        })?;
+        let mut kept = Kept::start(&order, &self.shared.cgroups)?;
         let address = await_words(&mut kept, helper, log_from)?;
         let binary = helper.command.first().cloned().unwrap_or_default();
         let facts = ServerFacts {
@@ -247,15 +246,41 @@ impl Stage {
             settings: BTreeMap::new(),
             stop_signal: "TERM".to_owned(),
             stop_grace: Duration::from_secs(2),
-            _folder: folder,
+            _folder: Some(folder),
         })
     }
 
-    /// A certificate as contenders are given one, in a folder that goes with its owner.
-    fn certify(&self, kind: CertificateKey) -> Result<(TrialFolder, CertificateFiles), StageError> {
+    /// Makes the files that a helper is given, in a folder that goes with its owner, and names
+    /// them behind its `command`; and says what its certificate leads to.
+    fn equip(
+        &self,
+        helper: &Helper,
+        user: Option<&User>,
+        command: &mut Vec<String>,
+    ) -> Result<(TrialFolder, Trust), StageError> {
         let folder = TrialFolder(self.new_folder("helper"));
-        let files = self.shared.certificates.write(kind, &folder.0)?;
-        Ok((folder, files))
+        make_folder(&folder.0)?;
+        let mut files = Vec::new();
+        if let Some(bytes) = &helper.body {
+            let body = folder.0.join("body");
+            write_private(&body, bytes)
+                .map_err(|cause| StageError::file(Step::Origin, &body, cause))?;
+            files.push(("--body", body));
+        }
+        let mut trust = Trust::Anything;
+        if let Some(kind) = helper.certificate {
+            let made = self
+                .shared
+                .certificates
+                .write(kind, &folder.0.join("tls"))?;
+            files.extend([("--certificate", made.certificate), ("--key", made.key)]);
+            trust = Trust::Authority(made.authority);
+        }
+        for (flag, file) in files {
+            command.extend([flag.to_owned(), file.display().to_string()]);
+        }
+        user::hand_over(&folder.0, user)?;
+        Ok((folder, trust))
     }
 
     /// A path below the run folder that nobody else was given.
@@ -267,14 +292,19 @@ impl Stage {
     }
 }
 
-/// Makes a folder that a server can enter under any user: nginx's workers give up root.
+/// Makes a folder that nobody else can enter, until it is handed over to a server's user.
 pub(crate) fn make_folder(path: &Path) -> Result<(), StageError> {
-    let fail = |cause| StageError::file(Step::Prepare, path, cause);
-    if path.is_dir() {
-        return Ok(());
-    }
-    std::fs::create_dir_all(path).map_err(fail)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).map_err(fail)
+    private_folder(path).map_err(|cause| StageError::file(Step::Prepare, path, cause))
+}
+
+/// Lets a server that runs as another user pass through the run folder to its own. Nobody else
+/// can list it, and under any user but root nobody else can enter it.
+fn make_run_folder(path: &Path) -> Result<(), StageError> {
+    make_folder(path)?;
+    let is_root = rustix::process::geteuid().is_root();
+    let mode = if is_root { 0o711 } else { 0o700 };
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+        .map_err(|cause| StageError::file(Step::Prepare, path, cause))
 }
 
 fn await_words(kept: &mut Kept, helper: &Helper, log_from: u64) -> Result<SocketAddr, StageError> {

@@ -201,6 +201,7 @@ fn a_helper_is_ready_when_it_says_so() {
         log: theatre.folder.path().join("helper.log"),
         within,
         certificate: None,
+        body: None,
     };
     let good = helper(
         "echo warming up; echo listening on 127.0.0.1:9; exec sleep 600",
@@ -239,6 +240,7 @@ fn a_helper_is_given_a_certificate_that_goes_with_it() {
         log: theatre.folder.path().join("helper.log"),
         within: PATIENCE,
         certificate: Some(bakeoff_plan::CertificateKey::EcdsaP256),
+        body: None,
     };
     let running = theatre.stage.start_helper(&helper).unwrap();
     let flags = running.facts().command[4..].to_vec();

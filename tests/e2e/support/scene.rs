@@ -61,11 +61,26 @@ impl Scene {
     /// bakeoff with the scene as its folder and home, not yet started.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
+        command.args(arguments);
+        self.settle(command)
+    }
+
+    /// The same under a umask of the shell's.
+    pub(crate) fn command_with_umask(&self, umask: &str, arguments: &[&str]) -> Command {
+        let script = format!("umask {umask}; exec \"$@\"");
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_bakeoff")]);
+        command.args(arguments);
+        self.settle(command)
+    }
+
+    fn settle(&self, mut command: Command) -> Command {
         command
-            .args(arguments)
             .current_dir(self.folder.path())
             .env("HOME", self.path("home"))
             .env("TMPDIR", self.path("tmp"))
+            // Scenes run beside each other; within one there is one campaign at a time.
+            .env("BAKEOFF_CAMPAIGNS", self.folder.path())
             .env_remove("BAKEOFF_LIBRARY")
             .env_remove("XDG_CACHE_HOME")
             .stdin(Stdio::null())

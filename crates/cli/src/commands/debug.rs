@@ -55,6 +55,7 @@ pub(crate) fn carry_out(flags: &DebugFlags) -> anyhow::Result<u8> {
         redaction.command(&facts.command).join(" "),
         up.server.log().display()
     );
+    text.push_str(&format!("user     {}\n", up.server.users().join(", ")));
     if let Some(signal) = up.server.reload_signal() {
         let pid = up.server.tree().main_pid;
         text.push_str(&format!("reload   kill -{signal} {pid}\n"));

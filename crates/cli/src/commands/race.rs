@@ -66,13 +66,13 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         .unwrap_or_else(|| out.join("plan.toml"));
     let asked = Asked {
         plan,
-        is_changed: false,
-        earlier: Vec::new(),
+        resumed: None,
         answering_least: 2,
     };
     let destination = Destination {
         resume: None,
         out: Some(out),
+        others: record.others,
         format: record.format,
         full: record.full,
         strict: record.strict,

@@ -7,14 +7,18 @@ use bakeoff_conduct::{
     Approach, CampaignEnd, Depth, Event, Options, Programs, Roles, carry_out as conduct, preflight,
 };
 use bakeoff_plan::{Overrides, Plan, RoundsAsked};
-use bakeoff_record::{MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord};
+use bakeoff_record::{
+    FolderError, MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord, Warning,
+    replace_private,
+};
 use bakeoff_report::{Redaction, Report, Warnings};
 use bakeoff_stage::Stage;
 
 use super::findings::refuse_what_cannot_run;
 use super::{ending, first, folder_error, plan_notes, report, share};
+use crate::campaigns::{Beside, Place};
 use crate::display::Display;
-use crate::flags::{Format, RunFlags};
+use crate::flags::{Format, OtherCampaigns, RunFlags};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
 use crate::run_folder::RunFolder;
@@ -28,32 +32,36 @@ const PAGE_WITHIN_S: u64 = 3;
 
 pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
     let library = Folder::of(&flags.plan.library)?;
-    let earlier = flags.resume.as_deref().map(read_to_resume).transpose()?;
-    let plan = match &earlier {
-        Some(record) => longer(&record.plan, flags)?,
+    let resumed = flags.resume.as_deref().map(resume).transpose()?;
+    let plan = match &resumed {
+        Some((_, record)) => longer(&record.plan, flags)?,
         None => library
             .plan(&flags.plan)?
             .with(&stopping_rule(flags))
             .map_err(exit::usage)?,
     };
-    let is_changed = earlier.as_ref().is_some_and(|record| record.plan != plan);
-    let earlier = earlier.map(|record| record.trials).unwrap_or_default();
     let asked = Asked {
         plan,
-        is_changed,
-        earlier,
+        resumed,
         answering_least: 0,
     };
     campaign(asked, &library, &Destination::from(flags))
 }
 
+/// A record that goes on: this process's alone, and only then read, so that no other one adds
+/// trials after that.
+fn resume(path: &Path) -> anyhow::Result<(RecordFolder, Record)> {
+    share::refuse_to_resume(path)?;
+    let folder = RecordFolder::open(path).map_err(folder_error)?;
+    let record = Record::read(path).map_err(folder_error)?;
+    Ok((folder, record))
+}
+
 /// What is to be carried out.
 pub(super) struct Asked {
     pub(super) plan: Plan,
-    /// Whether the plan is another one than that of the record that goes on.
-    pub(super) is_changed: bool,
-    /// Trials of the record that goes on.
-    pub(super) earlier: Vec<TrialRecord>,
+    /// The record that goes on.
+    pub(super) resumed: Option<(RecordFolder, Record)>,
     /// Contenders that must answer before the first round.
     pub(super) answering_least: usize,
 }
@@ -62,6 +70,8 @@ pub(super) struct Asked {
 pub(super) struct Destination {
     pub(super) resume: Option<PathBuf>,
     pub(super) out: Option<PathBuf>,
+    /// What to do while another campaign runs.
+    pub(super) others: OtherCampaigns,
     pub(super) format: Format,
     pub(super) full: bool,
     pub(super) strict: bool,
@@ -75,6 +85,7 @@ impl From<&RunFlags> for Destination {
         Self {
             resume: flags.resume.clone(),
             out: flags.out.clone(),
+            others: flags.others,
             format: flags.format,
             full: flags.full,
             strict: flags.strict,
@@ -88,21 +99,33 @@ impl From<&RunFlags> for Destination {
 pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> anyhow::Result<u8> {
     let Asked {
         plan,
-        is_changed,
-        earlier,
+        resumed,
         answering_least,
     } = asked;
     Roles::divide(&plan.pinning).map_err(exit::usage)?;
+    let path = flags.resume.clone().or(flags.out.clone());
+    let path = path.unwrap_or_else(|| default_folder(&plan));
+    paths::must_be_text("the record folder", &path)?;
+    if resumed.is_none() && RecordFolder::is_at(&path).map_err(folder_error)? {
+        // Before anything is waited for.
+        return Err(folder_error(FolderError::Exists(path)));
+    }
     let interrupt = Interrupt::listen_with_limit()?;
+    let Some(place) = Place::take(Beside::from(flags.others), &interrupt)? else {
+        output::note("interrupted; nothing was measured");
+        return Ok(exit::INTERRUPTED);
+    };
     let scratch = RunFolder::make()?;
     let (bakeoff, stage) = scratch.stage(library.servers())?;
-    let programs = Programs::fix(&plan, &stage, &earlier).map_err(exit::usage)?;
+    let earlier = resumed.as_ref().map(|(_, record)| record.trials.as_slice());
+    let earlier = earlier.unwrap_or_default();
+    let programs = Programs::fix(&plan, &stage, earlier).map_err(exit::usage)?;
     let findings = preflight(&plan, &stage, &scratch.path().join("check"), Depth::Whole);
     if interrupt.came() {
         output::note("interrupted before the first trial");
         return Ok(exit::INTERRUPTED);
     }
-    let redaction = redaction(&plan, &earlier, flags.show_secrets);
+    let redaction = redaction(&plan, earlier, flags.show_secrets);
     refuse_what_cannot_run(&plan, &findings, &redaction)?;
     let stop = interrupt.flag();
     let approach = Approach {
@@ -116,25 +139,13 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         false => plan,
     };
     plan_notes::tell(&plan);
-
-    let path = flags
-        .resume
-        .clone()
-        .or(flags.out.clone())
-        .unwrap_or_else(|| default_folder(&plan));
-    paths::must_be_text("the record folder", &path)?;
-    let mut folder = match &flags.resume {
-        Some(path) => RecordFolder::open(path).map_err(folder_error)?,
-        None => RecordFolder::create(&path, &plan, &machine()).map_err(folder_error)?,
-    };
-    if is_changed {
-        folder.replace_plan(&plan).map_err(folder_error)?;
-    }
+    let (mut folder, earlier) = folder(resumed, &path, &plan)?;
     let options = Options {
         bakeoff,
-        stop: interrupt.flag(),
+        stop,
         earlier,
         programs,
+        warnings: place.others.iter().map(disturbed_by).collect(),
     };
     let resume = format!("bakeoff run --resume {}", path.display());
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
@@ -142,11 +153,42 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let end = measure(&plan, &mut folder, &stage, options, redaction)?;
     // For the page, which should be whole.
     interrupt.take_time(PAGE_WITHIN_S);
-    let (report, holdings) = write_report(&path, flags.show_secrets)?;
-    let printed = print(&report, flags, &path);
     // Also where it came when the last trial was measured and its server was about to stop.
-    let was_interrupted = end == CampaignEnd::Interrupted || interrupt.came();
-    if !was_interrupted {
+    let ended = Ended {
+        interrupted: end == CampaignEnd::Interrupted || interrupt.came(),
+        notice: &interrupted,
+    };
+    finish(flags, &path, &ended)
+}
+
+/// How a campaign came to its end.
+struct Ended<'a> {
+    interrupted: bool,
+    /// What is said then.
+    notice: &'a str,
+}
+
+/// The record that goes on, with the plan as it is now, and its trials; or a new one.
+fn folder(
+    resumed: Option<(RecordFolder, Record)>,
+    path: &Path,
+    plan: &Plan,
+) -> anyhow::Result<(RecordFolder, Vec<TrialRecord>)> {
+    let Some((folder, record)) = resumed else {
+        let folder = RecordFolder::create(path, plan, &machine()).map_err(folder_error)?;
+        return Ok((folder, Vec::new()));
+    };
+    if record.plan != *plan {
+        folder.replace_plan(plan).map_err(folder_error)?;
+    }
+    Ok((folder, record.trials))
+}
+
+/// Reports on what was measured.
+fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result<u8> {
+    let (report, holdings) = write_report(path, flags.show_secrets)?;
+    let printed = print(&report, flags, path);
+    if !ended.interrupted {
         // A terminal that was closed may be what interrupted it.
         printed?;
     }
@@ -155,8 +197,8 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
     }
     output::note(&holdings);
-    if was_interrupted {
-        output::note(&interrupted);
+    if ended.interrupted {
+        output::note(ended.notice);
         return Ok(exit::INTERRUPTED);
     }
     if let Some(plan) = &flags.repeat {
@@ -165,10 +207,14 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     Ok(ending::tell(&report, flags.strict))
 }
 
-/// The record of a campaign that is to go on.
-fn read_to_resume(path: &Path) -> anyhow::Result<Record> {
-    share::refuse_to_resume(path)?;
-    Record::read(path).map_err(folder_error)
+/// Another campaign that runs is noted for the person here, and in every trial.
+fn disturbed_by(other: &String) -> Warning {
+    output::note(&format!("beside another campaign: {other}"));
+    Warning {
+        code: "other-campaign".to_owned(),
+        text: format!("another campaign was running on this machine: {other}"),
+        hint: "measure again while no other campaign runs".to_owned(),
+    }
 }
 
 /// Carries out the plan and shows how it goes.
@@ -252,7 +298,7 @@ fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<(Report, Stri
     let mut report = bakeoff_report::view_of(&redacted);
     report.answer.record = report::name_of(path);
     let page = path.join(PAGE_FILE);
-    std::fs::write(&page, bakeoff_report::html(&report))
+    replace_private(&page, bakeoff_report::html(&report).as_bytes())
         .with_context(|| format!("failed to write {}", page.display()))?;
     let holdings = format!(
         "{}; `bakeoff report {} --share DIR` writes a copy without them",

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bakeoff_plan::{Cpus, Protocol};
 use clap::Args;
 
+use super::OtherCampaigns;
 use super::load::ArrivalFlag;
 use super::run::{percentage, protocol};
 use super::{Format, cpus, duration, header};
@@ -127,6 +128,8 @@ pub(crate) struct RaceRecordFlags {
     /// Exit with 4 unless every cell is valid
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) others: OtherCampaigns,
     /// Folder with your own servers/, workloads/ and plans/
     #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
     pub(crate) library: Option<PathBuf>,

@@ -94,6 +94,8 @@ pub(crate) struct RunFlags {
     /// Rounds after which --until gives up [default: 40]
     #[arg(long, value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
+    #[command(flatten)]
+    pub(crate) others: OtherCampaigns,
     /// Format of the report printed at the end
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -106,6 +108,17 @@ pub(crate) struct RunFlags {
     /// Show passwords, tokens, cookies and the like in the report and in progress messages
     #[arg(long)]
     pub(crate) show_secrets: bool,
+}
+
+/// What to do while another campaign runs.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct OtherCampaigns {
+    /// If another campaign is running on this machine, begin when it has ended
+    #[arg(long, conflicts_with = "beside")]
+    pub(crate) wait: bool,
+    /// If another campaign is running on this machine, measure beside it; both disturb each other
+    #[arg(long)]
+    pub(crate) beside: bool,
 }
 
 #[derive(Debug, Args)]

@@ -60,7 +60,7 @@ pub(crate) struct ContenderTable {
     pub(crate) answer: Vec<OwnAnswerTable>,
 }
 
-/// What is said of a server that has no folder in `servers/`.
+/// What is said of a server that has no folder in `servers/`, and whom a server runs as.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct OwnKeys {
     /// URL that is answered already; nothing is started or stopped. Requests go below its path.
@@ -91,6 +91,11 @@ pub(crate) struct OwnKeys {
     /// How `command` is asked to end; without it, by TERM, and by force after 2s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<StopTable>,
+    /// User of this machine that the server runs as where bakeoff runs as root, in place of the
+    /// user behind sudo or `nobody`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["root"]))]
+    pub(crate) user: Option<String>,
 }
 
 /// When a command counts as started.

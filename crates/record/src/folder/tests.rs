@@ -73,6 +73,7 @@ fn a_torn_line_is_left_out_and_cut_before_the_next() {
     let mut torn = fs::read(&file).unwrap();
     torn.extend_from_slice(b"{\"schema\":\"bakeoff.tr");
     fs::write(&file, torn).unwrap();
+    drop(open);
     assert_eq!(ids(&Record::read(folder.path()).unwrap()), ["a"]);
     let mut again = RecordFolder::open(folder.path()).unwrap();
     again.append(&trial("b")).unwrap();
@@ -166,4 +167,103 @@ fn a_record_of_somebody_else_writes_and_waits_nowhere_else() {
     std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
     let error = Record::read(&record).unwrap_err().to_string();
     assert!(error.contains("expected a regular file"), "{error}");
+}
+
+#[test]
+fn a_record_has_one_writer_and_any_number_of_readers() {
+    let base = tempfile::tempdir().unwrap();
+    let folder = base.path().join("record");
+    let mut open = RecordFolder::create(&folder, &plan(), &machine()).unwrap();
+    // Another name of the same folder leads to the same lock.
+    let link = base.path().join("link");
+    std::os::unix::fs::symlink(&folder, &link).unwrap();
+    for path in [&folder, &link] {
+        let error = RecordFolder::open(path).unwrap_err();
+        let text = error.to_string();
+        let FolderError::Held { writer, .. } = error else {
+            panic!("{text}");
+        };
+        assert_eq!(writer.map(|it| it.pid), Some(std::process::id()));
+        let by = format!("by process {}, `", std::process::id());
+        assert!(text.contains(&by) && text.contains("`, since 20"), "{text}");
+    }
+    open.append(&trial("a")).unwrap();
+    assert_eq!(ids(&Record::read(&link).unwrap()), ["a"]);
+    drop(open);
+    assert!(!folder.join("writer.json").exists());
+    RecordFolder::open(&folder).unwrap();
+}
+
+#[test]
+fn a_note_or_a_removed_note_of_the_writer_is_not_the_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let note = folder.path().join("writer.json");
+    let open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    fs::remove_file(&note).unwrap();
+    let error = RecordFolder::open(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("by another process"), "{error}");
+    drop(open);
+    for left in ["{\"pid\":1,\"command\":[],\"since\":\"\"}", "torn {"] {
+        fs::write(&note, left).unwrap();
+        RecordFolder::open(folder.path()).unwrap();
+    }
+}
+
+#[test]
+fn of_many_that_make_a_record_at_once_one_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("record");
+    let (plan, machine) = (plan(), machine());
+    let made = std::thread::scope(|scope| {
+        let make = || RecordFolder::create(&path, &plan, &machine);
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(make)).collect();
+        let ends = threads.into_iter().map(|thread| thread.join().unwrap());
+        // What was made is kept, and with it the lock, until all have ended.
+        ends.collect::<Vec<_>>()
+    });
+    let winners = made.iter().filter(|it| it.is_ok()).count();
+    assert_eq!(winners, 1, "{made:?}");
+    let refused = made.iter().filter_map(|it| it.as_ref().err());
+    for error in refused {
+        let is_named = matches!(error, FolderError::Held { .. } | FolderError::Exists(_));
+        assert!(is_named, "{error}");
+    }
+    drop(made);
+    assert!(matches!(
+        RecordFolder::create(&path, &plan, &machine),
+        Err(FolderError::Exists(_))
+    ));
+}
+
+#[test]
+fn trials_without_a_plan_are_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    open.append(&trial("a")).unwrap();
+    drop(open);
+    let file = folder.path().join(TRIALS_FILE);
+    let before = fs::read(&file).unwrap();
+    for name in [PLAN_FILE, PLAN_COPY] {
+        fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    assert!(matches!(
+        RecordFolder::create(folder.path(), &plan(), &machine()),
+        Err(FolderError::Exists(_))
+    ));
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn a_new_record_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let base = tempfile::tempdir().unwrap();
+    let folder = base.path().join("results/record");
+    let open = RecordFolder::create(&folder, &plan(), &machine()).unwrap();
+    open.replace_plan(&plan()).unwrap();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    let files = fs::read_dir(&folder).unwrap().flatten();
+    let modes: Vec<(PathBuf, u32)> = files.map(|it| (it.path(), mode(&it.path()))).collect();
+    assert!(modes.len() >= 4, "{modes:?}");
+    assert!(modes.iter().all(|(_, mode)| *mode == 0o600), "{modes:?}");
 }

@@ -89,10 +89,12 @@ fn of_contender(contender: &mut Contender, see: &mut See<'_>) {
         certificate: _,
         host,
         replacements,
+        user,
         // Digests.
         answers: _,
     } = contender;
     see(Field::Name, name);
+    user.iter_mut().for_each(|user| see(Field::Name, user));
     match server {
         ServerChoice::Program {
             server,

@@ -7,7 +7,6 @@
 //! what is suspect in it is so on purpose.
 
 mod campaigns;
-pub(crate) mod planting;
 mod traffic;
 mod usage;
 mod work;
@@ -196,6 +195,7 @@ fn contender(name: &str, server: &str, variant: &str) -> Contender {
         certificate: CertificateKey::default(),
         host: None,
         replacements: Vec::new(),
+        user: None,
         answers: Vec::new(),
     }
 }

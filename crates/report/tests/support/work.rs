@@ -26,6 +26,7 @@ pub(crate) fn work(contender: &str, proxied: bool) -> Work {
             listening_threads: 1,
             processors: 1,
             open_files: Some(20_000),
+            users: vec!["nobody".to_owned()],
         }),
         ..Work::default()
     }

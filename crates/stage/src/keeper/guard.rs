@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{CWD, Mode, OFlags};
-use rustix::process::{Gid, Pid, PidfdFlags, Signal, Uid, WaitStatus};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitStatus};
 use rustix::thread::CpuSet;
 
 use super::kernel::{self, OomPreference};
-use super::launch::{Launch, User};
+use super::launch::Launch;
 use super::{NO_NAMESPACE, kill_below, note, reap_all, remove, say, say_failed, signal_named};
 use crate::tree;
+use crate::user::User;
 
 /// Runs the guard to its end and returns the exit code of its process.
 pub(super) fn run(launch: &Launch, from_keeper: OwnedFd, in_namespace: bool) -> i32 {
@@ -249,10 +250,17 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
         cpus.set(cpu);
     }
     let pinned = !launch.cpus.is_empty();
-    let user = launch.user.clone().map(Become::of);
+    let user = launch.user.as_ref().map(User::of_launch);
     let guard = rustix::process::getpid();
     let named = Path::new(&launch.command[0]);
-    let mut command = Command::new(launch.program.as_deref().unwrap_or(named));
+    let program = launch.program.as_deref().unwrap_or(named);
+    let failed = |cause: io::Error| {
+        let name = &launch.command[0];
+        io::Error::new(cause.kind(), format!("run `{name}`: {cause}"))
+    };
+    let way = user.as_ref().map(|user| user.way_to(program));
+    let way = way.transpose().map_err(failed)?;
+    let mut command = Command::new(way.as_ref().map_or(program, |way| &way.program));
     command.arg0(&launch.command[0]);
     command.args(&launch.command[1..]).stdin(Stdio::null());
     // As the first of a process group it can signal the group and hit nobody else.
@@ -268,7 +276,10 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
             rustix::thread::sched_setaffinity(None, &cpus)?;
         }
         if let Some(user) = &user {
-            user.take()?;
+            user.assume()?;
+        }
+        if let Some(way) = &way {
+            way.keep()?;
         }
         // A change of the user takes this back, so it comes after.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -279,38 +290,8 @@ fn spawn(launch: &Launch) -> io::Result<Pid> {
     };
     // SAFETY: the closure makes system calls only; it neither allocates nor locks.
     unsafe { command.pre_exec(before_exec) };
-    let child = command.spawn().map_err(|cause| {
-        io::Error::new(
-            cause.kind(),
-            format!("run `{}`: {cause}", launch.command[0]),
-        )
-    })?;
+    let child = command.spawn().map_err(failed)?;
     Ok(Pid::from_child(&child))
-}
-
-/// A user in the form in which a child becomes it without allocating.
-struct Become {
-    uid: Uid,
-    gid: Gid,
-    groups: Vec<Gid>,
-}
-
-impl Become {
-    fn of(user: User) -> Self {
-        Self {
-            uid: Uid::from_raw(user.uid),
-            gid: Gid::from_raw(user.gid),
-            groups: user.groups.into_iter().map(Gid::from_raw).collect(),
-        }
-    }
-
-    /// Groups first: once the user is another one, they can no longer be changed. The process has
-    /// one thread, so what is set for the thread is set for the process.
-    fn take(&self) -> rustix::io::Result<()> {
-        rustix::thread::set_thread_groups(&self.groups)?;
-        rustix::thread::set_thread_res_gid(self.gid, self.gid, self.gid)?;
-        rustix::thread::set_thread_res_uid(self.uid, self.uid, self.uid)
-    }
 }
 
 fn is_member(group: &Path, pid: Pid) -> bool {

@@ -165,7 +165,10 @@ impl<'a> Edit<'a> {
             captures.filter_map(|it| it.name("own_file"))
         });
         let path = |file: Match<'_>| self.base.join(file.as_str().trim_matches(['"', '\'']));
-        files.map(path).all(|path| open_regular(&path).is_ok())
+        let user = self.tools.user;
+        files
+            .map(path)
+            .all(|path| open_regular(&path).is_ok() && user.is_none_or(|user| user.can_read(&path)))
     }
 
     /// The trial's variables, the groups of a match, where its port leads, and whether this
@@ -283,6 +286,7 @@ mod tests {
             replacements: &[],
             variables: &variables,
             ports: &Ports::default(),
+            user: None,
             render: &render,
         };
         let file = OwnFile {

@@ -31,6 +31,7 @@ fn change(
         replacements,
         variables: &Variables::default(),
         ports: &Ports::default(),
+        user: None,
         render: &|text, _, _| Ok(text.to_owned()),
     };
     let changed = files.change(&tools, own)?;

@@ -148,6 +148,7 @@ pub(crate) fn contender(server: &str, config: ConfigSource) -> Contender {
         certificate: CertificateKey::default(),
         host: None,
         replacements: Vec::new(),
+        user: None,
         answers: Vec::new(),
     }
 }
