@@ -74,10 +74,7 @@ impl Plan {
             };
             std::iter::once(&contender.name).chain(server)
         });
-        let workloads = self
-            .workloads
-            .iter()
-            .flat_map(|it| [&it.name, &it.template]);
+        let workloads = self.workloads.iter().map(|it| &it.name);
         let mut names = std::iter::once(&self.name)
             .chain(contenders)
             .chain(workloads);
