@@ -117,12 +117,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     };
     plan_notes::tell(&plan);
 
-    let path = flags
-        .resume
-        .clone()
-        .or(flags.out.clone())
-        .unwrap_or_else(|| default_folder(&plan));
-    paths::must_be_text("the record folder", &path)?;
+    let path = record_path(flags, &plan)?;
     let mut folder = match &flags.resume {
         Some(path) => RecordFolder::open(path).map_err(folder_error)?,
         None => RecordFolder::create(&path, &plan, &machine()).map_err(folder_error)?,
@@ -169,6 +164,14 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
 fn read_to_resume(path: &Path) -> anyhow::Result<Record> {
     share::refuse_to_resume(path)?;
     Record::read(path).map_err(folder_error)
+}
+
+/// The folder of the record, whose path servers get in their configurations.
+fn record_path(flags: &Destination, plan: &Plan) -> anyhow::Result<PathBuf> {
+    let asked = flags.resume.clone().or(flags.out.clone());
+    let path = asked.unwrap_or_else(|| default_folder(plan));
+    paths::must_be_text("the record folder", &path)?;
+    Ok(path)
 }
 
 /// Carries out the plan and shows how it goes.
