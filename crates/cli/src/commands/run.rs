@@ -103,9 +103,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         answering_least,
     } = asked;
     Roles::divide(&plan.pinning).map_err(exit::usage)?;
-    let path = flags.resume.clone().or(flags.out.clone());
-    let path = path.unwrap_or_else(|| default_folder(&plan));
-    paths::must_be_text("the record folder", &path)?;
+    let path = record_path(flags, &plan)?;
     if resumed.is_none() && RecordFolder::is_at(&path).map_err(folder_error)? {
         // Before anything is waited for.
         return Err(folder_error(FolderError::Exists(path)));
@@ -215,6 +213,14 @@ fn disturbed_by(other: &String) -> Warning {
         text: format!("another campaign was running on this machine: {other}"),
         hint: "measure again while no other campaign runs".to_owned(),
     }
+}
+
+/// The folder of the record, whose path servers get in their configurations.
+fn record_path(flags: &Destination, plan: &Plan) -> anyhow::Result<PathBuf> {
+    let asked = flags.resume.clone().or(flags.out.clone());
+    let path = asked.unwrap_or_else(|| default_folder(plan));
+    paths::must_be_text("the record folder", &path)?;
+    Ok(path)
 }
 
 /// Carries out the plan and shows how it goes.
