@@ -22,8 +22,8 @@ fn make_fifo(path: &Path) {
 /// that names it as its log.
 fn planned(scene: &Scene, file: &str, flags: &[&str]) -> [Finished; 2] {
     let body = format!(
-        "[[workload]]\nname = \"post\"\ntemplate = \"site\"\n[[workload.request]]\nmethod = \"POST\"\n\
-         body = {{ file = \"{file}\" }}\nexpect = {{ body = \"any\" }}\n"
+        "[[workload]]\nname = \"post\"\ntemplate = \"site\"\n[[workload.request]]\n\
+         method = \"POST\"\nbody = {{ file = \"{file}\" }}\nexpect = {{ body = \"any\" }}\n"
     );
     let log = format!(
         "[[workload]]\nname = \"day\"\ntemplate = \"site\"\n\

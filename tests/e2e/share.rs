@@ -232,24 +232,23 @@ fn hostile_texts_reach_no_terminal() {
     }
 }
 
-#[test]
-fn hostile_texts_of_files_reach_no_terminal() {
-    let scene = Scene::new();
-    let all = HOSTILE.concat();
-    let text = |text: &str| -> String {
-        let unit = |one: char| format!("\\U{:08x}", u32::from(one));
-        let safe = text.chars().map(|one| {
-            if acts(one) {
-                unit(one)
-            } else {
-                one.to_string()
-            }
-        });
-        safe.collect::<String>()
-            .replace("\\u", "\\u")
-            .replace("]0;title\\", "]0;title\\\\")
-    };
-    // A library whose server answers with all of it when it is asked for its version.
+/// A text in a TOML string: what acts is escaped there, and stands in the value as it is.
+fn in_toml(text: &str) -> String {
+    let unit = |one: char| format!("\\U{:08x}", u32::from(one));
+    let safe = text.chars().map(|one| {
+        if acts(one) {
+            unit(one)
+        } else {
+            one.to_string()
+        }
+    });
+    safe.collect::<String>()
+        .replace("]0;title\\", "]0;title\\\\")
+}
+
+/// A library whose server answers with all of it when it is asked for its version; returns the
+/// plan that names it.
+fn hostile_library(scene: &Scene, all: &str) -> String {
     let script = format!("#!/bin/sh\nprintf '%s' '1.2{all}'\nprintf '%s' '{all}' >&2\nexit 1\n");
     let program = scene.write("bin/hostile", &script);
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -260,19 +259,26 @@ fn hostile_texts_of_files_reach_no_terminal() {
          pattern = '([0-9.]+.*)'\n[start]\ncommand = [\"{{{{ binary }}}}\"]\n\
          [stop]\nsignal = \"TERM\"\ngrace_ms = 1000\n[templates.default]\n\
          synthetic = \"main.conf\"\n",
-        text(&all)
+        in_toml(all)
     );
     scene.write("library/servers/hostile/server.toml", &server);
     scene.write("library/servers/hostile/main.conf", "");
     scene.write(&format!("library/plans/p{all}.toml").replace('/', ""), "");
-    let plan = format!(
+    format!(
         "name = \"own\"\ndescription = \"{0}\"\nworkloads = [\"w\"]\n\
          references = {{ yardstick = false, origin = false }}\n\
          [[contender]]\nname = \"x\"\nserver = \"hostile\"\n\
          [[load]]\nclients = 1\n[[workload]]\nname = \"w\"\ntemplate = \"synthetic\"\n\
          description = \"{0}\"\nnotes = [\"{0}\"]\n[workload.expect]\ntext = \"{0}\"\n",
-        text(&all)
-    );
+        in_toml(all)
+    )
+}
+
+#[test]
+fn hostile_texts_of_files_reach_no_terminal() {
+    let scene = Scene::new();
+    let all = HOSTILE.concat();
+    let plan = hostile_library(&scene, &all);
     scene.write("own.toml", &plan);
     let path = format!("{}:/usr/bin:/bin", scene.path("bin").display());
     for arguments in [
@@ -305,24 +311,24 @@ fn hostile_texts_of_files_reach_no_terminal() {
     }
     // Keys and values that the plan's reader quotes in its messages.
     for (old, new) in [
-        ("name = \"x\"", format!("name = \"x{}\"", text(&all))),
+        ("name = \"x\"", format!("name = \"x{}\"", in_toml(&all))),
         (
             "server = \"hostile\"",
-            format!("server = \"{}\"", text(&all)),
+            format!("server = \"{}\"", in_toml(&all)),
         ),
         (
             "workloads = [\"w\"]",
-            format!("workloads = [\"{}\"]", text(&all)),
+            format!("workloads = [\"{}\"]", in_toml(&all)),
         ),
-        ("clients = 1", format!("clients = \"{}\"", text(&all))),
-        ("[[load]]", format!("[[load]]\n\"{}\" = 1", text(&all))),
+        ("clients = 1", format!("clients = \"{}\"", in_toml(&all))),
+        ("[[load]]", format!("[[load]]\n\"{}\" = 1", in_toml(&all))),
         (
             "name = \"w\"",
-            format!("name = \"w\"\nheaders = [\"{}\"]", text(&all)),
+            format!("name = \"w\"\nheaders = [\"{}\"]", in_toml(&all)),
         ),
         (
             "name = \"w\"",
-            format!("name = \"w\"\npath = \"{}\"", text(&all)),
+            format!("name = \"w\"\npath = \"{}\"", in_toml(&all)),
         ),
         ("name = \"own\"", format!("name = \"own\" {all}")),
     ] {

@@ -13,7 +13,7 @@ const COUNTS: [(&str, usize); 6] = [
     ("crates/load", 9),
     ("crates/origin", 1),
     ("crates/probe", 3),
-    ("crates/stage", 12),
+    ("crates/stage", 18),
     ("crates/udp", 6),
     ("crates/wire", 10),
 ];

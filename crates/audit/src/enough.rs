@@ -23,8 +23,8 @@ const PASSING: [Code; 6] = [
 
 /// The number of rounds with which every compared number that lacks believable rounds would have
 /// enough of them, if nothing disturbs the added ones. `None` where no number lacks any, where
-/// another round would be as bad, and where half of the rounds were spoiled: then the machine has to
-/// become quiet first.
+/// another round would be as bad, and where half of the rounds were spoiled: then the machine has
+/// to become quiet first.
 pub(crate) fn rounds_enough(record: &Record, cells: &[JudgedCell<'_>]) -> Option<u32> {
     let contenders = cells
         .iter()

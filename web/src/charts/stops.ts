@@ -1,6 +1,6 @@
-// Parts of a drawing that can be opened by keyboard: buttons over it that a mouse does not see. One
-// of them is in the order of Tab, and arrows go from one to the next, so that a drawing of many rows
-// takes one press to pass.
+// Parts of a drawing that can be opened by keyboard: buttons over it that a mouse does not see.
+// One of them is in the order of Tab, and arrows go from one to the next, so that a drawing of
+// many rows takes one press to pass.
 
 import { element } from "../dom.ts";
 
