@@ -74,14 +74,20 @@ impl User {
         Self::choose(None, std::env::var(SUDO_UID).ok().as_deref())
     }
 
-    /// Whom a command of the user's own runs as.
+    /// Whom a command of the user's own runs as: whoever is named, or is behind sudo, or bakeoff's
+    /// own user. It is not `nobody`'s, because what a shell command needs, such as an interpreter
+    /// in root's home, cannot be handed over.
     ///
     /// # Errors
     /// When the machine does not know the user that is named.
     pub(crate) fn of_command(contender: &Contender) -> Result<Option<Self>, StageError> {
         let key = format!("`user` of contender `{}`", contender.name);
         let named = contender.user.as_deref().map(|name| (key, name));
-        Self::choose(named, std::env::var(SUDO_UID).ok().as_deref())
+        let sudo_uid = std::env::var(SUDO_UID).ok();
+        match (&named, sudo_uid.as_deref()) {
+            (None, None | Some("0")) => Ok(None),
+            _ => Self::choose(named, sudo_uid.as_deref()),
+        }
     }
 
     /// As a keeper is given it.
