@@ -203,8 +203,8 @@ fn a_new_version_put_in_place_of_a_running_one_changes_nothing() {
     running.wait_until("a trial has ended", |_| !trials(&record).is_empty());
     let other = scene.write("other", "#!/bin/sh\nexit 1\n");
     std::fs::rename(other, &copy).unwrap();
-    running.finish().expect_measured();
-    assert_eq!(measured(&record).len(), 4);
+    let finished = running.finish().expect_measured();
+    assert_eq!(measured(&record).len(), 4, "{finished:#?}");
     let trials = trials(&record);
     let digests = trials.iter().filter(|it| it["contender"] == "yardstick");
     let digests: Vec<_> = digests.map(|it| &it["server"]["binary_sha256"]).collect();

@@ -235,7 +235,7 @@ fn an_answer_that_is_not_the_expected_one_ends_its_trial_before_the_load() {
     if !are_installed(&scene, &["nginx"]) {
         return;
     }
-    let plain = "listen 127.0.0.1:{{ port }}; root \"{{ root }}\"; default_type text/plain;";
+    let plain = "access_log off; listen 127.0.0.1:{{ port }}; root \"{{ root }}\"; default_type text/plain;";
     let page = format!("{plain} location = /sorry {{ return 200 \"We are sorry\"; }}");
     let cases = [
         (
@@ -276,7 +276,7 @@ fn an_answer_that_is_not_the_expected_one_ends_its_trial_before_the_load() {
         let config = nginx("1", http, place);
         let contenders = contender(&scene, name, &config);
         let file = plan(&scene, name, workload, "", &contenders);
-        scene.start(&["run", &file, "--out", name])
+        scene.start(&["run", &file, "--out", name, "--beside"])
     });
     for (run, (name, _, _, _, came, also)) in runs.into_iter().zip(cases) {
         run.finish().expect(4);

@@ -30,11 +30,12 @@ pub fn has_keeper() {
     own_program();
 }
 
-/// Gives a process that was started as it is mapped its program's name, which it does not have
-/// from the kernel then.
+/// Gives a process that was started as it is mapped, or by a descriptor, its program's name, which
+/// it does not have from the kernel then.
 pub fn take_name(name: &CStr) {
     let now = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
-    if Path::new(MAPPED).ends_with(now.trim_end()) {
+    let now = now.trim_end();
+    if Path::new(MAPPED).ends_with(now) || now.parse::<u32>().is_ok() {
         let _ = rustix::thread::set_name(name);
     }
 }

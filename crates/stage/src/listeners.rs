@@ -1,6 +1,8 @@
 //! Which sockets listen on this machine, and to whom they belong, from `/proc`.
 
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use rustix::process::Pid;
@@ -45,10 +47,27 @@ pub(crate) fn listeners() -> Vec<Listener> {
     ];
     let mut listeners = Vec::new();
     for (transport, table) in tables {
-        let text = std::fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
-        listeners.extend(text.lines().filter_map(|line| parse(transport, line)));
+        let Ok(table) = File::open(format!("/proc/net/{table}")) else {
+            continue;
+        };
+        let lines = BufReader::new(table).lines().map_while(Result::ok).skip(1);
+        // The kernel lists TCP sockets that listen before all others, of which a load leaves
+        // thousands behind. It writes the table as it is read, so the rest costs nothing.
+        let lines =
+            lines.take_while(|line| transport == Transport::Udp || is_open(transport, line));
+        listeners.extend(lines.filter_map(|line| parse(transport, &line)));
     }
     listeners
+}
+
+/// Whether a line of these tables is of a socket to which anybody can send.
+fn is_open(transport: Transport, line: &str) -> bool {
+    // 0A is TCP_LISTEN; a UDP socket that is connected to nobody is in 07, TCP_CLOSE.
+    let state = match transport {
+        Transport::Tcp => "0A",
+        Transport::Udp => "07",
+    };
+    line.split_whitespace().nth(3) == Some(state)
 }
 
 /// The listening sockets that `pids` hold.
@@ -101,15 +120,10 @@ fn inode(target: &str) -> Option<u64> {
 
 /// A line of one of these tables, if it is a listening socket's.
 fn parse(transport: Transport, line: &str) -> Option<Listener> {
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    // 0A is TCP_LISTEN; a UDP socket that is connected to nobody is in 07, TCP_CLOSE.
-    let listens = match transport {
-        Transport::Tcp => "0A",
-        Transport::Udp => "07",
-    };
-    if *fields.get(3)? != listens {
+    if !is_open(transport, line) {
         return None;
     }
+    let fields: Vec<&str> = line.split_whitespace().collect();
     let (ip, port) = fields.get(1)?.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
     // Each group of eight digits is a number in the byte order of the machine.

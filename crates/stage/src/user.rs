@@ -30,6 +30,8 @@ const NOBODY: (&str, u32) = ("nobody", 65534);
 const SUDO_UID: &str = "SUDO_UID";
 /// Bytes of a user's entry, at the most; a directory service may have long ones.
 const ENTRY_MAX: usize = 1 << 20;
+/// Bytes for which a new log must have room.
+const LOG_ROOM: usize = 4096;
 /// Folders in a trial's folder whose files keep their modes: keys, and copies of a user's own.
 const KEPT: [&str; 2] = ["tls", OWN_FOLDER];
 
@@ -205,13 +207,14 @@ impl User {
         if can_come(program) && real.as_deref().is_some_and(can_come) {
             return Ok(plain());
         }
-        // A descriptor of a folder leads past those above it, not past the folder itself.
+        // A descriptor of a folder leads past those above it, not past the folder itself. What is
+        // run as it is mapped may be replaced in its folder at any time.
         let named = real
             .as_deref()
             .and_then(|it| Some((it.parent()?, it.file_name()?)));
         Way::by_descriptor(
             program,
-            named.filter(|(folder, _)| self.may(folder, EXECUTE)),
+            named.filter(|(folder, _)| !is_magic && self.may(folder, EXECUTE)),
         )
     }
 }
@@ -330,11 +333,13 @@ fn give(path: &Path, user: Option<&User>) -> io::Result<()> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
-/// Makes a server's log, which it may open again by its descriptor, as `/dev/stderr`.
+/// Makes a server's log, which it may open again by its descriptor, as `/dev/stderr`. A server that
+/// has no room to say that it listens would be waited for, so there must be some.
 pub(crate) fn make_log(path: &Path, user: Option<&User>) -> Result<(), StageError> {
     let made = match path.symlink_metadata() {
         Ok(_) => Ok(()),
-        Err(_) => bakeoff_record::write_private(path, b""),
+        Err(_) => bakeoff_record::write_private(path, &[b'\n'; LOG_ROOM])
+            .and_then(|()| std::fs::File::options().write(true).open(path)?.set_len(0)),
     };
     let given = made.and_then(|()| match user {
         Some(_) => give(path, user),
