@@ -97,7 +97,7 @@ fn ctrl_c_ends_a_preparation() {
         server: (
             "[version]\n",
             "command = [\"sh\", \"-c\", \"[ -d RECORD ] && touch REACHED && sleep 600; \
-             python3 --version\"]\n#",
+             {{ binary }} --version\"]\n#",
         ),
         ..STUCK
     });

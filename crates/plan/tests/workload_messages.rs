@@ -69,7 +69,7 @@ fn workloads() {
     workload(
         "\"Accept: text/html\"",
         "{ name = \"X-Session\", secret = true }",
-        "w.toml:3:12: `value` is missing in `headers`; write `value = \"0123456789\"`",
+        "w.toml:3:12: `value` is missing in `headers`: write `value = \"0123456789\"`",
     );
 }
 

@@ -40,7 +40,7 @@ enum Kind {
     /// A user's file that is a template itself.
     Template(Access),
     /// A user's file, used as it is but for what a trial must change.
-    Own(OwnFiles),
+    Own(Box<OwnFiles>),
 }
 
 impl Configuration {
@@ -67,7 +67,7 @@ impl Configuration {
                     (source, text, Kind::Template(access), rendered)
                 } else {
                     let own = OwnFiles::read(path, &server.own)?;
-                    (source, text, Kind::Own(own), path.clone())
+                    (source, text, Kind::Own(Box::new(own)), path.clone())
                 }
             }
         };

@@ -283,8 +283,12 @@ impl Finished {
     pub(crate) fn expect_measured(self) -> Self {
         let is_withheld = self.status.code() == Some(4);
         if is_withheld {
-            let record = self.record.as_deref();
-            let record = record.unwrap_or_else(|| panic!("no --out or --resume: {self:#?}"));
+            let named = self
+                .stderr
+                .lines()
+                .find_map(|it| it.strip_prefix("record: "));
+            let record = self.record.as_deref().or(named.map(Path::new));
+            let record = record.unwrap_or_else(|| panic!("no record is named: {self:#?}"));
             let measured = measured(record);
             assert!(!measured.is_empty(), "nothing was measured: {self:#?}");
         }

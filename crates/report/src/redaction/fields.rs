@@ -365,9 +365,11 @@ fn of_work(work: &mut Work, see: &mut See<'_>) {
         upstream: _,
         grown,
         grown_under_load,
-        crew: _,
+        crew,
         unknown,
     } = work;
+    let users = crew.iter_mut().flat_map(|crew| &mut crew.users);
+    users.for_each(|user| see(Field::Prose, user));
     let files = grown.iter_mut().chain(grown_under_load).flatten();
     files.for_each(|file| see(Field::Prose, &mut file.path));
     unknown.values_mut().for_each(|it| see(Field::Prose, it));

@@ -68,10 +68,10 @@ impl Known {
     /// Takes in a value and the parts of it that may stand alone.
     pub(super) fn learn(&mut self, value: &str, number: usize) {
         self.add(value, number);
-        if let Some((scheme, credential)) = value.split_once([' ', '\\']) {
-            if is_scheme(scheme) {
-                self.add(credential.trim(), number);
-            }
+        if let Some((scheme, credential)) = value.split_once([' ', '\\'])
+            && is_scheme(scheme)
+        {
+            self.add(credential.trim(), number);
         }
         // A cookie's pairs, and items of a list.
         for part in value.split([';', ',', '&']).filter(|part| *part != value) {
