@@ -97,7 +97,6 @@ impl User {
         launch::User {
             uid: self.uid,
             gid: self.gid,
-            groups: Vec::new(),
         }
     }
 

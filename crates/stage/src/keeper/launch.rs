@@ -36,13 +36,11 @@ pub(crate) struct Launch {
     pub(crate) namespace: bool,
 }
 
-/// A user that a program runs as. It keeps no groups besides these.
+/// A user that a program runs as, without supplementary groups.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct User {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    /// Supplementary groups.
-    pub(crate) groups: Vec<u32>,
 }
 
 impl Launch {
@@ -82,7 +80,6 @@ impl Launch {
         if let Some(user) = &self.user {
             entry("uid", user.uid.to_string().as_ref())?;
             entry("gid", user.gid.to_string().as_ref())?;
-            entry("groups", list(&user.groups).as_ref())?;
         }
         if self.namespace {
             entry("namespace", "yes".as_ref())?;
@@ -138,7 +135,6 @@ impl Launch {
             b"cpus" => self.cpus = numbers(value)?,
             b"uid" => self.user_mut().uid = number(value)?,
             b"gid" => self.user_mut().gid = number(value)?,
-            b"groups" => self.user_mut().groups = numbers(value)?,
             b"namespace" => self.namespace = true,
             _ => {
                 let key = String::from_utf8_lossy(key);
@@ -191,7 +187,6 @@ mod tests {
             user: Some(User {
                 uid: 65534,
                 gid: 65533,
-                groups: vec![7, 8],
             }),
             note: Some(OsString::from_vec(b"/tmp/\xff".to_vec()).into()),
             namespace: true,
