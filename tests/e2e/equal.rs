@@ -235,7 +235,8 @@ fn an_answer_that_is_not_the_expected_one_ends_its_trial_before_the_load() {
     if !are_installed(&scene, &["nginx"]) {
         return;
     }
-    let plain = "access_log off; listen 127.0.0.1:{{ port }}; root \"{{ root }}\"; default_type text/plain;";
+    let plain = "access_log off; listen 127.0.0.1:{{ port }}; root \"{{ root }}\"; \
+                 default_type text/plain;";
     let page = format!("{plain} location = /sorry {{ return 200 \"We are sorry\"; }}");
     let cases = [
         (
