@@ -13,47 +13,39 @@ pub(crate) const NOT_VALID: u8 = 4;
 /// Interrupted; what was measured is kept.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Marks an error that the user can fix: exit code 2 instead of 1.
+/// An error that ends with an exit code other than 1.
 #[derive(Debug)]
-pub(crate) struct Usage(pub(crate) String);
+struct Coded {
+    code: u8,
+    text: String,
+}
 
-impl fmt::Display for Usage {
+impl fmt::Display for Coded {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
+        out.write_str(&self.text)
     }
 }
 
-impl std::error::Error for Usage {}
+impl std::error::Error for Coded {}
 
-/// An error that says `text` and ends with exit code 2.
+fn coded(code: u8, text: impl fmt::Display) -> anyhow::Error {
+    let text = text.to_string();
+    anyhow::Error::new(Coded { code, text })
+}
+
+/// An error that the user can fix: exit code 2.
 pub(crate) fn usage(text: impl fmt::Display) -> anyhow::Error {
-    anyhow::Error::new(Usage(text.to_string()))
+    coded(USAGE, text)
 }
 
-/// Marks an error for which nothing valid could be measured: exit code 4 instead of 1.
-#[derive(Debug)]
-pub(crate) struct NotValid(String);
-
-impl fmt::Display for NotValid {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotValid {}
-
-/// An error that says `text` and ends with exit code 4.
+/// An error for which nothing valid could be measured: exit code 4.
 pub(crate) fn not_valid(text: impl fmt::Display) -> anyhow::Error {
-    anyhow::Error::new(NotValid(text.to_string()))
+    coded(NOT_VALID, text)
 }
 
 /// The exit code for an error.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
-    if error.chain().any(|cause| cause.is::<Usage>()) {
-        USAGE
-    } else if error.chain().any(|cause| cause.is::<NotValid>()) {
-        NOT_VALID
-    } else {
-        FAILED
-    }
+    let mut causes = error.chain();
+    let coded = causes.find_map(|cause| cause.downcast_ref::<Coded>());
+    coded.map_or(FAILED, |error| error.code)
 }
