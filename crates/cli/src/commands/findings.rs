@@ -1,4 +1,5 @@
-//! What is found before the first trial: contenders that cannot be measured as the plan asks.
+//! What is found before the first trial: contenders that cannot be measured as the plan asks, and
+//! those that answer wrongly.
 
 use bakeoff_conduct::Finding;
 use bakeoff_plan::Plan;
@@ -30,9 +31,34 @@ pub(crate) fn refuse_what_cannot_run(
 /// # Errors
 /// What is rejected or missing from the plan itself.
 pub(crate) fn tell(findings: &[Finding], redaction: &Redaction) -> anyhow::Result<()> {
-    let note = |text: &str| output::note(&redaction.line(text));
-    let mut rejected = String::new();
-    for (first, workloads) in by_reason(findings) {
+    let is_rejected = |finding: &&Finding| matches!(finding.end, TrialEnd::Failed { .. });
+    let (rejected, impossible): (Vec<&Finding>, Vec<&Finding>) =
+        findings.iter().partition(is_rejected);
+    for line in lines(&impossible) {
+        output::note(&redaction.line(&line));
+    }
+    if rejected.is_empty() {
+        return Ok(());
+    }
+    let rejected = below("some contenders cannot be started:", &lines(&rejected));
+    Err(exit::usage(redaction.line(&rejected)))
+}
+
+/// Prints what is wrong with the first answers, all contenders together.
+pub(super) fn tell_wrong(findings: &[Finding], redaction: &Redaction) {
+    let findings: Vec<&Finding> = findings.iter().collect();
+    let lines = lines(&findings);
+    if !lines.is_empty() {
+        let text = below("wrong before the first round:", &lines);
+        output::note(&redaction.line(&text));
+    }
+}
+
+/// What became of each contender, with the server's own message below it. Workloads for which that
+/// is the same share a line.
+fn lines(findings: &[&Finding]) -> Vec<String> {
+    let grouped = by_reason(findings).into_iter();
+    let lines = grouped.filter_map(|(first, workloads)| {
         let who = match &workloads[..] {
             [workload] => format!("{}, workload {workload}", first.contender),
             several => format!("{}, workloads {}", first.contender, several.join(", ")),
@@ -43,32 +69,31 @@ pub(crate) fn tell(findings: &[Finding], redaction: &Redaction) -> anyhow::Resul
                 cause,
                 message,
             } => {
-                let step = step_name(*step);
-                rejected.push_str(&format!("\n  {who}: failed at {step}: {cause}"));
-                for line in message.iter().flat_map(|message| message.lines()) {
-                    rejected.push_str(&format!("\n    {line}"));
-                }
+                let line = format!("{who}: failed at {}: {cause}", step_name(*step));
+                let message = message.iter().flat_map(|message| message.lines());
+                let message: Vec<String> = message.map(|line| format!("  {line}")).collect();
+                Some(below(&line, &message))
             }
-            TrialEnd::Skipped { reason, fix } => {
-                note(&format!("skipped: {who}: {reason}; {fix}"));
-            }
-            TrialEnd::Unsupported { reason } => {
-                note(&format!("unsupported: {who}: {reason}"));
-            }
-            TrialEnd::Measured | TrialEnd::Interrupted => {}
+            TrialEnd::Skipped { reason, fix } => Some(format!("skipped: {who}: {reason}; {fix}")),
+            TrialEnd::Unsupported { reason } => Some(format!("unsupported: {who}: {reason}")),
+            TrialEnd::Measured | TrialEnd::Interrupted => None,
         }
+    });
+    lines.collect()
+}
+
+/// A line with others below it, which are indented.
+fn below(first: &str, others: &[String]) -> String {
+    let mut text = first.to_owned();
+    for line in others.iter().flat_map(|other| other.lines()) {
+        text.push_str("\n  ");
+        text.push_str(line);
     }
-    if rejected.is_empty() {
-        return Ok(());
-    }
-    Err(exit::usage(format!(
-        "some contenders cannot be started:{}",
-        redaction.line(&rejected)
-    )))
+    text
 }
 
 /// Findings of a contender that end in the same way: the first, and the workloads of all.
-pub(super) fn by_reason(findings: &[Finding]) -> Vec<(&Finding, Vec<&str>)> {
+fn by_reason<'a>(findings: &[&'a Finding]) -> Vec<(&'a Finding, Vec<&'a str>)> {
     let mut grouped: Vec<(&Finding, Vec<&str>)> = Vec::new();
     for finding in findings {
         let key = (&finding.contender, &finding.end);

@@ -3,12 +3,11 @@
 
 use bakeoff_conduct::{Approach, Finding, FirstAnswers, first_answers};
 use bakeoff_plan::Plan;
-use bakeoff_record::TrialEnd;
+use bakeoff_report::Redaction;
 use std::sync::atomic::Ordering;
 
-use super::findings::by_reason;
-use crate::display::step_name;
-use crate::{exit, output};
+use super::findings::tell_wrong;
+use crate::exit;
 
 /// Asks each contender once and returns the plan with what was left open, which its notes say. Of
 /// one contender alone the first trial says as much, unless something is open.
@@ -20,6 +19,7 @@ pub(super) fn look(
     known: &[Finding],
     least: usize,
     approach: &Approach<'_>,
+    redaction: &Redaction,
 ) -> anyhow::Result<Plan> {
     let mut requests = plan
         .workloads
@@ -34,9 +34,7 @@ pub(super) fn look(
         return Ok(plan);
     }
     let FirstAnswers { findings, plan, .. } = first;
-    if !findings.is_empty() {
-        output::note(&listed(&findings));
-    }
+    tell_wrong(&findings, redaction);
     let all = [known, &findings].concat();
     let answers = |contender: &str| {
         let lost = all.iter().filter(|finding| finding.contender == contender);
@@ -55,38 +53,4 @@ pub(super) fn look(
         "nothing to compare: {able}; see above for {}",
         unable.join(", ")
     )))
-}
-
-/// What is wrong, a contender a line.
-fn listed(findings: &[Finding]) -> String {
-    let grouped = by_reason(findings);
-    let mut text = String::from("wrong before the first round:");
-    for (first, workloads) in grouped {
-        let (who, workloads) = (&first.contender, workloads.join(", "));
-        match &first.end {
-            TrialEnd::Failed {
-                step,
-                cause,
-                message,
-            } => {
-                let step = step_name(*step);
-                text.push_str(&format!(
-                    "\n  {who} ({workloads}): failed at {step}: {cause}"
-                ));
-                for line in message.iter().flat_map(|message| message.lines()) {
-                    text.push_str(&format!("\n    {line}"));
-                }
-            }
-            TrialEnd::Skipped { reason, fix } => {
-                text.push_str(&format!(
-                    "\n  {who} ({workloads}): skipped: {reason}; {fix}"
-                ));
-            }
-            TrialEnd::Unsupported { reason } => {
-                text.push_str(&format!("\n  {who} ({workloads}): unsupported: {reason}"));
-            }
-            TrialEnd::Measured | TrialEnd::Interrupted => {}
-        }
-    }
-    text
 }

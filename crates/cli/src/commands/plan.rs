@@ -21,7 +21,8 @@ pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
     let library = Folder::of(&flags.library)?;
     let plan = library.plan(flags)?;
     output::result(&listing(&plan))?;
-    plan_notes::tell(&plan);
+    let redaction = Redaction::of_plan(&plan);
+    plan_notes::tell(&plan, &redaction);
     let interrupt = Interrupt::listen_with_limit()?;
     let scratch = RunFolder::make()?;
     let (_, stage) = scratch.stage(library.servers().asking(Asks::None))?;
@@ -29,7 +30,7 @@ pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
     if interrupt.came() {
         return Ok(exit::INTERRUPTED);
     }
-    tell(&findings, &Redaction::of_plan(&plan))?;
+    tell(&findings, &redaction)?;
     Ok(exit::DONE)
 }
 

@@ -1,13 +1,12 @@
-//! What a plan does without saying so: told before it runs and when it is listed.
+//! What a plan does without saying so: printed before it runs and when it is listed.
 
 use bakeoff_plan::{Plan, why_no_references};
 use bakeoff_report::Redaction;
 
 use crate::output;
 
-/// Tells each as a line of its own.
-pub(crate) fn tell(plan: &Plan) {
-    let redaction = Redaction::of_plan(plan);
+/// Prints each as a line of its own.
+pub(crate) fn tell(plan: &Plan, redaction: &Redaction) {
     let notes = of(plan);
     notes
         .iter()

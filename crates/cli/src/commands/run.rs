@@ -133,10 +133,10 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         stop: &stop,
     };
     let plan = match earlier.is_empty() {
-        true => first::look(plan, &findings, answering_least, &approach)?,
+        true => first::look(plan, &findings, answering_least, &approach, &redaction)?,
         false => plan,
     };
-    plan_notes::tell(&plan);
+    plan_notes::tell(&plan, &redaction);
     let (mut folder, earlier) = folder(resumed, &path, &plan)?;
     let options = Options {
         bakeoff,
