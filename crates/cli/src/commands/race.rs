@@ -12,6 +12,7 @@ use bakeoff_plan::{
     Arrival, Contender, Content, Expected, Overrides, Plan, Protocol, Request, RequestBody,
     RoundsAsked, ServerChoice, TRIAL_OVERHEAD, Url, Workload, parse,
 };
+use bakeoff_record::read_regular_text;
 
 use super::run::{Asked, Destination, campaign, default_folder};
 use crate::exit;
@@ -162,14 +163,8 @@ fn request(workload: &mut Workload, flags: &RaceFlags, operands: &Operands) -> a
 }
 
 fn text_of(path: &Path) -> anyhow::Result<String> {
-    let failed = |cause: &dyn std::fmt::Display| {
-        exit::usage(format!("failed to read {}: {cause}", path.display()))
-    };
-    let data = std::fs::metadata(path).map_err(|error| failed(&error))?;
-    if !data.is_file() || data.len() > BODY_BYTES_MAX {
-        return Err(failed(&"it is no regular file of at most 1 MiB"));
-    }
-    std::fs::read_to_string(path).map_err(|error| failed(&error))
+    read_regular_text(path, BODY_BYTES_MAX)
+        .map_err(|cause| exit::usage(format!("failed to read {}: {cause}", path.display())))
 }
 
 /// The protocol of all, which the scheme of URLs chooses where no flag does.

@@ -7,6 +7,7 @@ use bakeoff_plan::{
     ConfigSource, Contender, OwnCommand, Readiness, RunningUrl, ServerChoice, Stopping, Url,
     nearest,
 };
+use bakeoff_record::read_regular;
 use bakeoff_stage::{Server, Servers};
 
 use super::name;
@@ -173,13 +174,7 @@ fn file(path: PathBuf, servers: &Servers, server: Option<&str>) -> anyhow::Resul
     let shown = path.display();
     let failed =
         |cause: &dyn std::fmt::Display| exit::usage(format!("failed to read {shown}: {cause}"));
-    let data = std::fs::metadata(&path).map_err(|error| failed(&error))?;
-    if data.len() > CONFIG_BYTES_MAX {
-        return Err(failed(
-            &"a configuration of more than 4 MiB is no configuration",
-        ));
-    }
-    let bytes = std::fs::read(&path).map_err(|error| failed(&error))?;
+    let bytes = read_regular(&path, CONFIG_BYTES_MAX).map_err(|error| failed(&error))?;
     let text = String::from_utf8_lossy(&bytes);
     let found: Server = match server {
         Some(name) => servers.find(name).map_err(super::super::stage_error)?,
