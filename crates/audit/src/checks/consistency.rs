@@ -146,7 +146,8 @@ fn little(subject: &Subject<'_>, clients: f64, starved: &Check) -> Check {
     let check = if gap.abs() <= limit {
         Check::passed(Code::Little, text)
     } else if gap < 0.0
-        && waited(result).is_some_and(|seen| seen + setting_up >= clients * (1.0 - limit))
+        && mean_in_flight(result, LOOKS_OF_CLIENTS_MIN)
+            .is_some_and(|seen| seen + setting_up >= clients * (1.0 - limit))
     {
         // Only what ended has a latency; all the others were seen in flight.
         let text = format!("{text}: the others waited for answers that did not come in the window");
@@ -170,11 +171,10 @@ fn little(subject: &Subject<'_>, clients: f64, starved: &Check) -> Check {
     check.figures(gap, limit)
 }
 
-/// Requests in flight, by the looks at them over the window.
-fn waited(result: &LoadResult) -> Option<f64> {
+/// Requests in flight on average, by the looks at them over the window, if there are enough.
+fn mean_in_flight(result: &LoadResult, looks_min: usize) -> Option<f64> {
     let looks = &result.observed.in_flight.counts;
-    (looks.len() >= LOOKS_OF_CLIENTS_MIN)
-        .then(|| looks.iter().sum::<u64>() as f64 / looks.len() as f64)
+    (looks.len() >= looks_min).then(|| looks.iter().sum::<u64>() as f64 / looks.len() as f64)
 }
 
 /// Clients that had no answer in the window, or waited for one for much of it, while others had
@@ -218,10 +218,10 @@ fn little_open(subject: &Subject<'_>) -> Option<Check> {
     let result = subject.result;
     let looks = &result.observed.in_flight.counts;
     let n = looks.len() as f64;
-    if looks.len() < LOOKS_MIN || result.requests.due.is_none() || result.measured_s <= 0.0 {
+    let seen = mean_in_flight(result, LOOKS_MIN)?;
+    if result.requests.due.is_none() || result.measured_s <= 0.0 {
         return None;
     }
-    let seen = looks.iter().sum::<u64>() as f64 / n;
     if result.requests.error_share().unwrap_or(1.0) > LITTLE_SHARE / 2.0 {
         return None;
     }
@@ -306,13 +306,13 @@ fn origin_asked(subject: &Subject<'_>) -> Check {
     let asked = origin.requests as f64;
     let load = &subject.result.load;
     let in_flight = f64::from(load.clients()) * f64::from(load.streams);
-    let read_late = ORIGIN_READ_S / subject.result.measured_s * completed;
-    let edge = in_flight
-        + if read_late.is_finite() {
-            read_late
-        } else {
-            0.0
-        };
+    let measured_s = subject.result.measured_s;
+    // A window without a length has no rate.
+    let read_late = match measured_s > 0.0 {
+        true => ORIGIN_READ_S / measured_s * completed,
+        false => 0.0,
+    };
+    let edge = in_flight + read_late;
     let asked_n = count(origin.requests);
     let completed_n = count(subject.result.requests.completed);
     let share = if completed > 0.0 {
