@@ -1,6 +1,7 @@
 //! One line of `trials.jsonl`: everything about one trial, raw.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use bakeoff_plan::Load;
 use serde::{Deserialize, Serialize};
@@ -216,6 +217,26 @@ pub struct ServerFacts {
     pub server_header: Option<String>,
     /// Whether all of its processes were gone after the stop, and what that took.
     pub stopped: Option<StopFacts>,
+}
+
+impl ServerFacts {
+    /// Facts of a server that has no folder in `servers/`: nothing is known but where it answered.
+    pub fn without_folder(server: &str, address: SocketAddr) -> Self {
+        Self {
+            server: server.to_owned(),
+            version: String::new(),
+            binary: String::new(),
+            binary_sha256: String::new(),
+            package: None,
+            command: Vec::new(),
+            configs: Vec::new(),
+            config_changes: Vec::new(),
+            remedies: BTreeMap::new(),
+            address: address.to_string(),
+            server_header: None,
+            stopped: None,
+        }
+    }
 }
 
 /// The package that `bakeoff install` got a program from.

@@ -207,20 +207,11 @@ impl Stage {
         let already = Already::at(address, transport);
         let binary = already.program();
         let facts = ServerFacts {
-            server: "url".to_owned(),
-            version: String::new(),
             binary: binary
                 .map(|it| it.display().to_string())
                 .unwrap_or_default(),
-            binary_sha256: String::new(),
-            package: None,
-            command: Vec::new(),
-            configs: Vec::new(),
-            config_changes: Vec::new(),
-            remedies: BTreeMap::new(),
-            address: address.to_string(),
             server_header: answer.header("Server").map(str::to_owned),
-            stopped: None,
+            ..ServerFacts::without_folder("url", address)
         };
         Ok(Running {
             kept: Held::Already(already),

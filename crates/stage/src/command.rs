@@ -1,7 +1,7 @@
 //! A server that a command line of the user's own starts, under a keeper like every other.
 //!
-//! It has no folder, no template and no check: the command is told its port, and what listens in
-//! its processes then is asked.
+//! It has no folder, no template and no check. The command gets its port, and whatever its
+//! processes then listen on is asked.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -264,18 +264,10 @@ impl Starting<'_> {
             command,
         } = started;
         let facts = ServerFacts {
-            server: "command".to_owned(),
-            version: String::new(),
             binary: command.first().cloned().unwrap_or_default(),
-            binary_sha256: String::new(),
-            package: None,
             command,
-            configs: Vec::new(),
-            config_changes: Vec::new(),
-            remedies: BTreeMap::new(),
-            address: ready.address.to_string(),
             server_header: ready.server_header,
-            stopped: None,
+            ..ServerFacts::without_folder("command", ready.address)
         };
         let stop = &self.own.stop;
         Running {
