@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::contender::{ConfigSource, Contender, OwnAnswer, ServerChoice};
+use crate::contender::{ConfigSource, Contender, OwnAnswer, OwnCommand, RunningUrl, ServerChoice};
 use crate::file::{
     ClientsText, ContenderTable, CourseKeys, CpusText, DurationText, LoadTable, OwnAnswerTable,
     OwnKeys, PinningTable, PlanFile, ReadyTable, ReferencesTable, StopTable,
@@ -70,7 +70,6 @@ fn contender_table(contender: &Contender) -> ContenderTable {
         own: OwnKeys::default(),
         answer: contender.answers.iter().map(answer_table).collect(),
     };
-    let path = |path: &Path| path.to_string_lossy().into_owned();
     match &contender.server {
         ServerChoice::Program {
             server,
@@ -86,38 +85,45 @@ fn contender_table(contender: &Contender) -> ContenderTable {
                 ConfigSource::File(file) => path(file),
             });
         }
-        ServerChoice::Command(own) => {
-            table.own = OwnKeys {
-                command: Some(own.command.clone()),
-                fresh: own.fresh.clone(),
-                env: own.environment.iter().cloned().collect(),
-                folder: Some(path(&own.folder)),
-                ready: Some(ReadyTable {
-                    path: own.ready.path.clone(),
-                    status: own.ready.status,
-                }),
-                stop: Some(StopTable {
-                    signal: own.stop.signal,
-                    grace: DurationText(own.stop.grace),
-                }),
-                user: None,
-                url: None,
-            }
-        }
-        ServerChoice::Url(running) => {
-            table.own = OwnKeys {
-                url: Some(running.url.to_string()),
-                fresh: running.fresh.clone(),
-                folder: Some(path(&running.folder)),
-                ..OwnKeys::default()
-            }
-        }
+        ServerChoice::Command(own) => table.own = command_keys(own),
+        ServerChoice::Url(running) => table.own = url_keys(running),
         // Only trials hold these, and trials are not written; a reader refuses them by name.
         ServerChoice::Yardstick => table.server = Some("yardstick".to_owned()),
         ServerChoice::Origin => table.server = Some("origin".to_owned()),
     }
     table.own.user = contender.user.clone();
     table
+}
+
+fn command_keys(own: &OwnCommand) -> OwnKeys {
+    OwnKeys {
+        command: Some(own.command.clone()),
+        fresh: own.fresh.clone(),
+        env: own.environment.iter().cloned().collect(),
+        folder: Some(path(&own.folder)),
+        ready: Some(ReadyTable {
+            path: own.ready.path.clone(),
+            status: own.ready.status,
+        }),
+        stop: Some(StopTable {
+            signal: own.stop.signal,
+            grace: DurationText(own.stop.grace),
+        }),
+        ..OwnKeys::default()
+    }
+}
+
+fn url_keys(running: &RunningUrl) -> OwnKeys {
+    OwnKeys {
+        url: Some(running.url.to_string()),
+        fresh: running.fresh.clone(),
+        folder: Some(path(&running.folder)),
+        ..OwnKeys::default()
+    }
+}
+
+fn path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 fn answer_table(answer: &OwnAnswer) -> OwnAnswerTable {
