@@ -2,7 +2,7 @@
 
 use crate::conclusion::{Comparison, Conclusion};
 
-/// Most rounds that a campaign is told to grow to. A ratio that takes more of them is so near to 1,
+/// Most rounds that a report proposes. A ratio that takes more of them is so near to 1,
 /// or rounds are so far apart, that the machine changes before it is decided.
 pub const ROUNDS_MOST: u32 = 40;
 

@@ -118,7 +118,7 @@ fn needs_its_own_port(contender: &Contender) -> bool {
     }
 }
 
-/// Whether it is a command that may take no notice of the port that it is told.
+/// Whether it is a command that may ignore the port in its environment.
 fn listens_where_it_likes(contender: &Contender) -> bool {
     match &contender.server {
         ServerChoice::Command(own) => !own.command.contains("{port}"),

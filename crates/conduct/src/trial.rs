@@ -21,8 +21,9 @@ use crate::programs::Programs;
 use crate::roles::Roles;
 use crate::skip::forbidden;
 
-/// Requests that show what a contender does for an answer: enough that one connection for each is
-/// told from a few that are kept, and a line in a log for each from a word now and then.
+/// Requests that show what a contender does for an answer: enough to distinguish
+/// one connection for each from a few that are kept, and one log line for each from an occasional
+/// message.
 const OBSERVED: u32 = 10;
 
 /// What every trial of a campaign shares.

@@ -24,7 +24,7 @@ pub const KEPT_DISTURBED_SHARE: f64 = 0.20;
 const DRIFT_LEAST: f64 = 0.15;
 /// From the median of absolute deviations to a standard deviation, times three.
 const DRIFT_DEVIATIONS: f64 = 3.0 * 1.4826;
-/// Fewest rates that a median of them is told from.
+/// Fewest rates that have a median worth comparing with.
 const DRIFT_RATES_MIN: usize = 3;
 /// Share of the window that the host's readings must cover.
 const COVERED_SHARE: f64 = 0.8;

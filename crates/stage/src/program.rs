@@ -211,7 +211,7 @@ fn program_at(server: &Server, path: PathBuf) -> Result<Program, StageError> {
     Ok(Program { path, version })
 }
 
-/// By what a changed file is told from the one before.
+/// What differs between a changed file and the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp {
     modified: SystemTime,

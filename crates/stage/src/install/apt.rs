@@ -1,7 +1,7 @@
 //! Programs that only the distribution has, by apt-get, for all users: that takes root.
 //!
-//! No digests are kept for these: apt checks that a package is the one that the distribution
-//! signed, and is told here to refuse one that is not, however the machine is set up otherwise.
+//! No digests are kept for these: apt checks the distribution's signature. Options given here make
+//! it refuse a package without one, however the machine is configured.
 
 use std::path::Path;
 
