@@ -2,7 +2,7 @@
 
 use bakeoff_stats::IntervalKind;
 
-use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Side};
+use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
 
 /// A ratio from which "times" reads better than percent.
 const TIMES_FROM: f64 = 2.0;
@@ -83,8 +83,12 @@ impl Comparison {
         let needed = self
             .rounds_needed
             .map(|needed| format!("; about {needed} would"));
+        let why = match self.reason {
+            Some(Reason::NotValid) => "too few of which can be believed to prove it",
+            _ => "which do not prove it",
+        };
         format!(
-            "plain in all {rounds} rounds, which do not prove it{}",
+            "plain in all {rounds} rounds, {why}{}",
             needed.unwrap_or_default()
         )
     }
@@ -159,7 +163,7 @@ fn factor(ratio: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conclusion::{PairKey, Reason};
+    use crate::conclusion::PairKey;
     use bakeoff_stats::Estimate;
 
     fn comparison(metric: Metric, (point, low, high): (f64, f64, f64)) -> Comparison {

@@ -344,6 +344,30 @@ fn a_rate_that_others_held_down_counts_where_the_bound_strengthens() {
 }
 
 #[test]
+fn a_large_difference_is_plain_although_too_few_rounds_can_be_believed() {
+    let weak = |one: &str| match one {
+        "b" => suspect(Code::NotSteady),
+        _ => valid(),
+    };
+    let with = |fast: Vec<f64>| rate_of(&[("a", rounds(7, 1e4, 1)), ("b", fast)], weak);
+    let one = with(rounds(7, 4.2e4, 2));
+    let plain = Conclusion::PlainNotProven(Direction::Higher);
+    assert_eq!(
+        (one.conclusion, one.reason),
+        (plain, Some(Reason::NotValid))
+    );
+    let phrase = one.phrase();
+    let why = "plain in all 7 rounds, too few of which can be believed to prove it";
+    assert!(phrase.contains(why), "{phrase}");
+    // One round that does not show it, a smaller difference, or a few rounds: nothing is said.
+    let mut but_one = rounds(7, 4.2e4, 2);
+    but_one[3] = 1.2e4;
+    for fast in [but_one, rounds(7, 2.6e4, 2), rounds(3, 4.2e4, 2)] {
+        assert_eq!(with(fast).conclusion, Conclusion::NotComparable);
+    }
+}
+
+#[test]
 fn a_number_that_is_withheld_is_in_no_comparison() {
     let rates = [("a", rounds(10, 1e4, 1)), ("b", rounds(10, 2e4, 2))];
     let invalid = |name: &str| Judgement {

@@ -16,6 +16,11 @@ const EQUAL_FLOOR_MOST: f64 = 0.10;
 const PLAIN_RATIO: f64 = 1.5;
 /// Rounds that must agree on it.
 const PLAIN_ROUNDS: usize = 2;
+/// A ratio that is plain although too few rounds can be believed: what disturbs a round would have
+/// to take two thirds of it.
+const PLAIN_RATIO_DISTURBED: f64 = 3.0;
+/// Rounds that must agree on it.
+const PLAIN_ROUNDS_DISTURBED: usize = 4;
 /// Chance of being wrong that is accepted.
 const ALPHA: f64 = 0.05;
 
@@ -89,8 +94,32 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, seen: Option<Seen>
         hold_against_bound(&mut one);
     } else if matches!(pair.silence, Some(Reason::ClosedLoop | Reason::OpenLoop)) {
         one.conclusion = Conclusion::NotCompared;
+    } else if pair.silence == Some(Reason::NotValid)
+        && let Some(direction) = plain_though_disturbed(&pair.paired)
+    {
+        one.conclusion = Conclusion::PlainNotProven(direction);
+        hold_against_bound(&mut one);
     }
     one
+}
+
+/// The direction of a difference that no disturbance explains: it is large, and each round that has
+/// a value shows it.
+fn plain_though_disturbed(paired: &Paired) -> Option<Direction> {
+    let logs = &paired.logs;
+    let each_is_plain = logs.iter().all(|log| log.abs() >= PLAIN_RATIO.ln());
+    let is_plain = logs.len() >= PLAIN_ROUNDS_DISTURBED
+        && each_is_plain
+        && paired.agree()
+        && paired.mean().abs() >= PLAIN_RATIO_DISTURBED.ln();
+    is_plain.then(|| direction(paired.mean() > 0.0))
+}
+
+fn direction(is_higher: bool) -> Direction {
+    match is_higher {
+        true => Direction::Higher,
+        false => Direction::Lower,
+    }
 }
 
 /// With few rounds the interval is the one that the whole table allows.
@@ -120,10 +149,7 @@ fn evidence(metric: Metric, silence: Option<Reason>, seen: Option<&Seen>) -> Evi
 fn weighed(paired: &Paired, ratio: &Estimate, seen: &Seen, floor: f64) -> Conclusion {
     let within = |limit: f64| ratio.low >= 1.0 / (1.0 + limit) && ratio.high <= 1.0 + limit;
     let far = ratio.point.max(1.0 / ratio.point);
-    let direction = match ratio.point > 1.0 {
-        true => Direction::Higher,
-        false => Direction::Lower,
-    };
+    let direction = direction(ratio.point > 1.0);
     let margin = EQUAL_WITHIN.max(floor);
     if seen.higher <= ALPHA {
         Conclusion::Higher
