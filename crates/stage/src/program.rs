@@ -384,18 +384,48 @@ fn versions(folder: &Path) -> Vec<String> {
 
 /// `BAKEOFF_PROGRAMS`, then the user's cache. What is installed goes to the first of them.
 pub(crate) fn own_folders() -> Vec<PathBuf> {
-    let named = std::env::var_os("BAKEOFF_PROGRAMS").map(PathBuf::from);
-    let cache = std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|it| it.is_absolute());
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let named = ["BAKEOFF_PROGRAMS", "XDG_CACHE_HOME", "HOME"].map(named);
+    folders_of(named)
+}
+
+/// The folders from the values of `BAKEOFF_PROGRAMS`, `XDG_CACHE_HOME` and `HOME`.
+fn folders_of([programs, cache, home]: [Option<PathBuf>; 3]) -> Vec<PathBuf> {
+    // Commands that install run in other folders. An empty value means the same as none.
+    let programs = programs.and_then(|programs| std::path::absolute(programs).ok());
     let cache = cache
-        .or_else(home)
+        .filter(|cache| cache.is_absolute())
+        .or_else(|| home.map(|home| home.join(".cache")))
         .map(|cache| cache.join("bakeoff/programs"));
-    named.into_iter().chain(cache).collect()
+    programs.into_iter().chain(cache).collect()
 }
 
 pub(crate) fn is_executable(path: &Path) -> bool {
     path.metadata()
         .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(values: [&str; 3], expected: &[&Path]) {
+        let values = values.map(|value| (value != "none").then(|| PathBuf::from(value)));
+        assert_eq!(folders_of(values), expected);
+    }
+
+    #[test]
+    fn own_folders_are_absolute_and_an_empty_one_is_none() {
+        let cache = Path::new("/home/me/.cache/bakeoff/programs");
+        check(["none", "none", "/home/me"], &[cache]);
+        check(["", "", "/home/me"], &[cache]);
+        check(["none", "relative", "/home/me"], &[cache]);
+        check(
+            ["/own", "/home/me/.cache", "none"],
+            &[Path::new("/own"), cache],
+        );
+        let here = std::env::current_dir().unwrap();
+        check(["own", "none", "none"], &[&here.join("own")]);
+    }
 }
