@@ -237,9 +237,11 @@ impl Found<'_> {
         let mut notes = Vec::new();
         if self.is_the_same() {
             notes.extend(self.other_headers());
+            notes.extend(self.no_pages());
             return notes;
         }
         notes.extend(self.differs());
+        notes.extend(self.no_pages());
         for (name, seen) in &self.seen {
             let Some(change) = &seen.change else { continue };
             let compared = match change.is_length_kept {
@@ -280,6 +282,27 @@ impl Found<'_> {
             self.name,
             each.join("; "),
         ))
+    }
+
+    /// Who answers with an error or a redirect: that is right if nothing says what is, and rarely
+    /// what somebody wants to measure.
+    fn no_pages(&self) -> Option<String> {
+        let each = self
+            .seen
+            .iter()
+            .map(|(name, seen)| (name, seen.check.status));
+        let none = each.filter(|(_, status)| *status >= 300);
+        let none: Vec<String> = none
+            .map(|(name, status)| format!("{name} with {status}"))
+            .collect();
+        (!none.is_empty()).then(|| {
+            format!(
+                "`{}` is answered by {}: that answer is what is measured; to measure a page, ask \
+                 for the path of one",
+                self.name,
+                none.join(", ")
+            )
+        })
     }
 
     /// Headers that say something else of the same body.
@@ -383,7 +406,11 @@ mod tests {
             &[fetched(200, "text/html", "hello 12 times")],
             &[fetched(404, "text/plain", "hello 13")],
         );
-        assert_eq!(notes.len(), 1);
+        assert_eq!(notes.len(), 2);
+        assert!(
+            notes[1].contains("is answered by b with 404: that answer is what is measured"),
+            "{notes:?}"
+        );
         for part in [
             "a 200, 14 bytes of text/html; b 404, 8 bytes of text/plain",
             "at byte 7: \"12 times\" and \"13\"",
