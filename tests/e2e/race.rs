@@ -389,7 +389,7 @@ fn what_is_wrong_with_several_is_listed_at_once_before_the_first_round() {
     let before = &ran.stderr[listed..began];
     for name in ["c1", "c2", "c3", "c4"] {
         assert!(
-            before.contains(&format!("{name} (page): failed at start")),
+            before.contains(&format!("{name}, workload page: failed at start")),
             "{before}"
         );
     }

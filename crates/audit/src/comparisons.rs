@@ -97,6 +97,8 @@ struct Pair<'c, 'r> {
     second: &'c JudgedCell<'r>,
     paired: Paired,
     bound: Option<Side>,
+    /// Whether a side may be far from what was measured of it.
+    may_be_far: bool,
     /// Why nothing is concluded; the ratio may still be shown.
     silence: Option<Reason>,
     causes: Vec<Inequality>,
@@ -187,6 +189,7 @@ fn pair<'c, 'r>(
         second,
         paired,
         bound,
+        may_be_far: left.may_be_far || right.may_be_far,
         silence,
         causes: Vec::new(),
     }

@@ -67,7 +67,7 @@ pub(crate) fn weigh(
     let direction = control.is_none() && half_is_valid(&contenders) && decided(comparisons);
     Trust {
         direction,
-        size: size && direction,
+        size: size && direction && sizes_are_proven(comparisons),
         reasons,
     }
 }
@@ -293,7 +293,16 @@ fn decided(comparisons: &[Comparison]) -> bool {
     comparisons.iter().any(|one| {
         matches!(
             one.conclusion,
-            Conclusion::Higher | Conclusion::Lower | Conclusion::Equal
+            Conclusion::Higher
+                | Conclusion::Lower
+                | Conclusion::Equal
+                | Conclusion::PlainNotProven(_)
         )
     })
+}
+
+/// Whether no ratio is only plain: its interval is of rounds that do not prove it.
+fn sizes_are_proven(comparisons: &[Comparison]) -> bool {
+    let mut conclusions = comparisons.iter().map(|one| one.conclusion);
+    !conclusions.any(|one| matches!(one, Conclusion::PlainNotProven(_)))
 }

@@ -365,6 +365,17 @@ fn a_large_difference_is_plain_although_too_few_rounds_can_be_believed() {
     for fast in [but_one, rounds(7, 2.6e4, 2), rounds(3, 4.2e4, 2)] {
         assert_eq!(with(fast).conclusion, Conclusion::NotComparable);
     }
+    // Other programs took a part of both, and cannot have made it; an engine at its limit can.
+    let up = [("a", rounds(7, 1e4, 1)), ("b", rounds(7, 4.2e4, 2))];
+    for (code, expected) in [
+        (Code::OtherLoad, plain),
+        (Code::Steal, plain),
+        (Code::GeneratorCeiling, Conclusion::NotComparable),
+        (Code::BackendBound, Conclusion::NotComparable),
+    ] {
+        let one = rate_of(&up, |_| suspect(code));
+        assert_eq!((one.conclusion, one.bound), (expected, None), "{code:?}");
+    }
 }
 
 #[test]

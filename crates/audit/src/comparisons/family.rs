@@ -94,13 +94,24 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, seen: Option<Seen>
         hold_against_bound(&mut one);
     } else if matches!(pair.silence, Some(Reason::ClosedLoop | Reason::OpenLoop)) {
         one.conclusion = Conclusion::NotCompared;
-    } else if pair.silence == Some(Reason::NotValid)
-        && let Some(direction) = plain_though_disturbed(&pair.paired)
-    {
-        one.conclusion = Conclusion::PlainNotProven(direction);
-        hold_against_bound(&mut one);
+    }
+    if !pair.may_be_far {
+        say_what_is_plain(&mut one, &pair.paired);
     }
     one
+}
+
+/// Where disturbances take the conclusion away, a difference that none of them explains is plain.
+fn say_what_is_plain(one: &mut Comparison, paired: &Paired) {
+    use Reason::{BoundHides, BoundWeakens, NotValid};
+    if matches!(one.reason, Some(NotValid | BoundHides | BoundWeakens))
+        && let Some(direction) = plain_though_disturbed(paired)
+    {
+        one.conclusion = Conclusion::PlainNotProven(direction);
+        one.reason = Some(NotValid);
+        // By how much is open on both sides.
+        one.bound = None;
+    }
 }
 
 /// The direction of a difference that no disturbance explains: it is large, and each round that has

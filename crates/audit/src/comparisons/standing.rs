@@ -22,12 +22,18 @@ const LOWERS_THE_RATE: [Code; 7] = [
     Code::Throttled,
 ];
 
+/// Those of them that have no end: a server may be many times as fast as the engine, or as its
+/// upstream. What others on the machine take is a share of it.
+const HIDES_THE_RATE: [Code; 3] = [Code::GeneratorCeiling, Code::BackendBound, Code::EngineBusy];
+
 /// One side of a comparison.
 pub(super) struct Standing {
     /// The value of each round that has one.
     pub(super) values: Vec<(u32, f64)>,
     /// Whether the values are lower bounds.
     pub(super) is_bound: bool,
+    /// Whether the values may lie far below the server's own.
+    pub(super) may_be_far: bool,
     /// Why nothing is concluded from them.
     pub(super) silence: Option<Reason>,
     /// Share of the requests that have no latency.
@@ -42,6 +48,8 @@ impl Standing {
         let mut standing = Self {
             values: Vec::new(),
             is_bound: is_held_down,
+            may_be_far: number == Number::Rate
+                && weak_codes(judged).any(|code| HIDES_THE_RATE.contains(&code)),
             error_share: None,
             silence: match verdict {
                 Verdict::Valid => None,
@@ -81,6 +89,7 @@ impl Standing {
             Ok(value) => self.values.push((trial.round, value)),
             Err(Missing::AtLeast { bound, .. }) => {
                 self.is_bound = true;
+                self.may_be_far = true;
                 self.values.push((trial.round, bound));
             }
             Err(Missing::Because(_)) => {}
@@ -93,10 +102,16 @@ fn held_down(judged: &JudgedCell<'_>) -> bool {
     if judged.judgement.level(Number::Rate) <= Level::Note {
         return false;
     }
+    let mut codes = weak_codes(judged).peekable();
+    codes.peek().is_some() && codes.all(|code| LOWERS_THE_RATE.contains(&code))
+}
+
+/// The checks that weaken the rate of a cell or of one of its trials, without those that only count
+/// such trials.
+fn weak_codes(judged: &JudgedCell<'_>) -> impl Iterator<Item = Code> {
     let of_trials = judged.trials.iter().map(|(_, judgement)| judgement);
     let of_cell = weak(&judged.judgement).filter(|code| *code != Code::RoundsAccepted);
-    let codes: Vec<Code> = of_trials.flat_map(weak).chain(of_cell).collect();
-    !codes.is_empty() && codes.iter().all(|code| LOWERS_THE_RATE.contains(code))
+    of_trials.flat_map(weak).chain(of_cell)
 }
 
 /// The checks that weaken the rate.
