@@ -372,7 +372,10 @@ def one_kill(options, number):
     problems = campaign.left(groups_before)
     if after.returncode not in (0, 4):
         problems.append(f"{next_command}: {after.returncode} {after.stderr[-300:]!r}")
-    if mode in INTERRUPTS and not ended_before and code != 130:
+    # A signal may come when all is measured and the report is being printed. Then the campaign has
+    # ended by itself, with 4 where a busy machine made every number doubtful.
+    has_ended = code in (0, 4) and (record / "report.html").exists()
+    if mode in INTERRUPTS and not ended_before and not has_ended and code != 130:
         # Before it hears signals, it dies of them, and nothing has begun.
         if has_record or code >= 0:
             problems.append(f"exit code {code}")
