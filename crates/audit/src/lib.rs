@@ -16,6 +16,7 @@ mod conclusion;
 mod enough;
 mod equivalence;
 mod findings;
+mod gate;
 mod judge;
 mod judged;
 pub mod limits;
@@ -37,6 +38,10 @@ pub use equivalence::{
     Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact, equivalences,
 };
 pub use findings::{Finding, Grade, Tone};
+pub use gate::{
+    GateError, GateRow, Gates, Mismatch, Ruling, Worse, compare_contenders, compare_records, fits,
+    mismatches, plan_mismatches, worst_ruling,
+};
 pub use judge::{judge_cell, judge_trial};
 pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge};
 pub use load::judge_load;
