@@ -13,6 +13,7 @@ mod checks;
 mod code;
 mod comparisons;
 mod conclusion;
+mod condition;
 mod enough;
 mod equivalence;
 mod findings;
@@ -34,6 +35,7 @@ pub use check::{Check, Level};
 pub use code::Code;
 pub use comparisons::{Compared, Floor, compare, widest_interval};
 pub use conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, PairKey, Reason, Side};
+pub use condition::{Condition, Held};
 pub use equivalence::{
     Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact, equivalences,
 };

@@ -16,6 +16,7 @@ mod doctor;
 mod ending;
 mod findings;
 mod first;
+mod gated;
 mod install;
 mod list;
 mod load;

@@ -10,7 +10,7 @@ mod race;
 mod run;
 mod serve;
 
-pub(crate) use compare::{CompareFlags, CompareFormat, VerifyFlags};
+pub(crate) use compare::{CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags};
 pub(crate) use install::{InstallFlags, SourceFlag};
 pub(crate) use library::LibraryFlags;
 pub(crate) use load::{

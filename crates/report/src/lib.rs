@@ -7,6 +7,7 @@
 mod before;
 mod changes;
 mod compare;
+mod conditions;
 mod csv;
 pub mod document;
 mod equal;
@@ -31,13 +32,14 @@ mod widest;
 mod xml;
 
 pub use bakeoff_audit::{
-    GateError, Gates, Mismatch, Ruling, Verdict, fits, judge_load, plan_mismatches,
+    Condition, GateError, Gates, Mismatch, Ruling, Verdict, fits, judge_load, plan_mismatches,
 };
 pub use before::Warnings;
 pub use compare::{
     COMPARE_SCHEMA, Compare, CompareError, compare_across, compare_json, compare_junit,
     compare_markdown, compare_text, compare_within, contenders_of,
 };
+pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;
 pub use holdings::holdings;
 pub use html::html;

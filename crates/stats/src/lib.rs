@@ -29,7 +29,7 @@ pub use discovery::discoveries;
 pub use estimate::{CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks};
 pub use flips::{Flips, Tested, flips};
 pub use floor::{FLIPS_FROM, FLOOR_MIN, FLOOR_UNMEASURED, Power, aa_floor, half_width};
-pub use measure::{Measure, Missing};
+pub use measure::{Measure, Missing, latency_quantile};
 pub use paired::Paired;
 pub use pooled::{Held, Pool};
 pub use ratio::{ERROR_SHARE_APART, ratio_over_rounds};

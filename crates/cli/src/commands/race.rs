@@ -13,6 +13,7 @@ use bakeoff_plan::{
     RoundsAsked, ServerChoice, TRIAL_OVERHEAD, Url, Workload, parse,
 };
 
+use super::gated::Gated;
 use super::run::{Asked, Destination, campaign, default_folder};
 use crate::exit;
 use crate::flags::{ArrivalFlag, RaceFlags};
@@ -78,6 +79,7 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         strict: record.strict,
         show_secrets: false,
         repeat: Some(as_a_file(&saved)),
+        gated: Gated::of(&record.gated, None)?,
     };
     campaign(asked, &library, &destination)
 }

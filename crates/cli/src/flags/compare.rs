@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bakeoff_report::Gates;
+use bakeoff_report::{Condition, Gates};
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
@@ -54,4 +54,24 @@ pub(crate) enum CompareFormat {
 pub(crate) struct VerifyFlags {
     /// Record folder
     pub(crate) record: PathBuf,
+}
+
+/// What a campaign is held against when it has ended.
+#[derive(Debug, Args)]
+pub(crate) struct GateFlags {
+    /// How much worse than the first contender, or than --baseline, each number may be, such as
+    /// rate=5%,p99=10%,cpu=5%; exit with 3 if a gate is breached, and with 4 if one cannot be told
+    #[arg(long, value_name = "GATES", value_parser = Gates::parse)]
+    pub(crate) gate: Option<Gates>,
+    #[command(flatten)]
+    pub(crate) conditions: FailIfFlags,
+}
+
+/// Conditions under which the command fails.
+#[derive(Debug, Args)]
+pub(crate) struct FailIfFlags {
+    /// Exit with 3 if this holds, such as 'p99 > 50ms', and with 4 if that cannot be told; of rate,
+    /// p50, p99, p99.9, errors, cpu and memory. May be repeated
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
+    pub(crate) fail_if: Vec<Condition>,
 }
