@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::conclusion::{Comparison, Conclusion, Evidence, Metric, PairKey, Reason, Side};
 use crate::equivalence::{Equivalence, Inequality};
 use crate::judged::JudgedCell;
-use standing::Standing;
+pub(crate) use standing::Standing;
 
 /// Difference between two runs of one server, which no difference below means anything.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -49,17 +49,7 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
     let mut drawn = Vec::new();
     for metric in Metric::ALL {
         let floor = floor(metric, &groups, record.plan.seed);
-        let mut pairs: Vec<Pair<'_, '_>> = Vec::new();
-        for (block, group) in groups.iter().enumerate() {
-            pairs.extend(pairs_of(block, group, metric));
-        }
-        for pair in &mut pairs {
-            let causes = causes(equivalence, pair.first, pair.second);
-            if record.plan.compare == CompareMode::EqualWork && !causes.is_empty() {
-                pair.silence = pair.silence.or(Some(Reason::UnequalWork));
-            }
-            pair.causes = causes;
-        }
+        let pairs = all_pairs(record, &groups, equivalence, metric);
         drawn.extend(family::conclude(
             pairs,
             metric,
@@ -77,6 +67,36 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
     compared
 }
 
+/// All pairs of one metric over the whole campaign: the family that a comparison is one of.
+pub(crate) fn family_of<'c, 'r>(
+    record: &Record,
+    cells: &'c [JudgedCell<'r>],
+    equivalence: &[Equivalence],
+    metric: Metric,
+) -> Vec<Pair<'c, 'r>> {
+    all_pairs(record, &groups(cells), equivalence, metric)
+}
+
+fn all_pairs<'c, 'r>(
+    record: &Record,
+    groups: &[Vec<&'c JudgedCell<'r>>],
+    equivalence: &[Equivalence],
+    metric: Metric,
+) -> Vec<Pair<'c, 'r>> {
+    let mut pairs: Vec<Pair<'_, '_>> = Vec::new();
+    for (block, group) in groups.iter().enumerate() {
+        pairs.extend(pairs_of(block, group, metric));
+    }
+    for pair in &mut pairs {
+        let causes = causes(equivalence, pair.first, pair.second);
+        if record.plan.compare == CompareMode::EqualWork && !causes.is_empty() {
+            pair.silence = pair.silence.or(Some(Reason::UnequalWork));
+        }
+        pair.causes = causes;
+    }
+    pairs
+}
+
 /// The widest interval of what is tested, as the share that it reaches to either side; `None`
 /// where nothing is tested. For `--until` (R26): it goes by widths alone, never by what a
 /// comparison comes to.
@@ -91,21 +111,22 @@ pub fn widest_interval(comparisons: &[Comparison]) -> Option<f64> {
 }
 
 /// Two cells of one workload and load on the way to a comparison.
-struct Pair<'c, 'r> {
-    block: usize,
-    first: &'c JudgedCell<'r>,
-    second: &'c JudgedCell<'r>,
-    paired: Paired,
-    bound: Option<Side>,
+pub(crate) struct Pair<'c, 'r> {
+    /// Position of its workload and load.
+    pub(crate) block: usize,
+    pub(crate) first: &'c JudgedCell<'r>,
+    pub(crate) second: &'c JudgedCell<'r>,
+    pub(crate) paired: Paired,
+    pub(crate) bound: Option<Side>,
     /// Whether a side may be far from what was measured of it.
     may_be_far: bool,
     /// Why nothing is concluded; the ratio may still be shown.
-    silence: Option<Reason>,
+    pub(crate) silence: Option<Reason>,
     causes: Vec<Inequality>,
 }
 
 impl Pair<'_, '_> {
-    fn key(&self) -> PairKey {
+    pub(crate) fn key(&self) -> PairKey {
         PairKey {
             workload: self.first.cell.key.workload.clone(),
             load: self.first.cell.key.load.clone(),
@@ -196,7 +217,7 @@ fn pair<'c, 'r>(
 }
 
 /// Why numbers of this metric are shown and not compared under this load.
-fn shown_only(metric: Metric, cell: &JudgedCell<'_>) -> Option<Reason> {
+pub(crate) fn shown_only(metric: Metric, cell: &JudgedCell<'_>) -> Option<Reason> {
     let trial = cell.cell.trials.first()?;
     match (&trial.load.model, metric) {
         (LoadModel::Closed { .. }, metric) => metric.is_latency().then_some(Reason::ClosedLoop),

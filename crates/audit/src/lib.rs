@@ -13,9 +13,11 @@ mod checks;
 mod code;
 mod comparisons;
 mod conclusion;
+mod condition;
 mod enough;
 mod equivalence;
 mod findings;
+mod gate;
 mod judge;
 mod judged;
 pub mod limits;
@@ -33,10 +35,15 @@ pub use check::{Check, Level};
 pub use code::Code;
 pub use comparisons::{Compared, Floor, compare, widest_interval};
 pub use conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, PairKey, Reason, Side};
+pub use condition::{Condition, Held};
 pub use equivalence::{
     Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact, equivalences,
 };
 pub use findings::{Finding, Grade, Tone};
+pub use gate::{
+    GateError, GateRow, Gates, Mismatch, Ruling, Worse, compare_contenders, compare_records, fits,
+    mismatches, plan_mismatches, worst_ruling,
+};
 pub use judge::{judge_cell, judge_trial};
 pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge};
 pub use load::judge_load;

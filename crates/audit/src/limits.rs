@@ -108,3 +108,7 @@ pub const UPSTREAM_REQUESTS_MIN: u64 = 100;
 pub const THREAD_FULL_SHARE: f64 = 0.95;
 /// R34: idle share of a server's processors from which one full thread is the cause.
 pub const IDLE_BESIDE_SHARE: f64 = 0.30;
+
+/// The yardsticks of two campaigns differ by at most so much: before and after a campaign the
+/// machine gives the same within 5 % (R10).
+pub const YARDSTICKS_APART: f64 = 0.05;

@@ -1,5 +1,7 @@
 //! What may be said of two contenders, from values and verdicts put in by hand.
 
+#[path = "comparisons/gates.rs"]
+mod gates;
 #[allow(dead_code)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
@@ -115,7 +117,12 @@ fn suspect(code: Code) -> Judgement {
 
 /// Compares with the judgement that `judge` gives each contender.
 fn compared(record: &Record, judge: impl Fn(&str) -> Judgement) -> Compared {
-    let judged: Vec<JudgedCell<'_>> = cells(record)
+    let equivalence = equivalences(&record.plan, &record.trials);
+    compare(record, &judged(record, judge), &equivalence)
+}
+
+fn judged(record: &Record, judge: impl Fn(&str) -> Judgement) -> Vec<JudgedCell<'_>> {
+    cells(record)
         .into_iter()
         .map(|cell| {
             let judgement = judge(&cell.key.contender);
@@ -128,9 +135,7 @@ fn compared(record: &Record, judge: impl Fn(&str) -> Judgement) -> Compared {
                 rate_bound: None,
             }
         })
-        .collect();
-    let equivalence = equivalences(&record.plan, &record.trials);
-    compare(record, &judged, &equivalence)
+        .collect()
 }
 
 fn of(compared: &Compared, metric: Metric) -> &Comparison {

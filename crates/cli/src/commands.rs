@@ -10,11 +10,13 @@ use clap::CommandFactory;
 use crate::flags::{Command, Flags, SchemaOf};
 use crate::{exit, output, run_folder};
 
+mod compare;
 mod debug;
 mod doctor;
 mod ending;
 mod findings;
 mod first;
+mod gated;
 mod install;
 mod list;
 mod load;
@@ -25,6 +27,7 @@ mod report;
 mod run;
 mod serve;
 mod share;
+mod verify;
 
 /// Longest body that a flag names, bytes: it is kept in memory, for each thread of a server.
 const BODY_BYTES_MAX: u64 = 256 << 20;
@@ -48,6 +51,8 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Race(flags) => race::carry_out(&flags),
         Command::Load(flags) => load::carry_out(&flags),
         Command::Report(flags) => report::carry_out(&flags),
+        Command::Compare(flags) => compare::carry_out(&flags),
+        Command::Verify(flags) => verify::carry_out(&flags),
         Command::Plan(flags) => plan::carry_out(&flags),
         Command::List(flags) => list::carry_out(&flags),
         Command::Install(flags) => install::carry_out(&flags),

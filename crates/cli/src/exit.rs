@@ -8,6 +8,8 @@ pub(crate) const DONE: u8 = 0;
 pub(crate) const FAILED: u8 = 1;
 /// Wrong usage or plan.
 pub(crate) const USAGE: u8 = 2;
+/// A gate or condition was breached.
+pub(crate) const BREACHED: u8 = 3;
 /// Measured, but not a valid measurement.
 pub(crate) const NOT_VALID: u8 = 4;
 /// Interrupted; what was measured is kept.

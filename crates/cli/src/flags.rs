@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
+mod compare;
 mod install;
 mod library;
 mod load;
@@ -9,6 +10,7 @@ mod race;
 mod run;
 mod serve;
 
+pub(crate) use compare::{CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags};
 pub(crate) use install::{InstallFlags, SourceFlag};
 pub(crate) use library::LibraryFlags;
 pub(crate) use load::{
@@ -46,6 +48,10 @@ pub(crate) enum Command {
     Load(Box<LoadFlags>),
     /// Report on a stored record
     Report(ReportFlags),
+    /// Hold two contenders of a record, or two records, against each other, with gates for CI
+    Compare(CompareFlags),
+    /// Compute every verdict and estimate of a record again, and say whether they still hold
+    Verify(VerifyFlags),
     /// Show the trials of a plan, their order and how long they will take, without running anything
     Plan(PlanFlags),
     /// List servers, workloads and plans, and the installed versions of each server

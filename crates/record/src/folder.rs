@@ -1,4 +1,5 @@
-//! The record folder on disk: `plan.json`, `plan.toml`, `machine.json`, `trials.jsonl`, `logs/`.
+//! The record folder on disk: `plan.json`, `plan.toml`, `machine.json`, `trials.jsonl`,
+//! `trials.sum`, `logs/`.
 //!
 //! A trial is one line, appended and synced when it ends, so an end by force loses at most the
 //! trial that was running. A line that such an end has torn is left out when reading and cut off
@@ -6,6 +7,7 @@
 //! meanwhile.
 
 mod lock;
+mod sums;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,6 +17,8 @@ use bakeoff_plan::{Builtin, Plan, PlanError};
 
 use self::lock::Lock;
 pub use self::lock::Writer;
+pub use self::sums::{Changed, SumCheck, check_sums};
+use self::sums::{SUMS_FILE, Sums};
 use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
 use crate::private::{open_private, private_folder, replace_private};
 use crate::regular::refuse_links;
@@ -31,11 +35,12 @@ const MACHINE_FILE: &str = "machine.json";
 /// One trial a line.
 const TRIALS_FILE: &str = "trials.jsonl";
 /// What of a folder is the record's.
-const OWN_NAMES: [&str; 6] = [
+const OWN_NAMES: [&str; 7] = [
     PLAN_FILE,
     PLAN_COPY,
     MACHINE_FILE,
     TRIALS_FILE,
+    SUMS_FILE,
     "report.html",
     "logs",
 ];
@@ -137,6 +142,7 @@ pub struct RecordFolder {
     /// Goes before the file that it is the lock of.
     _lock: Lock,
     trials: File,
+    sums: Sums,
 }
 
 impl RecordFolder {
@@ -199,12 +205,14 @@ impl RecordFolder {
         let trials = open_private(&file, OpenOptions::new().read(true).append(true));
         let trials = trials.map_err(failed("open", &file))?;
         let lock = Lock::take(&trials, path)?;
+        let sums = Sums::open(path)?;
         // Servers get paths below it on their command lines, and run in folders of their own.
         let path = std::path::absolute(path).map_err(failed("find", path))?;
         Ok(Self {
             path,
             _lock: lock,
             trials,
+            sums,
         })
     }
 
@@ -242,7 +250,8 @@ impl RecordFolder {
         let written = self
             .trials
             .write_all(&line)
-            .and_then(|()| self.trials.sync_data());
+            .and_then(|()| self.trials.sync_data())
+            .and_then(|()| self.sums.append(end, &line, &trial.id));
         if written.is_err() {
             // Should this fail too, the next open cuts the torn line.
             let _ = self.trials.set_len(end);

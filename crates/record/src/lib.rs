@@ -20,7 +20,9 @@ mod usage;
 mod work;
 
 pub use disturbed::*;
-pub use folder::{FolderError, PLAN_SCHEMA, Record, RecordFolder, Writer};
+pub use folder::{
+    Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer, check_sums,
+};
 pub use histogram::Histogram;
 pub use load::*;
 pub use machine::{

@@ -9,7 +9,7 @@ mod answer;
 mod cells;
 mod configurations;
 mod context;
-mod fit;
+pub(crate) mod fit;
 mod unit;
 
 use bakeoff_stats::Estimate;

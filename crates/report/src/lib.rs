@@ -6,6 +6,8 @@
 
 mod before;
 mod changes;
+mod compare;
+mod conditions;
 mod csv;
 pub mod document;
 mod equal;
@@ -24,11 +26,20 @@ mod style;
 mod terminal;
 mod text;
 mod vegeta;
+mod verify;
 pub mod view;
 mod widest;
+mod xml;
 
-pub use bakeoff_audit::{Verdict, judge_load};
+pub use bakeoff_audit::{
+    Condition, GateError, Gates, Mismatch, Ruling, Verdict, fits, judge_load, plan_mismatches,
+};
 pub use before::Warnings;
+pub use compare::{
+    COMPARE_SCHEMA, Compare, CompareError, compare_across, compare_json, compare_junit,
+    compare_markdown, compare_text, compare_within, contenders_of,
+};
+pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;
 pub use holdings::holdings;
 pub use html::html;
@@ -40,5 +51,6 @@ pub use redaction::{Redacted, Redaction};
 pub use safe::{json_safe, plain, plain_lines};
 pub use schema::report_schema;
 pub use text::{TextOptions, text};
+pub use verify::{Difference, differences, stored_document};
 pub use view::{Report, view, view_of};
 pub use widest::widest;

@@ -40,7 +40,7 @@ pub fn markdown(report: &Report, options: MarkdownOptions) -> String {
     out
 }
 
-fn section(out: &mut String, section: &Section, most: Extent) {
+pub(crate) fn section(out: &mut String, section: &Section, most: Extent) {
     // A sentence as a title would be too loud.
     match section.title.strip_suffix('.') {
         Some(_) => drop(writeln!(out, "\n**{}**", escaped(&section.title))),

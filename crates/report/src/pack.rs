@@ -150,39 +150,70 @@ fn list(head: &str, items: &[String]) -> String {
 
 /// The document that was packed, as the page reads it; `None` where it is not one.
 pub fn unpacked(document: &Value) -> Option<Value> {
-    let keys = document.get("keys")?.as_array()?;
-    let mut shared: Vec<Value> = Vec::new();
-    for one in document.get("shared")?.as_array()? {
-        let value = unpack(one, keys, &shared)?;
-        shared.push(value);
-    }
-    unpack(document.get("value")?, keys, &shared)
+    unpacked_within(document, usize::MAX)
 }
 
-fn unpack(value: &Value, keys: &[Value], shared: &[Value]) -> Option<Value> {
-    let Value::Array(items) = value else {
-        return Some(value.clone());
+/// The same, of a document that somebody else packed: `None` also where it unpacks to more values
+/// than `values_most`. What is shared may be made of what is shared, twice over each time.
+pub(crate) fn unpacked_within(document: &Value, values_most: usize) -> Option<Value> {
+    let mut unpacker = Unpacker {
+        keys: document.get("keys")?.as_array()?,
+        shared: Vec::new(),
+        left: values_most,
     };
-    let place = || usize::try_from(items.get(1)?.as_u64()?).ok();
-    let rest = |from: usize| {
-        items
-            .iter()
-            .skip(from)
-            .map(|item| unpack(item, keys, shared))
-    };
-    match items.first()?.as_u64()? {
-        0 => rest(1).collect::<Option<Vec<Value>>>().map(Value::Array),
-        1 => {
-            let names = keys.get(place()?)?.as_array()?.iter();
-            let pairs = names.zip(rest(2));
-            let pairs = pairs.map(|(name, value)| Some((name.as_str()?.to_owned(), value?)));
-            pairs
-                .collect::<Option<serde_json::Map<String, Value>>>()
-                .map(Value::Object)
+    for one in document.get("shared")?.as_array()? {
+        let before = unpacker.left;
+        let value = unpacker.unpack(one)?;
+        unpacker.shared.push((value, before - unpacker.left));
+    }
+    unpacker.unpack(document.get("value")?)
+}
+
+struct Unpacker<'d> {
+    keys: &'d [Value],
+    /// What is shared, each with the number of values in it.
+    shared: Vec<(Value, usize)>,
+    /// Values that may still come.
+    left: usize,
+}
+
+impl Unpacker<'_> {
+    fn take(&mut self, values: usize) -> Option<()> {
+        self.left = self.left.checked_sub(values)?;
+        Some(())
+    }
+
+    fn unpack(&mut self, value: &Value) -> Option<Value> {
+        self.take(1)?;
+        let Value::Array(items) = value else {
+            return Some(value.clone());
+        };
+        let place = || usize::try_from(items.get(1)?.as_u64()?).ok();
+        match items.first()?.as_u64()? {
+            0 => {
+                let rest = items.iter().skip(1).map(|item| self.unpack(item));
+                rest.collect::<Option<Vec<Value>>>().map(Value::Array)
+            }
+            1 => {
+                let names = self.keys.get(place()?)?.as_array()?;
+                let mut fields = serde_json::Map::new();
+                for (name, item) in names.iter().zip(items.iter().skip(2)) {
+                    fields.insert(name.as_str()?.to_owned(), self.unpack(item)?);
+                }
+                Some(Value::Object(fields))
+            }
+            2 => {
+                let place = place()?;
+                let values = self.shared.get(place)?.1;
+                self.take(values)?;
+                Some(self.shared[place].0.clone())
+            }
+            3 => {
+                self.take(items.len())?;
+                Some(Value::Array(items[1..].to_vec()))
+            }
+            _ => None,
         }
-        2 => shared.get(place()?).cloned(),
-        3 => Some(Value::Array(items[1..].to_vec())),
-        _ => None,
     }
 }
 
@@ -215,5 +246,17 @@ mod tests {
         let document: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(unpacked(&document), Some(value));
         assert_eq!(text.matches("/usr/sbin/nginx").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn what_unpacks_to_too_much_is_refused() {
+        let doubled = |place: usize| json!([0, [2, place], [2, place]]);
+        let mut shared = vec![json!("a text")];
+        shared.extend((0..60).map(doubled));
+        let document = json!({"keys": [], "shared": shared, "value": [2, 60]});
+        assert_eq!(unpacked_within(&document, 1_000_000), None);
+        let small = json!({"keys": [], "shared": ["a text"], "value": [0, [2, 0], [2, 0]]});
+        let value = Some(json!(["a text", "a text"]));
+        assert_eq!(unpacked_within(&small, 10), value);
     }
 }

@@ -48,7 +48,7 @@ pub fn text(report: &Report, options: TextOptions<'_>) -> String {
     lines.join("\n")
 }
 
-fn section(lines: &mut Vec<String>, section: &Section, options: TextOptions<'_>) {
+pub(crate) fn section(lines: &mut Vec<String>, section: &Section, options: TextOptions<'_>) {
     if !section.title.is_empty() {
         lines.push(Paint::Bold.on(&section.title, options.colour));
     }

@@ -19,9 +19,9 @@ use bakeoff_plan::Random;
 use crate::paired::Paired;
 
 /// Rounds up to which every flip is looked at: 2^12 are 4,096.
-const EVERY_FLIP_TO: usize = 12;
+pub(crate) const EVERY_FLIP_TO: usize = 12;
 /// Flips drawn from the seed beyond that.
-const FLIPS_DRAWN: usize = 4096;
+pub(crate) const FLIPS_DRAWN: usize = 4096;
 /// Chance of declaring a difference between equals, over a whole family.
 pub(crate) const FAMILY_ALPHA: f64 = 0.05;
 /// Statistics this near are equal: sums in another order differ in the last digits.

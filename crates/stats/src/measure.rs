@@ -139,7 +139,7 @@ impl Measure {
             _ => (None, None),
         };
         match q {
-            Some(q) => quantile(result, q),
+            Some(q) => latency_quantile(result, q),
             None => value.ok_or(Missing::Because("it is no latency")),
         }
     }
@@ -183,8 +183,11 @@ impl fmt::Display for Missing {
 /// Said where a share of nothing is asked for.
 const NOTHING_ENDED: &str = "no request ended in the window";
 
-/// A percentile of what users met: `ok` responses and what had no end.
-fn quantile(result: &LoadResult, q: f64) -> Result<f64, Missing> {
+/// A percentile of what users met: `ok` responses and what had no end, nanoseconds.
+///
+/// # Errors
+/// Says why there is none.
+pub fn latency_quantile(result: &LoadResult, q: f64) -> Result<f64, Missing> {
     let thin = "fewer than ten requests lie beyond this percentile";
     let all = result.latency_with_unended();
     all.supported_quantile(q).ok_or(thin)?;

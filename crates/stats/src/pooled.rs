@@ -81,8 +81,20 @@ impl Pool {
 
     /// The interval of one pair of the table; `None` below three rounds.
     pub fn interval(&self, pair: &Paired) -> Option<Held> {
+        self.interval_at(pair, 1.0)
+    }
+
+    /// The interval that errs with no more than this share of the chance that all of them have;
+    /// `None` below three rounds.
+    pub(crate) fn interval_at(&self, pair: &Paired, share: f64) -> Option<Held> {
         let error = self.error(pair)?;
-        let half = self.reach * error;
+        let reach = if share < 1.0 {
+            let tail = FAMILY_ALPHA * share / (2 * self.pairs) as f64;
+            student_point(tail, self.degrees)
+        } else {
+            self.reach
+        };
+        let half = reach * error;
         let mean = pair.mean();
         Some(Held {
             mean,

@@ -27,21 +27,21 @@ const LOWERS_THE_RATE: [Code; 7] = [
 const HIDES_THE_RATE: [Code; 3] = [Code::GeneratorCeiling, Code::BackendBound, Code::EngineBusy];
 
 /// One side of a comparison.
-pub(super) struct Standing {
+pub(crate) struct Standing {
     /// The value of each round that has one.
-    pub(super) values: Vec<(u32, f64)>,
+    pub(crate) values: Vec<(u32, f64)>,
     /// Whether the values are lower bounds.
-    pub(super) is_bound: bool,
+    pub(crate) is_bound: bool,
     /// Whether the values may lie far below the server's own.
     pub(super) may_be_far: bool,
     /// Why nothing is concluded from them.
-    pub(super) silence: Option<Reason>,
+    pub(crate) silence: Option<Reason>,
     /// Share of the requests that have no latency.
     error_share: Option<f64>,
 }
 
 impl Standing {
-    pub(super) fn of(judged: &JudgedCell<'_>, metric: Metric) -> Self {
+    pub(crate) fn of(judged: &JudgedCell<'_>, metric: Metric) -> Self {
         let number = metric.number();
         let verdict = judged.judgement.verdicts.of(number);
         let is_held_down = number == Number::Rate && held_down(judged);
@@ -77,7 +77,7 @@ impl Standing {
 
     /// Whether latencies of the two are of different shares of the requests; also where a share
     /// is not known.
-    pub(super) fn errors_apart(&self, other: &Self) -> bool {
+    pub(crate) fn errors_apart(&self, other: &Self) -> bool {
         match (self.error_share, other.error_share) {
             (Some(first), Some(second)) => (first - second).abs() > ERROR_SHARE_APART,
             _ => true,

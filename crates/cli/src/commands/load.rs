@@ -13,7 +13,7 @@ use bakeoff_load::{
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
 use bakeoff_record::LoadResult;
-use bakeoff_report::Redaction;
+use bakeoff_report::{Redaction, conditions_of_load};
 
 use crate::flags::{
     ConnectFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag,
@@ -30,6 +30,7 @@ const CHECK_ONE_IN: u32 = 64;
 
 pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     let spec = spec(flags)?;
+    refuse::conditions_that_a_load_does_not_see(flags)?;
     let control = Arc::new(Control::default());
     let interrupt = Interrupt::listen()?;
     let stopped = control.clone();
@@ -51,7 +52,12 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     } else {
         output::result(&bakeoff_report::load_text(&result))?;
     }
-    let code = exit_code(flags, &result, interrupt.came());
+    let mut code = exit_code(flags, &result, interrupt.came());
+    if code != exit::INTERRUPTED {
+        let conditions = conditions_of_load(&result, &flags.print.conditions.fail_if);
+        conditions.lines.iter().for_each(|line| output::note(line));
+        code = super::gated::worse_of(conditions.ruling, code);
+    }
     if code == exit::NOT_VALID && result.requests.ok == 0 {
         let outcomes = result.outcomes.iter();
         let outcomes = outcomes.map(|(outcome, count)| (outcome.name(), count));

@@ -14,6 +14,7 @@ use bakeoff_plan::{
 };
 use bakeoff_record::read_regular_text;
 
+use super::gated::Gated;
 use super::run::{Asked, Destination, campaign, default_folder};
 use crate::exit;
 use crate::flags::{ArrivalFlag, RaceFlags};
@@ -79,6 +80,7 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         strict: record.strict,
         show_secrets: false,
         repeat: Some(as_a_file(&saved)),
+        gated: Gated::of(&record.gated, None)?,
     };
     campaign(asked, &library, &destination)
 }

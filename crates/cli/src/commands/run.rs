@@ -15,6 +15,7 @@ use bakeoff_report::{Redaction, Report, Warnings};
 use bakeoff_stage::Stage;
 
 use super::findings::refuse_what_cannot_run;
+use super::gated::Gated;
 use super::{ending, first, folder_error, plan_notes, report, share};
 use crate::campaigns::{Beside, Place};
 use crate::display::Display;
@@ -45,7 +46,8 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         resumed,
         answering_least: 0,
     };
-    campaign(asked, &library, &Destination::from(flags))
+    let gated = Gated::of(&flags.gated, flags.baseline.as_deref())?;
+    campaign(asked, &library, &Destination::of(flags, gated))
 }
 
 /// A record that goes on: this process's alone, and only then read, so that no other one adds
@@ -78,10 +80,11 @@ pub(super) struct Destination {
     pub(super) show_secrets: bool,
     /// The plan file that repeats it, for a campaign that was made of flags.
     pub(super) repeat: Option<PathBuf>,
+    pub(super) gated: Gated,
 }
 
-impl From<&RunFlags> for Destination {
-    fn from(flags: &RunFlags) -> Self {
+impl Destination {
+    fn of(flags: &RunFlags, gated: Gated) -> Self {
         Self {
             resume: flags.resume.clone(),
             out: flags.out.clone(),
@@ -91,6 +94,7 @@ impl From<&RunFlags> for Destination {
             strict: flags.strict,
             show_secrets: flags.show_secrets,
             repeat: None,
+            gated,
         }
     }
 }
@@ -103,6 +107,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         answering_least,
     } = asked;
     Roles::divide(&plan.pinning).map_err(exit::usage)?;
+    flags.gated.refuse_what_fits_nothing(&plan)?;
     let path = record_path(flags, &plan)?;
     if resumed.is_none() && RecordFolder::is_at(&path).map_err(folder_error)? {
         // Before anything is waited for.
@@ -136,6 +141,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         true => first::look(plan, &findings, answering_least, &approach, &redaction)?,
         false => plan,
     };
+    flags.gated.refuse_unlike(&machine(), &plan)?;
     plan_notes::tell(&plan, &redaction);
     let (mut folder, earlier) = folder(resumed, &path, &plan)?;
     let options = Options {
@@ -202,7 +208,7 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
     if let Some(plan) = &flags.repeat {
         output::note(&format!("repeat it: bakeoff run {}", plan.display()));
     }
-    Ok(ending::tell(&report, flags.strict))
+    flags.gated.tell(path, ending::tell(&report, flags.strict))
 }
 
 /// Another campaign that runs is noted for the person here, and in every trial.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bakeoff_plan::{Connect, RateShape};
 use clap::{Args, ValueEnum};
 
-use super::{cpus, duration, header};
+use super::{FailIfFlags, cpus, duration, header};
 
 /// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -184,6 +184,8 @@ pub(crate) struct PrintFlags {
     /// Show passwords and tokens in URLs and error messages, which are hidden otherwise
     #[arg(long)]
     pub(crate) show_secrets: bool,
+    #[command(flatten)]
+    pub(crate) conditions: FailIfFlags,
 }
 
 /// Flags of TLS.

@@ -6,10 +6,10 @@ use std::time::Duration;
 use bakeoff_plan::{Cpus, Protocol};
 use clap::Args;
 
-use super::OtherCampaigns;
 use super::load::ArrivalFlag;
 use super::run::{percentage, protocol};
 use super::{Format, cpus, duration, header};
+use super::{GateFlags, OtherCampaigns};
 
 /// What is compared, and what it is asked.
 #[derive(Debug, Args)]
@@ -18,6 +18,7 @@ use super::{Format, cpus, duration, header};
     bakeoff race --start 'node app.js' --start 'python3 -m http.server {port}' /index.html\n  \
     bakeoff race nginx caddy:optimized\n  \
     bakeoff race caddy@2.8.4 caddy@2.11.7\n  \
+    bakeoff race caddy@2.8.4 caddy@2.11.7 --gate rate=5%\n  \
     bakeoff race ./nginx.conf ./Caddyfile --rate 500")]
 pub(crate) struct RaceFlags {
     /// Contenders: a URL that is answered already, SERVER, SERVER@VERSION, SERVER:VARIANT, or a
@@ -128,6 +129,8 @@ pub(crate) struct RaceRecordFlags {
     /// Exit with 4 unless every cell is valid
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) gated: GateFlags,
     #[command(flatten)]
     pub(crate) others: OtherCampaigns,
     /// Folder with your own servers/, workloads/ and plans/

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bakeoff_plan::Protocol;
 use clap::{Args, ValueEnum};
 
+use super::GateFlags;
 use super::duration;
 use super::library::LibraryFlags;
 use super::load::ArrivalFlag;
@@ -94,6 +95,12 @@ pub(crate) struct RunFlags {
     /// Rounds after which --until gives up [default: 40]
     #[arg(long, value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
+    #[command(flatten)]
+    pub(crate) gated: GateFlags,
+    /// Record to hold the campaign against with --gate, contender by contender. Two contenders of
+    /// one campaign are compared better
+    #[arg(long, value_name = "DIR", requires = "gate")]
+    pub(crate) baseline: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) others: OtherCampaigns,
     /// Format of the report printed at the end

@@ -267,3 +267,112 @@ fn a_new_record_is_its_owners_alone() {
     assert!(modes.len() >= 4, "{modes:?}");
     assert!(modes.iter().all(|(_, mode)| *mode == 0o600), "{modes:?}");
 }
+
+/// A record of three trials in a folder.
+fn three(folder: &Path) {
+    let mut open = RecordFolder::create(folder, &plan(), &machine()).unwrap();
+    for id in ["a", "b", "c"] {
+        open.append(&trial(id)).unwrap();
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_a_trial_is_found_and_its_trial_named() {
+    let folder = tempfile::tempdir().unwrap();
+    three(folder.path());
+    let whole = check_sums(folder.path()).unwrap();
+    assert_eq!((whole.whole, whole.without), (3, 0), "{whole:?}");
+    assert!(whole.changed.is_empty(), "{whole:?}");
+    let file = folder.path().join(TRIALS_FILE);
+    let bytes = fs::read(&file).unwrap();
+    let sums = fs::read_to_string(folder.path().join(SUMS_FILE)).unwrap();
+    let mut ends = Vec::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        if *byte == b'\n' {
+            ends.push(at);
+        }
+    }
+    assert_eq!(ends.len(), 3);
+    let mut random = bakeoff_plan::Random::new(7);
+    // Every byte of the line ends and of the beginnings, and others by chance.
+    let others = (0..400).map(|_| (random.unit() * bytes.len() as f64) as usize);
+    let edges = ends
+        .iter()
+        .flat_map(|end| [end - 1, *end, (end + 1) % bytes.len()]);
+    for at in edges.chain(others).collect::<Vec<_>>() {
+        for bit in [0, (at % 8) as u8, 7] {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << bit;
+            fs::write(&file, &flipped).unwrap();
+            let found = check_sums(folder.path()).unwrap();
+            let trial = ["a", "b", "c"][ends.iter().position(|end| at <= *end).unwrap()];
+            let named: Vec<&str> = found.changed.iter().map(|it| it.trial.as_str()).collect();
+            assert_eq!(named, [trial], "byte {at}, bit {bit}: {found:?}\n{sums}");
+        }
+    }
+}
+
+#[test]
+fn trials_that_were_cut_off_swapped_or_never_had_a_checksum_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    three(folder.path());
+    let at = |name: &str| folder.path().join(name);
+    let (trials, sums) = (
+        fs::read_to_string(at(TRIALS_FILE)).unwrap(),
+        fs::read_to_string(at(SUMS_FILE)).unwrap(),
+    );
+    let found = |trials: &str, sums: &str| {
+        fs::write(at(TRIALS_FILE), trials).unwrap();
+        fs::write(at(SUMS_FILE), sums).unwrap();
+        let check = check_sums(folder.path()).unwrap();
+        (check.whole, check.without, check.changed.len())
+    };
+    let lines: Vec<&str> = trials.split_inclusive('\n').collect();
+    let of_sums: Vec<&str> = sums.split_inclusive('\n').collect();
+    assert_eq!(
+        found(&lines[..2].concat(), &sums),
+        (2, 0, 1),
+        "the last is gone"
+    );
+    let swapped = [lines[1], lines[0], lines[2]].concat();
+    assert_eq!(found(&swapped, &sums), (1, 0, 2));
+    // Ended by force between the trial and its checksum, or while the checksum was written.
+    assert_eq!(found(&trials, &of_sums[..2].concat()), (2, 1, 0));
+    assert_eq!(found(&trials, sums.trim_end()), (2, 1, 0));
+    // From before there were checksums, and gone on since.
+    assert_eq!(found(&trials, &of_sums[1..].concat()), (2, 1, 0));
+    assert_eq!(found(&trials, ""), (0, 3, 0));
+    assert_eq!(found(&trials, "nonsense\n"), (0, 2, 1));
+    let far = "18446744073709551615 18446744073709551615 ";
+    let far = format!("{far}{} a\n", "0".repeat(64));
+    assert_eq!(
+        found(&trials, &far).2,
+        1,
+        "numbers of others do not overflow"
+    );
+    fs::remove_file(at(SUMS_FILE)).unwrap();
+    assert_eq!(check_sums(folder.path()).unwrap().without, 3);
+}
+
+#[test]
+fn a_record_goes_on_with_checksums_after_a_torn_end() {
+    let folder = tempfile::tempdir().unwrap();
+    three(folder.path());
+    for name in [TRIALS_FILE, SUMS_FILE] {
+        let mut torn = fs::read(folder.path().join(name)).unwrap();
+        torn.extend_from_slice(b"12 ");
+        fs::write(folder.path().join(name), torn).unwrap();
+    }
+    let check = check_sums(folder.path()).unwrap();
+    assert_eq!(
+        (check.whole, check.changed.len()),
+        (3, 0),
+        "a torn end is no damage"
+    );
+    RecordFolder::open(folder.path())
+        .unwrap()
+        .append(&trial("d"))
+        .unwrap();
+    let check = check_sums(folder.path()).unwrap();
+    assert_eq!((check.whole, check.without, check.changed.len()), (4, 0, 0));
+}

@@ -6,7 +6,7 @@ use super::{Document, Field, Figure, Part, Table, Value};
 use crate::number::plain;
 
 /// Makes every text one line without characters that act on what shows it.
-pub(super) fn make(document: &mut Document) {
+pub(crate) fn make(document: &mut Document) {
     text(&mut document.title);
     for section in &mut document.sections {
         text(&mut section.title);

@@ -7,6 +7,18 @@ use bakeoff_load::Target;
 use crate::exit;
 use crate::flags::{LoadFlags, Switch};
 
+/// Refuses conditions of what only a campaign measures.
+pub(super) fn conditions_that_a_load_does_not_see(flags: &LoadFlags) -> anyhow::Result<()> {
+    let mut conditions = flags.print.conditions.fail_if.iter();
+    match conditions.find(|condition| !condition.is_seen_by_load()) {
+        Some(condition) => Err(exit::usage(format!(
+            "--fail-if '{condition}': a load alone does not see the server's process; use \
+             `bakeoff race` or `bakeoff run`"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Refuses flags of TLS for a URL without TLS. `--insecure` is accepted: it changes nothing there,
 /// and scripts pass it for every URL.
 pub(super) fn tls_in_the_clear(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<()> {

@@ -1,0 +1,382 @@
+//! Conditions under which a build fails: `p99 > 50ms`, `errors >= 0.1%`, `rate < 1000`.
+//!
+//! A condition is met where the whole interval of a number meets it, and not met where none of the
+//! interval does. What lies on both sides cannot be told, and neither can what is not valid.
+
+use std::fmt;
+
+use bakeoff_plan::LoadModel;
+use bakeoff_record::LoadResult;
+use bakeoff_stats::{Cell, Measure, Missing, latency_quantile};
+
+use crate::gate::Ruling;
+use crate::judged::{JudgedCell, Withheld};
+use crate::load::judge_load;
+use crate::number::number_of;
+use crate::verdict::Verdict;
+
+/// What a condition is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quantity {
+    Rate,
+    P50,
+    P99,
+    P999,
+    Errors,
+    Cpu,
+    Memory,
+}
+
+/// Each quantity as it is written, with the units that it takes, in its own base unit.
+const QUANTITIES: [(&str, Quantity, &[(&str, f64)]); 7] = [
+    ("rate", Quantity::Rate, &[("/s", 1.0), ("", 1.0)]),
+    ("p50", Quantity::P50, &TIMES),
+    ("p99.9", Quantity::P999, &TIMES),
+    ("p99", Quantity::P99, &TIMES),
+    ("errors", Quantity::Errors, &[("%", 0.01)]),
+    ("cpu", Quantity::Cpu, &TIMES),
+    ("memory", Quantity::Memory, &SIZES),
+];
+/// Units of time, in nanoseconds; the longer names first.
+const TIMES: [(&str, f64); 5] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+];
+/// Units of memory, in bytes; the longer names first.
+const SIZES: [(&str, f64); 7] = [
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("KB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("B", 1.0),
+];
+
+/// How a number is held against its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Above,
+    AtLeast,
+    Below,
+    AtMost,
+}
+
+impl Sign {
+    fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Self::Above => value > limit,
+            Self::AtLeast => value >= limit,
+            Self::Below => value < limit,
+            Self::AtMost => value <= limit,
+        }
+    }
+
+    fn is_upward(self) -> bool {
+        matches!(self, Self::Above | Self::AtLeast)
+    }
+}
+
+/// A condition under which a build fails.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    quantity: Quantity,
+    sign: Sign,
+    limit: f64,
+    /// As it was written.
+    text: String,
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
+    }
+}
+
+/// What a condition comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    /// `Breached` where the condition is met.
+    pub ruling: Ruling,
+    /// The number and its interval, or why it cannot be told.
+    pub text: String,
+}
+
+impl Held {
+    fn cannot_tell(text: impl Into<String>) -> Self {
+        Self {
+            ruling: Ruling::CannotTell,
+            text: text.into(),
+        }
+    }
+}
+
+impl Condition {
+    /// Reads a condition such as `p99 > 50ms`.
+    ///
+    /// # Errors
+    /// Says what of it is none.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let example = "write one such as 'p99 > 50ms', 'errors > 0.1%' or 'rate < 1000'";
+        let at = text.find(['<', '>']);
+        let at = at.ok_or_else(|| format!("`{text}` is not a condition: {example}"))?;
+        let (name, rest) = text.split_at(at);
+        let (sign, value) = match (rest.strip_prefix(">="), rest.strip_prefix("<=")) {
+            (Some(value), _) => (Sign::AtLeast, value),
+            (_, Some(value)) => (Sign::AtMost, value),
+            _ if rest.starts_with('>') => (Sign::Above, &rest[1..]),
+            _ => (Sign::Below, &rest[1..]),
+        };
+        let name = name.trim();
+        let found = QUANTITIES.into_iter().find(|(known, ..)| *known == name);
+        let (_, quantity, units) = found.ok_or_else(|| {
+            let names = QUANTITIES.map(|(known, ..)| known).join(", ");
+            format!("`{name}` cannot be a condition; expected one of {names}")
+        })?;
+        let limit = limit(value.trim(), units).ok_or_else(|| {
+            let names: Vec<&str> = units.iter().map(|(unit, _)| *unit).collect();
+            let names = names.into_iter().filter(|unit| !unit.is_empty());
+            let names = names.collect::<Vec<_>>().join(", ");
+            format!(
+                "`{}` is no limit for {name}: write a number of at least 0 in {names}",
+                value.trim()
+            )
+        })?;
+        Ok(Self {
+            quantity,
+            sign,
+            limit,
+            text: format!(
+                "{name} {} {}",
+                &rest[..rest.len() - value.len()],
+                value.trim()
+            ),
+        })
+    }
+
+    /// Whether the load engine alone sees the number; the rest the probe sees in a campaign.
+    pub fn is_seen_by_load(&self) -> bool {
+        !matches!(self.quantity, Quantity::Cpu | Quantity::Memory)
+    }
+
+    /// Holds a cell's number against the limit.
+    pub fn of_cell(&self, judged: &JudgedCell<'_>) -> Held {
+        let measure = self.measure();
+        let number = number_of(measure);
+        let verdict = judged.judgement.verdicts.of(number);
+        if verdict != Verdict::Valid {
+            let blame = judged.judgement.blame(number);
+            let why = blame.map_or(String::new(), |check| format!(": {}", check.text));
+            return Held::cannot_tell(format!("it is {}{why}", verdict.name()));
+        }
+        if self.quantity == Quantity::Errors {
+            return match error_share(&judged.cell) {
+                Some(share) => self.hold(share, share, share),
+                None => Held::cannot_tell("no request ended"),
+            };
+        }
+        match judged.estimate(measure) {
+            Ok(one) => self.hold(one.point, one.low, one.high),
+            Err(Withheld::Missing(Missing::AtLeast { bound, .. })) => self.hold_bound(bound),
+            Err(why) => Held::cannot_tell(why.to_string()),
+        }
+    }
+
+    /// Holds the number of one load by itself against the limit: it has no rounds, and so no
+    /// interval.
+    pub fn of_load(&self, result: &LoadResult) -> Held {
+        let warnings = judge_load(result);
+        let local = |code: &str| code == "local-limit";
+        // Errors are counted whatever the engine was late by.
+        let blame = warnings
+            .iter()
+            .find(|one| self.quantity != Quantity::Errors || local(&one.code));
+        if let Some(warning) = blame {
+            return Held::cannot_tell(warning.text.clone());
+        }
+        let value = match self.quantity {
+            Quantity::Rate if result.measured_s > 0.0 => {
+                Ok(result.requests.ok as f64 / result.measured_s)
+            }
+            Quantity::Rate => Err(Missing::Because("the window has no length")),
+            Quantity::P50 => latency_quantile(result, 0.5),
+            Quantity::P99 => latency_quantile(result, 0.99),
+            Quantity::P999 => latency_quantile(result, 0.999),
+            Quantity::Errors => {
+                let share = result.requests.error_share();
+                share.ok_or(Missing::Because("no request ended"))
+            }
+            Quantity::Cpu | Quantity::Memory => Err(Missing::Because(
+                "a load alone does not see the server's process",
+            )),
+        };
+        match value {
+            Ok(value) => self.hold(value, value, value),
+            Err(Missing::AtLeast { bound, .. }) => self.hold_bound(bound),
+            Err(why) => Held::cannot_tell(why.to_string()),
+        }
+    }
+
+    /// Whether the rate is one that the load asked for, so that a condition of it says nothing.
+    pub fn is_given_by(&self, model: &LoadModel) -> bool {
+        self.quantity == Quantity::Rate && !matches!(model, LoadModel::Closed { .. })
+    }
+
+    fn measure(&self) -> Measure {
+        match self.quantity {
+            Quantity::Rate => Measure::RatePerS,
+            Quantity::P50 => Measure::LatencyP50Ns,
+            Quantity::P99 => Measure::LatencyP99Ns,
+            Quantity::P999 => Measure::LatencyP999Ns,
+            Quantity::Errors => Measure::ErrorShare,
+            Quantity::Cpu => Measure::CpuNsPerRequest,
+            Quantity::Memory => Measure::MemoryPeakBytes,
+        }
+    }
+
+    fn hold(&self, point: f64, low: f64, high: f64) -> Held {
+        let holds = |value: f64| self.sign.holds(value, self.limit);
+        let ruling = match (holds(low), holds(high)) {
+            (true, true) => Ruling::Breached,
+            (false, false) => Ruling::Passed,
+            _ => Ruling::CannotTell,
+        };
+        let text = match low == high {
+            true => self.shown(point),
+            false => format!(
+                "{} ({} to {})",
+                self.shown(point),
+                self.shown(low),
+                self.shown(high)
+            ),
+        };
+        Held { ruling, text }
+    }
+
+    /// A number that is only known from below can meet a condition that asks for more.
+    fn hold_bound(&self, bound: f64) -> Held {
+        let holds = self.sign.holds(bound, self.limit);
+        Held {
+            ruling: match (self.sign.is_upward(), holds) {
+                (true, true) => Ruling::Breached,
+                (false, false) => Ruling::Passed,
+                _ => Ruling::CannotTell,
+            },
+            text: format!("at least {}", self.shown(bound)),
+        }
+    }
+
+    /// A value in the unit that conditions of it are usually written in.
+    fn shown(&self, value: f64) -> String {
+        let digits = |value: f64, unit: &str| match value.abs() {
+            large if large >= 100.0 => format!("{value:.0}{unit}"),
+            large if large >= 1.0 => format!("{value:.2}{unit}"),
+            _ => format!("{value:.4}{unit}"),
+        };
+        match self.quantity {
+            Quantity::Rate => digits(value, "/s"),
+            Quantity::P50 | Quantity::P99 | Quantity::P999 => digits(value / 1e6, "ms"),
+            Quantity::Errors => digits(value * 100.0, "%"),
+            Quantity::Cpu => digits(value / 1e3, "us"),
+            Quantity::Memory => digits(value / 1e6, "MB"),
+        }
+    }
+}
+
+/// A number of at least 0 with its unit, in the base unit.
+fn limit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let found = units.iter().find_map(|(unit, scale)| {
+        let number = text.strip_suffix(unit)?.trim();
+        let starts = number.starts_with(|one: char| one.is_ascii_digit() || one == '.');
+        let number: f64 = number.parse().ok().filter(|_| starts)?;
+        Some(number * scale)
+    });
+    found.filter(|limit| limit.is_finite())
+}
+
+/// Share of the requests asked for that did not come out right, all rounds together: it is counted,
+/// and has no interval.
+fn error_share(cell: &Cell<'_>) -> Option<f64> {
+    let (mut asked, mut right) = (0_u64, 0_u64);
+    for result in cell.measured().filter_map(|trial| trial.result.as_ref()) {
+        asked += result.requests.due.unwrap_or(result.requests.completed);
+        right += result.requests.ok;
+    }
+    (asked > 0).then(|| asked.saturating_sub(right) as f64 / asked as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read_with_their_units() {
+        for (text, limit) in [
+            ("p99 > 50ms", 50e6),
+            ("p99>0.5s", 0.5e9),
+            ("p50 >= 800us", 800e3),
+            ("p99.9 < 1 s", 1e9),
+            ("errors > 0%", 0.0),
+            ("errors > 0.1 %", 0.001),
+            ("rate < 1000", 1000.0),
+            ("rate <= 1e3/s", 1000.0),
+            ("cpu > 30µs", 30e3),
+            ("memory > 64MiB", 67_108_864.0),
+            ("memory > 64 MB", 64e6),
+            ("memory > 64000000 B", 64e6),
+        ] {
+            let found = Condition::parse(text).unwrap().limit;
+            assert!((found - limit).abs() <= limit * 1e-12, "{text}: {found}");
+        }
+        assert_eq!(
+            Condition::parse("p99>=50ms").unwrap().to_string(),
+            "p99 >= 50ms"
+        );
+    }
+
+    #[test]
+    fn wrong_conditions_are_refused() {
+        for (text, problem) in [
+            ("", "is not a condition"),
+            ("p99", "is not a condition"),
+            ("p99 = 50ms", "is not a condition"),
+            ("p98 > 50ms", "expected one of rate, p50"),
+            ("p99 > 50", "in ns, us"),
+            ("p99 > ms", "is no limit"),
+            ("p99 > -5ms", "is no limit"),
+            ("p99 > nanms", "is no limit"),
+            ("p99 > infs", "is no limit"),
+            ("p99 > 1e999s", "is no limit"),
+            ("p99 > 5 ms ms", "is no limit"),
+            ("errors > 3", "in %"),
+            ("rate > 5%", "is no limit"),
+            ("memory > 64", "in KiB"),
+        ] {
+            let error = Condition::parse(text).unwrap_err();
+            assert!(error.contains(problem), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_whole_interval_has_to_lie_on_one_side() {
+        let ruling = |text: &str, low: f64, high: f64| {
+            let condition = Condition::parse(text).unwrap();
+            condition.hold(f64::midpoint(low, high), low, high).ruling
+        };
+        assert_eq!(ruling("p99 > 50ms", 51e6, 60e6), Ruling::Breached);
+        assert_eq!(ruling("p99 > 50ms", 40e6, 50e6), Ruling::Passed);
+        assert_eq!(ruling("p99 > 50ms", 40e6, 60e6), Ruling::CannotTell);
+        assert_eq!(ruling("p99 >= 50ms", 50e6, 60e6), Ruling::Breached);
+        assert_eq!(ruling("rate < 1000", 900.0, 999.0), Ruling::Breached);
+        assert_eq!(ruling("rate < 1000", 1000.0, 1100.0), Ruling::Passed);
+        assert_eq!(ruling("rate <= 1000", 1000.0, 1100.0), Ruling::CannotTell);
+        let bound =
+            |text: &str, bound: f64| Condition::parse(text).unwrap().hold_bound(bound).ruling;
+        assert_eq!(bound("p99 > 50ms", 60e6), Ruling::Breached);
+        assert_eq!(bound("p99 > 50ms", 40e6), Ruling::CannotTell);
+        assert_eq!(bound("p99 < 50ms", 60e6), Ruling::Passed);
+    }
+}

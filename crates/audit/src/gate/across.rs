@@ -1,0 +1,156 @@
+//! Two campaigns: their rounds are no pairs, and what the machine did to one of them it need not
+//! have done to the other.
+//!
+//! The interval is Welch's, over all that is compared by the metric, and reaches farther on both
+//! sides by what the yardstick of the two campaigns differs.
+
+use bakeoff_record::ContenderKind;
+use bakeoff_stats::{Located, Measure, locate_apart};
+
+use super::alike::yardstick_log;
+use super::within::because;
+use super::{Change, GateError, GateRow, Gates, all_fit};
+use crate::comparisons::{Standing, shown_only};
+use crate::conclusion::{Metric, PairKey, Reason};
+use crate::judged::{Judged, JudgedCell};
+
+/// Holds the contenders of `second` against those of the same name in `first`, at every workload
+/// and load that both have. Where each has one contender, their names need not be the same.
+///
+/// # Errors
+/// They have nothing in common, or a gate fits none of it.
+pub fn compare_records(
+    first: &Judged<'_>,
+    second: &Judged<'_>,
+    gates: &Gates,
+) -> Result<Vec<GateRow>, GateError> {
+    let pairs = pairs(first, second);
+    let mut rows: Vec<(usize, GateRow)> = Vec::new();
+    for metric in Metric::ALL {
+        let compared = pairs.iter().map(|pair| Compared::new(pair, metric));
+        let compared: Vec<Compared> = compared.collect();
+        let family = compared.iter().filter(|one| one.silence.is_none()).count();
+        for (place, (pair, compared)) in pairs.iter().zip(&compared).enumerate() {
+            if !matches!(
+                compared.silence,
+                Some(Reason::ClosedLoop | Reason::OpenLoop)
+            ) {
+                rows.push((place, row(pair, compared, family, gates)));
+            }
+        }
+    }
+    rows.sort_by_key(|(place, row)| (*place, row.metric));
+    let rows: Vec<GateRow> = rows.into_iter().map(|(_, row)| row).collect();
+    if rows.is_empty() {
+        return Err(GateError::NothingCommon {
+            first: names(first),
+            second: names(second),
+        });
+    }
+    all_fit(gates, &rows)?;
+    Ok(rows)
+}
+
+/// A cell of each record, and the logarithm of what their yardsticks differ by.
+struct Pair<'c, 'r> {
+    first: &'c JudgedCell<'r>,
+    second: &'c JudgedCell<'r>,
+    yardstick: Option<f64>,
+}
+
+fn pairs<'c, 'r>(first: &'c Judged<'r>, second: &'c Judged<'r>) -> Vec<Pair<'c, 'r>> {
+    let (of_first, of_second) = (names(first), names(second));
+    let are_single = of_first.len() == 1 && of_second.len() == 1;
+    let mut pairs = Vec::new();
+    for left in contenders(first) {
+        let twin = contenders(second).find(|right| {
+            let (one, other) = (&left.cell.key, &right.cell.key);
+            one.workload == other.workload
+                && one.load == other.load
+                && (are_single || one.contender == other.contender)
+        });
+        if let Some(right) = twin {
+            pairs.push(Pair {
+                first: left,
+                second: right,
+                yardstick: yardstick_log(first, second, &left.cell.key),
+            });
+        }
+    }
+    pairs
+}
+
+fn contenders<'c, 'r>(judged: &'c Judged<'r>) -> impl Iterator<Item = &'c JudgedCell<'r>> {
+    let cells = judged.cells.iter();
+    cells.filter(|one| one.cell.kind == ContenderKind::Contender)
+}
+
+fn names(judged: &Judged<'_>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for cell in contenders(judged) {
+        if !names.contains(&cell.cell.key.contender) {
+            names.push(cell.cell.key.contender.clone());
+        }
+    }
+    names
+}
+
+/// Values of both sides by one metric.
+struct Compared {
+    metric: Metric,
+    values: [Vec<f64>; 2],
+    silence: Option<Reason>,
+}
+
+impl Compared {
+    fn new(pair: &Pair<'_, '_>, metric: Metric) -> Self {
+        let sides = [pair.first, pair.second].map(|cell| Standing::of(cell, metric));
+        let [left, right] = &sides;
+        let silence = shown_only(metric, pair.first)
+            .or(left.silence.max(right.silence))
+            .or((left.is_bound || right.is_bound).then_some(Reason::BoundHides))
+            .or((metric.is_latency() && left.errors_apart(right)).then_some(Reason::ErrorsApart));
+        Self {
+            metric,
+            silence,
+            values: sides.map(|side| side.values.iter().map(|(_, value)| *value).collect()),
+        }
+    }
+
+    /// Where the second lies against the first, and farther by what the machine changed.
+    fn located(&self, family: usize, yardstick: Option<f64>) -> Option<Located> {
+        let [first, second] = &self.values;
+        let mut located = locate_apart(first, second, family)?;
+        let changed = yardstick.map_or(0.0, f64::abs);
+        located.held.low -= changed;
+        located.held.high += changed;
+        Some(located)
+    }
+}
+
+fn row(pair: &Pair<'_, '_>, compared: &Compared, family: usize, gates: &Gates) -> GateRow {
+    let (first, second) = (&pair.first.cell.key, &pair.second.cell.key);
+    let key = PairKey {
+        workload: first.workload.clone(),
+        load: first.load.clone(),
+        first: first.contender.clone(),
+        second: second.contender.clone(),
+    };
+    let metric = compared.metric;
+    let mut row = GateRow::new(key, metric, gates);
+    let measure: Measure = metric.measure();
+    row.first = pair.first.estimate(measure).ok();
+    row.second = pair.second.estimate(measure).ok();
+    if let Some(reason) = compared.silence {
+        row.reason = Some(because(reason, metric, [pair.first, pair.second]));
+        return row;
+    }
+    let n = compared.values.iter().map(Vec::len).min().unwrap_or(0);
+    let Some(located) = compared.located(family, pair.yardstick) else {
+        row.reason = Some(format!("{n} rounds are too few for an interval"));
+        return row;
+    };
+    let change = Change::of(metric, located.held.mean, &located, n);
+    row.hold(&change, &located);
+    row
+}

@@ -1,0 +1,243 @@
+//! Whether two campaigns can be held against each other: the same machine, kernel, workloads, loads
+//! and engine, and yardsticks that did the same.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+use bakeoff_plan::{LoadModel, Plan, Workload};
+use bakeoff_record::{ContenderKind, Machine, Record};
+use bakeoff_stats::{CellKey, Measure};
+use serde::Serialize;
+
+use crate::judged::{Judged, JudgedCell};
+use crate::limits::YARDSTICKS_APART;
+
+/// Something in which two campaigns differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Mismatch {
+    /// `machine`, `kernel`, `workload`, `load`, `engine` or `yardstick`.
+    pub what: &'static str,
+    /// For people.
+    pub text: String,
+}
+
+impl Mismatch {
+    fn new(what: &'static str, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { what, text }
+    }
+}
+
+/// Everything in which two campaigns differ that makes their numbers incomparable.
+pub fn mismatches(first: (&Record, &Judged<'_>), second: (&Record, &Judged<'_>)) -> Vec<Mismatch> {
+    let ((first, judged_first), (second, judged_second)) = (first, second);
+    let mut found = plan_mismatches(
+        (&first.machine, &first.plan),
+        (&second.machine, &second.plan),
+    );
+    let settings = |record: &Record| -> BTreeSet<String> {
+        let results = record
+            .trials
+            .iter()
+            .filter_map(|trial| trial.result.as_ref());
+        results
+            .map(|result| format!("{} threads, {:?}", result.threads, result.settings))
+            .collect()
+    };
+    if settings(first) != settings(second) {
+        let text = "the load engine was set otherwise (threads, waiting or connecting)";
+        found.push(Mismatch::new("engine", text));
+    }
+    for cell in judged_first.cells.iter() {
+        let is_contender = cell.cell.kind == ContenderKind::Contender;
+        if is_contender && has(judged_second, &cell.cell.key) {
+            found.extend(yardstick(judged_first, judged_second, &cell.cell.key));
+        }
+    }
+    let mut known = BTreeSet::new();
+    found.retain(|one| known.insert(one.text.clone()));
+    found
+}
+
+/// What of it is known before anything is measured.
+pub fn plan_mismatches(first: (&Machine, &Plan), second: (&Machine, &Plan)) -> Vec<Mismatch> {
+    let ((machine, plan), (other_machine, other_plan)) = (first, second);
+    let mut found = of_machines(machine, other_machine);
+    found.extend(of_workloads(plan, other_plan));
+    found.extend(of_loads(plan, other_plan));
+    differ(
+        &mut found,
+        "engine",
+        "version of bakeoff",
+        &machine.bakeoff,
+        &other_machine.bakeoff,
+    );
+    differ(
+        &mut found,
+        "engine",
+        "processors of the roles",
+        &plan.pinning,
+        &other_plan.pinning,
+    );
+    found
+}
+
+fn differ<T: PartialEq + Debug>(
+    found: &mut Vec<Mismatch>,
+    what: &'static str,
+    noun: &str,
+    first: &T,
+    second: &T,
+) {
+    if first != second {
+        let text = format!("{noun}: {first:?} and {second:?}");
+        found.push(Mismatch::new(what, text));
+    }
+}
+
+fn of_machines(first: &Machine, second: &Machine) -> Vec<Mismatch> {
+    let mut found = Vec::new();
+    let (one, other) = (&first.processors, &second.processors);
+    differ(&mut found, "machine", "host", &first.host, &second.host);
+    differ(
+        &mut found,
+        "machine",
+        "processor",
+        &one.cpu_model,
+        &other.cpu_model,
+    );
+    differ(&mut found, "machine", "processors", &one.cpus, &other.cpus);
+    differ(
+        &mut found,
+        "machine",
+        "hypervisor",
+        &one.hypervisor,
+        &other.hypervisor,
+    );
+    differ(
+        &mut found,
+        "machine",
+        "governor",
+        &one.governor,
+        &other.governor,
+    );
+    differ(
+        &mut found,
+        "machine",
+        "bytes of memory",
+        &first.memory_bytes,
+        &second.memory_bytes,
+    );
+    differ(
+        &mut found,
+        "machine",
+        "limits",
+        &first.limits,
+        &second.limits,
+    );
+    if first.settings != second.settings {
+        let text = "settings of processor or kernel (microcode, swap, sysctls)";
+        found.push(Mismatch::new("machine", text));
+    }
+    let (one, other) = (&first.system, &second.system);
+    differ(&mut found, "kernel", "kernel", &one.kernel, &other.kernel);
+    differ(&mut found, "kernel", "system", &one.os, &other.os);
+    found
+}
+
+/// A workload without what only its readers see.
+fn asked(workload: &Workload) -> Workload {
+    Workload {
+        description: String::new(),
+        notes: Vec::new(),
+        ..workload.clone()
+    }
+}
+
+fn of_workloads(first: &Plan, second: &Plan) -> Vec<Mismatch> {
+    let mut found = Vec::new();
+    for one in &first.workloads {
+        match second.workloads.iter().find(|other| other.name == one.name) {
+            None => {
+                let text = format!("{} is in one of the two alone", one.name);
+                found.push(Mismatch::new("workload", text));
+            }
+            Some(other) if asked(one) != asked(other) => {
+                let text = format!("{} asks or expects something else", one.name);
+                found.push(Mismatch::new("workload", text));
+            }
+            Some(_) => {}
+        }
+    }
+    let known = |name: &str| first.workloads.iter().any(|one| one.name == name);
+    let more = second.workloads.iter().filter(|one| !known(&one.name));
+    found.extend(more.map(|one| {
+        let text = format!("{} is in one of the two alone", one.name);
+        Mismatch::new("workload", text)
+    }));
+    found
+}
+
+fn of_loads(first: &Plan, second: &Plan) -> Vec<Mismatch> {
+    let mut found = Vec::new();
+    for (loads, others) in [(&first.loads, &second.loads), (&second.loads, &first.loads)] {
+        for load in loads.iter().filter(|load| !others.contains(load)) {
+            let label = load.label();
+            let text = match others.iter().any(|other| other.label() == label) {
+                true => format!("{label} has another duration, warm-up or timeout"),
+                false => format!("{label} is in one of the two alone"),
+            };
+            if found.iter().all(|known: &Mismatch| known.text != text) {
+                found.push(Mismatch::new("load", text));
+            }
+        }
+    }
+    found
+}
+
+fn has(judged: &Judged<'_>, key: &CellKey) -> bool {
+    judged.cells.iter().any(|one| beside(one, key))
+}
+
+fn beside(cell: &JudgedCell<'_>, key: &CellKey) -> bool {
+    cell.cell.key.workload == key.workload && cell.cell.key.load == key.load
+}
+
+/// What the null server came to beside a cell: its rate where that is free, else its CPU time for
+/// each request.
+fn yardstick_value(judged: &Judged<'_>, key: &CellKey) -> Option<f64> {
+    let mut cells = judged.cells.iter();
+    let cell = cells.find(|one| one.cell.kind == ContenderKind::Yardstick && beside(one, key))?;
+    let is_closed = matches!(
+        cell.cell.trials.first()?.load.model,
+        LoadModel::Closed { .. }
+    );
+    let measure = if is_closed {
+        Measure::RatePerS
+    } else {
+        Measure::CpuNsPerRequest
+    };
+    let value = cell.cell.estimate(measure).ok()?.point;
+    (value > 0.0).then_some(value)
+}
+
+/// Logarithm of what the yardsticks beside a cell differ by; `None` where one was not measured.
+pub(super) fn yardstick_log(first: &Judged<'_>, second: &Judged<'_>, key: &CellKey) -> Option<f64> {
+    let values = (yardstick_value(first, key)?, yardstick_value(second, key)?);
+    Some((values.1 / values.0).ln()).filter(|log| log.is_finite())
+}
+
+fn yardstick(first: &Judged<'_>, second: &Judged<'_>, key: &CellKey) -> Option<Mismatch> {
+    let place = format!("{}, {}", key.workload, key.load);
+    let Some(log) = yardstick_log(first, second, key) else {
+        let text = format!(
+            "{place}: it was not measured in both, so nothing shows that the machine did the same"
+        );
+        return Some(Mismatch::new("yardstick", text));
+    };
+    let apart = log.abs().exp_m1();
+    (apart > YARDSTICKS_APART).then(|| {
+        let text = format!("{place}: {:.1} % apart", apart * 100.0);
+        Mismatch::new("yardstick", text)
+    })
+}

@@ -1,0 +1,201 @@
+//! Two contenders of one campaign: their rounds are pairs.
+
+use bakeoff_plan::{LoadModel, Plan};
+use bakeoff_record::Record;
+use bakeoff_stats::{FLIPS_FROM, Located, Paired, locate};
+
+use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
+use crate::comparisons::{Pair, family_of};
+use crate::conclusion::{Metric, Reason};
+use crate::judged::{Judged, JudgedCell};
+use crate::verdict::Verdict;
+
+/// Holds `second` against `first` by every metric, at every workload and load that has both.
+///
+/// # Errors
+/// The record lacks one of them, or a gate fits none of its loads.
+pub fn compare_contenders(
+    record: &Record,
+    judged: &Judged<'_>,
+    (first, second): (&str, &str),
+    gates: &Gates,
+) -> Result<Vec<GateRow>, GateError> {
+    let known = || record.plan.contenders.iter().map(|one| one.name.clone());
+    for name in [first, second] {
+        if !known().any(|one| one == name) {
+            return Err(GateError::NoContender {
+                name: name.to_owned(),
+                known: known().collect(),
+            });
+        }
+    }
+    if first == second {
+        return Err(GateError::Same(first.to_owned()));
+    }
+    let mut rows: Vec<(usize, GateRow)> = Vec::new();
+    for metric in Metric::ALL {
+        let family = Family::of(record, judged, metric);
+        rows.extend(family.rows((first, second), gates));
+    }
+    // By block first, as in a report.
+    rows.sort_by_key(|(block, row)| (*block, row.metric));
+    let rows: Vec<GateRow> = rows.into_iter().map(|(_, row)| row).collect();
+    if rows.is_empty() {
+        return Err(GateError::NothingCommon {
+            first: vec![first.to_owned()],
+            second: vec![second.to_owned()],
+        });
+    }
+    all_fit(gates, &rows)?;
+    Ok(rows)
+}
+
+/// Refuses gates that fit no load of a plan, before anything is measured.
+///
+/// # Errors
+/// Names the first of them.
+pub fn fits(gates: &Gates, plan: &Plan) -> Result<(), GateError> {
+    let fits = |metric: Metric| {
+        let mut loads = plan.loads.iter();
+        loads.any(|load| match load.model {
+            LoadModel::Closed { .. } => !metric.is_latency(),
+            LoadModel::Open { .. } | LoadModel::OpenShare { .. } => metric != Metric::RatePerS,
+        })
+    };
+    match gates.iter().find(|(metric, _)| !fits(*metric)) {
+        Some((metric, _)) => Err(GateError::FitsNothing(metric)),
+        None => Ok(()),
+    }
+}
+
+/// All pairs of one metric, with where those that may be compared lie.
+struct Family<'c, 'r> {
+    metric: Metric,
+    pairs: Vec<(Pair<'c, 'r>, Option<Located>)>,
+    /// What two runs of one server differ by, where that was measured, and whether it is beyond
+    /// chance.
+    twins: Option<(f64, bool)>,
+    rounds_enough: Option<u32>,
+}
+
+impl<'c, 'r> Family<'c, 'r> {
+    fn of(record: &Record, judged: &'c Judged<'r>, metric: Metric) -> Self {
+        let pairs = family_of(record, &judged.cells, &judged.equivalence, metric);
+        let compared = || pairs.iter().filter(|pair| pair.silence.is_none());
+        let logs: Vec<Paired> = compared().map(|pair| pair.paired.clone()).collect();
+        let blocks: Vec<usize> = compared().map(|pair| pair.block).collect();
+        let mut located = locate(&logs, &blocks, record.plan.seed).into_iter();
+        let with = |pair: Pair<'c, 'r>| {
+            let located = match pair.silence {
+                None => located.next().flatten(),
+                Some(_) => None,
+            };
+            (pair, located)
+        };
+        let mut floors = judged.floors.iter();
+        let measured = floors.find(|floor| floor.metric == metric && floor.n > 0);
+        Self {
+            metric,
+            twins: measured.map(|floor| (floor.floor, floor.shown)),
+            rounds_enough: judged.rounds_enough,
+            pairs: pairs.into_iter().map(with).collect(),
+        }
+    }
+
+    fn rows(&self, (first, second): (&str, &str), gates: &Gates) -> Vec<(usize, GateRow)> {
+        let mut rows = Vec::new();
+        for (pair, located) in &self.pairs {
+            let key = pair.key();
+            let as_asked = key.first == first && key.second == second;
+            let reversed = key.first == second && key.second == first;
+            // What the load made is compared by nobody.
+            let shown_only = matches!(pair.silence, Some(Reason::ClosedLoop | Reason::OpenLoop));
+            if (as_asked || reversed) && !shown_only {
+                rows.push((
+                    pair.block,
+                    self.row(pair, located.as_ref(), reversed, gates),
+                ));
+            }
+        }
+        rows
+    }
+
+    fn row(
+        &self,
+        pair: &Pair<'_, '_>,
+        located: Option<&Located>,
+        reversed: bool,
+        gates: &Gates,
+    ) -> GateRow {
+        let mut key = pair.key();
+        let (mut first, mut second) = (pair.first, pair.second);
+        if reversed {
+            std::mem::swap(&mut key.first, &mut key.second);
+            std::mem::swap(&mut first, &mut second);
+        }
+        let mut row = GateRow::new(key, self.metric, gates);
+        let measure = self.metric.measure();
+        row.first = first.estimate(measure).ok();
+        row.second = second.estimate(measure).ok();
+        let weak = pair.silence.or(pair.bound.map(|_| Reason::BoundHides));
+        if let Some(reason) = weak {
+            row.reason = Some(because(reason, self.metric, [first, second]));
+            row.rounds_needed = self.rounds_enough.filter(|_| reason == Reason::NotValid);
+            return row;
+        }
+        let rounds = pair.paired.len();
+        let Some(located) = located else {
+            let noun = if rounds == 1 {
+                "round is"
+            } else {
+                "rounds are"
+            };
+            row.reason = Some(format!("{rounds} {noun} too few for an interval"));
+            row.rounds_needed = Some(FLIPS_FROM as u32);
+            return row;
+        };
+        // The centre that the report's ratio has.
+        let centre = match rounds >= FLIPS_FROM {
+            true => pair.paired.ratio().map(|ratio| ratio.point.ln()),
+            false => None,
+        };
+        let point = centre.unwrap_or(located.held.mean);
+        let change = Change::of(self.metric, point, located, rounds);
+        let change = if reversed { change.turned() } else { change };
+        row.hold(&change, located);
+        self.hold_against_twins(&change, &mut row);
+        row
+    }
+
+    /// What two runs of one server differ by is no news of another server.
+    fn hold_against_twins(&self, change: &Change, row: &mut GateRow) {
+        let Some((floor, beyond_chance)) = self.twins.filter(|_| row.gate.is_some()) else {
+            return;
+        };
+        let within = row.ruling == Ruling::Breached && change.point < floor.ln_1p();
+        if !beyond_chance && !within {
+            return;
+        }
+        let much = match beyond_chance {
+            true => "differ beyond chance here".to_owned(),
+            false => format!("differ by up to {:.1} % here", floor * 100.0),
+        };
+        row.ruling = Ruling::CannotTell;
+        row.reason = Some(format!("two runs of one and the same server {much}"));
+        row.rounds_needed = None;
+    }
+}
+
+/// Why nothing is concluded, with the contender and the check where a number is not valid.
+pub(super) fn because(reason: Reason, metric: Metric, sides: [&JudgedCell<'_>; 2]) -> String {
+    let mut text = reason.text().to_owned();
+    for side in sides {
+        let number = metric.number();
+        let weak = side.judgement.verdicts.of(number) > Verdict::Valid;
+        if let Some(check) = side.judgement.blame(number).filter(|_| weak) {
+            let name = &side.cell.key.contender;
+            text.push_str(&format!("; {name}: {}", check.text));
+        }
+    }
+    text
+}

@@ -1,0 +1,105 @@
+//! `bakeoff compare`: two contenders of a record, or two records, with gates for CI.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use anyhow::Context;
+use bakeoff_record::Record;
+use bakeoff_report::{
+    Compare, CompareError, Gates, Redacted, Ruling, TextOptions, compare_across, compare_json,
+    compare_junit, compare_markdown, compare_text, compare_within,
+};
+
+use super::report::{WIDTH, name_of, redacted};
+use crate::flags::{CompareFlags, CompareFormat};
+use crate::{exit, output};
+
+pub(crate) fn carry_out(flags: &CompareFlags) -> anyhow::Result<u8> {
+    let gates = flags.gate.clone().unwrap_or_default();
+    let compare = match &flags.second {
+        Some(second) => {
+            if flags.force {
+                return Err(exit::usage(
+                    "--force is for two records; two contenders of one record need none",
+                ));
+            }
+            within(flags, second, &gates)?
+        }
+        None => across(flags, Path::new(&flags.first), &gates)?,
+    };
+    let text = draw(&compare, flags.format);
+    match &flags.output {
+        Some(path) => std::fs::write(path, text)
+            .with_context(|| format!("failed to write {}", path.display()))?,
+        None => output::document(&text)?,
+    }
+    Ok(exit_code(compare.ruling))
+}
+
+fn within(flags: &CompareFlags, second: &str, gates: &Gates) -> anyhow::Result<Compare> {
+    let record = read(&flags.record, flags.show_secrets)?;
+    let mut compare = compare_within(&record, &flags.first, &[second], gates).map_err(refused)?;
+    compare.first.record = name_of(&flags.record);
+    compare.second.record.clone_from(&compare.first.record);
+    Ok(compare)
+}
+
+fn across(flags: &CompareFlags, second: &Path, gates: &Gates) -> anyhow::Result<Compare> {
+    if !second.exists() {
+        return Err(exit::usage(format!(
+            "there is no record {}; give a second record, or two contenders of the first: \
+             bakeoff compare {} A B",
+            second.display(),
+            flags.record.display()
+        )));
+    }
+    let records = [
+        read(&flags.record, flags.show_secrets)?,
+        read(second, flags.show_secrets)?,
+    ];
+    let compare = compare_across(&records[0], &records[1], gates, flags.force);
+    let mut compare = compare.map_err(refused)?;
+    compare.first.record = name_of(&flags.record);
+    compare.second.record = name_of(second);
+    Ok(compare)
+}
+
+fn read(path: &Path, show_secrets: bool) -> anyhow::Result<Redacted> {
+    let record = Record::read(path).map_err(super::folder_error)?;
+    Ok(redacted(record, show_secrets))
+}
+
+/// What the user can do otherwise.
+pub(super) fn refused(error: CompareError) -> anyhow::Error {
+    exit::usage(error)
+}
+
+/// A comparison in a format; text suits the terminal that standard output is.
+pub(super) fn draw(compare: &Compare, format: CompareFormat) -> String {
+    match format {
+        CompareFormat::Text => {
+            let terminal = std::io::stdout().is_terminal();
+            let width = output::terminal_width().filter(|_| terminal);
+            let options = TextOptions {
+                width: width.unwrap_or(WIDTH),
+                colour: terminal,
+                full: false,
+                diffs: false,
+                record: None,
+            };
+            compare_text(compare, options)
+        }
+        CompareFormat::Md => compare_markdown(compare),
+        CompareFormat::Json => compare_json(compare),
+        CompareFormat::Junit => compare_junit(compare),
+    }
+}
+
+/// 3 where a gate is breached, 4 where one cannot be told.
+pub(super) fn exit_code(ruling: Ruling) -> u8 {
+    match ruling {
+        Ruling::Shown | Ruling::Passed => exit::DONE,
+        Ruling::CannotTell => exit::NOT_VALID,
+        Ruling::Breached => exit::BREACHED,
+    }
+}

@@ -1,0 +1,125 @@
+//! What a campaign is held against when it has ended: gates, a baseline, conditions.
+
+use std::path::Path;
+
+use bakeoff_plan::Plan;
+use bakeoff_record::{Machine, Record};
+use bakeoff_report::{
+    Compare, CompareError, Condition, Gates, Redacted, Ruling, compare_across, compare_within,
+    conditions_of, contenders_of, fits, plan_mismatches,
+};
+
+use super::compare::{draw, exit_code, refused};
+use super::report::{name_of, redacted};
+use crate::flags::{CompareFormat, GateFlags};
+use crate::{exit, output};
+
+/// What a campaign is held against.
+#[derive(Default)]
+pub(super) struct Gated {
+    gates: Option<Gates>,
+    conditions: Vec<Condition>,
+    baseline: Option<(Redacted, Option<String>)>,
+}
+
+impl Gated {
+    /// As flags say it. A baseline is read before anything is measured.
+    pub(super) fn of(flags: &GateFlags, baseline: Option<&Path>) -> anyhow::Result<Self> {
+        let read = |path: &Path| -> anyhow::Result<_> {
+            let record = Record::read(path).map_err(super::folder_error)?;
+            Ok((redacted(record, false), name_of(path)))
+        };
+        Ok(Self {
+            gates: flags.gate.clone(),
+            conditions: flags.conditions.fail_if.clone(),
+            baseline: baseline.map(read).transpose()?,
+        })
+    }
+
+    /// Refuses gates that no load of the plan has a number for.
+    pub(super) fn refuse_what_fits_nothing(&self, plan: &Plan) -> anyhow::Result<()> {
+        let Some(gates) = &self.gates else {
+            return Ok(());
+        };
+        if self.baseline.is_none() && plan.contenders.len() < 2 {
+            return Err(exit::usage(
+                "--gate holds contenders against the first one, and the plan has one alone; name \
+                 a second --contender, or a record with --baseline",
+            ));
+        }
+        fits(gates, plan).map_err(exit::usage)
+    }
+
+    /// Refuses a baseline from another machine or of another plan.
+    pub(super) fn refuse_unlike(&self, machine: &Machine, plan: &Plan) -> anyhow::Result<()> {
+        let Some((baseline, _)) = &self.baseline else {
+            return Ok(());
+        };
+        let record = baseline.record();
+        let found = plan_mismatches((&record.machine, &record.plan), (machine, plan));
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(refused(CompareError::Unlike(found))),
+        }
+    }
+
+    /// Says what the record comes to and returns the exit code, or `otherwise` where it is fine.
+    pub(super) fn tell(&self, path: &Path, otherwise: u8) -> anyhow::Result<u8> {
+        if self.gates.is_none() && self.conditions.is_empty() {
+            return Ok(otherwise);
+        }
+        let record = redacted(Record::read(path).map_err(super::folder_error)?, false);
+        let mut ruling = Ruling::Passed;
+        if let Some(gates) = &self.gates {
+            match self.compare(&record, path, gates) {
+                Ok(compare) => {
+                    output::note(&format!(
+                        "\n{}",
+                        draw(&compare, CompareFormat::Text).trim_end()
+                    ));
+                    ruling = compare.ruling;
+                }
+                // It was measured, and shows nothing.
+                Err(error) => {
+                    output::note(&format!("cannot tell: {error}"));
+                    ruling = Ruling::CannotTell;
+                }
+            }
+        }
+        let conditions = conditions_of(&record, &self.conditions);
+        conditions.lines.iter().for_each(|line| output::note(line));
+        Ok(worse_of(ruling.max(conditions.ruling), otherwise))
+    }
+
+    fn compare(
+        &self,
+        record: &Redacted,
+        path: &Path,
+        gates: &Gates,
+    ) -> Result<Compare, CompareError> {
+        let mut compare = match &self.baseline {
+            Some((baseline, _)) => compare_across(baseline, record, gates, false)?,
+            None => {
+                let names = contenders_of(record);
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                let (first, seconds) = names.split_first().unwrap_or((&"", &[]));
+                compare_within(record, first, seconds, gates)?
+            }
+        };
+        compare.second.record = name_of(path);
+        compare.first.record = match &self.baseline {
+            Some((_, name)) => name.clone(),
+            None => compare.second.record.clone(),
+        };
+        Ok(compare)
+    }
+}
+
+/// A breach is shown by numbers that are valid, whatever others are; what cannot be told and what
+/// is not valid end alike.
+pub(super) fn worse_of(ruling: Ruling, otherwise: u8) -> u8 {
+    match exit_code(ruling) {
+        exit::DONE => otherwise,
+        code => code,
+    }
+}

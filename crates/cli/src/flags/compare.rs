@@ -1,0 +1,77 @@
+//! Flags of `bakeoff compare` and `bakeoff verify`, and the gates that other commands share.
+
+use std::path::PathBuf;
+
+use bakeoff_report::{Condition, Gates};
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    bakeoff compare bakeoff-results/race-20261122T080000Z caddy-2.8.4 caddy-2.11.7 --gate rate=5%\n  \
+    bakeoff compare before after --gate rate=5%,p99=10%,cpu=5% --format junit\n\
+    Exit codes: 0 every gate is passed, 3 one is breached, 4 one cannot be told, 2 the two cannot \
+    be compared.")]
+pub(crate) struct CompareFlags {
+    /// Record folder
+    pub(crate) record: PathBuf,
+    /// The contender that the other is held against; or, with no other after it, a second record
+    pub(crate) first: String,
+    /// The contender that is held against it
+    pub(crate) second: Option<String>,
+    /// How much worse each number may become, such as rate=5%,p99=10%,cpu=5%; of rate, p50, p90,
+    /// p99, cpu and memory
+    #[arg(long, value_name = "GATES", value_parser = Gates::parse)]
+    pub(crate) gate: Option<Gates>,
+    /// Compare two records even if machine, kernel, workloads, loads, engine or yardsticks differ
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
+    pub(crate) format: CompareFormat,
+    /// File to write to, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Show passwords, tokens and the like in names, which are hidden otherwise
+    #[arg(long)]
+    pub(crate) show_secrets: bool,
+}
+
+/// Formats of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFormat {
+    /// For a terminal or a log
+    Text,
+    /// Markdown, such as for the summary of a CI job
+    Md,
+    /// One document of schema bakeoff.compare/1
+    Json,
+    /// A JUnit file with a test case for each gate
+    Junit,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 all of it holds, 1 something differs, 2 it cannot be read.")]
+pub(crate) struct VerifyFlags {
+    /// Record folder
+    pub(crate) record: PathBuf,
+}
+
+/// What a campaign is held against when it has ended.
+#[derive(Debug, Args)]
+pub(crate) struct GateFlags {
+    /// How much worse than the first contender, or than --baseline, each number may be, such as
+    /// rate=5%,p99=10%,cpu=5%; exit with 3 if a gate is breached, and with 4 if one cannot be told
+    #[arg(long, value_name = "GATES", value_parser = Gates::parse)]
+    pub(crate) gate: Option<Gates>,
+    #[command(flatten)]
+    pub(crate) conditions: FailIfFlags,
+}
+
+/// Conditions under which the command fails.
+#[derive(Debug, Args)]
+pub(crate) struct FailIfFlags {
+    /// Exit with 3 if this holds, such as 'p99 > 50ms', and with 4 if that cannot be told; of rate,
+    /// p50, p99, p99.9, errors, cpu and memory. May be repeated
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
+    pub(crate) fail_if: Vec<Condition>,
+}

@@ -1,0 +1,288 @@
+//! Two contenders, or two records, held against each other: `bakeoff.compare/1`.
+//!
+//! What is worse by how much, and what a gate comes to, is decided in `audit`. Here it becomes a
+//! model that scripts take as JSON, a document that text and Markdown walk, and a JUnit file.
+
+mod draw;
+mod junit;
+
+use std::collections::BTreeMap;
+
+use bakeoff_audit::{
+    GateError, GateRow, Gates, Judged, Metric, Mismatch, Ruling, Worse, compare_contenders,
+    compare_records, judge, mismatches, worst_ruling,
+};
+use bakeoff_record::{ContenderKind, Record};
+use bakeoff_stats::Estimate;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::markdown::section as markdown_section;
+use crate::redaction::Redacted;
+use crate::safe::json_safe;
+use crate::text::{TextOptions, section as text_section};
+
+pub use junit::compare_junit;
+
+/// Version of the comparison as a document.
+pub const COMPARE_SCHEMA: &str = "bakeoff.compare/1";
+
+/// Two sides held against each other.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Compare {
+    /// [`COMPARE_SCHEMA`].
+    pub schema: &'static str,
+    /// What all gates come to; `shown` where there is none.
+    pub ruling: Ruling,
+    /// The same as a sentence.
+    pub text: String,
+    /// What the other is held against.
+    pub first: CompareSide,
+    /// What is held against it.
+    pub second: CompareSide,
+    /// Whether both were measured in one campaign, round by round.
+    pub paired: bool,
+    /// Whether the records differ in something that makes numbers incomparable, and were compared
+    /// all the same.
+    pub forced: bool,
+    /// In what they differ.
+    pub differences: Vec<Mismatch>,
+    /// How much worse each metric may become, as a share.
+    pub gates: BTreeMap<&'static str, f64>,
+    /// By workload, load, pair and metric.
+    pub rows: Vec<CompareRow>,
+}
+
+/// One of the two sides.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CompareSide {
+    /// Name of the record folder, without the folders that it is in; null where it is not known.
+    pub record: Option<String>,
+    /// When the campaign began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Its contenders that are compared.
+    pub contenders: Vec<String>,
+}
+
+/// One metric of one pair at one workload and load.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CompareRow {
+    /// Workload's name.
+    pub workload: String,
+    /// Label of the load.
+    pub load: String,
+    /// By what.
+    pub metric: Metric,
+    /// The contender that the other is held against.
+    pub first: String,
+    /// The other.
+    pub second: String,
+    /// Value of the first over its rounds; null where there is none or it is withheld.
+    pub first_value: Option<Estimate>,
+    /// Value of the second.
+    pub second_value: Option<Estimate>,
+    /// How much worse the second is, as a share; null where a number is not valid.
+    pub worse: Option<Worse>,
+    /// How much worse it may be, as a share; null where it has no gate.
+    pub gate: Option<f64>,
+    /// What the gate comes to.
+    pub ruling: Ruling,
+    /// Rounds that would tell; null where it is told, or nothing is known of it.
+    pub rounds_needed: Option<u32>,
+    /// Why it cannot be told.
+    pub reason: Option<String>,
+}
+
+/// Why two sides are not compared.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CompareError {
+    /// They cannot be.
+    Gate(GateError),
+    /// They should not be.
+    Unlike(Vec<Mismatch>),
+}
+
+impl std::fmt::Display for CompareError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Gate(error) => error.fmt(out),
+            Self::Unlike(differences) => {
+                out.write_str("the two records cannot be compared, because they differ in:")?;
+                for one in differences {
+                    write!(out, "\n  {}: {}", one.what, one.text)?;
+                }
+                out.write_str(
+                    "\nmeasure both in one campaign, such as `bakeoff race A B`; --force compares \
+                     them all the same, and says so",
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for CompareError {}
+
+/// Holds each of `seconds` against `first`, all of one record.
+///
+/// # Errors
+/// The record lacks one of them, or a gate fits none of its loads.
+pub fn compare_within(
+    redacted: &Redacted,
+    first: &str,
+    seconds: &[&str],
+    gates: &Gates,
+) -> Result<Compare, CompareError> {
+    let record = redacted.record();
+    let judged = judge(record);
+    let mut rows = Vec::new();
+    for second in seconds {
+        let found = compare_contenders(record, &judged, (first, second), gates);
+        rows.extend(found.map_err(CompareError::Gate)?);
+    }
+    let side = |names: &[&str]| CompareSide {
+        record: None,
+        started_at: record.machine.started_at.clone(),
+        contenders: names.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    Ok(drawn(
+        rows,
+        gates,
+        Sides {
+            first: side(&[first]),
+            second: side(seconds),
+            paired: true,
+            differences: Vec::new(),
+        },
+    ))
+}
+
+/// Holds the contenders of `second` against those of `first`.
+///
+/// # Errors
+/// They have nothing in common, a gate fits none of it, or, unless `force` is set, they differ in
+/// what makes numbers incomparable.
+pub fn compare_across(
+    first: &Redacted,
+    second: &Redacted,
+    gates: &Gates,
+    force: bool,
+) -> Result<Compare, CompareError> {
+    let records = (first.record(), second.record());
+    let judged: (Judged<'_>, Judged<'_>) = (judge(records.0), judge(records.1));
+    let rows = compare_records(&judged.0, &judged.1, gates).map_err(CompareError::Gate)?;
+    let differences = mismatches((records.0, &judged.0), (records.1, &judged.1));
+    if !differences.is_empty() && !force {
+        return Err(CompareError::Unlike(differences));
+    }
+    let side = |record: &Record, name: fn(&GateRow) -> &String| {
+        let mut contenders: Vec<String> = Vec::new();
+        for row in &rows {
+            if !contenders.contains(name(row)) {
+                contenders.push(name(row).clone());
+            }
+        }
+        CompareSide {
+            record: None,
+            started_at: record.machine.started_at.clone(),
+            contenders,
+        }
+    };
+    let sides = Sides {
+        first: side(records.0, |row| &row.pair.first),
+        second: side(records.1, |row| &row.pair.second),
+        paired: false,
+        differences,
+    };
+    Ok(drawn(rows, gates, sides))
+}
+
+/// Names of a record's contenders, in the plan's order, as they may be shown.
+pub fn contenders_of(redacted: &Redacted) -> Vec<String> {
+    let plan = &redacted.record().plan;
+    let ran = |name: &str| {
+        let mut trials = redacted.record().trials.iter();
+        trials.any(|trial| trial.kind == ContenderKind::Contender && trial.contender == name)
+    };
+    let names = plan.contenders.iter().map(|one| one.name.clone());
+    names.filter(|name| ran(name)).collect()
+}
+
+/// What is known of the two sides besides the rows.
+struct Sides {
+    first: CompareSide,
+    second: CompareSide,
+    paired: bool,
+    differences: Vec<Mismatch>,
+}
+
+fn drawn(rows: Vec<GateRow>, gates: &Gates, sides: Sides) -> Compare {
+    let ruling = match gates.is_empty() {
+        // Without a gate it is told where anything is.
+        true if rows.iter().any(|row| row.worse.is_some()) => Ruling::Shown,
+        true => Ruling::CannotTell,
+        false => worst_ruling(&rows),
+    };
+    let mut compare = Compare {
+        schema: COMPARE_SCHEMA,
+        ruling,
+        text: String::new(),
+        first: sides.first,
+        second: sides.second,
+        paired: sides.paired,
+        forced: !sides.differences.is_empty(),
+        differences: sides.differences,
+        gates: gates
+            .iter()
+            .map(|(metric, share)| (metric.short_name(), share))
+            .collect(),
+        rows: rows.into_iter().map(CompareRow::from).collect(),
+    };
+    compare.text = draw::answer(&compare);
+    compare
+}
+
+impl From<GateRow> for CompareRow {
+    fn from(row: GateRow) -> Self {
+        Self {
+            workload: row.pair.workload,
+            load: row.pair.load,
+            metric: row.metric,
+            first: row.pair.first,
+            second: row.pair.second,
+            first_value: row.first,
+            second_value: row.second,
+            worse: row.worse,
+            gate: row.gate,
+            ruling: row.ruling,
+            rounds_needed: row.rounds_needed,
+            reason: row.reason,
+        }
+    }
+}
+
+/// The comparison as one JSON document on one line.
+pub fn compare_json(compare: &Compare) -> String {
+    let text = serde_json::to_string(compare);
+    json_safe(&text.expect("the model has only text keys and numbers"))
+}
+
+/// The comparison for a terminal or a log.
+pub fn compare_text(compare: &Compare, options: TextOptions<'_>) -> String {
+    let document = draw::document(compare);
+    let mut lines = Vec::new();
+    for one in &document.sections {
+        text_section(&mut lines, one, options);
+        lines.push(String::new());
+    }
+    lines.join("\n")
+}
+
+/// The comparison as Markdown, to paste or for the summary of a CI job.
+pub fn compare_markdown(compare: &Compare) -> String {
+    let document = draw::document(compare);
+    let mut out = String::new();
+    for one in &document.sections {
+        markdown_section(&mut out, one, crate::document::Extent::Full);
+    }
+    out.trim_start().to_owned()
+}

@@ -1,0 +1,269 @@
+//! A comparison as a document: the answer first, then a table for each workload and load.
+
+use bakeoff_audit::{Metric, Ruling, Worse};
+use bakeoff_stats::Estimate;
+
+use super::{Compare, CompareRow, CompareSide};
+use crate::document::{
+    Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, fit,
+};
+use crate::number::counted;
+use crate::view::Tone;
+
+/// Rounds beyond which more of them are no advice.
+use bakeoff_audit::ROUNDS_MOST;
+
+pub(super) fn document(compare: &Compare) -> Document {
+    let mut sections = vec![answer_section(compare)];
+    let same = |left: &CompareRow, right: &CompareRow| {
+        left.workload == right.workload
+            && left.load == right.load
+            && left.first == right.first
+            && left.second == right.second
+    };
+    sections.extend(compare.rows.chunk_by(same).map(cell));
+    let mut document = Document {
+        title: String::new(),
+        sections,
+    };
+    fit::make(&mut document);
+    document
+}
+
+/// The answer as a sentence.
+pub(super) fn answer(compare: &Compare) -> String {
+    let gated = compare.rows.iter().filter(|row| row.gate.is_some());
+    let of = |ruling: Ruling| {
+        gated
+            .clone()
+            .filter(move |row| row.ruling == ruling)
+            .count() as u64
+    };
+    let all = gated.clone().count() as u64;
+    let (first, second) = (names(&compare.first), names(&compare.second));
+    match compare.ruling {
+        Ruling::Shown => format!("{second} against {first}; there is no gate"),
+        Ruling::Passed => format!(
+            "passed: {second} is not worse than {first} by {}",
+            match all {
+                1 => "the gate".to_owned(),
+                _ => format!("any of {}", counted(all, "gate")),
+            }
+        ),
+        Ruling::Breached => format!(
+            "breached: {second} is worse than {first} by {} of {}",
+            of(Ruling::Breached),
+            counted(all, "gate")
+        ),
+        Ruling::CannotTell if all == 0 => {
+            format!("cannot tell: no number of {second} and {first} can be compared")
+        }
+        Ruling::CannotTell => format!(
+            "cannot tell: {} of {} for {second} against {first}",
+            of(Ruling::CannotTell),
+            counted(all, "gate")
+        ),
+    }
+}
+
+fn names(side: &CompareSide) -> String {
+    let names = side.contenders.join(", ");
+    match &side.record {
+        Some(record) => format!("{names} ({record})"),
+        None => names,
+    }
+}
+
+fn answer_section(compare: &Compare) -> Section {
+    let tone = match compare.ruling {
+        Ruling::Shown => Tone::Note,
+        Ruling::Passed => Tone::Good,
+        Ruling::CannotTell => Tone::Warning,
+        Ruling::Breached => Tone::Bad,
+    };
+    let mut lines = vec![Line {
+        tone: Some(tone).filter(|tone| *tone != Tone::Bad),
+        ..Line::new(&compare.text)
+    }];
+    for wanted in [Ruling::Breached, Ruling::CannotTell] {
+        let rows = compare.rows.iter().filter(|row| row.gate.is_some());
+        let rows = rows.filter(|row| row.ruling == wanted);
+        lines.extend(rows.map(|row| Line::new(sentence(row)).below()));
+    }
+    if !compare.paired {
+        let began = format!(
+            "two campaigns, begun {} and {}: rounds are no pairs, and the machine may have changed \
+             in between; two contenders of one campaign are compared better",
+            compare.first.started_at, compare.second.started_at
+        );
+        lines.push(Line::toned(Tone::Warning, began));
+    }
+    if compare.forced {
+        let text = "compared with --force although the records differ in:";
+        lines.push(Line::toned(Tone::Warning, text));
+        let differences = compare.differences.iter();
+        lines.extend(differences.map(|one| {
+            let text = format!("{}: {}", one.what, one.text);
+            Line::new(text).below()
+        }));
+    }
+    Section {
+        name: "answer",
+        title: String::new(),
+        extent: Extent::Short,
+        parts: vec![Part::Lines(lines)],
+    }
+}
+
+/// A gate as a sentence: `rate of html-small, c50: 6.1 % worse (4 to 8.2 %), gate 5 %`.
+pub(super) fn sentence(row: &CompareRow) -> String {
+    let mut text = format!(
+        "{} of {}, {}",
+        row.metric.short_name(),
+        row.workload,
+        row.load
+    );
+    if let Some(worse) = &row.worse {
+        text.push_str(&format!(": {}", amount(worse)));
+    }
+    if let Some(gate) = row.gate {
+        text.push_str(&format!(", gate {} %", percent(gate)));
+    }
+    if row.ruling == Ruling::CannotTell || row.reason.is_some() {
+        text.push_str(&open(row));
+    }
+    text
+}
+
+/// Why it cannot be told, and what would tell.
+fn open(row: &CompareRow) -> String {
+    let reason = row.reason.as_ref().map(|reason| format!(": {reason}"));
+    let rounds = match row.rounds_needed {
+        Some(rounds) if rounds > ROUNDS_MOST => {
+            format!("; it would take more than {ROUNDS_MOST} rounds")
+        }
+        Some(rounds) => format!("; about {rounds} rounds would tell"),
+        None => String::new(),
+    };
+    reason.unwrap_or_default() + &rounds
+}
+
+/// `6.1 % worse (4 to 8.2 %)`, `2 % better (-1 to 5 %)`.
+fn amount(worse: &Worse) -> String {
+    let (share, noun) = match worse.point > 0.0 {
+        true => (worse.point, "worse"),
+        false => (-worse.point, "better"),
+    };
+    let end = |end: Option<f64>| {
+        end.map_or("?".to_owned(), |end| {
+            percent(if worse.point > 0.0 { end } else { -end })
+        })
+    };
+    let (low, high) = match worse.point > 0.0 {
+        true => (worse.low, worse.high),
+        false => (worse.high, worse.low),
+    };
+    format!(
+        "{} % {noun} ({} to {} %)",
+        percent(share),
+        end(low),
+        end(high)
+    )
+}
+
+/// A share as percent with at most one digit after the point.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let text = if percent.abs() < 9.95 {
+        format!("{percent:.1}")
+    } else {
+        format!("{percent:.0}")
+    };
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    match text {
+        "-0" => "0".to_owned(),
+        text => text.to_owned(),
+    }
+}
+
+fn cell(rows: &[CompareRow]) -> Section {
+    let head = &rows[0];
+    let column = |title: &str| Column {
+        name: String::new(),
+        title: title.to_owned(),
+        unit: Unit::Text,
+        ends: false,
+        extent: Extent::Short,
+    };
+    let titles = [
+        "",
+        head.first.as_str(),
+        head.second.as_str(),
+        "worse by",
+        "interval",
+        "gate",
+        "",
+    ];
+    let table = Table {
+        name: "compare",
+        title: String::new(),
+        columns: titles.into_iter().map(column).collect(),
+        rows: rows.iter().map(fields).collect(),
+    };
+    Section {
+        name: "cells",
+        title: format!("{}, {}", head.workload, head.load),
+        extent: Extent::Short,
+        parts: vec![Part::Table(table)],
+    }
+}
+
+fn fields(row: &CompareRow) -> Row {
+    let worse = row.worse.as_ref();
+    let end = |end: Option<f64>| end.map_or("?".to_owned(), percent);
+    let interval = worse.map(|one| format!("{} to {} %", end(one.low), end(one.high)));
+    let tone = match row.ruling {
+        Ruling::Shown => None,
+        Ruling::Passed => Some(Tone::Good),
+        Ruling::CannotTell => Some(Tone::Warning),
+        Ruling::Breached => Some(Tone::Bad),
+    };
+    let ruling = Field {
+        tone,
+        ..Field::text(match row.ruling {
+            Ruling::Shown => row.reason.clone().unwrap_or_default(),
+            ruling => ruling.name().to_owned(),
+        })
+    };
+    let mut fields = vec![
+        Field::text(row.metric.words()),
+        value(row.metric, row.first_value.as_ref()),
+        value(row.metric, row.second_value.as_ref()),
+        Field::text(worse.map_or("-".to_owned(), |one| format!("{} %", percent(one.point)))),
+        Field::text(interval.unwrap_or("-".to_owned())),
+    ];
+    fields.push(Field::text(
+        row.gate
+            .map_or(String::new(), |gate| format!("{} %", percent(gate))),
+    ));
+    fields.push(ruling);
+    Row {
+        reference: false,
+        fields,
+    }
+}
+
+/// A value with its unit.
+fn value(metric: Metric, value: Option<&Estimate>) -> Field {
+    let unit = match metric {
+        Metric::RatePerS => (Unit::PerSecond, "/s"),
+        Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => {
+            (Unit::Milliseconds, " ms")
+        }
+        Metric::CpuNsPerRequest => (Unit::Microseconds, " µs"),
+        Metric::MemoryPeakBytes => (Unit::Bytes, ""),
+    };
+    Field::text(value.map_or("-".to_owned(), |one| {
+        format!("{}{}", unit.0.show(one.point), unit.1)
+    }))
+}

@@ -1,0 +1,74 @@
+//! A comparison as a JUnit file: a test case for each gate.
+//!
+//! A breached gate is a failure, and one that cannot be told an error, so that a CI system shows
+//! both and tells them apart. What has no gate is skipped.
+
+use bakeoff_audit::Ruling;
+
+use super::draw::sentence;
+use super::{Compare, CompareRow};
+use crate::xml::escaped;
+
+/// The comparison as a JUnit file.
+pub fn compare_junit(compare: &Compare) -> String {
+    let count = |ruling: Ruling| {
+        let rows = compare.rows.iter();
+        rows.filter(|row| row.ruling == ruling).count()
+    };
+    let counts = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\"",
+        compare.rows.len(),
+        count(Ruling::Breached),
+        count(Ruling::CannotTell)
+    );
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    out.push_str(&format!(
+        "<testsuites name=\"bakeoff compare\" {counts} time=\"0\">\n"
+    ));
+    out.push_str(&format!(
+        "  <testsuite name=\"{}\" {counts} skipped=\"{}\" time=\"0\">\n",
+        escaped(&compare.text),
+        count(Ruling::Shown)
+    ));
+    for row in &compare.rows {
+        out.push_str(&case(row));
+    }
+    for one in &compare.differences {
+        let text = format!("the records differ in {}: {}", one.what, one.text);
+        out.push_str(&format!(
+            "    <system-err>{}</system-err>\n",
+            escaped(&text)
+        ));
+    }
+    out.push_str("  </testsuite>\n</testsuites>\n");
+    out
+}
+
+fn case(row: &CompareRow) -> String {
+    let head = format!(
+        "    <testcase classname=\"{}\" name=\"{}\" time=\"0\"",
+        escaped(&format!("{}.{}", row.workload, row.load)),
+        escaped(&format!(
+            "{}: {} against {}",
+            row.metric.short_name(),
+            row.second,
+            row.first
+        )),
+    );
+    let message = escaped(&sentence(row));
+    match row.ruling {
+        Ruling::Passed => {
+            format!("{head}>\n      <system-out>{message}</system-out>\n    </testcase>\n")
+        }
+        Ruling::Shown => {
+            format!("{head}>\n      <skipped message=\"no gate\"/>\n    </testcase>\n")
+        }
+        Ruling::Breached => format!(
+            "{head}>\n      <failure type=\"gate-breached\" message=\"{message}\"/>\n    \
+             </testcase>\n"
+        ),
+        Ruling::CannotTell => format!(
+            "{head}>\n      <error type=\"cannot-tell\" message=\"{message}\"/>\n    </testcase>\n"
+        ),
+    }
+}
