@@ -319,7 +319,19 @@ impl Session {
         }
     }
 
-    fn refused(&self, why: String) -> HostError {
+    /// The error of a host that did not do `what` in time.
+    pub fn late(&self, what: &'static str, within: Duration) -> HostError {
+        let seconds = within.as_secs();
+        self.error(Cause::Late { what, seconds })
+    }
+
+    /// The error of an agent that sent something that makes no sense here.
+    pub fn confused(&self, what: &str) -> HostError {
+        self.error(Cause::Confused(what.to_owned()))
+    }
+
+    /// The error of an agent that refused.
+    pub fn refused(&self, why: String) -> HostError {
         self.error(match why.strip_prefix(crate::lock::BUSY) {
             Some(owner) => Cause::Busy {
                 owner: owner.to_owned(),

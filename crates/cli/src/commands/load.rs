@@ -75,7 +75,7 @@ fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
 }
 
 /// Turns flags into a specification for the engine.
-fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
+pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     let targets = targets(flags)?;
     let speaking = speaking(flags, &targets)?;
     refuse::tls_in_the_clear(flags, &targets)?;
