@@ -7,10 +7,12 @@ use crate::rules::Offence;
 
 /// Each crate with those of the project that it may depend on, tests included. The measuring
 /// half never knows the explaining half (audit, stats, report): they meet in `record`.
-const MAY_KNOW: [(&str, &[&str]); 13] = [
+const MAY_KNOW: [(&str, &[&str]); 14] = [
     ("plan", &[]),
     ("wire", &[]),
     ("udp", &[]),
+    // Messages about loads and machines pass through it as JSON.
+    ("hosts", &[]),
     // For HPACK, QPACK and frames alone, which mean the same to both sides and are written once.
     ("origin", &["udp", "wire"]),
     ("record", &["plan"]),
@@ -27,7 +29,7 @@ const MAY_KNOW: [(&str, &[&str]); 13] = [
     (
         "cli",
         &[
-            "conduct", "load", "origin", "plan", "probe", "record", "report", "stage",
+            "conduct", "hosts", "load", "origin", "plan", "probe", "record", "report", "stage",
         ],
     ),
 ];

@@ -7,9 +7,10 @@ use bakeoff_record::FolderError;
 use bakeoff_report::Redaction;
 use clap::CommandFactory;
 
-use crate::flags::{Command, Flags, SchemaOf};
+use crate::flags::{Command, Flags, HostsCommand, SchemaOf};
 use crate::{exit, output, run_folder};
 
+mod agent;
 mod compare;
 mod debug;
 mod doctor;
@@ -17,9 +18,12 @@ mod ending;
 mod findings;
 mod first;
 mod gated;
+mod generators;
+mod hosts;
 mod install;
 mod list;
 mod load;
+mod load_together;
 mod plan;
 mod plan_notes;
 mod race;
@@ -39,6 +43,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         flags.command,
         Command::Origin(_)
             | Command::Yardstick(_)
+            | Command::Agent
             | Command::Completions { .. }
             | Command::Man
             | Command::Schema { .. }
@@ -49,16 +54,20 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
     match flags.command {
         Command::Run(flags) => run::carry_out(&flags),
         Command::Race(flags) => race::carry_out(&flags),
-        Command::Load(flags) => load::carry_out(&flags),
+        Command::Load(flags) if flags.hosts.are_given() => load_together::carry_out(*flags),
+        Command::Load(flags) => load::carry_out(&flags.load),
         Command::Report(flags) => report::carry_out(&flags),
         Command::Compare(flags) => compare::carry_out(&flags),
         Command::Verify(flags) => verify::carry_out(&flags),
         Command::Plan(flags) => plan::carry_out(&flags),
         Command::List(flags) => list::carry_out(&flags),
         Command::Install(flags) => install::carry_out(&flags),
+        Command::Hosts(HostsCommand::Check(flags)) => hosts::check(&flags),
+        Command::Hosts(HostsCommand::Manifest(flags)) => hosts::manifest(&flags),
         Command::Doctor => doctor::carry_out(),
         Command::Debug(flags) => debug::carry_out(&flags),
         Command::Origin(flags) => serve::origin(&flags),
+        Command::Agent => agent::carry_out(),
         Command::Yardstick(flags) => serve::yardstick(&flags),
         Command::Completions { shell } => {
             let mut text = Vec::new();
@@ -71,6 +80,9 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
             print(&text)
         }
         Command::Schema { of: SchemaOf::Plan } => print(bakeoff_plan::plan_schema().as_bytes()),
+        Command::Schema {
+            of: SchemaOf::Hosts,
+        } => print(bakeoff_plan::hosts_schema().as_bytes()),
         Command::Schema {
             of: SchemaOf::Workload,
         } => print(bakeoff_plan::workload_schema().as_bytes()),

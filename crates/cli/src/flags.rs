@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 mod compare;
+mod hosts;
 mod install;
 mod library;
 mod load;
@@ -11,6 +12,7 @@ mod run;
 mod serve;
 
 pub(crate) use compare::{CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags};
+pub(crate) use hosts::{HostsCheckFlags, HostsCommand, HostsFormat, LoadCommand, ManifestFlags};
 pub(crate) use install::{InstallFlags, SourceFlag};
 pub(crate) use library::LibraryFlags;
 pub(crate) use load::{
@@ -45,7 +47,7 @@ pub(crate) enum Command {
     /// Compare running URLs, commands, configuration files and servers, in one line
     Race(Box<RaceFlags>),
     /// Load one URL, as you would with wrk, h2load, vegeta or oha
-    Load(Box<LoadFlags>),
+    Load(Box<LoadCommand>),
     /// Report on a stored record
     Report(ReportFlags),
     /// Hold two contenders of a record, or two records, against each other, with gates for CI
@@ -58,6 +60,9 @@ pub(crate) enum Command {
     List(ListFlags),
     /// Install a server's program into the user's cache
     Install(InstallFlags),
+    /// Check hosts that take part in a measurement, or make some on Kubernetes
+    #[command(subcommand)]
+    Hosts(HostsCommand),
     /// Report what on this machine would distort results, and how to fix it
     Doctor,
     /// Start a contender as a trial would and keep it running until Ctrl-C
@@ -66,6 +71,9 @@ pub(crate) enum Command {
     Origin(Box<OriginFlags>),
     /// Run the built-in null server on its own
     Yardstick(ServeFlags),
+    /// Serve a bakeoff on another host over standard input and output; it starts this itself
+    #[command(hide = true)]
+    Agent,
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -73,7 +81,7 @@ pub(crate) enum Command {
     },
     /// Print the manual page; view it with `bakeoff man | man -l -`
     Man,
-    /// Print the JSON Schema of plan or workload files, for editors
+    /// Print the JSON Schema of plan, workload or hosts files, for editors
     Schema {
         /// The kind of file
         #[arg(value_enum, default_value_t = SchemaOf::Plan)]
@@ -86,6 +94,7 @@ pub(crate) enum Command {
 pub(crate) enum SchemaOf {
     Plan,
     Workload,
+    Hosts,
 }
 
 /// Reads a duration such as `5s` or `200ms`.

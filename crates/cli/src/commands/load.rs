@@ -81,7 +81,7 @@ fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
 }
 
 /// Turns flags into a specification for the engine.
-fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
+pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     let targets = targets(flags)?;
     let speaking = speaking(flags, &targets)?;
     refuse::tls_in_the_clear(flags, &targets)?;
@@ -339,6 +339,7 @@ fn threads(flags: &LoadFlags) -> Threads {
     Threads {
         count: flags.threads.or(pinned).unwrap_or_else(half),
         pin: flags.pin.clone().unwrap_or_default(),
+        part: None,
     }
 }
 

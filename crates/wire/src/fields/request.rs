@@ -87,6 +87,16 @@ impl Request {
             to_head: method == "HEAD",
         })
     }
+
+    /// The header list as it is sent, pseudo-header fields first.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// The body.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
 }
 
 fn field(name: &str, value: &str) -> Field {

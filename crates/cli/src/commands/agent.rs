@@ -1,0 +1,200 @@
+//! `bakeoff agent`: this program on another host, with home at its standard input and output.
+//!
+//! It does what one machine can be asked: say what it is, load, serve. Everything that it starts is
+//! a thread of its own, so its end is the end of everything. It ends with its input, and when
+//! nothing has come from home for ten seconds.
+
+use std::fs::File;
+use std::os::fd::AsFd as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context as _;
+use bakeoff_conduct::allowed_cpus;
+use bakeoff_hosts::{Agent, Heard, HostLock, LockError, Order, Outbox, Report};
+use rustix::process::{Resource, getrlimit};
+use serde_json::{Value, json};
+
+use crate::exit;
+use loads::{Files, Loads};
+use servers::Servers;
+
+mod loads;
+mod order;
+mod servers;
+
+pub(crate) use order::{LoadOrder, Packed};
+
+pub(crate) fn carry_out() -> anyhow::Result<u8> {
+    // Unlike the standard library's handles they keep nothing back.
+    let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+    let output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let taken = Taken::default();
+    let left = taken.clone();
+    let silence = move || {
+        left.give_up();
+        // Nothing is unwound: a write that home does not take may hold a lock.
+        signal_hook::low_level::exit(i32::from(exit::FAILED));
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let mut agent = Agent::greet(input, Box::new(output), version, silence)
+        .context("failed to greet; `bakeoff agent` is started by bakeoff on another host")?;
+    let mut work = Work {
+        outbox: agent.outbox(),
+        taken: taken.clone(),
+        files: None,
+        loads: Loads::new(agent.outbox()),
+        servers: Servers::new(agent.outbox()),
+    };
+    loop {
+        let done = match agent.receive() {
+            Heard::End | Heard::Order(Order::End) => break,
+            Heard::Order(order) => work.carry_out(order),
+            Heard::File(bytes) => work.take_file(bytes),
+        };
+        if let Err(refusal) = done
+            && work.outbox.send(&refusal).is_err()
+        {
+            break;
+        }
+    }
+    taken.give_up();
+    Ok(exit::DONE)
+}
+
+/// The lock on this host, once it is taken.
+#[derive(Clone, Default)]
+struct Taken(Arc<Mutex<Option<HostLock>>>);
+
+impl Taken {
+    fn give_up(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// What an agent is at.
+struct Work {
+    outbox: Outbox,
+    taken: Taken,
+    /// A load whose files have not all come.
+    files: Option<Files>,
+    loads: Loads,
+    servers: Servers,
+}
+
+/// Says that something could not be done; `usage` if the user can fix it in what was asked for.
+fn refused(why: impl std::fmt::Display, usage: bool) -> Report {
+    Report::Refused {
+        why: why.to_string(),
+        usage,
+    }
+}
+
+impl Work {
+    fn carry_out(&mut self, order: Order) -> Result<(), Report> {
+        if self.files.is_some() {
+            return Err(refused("an order came in place of a file", false));
+        }
+        match order {
+            Order::Hello { host, owner } => {
+                let hello = self.hello(&host, &owner)?;
+                self.say(&hello)
+            }
+            Order::Machine => {
+                let machine = serde_json::to_value(bakeoff_probe::machine());
+                let machine = machine.map_err(|error| refused(error, false))?;
+                self.say(&Report::Machine { machine })
+            }
+            Order::Limits => self.say(&Report::Limits { limits: limits() }),
+            Order::Load { order, files } => {
+                let files = Files::of(order, files)?;
+                self.files = Some(files);
+                self.load_if_whole()
+            }
+            Order::Begin { at_ns } => self.loads.begin(at_ns),
+            Order::Halt => {
+                self.loads.halt();
+                Ok(())
+            }
+            Order::Serve { listen, body_bytes } => self.servers.start(&listen, body_bytes),
+            Order::Close => self.servers.close(),
+            // Both are dealt with before.
+            Order::Ping { .. } | Order::End => Ok(()),
+        }
+    }
+
+    fn take_file(&mut self, bytes: Vec<u8>) -> Result<(), Report> {
+        let Some(files) = &mut self.files else {
+            return Err(refused("a file came that no order had announced", false));
+        };
+        if let Err(refusal) = files.add(bytes) {
+            self.files = None;
+            return Err(refusal);
+        }
+        self.load_if_whole()
+    }
+
+    fn load_if_whole(&mut self) -> Result<(), Report> {
+        if !self.files.as_ref().is_some_and(Files::are_whole) {
+            return Ok(());
+        }
+        let Some(files) = self.files.take() else {
+            return Ok(());
+        };
+        self.loads.start(files)
+    }
+
+    /// Takes the host for `owner`.
+    fn hello(&self, host: &str, owner: &str) -> Result<Report, Report> {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let locked = match home.filter(|home| home.is_absolute()) {
+            Some(home) => HostLock::take(&home, owner).map(Some),
+            None => Ok(None),
+        };
+        let unlocked = match locked {
+            Ok(Some(lock)) => {
+                let mut taken = self.taken.0.lock().unwrap_or_else(PoisonError::into_inner);
+                *taken = Some(lock);
+                None
+            }
+            Ok(None) => Some(format!("host {host} has no home folder for a lock")),
+            // What holds it is another campaign; a disk that cannot be written holds nobody up.
+            Err(held @ LockError::Held { .. }) => return Err(refused(held, true)),
+            Err(error @ LockError::Io { .. }) => Some(error.to_string()),
+        };
+        let cpus = u32::try_from(allowed_cpus().len()).unwrap_or(u32::MAX);
+        Ok(Report::Hello {
+            cpus: cpus.max(1),
+            address: own_address(),
+            unlocked,
+        })
+    }
+
+    fn say(&self, report: &Report) -> Result<(), Report> {
+        // Whoever no longer listens is noticed by the end of the input.
+        let _ = self.outbox.send(report);
+        Ok(())
+    }
+}
+
+/// The address by which home reached this host, where sshd says so.
+fn own_address() -> Option<String> {
+    let connection = std::env::var("SSH_CONNECTION").ok()?;
+    let address = connection.split(' ').nth(2)?;
+    address.parse::<std::net::IpAddr>().ok()?;
+    Some(address.to_owned())
+}
+
+/// What a process may use here. Without a limit it is null.
+fn limits() -> Value {
+    let of = |resource| {
+        let limit = getrlimit(resource);
+        json!({ "soft": limit.current, "hard": limit.maximum })
+    };
+    json!({
+        "open_files": of(Resource::Nofile),
+        "processes": of(Resource::Nproc),
+        "locked_memory_bytes": of(Resource::Memlock),
+        "cpus": allowed_cpus(),
+    })
+}

@@ -1,0 +1,176 @@
+//! The load that an agent carries out: made ready, begun at a named time, reported on, ended.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bakeoff_hosts::{Outbox, Report};
+use bakeoff_load::{Control, LoadError, LoadSpec};
+use bakeoff_record::LoadResult;
+use serde_json::Value;
+
+use super::order::{LoadOrder, Unpacked};
+use super::refused;
+
+/// Bytes of all files of a load.
+const FILES_BYTES_MAX: usize = 256 << 20;
+/// Files of a load.
+const FILES_MAX: u32 = 1 << 20;
+/// Between two looks at an engine that is about to begin.
+const LOOK_PERIOD: Duration = Duration::from_millis(20);
+/// Between two reports on how the load goes.
+const LIVE_PERIOD: Duration = Duration::from_millis(500);
+
+/// A load whose files are still coming.
+pub(super) struct Files {
+    order: LoadOrder,
+    expected: u32,
+    files: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Files {
+    pub(super) fn of(order: Value, expected: u32) -> Result<Self, Report> {
+        let order = serde_json::from_value(order)
+            .map_err(|error| refused(format!("the load cannot be read: {error}"), false))?;
+        if expected > FILES_MAX {
+            return Err(refused(
+                format!("a load has at most {FILES_MAX} files"),
+                true,
+            ));
+        }
+        Ok(Self {
+            order,
+            expected,
+            files: Vec::new(),
+            bytes: 0,
+        })
+    }
+
+    pub(super) fn add(&mut self, bytes: Vec<u8>) -> Result<(), Report> {
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        if self.bytes > FILES_BYTES_MAX || self.files.len() >= self.expected as usize {
+            let mib = FILES_BYTES_MAX >> 20;
+            let why = format!("requests and bodies of a load are longer than {mib} MiB together");
+            return Err(refused(why, true));
+        }
+        self.files.push(bytes);
+        Ok(())
+    }
+
+    pub(super) fn are_whole(&self) -> bool {
+        self.files.len() == self.expected as usize
+    }
+}
+
+/// The load of an agent: one at a time.
+pub(super) struct Loads {
+    outbox: Outbox,
+    running: Option<(Arc<Control>, JoinHandle<()>)>,
+}
+
+impl Loads {
+    pub(super) fn new(outbox: Outbox) -> Self {
+        Self {
+            outbox,
+            running: None,
+        }
+    }
+
+    /// Makes a load ready.
+    pub(super) fn start(&mut self, files: Files) -> Result<(), Report> {
+        if self
+            .running
+            .as_ref()
+            .is_some_and(|(_, it)| !it.is_finished())
+        {
+            return Err(refused("a load runs already", false));
+        }
+        let Files { order, files, .. } = files;
+        let unpacked = order
+            .unpack(&files)
+            .map_err(|error| refused(format!("{error:#}"), true))?;
+        let control = Arc::new(Control::held());
+        let (outbox, held) = (self.outbox.clone(), control.clone());
+        let thread = std::thread::Builder::new().name("load".to_owned());
+        let running = thread
+            .spawn(move || {
+                let report = carry_out(unpacked, &held, &outbox);
+                // Whoever no longer listens is noticed by the end of the input.
+                let _ = outbox.send(&report);
+            })
+            .map_err(|error| refused(error, false))?;
+        self.running = Some((control, running));
+        Ok(())
+    }
+
+    /// Begins the load at a time of this host's monotonic clock.
+    pub(super) fn begin(&self, at_ns: u64) -> Result<(), Report> {
+        match &self.running {
+            Some((control, _)) => {
+                control.begin_at(at_ns);
+                Ok(())
+            }
+            None => Err(refused("there is no load to begin", false)),
+        }
+    }
+
+    pub(super) fn halt(&self) {
+        if let Some((control, _)) = &self.running {
+            control.stop();
+        }
+    }
+}
+
+/// Carries out a load, reports on it, and returns the last report.
+fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Report {
+    let Unpacked { spec, kept } = unpacked;
+    let threads = spec.threads.count;
+    let engine = run(spec, control.clone());
+    let engine = match engine {
+        Ok(engine) => engine,
+        Err(error) => return refused(error, false),
+    };
+    let (mut said_ready, mut said_began) = (false, false);
+    let mut live_at = Instant::now() + LIVE_PERIOD;
+    while !engine.is_finished() {
+        if !said_ready && control.is_ready() {
+            said_ready = true;
+            let _ = outbox.send(&Report::Ready { threads });
+        }
+        if !said_began && let Some(at_ns) = control.began_ns() {
+            said_began = true;
+            let _ = outbox.send(&Report::Began { at_ns });
+        }
+        if said_began && Instant::now() >= live_at {
+            live_at += LIVE_PERIOD;
+            let live = control.live();
+            let (ok, errors) = (live.ok(), live.errors());
+            let _ = outbox.send(&Report::Live { ok, errors });
+        }
+        std::thread::sleep(LOOK_PERIOD);
+    }
+    // Certificates are read from them until the engine has ended.
+    drop(kept);
+    if !said_began && let Some(at_ns) = control.began_ns() {
+        let _ = outbox.send(&Report::Began { at_ns });
+    }
+    match engine.join() {
+        Ok(Ok(result)) => match serde_json::to_value(&result) {
+            Ok(result) => Report::Result { result },
+            Err(error) => refused(error, false),
+        },
+        Ok(Err(error)) => {
+            let usage = matches!(error, LoadError::Shortage(_) | LoadError::Tls(_));
+            refused(error, usage)
+        }
+        Err(_) => refused(LoadError::Panicked, false),
+    }
+}
+
+type Engine = JoinHandle<Result<LoadResult, LoadError>>;
+
+fn run(spec: LoadSpec, control: Arc<Control>) -> std::io::Result<Engine> {
+    let thread = std::thread::Builder::new().name("engine".to_owned());
+    thread.spawn(move || bakeoff_load::run(&spec, &control))
+}

@@ -1,0 +1,94 @@
+//! The built-in server that an agent runs: at the other end of a link that is measured.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use bakeoff_hosts::{Outbox, Report};
+use bakeoff_origin::{Name, Protocol, Reply, ServeOptions, serve};
+
+use super::refused;
+
+/// Longest body of an answer.
+const BODY_BYTES_MAX: u32 = 64 << 20;
+
+/// The server of an agent: one at a time.
+pub(super) struct Servers {
+    outbox: Outbox,
+    running: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
+}
+
+impl Servers {
+    pub(super) fn new(outbox: Outbox) -> Self {
+        Self {
+            outbox,
+            running: None,
+        }
+    }
+
+    /// Starts the yardstick on `listen`.
+    pub(super) fn start(&mut self, listen: &str, body_bytes: u32) -> Result<(), Report> {
+        if self
+            .running
+            .as_ref()
+            .is_some_and(|(_, it)| !it.is_finished())
+        {
+            return Err(refused("a server runs already", false));
+        }
+        let listen: SocketAddr = listen
+            .parse()
+            .map_err(|_| refused(format!("`{listen}` is no address with a port"), true))?;
+        if body_bytes > BODY_BYTES_MAX {
+            let why = format!("a body has at most {BODY_BYTES_MAX} bytes");
+            return Err(refused(why, true));
+        }
+        let options = ServeOptions {
+            listen,
+            // Counts are of interest to this process alone.
+            control: SocketAddr::from(([127, 0, 0, 1], 0)),
+            threads: 1,
+            pin: Vec::new(),
+            reply: Reply {
+                status: 200,
+                content_type: "application/octet-stream".to_owned(),
+                body: vec![b'x'; body_bytes as usize],
+            },
+            name: Name::Yardstick,
+            protocol: Protocol::H1,
+            certificate: None,
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let (outbox, asked) = (self.outbox.clone(), stop.clone());
+        let thread = std::thread::Builder::new().name("server".to_owned());
+        let running = thread
+            .spawn(move || {
+                let mut announce = |address: SocketAddr, _| {
+                    let address = address.to_string();
+                    let _ = outbox.send(&Report::Serving { address });
+                };
+                let report = match serve(&options, &mut announce, &asked) {
+                    Ok(counts) => Report::Closed {
+                        requests: counts.requests,
+                    },
+                    Err(error) => refused(format!("failed to {error}"), true),
+                };
+                let _ = outbox.send(&report);
+            })
+            .map_err(|error| refused(error, false))?;
+        self.running = Some((stop, running));
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self) -> Result<(), Report> {
+        match self.running.take() {
+            Some((stop, running)) => {
+                stop.store(true, Ordering::Relaxed);
+                // It looks every 50 ms, and sends its report.
+                let _ = running.join();
+                Ok(())
+            }
+            None => Err(refused("no server runs", false)),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! One load from several hosts: made ready on all of them, begun at one time, and collected.
+//!
+//! A host that is lost ends nothing but its own part. What the others measured is kept, and is
+//! never merged as if it were the whole load.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bakeoff_hosts::{ClockOffset, HostError, Order, Report, Session, monotonic_ns};
+use bakeoff_load::Threads;
+use bakeoff_plan::Load;
+use bakeoff_record::LoadResult;
+
+use super::agent::Packed;
+
+/// How long a host may take to make a load ready.
+const READY_WITHIN: Duration = Duration::from_secs(10);
+/// From naming the start to the start, beside the time for connecting.
+const START_AFTER: Duration = Duration::from_millis(500);
+/// What a connection takes to be opened, with a handshake.
+const CONNECT_EACH: Duration = Duration::from_micros(100);
+/// How long a host may take to send its result after the last request can have ended.
+const RESULT_WITHIN: Duration = Duration::from_secs(30);
+/// Between two looks at whether to stop.
+const LOOK_PERIOD: Duration = Duration::from_millis(100);
+
+/// What one generator measured.
+pub(crate) struct HostPart {
+    pub(crate) host: String,
+    pub(crate) threads: u32,
+    /// When it began, by home's clock; `None` if it never did.
+    pub(crate) began_ns: Option<u64>,
+    /// Its clock before and after the load.
+    pub(crate) before: ClockOffset,
+    pub(crate) after: Option<ClockOffset>,
+    pub(crate) result: LoadResult,
+}
+
+/// What came of one load from several hosts.
+pub(crate) struct Together {
+    pub(crate) parts: Vec<HostPart>,
+    pub(crate) lost: Vec<HostError>,
+    /// Seconds after the start at which each of them was lost.
+    pub(crate) lost_after_s: Vec<f64>,
+}
+
+impl Together {
+    /// From the first generator's start to the last one's, with what their clocks may be off.
+    pub(crate) fn start_spread_ns(&self) -> Option<u64> {
+        let began: Option<Vec<u64>> = self.parts.iter().map(|part| part.began_ns).collect();
+        let began = began.filter(|began| began.len() > 1)?;
+        let (first, last) = (began.iter().min()?, began.iter().max()?);
+        Some(last - first + self.clock_error_ns())
+    }
+
+    /// The largest error of a clock.
+    pub(crate) fn clock_error_ns(&self) -> u64 {
+        let errors = self.parts.iter().flat_map(|part| {
+            let after = part.after.map(|clock| clock.error_ns);
+            [Some(part.before.error_ns), after]
+        });
+        errors.flatten().max().unwrap_or(0)
+    }
+}
+
+/// Carries out one load from all of these sessions, the share of each in `threads`.
+///
+/// # Errors
+/// A host could not be made ready, so nothing was begun.
+pub(crate) fn carry_out(
+    sessions: &mut [&mut Session],
+    packed: &Packed,
+    threads: &[Threads],
+    load: &Load,
+    should_stop: &dyn Fn() -> bool,
+) -> anyhow::Result<Together> {
+    let mut clocks = Vec::new();
+    for session in sessions.iter_mut() {
+        clocks.push(session.clock()?);
+    }
+    for (session, threads) in sessions.iter_mut().zip(threads) {
+        send(session, packed, threads)?;
+    }
+    for session in sessions.iter_mut() {
+        let is_ready = |report: &Report| matches!(report, Report::Ready { .. });
+        session.expect("make the load ready", READY_WITHIN, is_ready)?;
+    }
+    let start_ns = start_ns(load);
+    for (session, clock) in sessions.iter_mut().zip(&clocks) {
+        let at_ns = clock.theirs(start_ns).unwrap_or(start_ns);
+        session.send(&Order::Begin { at_ns })?;
+    }
+    let collected = collect(sessions, start_ns, load, should_stop);
+    let mut together = Together {
+        parts: Vec::new(),
+        lost: Vec::new(),
+        lost_after_s: Vec::new(),
+    };
+    let each = sessions.iter_mut().zip(threads).zip(clocks).zip(collected);
+    for (((session, threads), before), collected) in each {
+        match collected.result {
+            Ok(result) => together.parts.push(HostPart {
+                host: session.host().to_owned(),
+                threads: threads.count,
+                began_ns: collected.began_ns.and_then(|at| before.ours(at)),
+                before,
+                // A host that has sent its result has done its part.
+                after: session.clock().ok(),
+                result: *result,
+            }),
+            Err(error) => {
+                together.lost.push(error);
+                together.lost_after_s.push(collected.after_s);
+            }
+        }
+    }
+    Ok(together)
+}
+
+fn send(session: &mut Session, packed: &Packed, threads: &Threads) -> anyhow::Result<()> {
+    let mut order = packed.order.clone();
+    order.set_threads(threads);
+    session.send(&Order::Load {
+        order: serde_json::to_value(order)?,
+        files: u32::try_from(packed.files.len())?,
+    })?;
+    for file in &packed.files {
+        session.send_file(file.clone())?;
+    }
+    Ok(())
+}
+
+/// When the load begins, by home's clock: late enough for all connections to be open.
+fn start_ns(load: &Load) -> u64 {
+    let wait = START_AFTER + CONNECT_EACH * load.clients();
+    let wait = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
+    monotonic_ns().saturating_add(wait)
+}
+
+/// What one host sent.
+struct Collected {
+    began_ns: Option<u64>,
+    result: Result<Box<LoadResult>, HostError>,
+    /// When its last word came, from the start on.
+    after_s: f64,
+}
+
+/// Waits for the result of each host.
+fn collect(
+    sessions: &mut [&mut Session],
+    start_ns: u64,
+    load: &Load,
+    should_stop: &dyn Fn() -> bool,
+) -> Vec<Collected> {
+    let stop = AtomicBool::new(false);
+    let length_s = load.warmup_s + load.duration_s + load.timeout_s;
+    let start = Duration::from_nanos(start_ns.saturating_sub(monotonic_ns()));
+    let within = start + Duration::from_secs_f64(length_s) + RESULT_WITHIN;
+    let end = Instant::now() + within;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = sessions
+            .iter_mut()
+            .map(|session| {
+                let stop = &stop;
+                scope.spawn(move || of_one(session, start_ns, end, stop))
+            })
+            .collect();
+        while threads.iter().any(|thread| !thread.is_finished()) {
+            if should_stop() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Collected>| match thread.join() {
+            Ok(collected) => collected,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        threads.into_iter().map(join).collect()
+    })
+}
+
+fn of_one(session: &mut Session, start_ns: u64, end: Instant, stop: &AtomicBool) -> Collected {
+    let mut began_ns = None;
+    let mut halted = false;
+    let result = loop {
+        if stop.load(Ordering::Relaxed) && !halted {
+            halted = true;
+            if let Err(error) = session.send(&Order::Halt) {
+                break Err(error);
+            }
+        }
+        match session.receive(LOOK_PERIOD) {
+            Ok(None) if Instant::now() >= end => {
+                break Err(session.late("send its result", RESULT_WITHIN));
+            }
+            Ok(None | Some(Report::Live { .. })) => {}
+            Ok(Some(Report::Began { at_ns })) => began_ns = Some(at_ns),
+            Ok(Some(Report::Result { result })) => match serde_json::from_value(result) {
+                Ok(result) => break Ok(Box::new(result)),
+                Err(error) => break Err(session.confused(&format!("a bad result: {error}"))),
+            },
+            Ok(Some(Report::Refused { why, .. })) => break Err(session.refused(why)),
+            Ok(Some(_)) => break Err(session.confused("another answer")),
+            Err(error) => break Err(error),
+        }
+    };
+    Collected {
+        began_ns,
+        result,
+        after_s: monotonic_ns().saturating_sub(start_ns) as f64 / 1e9,
+    }
+}

@@ -1,0 +1,435 @@
+//! `bakeoff hosts check FILE`: reaches every host, and reports on what it found.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use bakeoff_hosts::{ClockOffset, HostError, Order, Report, Session};
+use bakeoff_plan::{HOME, HostWay, Hosts};
+use bakeoff_record::Machine;
+use serde_json::{Value, json};
+
+use super::links::{self, Link};
+use super::reached::{Wanted, expanded, open_all, own, owner, read};
+use crate::flags::{HostsCheckFlags, HostsFormat};
+use crate::interrupt::Interrupt;
+use crate::{exit, output};
+
+/// Version of the document.
+const SCHEMA: &str = "bakeoff.hosts/1";
+/// How long a host may take to say what it is.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
+/// What was found of one host.
+struct Found {
+    name: String,
+    way: &'static str,
+    roles: Vec<&'static str>,
+    address: Option<String>,
+    state: Result<Reached, HostError>,
+}
+
+/// What a host that was reached said.
+struct Reached {
+    session: Session,
+    set_up: Duration,
+    machine: Machine,
+    limits: Value,
+    clock: ClockOffset,
+    unlocked: Option<String>,
+}
+
+pub(crate) fn carry_out(flags: &HostsCheckFlags) -> anyhow::Result<u8> {
+    let hosts = read(&flags.file)?;
+    let interrupt = Interrupt::listen()?;
+    let mut found = reach(&hosts)?;
+    let mut links = Vec::new();
+    let mut problems = Vec::new();
+    if !flags.no_links && !interrupt.came() {
+        (links, problems) = measure_links(&hosts, &mut found, &|| interrupt.came());
+    }
+    let is_fine = found.iter().all(|host| host.state.is_ok())
+        && problems.is_empty()
+        && links.iter().all(|link| link.why_not.is_none());
+    if flags.format == HostsFormat::Json {
+        let document = document(&found, &links, &problems, flags.addresses, is_fine);
+        let text = serde_json::to_string_pretty(&document)?;
+        output::document(&bakeoff_report::json_safe(&text))?;
+    } else {
+        output::result(&text(&found, &links, &problems, flags.addresses))?;
+    }
+    Ok(match (interrupt.came(), is_fine) {
+        (true, _) => exit::INTERRUPTED,
+        (false, true) => exit::DONE,
+        (false, false) => exit::NOT_VALID,
+    })
+}
+
+/// Reaches every host that has a role, and every other one of the file.
+fn reach(hosts: &Hosts) -> anyhow::Result<Vec<Found>> {
+    let own = own()?;
+    let mut names: Vec<&str> = hosts.hosts.iter().map(|host| host.name.as_str()).collect();
+    let roles = &hosts.roles;
+    let has_home = names.contains(&HOME);
+    let in_roles = [&roles.server, &roles.origin];
+    let mut in_roles = in_roles.into_iter().chain(&roles.generators);
+    if !has_home && in_roles.any(|name| name == HOME) {
+        names.insert(0, HOME);
+    }
+    let mut found = Vec::new();
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for name in names {
+        for one in expanded(hosts, name) {
+            match one {
+                Ok(one) => wanted.push(one),
+                Err(error) => found.push(Found {
+                    name: name.to_owned(),
+                    way: way_of(hosts, name),
+                    roles: roles_of(hosts, name),
+                    address: None,
+                    state: Err(error),
+                }),
+            }
+        }
+    }
+    let opened = open_all(&wanted, &own, &owner());
+    for (wanted, opened) in wanted.into_iter().zip(opened) {
+        let state = opened.and_then(|(session, set_up)| ask(session, set_up));
+        let said = state.as_ref().ok().and_then(|reached| {
+            let hello = reached.session.hello()?;
+            let Report::Hello { address, .. } = hello else {
+                return None;
+            };
+            address.clone()
+        });
+        found.push(Found {
+            roles: roles_of(hosts, &wanted.entry),
+            way: wanted.place.way.name(),
+            name: wanted.place.name,
+            address: wanted.address.or(said),
+            state,
+        });
+    }
+    Ok(found)
+}
+
+fn way_of(hosts: &Hosts, name: &str) -> &'static str {
+    match hosts.named(name).map(|host| &host.way) {
+        Some(HostWay::Kubectl(_)) => "kubectl",
+        Some(HostWay::Ssh(_)) => "ssh",
+        Some(HostWay::Netns(_)) => "netns",
+        Some(HostWay::Command(_)) => "command",
+        Some(HostWay::Home) | None => "home",
+    }
+}
+
+fn roles_of(hosts: &Hosts, name: &str) -> Vec<&'static str> {
+    let roles = &hosts.roles;
+    let all = [
+        ("server", roles.server == name),
+        ("origin", roles.origin == name),
+        (
+            "generator",
+            roles.generators.iter().any(|each| each == name),
+        ),
+    ];
+    let has = all.into_iter().filter(|(_, has)| *has);
+    has.map(|(role, _)| role).collect()
+}
+
+fn ask(mut session: Session, set_up: Duration) -> Result<Reached, HostError> {
+    let clock = session.clock()?;
+    session.send(&Order::Machine)?;
+    let is_machine = |report: &Report| matches!(report, Report::Machine { .. });
+    let report = session.expect("say what machine it is", ANSWER_WITHIN, is_machine)?;
+    let machine = match report {
+        Report::Machine { machine } => serde_json::from_value(machine).ok(),
+        _ => None,
+    };
+    let machine = machine.ok_or_else(|| session.confused("a machine that cannot be read"))?;
+    session.send(&Order::Limits)?;
+    let is_limits = |report: &Report| matches!(report, Report::Limits { .. });
+    let report = session.expect("say its limits", ANSWER_WITHIN, is_limits)?;
+    let limits = match report {
+        Report::Limits { limits } => limits,
+        _ => Value::Null,
+    };
+    let unlocked = match session.hello() {
+        Some(Report::Hello { unlocked, .. }) => unlocked.clone(),
+        _ => None,
+    };
+    Ok(Reached {
+        session,
+        set_up,
+        machine,
+        limits,
+        clock,
+        unlocked,
+    })
+}
+
+/// Measures every link from a generator to the server's host; the problems are those of the
+/// server's end.
+fn measure_links(
+    hosts: &Hosts,
+    found: &mut [Found],
+    should_stop: &dyn Fn() -> bool,
+) -> (Vec<Link>, Vec<String>) {
+    let server = hosts.roles.server.as_str();
+    let (at_server, others): (Vec<&mut Found>, Vec<&mut Found>) =
+        found.iter_mut().partition(|host| host.name == server);
+    // Said already.
+    let Some(at_server) = at_server.into_iter().find(|host| host.state.is_ok()) else {
+        return (Vec::new(), Vec::new());
+    };
+    let generators = others
+        .into_iter()
+        .filter(|host| host.roles.contains(&"generator"));
+    let mut sessions: Vec<&mut Session> = generators
+        .filter_map(|host| host.state.as_mut().ok())
+        .map(|reached| &mut reached.session)
+        .collect();
+    // A generator on the server's own host has no link to it.
+    if sessions.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let address = at_server.address.as_deref().and_then(resolved);
+    let Some(address) = address else {
+        let why = format!(
+            "host {server}: nothing says by which address the others reach it, so no link was \
+             measured; write `address` in its table of the hosts file"
+        );
+        return (Vec::new(), vec![why]);
+    };
+    let Ok(reached) = &mut at_server.state else {
+        return (Vec::new(), Vec::new());
+    };
+    let mut measured = Vec::new();
+    let listening = match links::serve(&mut reached.session, address) {
+        Ok(listening) => listening,
+        Err(error) => return (measured, vec![error.to_string()]),
+    };
+    for index in 0..sessions.len() {
+        if !should_stop() {
+            measured.push(links::measure(&mut sessions[index..=index], listening));
+        }
+    }
+    if sessions.len() > 1 && !should_stop() {
+        measured.push(links::measure(&mut sessions, listening));
+    }
+    let closed = links::close(&mut reached.session);
+    let problems = closed.err().map(|error| error.to_string());
+    (measured, problems.into_iter().collect())
+}
+
+fn resolved(address: &str) -> Option<IpAddr> {
+    use std::net::ToSocketAddrs as _;
+    let found = (address, 0).to_socket_addrs().ok()?.next()?;
+    Some(found.ip())
+}
+
+fn text(found: &[Found], links: &[Link], problems: &[String], addresses: bool) -> String {
+    let mut rows = vec![columns(&[
+        "host", "way", "roles", "version", "digest", "set-up", "cpus", "files", "clock",
+    ])];
+    for host in found {
+        rows.push(match &host.state {
+            Ok(reached) => reached_row(host, reached),
+            Err(_) => columns(&[&host.name, host.way, &roles_text(host), "-"]),
+        });
+    }
+    let mut text = aligned(&rows);
+    if addresses {
+        for host in found {
+            let address = host.address.as_deref().unwrap_or("unknown");
+            text.push_str(&format!("{} is reached at {address}\n", host.name));
+        }
+    }
+    if !links.is_empty() {
+        let mut rows = vec![columns(&["link from", "round trip", "capacity"])];
+        rows.extend(links.iter().map(|link| {
+            let round_trip = link.rtt_ns.map_or("-".to_owned(), milliseconds);
+            let capacity = link.bits_per_s.map_or("-".to_owned(), bits);
+            vec![link.from.join(" + "), round_trip, capacity]
+        }));
+        text.push('\n');
+        text.push_str(&aligned(&rows));
+        let spread = links.iter().filter_map(|link| link.start_spread_ns).max();
+        if let Some(spread) = spread {
+            let spread = milliseconds(spread);
+            text.push_str(&format!(
+                "generators began within {spread} of each other, clock errors included\n"
+            ));
+        }
+    }
+    let errors = found.iter().filter_map(|host| host.state.as_ref().err());
+    let mut said: Vec<String> = errors.map(ToString::to_string).collect();
+    said.extend(links.iter().filter_map(|link| link.why_not.clone()));
+    said.extend(problems.iter().cloned());
+    said.extend(found.iter().filter_map(|host| {
+        let why = host.state.as_ref().ok()?.unlocked.as_ref()?;
+        Some(format!(
+            "host {}: a second campaign would not be noticed: {why}",
+            host.name
+        ))
+    }));
+    for problem in said {
+        text.push_str(&format!("\n! {problem}\n"));
+    }
+    text
+}
+
+fn reached_row(host: &Found, reached: &Reached) -> Vec<String> {
+    let greeting = reached.session.greeting();
+    let files = reached.machine.limits.open_files;
+    vec![
+        host.name.clone(),
+        host.way.to_owned(),
+        roles_text(host),
+        greeting.map_or_else(String::new, |it| it.version.clone()),
+        greeting.map_or_else(String::new, |it| it.digest.short()),
+        format!("{:.2} s", reached.set_up.as_secs_f64()),
+        reached.machine.processors.cpus.to_string(),
+        files.map_or("-".to_owned(), |(_, hard)| hard.to_string()),
+        offset(&reached.clock),
+    ]
+}
+
+fn roles_text(host: &Found) -> String {
+    match host.roles.is_empty() {
+        true => "-".to_owned(),
+        false => host.roles.join(", "),
+    }
+}
+
+/// An offset with its bound: in milliseconds, and above a second in seconds.
+fn offset(clock: &ClockOffset) -> String {
+    let error = clock.error_ns as f64 / 1e6;
+    let offset = clock.offset_ns as f64;
+    if clock.offset_ns.unsigned_abs() < 1_000_000_000 {
+        format!("{:+.3} ms ± {error:.3} ms", offset / 1e6)
+    } else {
+        format!("{:+.6} s ± {error:.3} ms", offset / 1e9)
+    }
+}
+
+fn milliseconds(ns: u64) -> String {
+    format!("{:.3} ms", ns as f64 / 1e6)
+}
+
+fn bits(per_s: f64) -> String {
+    if per_s < 1e9 {
+        format!("{:.1} Mbit/s", per_s / 1e6)
+    } else {
+        format!("{:.2} Gbit/s", per_s / 1e9)
+    }
+}
+
+fn columns(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+/// Rows with their columns below each other.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let mut widths: BTreeMap<usize, usize> = BTreeMap::new();
+    for row in rows {
+        for (column, text) in row.iter().enumerate() {
+            let width = widths.entry(column).or_default();
+            *width = (*width).max(text.chars().count());
+        }
+    }
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().enumerate();
+        let cells = cells.map(|(column, text)| format!("{text:width$}", width = widths[&column]));
+        let line: Vec<String> = cells.collect();
+        format!("{}\n", line.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+fn document(
+    found: &[Found],
+    links: &[Link],
+    problems: &[String],
+    addresses: bool,
+    is_fine: bool,
+) -> Value {
+    let host = |host: &Found| {
+        let mut value = json!({
+            "name": host.name,
+            "way": host.way,
+            "roles": host.roles,
+            "problem": host.state.as_ref().err().map(|error| problem(error, addresses)),
+        });
+        if addresses {
+            value["address"] = json!(host.address);
+        }
+        if let Ok(reached) = &host.state {
+            let greeting = reached.session.greeting();
+            value["set_up_s"] = json!(reached.set_up.as_secs_f64());
+            value["version"] = json!(greeting.map(|it| it.version.clone()));
+            value["digest"] = json!(greeting.map(|it| it.digest.to_string()));
+            value["arch"] = json!(greeting.map(|it| it.arch.clone()));
+            value["machine"] = json!(reached.machine);
+            value["limits"] = reached.limits.clone();
+            value["clock"] = json!(reached.clock);
+            value["locked"] = json!(reached.unlocked.is_none());
+        }
+        value
+    };
+    let link = |link: &Link| {
+        json!({
+            "from": link.from,
+            "bits_per_s": link.bits_per_s,
+            "rtt_ns": link.rtt_ns,
+            "start_spread_ns": link.start_spread_ns,
+            "measured": link.why_not.is_none(),
+            "why_not": link.why_not.as_ref().filter(|_| addresses),
+        })
+    };
+    json!({
+        "schema": SCHEMA,
+        "fine": is_fine,
+        "hosts": found.iter().map(host).collect::<Vec<_>>(),
+        "links": links.iter().map(link).collect::<Vec<_>>(),
+        "problems": problems,
+    })
+}
+
+/// What is wrong with a host. What other programs wrote may hold addresses.
+pub(crate) fn problem(error: &HostError, addresses: bool) -> Value {
+    let mut value = json!({
+        "code": error.cause.code(),
+        "text": error.cause.problem(),
+        "fix": error.cause.fix(),
+    });
+    if addresses {
+        value["message"] = json!(error.cause.to_string());
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_and_rates_have_units() {
+        let clock = |offset_ns, error_ns| ClockOffset {
+            offset_ns,
+            error_ns,
+            rtt_ns: 2 * error_ns,
+        };
+        assert_eq!(offset(&clock(-12_345, 40_000)), "-0.012 ms ± 0.040 ms");
+        let day = offset(&clock(86_400_000_000_123, 40_000));
+        assert_eq!(day, "+86400.000000 s ± 0.040 ms");
+        assert_eq!(bits(95.1e6), "95.1 Mbit/s");
+        assert_eq!(bits(9.5e9), "9.50 Gbit/s");
+    }
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let rows = [columns(&["host", "way"]), columns(&["ä", "ssh", "x"])];
+        assert_eq!(aligned(&rows), "host  way\nä     ssh  x\n");
+    }
+}

@@ -1,0 +1,164 @@
+//! From a hosts file to sessions.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use bakeoff_hosts::{HostError, Own, Place, Session, Way, open, pods};
+use bakeoff_plan::{HOME, Host, HostWay, Hosts};
+use bakeoff_record::read_regular_text;
+
+use crate::exit;
+
+/// Longest hosts file.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// A host that is to be reached.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) place: Place,
+    /// How the others reach it, where the file or kubectl says so.
+    pub(crate) address: Option<String>,
+    /// Its entry in the file: several pods have the same one.
+    pub(crate) entry: String,
+}
+
+/// Reads a hosts file.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Hosts> {
+    let name = path.display().to_string();
+    let text = read_regular_text(path, FILE_BYTES_MAX)
+        .map_err(|error| exit::usage(format!("failed to read {name}: {error}")))?;
+    Hosts::parse(&text, &name).map_err(exit::usage)
+}
+
+/// The generators of a file, or those of them that `names` lists, as they are to be reached.
+pub(crate) fn generators(
+    hosts: &Hosts,
+    names: &[String],
+) -> anyhow::Result<Vec<Result<Wanted, HostError>>> {
+    let chosen = if names.is_empty() {
+        &hosts.roles.generators
+    } else {
+        names
+    };
+    let mut wanted = Vec::new();
+    for name in chosen {
+        let known = hosts.hosts.iter().map(|host| host.name.as_str());
+        let known: Vec<&str> = known.chain([HOME]).collect();
+        if !known.contains(&name.as_str()) {
+            let meant = bakeoff_plan::nearest(name, &known);
+            let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+            return Err(exit::usage(format!(
+                "--generators names `{name}`, which the hosts file does not have{meant}"
+            )));
+        }
+        wanted.extend(expanded(hosts, name));
+    }
+    Ok(wanted)
+}
+
+/// Hosts that ssh reaches by these names.
+pub(crate) fn aliases(names: &[String]) -> anyhow::Result<Vec<Wanted>> {
+    let one = |name: &String| {
+        let text = format!(
+            "[hosts.generator]\nssh = {}\n",
+            serde_json::Value::from(name.as_str())
+        );
+        let hosts = Hosts::parse(&text, "--generators")
+            .map_err(|_| exit::usage(format!("--generators: `{name}` is no ssh alias")))?;
+        let host = hosts.named("generator").context("the host just read")?;
+        let mut wanted = wanted(host);
+        wanted.place.name.clone_from(name);
+        wanted.entry.clone_from(name);
+        Ok(wanted)
+    };
+    names.iter().map(one).collect()
+}
+
+/// The hosts of one entry: one, or its pods.
+pub(super) fn expanded(hosts: &Hosts, name: &str) -> Vec<Result<Wanted, HostError>> {
+    let home = Host::home();
+    let host = hosts.named(name).unwrap_or(&home);
+    let HostWay::Kubectl(wanted_pods) = &host.way else {
+        return vec![Ok(wanted(host))];
+    };
+    match pods(name, &wanted_pods.namespace, &wanted_pods.selector) {
+        Err(error) => vec![Err(error)],
+        Ok(pods) => {
+            let one = |(number, pod): (usize, bakeoff_hosts::Pod)| {
+                Ok(Wanted {
+                    place: Place {
+                        name: format!("{name}-{number}"),
+                        way: Way::Pod {
+                            namespace: wanted_pods.namespace.clone(),
+                            pod: pod.name,
+                        },
+                        program: host.program.clone(),
+                    },
+                    address: pod.address,
+                    entry: name.to_owned(),
+                })
+            };
+            pods.into_iter().enumerate().map(one).collect()
+        }
+    }
+}
+
+fn wanted(host: &Host) -> Wanted {
+    let way = match &host.way {
+        HostWay::Ssh(alias) => Way::Ssh(alias.clone()),
+        HostWay::Netns(name) => Way::Netns(name.clone()),
+        HostWay::Command(command) => Way::Command(command.clone()),
+        HostWay::Home | HostWay::Kubectl(_) => Way::Home,
+    };
+    Wanted {
+        place: Place {
+            name: host.name.clone(),
+            way,
+            program: host.program.clone(),
+        },
+        address: host.address.clone(),
+        entry: host.name.clone(),
+    }
+}
+
+/// The program that every host must run: this one.
+pub(crate) fn own() -> anyhow::Result<Own> {
+    Own::find().context("failed to read bakeoff's own program")
+}
+
+/// Who takes the hosts, for the message to a second campaign.
+pub(crate) fn owner() -> String {
+    let user = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
+    let names = rustix::system::uname();
+    let machine = names.nodename().to_string_lossy();
+    let process = std::process::id();
+    format!("{user} on {machine}, process {process}")
+}
+
+/// Opens a session with each host, all at once, and says how long each took.
+pub(crate) fn open_all(
+    wanted: &[Wanted],
+    own: &Own,
+    owner: &str,
+) -> Vec<Result<(Session, Duration), HostError>> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = wanted
+            .iter()
+            .map(|wanted| {
+                scope.spawn(|| {
+                    let since = Instant::now();
+                    let session = open(&wanted.place, own, owner)?;
+                    Ok((session, since.elapsed()))
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| match thread.join() {
+                Ok(opened) => opened,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+            .collect()
+    })
+}

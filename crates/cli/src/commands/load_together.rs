@@ -1,0 +1,261 @@
+//! `bakeoff load URL --hosts FILE`: one load, divided over several hosts.
+
+use std::time::Duration;
+
+use bakeoff_hosts::{HostError, Report, Session};
+use bakeoff_load::Threads;
+use bakeoff_record::LoadResult;
+use bakeoff_report::Redaction;
+use serde_json::{Value, json};
+
+use super::agent::LoadOrder;
+use super::generators::{self, HostPart, Together};
+use super::{hosts, load};
+use crate::flags::LoadCommand;
+use crate::interrupt::Interrupt;
+use crate::{exit, output};
+
+/// An address that nothing connects to: each host resolves the URL's own.
+const NOT_RESOLVED: &str = "127.0.0.1:9";
+/// Between the first and the last start, above which the common window is doubtful.
+const START_SPREAD_MAX: Duration = Duration::from_millis(10);
+/// Error of a clock above which times of two hosts should not be compared.
+const CLOCK_ERROR_MAX: Duration = Duration::from_millis(1);
+
+pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
+    if !flags.load.source.is_empty() {
+        return Err(exit::usage(
+            "--source is an address of this machine, and the load comes from others: leave it out",
+        ));
+    }
+    let connect_to = flags.load.connect_to.take();
+    let unix_socket = flags.load.unix_socket.take();
+    flags.load.connect_to = Some(NOT_RESOLVED.to_owned());
+    // Processors are those of each host.
+    let (pin, threads) = (flags.load.pin.take(), flags.load.threads.take());
+    let mut spec = load::spec(&flags.load)?;
+    spec.threads.pin = pin.unwrap_or_default();
+    let packed = LoadOrder::pack(&spec, connect_to.as_deref(), unix_socket.as_deref())
+        .map_err(exit::usage)?;
+    let interrupt = Interrupt::listen()?;
+    let mut sessions = sessions(&flags)?;
+    let pinned = (!spec.threads.pin.is_empty()).then_some(spec.threads.pin.len() as u32);
+    let count = |session: &Session| threads.or(pinned).unwrap_or_else(|| half(session));
+    let engines: Vec<u32> = sessions.iter().map(count).collect();
+    let clients = spec.load.clients();
+    let divided = Threads::divide(clients, &engines).ok_or_else(|| {
+        let hosts = sessions.len();
+        exit::usage(format!(
+            "{clients} clients cannot be divided over {hosts} hosts: give at least as many clients \
+             as hosts"
+        ))
+    })?;
+    let mut each: Vec<&mut Session> = sessions.iter_mut().collect();
+    let mut together = generators::carry_out(&mut each, &packed, &divided, &spec.load, &|| {
+        interrupt.came()
+    })?;
+    let merged = merged(&mut together, &flags)?;
+    if flags.load.print.json {
+        let text = serde_json::to_string_pretty(&document(merged.as_ref(), &together, &sessions))?;
+        output::document(&bakeoff_report::json_safe(&text))?;
+    } else {
+        output::result(&text(merged.as_ref(), &together))?;
+    }
+    for lost in &together.lost {
+        output::note(&format!("not a valid measurement: {lost}"));
+    }
+    Ok(exit_code(&flags, merged.as_ref(), &together, &interrupt))
+}
+
+/// Half of a host's processors, as on one machine.
+fn half(session: &Session) -> u32 {
+    match session.hello() {
+        Some(Report::Hello { cpus, .. }) => (cpus / 2).max(1),
+        _ => 1,
+    }
+}
+
+/// A session with each generator; one that cannot be had ends the command.
+fn sessions(flags: &LoadCommand) -> anyhow::Result<Vec<Session>> {
+    let names = &flags.hosts.generators;
+    let wanted: Vec<Result<hosts::Wanted, HostError>> = match &flags.hosts.hosts {
+        Some(file) => hosts::generators(&hosts::read(file)?, names)?,
+        None => hosts::aliases(names)?.into_iter().map(Ok).collect(),
+    };
+    let wanted = wanted.into_iter().collect::<Result<Vec<_>, _>>();
+    let wanted = wanted.map_err(exit::not_valid)?;
+    let opened = hosts::open_all(&wanted, &hosts::own()?, &hosts::owner());
+    let mut failed = Vec::new();
+    let mut sessions = Vec::new();
+    for opened in opened {
+        match opened {
+            Ok((session, _)) => sessions.push(session),
+            Err(error) => failed.push(error.to_string()),
+        }
+    }
+    if failed.is_empty() {
+        return Ok(sessions);
+    }
+    Err(exit::not_valid(failed.join("\n")))
+}
+
+/// The parts as one result; `None` where a host is missing from it.
+fn merged(together: &mut Together, flags: &LoadCommand) -> anyhow::Result<Option<LoadResult>> {
+    if !flags.load.print.show_secrets {
+        for part in &mut together.parts {
+            Redaction::default().hide_in_load(&mut part.result);
+        }
+    }
+    if !together.lost.is_empty() {
+        return Ok(None);
+    }
+    let parts: Vec<LoadResult> = together
+        .parts
+        .iter()
+        .map(|part| part.result.clone())
+        .collect();
+    Ok(Some(LoadResult::merge(&parts)?))
+}
+
+/// What weakens a load from several hosts, beside what weakens any load: a code and a text.
+fn warnings(together: &Together) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let spread = together.start_spread_ns().unwrap_or(0);
+    if u128::from(spread) > START_SPREAD_MAX.as_nanos() {
+        found.push((
+            "start-spread",
+            format!(
+                "the generators began up to {:.1} ms apart; expected at most {} ms",
+                ms(spread),
+                START_SPREAD_MAX.as_millis()
+            ),
+        ));
+    }
+    let error = together.clock_error_ns();
+    if u128::from(error) > CLOCK_ERROR_MAX.as_nanos() {
+        found.push((
+            "clock-error",
+            format!(
+                "a clock is known to {:.1} ms only; expected {} ms",
+                ms(error),
+                CLOCK_ERROR_MAX.as_millis()
+            ),
+        ));
+    }
+    for (lost, after_s) in together.lost.iter().zip(&together.lost_after_s) {
+        let what = lost.cause.problem();
+        let text = format!("host {} was lost after {after_s:.1} s: {what}", lost.host);
+        found.push(("host-lost", text));
+    }
+    found
+}
+
+fn text(merged: Option<&LoadResult>, together: &Together) -> String {
+    let mut text = match merged {
+        Some(merged) => bakeoff_report::load_text(merged),
+        None => "no result of the whole load: a generator was lost\n".to_owned(),
+    };
+    text.push('\n');
+    for part in &together.parts {
+        text.push_str(&part_line(part));
+    }
+    if let Some(spread) = together.start_spread_ns() {
+        text.push_str(&format!(
+            "began within {:.3} ms of each other, of which {:.3} ms are the clocks' error\n",
+            spread as f64 / 1e6,
+            together.clock_error_ns() as f64 / 1e6
+        ));
+    }
+    for (code, problem) in warnings(together) {
+        text.push_str(&format!("warning      {code}: {problem}\n"));
+    }
+    text
+}
+
+fn part_line(part: &HostPart) -> String {
+    let result = &part.result;
+    let rate = result.requests.ok as f64 / result.measured_s;
+    let ms = |q: f64| match result.latency.supported_quantile(q) {
+        Some(ns) => format!("{:.3} ms", ns as f64 / 1e6),
+        None => "-".to_owned(),
+    };
+    format!(
+        "{:12} {rate:.0} ok/s, p50 {}, p99 {}, {} ok of {} completed, {} threads\n",
+        part.host,
+        ms(0.5),
+        ms(0.99),
+        result.requests.ok,
+        result.requests.completed,
+        part.threads
+    )
+}
+
+fn document(merged: Option<&LoadResult>, together: &Together, sessions: &[Session]) -> Value {
+    let mut document = match merged {
+        Some(merged) => bakeoff_report::load_json(merged),
+        // Without the keys of a result: what is not there cannot be taken for the whole.
+        None => json!({ "schema": bakeoff_report::LOAD_SCHEMA, "warnings": [] }),
+    };
+    let first = together.parts.iter().filter_map(|part| part.began_ns).min();
+    let part = |part: &HostPart| {
+        let after = part.began_ns.zip(first).map(|(began, first)| began - first);
+        let drift = part.after.map(|clock| clock.drift_since(&part.before));
+        json!({
+            "host": part.host,
+            "threads": part.threads,
+            "began_after_first_ns": after,
+            "clock": { "before": part.before, "after": part.after, "drift_ns": drift },
+            "load": bakeoff_report::load_json(&part.result),
+        })
+    };
+    let lost = together.lost.iter().zip(&together.lost_after_s);
+    let lost = lost.map(|(error, after_s)| {
+        json!({
+            "host": error.host,
+            "after_s": after_s,
+            "code": error.cause.code(),
+            "text": error.cause.problem(),
+        })
+    });
+    document["generators"] = together.parts.iter().map(part).collect();
+    document["hosts"] = sessions
+        .iter()
+        .map(|session| json!(session.host()))
+        .collect();
+    document["lost"] = lost.collect();
+    document["start_spread_ns"] = json!(together.start_spread_ns());
+    document["clock_error_ns"] = json!(together.clock_error_ns());
+    if let Some(list) = document["warnings"].as_array_mut() {
+        list.extend(
+            warnings(together)
+                .into_iter()
+                .map(|(code, text)| json!({ "code": code, "text": text, "hint": "" })),
+        );
+    }
+    document
+}
+
+/// 4 where a host was lost or nothing came out right, and with `--strict` where something weakens
+/// the numbers.
+fn exit_code(
+    flags: &LoadCommand,
+    merged: Option<&LoadResult>,
+    together: &Together,
+    interrupt: &Interrupt,
+) -> u8 {
+    if interrupt.came() {
+        return exit::INTERRUPTED;
+    }
+    let Some(merged) = merged else {
+        return exit::NOT_VALID;
+    };
+    let is_weak = !bakeoff_report::judge_load(merged).is_empty()
+        || merged.outcomes.errors() > 0
+        || !warnings(together).is_empty();
+    if merged.requests.ok == 0 || (flags.load.strict && is_weak) {
+        exit::NOT_VALID
+    } else {
+        exit::DONE
+    }
+}

@@ -1,0 +1,202 @@
+//! The agent's side of a session: greets, answers pings, passes on orders, and ends with the
+//! input, or when nothing has come for too long.
+
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::clock::monotonic_ns;
+use crate::digest::own_program;
+use crate::frame::{Frame, FrameReader, write_frame};
+use crate::greeting::Greeting;
+use crate::lease::{Lease, SILENCE_MAX};
+use crate::message::{Order, Report};
+
+/// Bytes read at once.
+const PIECE: usize = 64 << 10;
+
+/// What has come from home.
+#[derive(Debug)]
+pub enum Heard {
+    /// An order.
+    Order(Order),
+    /// Bytes of a file that an order has announced.
+    File(Vec<u8>),
+    /// Nothing more comes: the input has ended, or does not make sense.
+    End,
+}
+
+/// Where reports go. Every clone writes to the same output, whole frames at a time.
+#[derive(Clone)]
+pub struct Outbox(Arc<Mutex<Box<dyn Write + Send>>>);
+
+impl Outbox {
+    /// Says something to home.
+    ///
+    /// # Errors
+    /// Home no longer listens.
+    pub fn send(&self, report: &Report) -> io::Result<()> {
+        let bytes = serde_json::to_vec(report).map_err(io::Error::other)?;
+        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        write_frame(&mut *output, &Frame::Json(bytes), || {})
+    }
+}
+
+/// The agent's side of a session.
+pub struct Agent<R> {
+    input: R,
+    frames: FrameReader,
+    piece: Vec<u8>,
+    lease: Arc<Lease>,
+    outbox: Outbox,
+}
+
+impl<R: Read> Agent<R> {
+    /// Greets as `version`, and calls `silence` on a thread of its own when nothing has come for
+    /// [`SILENCE_MAX`]; it must end the process.
+    ///
+    /// # Errors
+    /// This program cannot be read, nobody listens, or no thread can be started.
+    pub fn greet(
+        input: R,
+        mut output: Box<dyn Write + Send>,
+        version: &str,
+        silence: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Self> {
+        let (digest, _) = own_program()?;
+        let greeting = Greeting {
+            version: version.to_owned(),
+            digest,
+            arch: std::env::consts::ARCH.to_owned(),
+        };
+        // What a login file wrote may have left its line open.
+        output.write_all(format!("\n{greeting}\n").as_bytes())?;
+        output.flush()?;
+        let lease = Arc::new(Lease::new(SILENCE_MAX, monotonic_ns()));
+        let watched = lease.clone();
+        let watch = move || {
+            while let Some(left) = watched.left(monotonic_ns()) {
+                // A machine that slept must not find that its lease ran out meanwhile: the clock
+                // stands still then too.
+                std::thread::sleep(left.min(Duration::from_millis(500)));
+            }
+            silence();
+        };
+        let thread = std::thread::Builder::new().name("lease".to_owned());
+        thread.spawn(watch)?;
+        Ok(Self {
+            input,
+            frames: FrameReader::default(),
+            piece: vec![0; PIECE],
+            lease,
+            outbox: Outbox(Arc::new(Mutex::new(output))),
+        })
+    }
+
+    /// Where reports go.
+    pub fn outbox(&self) -> Outbox {
+        self.outbox.clone()
+    }
+
+    /// What comes next from home. Pings are answered here.
+    pub fn receive(&mut self) -> Heard {
+        loop {
+            match self.frames.next_frame() {
+                Ok(Some(Frame::Raw(bytes))) => return Heard::File(bytes),
+                Ok(Some(Frame::Json(bytes))) => match serde_json::from_slice(&bytes) {
+                    Ok(Order::Ping { sent_ns }) => {
+                        let clock_ns = monotonic_ns();
+                        let pong = Report::Pong { sent_ns, clock_ns };
+                        if self.outbox.send(&pong).is_err() {
+                            return Heard::End;
+                        }
+                    }
+                    Ok(order) => return Heard::Order(order),
+                    Err(_) => return Heard::End,
+                },
+                Ok(None) => match self.input.read(&mut self.piece) {
+                    Ok(0) => return Heard::End,
+                    Ok(length) => {
+                        self.lease.renew(monotonic_ns());
+                        self.frames.put(&self.piece[..length]);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => return Heard::End,
+                },
+                Err(_) => return Heard::End,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::greeting::GreetingReader;
+
+    /// What an agent wrote.
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn input(frames: &[Frame]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for frame in frames {
+            write_frame(&mut bytes, frame, || {}).unwrap();
+        }
+        bytes
+    }
+
+    fn order(order: &Order) -> Frame {
+        Frame::Json(serde_json::to_vec(order).unwrap())
+    }
+
+    #[test]
+    fn it_greets_answers_pings_and_passes_on_the_rest() {
+        let frames = [
+            order(&Order::Ping { sent_ns: 5 }),
+            order(&Order::Machine),
+            Frame::Raw(b"file".to_vec()),
+        ];
+        let (bytes, written) = (input(&frames), Written::default());
+        let mut agent =
+            Agent::greet(&bytes[..], Box::new(written.clone()), "0.1.0", || {}).unwrap();
+        assert!(matches!(agent.receive(), Heard::Order(Order::Machine)));
+        assert!(matches!(agent.receive(), Heard::File(bytes) if bytes == b"file"));
+        assert!(matches!(agent.receive(), Heard::End));
+        let written = written.0.lock().unwrap().clone();
+        let mut greeting = GreetingReader::default();
+        let (greeting, rest) = greeting.put(&written).unwrap().unwrap();
+        assert_eq!(greeting.digest, own_program().unwrap().0);
+        let mut frames = FrameReader::default();
+        frames.put(&rest);
+        let Ok(Some(Frame::Json(pong))) = frames.next_frame() else {
+            panic!("a pong");
+        };
+        let pong: Report = serde_json::from_slice(&pong).unwrap();
+        assert!(matches!(pong, Report::Pong { sent_ns: 5, clock_ns } if clock_ns > 0));
+    }
+
+    #[test]
+    fn what_is_no_message_ends_it() {
+        for bytes in [
+            &b"\x7f\xff\xff\xff"[..],
+            &input(&[Frame::Json(b"{}".to_vec())]),
+            &input(&[Frame::Json(b"{\"kind\":\"dance\"}".to_vec())]),
+        ] {
+            let written = Box::new(Written::default());
+            let mut agent = Agent::greet(bytes, written, "0.1.0", || {}).unwrap();
+            assert!(matches!(agent.receive(), Heard::End));
+        }
+    }
+}

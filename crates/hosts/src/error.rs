@@ -1,0 +1,404 @@
+//! Why a host cannot be used: which one, why, and what to do.
+
+use std::fmt;
+
+use crate::frame::FrameError;
+use crate::greeting::{Greeting, GreetingError};
+
+/// Why a host cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("host {host}: {cause}")]
+pub struct HostError {
+    /// Its name in the hosts file.
+    pub host: String,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Why a host cannot be used. What programs at home or there have written is in `message`, which
+/// may hold addresses and names of users.
+#[derive(Debug)]
+pub enum Cause {
+    /// The command at home that leads there cannot be started.
+    Command {
+        /// Its first word.
+        program: String,
+        /// The system's cause.
+        source: std::io::Error,
+    },
+    /// It does not answer to ssh, kubectl or the command given.
+    Unreachable {
+        /// What these wrote.
+        message: String,
+    },
+    /// Its host key is unknown, or another one than expected.
+    HostKey {
+        /// What ssh wrote.
+        message: String,
+    },
+    /// It lets this user in with none of the user's keys.
+    LogIn {
+        /// What ssh wrote.
+        message: String,
+    },
+    /// Nothing came for too long before the greeting.
+    NoGreeting {
+        /// What came instead.
+        banner: String,
+    },
+    /// What came is no greeting.
+    Greeting {
+        /// Why.
+        source: GreetingError,
+        /// What came.
+        banner: String,
+    },
+    /// Another bakeoff answers than this one.
+    OtherProgram {
+        /// What answers.
+        theirs: Box<Greeting>,
+        /// Where it is there.
+        program: String,
+        /// The digest of the program here.
+        own: String,
+    },
+    /// The program is not there, and cannot be put there.
+    Missing {
+        /// Where it should be.
+        program: String,
+    },
+    /// The disk there has no room for the program.
+    DiskFull {
+        /// Length of the program, bytes.
+        bytes: u64,
+        /// What the host wrote.
+        message: String,
+    },
+    /// The user's cache there cannot be written.
+    ReadOnly {
+        /// What the host wrote.
+        message: String,
+    },
+    /// The program could not be put there for another reason.
+    Upload {
+        /// What the host wrote.
+        message: String,
+    },
+    /// The program is there and cannot be executed.
+    NotExecutable {
+        /// Where it is.
+        program: String,
+        /// What the host wrote.
+        message: String,
+    },
+    /// Another campaign uses the host.
+    Busy {
+        /// Who.
+        owner: String,
+    },
+    /// The connection ended.
+    Ended {
+        /// What was written last, at home or there.
+        message: String,
+    },
+    /// Nothing came for too long.
+    Silent {
+        /// Seconds.
+        seconds: u64,
+    },
+    /// What came is no frame, or none that belongs here.
+    Frames(FrameError),
+    /// What came makes no sense here.
+    Confused(String),
+    /// The host did not do something in time.
+    Late {
+        /// What.
+        what: &'static str,
+        /// Seconds.
+        seconds: u64,
+    },
+    /// The agent refused.
+    Refused {
+        /// Why.
+        why: String,
+    },
+    /// No pod matches.
+    NoPods {
+        /// The namespace.
+        namespace: String,
+        /// The selector.
+        selector: String,
+    },
+}
+
+impl Cause {
+    /// A short name for scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Command { .. } => "no-command",
+            Self::Unreachable { .. } => "unreachable",
+            Self::HostKey { .. } => "host-key",
+            Self::LogIn { .. } => "log-in",
+            Self::NoGreeting { .. } => "no-greeting",
+            Self::Greeting { .. } => "bad-greeting",
+            Self::OtherProgram { .. } => "other-program",
+            Self::Missing { .. } => "missing",
+            Self::DiskFull { .. } => "disk-full",
+            Self::ReadOnly { .. } => "read-only",
+            Self::Upload { .. } => "upload",
+            Self::NotExecutable { .. } => "not-executable",
+            Self::Busy { .. } => "busy",
+            Self::Ended { .. } => "ended",
+            Self::Silent { .. } => "silent",
+            Self::Frames(_) | Self::Confused(_) => "confused",
+            Self::Late { .. } => "late",
+            Self::Refused { .. } => "refused",
+            Self::NoPods { .. } => "no-pods",
+        }
+    }
+
+    /// What went wrong, without what other programs wrote.
+    pub fn problem(&self) -> String {
+        match self {
+            Self::Command { program, .. } => format!("`{program}` cannot be started"),
+            Self::Unreachable { .. } => "it cannot be reached".to_owned(),
+            Self::HostKey { .. } => "its host key is unknown or has changed".to_owned(),
+            Self::LogIn { .. } => "it does not let you in".to_owned(),
+            Self::NoGreeting { .. } => "its agent did not greet in time".to_owned(),
+            Self::Greeting { source, .. } => source.to_string(),
+            Self::OtherProgram {
+                theirs,
+                program,
+                own,
+            } => format!(
+                "{program} there is bakeoff {} with digest {}, and this one has digest {own}",
+                theirs.version,
+                theirs.digest.short()
+            ),
+            Self::Missing { program } => format!("{program} is missing there"),
+            Self::DiskFull { bytes, .. } => {
+                let mib = bytes.div_ceil(1 << 20);
+                format!("its disk has no room for the program, {mib} MiB")
+            }
+            Self::ReadOnly { .. } => "~/.cache/bakeoff cannot be written there".to_owned(),
+            Self::Upload { .. } => "the program could not be copied there".to_owned(),
+            Self::NotExecutable { program, .. } => {
+                format!("{program} cannot be executed there")
+            }
+            Self::Busy { .. } => "another campaign uses it".to_owned(),
+            Self::Ended { .. } => "the connection to it has ended".to_owned(),
+            Self::Silent { seconds } => format!("nothing came from it for {seconds} s"),
+            Self::Frames(source) => source.to_string(),
+            Self::Confused(what) => format!("its agent sent {what}"),
+            Self::Late { what, seconds } => format!("it did not {what} within {seconds} s"),
+            Self::Refused { why } => why.clone(),
+            Self::NoPods {
+                namespace,
+                selector,
+            } => format!("no running pod in namespace {namespace} matches {selector}"),
+        }
+    }
+
+    /// What to do; empty where nothing general can be said.
+    pub fn fix(&self) -> &'static str {
+        match self {
+            Self::Command { .. } => "install it, or choose another way to the host",
+            Self::Unreachable { .. } => {
+                "try the same by hand, such as `ssh -o BatchMode=yes ALIAS true` or `kubectl get \
+                 pods`"
+            }
+            Self::HostKey { .. } => {
+                "if the host was set up anew, remove its old key with `ssh-keygen -R`, and connect \
+                 once by hand to accept the new one"
+            }
+            Self::LogIn { .. } => "add your key to its authorized_keys, or to your ssh-agent",
+            Self::NoGreeting { .. } => {
+                "look for what its login files write or wait for; `program` names an installed \
+                 bakeoff"
+            }
+            Self::Greeting { .. } | Self::Frames(_) | Self::Confused(_) => {
+                "use the same bakeoff on both sides, and let login files write nothing"
+            }
+            Self::OtherProgram { .. } => {
+                "install this version there, or leave `program` out of the hosts file to have it \
+                 copied; a damaged copy in ~/.cache/bakeoff can be removed"
+            }
+            Self::Missing { .. } => {
+                "correct `program` in the hosts file, or leave it out to have the program copied"
+            }
+            Self::DiskFull { .. } => "make room in the home folder there, or set `program`",
+            Self::ReadOnly { .. } => {
+                "make the home folder there writable, or install bakeoff and set `program`"
+            }
+            Self::Upload { .. } => "copy it yourself and set `program` in the hosts file",
+            Self::NotExecutable { .. } => {
+                "its folder may be mounted noexec, or the processor be another one: install \
+                 bakeoff elsewhere there and set `program`"
+            }
+            Self::Busy { .. } => "wait until it has ended, or end it",
+            Self::Ended { .. } | Self::Silent { .. } | Self::Late { .. } => {
+                "check the link and the host, then measure again"
+            }
+            Self::Refused { .. } => "",
+            Self::NoPods { .. } => {
+                "apply the Job that `bakeoff hosts manifest` prints, or correct the selector"
+            }
+        }
+    }
+
+    /// What other programs wrote about it.
+    fn message(&self) -> &str {
+        match self {
+            Self::Unreachable { message }
+            | Self::HostKey { message }
+            | Self::LogIn { message }
+            | Self::DiskFull { message, .. }
+            | Self::ReadOnly { message }
+            | Self::Upload { message }
+            | Self::NotExecutable { message, .. }
+            | Self::Ended { message } => message,
+            Self::NoGreeting { banner } | Self::Greeting { banner, .. } => banner,
+            Self::Busy { owner } => owner,
+            _ => "",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.problem())?;
+        if let Self::Command { source, .. } = self {
+            write!(out, " ({source})")?;
+        }
+        let message = last_lines(self.message());
+        if !message.is_empty() {
+            write!(out, " ({message})")?;
+        }
+        match self.fix() {
+            "" => Ok(()),
+            fix => write!(out, "; {fix}"),
+        }
+    }
+}
+
+/// The last lines of a text, on one line: they say why, what is before them often only that.
+fn last_lines(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<&str> = lines.collect();
+    let from = lines.len().saturating_sub(3);
+    let text = lines[from..].join(" / ");
+    match text.char_indices().nth(400) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+/// Why a command to a host ended with `code` before it did its work; `message` is what it and
+/// the host wrote.
+pub(crate) fn cause_of_end(code: Option<i32>, message: String) -> Cause {
+    let has = |part: &str| message.contains(part);
+    if has("Host key verification failed") || has("HOST IDENTIFICATION HAS CHANGED") {
+        return Cause::HostKey { message };
+    }
+    if has("Permission denied (") || has("Too many authentication failures") {
+        return Cause::LogIn { message };
+    }
+    // 255 is ssh's own; 1 is kubectl's, and that of most others.
+    match code {
+        Some(_) => Cause::Unreachable { message },
+        None => Cause::Ended { message },
+    }
+}
+
+/// Why an upload failed; `message` is what the host wrote.
+pub(crate) fn cause_of_upload(code: Option<i32>, bytes: u64, message: String) -> Cause {
+    let has = |part: &str| message.contains(part);
+    if has("No space left") || has("Disk quota exceeded") {
+        return Cause::DiskFull { bytes, message };
+    }
+    if code == Some(255) {
+        return cause_of_end(code, message);
+    }
+    if has("Read-only file system") || has("Permission denied") {
+        return Cause::ReadOnly { message };
+    }
+    Cause::Upload { message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(cause: Cause, code: &str) {
+        let (problem, fix) = (cause.problem(), cause.fix());
+        assert_eq!(cause.code(), code);
+        let text = HostError {
+            host: "g1".to_owned(),
+            cause,
+        };
+        let text = text.to_string();
+        assert!(text.starts_with("host g1: "), "{text}");
+        assert!(text.contains(&problem) && text.ends_with(fix), "{text}");
+        assert!(!problem.contains("10.0.0.1"), "no address: {problem}");
+    }
+
+    #[test]
+    fn what_ssh_writes_becomes_a_cause() {
+        for (code, message, expected) in [
+            (
+                Some(255),
+                "ssh: Could not resolve hostname g9",
+                "unreachable",
+            ),
+            (
+                Some(255),
+                "ssh: connect to host 10.0.0.1 port 22: Connection refused",
+                "unreachable",
+            ),
+            (Some(255), "Host key verification failed.", "host-key"),
+            (
+                Some(255),
+                "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key for 10.0.0.1",
+                "host-key",
+            ),
+            (
+                Some(255),
+                "u@10.0.0.1: Permission denied (publickey).",
+                "log-in",
+            ),
+            (Some(1), "Error from server (NotFound): pods", "unreachable"),
+            (None, "", "ended"),
+        ] {
+            check(cause_of_end(code, message.to_owned()), expected);
+        }
+    }
+
+    #[test]
+    fn what_an_upload_meets_becomes_a_cause() {
+        for (code, message, expected) in [
+            (1, "cat: write error: No space left on device", "disk-full"),
+            (
+                1,
+                "mkdir: cannot create directory: Read-only file system",
+                "read-only",
+            ),
+            (
+                1,
+                "mkdir: cannot create directory '/x': Permission denied",
+                "read-only",
+            ),
+            (255, "u@10.0.0.1: Permission denied (publickey).", "log-in"),
+            (127, "sh: not found", "upload"),
+        ] {
+            check(cause_of_upload(Some(code), 9, message.to_owned()), expected);
+        }
+    }
+
+    #[test]
+    fn long_messages_are_cut_to_their_last_lines() {
+        let text = last_lines("banner\n\na\n b \nc\n");
+        assert_eq!(text, "a / b / c");
+        assert!(last_lines(&"ä".repeat(1000)).chars().count() < 410);
+    }
+}

@@ -1,0 +1,45 @@
+//! Other hosts: how they are reached, and what is said to the agent there.
+//!
+//! ```text
+//! home                                                  host
+//! Way ─► Session ─► child (ssh, kubectl, ...) ═ pipes ═► bakeoff agent
+//!          │ frames: Order ──────────────────────────────► Agent ─► whoever carries it out
+//!          ◄──────────────────────────────── frames: Report
+//! ```
+//!
+//! A host is whatever gives standard input and output to a program that runs there. The program
+//! is bakeoff itself, put there by its digest where it is missing. It greets with one line, and
+//! from then on both sides send [`Frame`]s. Each side gives the other up after some seconds of
+//! silence: the end of the input alone does not come while a link is down.
+//!
+//! What this crate deliberately does not know: loads, servers, plans and records. What they say
+//! passes through as JSON.
+
+mod agent;
+mod clock;
+mod digest;
+mod error;
+mod frame;
+mod greeting;
+mod lease;
+mod lock;
+mod message;
+mod pods;
+mod session;
+mod start;
+mod upload;
+mod way;
+
+pub use agent::{Agent, Heard, Outbox};
+pub use clock::{ClockOffset, Exchange, monotonic_ns};
+pub use digest::{Digest, own_program};
+pub use error::{Cause, HostError};
+pub use frame::{FRAME_BYTES_MAX, Frame, FrameError, FrameReader, write_frame};
+pub use greeting::{Greeting, GreetingError, GreetingReader};
+pub use lease::{Lease, SILENCE_MAX};
+pub use lock::{HostLock, LockError};
+pub use message::{Order, Report};
+pub use pods::{Pod, pods, read_pods};
+pub use session::{Session, Stop};
+pub use start::{Own, open};
+pub use way::{Place, Way};

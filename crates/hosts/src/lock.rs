@@ -1,0 +1,162 @@
+//! One campaign on a host at a time: a lock on a file in the cache there.
+//!
+//! The lock is the kernel's own (flock), so it is free as soon as its holder is gone, by `kill -9`
+//! too. Network namespaces of one machine are several hosts with one file system, so the file's
+//! name has the namespace's number. The file goes with the agent.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use crate::way::CACHE;
+
+/// What the message to the second campaign begins with; the owner follows.
+pub(crate) const BUSY: &str = "busy: ";
+/// Bytes of an owner that are read and written.
+const OWNER_BYTES_MAX: usize = 1024;
+/// Attempts to lock a file that its holder removes at the same moment.
+const ATTEMPTS: usize = 20;
+
+/// Holds the host for one campaign until it is dropped.
+#[derive(Debug)]
+pub struct HostLock {
+    path: PathBuf,
+    /// Locked for as long as it is open.
+    _file: File,
+}
+
+/// Why the host is not locked.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another campaign holds it. The text begins so that home recognises it.
+    #[error("{BUSY}{owner}")]
+    Held {
+        /// Who, as it has written.
+        owner: String,
+    },
+    /// There is no place for the file.
+    #[error("{} cannot be locked: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's cause.
+        source: io::Error,
+    },
+}
+
+impl HostLock {
+    /// Locks this host for `owner`, in the cache below the folder `home`.
+    ///
+    /// # Errors
+    /// It is held, or there is no place for the lock.
+    pub fn take(home: &Path, owner: &str) -> Result<Self, LockError> {
+        let folder = home.join(CACHE);
+        let network = fs::metadata("/proc/self/ns/net").map_or(0, |found| found.ino());
+        let path = folder.join(format!("agent-{network}.lock"));
+        let failed = |source| LockError::Io {
+            path: path.clone(),
+            source,
+        };
+        let made = fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder);
+        made.map_err(failed)?;
+        for _ in 0..ATTEMPTS {
+            let mut file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .custom_flags(i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0))
+                .open(&path)
+                .map_err(failed)?;
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => {
+                    let owner = owner_in(&mut file);
+                    return Err(LockError::Held { owner });
+                }
+                Err(errno) => return Err(failed(errno.into())),
+            }
+            // Its last holder may have removed it between the two calls.
+            let is_there = fs::symlink_metadata(&path)
+                .and_then(|there| Ok(there.ino() == file.metadata()?.ino()))
+                .unwrap_or(false);
+            if is_there {
+                // The lock holds without the note, on a disk that is full.
+                let _ = note(&mut file, owner);
+                return Ok(Self { path, _file: file });
+            }
+        }
+        Err(failed(io::ErrorKind::ResourceBusy.into()))
+    }
+}
+
+impl Drop for HostLock {
+    fn drop(&mut self) {
+        // Still locked: the file is closed after this.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn note(file: &mut File, owner: &str) -> io::Result<()> {
+    let plain: String = owner.chars().filter(|c| !c.is_control()).collect();
+    let end = plain
+        .char_indices()
+        .map(|(at, c)| at + c.len_utf8())
+        .take_while(|end| *end <= OWNER_BYTES_MAX)
+        .last();
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(&plain.as_bytes()[..end.unwrap_or(0)])
+}
+
+fn owner_in(file: &mut File) -> String {
+    let mut bytes = Vec::new();
+    let read = file
+        .take(OWNER_BYTES_MAX as u64)
+        .read_to_end(&mut bytes)
+        .is_ok();
+    let text = String::from_utf8_lossy(&bytes);
+    let plain: String = text.chars().filter(|c| !c.is_control()).collect();
+    if read && !plain.is_empty() {
+        plain
+    } else {
+        "another process".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_is_refused_and_the_first_named_and_nothing_is_left() {
+        let home = tempfile::tempdir().unwrap();
+        let lock = HostLock::take(home.path(), "ada's load\n\u{1b}").unwrap();
+        let second = HostLock::take(home.path(), "bob").unwrap_err().to_string();
+        assert_eq!(second, "busy: ada's load");
+        drop(lock);
+        let cache = home.path().join(CACHE);
+        assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
+        let long = "ä".repeat(OWNER_BYTES_MAX);
+        let _lock = HostLock::take(home.path(), &long).unwrap();
+        let second = HostLock::take(home.path(), "bob").unwrap_err().to_string();
+        assert!(second.len() < OWNER_BYTES_MAX + 10, "{second}");
+    }
+
+    #[test]
+    fn no_place_for_it_is_another_error() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = HostLock::take(&file, "ada").unwrap_err();
+        assert!(matches!(error, LockError::Io { .. }), "{error}");
+    }
+}

@@ -1,0 +1,515 @@
+//! A session with the agent of one host: a child process at home, and what passes through it.
+//!
+//! ```text
+//! send ─► input of the child
+//! output ─► reader thread: greeting, then frames; pongs get their time here ─► receive
+//! pinging thread: a ping each second; after 10 s of silence it ends the child
+//! ```
+
+mod child;
+
+use std::process::ChildStdin;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::clock::{ClockOffset, Exchange, monotonic_ns};
+use crate::error::{Cause, HostError, cause_of_end};
+use crate::frame::{Frame, FrameReader, write_frame};
+use crate::greeting::{Greeting, GreetingError, GreetingReader};
+use crate::lease::{Lease, SILENCE_MAX};
+use crate::message::{Order, Report};
+use crate::start::Own;
+use crate::way::Place;
+
+pub(crate) use child::Child;
+
+/// How long an agent may take to greet.
+const GREETING_WITHIN: Duration = Duration::from_secs(20);
+/// Between two looks at the child.
+const LOOK_PERIOD: Duration = Duration::from_millis(250);
+/// Of so many looks, one sends a ping: one a second.
+const LOOKS_PER_PING: u32 = 4;
+/// Exchanges of one look at the clock.
+const EXCHANGES: usize = 40;
+/// How long one of them may take.
+const EXCHANGE_WITHIN: Duration = Duration::from_secs(2);
+/// What a child may take to end by itself.
+const END_WITHIN: Duration = Duration::from_millis(500);
+/// Frames that wait to be taken.
+const WAITING_MAX: usize = 64;
+/// Bytes read at once.
+const PIECE: usize = 64 << 10;
+
+/// Why nothing more comes from a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// Its output ended.
+    Ended,
+    /// Nothing came for [`SILENCE_MAX`].
+    Silent,
+    /// It was no frame, or none that belongs there.
+    Confused(String),
+}
+
+/// How the start of an agent went.
+pub(crate) enum Begun {
+    /// It greeted.
+    Greeted(Box<Session>, Greeting),
+    /// The command that was to start it ended.
+    Ended(EarlyEnd),
+}
+
+/// How a command ended before its agent greeted.
+pub(crate) struct EarlyEnd {
+    pub(crate) code: Option<i32>,
+    pub(crate) message: String,
+}
+
+/// What the reader thread passes on.
+enum Event {
+    Greeted(Greeting),
+    NoGreeting(GreetingError),
+    Said(Box<Report>),
+    Stopped(Stop),
+}
+
+/// What the threads of a session share.
+struct Shared {
+    child: Mutex<Child>,
+    input: Mutex<Option<ChildStdin>>,
+    heard: Lease,
+    banner: Mutex<String>,
+}
+
+/// A session with the agent of one host. Dropping it ends the agent.
+pub struct Session {
+    host: String,
+    shared: Arc<Shared>,
+    events: Receiver<Event>,
+    exchanges: Receiver<Exchange>,
+    greeting: Option<Greeting>,
+    stopped: Option<Stop>,
+    hello: Option<Report>,
+}
+
+impl Session {
+    /// Starts the agent and waits for its greeting.
+    pub(crate) fn begin(place: &Place, own: &Own) -> Result<Begun, Cause> {
+        let mut child = Child::start(&place.agent(own))?;
+        let (input, output) = (child.take_input(), child.take_output());
+        let shared = Arc::new(Shared {
+            child: Mutex::new(child),
+            input: Mutex::new(input),
+            heard: Lease::new(SILENCE_MAX, monotonic_ns()),
+            banner: Mutex::default(),
+        });
+        let (to_events, events) = sync_channel(WAITING_MAX);
+        let (to_exchanges, exchanges) = sync_channel(WAITING_MAX);
+        let mut session = Self {
+            host: place.name.clone(),
+            shared: shared.clone(),
+            events,
+            exchanges,
+            greeting: None,
+            stopped: None,
+            hello: None,
+        };
+        let reader = move || {
+            let Some(mut output) = output else { return };
+            let stop = read(&mut output, &shared, &to_events, &to_exchanges);
+            let _ = to_events.send(Event::Stopped(stop));
+        };
+        thread("agent-output", reader)?;
+        match session.events.recv_timeout(GREETING_WITHIN) {
+            Ok(Event::Greeted(greeting)) => {
+                let shared = session.shared.clone();
+                shared.heard.renew(monotonic_ns());
+                thread("agent-pings", move || keep_alive(&shared))?;
+                session.greeting = Some(greeting.clone());
+                Ok(Begun::Greeted(Box::new(session), greeting))
+            }
+            Ok(Event::NoGreeting(source)) => Err(Cause::Greeting {
+                source,
+                banner: session.banner(),
+            }),
+            Err(RecvTimeoutError::Timeout) => Err(Cause::NoGreeting {
+                banner: session.banner(),
+            }),
+            Ok(_) | Err(RecvTimeoutError::Disconnected) => Ok(Begun::Ended(session.early_end())),
+        }
+    }
+
+    /// The name of the host.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// What greeted.
+    pub fn greeting(&self) -> Option<&Greeting> {
+        self.greeting.as_ref()
+    }
+
+    /// What the host wrote before the greeting.
+    pub fn banner(&self) -> String {
+        lock(&self.shared.banner).clone()
+    }
+
+    /// What the agent said when the host was taken.
+    pub fn hello(&self) -> Option<&Report> {
+        self.hello.as_ref()
+    }
+
+    /// Number of the child process at home that leads to the host.
+    pub fn child_id(&self) -> u32 {
+        lock(&self.shared.child).id()
+    }
+
+    /// Says something to the agent.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub fn send(&mut self, order: &Order) -> Result<(), HostError> {
+        match frame_of(order) {
+            Ok(frame) => self.send_frame(&frame),
+            Err(error) => Err(self.error(Cause::Confused(error))),
+        }
+    }
+
+    /// Sends the bytes of a file that an order has announced.
+    ///
+    /// # Errors
+    /// The session has ended, or they are longer than a frame.
+    pub fn send_file(&mut self, bytes: Vec<u8>) -> Result<(), HostError> {
+        self.send_frame(&Frame::Raw(bytes))
+    }
+
+    fn send_frame(&mut self, frame: &Frame) -> Result<(), HostError> {
+        let sent = {
+            let mut input = lock(&self.shared.input);
+            let wrote = || self.shared.heard.renew(monotonic_ns());
+            input.as_mut().map(|input| write_frame(input, frame, wrote))
+        };
+        match sent {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) if error.kind() == std::io::ErrorKind::Other => {
+                Err(self.error(Cause::Confused(error.to_string())))
+            }
+            // The reader knows why.
+            _ => Err(self.why_stopped()),
+        }
+    }
+
+    /// What the agent says next; `None` if it says nothing for so long.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub fn receive(&mut self, within: Duration) -> Result<Option<Report>, HostError> {
+        if let Some(stop) = self.stopped.clone() {
+            return Err(self.stop_error(&stop));
+        }
+        match self.events.recv_timeout(within) {
+            Ok(Event::Said(report)) => Ok(Some(*report)),
+            Ok(Event::Stopped(stop)) => {
+                self.stopped = Some(stop.clone());
+                Err(self.stop_error(&stop))
+            }
+            Ok(Event::Greeted(_) | Event::NoGreeting(_)) => {
+                Err(self.error(Cause::Confused("a second greeting".to_owned())))
+            }
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(self.stop_error(&Stop::Ended)),
+        }
+    }
+
+    /// Waits for what `fits`, and passes over how loads go.
+    ///
+    /// # Errors
+    /// The session has ended, the agent refused or said something else, or took too long: it did
+    /// not do `what`.
+    pub fn expect(
+        &mut self,
+        what: &'static str,
+        within: Duration,
+        fits: impl Fn(&Report) -> bool,
+    ) -> Result<Report, HostError> {
+        let end = Instant::now() + within;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.receive(left)? {
+                Some(report) if fits(&report) => {
+                    if matches!(report, Report::Hello { .. }) {
+                        self.hello = Some(report.clone());
+                    }
+                    return Ok(report);
+                }
+                Some(Report::Live { .. }) => {}
+                Some(Report::Refused { why, .. }) => return Err(self.refused(why)),
+                Some(_) => return Err(self.error(Cause::Confused("another answer".to_owned()))),
+                None => {
+                    let seconds = within.as_secs();
+                    return Err(self.error(Cause::Late { what, seconds }));
+                }
+            }
+        }
+    }
+
+    /// Looks at the agent's clock. Not to be done while a load runs.
+    ///
+    /// # Errors
+    /// The session has ended, or no exchange came to an end.
+    pub fn clock(&mut self) -> Result<ClockOffset, HostError> {
+        while self.exchanges.try_recv().is_ok() {}
+        let mut exchanges = Vec::with_capacity(EXCHANGES);
+        for _ in 0..EXCHANGES {
+            let sent_ns = monotonic_ns();
+            self.send(&Order::Ping { sent_ns })?;
+            let end = Instant::now() + EXCHANGE_WITHIN;
+            loop {
+                let left = end.saturating_duration_since(Instant::now());
+                match self.exchanges.recv_timeout(left) {
+                    Ok(exchange) if exchange.sent_ns == sent_ns => {
+                        exchanges.push(exchange);
+                        break;
+                    }
+                    // One of the pings of every second.
+                    Ok(_) => {}
+                    Err(RecvTimeoutError::Timeout) => break,
+                    Err(RecvTimeoutError::Disconnected) => return Err(self.why_stopped()),
+                }
+            }
+        }
+        let late = || Cause::Late {
+            what: "answer a ping",
+            seconds: EXCHANGE_WITHIN.as_secs(),
+        };
+        ClockOffset::of(&exchanges).ok_or_else(|| self.error(late()))
+    }
+
+    /// Why the host is given up. Waits a moment for what the host or the child wrote last.
+    fn why_stopped(&mut self) -> HostError {
+        let end = Instant::now() + END_WITHIN;
+        while Instant::now() < end {
+            match self.receive(END_WITHIN) {
+                Err(error) => return error,
+                Ok(Some(Report::Refused { why, .. })) => return self.refused(why),
+                Ok(_) => {}
+            }
+        }
+        self.stop_error(&Stop::Ended)
+    }
+
+    fn stop_error(&self, stop: &Stop) -> HostError {
+        if self.shared.heard.left(monotonic_ns()).is_none() || *stop == Stop::Silent {
+            let seconds = SILENCE_MAX.as_secs();
+            return self.error(Cause::Silent { seconds });
+        }
+        match stop {
+            Stop::Confused(what) => self.error(Cause::Confused(what.clone())),
+            _ => {
+                let message = self.errors();
+                self.error(match cause_of_end(None, message) {
+                    // After the greeting this is said of another connection.
+                    Cause::HostKey { message } | Cause::LogIn { message } => {
+                        Cause::Ended { message }
+                    }
+                    other => other,
+                })
+            }
+        }
+    }
+
+    /// The error of a host that did not do `what` in time.
+    pub fn late(&self, what: &'static str, within: Duration) -> HostError {
+        let seconds = within.as_secs();
+        self.error(Cause::Late { what, seconds })
+    }
+
+    /// The error of an agent that sent something that makes no sense here.
+    pub fn confused(&self, what: &str) -> HostError {
+        self.error(Cause::Confused(what.to_owned()))
+    }
+
+    /// The error of an agent that refused.
+    pub fn refused(&self, why: String) -> HostError {
+        self.error(match why.strip_prefix(crate::lock::BUSY) {
+            Some(owner) => Cause::Busy {
+                owner: owner.to_owned(),
+            },
+            None => Cause::Refused { why },
+        })
+    }
+
+    fn error(&self, cause: Cause) -> HostError {
+        HostError {
+            host: self.host.clone(),
+            cause,
+        }
+    }
+
+    fn errors(&self) -> String {
+        lock(&self.shared.child).errors(Instant::now() + END_WITHIN)
+    }
+
+    fn early_end(&self) -> EarlyEnd {
+        let mut child = lock(&self.shared.child);
+        let status = child.ended_within(END_WITHIN);
+        let mut message = child.errors(Instant::now() + END_WITHIN);
+        if message.is_empty() {
+            message = self.banner();
+        }
+        EarlyEnd {
+            code: status.and_then(|status| status.code()),
+            message,
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let shared = &self.shared;
+        // Whoever holds it waits for a write that its child does not take.
+        if let Ok(mut input) = shared.input.try_lock() {
+            if let (Some(input), Ok(frame)) = (input.as_mut(), frame_of(&Order::End)) {
+                // The end of the input says the same.
+                let _ = write_frame(input, &frame, || {});
+            }
+            input.take();
+        }
+        let mut child = lock(&shared.child);
+        if child.ended_within(END_WITHIN).is_none() {
+            child.kill();
+        }
+    }
+}
+
+fn frame_of(order: &Order) -> Result<Frame, String> {
+    let bytes = serde_json::to_vec(order).map_err(|error| error.to_string())?;
+    Ok(Frame::Json(bytes))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Cause> {
+    let started = std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work);
+    started.map(drop).map_err(|source| Cause::Command {
+        program: "a thread".to_owned(),
+        source,
+    })
+}
+
+/// Reads to the end of the output, and returns why there is no more.
+fn read(
+    output: &mut impl std::io::Read,
+    shared: &Shared,
+    events: &SyncSender<Event>,
+    exchanges: &SyncSender<Exchange>,
+) -> Stop {
+    let mut greeting = Some(GreetingReader::default());
+    let mut frames = FrameReader::default();
+    let mut piece = vec![0; PIECE];
+    loop {
+        let length = match output.read(&mut piece) {
+            Ok(0) => break,
+            Ok(length) => length,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        let received_ns = monotonic_ns();
+        shared.heard.renew(received_ns);
+        let bytes = &piece[..length];
+        if let Some(reader) = &mut greeting {
+            let found = reader.put(bytes);
+            *lock(&shared.banner) = reader.banner();
+            match found {
+                Ok(None) => continue,
+                Ok(Some((found, rest))) => {
+                    frames.put(&rest);
+                    greeting = None;
+                    let _ = events.send(Event::Greeted(found));
+                }
+                Err(error) => {
+                    let _ = events.send(Event::NoGreeting(error));
+                    return Stop::Ended;
+                }
+            }
+        } else {
+            frames.put(bytes);
+        }
+        if let Err(what) = pass_on(&mut frames, received_ns, events, exchanges) {
+            return Stop::Confused(what);
+        }
+    }
+    match shared.heard.left(monotonic_ns()) {
+        None => Stop::Silent,
+        Some(_) => Stop::Ended,
+    }
+}
+
+/// Passes on every whole frame.
+fn pass_on(
+    frames: &mut FrameReader,
+    received_ns: u64,
+    events: &SyncSender<Event>,
+    exchanges: &SyncSender<Exchange>,
+) -> Result<(), String> {
+    loop {
+        let report = match frames.next_frame() {
+            Ok(None) => return Ok(()),
+            Ok(Some(Frame::Json(bytes))) => serde_json::from_slice(&bytes)
+                .map_err(|error| format!("a message that is none of this version: {error}"))?,
+            Ok(Some(Frame::Raw(_))) => return Err("a file that nobody asked for".to_owned()),
+            Err(error) => return Err(error.to_string()),
+        };
+        match report {
+            Report::Pong { sent_ns, clock_ns } => {
+                let exchange = Exchange {
+                    sent_ns,
+                    theirs_ns: clock_ns,
+                    received_ns,
+                };
+                // Nobody looks at the clock now, and what is full of old ones is emptied first.
+                if let Err(TrySendError::Disconnected(_)) = exchanges.try_send(exchange) {
+                    return Ok(());
+                }
+            }
+            report => {
+                if events.send(Event::Said(Box::new(report))).is_err() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Pings until the child has ended, and ends it when nothing comes from it any more.
+fn keep_alive(shared: &Shared) {
+    for look in 1_u32.. {
+        std::thread::sleep(LOOK_PERIOD);
+        if shared.heard.left(monotonic_ns()).is_none() {
+            lock(&shared.child).kill();
+            return;
+        }
+        if lock(&shared.child).ended().is_some() {
+            return;
+        }
+        if look % LOOKS_PER_PING != 0 {
+            continue;
+        }
+        // While something long is sent, that is life enough.
+        let Ok(mut input) = shared.input.try_lock() else {
+            continue;
+        };
+        let Some(input) = input.as_mut() else {
+            return;
+        };
+        let sent_ns = monotonic_ns();
+        if let Ok(frame) = frame_of(&Order::Ping { sent_ns }) {
+            let _ = write_frame(input, &frame, || {});
+        }
+    }
+}

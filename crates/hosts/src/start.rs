@@ -1,0 +1,109 @@
+//! Starts the agent on a host, puts the program there if it is missing, and takes the host.
+
+use std::io;
+use std::time::Duration;
+
+use crate::digest::{Digest, own_program};
+use crate::error::{Cause, HostError, cause_of_end};
+use crate::greeting::Greeting;
+use crate::message::{Order, Report};
+use crate::session::{Begun, Session};
+use crate::upload::upload;
+use crate::way::Place;
+
+/// Exit code of a shell that did not find the command.
+const NOT_FOUND: i32 = 127;
+/// Exit code of a shell that found it and could not execute it.
+const NOT_EXECUTABLE: i32 = 126;
+/// How long the agent may take to say that the host is taken.
+const HELLO_WITHIN: Duration = Duration::from_secs(10);
+
+/// The program of this process: the one that every host must run.
+#[derive(Debug, Clone)]
+pub struct Own {
+    /// Its digest.
+    pub digest: Digest,
+    /// Its length.
+    pub bytes: u64,
+    /// Where it was found.
+    pub path: String,
+}
+
+impl Own {
+    /// Finds the program of this process.
+    ///
+    /// # Errors
+    /// Its file cannot be read.
+    pub fn find() -> io::Result<Self> {
+        let (digest, bytes) = own_program()?;
+        let path = std::env::current_exe()?.display().to_string();
+        Ok(Self {
+            digest,
+            bytes,
+            path,
+        })
+    }
+}
+
+/// Opens a session with the host: its agent runs the program of this process, and the host is
+/// taken for `owner` until the session ends.
+///
+/// # Errors
+/// Why the host cannot be used, with its name.
+pub fn open(place: &Place, own: &Own, owner: &str) -> Result<Session, HostError> {
+    let named = |cause| HostError {
+        host: place.name.clone(),
+        cause,
+    };
+    let mut session = begin(place, own).map_err(named)?;
+    let hello = Order::Hello {
+        host: place.name.clone(),
+        owner: owner.to_owned(),
+    };
+    session.send(&hello)?;
+    session.expect("say hello", HELLO_WITHIN, |report| {
+        matches!(report, Report::Hello { .. })
+    })?;
+    Ok(session)
+}
+
+fn begin(place: &Place, own: &Own) -> Result<Session, Cause> {
+    let ended = match Session::begin(place, own)? {
+        Begun::Greeted(session, greeting) => return checked(place, own, *session, &greeting),
+        Begun::Ended(ended) => ended,
+    };
+    if ended.code == Some(NOT_FOUND) && place.takes_uploads() {
+        upload(place, own)?;
+    } else {
+        return Err(end(place, own, ended.code, ended.message));
+    }
+    match Session::begin(place, own)? {
+        Begun::Greeted(session, greeting) => checked(place, own, *session, &greeting),
+        Begun::Ended(ended) => Err(end(place, own, ended.code, ended.message)),
+    }
+}
+
+fn end(place: &Place, own: &Own, code: Option<i32>, message: String) -> Cause {
+    let program = place.program_there(own);
+    match code {
+        Some(NOT_FOUND) => Cause::Missing { program },
+        Some(NOT_EXECUTABLE) => Cause::NotExecutable { program, message },
+        _ => cause_of_end(code, message),
+    }
+}
+
+fn checked(
+    place: &Place,
+    own: &Own,
+    session: Session,
+    greeting: &Greeting,
+) -> Result<Session, Cause> {
+    if greeting.digest == own.digest {
+        return Ok(session);
+    }
+    Err(Cause::OtherProgram {
+        theirs: Box::new(greeting.clone()),
+        program: place.program_there(own),
+        own: own.digest.short(),
+    })
+}

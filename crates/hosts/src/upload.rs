@@ -1,0 +1,80 @@
+//! Puts the program on a host that does not have it: its bytes go to the standard input of a
+//! command there.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::process::ChildStdin;
+use std::time::{Duration, Instant};
+
+use crate::error::{Cause, cause_of_upload};
+use crate::session::Child;
+use crate::start::Own;
+use crate::way::Place;
+
+/// The program of this process as it is mapped, wherever its file is now.
+const MAPPED: &str = "/proc/self/exe";
+/// Bytes written at once.
+const PIECE: usize = 256 << 10;
+/// Longest pause of the upload. Half a megabyte a second keeps it going.
+const STALLED_MAX: Duration = Duration::from_secs(20);
+/// Between two looks at the command.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Puts this program on the host.
+pub(crate) fn upload(place: &Place, own: &Own) -> Result<(), Cause> {
+    let mut child = Child::start(&place.upload(&own.digest, own.bytes))?;
+    // It only says what the script says, which is nothing; it must not block.
+    drop(child.take_output());
+    let input = child.take_input();
+    let progress = std::sync::Arc::new(crate::lease::Lease::new(
+        STALLED_MAX,
+        crate::clock::monotonic_ns(),
+    ));
+    let renewed = progress.clone();
+    // A command that was stopped takes nothing, and a write would wait for it without end.
+    let writer = std::thread::Builder::new()
+        .name("upload".to_owned())
+        .spawn(move || match input {
+            Some(input) => send(input, || renewed.renew(crate::clock::monotonic_ns())),
+            None => Ok(()),
+        });
+    let status = loop {
+        if let Some(status) = child.ended() {
+            break status;
+        }
+        if progress.left(crate::clock::monotonic_ns()).is_none() {
+            child.kill();
+            return Err(Cause::Late {
+                what: "take the program",
+                seconds: STALLED_MAX.as_secs(),
+            });
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    };
+    // It ends with the command at the latest, whose end closes the pipe.
+    let sent = writer.map(|writer| writer.join().unwrap_or(Ok(())));
+    if status.success() {
+        return Ok(());
+    }
+    let mut message = child.errors(Instant::now() + Duration::from_secs(1));
+    if let Ok(Err(error)) = sent
+        && message.is_empty()
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        message = error.to_string();
+    }
+    Err(cause_of_upload(status.code(), own.bytes, message))
+}
+
+fn send(mut input: ChildStdin, mut wrote: impl FnMut()) -> io::Result<()> {
+    let mut program = File::open(MAPPED)?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = program.read(&mut piece)?;
+        if read == 0 {
+            return Ok(());
+        }
+        input.write_all(&piece[..read])?;
+        wrote();
+    }
+}
