@@ -46,6 +46,7 @@ pub(crate) fn spec_of(
         threads: Threads {
             count: roles.engine_threads,
             pin: roles.pinned.engine.clone(),
+            part: None,
         },
         seed,
         check: BodyCheck::OneIn(CHECK_ONE_IN),

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use rustix::thread::{ClockId as SleepClock, clock_nanosleep_absolute};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Nanoseconds since the machine started.
+/// Nanoseconds on this machine's monotonic clock, `CLOCK_MONOTONIC`.
 #[inline]
-pub(crate) fn now() -> u64 {
+pub fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

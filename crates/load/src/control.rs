@@ -1,19 +1,57 @@
-//! What passes between a running engine and whoever started it: a request to stop, the time of
-//! the window, and live counters for a display. Written and read without locks.
+//! What passes between a running engine and whoever started it: a request to stop, when to begin,
+//! the time of the window, and live counters for a display. Written and read without locks.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How often an engine that is held looks whether it may begin.
+const HELD_PERIOD: Duration = Duration::from_millis(1);
 
 /// Shared with a running engine.
 #[derive(Debug, Default)]
 pub struct Control {
     stop: AtomicBool,
+    /// Whether the engine waits for its start to be named.
+    held: bool,
+    ready: AtomicBool,
+    /// When the load is to begin, and when the last thread began it; 0 before it is known.
+    start_ns: AtomicU64,
+    began_ns: AtomicU64,
     window: OnceLock<(Instant, Instant)>,
     live: Live,
 }
 
 impl Control {
+    /// The control of an engine that begins when it is told to, so that several begin at once:
+    /// see [`begin_at`](Self::begin_at). That of [`default`](Self::default) begins by itself.
+    pub fn held() -> Self {
+        Self {
+            held: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether an engine that is held has made its threads and their memory. It has opened no
+    /// connection, and does so when its start is named.
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    /// Names the time at which the load of an engine that is held begins, in nanoseconds of
+    /// [`monotonic_ns`](crate::monotonic_ns). It opens its connections at once, so the time should
+    /// leave room for that. Where it does not, what is due by then is late, and
+    /// [`began_ns`](Self::began_ns) shows by how much.
+    pub fn begin_at(&self, start_ns: u64) {
+        self.start_ns.store(start_ns.max(1), Ordering::Release);
+    }
+
+    /// When the last thread began the load, in nanoseconds of
+    /// [`monotonic_ns`](crate::monotonic_ns); `None` before.
+    pub fn began_ns(&self) -> Option<u64> {
+        Some(self.began_ns.load(Ordering::Acquire)).filter(|at| *at > 0)
+    }
+
     /// Asks the engine to end; it does within about 100 ms.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -32,6 +70,29 @@ impl Control {
     /// Live counters.
     pub fn live(&self) -> &Live {
         &self.live
+    }
+
+    /// Whether the engine waits for its start to be named.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Says that the engine is ready, and waits until its start is named or it is to stop.
+    pub(crate) fn hold(&self) {
+        self.ready.store(true, Ordering::Release);
+        while self.named_start().is_none() && !self.is_stopping() {
+            std::thread::sleep(HELD_PERIOD);
+        }
+    }
+
+    /// When the load is to begin; `None` where nobody named a time.
+    pub(crate) fn named_start(&self) -> Option<u64> {
+        Some(self.start_ns.load(Ordering::Acquire)).filter(|at| *at > 0)
+    }
+
+    /// A thread begins the load.
+    pub(crate) fn note_began(&self, at_ns: u64) {
+        self.began_ns.fetch_max(at_ns, Ordering::AcqRel);
     }
 
     pub(crate) fn set_window(&self, start: Instant, end: Instant) {

@@ -1,7 +1,7 @@
 //! Threads of the engine: started together, merged at the end.
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bakeoff_plan::{LoadModel, Schedule};
@@ -16,8 +16,9 @@ use crate::ledger::Counts;
 use crate::limits::check_budget;
 use crate::pace::{OpenPace, Pace};
 use crate::result::Merged;
+use crate::share::Share;
 use crate::spec::LoadSpec;
-use crate::thread::{Share, Thread};
+use crate::thread::Thread;
 use crate::tls::TlsSide;
 use crate::turn::Loop;
 
@@ -31,20 +32,19 @@ pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> 
     let tls = tls
         .map(|settings| settings.side(host, &spec.speaking))
         .transpose()?;
-    let threads = spec.threads.count.clamp(1, spec.load.clients().max(1)) as usize;
-    let barrier = Barrier::new(threads);
-    let zero = AtomicU64::new(0);
+    let shares = spec.shares();
+    let meeting = Meeting::of(shares.len());
     let counts: Vec<Result<Counts, LoadError>> = std::thread::scope(|scope| {
-        let start = |thread| {
-            let share = Share { thread, threads };
-            let (barrier, zero, tls) = (&barrier, &zero, tls.clone());
+        let start = |(own, share)| {
+            let (meeting, tls) = (&meeting, tls.clone());
             std::thread::Builder::new()
-                .name(format!("engine-{thread}"))
+                .name(format!("engine-{own}"))
                 .spawn_scoped(scope, move || {
-                    one_thread(spec, control, tls, share, barrier, zero)
+                    let made = pin(spec, own).and_then(|()| make(spec, control, tls, share));
+                    one_thread(made, spec, control, meeting)
                 })
         };
-        let handles: Vec<_> = (0..threads).map(start).collect();
+        let handles: Vec<_> = shares.into_iter().enumerate().map(start).collect();
         handles
             .into_iter()
             .map(|handle| match handle {
@@ -57,18 +57,50 @@ pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> 
     Ok(Merged::of(counts).result(spec))
 }
 
+/// Where the threads of an engine wait for each other.
+struct Meeting {
+    barrier: Barrier,
+    /// When the load begins.
+    zero: AtomicU64,
+    /// Whether a thread cannot take part.
+    failed: AtomicBool,
+}
+
+impl Meeting {
+    fn of(threads: usize) -> Self {
+        Self {
+            barrier: Barrier::new(threads),
+            zero: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+        }
+    }
+}
+
 fn one_thread(
+    made: Result<Loop<'_, Epoll>, LoadError>,
     spec: &LoadSpec,
     control: &Control,
-    tls: Option<TlsSide>,
-    share: Share,
-    barrier: &Barrier,
-    zero: &AtomicU64,
+    meeting: &Meeting,
 ) -> Result<Counts, LoadError> {
-    // Every thread must reach the barrier, whatever fails before it.
-    let prepared = prepare(spec, control, tls, share);
+    let Meeting {
+        barrier,
+        zero,
+        failed,
+    } = meeting;
+    // Every thread must reach the barriers, whatever fails before them.
+    if control.is_held() {
+        failed.fetch_or(made.is_err(), Ordering::Relaxed);
+        if barrier.wait().is_leader() && !failed.load(Ordering::Relaxed) {
+            control.hold();
+        }
+        barrier.wait();
+    }
+    let prepared = made.and_then(|mut made| {
+        made.prepare().map_err(LoadError::Poll)?;
+        Ok(made)
+    });
     if barrier.wait().is_leader() {
-        let start = now();
+        let start = control.named_start().unwrap_or_else(now);
         zero.store(start, Ordering::Release);
         let window = start + nanos(Duration::from_secs_f64(spec.load.warmup_s));
         let end = window + nanos(Duration::from_secs_f64(spec.load.duration_s));
@@ -80,23 +112,28 @@ fn one_thread(
         .map_err(LoadError::Poll)
 }
 
-fn prepare<'a>(
+/// Pins the calling thread, this engine's number `own`, if it is to be.
+fn pin(spec: &LoadSpec, own: usize) -> Result<(), LoadError> {
+    let pin = &spec.threads.pin;
+    if pin.is_empty() {
+        return Ok(());
+    }
+    let cpu = pin[own % pin.len()];
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|errno| LoadError::Pin {
+        cpus: vec![cpu],
+        source: errno.into(),
+    })
+}
+
+/// A thread's loop with all its memory, before its first connection.
+fn make<'a>(
     spec: &'a LoadSpec,
     control: &'a Control,
     tls: Option<TlsSide>,
     share: Share,
 ) -> Result<Loop<'a, Epoll>, LoadError> {
-    let pin = &spec.threads.pin;
-    if !pin.is_empty() {
-        let cpu = pin[share.thread % pin.len()];
-        let mut set = CpuSet::new();
-        set.set(cpu);
-        let pin = |errno: rustix::io::Errno| LoadError::Pin {
-            cpus: vec![cpu],
-            source: errno.into(),
-        };
-        sched_setaffinity(None, &set).map_err(pin)?;
-    }
     // Timers of an ordinary thread fire up to 50 µs late; a schedule wants them on time.
     rustix::thread::set_current_timer_slack(std::num::NonZero::new(1)).ok();
     let pace = pace(spec, share);
@@ -104,9 +141,7 @@ fn prepare<'a>(
     let driver = Epoll::new(spec.pacing.waiting, is_open_loop).map_err(LoadError::Poll)?;
     let clients = share.of(u64::from(spec.load.clients())) as u32;
     let thread = Thread::new(spec, driver, tls, share, pace);
-    let mut prepared = Loop::new(thread, clients, control);
-    prepared.prepare().map_err(LoadError::Poll)?;
-    Ok(prepared)
+    Ok(Loop::new(thread, clients, control))
 }
 
 /// When this thread's requests begin: its part of the schedule, in an open loop.

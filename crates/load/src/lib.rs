@@ -31,6 +31,7 @@ mod link;
 mod pace;
 mod quic;
 mod result;
+mod share;
 mod slot;
 mod socket;
 mod spec;
@@ -46,9 +47,11 @@ mod work;
 pub use bakeoff_wire::h1::{Request, RequestError};
 pub use bakeoff_wire::proxy_protocol::ProxyVersion;
 pub use bakeoff_wire::{h2, h3};
+pub use clock::now as monotonic_ns;
 pub use control::{Control, Live};
 pub use engine::run;
 pub use limits::{Shortage, check_clients};
+pub use share::Part;
 pub use spec::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Speaking, Threads,
     Waiting,

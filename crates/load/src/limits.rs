@@ -85,7 +85,7 @@ pub(crate) fn check_budget(spec: &LoadSpec) -> Result<(), Shortage> {
     let sources = spec.connections.sources.len().max(1);
     let tuples = spec.target.endpoints.len().max(1) * sources;
     let tuples = if to_socket_files { usize::MAX } else { tuples };
-    check_clients(spec.load.clients(), tuples)
+    check_clients(spec.own_clients(), tuples)
 }
 
 /// Whether this process can hold `clients` connections, where each ephemeral port can be used

@@ -46,7 +46,7 @@ impl Merged {
             self.sum_latencies();
         }
         let requests = self.requests(spec);
-        let clients = clients(&self.counts);
+        let clients = clients(spec, &self.counts);
         let is_h3 = spec.speaking.is_h3();
         let balance = self.counts.clock.balance;
         debug_assert!(balance.holds(), "requests got lost: {balance:?}");
@@ -193,35 +193,17 @@ fn negotiated(
     }
 }
 
-/// How the answers were spread over clients.
-fn clients(counts: &Counts) -> Clients {
+/// How the answers were spread over clients. A part of a load keeps each client's figures, so that
+/// they can be added up with those of the others.
+fn clients(spec: &LoadSpec, counts: &Counts) -> Clients {
     let observed = &counts.observed;
-    let mut answers: Vec<u64> = observed
-        .clients
-        .iter()
-        .map(|(answers, _)| *answers)
-        .collect();
-    answers.sort_unstable();
-    let rank = |q: f64| {
-        let at = (q * answers.len() as f64).ceil() as usize;
-        answers.get(at.max(1) - 1).copied().unwrap_or(0)
-    };
-    let usual = counts.requests.latency.quantile(0.5).unwrap_or(0);
-    let long = (counts.clock.measured_ns / 4).max(usual.saturating_mul(10));
-    let waited = observed
-        .clients
-        .iter()
-        .filter(|(_, longest)| *longest > long);
-    Clients {
-        count: answers.len() as u64,
-        min: rank(0.0),
-        p5: rank(0.05),
-        median: rank(0.5),
-        max: rank(1.0),
-        none: answers.iter().filter(|each| **each == 0).count() as u64,
-        waiting_long: waited.count() as u64,
-        oldest_age_s: observed.oldest_age_ns.map(|ns| ns as f64 / 1e9),
-    }
+    Clients::of(
+        &observed.clients,
+        counts.requests.latency.quantile(0.5).unwrap_or(0),
+        counts.clock.measured_ns as f64 / 1e9,
+        observed.oldest_age_ns.map(|ns| ns as f64 / 1e9),
+        spec.threads.part.is_some(),
+    )
 }
 
 fn settings(spec: &LoadSpec) -> EngineSettings {

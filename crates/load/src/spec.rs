@@ -9,7 +9,7 @@ use bakeoff_wire::h1::Request;
 use bakeoff_wire::proxy_protocol::ProxyVersion;
 use bakeoff_wire::{h2, h3};
 
-use crate::{Target, TlsSettings};
+use crate::{Part, Target, TlsSettings};
 
 /// What one run of the engine is to do.
 #[derive(Debug, Clone)]
@@ -48,6 +48,9 @@ pub struct Threads {
     pub count: u32,
     /// Processors that they are pinned to in turn; none when empty.
     pub pin: Vec<usize>,
+    /// Which threads of the load they are, where several engines carry it out together; `None`
+    /// where this engine carries out all of it.
+    pub part: Option<Part>,
 }
 
 /// How requests are timed.

@@ -12,6 +12,7 @@ use crate::driver::{Driver, Way};
 use crate::ledger::Ledger;
 use crate::pace::Pace;
 use crate::quic::Quic;
+use crate::share::Share;
 use crate::spec::LoadSpec;
 use crate::supply::Supply;
 use crate::target::Endpoint;
@@ -19,21 +20,6 @@ use crate::tls::{TlsClient, TlsSide};
 
 /// What one read takes at most. Large bodies are dropped unread, so more would seldom be used.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
-
-/// Which thread of how many this is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Share {
-    pub(crate) thread: usize,
-    pub(crate) threads: usize,
-}
-
-impl Share {
-    /// This thread's part of `whole`: parts differ by one at most.
-    pub(crate) fn of(self, whole: u64) -> u64 {
-        let (thread, threads) = (self.thread as u64, self.threads as u64);
-        whole / threads + u64::from(thread < whole % threads)
-    }
-}
 
 /// Where the load is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -96,9 +96,23 @@ impl<'a, D: Driver> Loop<'a, D> {
 
     /// Carries out the load from `zero`, and returns what was counted.
     pub(crate) fn run(mut self, zero: u64) -> io::Result<Counts> {
+        self.wait_until(zero)?;
         self.begin(zero);
-        while self.goes_on()? {}
+        if self.control.is_stopping() {
+            self.thread.ledger.close_now(self.turned);
+        } else {
+            while self.goes_on()? {}
+        }
         self.end()
+    }
+
+    /// Turns until `zero`, where it was named beforehand: connections that are open live on.
+    fn wait_until(&mut self, zero: u64) -> io::Result<()> {
+        self.turned = self.thread.driver.now();
+        while self.turned < zero && !self.control.is_stopping() {
+            self.turn(zero)?;
+        }
+        Ok(())
     }
 
     /// The window is known, and the load begins.
@@ -114,6 +128,7 @@ impl<'a, D: Driver> Loop<'a, D> {
         };
         self.thread.ledger.set_window(zero, window);
         self.turned = self.thread.driver.now();
+        self.control.note_began(self.turned);
         self.start(zero, end);
     }
 
@@ -176,7 +191,7 @@ impl<'a, D: Driver> Loop<'a, D> {
     /// Lets every connection start in turn, a ramp gap apart.
     fn spread_wakes(&mut self, from: u64) {
         let spec = self.thread.spec;
-        let threads = u64::from(spec.threads.count.max(1));
+        let threads = u64::from(spec.threads.of_load().max(1));
         let gap = crate::clock::nanos(spec.connections.ramp_gap) * threads;
         for slot in &self.slots {
             let at = from + u64::from(slot.index) * gap;

@@ -184,6 +184,50 @@ fn a_load_can_be_stopped() {
 }
 
 #[test]
+fn an_engine_that_is_held_connects_when_its_start_is_named() {
+    let connections = Arc::new(AtomicU64::new(0));
+    let seen = connections.clone();
+    let mut spec = spec(server(move |mut stream| {
+        seen.fetch_add(1, Ordering::SeqCst);
+        while read_request(&mut stream) && stream.write_all(HELLO).is_ok() {}
+    }));
+    spec.threads.count = 2;
+    spec.load.model = LoadModel::Closed { clients: 4 };
+    spec.load.connect = bakeoff_plan::Connect::First;
+    let control = Arc::new(Control::held());
+    let engine = {
+        let (spec, control) = (spec.clone(), control.clone());
+        std::thread::spawn(move || run(&spec, &control))
+    };
+    while !control.is_ready() && !engine.is_finished() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 0);
+    assert_eq!((control.began_ns(), control.window()), (None, None));
+    let start = bakeoff_load::monotonic_ns() + 200_000_000;
+    control.begin_at(start);
+    let result = engine.join().expect("no panic").expect("a result");
+    assert_eq!(result.outcomes.of(Outcome::Ok), 30);
+    assert!(control.began_ns().is_some_and(|began| began >= start));
+    assert_eq!(connections.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn an_engine_that_is_held_can_be_stopped() {
+    let (spec, control) = (spec(always(HELLO)), Arc::new(Control::held()));
+    let engine = {
+        let control = control.clone();
+        std::thread::spawn(move || run(&spec, &control))
+    };
+    while !control.is_ready() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    control.stop();
+    let result = engine.join().expect("no panic").expect("a result");
+    assert_eq!(result.requests.started, 0);
+}
+
+#[test]
 fn a_large_body_is_dropped_unread_and_still_counted() {
     const BODY: usize = 3_000_000;
     let address = server(|mut stream| {

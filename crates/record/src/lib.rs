@@ -8,6 +8,7 @@ mod folder;
 mod histogram;
 mod load;
 mod machine;
+mod merge;
 mod observed;
 mod outcome;
 mod private;
@@ -27,6 +28,7 @@ pub use machine::{
     MACHINE_SCHEMA, MACHINE_SCHEMAS_READ, Machine, MachineLimits, MachineProcessors,
     MachineSettings, MachineSystem,
 };
+pub use merge::MergeError;
 pub use observed::*;
 pub use outcome::{Outcome, OutcomeCounts};
 pub use private::{private_folder, replace_private, write_private};

@@ -145,6 +145,14 @@ pub struct Clients {
     pub waiting_long: u64,
     /// Age of the oldest request in flight when the window closed, seconds; `None` without one.
     pub oldest_age_s: Option<f64>,
+    /// Answers of each client, ascending, as steps from one to the next. Only in a part of a load
+    /// that several engines carried out, so that the parts can be added up.
+    #[serde(default, skip_serializing_if = "Samples::is_empty")]
+    pub answers: Samples,
+    /// Longest waits of clients, of those beyond a quarter of the window, nanoseconds, in the same
+    /// form and for the same purpose.
+    #[serde(default, skip_serializing_if = "Samples::is_empty")]
+    pub long_waits_ns: Samples,
 }
 
 /// Time that connections spent inside the window without carrying a request, added up over them,

@@ -22,6 +22,11 @@ impl Samples {
         }
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Appends another thread's values.
     pub fn append(&mut self, mut other: Self) {
         self.0.append(&mut other.0);

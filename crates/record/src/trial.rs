@@ -12,8 +12,11 @@ use crate::work::Work;
 
 /// Version of the line format that is written. A reader refuses a line of a later version.
 pub const TRIAL_SCHEMA: &str = "bakeoff.trial/2";
+/// Version of the lines of trials in which several hosts took part. It is that of one machine with
+/// more fields, so a trial on one machine is still read by a bakeoff that knows no hosts.
+pub const HOSTS_SCHEMA: &str = "bakeoff.trial/3";
 /// Versions of the line format that are read.
-pub const TRIAL_SCHEMAS_READ: [&str; 2] = ["bakeoff.trial/1", TRIAL_SCHEMA];
+pub const TRIAL_SCHEMAS_READ: [&str; 3] = ["bakeoff.trial/1", TRIAL_SCHEMA, HOSTS_SCHEMA];
 
 /// One trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

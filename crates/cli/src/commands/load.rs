@@ -333,6 +333,7 @@ fn threads(flags: &LoadFlags) -> Threads {
     Threads {
         count: flags.threads.or(pinned).unwrap_or_else(half),
         pin: flags.pin.clone().unwrap_or_default(),
+        part: None,
     }
 }
 

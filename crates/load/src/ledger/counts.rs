@@ -8,7 +8,6 @@ use bakeoff_record::{
 };
 use bakeoff_wire::h2::PeerSettings;
 
-use super::{looks, parts};
 use crate::end::End;
 use crate::tls::Agreed;
 use crate::usage::CpuTime;
@@ -113,8 +112,7 @@ impl RequestCounts {
             other.urls
         };
         for (mine, other) in self.urls.iter_mut().zip(others) {
-            mine.outcomes.merge(&other.outcomes);
-            mine.latency.merge(&other.latency);
+            mine.merge(&other);
         }
         for (kind, sample) in other.error_samples {
             self.error_samples.entry(kind).or_insert(sample);
@@ -149,16 +147,7 @@ impl ScheduleCounts {
         self.slip.merge(&other.slip);
         self.wait.merge(&other.wait);
         self.blocked.merge(&other.blocked);
-        for (index, other) in other.parts.into_iter().enumerate() {
-            match self.parts.get_mut(index) {
-                Some(mine) => {
-                    mine.due += other.due;
-                    mine.begun += other.begun;
-                    mine.ended += other.ended;
-                }
-                None => self.parts.push(other),
-            }
-        }
+        DuePart::merge(&mut self.parts, &other.parts);
     }
 }
 
@@ -200,29 +189,16 @@ impl LinkCounts {
     }
 
     fn merge(&mut self, other: Self) {
-        self.merge_connections(&other.connections);
+        self.connections.merge(&other.connections);
         self.connect.merge(&other.connect);
         self.handshake.merge(&other.handshake);
         self.agreed = self.agreed.take().or(other.agreed);
         self.protocol = self.protocol.or(other.protocol);
         self.peer_settings = self.peer_settings.or(other.peer_settings);
-        self.header_bytes.wire += other.header_bytes.wire;
-        self.header_bytes.decoded += other.header_bytes.decoded;
+        self.header_bytes.merge(other.header_bytes);
         self.carried.merge(&other.carried);
         self.closed_early_after.merge(&other.closed_early_after);
         self.quic.merge(&other.quic);
-    }
-
-    fn merge_connections(&mut self, other: &Connections) {
-        let mine = &mut self.connections;
-        mine.opened += other.opened;
-        mine.failed += other.failed;
-        mine.closed_by_server += other.closed_by_server;
-        mine.goaways += other.goaways;
-        mine.streams_withdrawn += other.streams_withdrawn;
-        mine.reused += other.reused;
-        mine.handshakes_full += other.handshakes_full;
-        mine.handshakes_resumed += other.handshakes_resumed;
     }
 }
 
@@ -254,8 +230,8 @@ impl ClockCounts {
 
     fn merge(&mut self, other: Self) {
         self.balance.merge(other.balance);
-        parts::merge(&mut self.intervals, other.intervals);
-        parts::merge(&mut self.warmup, other.warmup);
+        Interval::merge(&mut self.intervals, other.intervals);
+        Interval::merge(&mut self.warmup, other.warmup);
         self.in_flight_at_end += other.in_flight_at_end;
         self.measured_ns = self.measured_ns.max(other.measured_ns);
         self.cpu.user_s += other.cpu.user_s;
@@ -374,12 +350,10 @@ impl ObservedCounts {
     }
 
     fn merge(&mut self, mut other: Self) {
-        looks::merge(&mut self.in_flight, other.in_flight);
+        self.in_flight.merge(other.in_flight);
         self.clients.append(&mut other.clients);
         self.oldest_age_ns = self.oldest_age_ns.max(other.oldest_age_ns);
-        self.set_up.connecting_s += other.set_up.connecting_s;
-        self.set_up.handshaking_s += other.set_up.handshaking_s;
-        self.set_up.resting_s += other.set_up.resting_s;
+        self.set_up.merge(other.set_up);
         self.send_gaps.append(other.send_gaps);
         self.latencies.append(other.latencies);
     }

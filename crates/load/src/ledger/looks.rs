@@ -35,7 +35,7 @@ impl Looks {
         let step = self.step;
         self.next = self.next.map(|next| next.saturating_add(step));
         if self.counts.len() == LOOKS_MAX {
-            thin(&mut self.counts);
+            InFlight::thin(&mut self.counts);
             self.step *= 2;
         }
     }
@@ -47,37 +47,6 @@ impl Looks {
             step_s: looks.step as f64 / 1e9,
             counts: looks.counts,
         }
-    }
-}
-
-/// Forgets every other look, from the second on.
-fn thin(counts: &mut Vec<u64>) {
-    let mut keep = false;
-    counts.retain(|_| {
-        keep = !keep;
-        keep
-    });
-}
-
-/// Adds another thread's looks, which began at the same time.
-pub(super) fn merge(mine: &mut InFlight, mut other: InFlight) {
-    if mine.counts.is_empty() || other.counts.is_empty() {
-        if mine.counts.is_empty() {
-            *mine = other;
-        }
-        return;
-    }
-    while mine.step_s < other.step_s * 0.75 {
-        thin(&mut mine.counts);
-        mine.step_s *= 2.0;
-    }
-    while other.step_s < mine.step_s * 0.75 {
-        thin(&mut other.counts);
-        other.step_s *= 2.0;
-    }
-    mine.counts.truncate(other.counts.len());
-    for (mine, other) in mine.counts.iter_mut().zip(other.counts) {
-        *mine += other;
     }
 }
 
@@ -110,7 +79,7 @@ mod tests {
         let mut fine = looks(|_| 1, 1_500).take();
         let coarse = looks(|_| 2, 2_500).take();
         let step_s = coarse.step_s;
-        merge(&mut fine, coarse);
+        fine.merge(coarse);
         assert_eq!(fine.step_s, step_s);
         assert!(fine.counts.iter().all(|n| *n == 3), "{fine:?}");
         assert_eq!(fine.counts.len(), 750);

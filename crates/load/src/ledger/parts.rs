@@ -71,14 +71,14 @@ impl Parts {
         };
         match self.done.last_mut() {
             _ if end > self.start => self.done.push(part),
-            Some(last) if part.ok + part.errors > 0 => add(last, part),
+            Some(last) if part.ok + part.errors > 0 => last.add(&part),
             _ => return,
         }
         self.latency.clear();
         self.before = self.ended_since_start();
         (self.ok, self.errors, self.start) = (0, 0, end);
         if self.done.len() == PARTS_MAX {
-            join(&mut self.done);
+            Interval::join(&mut self.done);
             self.length *= 2;
         }
     }
@@ -90,50 +90,6 @@ impl Parts {
         let done = std::mem::take(&mut self.done);
         (self.origin, self.start, self.length) = (origin, origin, self.first_length);
         done
-    }
-}
-
-/// Joins neighbours in pairs.
-fn join(parts: &mut Vec<Interval>) {
-    let fine = std::mem::take(parts);
-    for (index, part) in fine.into_iter().enumerate() {
-        match parts.last_mut() {
-            Some(last) if index % 2 == 1 => {
-                last.length_s += part.length_s;
-                add(last, part);
-            }
-            _ => parts.push(part),
-        }
-    }
-}
-
-/// Adds what ended in another part, and not its length.
-fn add(mine: &mut Interval, other: Interval) {
-    mine.ok += other.ok;
-    mine.errors += other.errors;
-    let mut latency = Histogram::new();
-    latency.merge(&mine.latency);
-    latency.merge(&other.latency);
-    mine.latency = latency.trimmed();
-}
-
-/// Adds another thread's parts of the same stretch.
-pub(super) fn merge(mine: &mut Vec<Interval>, mut others: Vec<Interval>) {
-    let length = |parts: &[Interval]| parts.first().map_or(0.0, |part| part.length_s);
-    while mine.len() > 1 && length(mine) < length(&others) * 0.75 {
-        join(mine);
-    }
-    while others.len() > 1 && length(&others) < length(mine) * 0.75 {
-        join(&mut others);
-    }
-    for (index, other) in others.into_iter().enumerate() {
-        match mine.get_mut(index) {
-            Some(mine) => {
-                mine.length_s = mine.length_s.max(other.length_s);
-                add(mine, other);
-            }
-            None => mine.push(other),
-        }
     }
 }
 
@@ -197,11 +153,11 @@ mod tests {
     fn threads_add_up_whatever_length_each_came_to() {
         let mut fine = seconds(99);
         let coarse = seconds(60);
-        merge(&mut fine, coarse);
+        Interval::merge(&mut fine, coarse);
         assert_eq!(fine.iter().map(|part| part.ok).sum::<u64>(), 159);
         let mut joined = seconds(99);
-        join(&mut joined);
-        merge(&mut joined, seconds(99));
+        Interval::join(&mut joined);
+        Interval::merge(&mut joined, seconds(99));
         assert_eq!(joined.len(), 50);
         assert_eq!(joined.iter().map(|part| part.ok).sum::<u64>(), 198);
     }

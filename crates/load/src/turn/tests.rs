@@ -17,12 +17,13 @@ use crate::driver::invented::{BEGIN, Costs, Invented, Notes, World};
 use crate::engine;
 use crate::ledger::Counts;
 use crate::result::Merged;
+use crate::share::Share;
 use crate::spec::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Speaking, Threads,
     Waiting,
 };
 use crate::target::Target;
-use crate::thread::{Share, Thread};
+use crate::thread::Thread;
 
 mod bounds;
 mod closing;
@@ -33,6 +34,7 @@ mod schedule;
 mod server;
 mod streams;
 mod timeouts;
+mod together;
 mod whims;
 mod windows;
 
@@ -88,6 +90,7 @@ fn closed(clients: u32) -> LoadSpec {
         threads: Threads {
             count: 1,
             pin: Vec::new(),
+            part: None,
         },
         seed: 1,
         check: BodyCheck::All,

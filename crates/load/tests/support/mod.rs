@@ -97,6 +97,7 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
         threads: Threads {
             count: 1,
             pin: Vec::new(),
+            part: None,
         },
         seed: 1,
         check: BodyCheck::All,

@@ -193,6 +193,7 @@ fn observed(shape: &Shape, ok: u64) -> Observed {
             none: 0,
             waiting_long: 0,
             oldest_age_s: Some(0.000_1),
+            ..Clients::default()
         },
         engine_lag,
         ..Observed::default()

@@ -7,7 +7,7 @@ use bakeoff_plan::Schedule;
 use super::*;
 
 /// When a load begins its requests, after its start.
-fn planned(spec: &LoadSpec) -> Vec<u64> {
+pub(super) fn planned(spec: &LoadSpec) -> Vec<u64> {
     let LoadModel::Open {
         rate_per_s,
         arrival,

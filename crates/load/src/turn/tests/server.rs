@@ -59,9 +59,14 @@ impl<'a> Server<'a> {
 
     /// Answers by `asked`, over HTTP/2, after settings that say nothing.
     pub(super) fn h2(asked: impl FnMut(Asked) -> Vec<Act> + 'a) -> Self {
+        Self::new(asked).over_h2()
+    }
+
+    /// The same over HTTP/2, after settings that say nothing.
+    pub(super) fn over_h2(self) -> Self {
         Self {
             is_h2: true,
-            ..Self::new(asked).on_open(|_, _| vec![Act::Send(0, frames::settings(&[]))])
+            ..self.on_open(|_, _| vec![Act::Send(0, frames::settings(&[]))])
         }
     }
 
