@@ -35,6 +35,7 @@ impl RunFolder {
             run_folder: self.path().to_owned(),
             keeper: vec![bakeoff.display().to_string()],
             servers,
+            listening: Default::default(),
         })?;
         Ok((bakeoff, stage))
     }

@@ -264,6 +264,7 @@ mod tests {
             run_folder: folder.path().join("run"),
             keeper: vec!["/bin/false".to_owned()],
             servers: Servers::new(None),
+            listening: Default::default(),
         });
         let place = Place {
             stage: &stage.unwrap(),

@@ -17,17 +17,19 @@ use rcgen::{
 };
 
 use crate::error::{Cause, StageError};
+use crate::listening::Listening;
 use crate::stage::make_folder;
 
-/// Names that a server's certificate holds for: the first is what clients ask for.
+/// Names that every server's certificate holds for: the first is what clients ask for.
 pub(crate) const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// The authority, and a certificate for each kind of key that was asked for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Certificates(Mutex<State>);
 
-#[derive(Default)]
 struct State {
+    /// What certificates hold for.
+    names: Vec<String>,
     authority: Option<Authority>,
     leaves: Vec<(CertificateKey, Leaf)>,
 }
@@ -54,6 +56,15 @@ pub(crate) struct CertificateFiles {
 }
 
 impl Certificates {
+    /// Certificates for servers that listen here.
+    pub(crate) fn of(listening: &Listening) -> Self {
+        Self(Mutex::new(State {
+            names: listening.certificate_names(&NAMES),
+            authority: None,
+            leaves: Vec::new(),
+        }))
+    }
+
     /// Writes a certificate with a key of this kind below `folder`.
     pub(crate) fn write(
         &self,
@@ -97,7 +108,7 @@ impl Certificates {
         if let Some((_, leaf)) = state.leaves.iter().find(|(other, _)| *other == kind) {
             return Ok((leaf.clone(), authority_pem));
         }
-        let leaf = authority.sign(kind)?;
+        let leaf = authority.sign(kind, &state.names)?;
         state.leaves.push((kind, leaf.clone()));
         Ok((leaf, authority_pem))
     }
@@ -119,14 +130,14 @@ impl Authority {
         })
     }
 
-    fn sign(&self, kind: CertificateKey) -> Result<Leaf, rcgen::Error> {
+    fn sign(&self, kind: CertificateKey, names: &[String]) -> Result<Leaf, rcgen::Error> {
         let key = match kind {
             CertificateKey::EcdsaP256 => KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?,
             CertificateKey::Rsa2048 => {
                 KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048)?
             }
         };
-        let mut params = CertificateParams::new(NAMES.map(String::from))?;
+        let mut params = CertificateParams::new(names.to_vec())?;
         params.distinguished_name.push(DnType::CommonName, NAMES[0]);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         Ok(Leaf {
@@ -161,7 +172,7 @@ mod tests {
     #[test]
     fn keys_are_their_owners_and_of_the_kind_asked_for() {
         let folder = tempfile::tempdir().unwrap();
-        let certificates = Certificates::default();
+        let certificates = Certificates::of(&Listening::default());
         let write = |kind, name| certificates.write(kind, &folder.path().join(name)).unwrap();
         let files = write(CertificateKey::EcdsaP256, "a");
         let again = write(CertificateKey::EcdsaP256, "b");
@@ -176,7 +187,7 @@ mod tests {
         let key = |path: &PathBuf| KeyPair::from_pem(&read(path)).unwrap();
         assert_eq!(key(&files.key).algorithm(), &PKCS_ECDSA_P256_SHA256);
         assert_eq!(key(&rsa.key).algorithm(), &PKCS_RSA_SHA256);
-        let other = Certificates::default();
+        let other = Certificates::of(&Listening::default());
         let other = other
             .write(CertificateKey::EcdsaP256, &folder.path().join("d"))
             .unwrap();

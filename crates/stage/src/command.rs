@@ -16,8 +16,9 @@ use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
+use crate::listening::free_port_at;
 use crate::log;
-use crate::prepared::{create_folder, free_port, make_served_files, write};
+use crate::prepared::{create_folder, make_served_files, write};
 use crate::program::is_executable;
 use crate::ready::{self, Awaited, Ready};
 use crate::running::{Running, TrialFolder};
@@ -158,7 +159,8 @@ struct Started {
 
 impl Starting<'_> {
     fn start(&self) -> Result<Started, StageError> {
-        let port = free_port()?;
+        let ip = self.shared.listening.address;
+        let port = free_port_at(ip)?;
         let fill = |text: &str, quote: fn(&str) -> String| self.filled(text, port, quote);
         let command = match Line::read(&self.own.command) {
             Line::Words(words) => words.iter().map(|word| fill(word, str::to_owned)).collect(),
@@ -189,6 +191,7 @@ impl Starting<'_> {
                 true => Transport::Udp,
                 false => Transport::Tcp,
             },
+            ip,
             // A command that is not told the port by name may have one of its own.
             port: self.own.command.contains(PORT).then_some(port),
             log: &log,

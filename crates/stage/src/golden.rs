@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bakeoff_plan::{Connections, Content, Encoding, Expected, Protocol, Request, Workload};
 
+use crate::listening::Listening;
 use crate::servers::Servers;
 use crate::template::{self, Variables};
 
@@ -42,6 +43,7 @@ fn variables(server: &crate::Server, protocol: Protocol) -> Variables {
     for (name, value) in &server.description.variables {
         variables.set(name, value.clone());
     }
+    Listening::default().set_variables(&mut variables);
     variables.set("port", 8080);
     variables.set("status_port", 8082);
     variables.set("root", "/run/trial/root");

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use rustix::process::Pid;
 
+use crate::listening::LOOPBACK;
 use crate::tree;
 
 /// How bytes reach a socket.
@@ -25,12 +26,14 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Where a client on this machine reaches it; `None` when only other machines can.
-    pub(crate) fn reached_at(&self) -> Option<SocketAddr> {
+    /// Where a client reaches it that reaches this machine at `own`; `None` when it cannot.
+    pub(crate) fn reached_at(&self, own: IpAddr) -> Option<SocketAddr> {
         let ip = match self.address.ip() {
-            ip if ip.is_loopback() => ip,
+            ip if ip == own => ip,
+            // Who is on this machine reaches all of its loopback addresses.
+            ip if ip.is_loopback() && own == LOOPBACK => ip,
             // A wildcard of version 6 accepts version 4 too, unless that was turned off.
-            ip if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            ip if ip.is_unspecified() && (ip.is_ipv6() || own.is_ipv4()) => own,
             _ => return None,
         };
         Some(SocketAddr::new(ip, self.address.port()))

@@ -1,7 +1,5 @@
 //! A contender that is ready to be started: program found, configuration rendered, files made.
 
-use std::io::ErrorKind::AddrInUse;
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +17,7 @@ use crate::host;
 use crate::installed::Installed;
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
+use crate::listening::{LOOPBACK, free_port_at};
 use crate::log;
 use crate::program::{self, Program};
 use crate::ready::{self, Awaited, Ready};
@@ -254,6 +253,7 @@ impl Prepared {
             } else {
                 Transport::Tcp
             },
+            ip: self.shared.listening.address,
             port: self.port,
             log: &log,
             log_from: log::length(&log),
@@ -372,6 +372,7 @@ impl Prepared {
         variables.set("tls", self.workload.protocol.is_secure());
         variables.set("h2", self.workload.protocol.is_h2());
         variables.set("h3", self.workload.protocol.is_h3());
+        self.shared.listening.set_variables(variables);
         variables.set("binary", text(&self.program.path));
         // A template may name the file that it becomes.
         variables.set("config", text(&self.configuration.path));
@@ -394,7 +395,7 @@ impl Prepared {
 
     /// Chooses a port and renders everything that may depend on it.
     fn render(&mut self) -> Result<(), StageError> {
-        let port = free_port()?;
+        let port = free_port_at(self.shared.listening.address)?;
         self.variables.set("port", port);
         self.set_status_port(port)?;
         self.port = self.configuration.takes_port().then_some(port);
@@ -559,19 +560,9 @@ pub(crate) fn create_folder(folder: &Path) -> Result<(), StageError> {
     files::create_folder(folder).map_err(|cause| StageError::file(Step::Prepare, folder, cause))
 }
 
-/// A port that was free a moment ago, for TCP and for UDP: a server of HTTP/3 may listen on both.
+/// A port of loopback that was free a moment ago.
 pub(crate) fn free_port() -> Result<u16, StageError> {
-    let fail = |cause| StageError::file(Step::Prepare, "127.0.0.1:0", cause);
-    let mut tried = 0;
-    loop {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(fail)?;
-        let address = listener.local_addr().map_err(fail)?;
-        match UdpSocket::bind(address) {
-            Ok(_) => return Ok(address.port()),
-            Err(cause) if cause.kind() == AddrInUse && tried < PORTS_TRIED => tried += 1,
-            Err(cause) => return Err(fail(cause)),
-        }
-    }
+    free_port_at(LOOPBACK)
 }
 
 /// `logs/<trial>/<name>`.

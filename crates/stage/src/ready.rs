@@ -4,7 +4,7 @@
 //! header must be the program's, and status and body must be the workload's.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,8 @@ pub(crate) struct Awaited<'a> {
     pub(crate) identity: Option<&'a Regex>,
     /// By what it is reached: datagrams in HTTP/3, whatever else listens at its port.
     pub(crate) transport: Transport,
+    /// Address of this host at which it must answer.
+    pub(crate) ip: IpAddr,
     /// The port that it is configured to use; with `None` any of its sockets will do.
     pub(crate) port: Option<u16>,
     pub(crate) log: &'a Path,
@@ -190,7 +192,7 @@ fn addresses(kept: &Kept, awaited: &Awaited<'_>) -> BTreeSet<SocketAddr> {
         .iter()
         .filter(|listener| listener.transport == awaited.transport);
     by_transport
-        .filter_map(listeners::Listener::reached_at)
+        .filter_map(|listener| listener.reached_at(awaited.ip))
         .filter(|address| awaited.port.is_none_or(|port| address.port() == port))
         .collect()
 }

@@ -14,6 +14,7 @@ use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
 use crate::kept::Gone;
 use crate::listeners;
+use crate::listening::LOOPBACK;
 use crate::log;
 
 /// A few requests outside the window may take this long, all together.
@@ -122,11 +123,15 @@ impl Running {
         }
     }
 
-    /// Where it listens for TCP connections from this machine, in whatever role.
+    /// Where it listens for TCP connections from this machine, in whatever role: at the address
+    /// where it answers, or on loopback.
     pub fn listening(&self) -> Vec<SocketAddr> {
         let held = listeners::held_by(&self.kept.pids()).into_iter();
         let tcp = held.filter(|one| one.transport == listeners::Transport::Tcp);
-        let mut addresses: Vec<_> = tcp.filter_map(|one| one.reached_at()).collect();
+        let places = [self.address.ip(), LOOPBACK];
+        let mut addresses: Vec<_> = tcp
+            .flat_map(|one| places.iter().filter_map(move |ip| one.reached_at(*ip)))
+            .collect();
         addresses.sort();
         addresses.dedup();
         addresses

@@ -17,6 +17,7 @@ use crate::error::{Cause, StageError};
 use crate::fetch::Trust;
 use crate::host::{self, Keepers};
 use crate::kept::{Kept, Order};
+use crate::listening::Listening;
 use crate::log;
 use crate::prepared::Prepared;
 use crate::program::{self, Digests};
@@ -36,6 +37,8 @@ pub struct StageOptions {
     pub keeper: Vec<String>,
     /// Where servers are looked up.
     pub servers: Servers,
+    /// Where they listen.
+    pub listening: Listening,
 }
 
 /// Starts servers and helpers, each under a keeper of its own.
@@ -53,6 +56,7 @@ pub(crate) struct Shared {
     pub(crate) cgroups: Cgroups,
     pub(crate) digests: Digests,
     pub(crate) certificates: Certificates,
+    pub(crate) listening: Listening,
 }
 
 /// What a server is given besides its configuration.
@@ -105,7 +109,8 @@ impl Stage {
             keeper,
             cgroups,
             digests: Digests::default(),
-            certificates: Certificates::default(),
+            certificates: Certificates::of(&options.listening),
+            listening: options.listening.clone(),
         };
         Ok(Self {
             options: StageOptions {
@@ -125,6 +130,11 @@ impl Stage {
     /// Where groups are made, if anywhere.
     pub fn group_folder(&self) -> Option<&Path> {
         self.shared.cgroups.folder()
+    }
+
+    /// Where its servers listen.
+    pub fn listening(&self) -> &Listening {
+        &self.shared.listening
     }
 
     /// Where servers are looked up.
@@ -279,6 +289,7 @@ impl Stage {
         for (flag, file) in files {
             command.extend([flag.to_owned(), file.display().to_string()]);
         }
+        command.extend(self.shared.listening.flags().into_iter().flatten());
         user::hand_over(&folder.0, user)?;
         Ok((folder, trust))
     }

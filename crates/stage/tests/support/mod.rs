@@ -19,7 +19,7 @@ use bakeoff_plan::{
 };
 use bakeoff_record::When;
 use bakeoff_stage::{
-    Fetched, Prepared, Running, Servers, Stage, StageError, StageOptions, Surroundings,
+    Fetched, Listening, Prepared, Running, Servers, Stage, StageError, StageOptions, Surroundings,
     find_program, keeper,
 };
 
@@ -30,10 +30,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const SERVE: &str = r#"
 import os, signal, socket, sys, time
 
-def serve(port, body=b"hello", name="script"):
+def serve(port, body=b"hello", name="script", at="127.0.0.1"):
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
+    listener.bind((at, port))
     listener.listen(64)
     while True:
         connection, _ = listener.accept()
@@ -53,6 +53,11 @@ pub(crate) struct Theatre {
 
 impl Theatre {
     pub(crate) fn new() -> Self {
+        Self::listening(Listening::default())
+    }
+
+    /// A stage whose servers listen there.
+    pub(crate) fn listening(listening: Listening) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // As the run folder of a campaign: some servers' workers give up root.
         let open = std::fs::Permissions::from_mode(0o755);
@@ -64,6 +69,7 @@ impl Theatre {
             run_folder,
             keeper,
             servers,
+            listening,
         })
         .unwrap();
         Self { stage, folder }
