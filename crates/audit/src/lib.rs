@@ -22,6 +22,7 @@ pub mod limits;
 mod load;
 mod more;
 mod number;
+pub mod published;
 mod sentence;
 mod subject;
 mod trust;

@@ -108,3 +108,9 @@ pub const UPSTREAM_REQUESTS_MIN: u64 = 100;
 pub const THREAD_FULL_SHARE: f64 = 0.95;
 /// R34: idle share of a server's processors from which one full thread is the cause.
 pub const IDLE_BESIDE_SHARE: f64 = 0.30;
+/// R34: share of the link's rate from which the network may have been measured, not the server.
+pub const LINK_SHARE: f64 = 0.8;
+/// R24: shortest measurement whose course can be seen in parts of a second, seconds.
+pub const DURATION_S_MIN: f64 = 10.0;
+/// R22: requests that must lie beyond a quantile above the median.
+pub const BEYOND_QUANTILE: f64 = 10.0;
