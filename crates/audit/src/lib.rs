@@ -24,6 +24,7 @@ pub mod limits;
 mod load;
 mod more;
 mod number;
+pub mod published;
 mod sentence;
 mod subject;
 mod trust;

@@ -1,0 +1,57 @@
+//! The rules that a row of a table can be held against.
+//!
+//! A rule has passed only if it had every figure it needs. Where rounding leaves room, the row gets
+//! the benefit of it.
+
+mod amount;
+mod bytes;
+mod time;
+
+use super::Finding;
+use super::code::Code;
+use super::derived::Subject;
+
+/// What a rule came to.
+pub(super) enum Outcome {
+    /// The row breaks it.
+    Found(Finding),
+    /// The row keeps it, or it says nothing about such a row.
+    Passed,
+    /// A figure is missing; which flag gives it.
+    Missing(&'static str),
+}
+
+/// Every rule of a row, in the order in which findings are listed.
+pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
+    vec![
+        (Code::FailedShare, amount::failed_share(subject)),
+        (
+            Code::LatencyOfFailures,
+            amount::latency_of_failures(subject),
+        ),
+        (Code::Little, amount::little(subject)),
+        (Code::ScheduleKept, amount::schedule_kept(subject)),
+        (Code::GeneratorCeiling, amount::ceiling(subject)),
+        (Code::EngineBusy, amount::engine_busy(subject)),
+        (Code::DurationShort, time::duration_short(subject)),
+        (Code::LongerThanRun, time::longer_than_run(subject)),
+        (Code::SetUpCounted, time::set_up_counted(subject)),
+        (Code::NetworkBound, bytes::network_bound(subject)),
+        (Code::ImpossibleBytes, bytes::impossible_bytes(subject)),
+        (Code::ImpossibleCpu, amount::impossible_cpu(subject)),
+        (
+            Code::QuantileUnsupported,
+            time::quantile_unsupported(subject),
+        ),
+        (Code::QuantileOrder, time::quantile_order(subject)),
+    ]
+}
+
+fn found(code: Code, value: f64, limit: f64, text: String) -> Outcome {
+    Outcome::Found(Finding {
+        code,
+        value,
+        limit,
+        text,
+    })
+}

@@ -1,0 +1,234 @@
+//! Rules on how many requests there were, and how they came out.
+
+use bakeoff_stats::ERROR_SHARE_APART;
+
+use super::{Outcome, found};
+use crate::limits::{
+    CEILING_SHARE, DURATION_S_MIN, ENGINE_BUSY_SUSPECT, FAILED_SHARE, LITTLE_SHARE, STARTED_SHARE,
+};
+use crate::published::code::Code;
+use crate::published::derived::Subject;
+use crate::published::sentence::{amount, percent, rate, time};
+
+/// R17: a measurement in which requests fail is not one of what they would have cost.
+pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
+    let Some(share) = subject.failed_share() else {
+        return Outcome::Missing("a column of failed requests");
+    };
+    if share <= FAILED_SHARE {
+        return Outcome::Passed;
+    }
+    let rates = match (subject.rate_per_s(), subject.ok_per_s()) {
+        (Some(all), Some(right)) => {
+            format!(": {} ended, {} came out right", rate(all), rate(right))
+        }
+        _ => String::new(),
+    };
+    let text = format!("{} of the requests failed{rates}", percent(share));
+    found(Code::FailedShare, share, FAILED_SHARE, text)
+}
+
+/// R6: the time of a refusal says nothing about answers.
+pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
+    let latency = &subject.row.latency;
+    let has_latency = latency.mean.is_some()
+        || latency.min.is_some()
+        || latency.max.is_some()
+        || !latency.quantiles.is_empty();
+    let Some(share) = subject.failed_share() else {
+        return Outcome::Missing("a column of failed requests");
+    };
+    // Some tools leave out what came to no answer.
+    let timed = || {
+        let failed = subject.row.counts.failed_timed?;
+        let timed = subject.timed().filter(|timed| *timed > 0.0)?;
+        Some(failed / timed)
+    };
+    let share = timed().unwrap_or(share);
+    if !has_latency || share <= ERROR_SHARE_APART {
+        return Outcome::Passed;
+    }
+    let among = latency
+        .quantiles
+        .iter()
+        .rfind(|one| one.share <= share)
+        .map(|one| {
+            let name = crate::published::sentence::quantile(one.share);
+            format!(
+                "; {name}, {}, may be one of a failure",
+                time(one.value.value / 1e9)
+            )
+        });
+    let instant = latency.min.filter(|min| min.value == 0.0);
+    let instant = instant.map(|_| "; the shortest, 0 ms, is no answer's".to_owned());
+    let text = format!(
+        "latencies hold those of failed requests, {} of all{}",
+        percent(share),
+        among.or(instant).unwrap_or_default()
+    );
+    found(Code::LatencyOfFailures, share, ERROR_SHARE_APART, text)
+}
+
+/// R31: rate times latency is what is in flight, and each client has one request in flight.
+pub(super) fn little(subject: &Subject<'_>) -> Outcome {
+    // On a schedule, as many are in flight as it takes.
+    if subject.planned_per_s().is_some() {
+        return Outcome::Passed;
+    }
+    let Some(most) = subject.in_flight_most() else {
+        return Outcome::Missing("the number of clients (--clients)");
+    };
+    let (Some(in_flight), Some((per_s, mean_s))) = (subject.in_flight(), subject.rate_and_mean())
+    else {
+        return Outcome::Missing("a rate, or requests and --duration, and a mean latency");
+    };
+    let rest = subject.rig.think_s.map_or(0.0, |think| per_s * think);
+    let tail = subject.tail_s().unwrap_or(0.0);
+    let window = subject.duration_s.unwrap_or(DURATION_S_MIN);
+    let limit = LITTLE_SHARE.max(2.0 * tail / window);
+    let short = (most - rest - in_flight.high()) / most;
+    let over = (in_flight.low() + rest - most) / most;
+    // Requests that went on after the end have a finding of their own.
+    let is_longer = subject
+        .row
+        .latency
+        .max
+        .is_some_and(|max| subject.duration_s.is_some_and(|s| max.low() / 1e9 > s));
+    let law = format!(
+        "{} x {} = {} requests in flight",
+        rate(per_s),
+        time(mean_s),
+        amount(in_flight.value)
+    );
+    if short > limit {
+        let untimed = if subject.row.counts.untimed > 0.0 {
+            "; requests without an answer have no latency here"
+        } else {
+            ""
+        };
+        let text = format!(
+            "{law}, of {} clients: for {} of their time they waited for no answer, because the \
+             generator was late, connected or rested{untimed}",
+            amount(most),
+            percent(short)
+        );
+        return found(Code::Little, short, limit, text);
+    }
+    if over > limit && !is_longer {
+        let text = format!(
+            "{law}, more than {} clients can have: rate, latency, clients and duration do not \
+             belong together",
+            amount(most)
+        );
+        return found(Code::Little, over, limit, text);
+    }
+    Outcome::Passed
+}
+
+/// R7: what was due and not sent is missing from every figure.
+pub(super) fn schedule_kept(subject: &Subject<'_>) -> Outcome {
+    let unsent = subject.row.load.unsent.filter(|unsent| *unsent > 0.0);
+    if let (Some(unsent), Some(ended)) = (unsent, subject.ended) {
+        let share = ended / (ended + unsent);
+        if share < STARTED_SHARE {
+            let text = format!(
+                "{} requests that were due were not sent: {} of the schedule was kept",
+                amount(unsent),
+                percent(share)
+            );
+            return found(Code::ScheduleKept, share, STARTED_SHARE, text);
+        }
+    }
+    let Some(planned) = subject.planned_per_s() else {
+        // A closed loop has no schedule.
+        let needs_one = subject.clients().is_none();
+        return match needs_one {
+            true => Outcome::Missing("the rate that was asked for (--rate)"),
+            false => Outcome::Passed,
+        };
+    };
+    let Some(sent) = subject.rate_per_s() else {
+        return Outcome::Missing("a rate, or requests and --duration");
+    };
+    let share = sent / planned;
+    if share >= STARTED_SHARE {
+        return Outcome::Passed;
+    }
+    let text = format!(
+        "the generator was asked for {} and sent {}: what it did not send is in no latency",
+        rate(planned),
+        rate(sent)
+    );
+    found(Code::ScheduleKept, share, STARTED_SHARE, text)
+}
+
+/// R10: near what the generator can do against a null server, its own limit was measured.
+pub(super) fn ceiling(subject: &Subject<'_>) -> Outcome {
+    let Some(ceiling) = subject.rig.ceiling_per_s.filter(|rate| *rate > 0.0) else {
+        return Outcome::Missing("what the generator reaches against a null server (--ceiling)");
+    };
+    let Some(sent) = subject.rate_per_s() else {
+        return Outcome::Missing("a rate, or requests and --duration");
+    };
+    let share = sent / ceiling;
+    if share <= CEILING_SHARE {
+        return Outcome::Passed;
+    }
+    let text = format!(
+        "{} is {} of the {} that the generator reaches against a null server: at least that much, \
+         and who knows what more",
+        rate(sent),
+        percent(share),
+        rate(ceiling)
+    );
+    found(Code::GeneratorCeiling, share, CEILING_SHARE, text)
+}
+
+/// R13: a busy generator's delays are in the latencies.
+pub(super) fn engine_busy(subject: &Subject<'_>) -> Outcome {
+    // Few tables have the figure, and no flag could give it for each row.
+    let Some(busy) = subject.row.load.client_cpus else {
+        return Outcome::Passed;
+    };
+    let Some(cores) = subject.rig.client_cores.filter(|cores| *cores > 0.0) else {
+        return Outcome::Missing("the generator's processors (--client-cores)");
+    };
+    let share = busy / cores;
+    if share <= ENGINE_BUSY_SUSPECT {
+        return Outcome::Passed;
+    }
+    let text = format!(
+        "the generator used {} of its {} processors: its own delays are in the latencies",
+        amount(busy),
+        amount(cores)
+    );
+    found(Code::EngineBusy, share, ENGINE_BUSY_SUSPECT, text)
+}
+
+/// R33: nothing uses more processors than there are.
+pub(super) fn impossible_cpu(subject: &Subject<'_>) -> Outcome {
+    let load = &subject.row.load;
+    let used = [
+        (load.server_cpus, subject.rig.cores, "the server"),
+        (load.client_cpus, subject.rig.client_cores, "the generator"),
+    ];
+    for (used, cores, who) in used {
+        let Some(used) = used else {
+            continue;
+        };
+        let Some(cores) = cores.filter(|cores| *cores > 0.0) else {
+            return Outcome::Missing("the processors (--cores, --client-cores)");
+        };
+        // Readings a little apart from the window are no miracle.
+        let limit = 1.0 + LITTLE_SHARE;
+        if used / cores > limit {
+            let text = format!(
+                "{who} used {} processors and had {}",
+                amount(used),
+                amount(cores)
+            );
+            return found(Code::ImpossibleCpu, used / cores, limit, text);
+        }
+    }
+    Outcome::Passed
+}

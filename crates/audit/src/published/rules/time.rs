@@ -1,0 +1,143 @@
+//! Rules on lengths of time: of the measurement, of requests, of their quantiles.
+
+use bakeoff_published::Figure;
+
+use super::{Outcome, found};
+use crate::limits::{BEYOND_QUANTILE, DURATION_S_MIN, SET_UP_SHARE};
+use crate::published::code::Code;
+use crate::published::derived::Subject;
+use crate::published::sentence::{amount, percent, quantile, time};
+
+const DURATION: &str = "the length of the measurement (--duration)";
+
+/// R24: a course of a second a part takes ten parts to be seen.
+pub(super) fn duration_short(subject: &Subject<'_>) -> Outcome {
+    let Some(seconds) = subject.duration_s else {
+        return Outcome::Missing(DURATION);
+    };
+    // A tool that is asked for 10 s stops a little before or after.
+    if seconds.round() >= DURATION_S_MIN {
+        return Outcome::Passed;
+    }
+    let text = format!(
+        "measured for {}: too short to know whether the rate was steady",
+        time(seconds)
+    );
+    found(Code::DurationShort, seconds, DURATION_S_MIN, text)
+}
+
+/// R5: a request that is longer than the run ended after it, and the rate is over another time.
+pub(super) fn longer_than_run(subject: &Subject<'_>) -> Outcome {
+    let Some(max) = subject.row.latency.max else {
+        return Outcome::Passed;
+    };
+    let Some(seconds) = subject.duration_s else {
+        return Outcome::Missing(DURATION);
+    };
+    let longest = max.value / 1e9;
+    if max.low() / 1e9 <= seconds {
+        return Outcome::Passed;
+    }
+    let all = subject.back_to_back_s().filter(|needed| *needed > seconds);
+    let all = all.map_or(String::new(), |needed| {
+        format!("; together the requests take the clients {}", time(needed))
+    });
+    let text = format!(
+        "the longest request took {} in a run of {}: the rate is over another time{all}",
+        time(longest),
+        time(seconds)
+    );
+    found(Code::LongerThanRun, longest, seconds, text)
+}
+
+/// R24: handshakes are no answers.
+pub(super) fn set_up_counted(subject: &Subject<'_>) -> Outcome {
+    let Some(connect_ns) = subject.row.load.connect_ns else {
+        return Outcome::Passed;
+    };
+    let Some(seconds) = subject.duration_s else {
+        return Outcome::Missing(DURATION);
+    };
+    let share = connect_ns / 1e9 / seconds;
+    if share <= SET_UP_SHARE {
+        return Outcome::Passed;
+    }
+    let text = format!(
+        "clients took {} on average to connect, {} of the measured {}",
+        time(connect_ns / 1e9),
+        percent(share),
+        time(seconds)
+    );
+    found(Code::SetUpCounted, share, SET_UP_SHARE, text)
+}
+
+/// R22: a tail of a handful says nothing about the next run.
+pub(super) fn quantile_unsupported(subject: &Subject<'_>) -> Outcome {
+    let above = |share: &f64| *share > 0.5;
+    let shares = subject.row.latency.quantiles.iter().map(|one| one.share);
+    let Some(highest) = shares.filter(above).reduce(f64::max) else {
+        return Outcome::Passed;
+    };
+    let Some(timed) = subject.timed() else {
+        return Outcome::Missing("requests, or a rate and --duration");
+    };
+    let beyond = |share: f64| timed * (1.0 - share);
+    // What is exactly ten in decimals may be a hair less in binary.
+    let is_thin = |share: f64| beyond(share) < BEYOND_QUANTILE - 1e-6;
+    if !is_thin(highest) {
+        return Outcome::Passed;
+    }
+    let all = subject.row.latency.quantiles.iter().map(|one| one.share);
+    let thin: Vec<String> = all
+        .filter(|share| above(share) && is_thin(*share))
+        .map(quantile)
+        .collect();
+    let text = format!(
+        "{} of {} requests: {} lie beyond {}",
+        thin.join(" and "),
+        amount(timed),
+        amount(beyond(highest)),
+        quantile(highest)
+    );
+    found(
+        Code::QuantileUnsupported,
+        beyond(highest),
+        BEYOND_QUANTILE,
+        text,
+    )
+}
+
+/// Latencies rise with their share; if they do not, columns or units are mixed up.
+pub(super) fn quantile_order(subject: &Subject<'_>) -> Outcome {
+    let latency = &subject.row.latency;
+    let mut rising: Vec<(String, Figure)> = Vec::new();
+    rising.extend(latency.min.map(|min| ("the shortest".to_owned(), min)));
+    let quantiles = latency.quantiles.iter();
+    rising.extend(quantiles.map(|one| (quantile(one.share), one.value)));
+    rising.extend(latency.max.map(|max| ("the longest".to_owned(), max)));
+    let falls = |pair: &&[(String, Figure)]| pair[0].1.low() > pair[1].1.high();
+    if let Some([(low, less), (high, more)]) = rising.windows(2).find(falls) {
+        let text = format!(
+            "{low}, {}, is longer than {high}, {}",
+            time(less.value / 1e9),
+            time(more.value / 1e9)
+        );
+        return found(
+            Code::QuantileOrder,
+            less.value / 1e9,
+            more.value / 1e9,
+            text,
+        );
+    }
+    match (latency.mean, latency.max) {
+        (Some(mean), Some(max)) if mean.low() > max.high() => {
+            let text = format!(
+                "the mean, {}, is longer than the longest, {}",
+                time(mean.value / 1e9),
+                time(max.value / 1e9)
+            );
+            found(Code::QuantileOrder, mean.value / 1e9, max.value / 1e9, text)
+        }
+        _ => Outcome::Passed,
+    }
+}

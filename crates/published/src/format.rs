@@ -1,0 +1,121 @@
+//! Which form a file has.
+
+use crate::error::ReadError;
+
+/// Who wrote a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A table with a header, separated by commas, semicolons or tabs.
+    Csv,
+    /// k6's summary as JSON: of `--summary-export`, or the data that `handleSummary` gets.
+    K6,
+    /// `vegeta report -type=json`.
+    Vegeta,
+    /// oha's JSON.
+    Oha,
+    /// What wrk and wrk2 print.
+    Wrk,
+    /// What h2load prints.
+    H2load,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Csv,
+        Self::K6,
+        Self::Vegeta,
+        Self::Oha,
+        Self::Wrk,
+        Self::H2load,
+    ];
+
+    /// The name used in flags and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::K6 => "k6",
+            Self::Vegeta => "vegeta",
+            Self::Oha => "oha",
+            Self::Wrk => "wrk",
+            Self::H2load => "h2load",
+        }
+    }
+
+    /// Finds the form out from the content.
+    pub(crate) fn recognise(text: &str) -> Result<Self, ReadError> {
+        let begins = text.trim_start();
+        let has = |part: &str| text.contains(part);
+        if begins.is_empty() {
+            return Err(unknown("the file is empty"));
+        }
+        if begins.starts_with('{') {
+            return json(text);
+        }
+        if has("Thread Stats") || has("requests in ") && has("Requests/sec:") {
+            return Ok(Self::Wrk);
+        }
+        if has("time for request:") || has("finished in ") && has("status codes:") {
+            return Ok(Self::H2load);
+        }
+        if has("[total, rate, throughput]") {
+            let problem = "this is vegeta's text report; write it as JSON with \
+                           `vegeta report -type=json`";
+            return Err(ReadError::new(1, problem));
+        }
+        let header = begins.lines().next().unwrap_or("");
+        if header.contains([',', ';', '\t']) {
+            return Ok(Self::Csv);
+        }
+        Err(unknown("no known form was found"))
+    }
+}
+
+fn json(text: &str) -> Result<Format, ReadError> {
+    let has = |key: &str| text.contains(&format!("\"{key}\""));
+    if has("metrics") && (has("http_reqs") || has("iterations") || has("root_group")) {
+        Ok(Format::K6)
+    } else if has("summary") && has("requestsPerSec") {
+        Ok(Format::Oha)
+    } else if has("latencies") && has("requests") {
+        Ok(Format::Vegeta)
+    } else {
+        Err(unknown("this is JSON, but of no tool that is known here"))
+    }
+}
+
+fn unknown(found: &str) -> ReadError {
+    let problem = format!(
+        "{found}; expected a table in CSV whose header names units, k6's summary as JSON, the \
+         JSON of vegeta or oha, or the text of wrk or h2load (--from names the form)"
+    );
+    ReadError::new(1, problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_content_says_whose_it_is() {
+        for (text, format) in [
+            ("clients,mean_ms\n1,2\n", Format::Csv),
+            ("\n{\"metrics\": {\"http_reqs\": {}}}", Format::K6),
+            ("{\"summary\":{\"requestsPerSec\":1}}", Format::Oha),
+            ("{\"latencies\":{},\"requests\":1}", Format::Vegeta),
+            ("Running 1s test @ x\n  Thread Stats   Avg", Format::Wrk),
+            ("finished in 1s\nstatus codes: 1 2xx", Format::H2load),
+        ] {
+            assert_eq!(Format::recognise(text), Ok(format), "{text}");
+        }
+        for text in [
+            "",
+            "  \n",
+            "{\"a\": 1}",
+            "one word",
+            "Requests  [total, rate, throughput] 1",
+        ] {
+            assert!(Format::recognise(text).is_err(), "{text}");
+        }
+    }
+}

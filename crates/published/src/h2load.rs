@@ -1,0 +1,198 @@
+//! What h2load prints, one run after the other.
+//!
+//! Figures are found by what stands before them and not by their lines, because results that are
+//! quoted in an article often have lost their line ends. Latencies are of all requests that were
+//! answered, whatever the status; what broke off has none. The rate that h2load prints is of all
+//! answers and over the measured time; here both are taken from counts.
+
+use crate::ROWS_MOST;
+use crate::error::{ReadError, excerpt};
+use crate::figure::{Figure, number, time_ns};
+use crate::row::{Counts, Latency, Load, Row, Transfer};
+
+/// A run's result begins here.
+const FINISHED: &str = "finished in ";
+
+pub(crate) fn rows(text: &str) -> Result<Vec<Row>, ReadError> {
+    let starts: Vec<usize> = text.match_indices(FINISHED).map(|(at, _)| at).collect();
+    if starts.is_empty() {
+        let problem = "expected h2load's line `finished in TIME, RATE req/s, ...`";
+        return Err(ReadError::new(1, problem));
+    }
+    if starts.len() > ROWS_MOST {
+        let problem = format!("more than {ROWS_MOST} runs: split the file");
+        return Err(ReadError::new(1, problem));
+    }
+    let mut rows = Vec::new();
+    let mut line = 1;
+    let mut behind = 0;
+    for (index, start) in starts.iter().copied().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(text.len());
+        line += text[starts_before(&starts, index)..start]
+            .matches('\n')
+            .count();
+        let run = Run {
+            before: &text[behind..start],
+            result: &text[start..end],
+            line,
+        };
+        rows.push(run.row()?);
+        // What h2load prints before the next result stands between the two.
+        behind = start;
+    }
+    Ok(rows)
+}
+
+fn starts_before(starts: &[usize], index: usize) -> usize {
+    match index.checked_sub(1) {
+        Some(before) => starts[before],
+        None => 0,
+    }
+}
+
+struct Run<'a> {
+    /// From the last result to this one: which clients, and how long.
+    before: &'a str,
+    /// From this result to the next.
+    result: &'a str,
+    line: usize,
+}
+
+impl Run<'_> {
+    fn row(&self) -> Result<Row, ReadError> {
+        let [done, succeeded, failed, errored] = self.requests()?;
+        let measured = self.main_duration_s();
+        let duration_s = match measured {
+            Some(seconds) => seconds,
+            None => self.time(self.result, FINISHED)?.value / 1e9,
+        };
+        let mut latency = Latency::default();
+        for (name, value) in self.times("time for request:")? {
+            match name {
+                "min" => latency.min = Some(value),
+                "max" => latency.max = Some(value),
+                "mean" => latency.mean = Some(value),
+                "median" => latency.push(0.5, value),
+                "p95" => latency.push(0.95, value),
+                "p99" => latency.push(0.99, value),
+                _ => {}
+            }
+        }
+        // With a warm-up, connections stand before the measurement begins.
+        let connects = self.times("time for connect:")?;
+        let connect = connects.iter().find(|(name, _)| *name == "mean");
+        let connect = connect.filter(|_| measured.is_none());
+        Ok(Row {
+            line: self.line,
+            load: Load {
+                clients: self.clients(),
+                duration_s: Some(duration_s).filter(|s| *s > 0.0),
+                connect_ns: connect.map(|(_, mean)| mean.value).filter(|ns| *ns > 0.0),
+                ..Load::default()
+            },
+            counts: Counts {
+                ended: Some(done.max(succeeded + failed)),
+                failed: Some(failed),
+                untimed: errored.min(failed),
+                failed_timed: Some((failed - errored).max(0.0)),
+                ..Counts::default()
+            },
+            latency,
+            transfer: Transfer {
+                read_bytes: self.read_bytes(),
+                ..Transfer::default()
+            },
+            ..Row::default()
+        })
+    }
+
+    /// `requests: 10 total, 10 started, 9 done, 8 succeeded, 2 failed, 1 errored, 0 timeout`: of
+    /// these done, succeeded, failed and errored.
+    fn requests(&self) -> Result<[f64; 4], ReadError> {
+        const EXPECTED: &str = "`requests: N total, ..., N done, N succeeded, N failed, N errored`";
+        let text = after(self.result, "requests:").ok_or_else(|| self.missing(EXPECTED))?;
+        let count = |name: &str| {
+            let mut parts = text.split(',').take(7);
+            let part = parts.find_map(|part| count_of(part, name));
+            part.ok_or_else(|| self.missing(EXPECTED))
+        };
+        Ok([
+            count("done")?,
+            count("succeeded")?,
+            count("failed")?,
+            count("errored")?,
+        ])
+    }
+
+    /// Clients of all threads: `spawning thread #0: 50 total client(s).`
+    fn clients(&self) -> Option<f64> {
+        let parts = self.before.match_indices(" total client(s)");
+        let counts = parts.filter_map(|(at, _)| number(self.before[..at].rsplit(' ').next()?));
+        let sum: f64 = counts.map(|count| count.value).sum();
+        Some(sum).filter(|sum| *sum > 0.0)
+    }
+
+    /// `and 20s of main duration for measurements`.
+    fn main_duration_s(&self) -> Option<f64> {
+        let (before, _) = self.before.rsplit_once(" of main duration")?;
+        let time = time_ns(before.rsplit(' ').next()?)?;
+        Some(time.value / 1e9).filter(|seconds| *seconds > 0.0)
+    }
+
+    /// `traffic: 45.80MB (48023049) total, ...`.
+    fn read_bytes(&self) -> Option<f64> {
+        let text = after(self.result, "traffic:")?;
+        let (_, inside) = text.split_once('(')?;
+        Some(number(inside.split_once(')')?.0)?.value)
+    }
+
+    /// The times behind a title, by the names in the line above them. Newer versions have more.
+    fn times(&self, title: &str) -> Result<Vec<(&str, Figure)>, ReadError> {
+        let Some(text) = after(self.result, title) else {
+            return Ok(Vec::new());
+        };
+        let names = self.result.find("time for request:").map(|at| {
+            let above = &self.result[..at];
+            let begin = above.rfind("min").unwrap_or(at);
+            above[begin..].split_whitespace()
+        });
+        let names = names.into_iter().flatten();
+        let mut times = Vec::new();
+        // The shares at the end of the line are no times.
+        let mut values = text.split_whitespace();
+        for name in names.take_while(|name| *name != "+/-") {
+            let value = values.next().and_then(time_ns);
+            let value = value.ok_or_else(|| self.missing(&format!("a time behind `{title}`")))?;
+            times.push((name, value));
+        }
+        Ok(times)
+    }
+
+    fn time(&self, text: &str, title: &str) -> Result<Figure, ReadError> {
+        let text = after(text, title).unwrap_or("");
+        let word = text.split([',', ' ', '\n']).next().unwrap_or("");
+        time_ns(word).ok_or_else(|| {
+            let problem = format!(
+                "expected a time behind `{title}`, found `{}`",
+                excerpt(word)
+            );
+            ReadError::new(self.line, problem)
+        })
+    }
+
+    fn missing(&self, expected: &str) -> ReadError {
+        let problem = format!("this run of h2load has no {expected}: it was cut off");
+        ReadError::new(self.line, problem)
+    }
+}
+
+fn after<'a>(text: &'a str, title: &str) -> Option<&'a str> {
+    text.split_once(title).map(|(_, rest)| rest.trim_start())
+}
+
+/// 8 of ` 8 succeeded`.
+fn count_of(part: &str, name: &str) -> Option<f64> {
+    let mut words = part.split_whitespace();
+    let count = number(words.next()?)?;
+    (words.next()? == name).then_some(count.value)
+}

@@ -1,0 +1,464 @@
+//! What a column's name says: a quantity, and the unit of its numbers.
+//!
+//! A name is cut into tokens: `p99 (ms)`, `latencyP99Ms` and `http_req_duration_p(99)_ms` are the
+//! same to it. The unit is taken from the end, fillers are dropped, and what is left must be known
+//! as a whole: `cpu_max` is no longest latency.
+
+use crate::column::{Quantity, percentile};
+use crate::unit::Unit;
+
+/// What a name comes to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Meaning {
+    /// A quantity; without a unit where the name has none.
+    Known(Quantity, Option<Unit>),
+    /// More than one quantity: which ones.
+    Ambiguous(&'static str),
+    /// Nothing that is known.
+    Unknown,
+}
+
+/// Tokens that a latency's name may hold besides the statistic.
+const FILLERS: [&str; 13] = [
+    "latency",
+    "latencies",
+    "lat",
+    "response",
+    "time",
+    "times",
+    "request",
+    "req",
+    "http",
+    "duration",
+    "percentile",
+    "perc",
+    "of",
+];
+
+/// Whole names that mean one thing; the tokens joined by blanks, without units.
+const WHOLE: [(&[&str], Quantity); 13] = [
+    (
+        &[
+            "clients",
+            "client",
+            "users",
+            "user",
+            "vus",
+            "vu",
+            "virtual users",
+            "connections",
+            "conns",
+            "concurrency",
+            "concurrent connections",
+            "concurrent users",
+            "user count",
+        ],
+        Quantity::Clients,
+    ),
+    (
+        &["streams", "max concurrent streams", "concurrent streams"],
+        Quantity::Streams,
+    ),
+    (
+        &[
+            "requests",
+            "reqs",
+            "request count",
+            "total requests",
+            "requests total",
+            "samples",
+            "num requests",
+            "completed",
+            "http reqs",
+        ],
+        Quantity::Requests,
+    ),
+    (
+        &[
+            "ok",
+            "success",
+            "successes",
+            "succeeded",
+            "successful",
+            "successful requests",
+            "success rate",
+            "2xx",
+            "success ratio",
+        ],
+        Quantity::Ok,
+    ),
+    (
+        &[
+            "errors",
+            "error",
+            "failed",
+            "failures",
+            "fails",
+            "failed requests",
+            "error rate",
+            "err",
+            "failure rate",
+            "errs",
+            "http req failed",
+        ],
+        Quantity::Failed,
+    ),
+    (
+        &[
+            "body",
+            "body size",
+            "response size",
+            "content length",
+            "page size",
+        ],
+        Quantity::Body,
+    ),
+    (
+        &[
+            "bytes",
+            "bytes in",
+            "bytes read",
+            "bytes received",
+            "data received",
+            "received",
+            "read",
+            "transfer",
+            "transferred",
+            "total data",
+        ],
+        Quantity::Bytes,
+    ),
+    (&["cpu", "server cpu", "cpu server"], Quantity::Cpu),
+    (
+        &["client cpu", "generator cpu", "loadgen cpu", "cpu client"],
+        Quantity::ClientCpu,
+    ),
+    (
+        &["runs", "repetitions", "repeats", "rounds"],
+        Quantity::Runs,
+    ),
+    (
+        &["run", "round", "repetition", "repeat", "trial", "attempt"],
+        Quantity::Run,
+    ),
+    (
+        &[
+            "duration",
+            "elapsed",
+            "test duration",
+            "run time",
+            "runtime",
+            "total time",
+            "test time",
+        ],
+        Quantity::Duration,
+    ),
+    (&["rps", "qps", "tps", "requests per"], Quantity::Rate),
+];
+
+/// What a column's name says.
+pub(crate) fn meaning(name: &str) -> Meaning {
+    let (tokens, unit) = unit_apart(tokens(name));
+    let all: Vec<&str> = tokens.iter().map(String::as_str).collect();
+    if let Some(Unit::PerS(_)) = unit {
+        return rate(&all, unit);
+    }
+    if let Some(Unit::BytesPerS(_)) = unit {
+        let known = [
+            "",
+            "throughput",
+            "transfer",
+            "bandwidth",
+            "traffic",
+            "data",
+            "transfer rate",
+        ];
+        return match known.contains(&all.join(" ").as_str()) {
+            true => Meaning::Known(Quantity::BytesRate, unit),
+            false => Meaning::Unknown,
+        };
+    }
+    let joined = all.join(" ");
+    let whole = WHOLE
+        .iter()
+        .find(|(names, _)| names.contains(&joined.as_str()));
+    if let Some((_, quantity)) = whole {
+        return known(*quantity, unit);
+    }
+    if let Some(quantity) = statistic(&all) {
+        return known(quantity, unit);
+    }
+    match joined.as_str() {
+        "throughput" | "rate" => Meaning::Ambiguous("rate or bytes-rate"),
+        "latency" | "response time" | "time" if matches!(unit, None | Some(Unit::Time(_))) => {
+            Meaning::Ambiguous("mean or median")
+        }
+        _ => Meaning::Unknown,
+    }
+}
+
+/// A unit that the quantity cannot have makes the name unknown: `requests_ms`.
+fn known(quantity: Quantity, unit: Option<Unit>) -> Meaning {
+    let fits = |unit: Unit| quantity.units().iter().any(|one| one.is_like(unit));
+    match unit {
+        Some(unit) if !fits(unit) => Meaning::Unknown,
+        _ => Meaning::Known(quantity, unit),
+    }
+}
+
+/// `requests/s` and its relatives.
+fn rate(tokens: &[&str], unit: Option<Unit>) -> Meaning {
+    let has = |names: &[&str]| tokens.iter().any(|token| names.contains(token));
+    let plain = [
+        "requests",
+        "request",
+        "req",
+        "reqs",
+        "throughput",
+        "rate",
+        "http",
+        "mean",
+        "avg",
+        "average",
+        "responses",
+        "answers",
+    ];
+    let right = ["ok", "success", "successful", "goodput", "succeeded"];
+    let planned = ["target", "planned", "offered", "scheduled"];
+    let is_known =
+        |token: &&str| plain.contains(token) || right.contains(token) || planned.contains(token);
+    if !tokens.iter().all(is_known) {
+        Meaning::Unknown
+    } else if has(&planned) {
+        Meaning::Known(Quantity::PlannedRate, unit)
+    } else if has(&right) {
+        Meaning::Known(Quantity::OkRate, unit)
+    } else {
+        Meaning::Known(Quantity::Rate, unit)
+    }
+}
+
+/// A statistic of latencies, if nothing else is named.
+fn statistic(tokens: &[&str]) -> Option<Quantity> {
+    let mut rest = tokens.iter().filter(|token| !FILLERS.contains(token));
+    let (first, second) = (rest.next()?, rest.next());
+    if rest.next().is_some() {
+        return None;
+    }
+    let one = match *first {
+        "min" | "minimum" | "fastest" | "shortest" => Some(Quantity::Min),
+        "mean" | "avg" | "average" => Some(Quantity::Mean),
+        "max" | "maximum" | "slowest" | "longest" => Some(Quantity::Max),
+        "median" | "med" => Some(Quantity::Quantile(0.5)),
+        _ => None,
+    };
+    if second.is_none() && one.is_some() {
+        return one;
+    }
+    let rank = match (*first, second) {
+        // p(99)
+        ("p", Some(rank)) => (*rank).to_owned(),
+        // p99_9
+        (whole, Some(&"9")) => format!("{}.9", whole.strip_prefix('p')?),
+        (rank, None) => {
+            let bare = rank.strip_prefix('p').or_else(|| rank.strip_suffix("th"));
+            bare.or_else(|| rank.strip_suffix('%'))?.to_owned()
+        }
+        _ => return None,
+    };
+    percentile(&rank).map(Quantity::Quantile)
+}
+
+/// The tokens of a name as they are written; a unit keeps its case, which may matter.
+fn tokens(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut before = ' ';
+    let mut characters = name.chars().peekable();
+    while let Some(character) = characters.next() {
+        let next_is_digit = characters.peek().is_some_and(char::is_ascii_digit);
+        let in_number = character == '.' && before.is_ascii_digit() && next_is_digit;
+        if character.is_alphanumeric() || in_number || matches!(character, '/' | '%') {
+            words.last_mut().expect("it has one").push(character);
+        } else {
+            words.push(String::new());
+        }
+        before = character;
+    }
+    words.iter().flat_map(|word| humps(word)).collect()
+}
+
+/// `latencyP99Ms` cut before its capitals; `KiB` is one unit.
+fn humps(word: &str) -> Vec<String> {
+    if word.is_empty() {
+        return Vec::new();
+    }
+    if Unit::parse(word).is_some() {
+        return vec![word.to_owned()];
+    }
+    let mut parts = vec![String::new()];
+    let mut before = 'A';
+    for character in word.chars() {
+        let hump = before.is_lowercase() || before.is_ascii_digit();
+        if hump && character.is_uppercase() {
+            parts.push(String::new());
+        }
+        parts.last_mut().expect("it has one").push(character);
+        before = character;
+    }
+    parts
+}
+
+/// The tokens without the unit at their end, in lower case, and the unit.
+fn unit_apart(mut tokens: Vec<String>) -> (Vec<String>, Option<Unit>) {
+    let unit = ending_unit(&mut tokens);
+    let lower = tokens.iter().map(|token| token.to_lowercase());
+    (lower.collect(), unit)
+}
+
+fn ending_unit(tokens: &mut Vec<String>) -> Option<Unit> {
+    let last = tokens.last()?.clone();
+    let lower = last.to_lowercase();
+    let seconds = ["s", "sec", "second"];
+    // requests_per_s, req per sec
+    if let [.., per, _] = tokens.as_slice() {
+        if per.eq_ignore_ascii_case("per") && seconds.contains(&lower.as_str()) {
+            tokens.truncate(tokens.len() - 2);
+            let bytes = tokens.last().and_then(|token| byte_unit(token));
+            if let Some(one) = bytes {
+                tokens.pop();
+                return Some(Unit::BytesPerS(one));
+            }
+            return Some(Unit::PerS(1.0));
+        }
+    }
+    if ["rps", "qps", "tps"].contains(&lower.as_str()) {
+        tokens.pop();
+        return Some(Unit::PerS(1.0));
+    }
+    // requests/sec, MB/s
+    if let Some((counted, per)) = last.rsplit_once('/') {
+        if seconds.contains(&per.to_lowercase().as_str()) {
+            let counted = counted.to_owned();
+            let written = format!("{counted}/s");
+            tokens.pop();
+            if let Some(unit @ Unit::BytesPerS(_)) = Unit::parse(&written) {
+                return Some(unit);
+            }
+            tokens.push(counted);
+            tokens.retain(|token| !token.is_empty());
+            return Some(Unit::PerS(1.0));
+        }
+    }
+    let glued = glued_percent(&last);
+    if let Some(word) = glued {
+        tokens.pop();
+        tokens.push(word);
+        return Some(Unit::Share(0.01));
+    }
+    let is_rank = last.ends_with('%') && last.len() > 1;
+    let unit = Unit::parse(&last).or_else(|| Unit::parse(&lower))?;
+    // `requests` and `rate` are quantities before they are units, and `m` alone says nothing.
+    let is_unit = !matches!(unit, Unit::Count | Unit::PerS(_)) && lower != "m" && lower != "b";
+    let counts = lower == "count";
+    // A column called `bytes` holds bytes; `seconds` alone, too, keeps its name.
+    let names_itself = matches!(unit, Unit::Bytes(_)) && tokens.len() == 1;
+    if names_itself {
+        return Some(unit);
+    }
+    if is_rank || !(is_unit || counts) || tokens.len() == 1 {
+        return None;
+    }
+    tokens.pop();
+    Some(unit)
+}
+
+fn byte_unit(token: &str) -> Option<f64> {
+    match Unit::parse(token) {
+        Some(Unit::Bytes(one)) => Some(one),
+        _ => None,
+    }
+}
+
+/// `errors%`.
+fn glued_percent(token: &str) -> Option<String> {
+    let word = token.strip_suffix('%')?;
+    let letters = word.chars().all(char::is_alphabetic);
+    (letters && !word.is_empty()).then(|| word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_spellings_of_a_column_mean_the_same() {
+        let (ms, us, seconds) = (Unit::Time(1e6), Unit::Time(1e3), Unit::Time(1e9));
+        let (rate, percent) = (Unit::PerS(1.0), Unit::Share(0.01));
+        for (name, quantity, unit) in [
+            ("p90_ms", Quantity::Quantile(0.9), Some(ms)),
+            ("p99 (ms)", Quantity::Quantile(0.99), Some(ms)),
+            ("latencyP99Ms", Quantity::Quantile(0.99), Some(ms)),
+            (
+                "http_req_duration p(95) [ms]",
+                Quantity::Quantile(0.95),
+                Some(ms),
+            ),
+            ("99%", Quantity::Quantile(0.99), None),
+            ("99th percentile, us", Quantity::Quantile(0.99), Some(us)),
+            ("p99.9_us", Quantity::Quantile(0.999), Some(us)),
+            ("p99_9_us", Quantity::Quantile(0.999), Some(us)),
+            ("median_ms", Quantity::Quantile(0.5), Some(ms)),
+            ("average_ms", Quantity::Mean, Some(ms)),
+            ("Latency avg [s]", Quantity::Mean, Some(seconds)),
+            ("max", Quantity::Max, None),
+            ("Requests/sec", Quantity::Rate, Some(rate)),
+            ("req/s", Quantity::Rate, Some(rate)),
+            ("rps", Quantity::Rate, Some(rate)),
+            ("requests_per_s", Quantity::Rate, Some(rate)),
+            ("ok_per_s", Quantity::OkRate, Some(rate)),
+            ("target_rps", Quantity::PlannedRate, Some(rate)),
+            ("MB/s", Quantity::BytesRate, Some(Unit::BytesPerS(1e6))),
+            ("errors_percent", Quantity::Failed, Some(percent)),
+            ("errors %", Quantity::Failed, Some(percent)),
+            ("Errors%", Quantity::Failed, Some(percent)),
+            ("errors", Quantity::Failed, None),
+            ("error_count", Quantity::Failed, Some(Unit::Count)),
+            ("requests", Quantity::Requests, None),
+            ("total requests", Quantity::Requests, None),
+            ("VUs", Quantity::Clients, None),
+            ("connections", Quantity::Clients, None),
+            ("duration_s", Quantity::Duration, Some(seconds)),
+            ("duration", Quantity::Duration, None),
+            ("bytes", Quantity::Bytes, Some(Unit::Bytes(1.0))),
+            ("body_bytes", Quantity::Body, Some(Unit::Bytes(1.0))),
+            ("cpu_percent", Quantity::Cpu, Some(percent)),
+            ("run", Quantity::Run, None),
+        ] {
+            assert_eq!(meaning(name), Meaning::Known(quantity, unit), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_as_a_whole_is_unknown() {
+        for name in [
+            "server",
+            "config",
+            "cpu_max",
+            "variant",
+            "",
+            "memory_mb",
+            "p99_rank",
+            "date",
+            "requests_ms",
+            "threads",
+            "gc p99 ms",
+            "max_rss_kb",
+            "Transfer/sec",
+        ] {
+            assert_eq!(meaning(name), Meaning::Unknown, "{name}");
+        }
+        for name in ["throughput", "rate", "latency_ms", "latency"] {
+            assert!(matches!(meaning(name), Meaning::Ambiguous(_)), "{name}");
+        }
+    }
+}

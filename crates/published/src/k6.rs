@@ -1,0 +1,102 @@
+//! k6's summary: the file of `--summary-export`, or the data that `handleSummary` gets.
+//!
+//! The two differ in where a metric's numbers are: beside each other, or in `values`. Times are in
+//! ms. `http_req_duration` is of all requests, those refused in no time too.
+
+use serde_json::Value;
+
+use crate::documents::{at, number, time};
+use crate::figure::Figure;
+use crate::row::{Counts, Latency, Load, Row, Transfer};
+
+const MS: f64 = 1e6;
+const DURATION: &str = "http_req_duration";
+
+pub(crate) fn row(document: &Value) -> Result<Row, String> {
+    let metrics = at(document, &["metrics"]).ok_or("there is no `metrics`")?;
+    let ended = value(metrics, "http_reqs", "count")?
+        .ok_or("there is no `metrics.http_reqs.count`: the script made no HTTP request")?;
+    let rate = value(metrics, "http_reqs", "rate")?;
+    // k6 calls a request that failed one that "passes" the question whether it failed.
+    let failed = match value(metrics, "http_req_failed", "passes")? {
+        Some(failed) => Some(failed),
+        None => value(metrics, "http_req_failed", "rate")?
+            .or(value(metrics, "http_req_failed", "value")?)
+            .map(|share| share * ended),
+    };
+    let in_state = number(document, &["state", "testRunDurationMs"])?;
+    let by_rate = rate.filter(|rate| *rate > 0.0).map(|rate| ended / rate);
+    Ok(Row {
+        load: Load {
+            clients: clients(metrics)?,
+            unsent: value(metrics, "dropped_iterations", "count")?,
+            // The rate is over the time that k6 counts, which leaves out the set-up.
+            duration_s: by_rate.or(in_state.map(|ms| ms / 1e3)),
+            ..Load::default()
+        },
+        counts: Counts {
+            ended: Some(ended),
+            failed,
+            ..Counts::default()
+        },
+        latency: latency(metrics)?,
+        transfer: Transfer {
+            read_bytes: value(metrics, "data_received", "count")?,
+            ..Transfer::default()
+        },
+        ..Row::default()
+    })
+}
+
+/// Virtual users, if there were as many all the time. With an arrival rate, or in steps, the
+/// number that is busy changes, and so no one number is in flight.
+fn clients(metrics: &Value) -> Result<Option<f64>, String> {
+    let least = value(metrics, "vus", "min")?;
+    let most = value(metrics, "vus", "max")?;
+    let all = value(metrics, "vus_max", "max")?;
+    Ok(all.filter(|_| least == all && most == all))
+}
+
+fn latency(metrics: &Value) -> Result<Latency, String> {
+    let mut latency = Latency {
+        min: of(metrics, "min")?,
+        mean: of(metrics, "avg")?,
+        max: of(metrics, "max")?,
+        quantiles: Vec::new(),
+    };
+    let metric = at(metrics, &[DURATION]);
+    let numbers = metric.map(|metric| metric.get("values").unwrap_or(metric));
+    let keys = numbers.and_then(Value::as_object).into_iter().flatten();
+    for (key, _) in keys {
+        let share = match key.as_str() {
+            "med" => Some(0.5),
+            // As asked for in summaryTrendStats: p(99.9).
+            other => other
+                .strip_prefix("p(")
+                .and_then(|rest| rest.strip_suffix(')'))
+                .and_then(|rank| rank.parse::<f64>().ok())
+                .map(|rank| rank / 100.0),
+        };
+        let Some(share) = share.filter(|share| *share > 0.0 && *share < 1.0) else {
+            continue;
+        };
+        if let Some(value) = of(metrics, key)? {
+            latency.push(share, value);
+        }
+    }
+    Ok(latency)
+}
+
+fn of(metrics: &Value, key: &str) -> Result<Option<Figure>, String> {
+    match time(metrics, &[DURATION, "values", key], MS)? {
+        None => time(metrics, &[DURATION, key], MS),
+        some => Ok(some),
+    }
+}
+
+fn value(metrics: &Value, metric: &str, key: &str) -> Result<Option<f64>, String> {
+    match number(metrics, &[metric, "values", key])? {
+        None => number(metrics, &[metric, key]),
+        some => Ok(some),
+    }
+}

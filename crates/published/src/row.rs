@@ -1,0 +1,114 @@
+//! One published measurement, whatever wrote it.
+
+use crate::figure::Figure;
+
+/// A row of a table, or the whole of a tool's output.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Row {
+    /// Line, counted from 1 with the header.
+    pub line: usize,
+    /// What names it: columns and their cells, in the order of the file.
+    pub name: Vec<(String, String)>,
+    /// How hard it was loaded.
+    pub load: Load,
+    /// What became of its requests.
+    pub counts: Counts,
+    /// How long they took.
+    pub latency: Latency,
+    /// What was moved.
+    pub transfer: Transfer,
+}
+
+/// How hard a server was loaded, and for how long.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Load {
+    /// Clients, each of which waits for its answers.
+    pub clients: Option<f64>,
+    /// Requests that each may have in flight.
+    pub streams: Option<f64>,
+    /// Requests a second that were asked for.
+    pub planned_per_s: Option<f64>,
+    /// Requests that were due and never sent.
+    pub unsent: Option<f64>,
+    /// Length of the measurement.
+    pub duration_s: Option<f64>,
+    /// Repetitions that the row sums up.
+    pub runs: Option<f64>,
+    /// Mean time that a client took to connect inside the measurement, ns.
+    pub connect_ns: Option<f64>,
+    /// CPU use of the server, in processors.
+    pub server_cpus: Option<f64>,
+    /// CPU use of the generator, in processors.
+    pub client_cpus: Option<f64>,
+}
+
+/// What became of a row's requests.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Counts {
+    /// Requests that ended, however they did.
+    pub ended: Option<f64>,
+    /// Requests that came out right.
+    pub ok: Option<f64>,
+    /// Requests that failed: no answer, or one with the wrong status.
+    pub failed: Option<f64>,
+    /// The same as a share of those that ended.
+    pub failed_share: Option<f64>,
+    /// Requests a second that ended.
+    pub rate_per_s: Option<f64>,
+    /// Right answers a second.
+    pub ok_per_s: Option<f64>,
+    /// Requests that ended and have no part in the latencies, such as refused connections.
+    pub untimed: f64,
+    /// Failed requests whose latencies are among the others'; where it is `None`, all of them.
+    pub failed_timed: Option<f64>,
+}
+
+/// How long requests took, ns.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Latency {
+    /// Shortest.
+    pub min: Option<Figure>,
+    /// Mean.
+    pub mean: Option<Figure>,
+    /// Longest.
+    pub max: Option<Figure>,
+    /// Quantiles by rising share.
+    pub quantiles: Vec<Quantile>,
+}
+
+/// One quantile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quantile {
+    /// Share of the requests that took no longer: 0.99 for p99.
+    pub share: f64,
+    /// How long, ns.
+    pub value: Figure,
+}
+
+/// What was moved.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Transfer {
+    /// Bytes of a right answer's body.
+    pub body_bytes: Option<f64>,
+    /// Bytes that were read, as far as the tool counts them.
+    pub read_bytes: Option<f64>,
+    /// The same a second.
+    pub read_bytes_per_s: Option<f64>,
+}
+
+impl Latency {
+    /// Adds a quantile in its place.
+    pub(crate) fn push(&mut self, share: f64, value: Figure) {
+        let at = self.quantiles.partition_point(|one| one.share < share);
+        self.quantiles.insert(at, Quantile { share, value });
+    }
+}
+
+impl Row {
+    /// Its name on one line: `clients=10 server=nginx`.
+    pub fn label(&self) -> String {
+        let cells = self.name.iter().filter(|(_, cell)| !cell.is_empty());
+        let cells = cells.map(|(column, cell)| format!("{column}={cell}"));
+        cells.collect::<Vec<_>>().join(" ")
+    }
+}

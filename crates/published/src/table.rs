@@ -1,0 +1,305 @@
+//! A table in CSV, whose header says what its columns hold.
+
+use crate::ROWS_MOST;
+use crate::column::{ColumnRule, Quantity};
+use crate::csv::{self, Record};
+use crate::error::{ReadError, excerpt};
+use crate::figure::{Figure, number, number_with_unit};
+use crate::header::{Meaning, meaning};
+use crate::row::{Counts, Load, Row, Transfer};
+use crate::unit::{KNOWN, Unit};
+
+/// Cells that hold nothing.
+const NOTHING: [&str; 7] = ["", "-", "n/a", "na", "null", "none", "nan"];
+
+/// A table as rows.
+pub(crate) struct Table {
+    pub(crate) rows: Vec<Row>,
+    /// Columns that say nothing known, which name rows.
+    pub(crate) unknown: Vec<String>,
+}
+
+/// A column, and what its numbers are multiplied by.
+#[derive(Debug, Clone)]
+struct Column {
+    name: String,
+    quantity: Quantity,
+    unit: Option<Unit>,
+    /// One unit of the last digit of its most exact number: 0.7 among numbers such as 0.53 was 0.70
+    /// before somebody dropped the zero.
+    step: f64,
+}
+
+pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError> {
+    let separator = csv::separator(text);
+    let records = csv::records(text, separator)?;
+    let Some((header, records)) = records.split_first() else {
+        return Err(ReadError::new(1, "expected a header, found nothing"));
+    };
+    if records.is_empty() {
+        let problem = "expected rows below the header, found none";
+        return Err(ReadError::new(header.line, problem));
+    }
+    if records.len() > ROWS_MOST {
+        let problem = format!("more than {ROWS_MOST} rows: split the file");
+        return Err(ReadError::new(records[ROWS_MOST].line, problem));
+    }
+    if let Some(record) = records
+        .iter()
+        .find(|record| record.cells.len() != header.cells.len())
+    {
+        let problem = format!(
+            "expected {} cells as in the header, found {}",
+            header.cells.len(),
+            record.cells.len()
+        );
+        return Err(ReadError::new(record.line, problem));
+    }
+    let unknown_rule = rules
+        .iter()
+        .find(|rule| !header.cells.contains(&rule.column));
+    if let Some(rule) = unknown_rule {
+        let problem = format!(
+            "--column names `{}`, which is no column; there are: {}",
+            rule.column,
+            header.cells.join(", ")
+        );
+        return Err(ReadError::new(header.line, problem));
+    }
+    let mut unknown = Vec::new();
+    let mut columns: Vec<Column> = Vec::new();
+    for (index, name) in header.cells.iter().enumerate() {
+        let column = column(name, index, records, rules, &mut unknown)
+            .map_err(|problem| ReadError::new(header.line, problem))?;
+        columns.push(column);
+    }
+    check_columns(&columns).map_err(|problem| ReadError::new(header.line, problem))?;
+    let rows = records.iter().map(|record| row(record, &columns));
+    Ok(Table {
+        rows: rows.collect::<Result<_, _>>()?,
+        unknown,
+    })
+}
+
+/// What a column holds: by the user's rule, else by its name.
+fn column(
+    name: &str,
+    index: usize,
+    records: &[Record],
+    rules: &[ColumnRule],
+    unknown: &mut Vec<String>,
+) -> Result<Column, String> {
+    let cells = || records.iter().map(|record| record.cells[index].as_str());
+    let rule = rules.iter().find(|rule| rule.column == name);
+    let (quantity, unit) = match rule {
+        Some(rule) => (rule.quantity, rule.unit),
+        None => match meaning(name) {
+            Meaning::Known(quantity, unit) => (quantity, unit),
+            Meaning::Unknown => {
+                unknown.push(name.to_owned());
+                (Quantity::Name, None)
+            }
+            Meaning::Ambiguous(which) => {
+                return Err(format!(
+                    "column `{name}` may hold more than one thing ({which}): say which one, as in \
+                     --column '{}={name}:UNIT', or --column 'ignore={name}'",
+                    which.split(' ').next().unwrap_or(which)
+                ));
+            }
+        },
+    };
+    let steps = cells().filter_map(number).map(|figure| figure.step);
+    let column = Column {
+        name: name.to_owned(),
+        quantity,
+        unit: unit.or_else(|| only_unit(quantity)),
+        step: steps.fold(f64::INFINITY, f64::min),
+    };
+    let needs_unit = column.unit.is_none() && !quantity.units().is_empty();
+    if needs_unit && !cells().all(|cell| says_unit(cell, quantity)) {
+        return Err(format!(
+            "column `{name}` names no unit, and neither do its cells: say which one it is, as in \
+             --column '{quantity}={name}:{}'; units: {KNOWN}",
+            match quantity {
+                Quantity::Ok | Quantity::Failed => "count' or --column 'failed=errors:percent",
+                Quantity::Cpu | Quantity::ClientCpu => "percent",
+                Quantity::BytesRate => "MB/s",
+                Quantity::Body | Quantity::Bytes => "B",
+                _ => "ms",
+            }
+        ));
+    }
+    Ok(column)
+}
+
+/// The unit of a quantity that has no other.
+fn only_unit(quantity: Quantity) -> Option<Unit> {
+    match quantity.units() {
+        [unit @ (Unit::Count | Unit::PerS(_))] => Some(*unit),
+        _ => None,
+    }
+}
+
+/// Whether a cell needs no unit from its header: it carries one, or holds nothing, or 0.
+fn says_unit(cell: &str, quantity: Quantity) -> bool {
+    let carried = number_with_unit(cell);
+    let fits = |unit: Unit| quantity.units().iter().any(|one| one.is_like(unit));
+    is_nothing(cell)
+        || carried.is_some_and(|(_, unit)| fits(unit))
+        || number(cell).is_some_and(|figure| figure.value == 0.0)
+}
+
+fn is_nothing(cell: &str) -> bool {
+    NOTHING
+        .iter()
+        .any(|nothing| cell.eq_ignore_ascii_case(nothing))
+}
+
+/// No quantity twice, and something to judge.
+fn check_columns(columns: &[Column]) -> Result<(), String> {
+    for (index, column) in columns.iter().enumerate() {
+        let others = &columns[..index];
+        let quantity = column.quantity;
+        let other = others.iter().find(|other| other.quantity == quantity);
+        if let Some(other) = other.filter(|_| quantity.is_single()) {
+            return Err(format!(
+                "columns `{}` and `{}` both hold {quantity}: leave one out with \
+                 --column 'ignore={}'",
+                other.name, column.name, column.name
+            ));
+        }
+    }
+    let counts = |column: &Column| {
+        matches!(
+            column.quantity,
+            Quantity::Requests | Quantity::Ok | Quantity::Rate | Quantity::OkRate
+        )
+    };
+    let is_latency = |column: &Column| {
+        matches!(
+            column.quantity,
+            Quantity::Min | Quantity::Mean | Quantity::Max | Quantity::Quantile(_)
+        )
+    };
+    if columns
+        .iter()
+        .any(|column| counts(column) || is_latency(column))
+    {
+        return Ok(());
+    }
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    Err(format!(
+        "expected a header that names requests, a rate or latencies, such as \
+         `clients,requests,average_ms,p99_ms`, found `{}`; name columns with --column",
+        excerpt(&names.join(","))
+    ))
+}
+
+fn row(record: &Record, columns: &[Column]) -> Result<Row, ReadError> {
+    let mut row = Row {
+        line: record.line,
+        ..Row::default()
+    };
+    for (cell, column) in record.cells.iter().zip(columns) {
+        if matches!(column.quantity, Quantity::Ignore) {
+            continue;
+        }
+        if matches!(
+            column.quantity,
+            Quantity::Name | Quantity::Clients | Quantity::Streams
+        ) {
+            row.name.push((column.name.clone(), cell.clone()));
+        }
+        let names_only = matches!(column.quantity, Quantity::Name | Quantity::Run);
+        if names_only || is_nothing(cell) {
+            continue;
+        }
+        let (figure, unit) = value(cell, column).ok_or_else(|| {
+            let problem = format!(
+                "column `{}`: expected a number of 0 or more, such as 1234.5, found `{}`",
+                column.name,
+                excerpt(cell)
+            );
+            ReadError::new(record.line, problem)
+        })?;
+        place(&mut row, column, figure, unit)
+            .map_err(|problem| ReadError::new(record.line, problem))?;
+    }
+    Ok(row)
+}
+
+/// A cell's number; the unit that it carries itself counts more than the header's.
+fn value(cell: &str, column: &Column) -> Option<(Figure, Unit)> {
+    if let Some(figure) = number(cell) {
+        let unit = column.unit.unwrap_or(Unit::Count);
+        let figure = Figure {
+            step: column.step,
+            ..figure
+        };
+        return Some((figure.times(unit.factor()), unit));
+    }
+    let (figure, unit) = number_with_unit(cell)?;
+    let allowed = column.quantity.units();
+    let fits = allowed.iter().any(|one| one.is_like(unit));
+    fits.then(|| (figure.times(unit.factor()), unit))
+}
+
+fn place(row: &mut Row, column: &Column, figure: Figure, unit: Unit) -> Result<(), String> {
+    let Row {
+        load,
+        counts,
+        latency,
+        transfer,
+        ..
+    } = row;
+    let is_share = matches!(unit, Unit::Share(_));
+    if is_share && figure.value > 1.0 && matches!(column.quantity, Quantity::Ok | Quantity::Failed)
+    {
+        return Err(format!(
+            "column `{}`: expected a share of at most 100 %, found {} %",
+            column.name,
+            figure.value * 100.0
+        ));
+    }
+    let some = Some(figure.value);
+    match column.quantity {
+        Quantity::Min => latency.min = Some(figure),
+        Quantity::Mean => latency.mean = Some(figure),
+        Quantity::Max => latency.max = Some(figure),
+        Quantity::Quantile(share) => latency.push(share, figure),
+        Quantity::Ok if is_share => counts.failed_share = Some(1.0 - figure.value),
+        Quantity::Failed if is_share => counts.failed_share = some,
+        Quantity::Ok => counts.ok = some,
+        Quantity::Failed => counts.failed = some,
+        other => place_rest(load, counts, transfer, (other, figure.value)),
+    }
+    Ok(())
+}
+
+fn place_rest(
+    load: &mut Load,
+    counts: &mut Counts,
+    transfer: &mut Transfer,
+    (quantity, value): (Quantity, f64),
+) {
+    let field = match quantity {
+        Quantity::Clients => &mut load.clients,
+        Quantity::Streams => &mut load.streams,
+        Quantity::PlannedRate => &mut load.planned_per_s,
+        Quantity::Runs => &mut load.runs,
+        Quantity::Cpu => &mut load.server_cpus,
+        Quantity::ClientCpu => &mut load.client_cpus,
+        Quantity::Requests => &mut counts.ended,
+        Quantity::Rate => &mut counts.rate_per_s,
+        Quantity::OkRate => &mut counts.ok_per_s,
+        Quantity::Body => &mut transfer.body_bytes,
+        Quantity::Bytes => &mut transfer.read_bytes,
+        Quantity::BytesRate => &mut transfer.read_bytes_per_s,
+        Quantity::Duration => {
+            load.duration_s = Some(value / 1e9).filter(|seconds| *seconds > 0.0);
+            return;
+        }
+        _ => return,
+    };
+    *field = Some(value);
+}

@@ -1,0 +1,94 @@
+//! Units, as they stand in headers, in cells and in flags.
+
+/// What a column's numbers are counted in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Unit {
+    /// So many nanoseconds each.
+    Time(f64),
+    /// So many bytes each.
+    Bytes(f64),
+    /// So many bytes a second each.
+    BytesPerS(f64),
+    /// So many a second each.
+    PerS(f64),
+    /// So much of the whole each: 0.01 for per cent, 1 for shares.
+    Share(f64),
+    /// Pieces.
+    Count,
+}
+
+/// What each unit is called; compared as written, so that `Mb` is not `MB`.
+const NAMES: [(&[&str], Unit); 29] = [
+    (&["ns", "nanoseconds"], Unit::Time(1.0)),
+    (&["us", "µs", "μs", "usec", "microseconds"], Unit::Time(1e3)),
+    (&["ms", "msec", "millis", "milliseconds"], Unit::Time(1e6)),
+    (&["s", "sec", "secs", "second", "seconds"], Unit::Time(1e9)),
+    (&["m", "min", "mins", "minutes"], Unit::Time(60e9)),
+    (&["h", "hours"], Unit::Time(3600e9)),
+    (&["B", "b", "byte", "bytes"], Unit::Bytes(1.0)),
+    (&["kB", "KB", "kb"], Unit::Bytes(1e3)),
+    (&["MB", "mb"], Unit::Bytes(1e6)),
+    (&["GB", "gb"], Unit::Bytes(1e9)),
+    (&["KiB", "kib"], Unit::Bytes(1024.0)),
+    (&["MiB", "mib"], Unit::Bytes(1_048_576.0)),
+    (&["GiB", "gib"], Unit::Bytes(1_073_741_824.0)),
+    (&["B/s", "b/s", "bytes/s"], Unit::BytesPerS(1.0)),
+    (&["kB/s", "KB/s", "kb/s"], Unit::BytesPerS(1e3)),
+    (&["MB/s", "mb/s"], Unit::BytesPerS(1e6)),
+    (&["GB/s", "gb/s"], Unit::BytesPerS(1e9)),
+    (&["KiB/s", "kib/s"], Unit::BytesPerS(1024.0)),
+    (&["MiB/s", "mib/s"], Unit::BytesPerS(1_048_576.0)),
+    (&["GiB/s", "gib/s"], Unit::BytesPerS(1_073_741_824.0)),
+    (&["bit/s", "bps"], Unit::BytesPerS(0.125)),
+    (&["kbit/s", "kbps", "Kbps", "kbit"], Unit::BytesPerS(125.0)),
+    (
+        &["Mbit/s", "Mbps", "mbps", "mbit", "Mbit"],
+        Unit::BytesPerS(125e3),
+    ),
+    (
+        &["Gbit/s", "Gbps", "gbps", "gbit", "Gbit"],
+        Unit::BytesPerS(125e6),
+    ),
+    (&["/s", "per_s", "rps", "qps", "req/s"], Unit::PerS(1.0)),
+    (&["/min", "per_min", "rpm"], Unit::PerS(1.0 / 60.0)),
+    (&["%", "percent", "pct"], Unit::Share(0.01)),
+    (&["share", "ratio", "fraction"], Unit::Share(1.0)),
+    (&["count", "requests", "n"], Unit::Count),
+];
+
+/// The units to write, for messages.
+pub(crate) const KNOWN: &str =
+    "ns, us, ms, s, min, B, kB, KiB, MB, MiB, MB/s, Mbit/s, /s, percent, share or count";
+
+impl Unit {
+    /// Reads a unit such as `ms`, `percent` or `Gbit/s`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (_, unit) = NAMES.iter().find(|(names, _)| names.contains(&text))?;
+        Some(*unit)
+    }
+
+    /// Nanoseconds in one, of a unit of time.
+    pub(crate) fn in_ns(self) -> Option<f64> {
+        match self {
+            Self::Time(ns) => Some(ns),
+            _ => None,
+        }
+    }
+
+    /// What one stands for, in nanoseconds, bytes, bytes a second, a second or shares.
+    pub(crate) fn factor(self) -> f64 {
+        match self {
+            Self::Time(one)
+            | Self::Bytes(one)
+            | Self::BytesPerS(one)
+            | Self::PerS(one)
+            | Self::Share(one) => one,
+            Self::Count => 1.0,
+        }
+    }
+
+    /// Whether both count the same kind of thing.
+    pub(crate) fn is_like(self, other: Self) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+}

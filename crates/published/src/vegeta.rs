@@ -1,0 +1,60 @@
+//! `vegeta report -type=json`: one document for each attack.
+//!
+//! Vegeta's latencies are of all requests, those without an answer too. It sends at a constant
+//! rate, which its report does not repeat: `rate` is what was sent.
+
+use serde_json::Value;
+
+use crate::documents::{at, counts, needed, number, time};
+use crate::row::{Counts, Latency, Load, Row, Transfer};
+
+const QUANTILES: [(&str, f64); 4] = [("50th", 0.5), ("90th", 0.9), ("95th", 0.95), ("99th", 0.99)];
+
+pub(crate) fn row(document: &Value) -> Result<Row, String> {
+    let ended = needed(document, &["requests"])?;
+    let attack_s = needed(document, &["duration"])? / 1e9;
+    let ok = match at(document, &["status_codes"]) {
+        None => needed(document, &["success"])? * ended,
+        Some(_) => counts(document, &["status_codes"])?
+            .into_iter()
+            // By vegeta's own rule, a redirection is a success too.
+            .filter(|(status, _)| status.starts_with(['2', '3']))
+            .map(|(_, count)| count)
+            .sum(),
+    };
+    Ok(Row {
+        load: Load {
+            // One request alone has no length between the first and the last.
+            duration_s: (attack_s > 0.0).then_some(attack_s),
+            ..Load::default()
+        },
+        counts: Counts {
+            ended: Some(ended),
+            failed: Some((ended - ok).max(0.0)),
+            ..Counts::default()
+        },
+        latency: latency(document)?,
+        transfer: Transfer {
+            read_bytes: number(document, &["bytes_in", "total"])?,
+            ..Transfer::default()
+        },
+        ..Row::default()
+    })
+}
+
+fn latency(document: &Value) -> Result<Latency, String> {
+    let of = |key| time(document, &["latencies", key], 1.0);
+    let mut latency = Latency {
+        min: of("min")?,
+        mean: of("mean")?,
+        max: of("max")?,
+        quantiles: Vec::new(),
+    };
+    for (key, share) in QUANTILES {
+        // Reports leave out what the encoder was not asked for, as a zero.
+        if let Some(value) = of(key)?.filter(|value| value.value > 0.0) {
+            latency.push(share, value);
+        }
+    }
+    Ok(latency)
+}

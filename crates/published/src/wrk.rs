@@ -1,0 +1,152 @@
+//! What wrk and wrk2 print, one run after the other.
+//!
+//! Latencies are of all answers, those with a status of an error too. What came to no answer is
+//! counted in the line of socket errors alone. Latencies of wrk end when wrk takes an answer up,
+//! and begin when it comes round to writing, so the wait in its own loop is in none of them.
+
+use crate::error::ReadError;
+use crate::figure::{number, number_with_unit, time_ns};
+use crate::row::{Counts, Latency, Row, Transfer};
+use crate::unit::Unit;
+use crate::{ROWS_MOST, error::excerpt};
+
+pub(crate) fn rows(text: &str) -> Result<Vec<Row>, ReadError> {
+    let mut runs: Vec<Vec<(usize, &str)>> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.starts_with("Running ") {
+            if runs.len() == ROWS_MOST {
+                let problem = format!("more than {ROWS_MOST} runs: split the file");
+                return Err(ReadError::new(index + 1, problem));
+            }
+            runs.push(Vec::new());
+        }
+        if let Some(run) = runs.last_mut() {
+            run.push((index + 1, line));
+        }
+    }
+    if runs.is_empty() {
+        let problem = "expected wrk's first line, `Running 30s test @ URL`";
+        return Err(ReadError::new(1, problem));
+    }
+    runs.iter().map(|run| row(run)).collect()
+}
+
+fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
+    let first = lines.first().copied().unwrap_or((1, ""));
+    let mut row = Row {
+        line: first.0,
+        ..Row::default()
+    };
+    if let Some((_, url)) = first.1.split_once(" @ ") {
+        row.name.push(("url".to_owned(), url.trim().to_owned()));
+    }
+    let mut aside = 0.0;
+    let mut answered = None;
+    let mut wrong = 0.0;
+    for (line, text) in lines.iter().copied() {
+        let fail = |expected: &str| {
+            let problem = format!("expected {expected}, found `{}`", excerpt(text));
+            ReadError::new(line, problem)
+        };
+        if let Some((threads, clients)) = connections(text) {
+            row.name.push(("threads".to_owned(), threads.to_owned()));
+            row.load.clients = Some(clients);
+        } else if let Some(rest) = text.strip_prefix("Latency ") {
+            if !rest.starts_with("Distribution") {
+                latency(rest, &mut row.latency).ok_or_else(|| fail("mean, spread and maximum"))?;
+            }
+        } else if let Some((share, value)) = quantile(text) {
+            row.latency.push(share, value);
+        } else if let Some(rest) = text.strip_prefix("Socket errors:") {
+            aside = errors(rest).ok_or_else(|| fail("counts of socket errors"))?;
+        } else if let Some(rest) = text.strip_prefix("Non-2xx or 3xx responses:") {
+            wrong = number(rest).ok_or_else(|| fail("a count"))?.value;
+        } else if text.contains(" requests in ") && text.ends_with(" read") {
+            let (count, seconds, bytes) =
+                totals(text).ok_or_else(|| fail("`N requests in TIME, BYTES read`"))?;
+            answered = Some(count);
+            row.load.duration_s = Some(seconds).filter(|s| *s > 0.0);
+            row.transfer = Transfer {
+                read_bytes: Some(bytes),
+                ..Transfer::default()
+            };
+        }
+    }
+    let Some(answered) = answered else {
+        let problem =
+            "this run of wrk has no line `N requests in TIME, BYTES read`: it was cut off";
+        return Err(ReadError::new(first.0, problem));
+    };
+    row.counts = Counts {
+        ended: Some(answered + aside),
+        failed: Some(wrong + aside),
+        untimed: aside,
+        failed_timed: Some(wrong),
+        ..Counts::default()
+    };
+    Ok(row)
+}
+
+/// `2 threads and 50 connections`.
+fn connections(text: &str) -> Option<(&str, f64)> {
+    let (threads, rest) = text.split_once(" threads and ")?;
+    let clients = number(rest.strip_suffix(" connections")?)?;
+    Some((threads, clients.value))
+}
+
+/// `1.19ms  123.00us  5.67ms  89.12%`.
+fn latency(text: &str, latency: &mut Latency) -> Option<()> {
+    let mut parts = text.split_whitespace();
+    latency.mean = Some(time_ns(parts.next()?)?);
+    let _ = parts.next()?;
+    latency.max = Some(time_ns(parts.next()?)?);
+    Some(())
+}
+
+/// `99%    2.50ms`; the largest is no quantile.
+fn quantile(text: &str) -> Option<(f64, crate::Figure)> {
+    let (rank, value) = text.split_once('%')?;
+    let share = number(rank)?.value / 100.0;
+    let inside = share > 0.0 && share < 1.0;
+    Some((share, time_ns(value)?)).filter(|_| inside)
+}
+
+/// `connect 0, read 3, write 0, timeout 7`. A timeout is a wait that went on, no end of a request.
+fn errors(text: &str) -> Option<f64> {
+    let mut sum = 0.0;
+    for part in text.split(',') {
+        let (_, count) = part.trim().split_once(' ')?;
+        sum += number(count)?.value;
+    }
+    Some(sum)
+}
+
+/// `1402311 requests in 30.10s, 1.11GB read`.
+fn totals(text: &str) -> Option<(f64, f64, f64)> {
+    let (count, rest) = text.split_once(" requests in ")?;
+    let (time, bytes) = rest.strip_suffix(" read")?.split_once(", ")?;
+    let seconds = time_ns(time)?.value / 1e9;
+    Some((number(count)?.value, seconds, binary(bytes)?))
+}
+
+/// wrk writes KB for 1,024 bytes.
+fn binary(text: &str) -> Option<f64> {
+    let (figure, unit) = number_with_unit(text)?;
+    let Unit::Bytes(_) = unit else {
+        return None;
+    };
+    let letters = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let power = match letters {
+        "KB" => 1,
+        "MB" => 2,
+        "GB" => 3,
+        _ => 0,
+    };
+    let of_bytes = figure.value * 1024_f64.powi(power);
+    Some(if power == 0 {
+        figure.times(unit.factor()).value
+    } else {
+        of_bytes
+    })
+}
