@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::pulse::Pulse;
+
 /// Shared with a running engine.
 #[derive(Debug, Default)]
 pub struct Control {
@@ -45,6 +47,8 @@ impl Control {
 pub struct Live {
     ok: AtomicU64,
     errors: AtomicU64,
+    /// The time that they cover, and latencies.
+    pub(crate) pulse: Pulse,
 }
 
 impl Live {

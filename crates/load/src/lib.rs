@@ -29,6 +29,7 @@ mod limits;
 mod line;
 mod link;
 mod pace;
+mod pulse;
 mod quic;
 mod result;
 mod slot;
@@ -49,8 +50,9 @@ pub use bakeoff_wire::{h2, h3};
 pub use control::{Control, Live};
 pub use engine::run;
 pub use limits::{Shortage, check_clients};
+pub use pulse::Reading;
 pub use spec::{
-    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Speaking, Threads,
+    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Speaking, Threads,
     Waiting,
 };
 pub use target::{ConnectTo, Endpoint, Target, TargetError};
