@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bakeoff_load::{
-    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Request, Speaking,
+    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Request, Speaking,
     Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
 };
 use bakeoff_plan::{Connections, RateShape, Trial, Workload};
@@ -31,6 +31,7 @@ pub(crate) fn spec_of(
     Ok(LoadSpec {
         speaking: speaking(workload, server),
         exchanges: exchanges(workload, &target.host, encoded)?,
+        order: Order::ByWeight,
         target,
         load: trial.load.clone(),
         shape: RateShape::Level,

@@ -1,8 +1,9 @@
-//! Which request is sent next, where there are several: by weight, by chance from a seed.
+//! Which request is sent next, where there are several: by weight, by chance from a seed, or one
+//! after the other.
 
 use bakeoff_plan::Random;
 
-use crate::spec::Exchange;
+use crate::spec::{LoadSpec, Order};
 
 /// Chooses among exchanges.
 #[derive(Debug)]
@@ -10,13 +11,16 @@ pub(crate) struct Choice {
     /// For each exchange the sum of the weights up to and with its own.
     up_to: Vec<u64>,
     random: Random,
+    /// Index of the next one, where they are taken in turn.
+    turn: Option<u32>,
 }
 
 impl Choice {
     /// A choice for one thread, different from that of another.
-    pub(crate) fn new(exchanges: &[Exchange], seed: u64, thread: usize) -> Self {
+    pub(crate) fn new(spec: &LoadSpec, thread: usize) -> Self {
         let mut sum = 0;
-        let up_to = exchanges
+        let up_to = spec
+            .exchanges
             .iter()
             .map(|exchange| {
                 sum += u64::from(exchange.weight.max(1));
@@ -25,7 +29,8 @@ impl Choice {
             .collect();
         Self {
             up_to,
-            random: Random::labelled(seed, &format!("choice-{thread}")),
+            random: Random::labelled(spec.seed, &format!("choice-{thread}")),
+            turn: (spec.order == Order::InTurn).then_some(0),
         }
     }
 
@@ -35,6 +40,11 @@ impl Choice {
         if self.up_to.len() <= 1 {
             return 0;
         }
+        if let Some(turn) = &mut self.turn {
+            let index = *turn;
+            *turn = (index + 1) % self.up_to.len() as u32;
+            return index;
+        }
         let at = self.random.below(self.up_to.last().copied().unwrap_or(1));
         self.up_to.partition_point(|up_to| *up_to <= at) as u32
     }
@@ -43,20 +53,11 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::ExpectedStatus;
+    use crate::turn::several;
 
     #[test]
     fn exchanges_are_chosen_as_often_as_their_weights_say() {
-        let exchange = |weight| Exchange {
-            name: String::new(),
-            request: b"".as_slice().into(),
-            h2: None,
-            to_head_request: false,
-            status: ExpectedStatus::Success,
-            body: None,
-            weight,
-        };
-        let mut choice = Choice::new(&[exchange(1), exchange(6), exchange(3)], 1, 0);
+        let mut choice = Choice::new(&several(&[1, 6, 3], Order::ByWeight), 0);
         let mut counts = [0_u32; 3];
         for _ in 0..100_000 {
             counts[choice.next() as usize] += 1;
@@ -64,6 +65,14 @@ mod tests {
         for (count, expected) in counts.iter().zip([10_000, 60_000, 30_000]) {
             assert!(count.abs_diff(expected) < 800, "{counts:?}");
         }
-        assert_eq!(Choice::new(&[exchange(5)], 1, 0).next(), 0);
+        let mut alone = Choice::new(&several(&[5], Order::ByWeight), 0);
+        assert_eq!([alone.next(), alone.next()], [0, 0]);
+    }
+
+    #[test]
+    fn exchanges_in_turn_come_as_they_are_listed_whatever_their_weights() {
+        let mut choice = Choice::new(&several(&[1, 6, 3], Order::InTurn), 4);
+        let chosen: Vec<u32> = (0..7).map(|_| choice.next()).collect();
+        assert_eq!(chosen, [0, 1, 2, 0, 1, 2, 0]);
     }
 }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 /// How often an engine that is held looks whether it may begin.
 const HELD_PERIOD: Duration = Duration::from_millis(1);
 
+use crate::pulse::Pulse;
+
 /// Shared with a running engine.
 #[derive(Debug, Default)]
 pub struct Control {
@@ -106,6 +108,8 @@ impl Control {
 pub struct Live {
     ok: AtomicU64,
     errors: AtomicU64,
+    /// The time that they cover, and latencies.
+    pub(crate) pulse: Pulse,
 }
 
 impl Live {

@@ -12,6 +12,7 @@
 
 use bakeoff_record::Outcome;
 
+use crate::control::Live;
 use crate::end::End;
 use crate::flights::Flight;
 use crate::spec::Exchange;
@@ -350,9 +351,9 @@ impl Ledger {
         }
     }
 
-    /// Requests that ended since the start, as `ok` and otherwise.
-    pub(crate) fn live(&self) -> (u64, u64) {
-        self.clock.parts.ended_since_start()
+    /// Adds to the live counters what has ended since the last time.
+    pub(crate) fn show(&mut self, live: &Live, now: u64) {
+        self.clock.parts.show(live, now);
     }
 
     /// When the window's next edge is.

@@ -29,6 +29,7 @@ mod limits;
 mod line;
 mod link;
 mod pace;
+mod pulse;
 mod quic;
 mod result;
 mod share;
@@ -51,9 +52,10 @@ pub use clock::now as monotonic_ns;
 pub use control::{Control, Live};
 pub use engine::run;
 pub use limits::{Shortage, check_clients};
+pub use pulse::Reading;
 pub use share::Part;
 pub use spec::{
-    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Speaking, Threads,
+    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Speaking, Threads,
     Waiting,
 };
 pub use target::{ConnectTo, Endpoint, Target, TargetError};

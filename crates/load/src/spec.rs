@@ -18,9 +18,10 @@ pub struct LoadSpec {
     pub target: Target,
     /// What is spoken on a connection.
     pub speaking: Speaking,
-    /// Requests and their right answers; at least one. Each is chosen as often as its weight
-    /// says, by chance from the seed.
+    /// Requests and their right answers; at least one.
     pub exchanges: Vec<Exchange>,
+    /// Which of them is next.
+    pub order: Order,
     /// Model, warm-up, duration and timeout.
     pub load: Load,
     /// How the rate of an open loop changes over warm-up and duration.
@@ -39,6 +40,16 @@ pub struct LoadSpec {
     pub pacing: Pacing,
     /// Length of the parts that the window is cut into.
     pub interval: Duration,
+}
+
+/// Which of several requests is next.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Each as often as its weight says, by chance from the seed.
+    #[default]
+    ByWeight,
+    /// Each thread begins them one after the other, as they are listed, and then again.
+    InTurn,
 }
 
 /// Threads of the engine.

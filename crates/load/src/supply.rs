@@ -19,7 +19,7 @@ impl<'a> Supply<'a> {
     pub(crate) fn new(spec: &'a LoadSpec, thread: usize, left: u64) -> Self {
         Self {
             exchanges: &spec.exchanges,
-            choice: Choice::new(&spec.exchanges, spec.seed, thread),
+            choice: Choice::new(spec, thread),
             check: spec.check,
             until_check: 0,
             left,

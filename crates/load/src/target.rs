@@ -77,16 +77,27 @@ impl Target {
             ConnectTo::Host(host) => addresses(host.to_owned())?,
             ConnectTo::Url => addresses(with_port(authority, default_port))?,
         };
-        let host = authority
-            .strip_suffix(&format!(":{default_port}"))
-            .unwrap_or(authority);
         Ok(Self {
             url: url.to_owned(),
             secure,
-            host: host.to_owned(),
+            host: without_port(authority, default_port).to_owned(),
             path,
             endpoints,
         })
+    }
+
+    /// Reads `url`, which must be of the same server: nothing is looked up again, for thousands
+    /// of URLs. `None` where its scheme, host or port differs.
+    pub fn beside(&self, url: &str) -> Result<Option<Self>, TargetError> {
+        let (secure, authority, path) = split(url)?;
+        let default_port = if secure { 443 } else { 80 };
+        let host = without_port(authority, default_port);
+        let is_same = secure == self.secure && host.eq_ignore_ascii_case(&self.host);
+        Ok(is_same.then(|| Self {
+            url: url.to_owned(),
+            path,
+            ..self.clone()
+        }))
     }
 
     /// A target in the clear at a known address.
@@ -181,6 +192,13 @@ fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
     Ok((secure, authority, path))
 }
 
+/// The authority without the scheme's own port.
+fn without_port(authority: &str, default: u16) -> &str {
+    authority
+        .strip_suffix(&format!(":{default}"))
+        .unwrap_or(authority)
+}
+
 /// Host and port, `default` where none is named. An IPv6 address stands in brackets.
 fn with_port(authority: &str, default: u16) -> String {
     let after_brackets = authority.rfind(']').map_or(0, |at| at + 1);
@@ -244,6 +262,18 @@ mod tests {
         let to = ConnectTo::Unix(Path::new("/run/x.sock"));
         let target = Target::resolve("http://example.test/", to).unwrap();
         assert_eq!(target.endpoints, [Endpoint::Unix("/run/x.sock".into())]);
+    }
+
+    #[test]
+    fn a_url_of_the_same_server_is_found_beside_another() {
+        let first = Target::resolve("http://127.0.0.1:80/a", ConnectTo::Url).unwrap();
+        let found = |url: &str| first.beside(url).unwrap().map(|target| target.path);
+        assert_eq!(found("http://127.0.0.1/b?c"), Some("/b?c".to_owned()));
+        assert_eq!(found("HTTP://127.0.0.1:80"), Some("/".to_owned()));
+        for other in ["http://127.0.0.1:81/", "https://127.0.0.1:80/", "http://a/"] {
+            assert_eq!(found(other), None, "{other}");
+        }
+        assert!(first.beside("127.0.0.1").is_err());
     }
 
     #[test]

@@ -19,6 +19,8 @@ use crate::work::{self, begin, quic};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::several;
 
 /// How often live counters are written and a request to stop is seen.
 const TICK_NS: u64 = 100_000_000;
@@ -48,8 +50,6 @@ pub(crate) struct Loop<'a, D: Driver> {
     turned: u64,
     /// Slots whose client has begun, of those that were connected ahead of a closed loop.
     begun: usize,
-    /// Ended requests, `ok` and others, that the display knows of.
-    shown: (u64, u64),
 }
 
 impl<'a, D: Driver> Loop<'a, D> {
@@ -68,7 +68,6 @@ impl<'a, D: Driver> Loop<'a, D> {
             },
             turned: 0,
             begun: clients as usize,
-            shown: (0, 0),
         }
     }
 
@@ -303,7 +302,7 @@ impl<'a, D: Driver> Loop<'a, D> {
         }
         if now >= self.thread.agenda.next_tick {
             self.thread.agenda.next_tick = now + TICK_NS;
-            self.show();
+            self.thread.ledger.show(self.control.live(), now);
         }
         self.drive_quic(now);
         self.thread.ledger.counts.meter.turned(woke, now);
@@ -483,14 +482,6 @@ impl<'a, D: Driver> Loop<'a, D> {
         let cpu = thread.driver.cpu();
         let ledger = &mut thread.ledger;
         ledger.settle(cpu, |look| each_origin(slots, look));
-    }
-
-    /// Adds to the live counters what has ended since the last time.
-    fn show(&mut self) {
-        let now = self.thread.ledger.live();
-        let live = self.control.live();
-        live.add(now.0 - self.shown.0, now.1 - self.shown.1);
-        self.shown = now;
     }
 }
 

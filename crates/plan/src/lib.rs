@@ -23,6 +23,7 @@ mod duration;
 mod error;
 mod file;
 mod hosts;
+mod list;
 mod loads;
 mod nearest;
 mod protocols;
@@ -53,6 +54,7 @@ pub use error::{Place, PlanError};
 pub use file::{LogFormat, plan_schema, workload_schema};
 pub use hosts::{HOME, Host, HostRoles, HostWay, Hosts, Pods, hosts_schema};
 pub use library::{Builtin, builtin_plan, builtin_plans, builtin_workloads};
+pub use list::{ListError, ListedRequest, parse_request_list};
 pub use model::*;
 pub use nearest::nearest;
 pub use order::{
@@ -60,7 +62,7 @@ pub use order::{
 };
 pub use overrides::{Overrides, RoundsAsked};
 pub use random::Random;
-pub use replay::AccessLog;
+pub use replay::{AccessLog, Page, PageRequest};
 pub use request::{Connections, Expected, KnownBy, Request, RequestBody, Requests, SentBody};
 pub use resolve::{Library, parse};
 pub use schedule::Schedule;

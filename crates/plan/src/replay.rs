@@ -10,9 +10,11 @@ mod caddy;
 mod combined;
 mod har;
 mod log;
+mod page;
 mod words;
 
 pub use log::AccessLog;
+pub use page::{Page, PageRequest};
 
 use crate::error::PlanError;
 use crate::file::{

@@ -383,7 +383,7 @@ fn encoding(expect: &ExpectTable, headers: &[(String, String)]) -> Result<(), Fa
     ))
 }
 
-fn method(method: &str) -> Result<(), Fault> {
+pub(crate) fn method(method: &str) -> Result<(), Fault> {
     if (1..=32).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase()) {
         return Ok(());
     }

@@ -38,7 +38,9 @@ impl Clock {
 
     /// The load begins at `zero`.
     pub(super) fn begin(&mut self, zero: u64, window: &Window) {
+        let added = std::mem::take(&mut self.parts.added);
         self.parts = Parts::new(zero, window.interval);
+        self.parts.added = added;
         self.due_length = window.interval;
         let length = window.end - window.start;
         while length.div_ceil(self.due_length.max(1)) > PARTS_MAX as u64 {

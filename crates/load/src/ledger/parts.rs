@@ -2,6 +2,9 @@
 
 use bakeoff_record::{Histogram, Interval};
 
+use crate::control::Live;
+use crate::pulse::Added;
+
 /// Parts at the most, an even number; beyond it they are joined in pairs.
 pub(super) const PARTS_MAX: usize = 100;
 
@@ -22,6 +25,8 @@ pub(super) struct Parts {
     /// What ended before the part that is on, as `ok` and otherwise.
     before: (u64, u64),
     done: Vec<Interval>,
+    /// What the display knows of.
+    pub(super) added: Added,
 }
 
 impl Parts {
@@ -54,8 +59,14 @@ impl Parts {
         self.errors += 1;
     }
 
+    /// Adds to the live counters what has ended since the last time.
+    pub(super) fn show(&mut self, live: &Live, now: u64) {
+        let ended = self.ended_since_start();
+        self.added.add_to(live, now, ended, &self.latency);
+    }
+
     /// What has ended since the start, as `ok` and otherwise.
-    pub(super) fn ended_since_start(&self) -> (u64, u64) {
+    fn ended_since_start(&self) -> (u64, u64) {
         (self.before.0 + self.ok, self.before.1 + self.errors)
     }
 
@@ -74,6 +85,7 @@ impl Parts {
             Some(last) if part.ok + part.errors > 0 => last.add(&part),
             _ => return,
         }
+        self.added.part_over(&self.latency);
         self.latency.clear();
         self.before = self.ended_since_start();
         (self.ok, self.errors, self.start) = (0, 0, end);

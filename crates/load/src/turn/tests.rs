@@ -19,7 +19,7 @@ use crate::ledger::Counts;
 use crate::result::Merged;
 use crate::share::Share;
 use crate::spec::{
-    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Speaking, Threads,
+    BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Speaking, Threads,
     Waiting,
 };
 use crate::target::Target;
@@ -71,6 +71,7 @@ fn closed(clients: u32) -> LoadSpec {
         target: Target::at(address, "/"),
         speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
+        order: Order::ByWeight,
         load: Load {
             model: LoadModel::Closed { clients },
             streams: 1,
@@ -101,6 +102,19 @@ fn closed(clients: u32) -> LoadSpec {
         },
         interval: Duration::from_millis(100),
     }
+}
+
+/// The same with several requests of these weights.
+pub(crate) fn several(weights: &[u32], order: Order) -> LoadSpec {
+    let mut spec = closed(1);
+    let one = spec.exchanges.remove(0);
+    let each = weights.iter().map(|weight| Exchange {
+        weight: *weight,
+        ..one.clone()
+    });
+    spec.exchanges = each.collect();
+    spec.order = order;
+    spec
 }
 
 /// The same by count.

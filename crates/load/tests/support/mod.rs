@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_load::{
-    BodyCheck, ConnectionUse, Control, Exchange, ExpectedStatus, LoadSpec, Pacing, Speaking,
+    BodyCheck, ConnectionUse, Control, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Speaking,
     Target, Threads, Waiting, run,
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
@@ -78,6 +78,7 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
         target,
         speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
+        order: Order::ByWeight,
         load: Load {
             model: LoadModel::Closed { clients: 3 },
             streams: 1,

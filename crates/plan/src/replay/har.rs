@@ -24,6 +24,7 @@ struct Log {
 
 #[derive(Deserialize)]
 struct Entry {
+    pageref: Option<String>,
     request: Option<Request>,
     response: Option<Response>,
 }
@@ -50,8 +51,32 @@ struct Content {
     size: Option<f64>,
 }
 
+/// An entry as the archive has it.
+pub(super) struct Recorded {
+    /// Name of the page that it is of.
+    pub(super) page: Option<String>,
+    /// Whether its address is one of https.
+    pub(super) is_secure: bool,
+    /// `None` where it is no request to a server.
+    pub(super) logged: Option<Logged>,
+}
+
 /// Each entry's request, `None` where it is none.
 pub(super) fn parse(reader: &mut dyn BufRead) -> io::Result<Vec<Option<Logged>>> {
+    Ok(archive(reader)?.into_iter().map(logged).collect())
+}
+
+/// Each entry with its page.
+pub(super) fn entries(reader: &mut dyn BufRead) -> io::Result<Vec<Recorded>> {
+    let recorded = |mut entry: Entry| Recorded {
+        page: entry.pageref.take(),
+        is_secure: is_secure(&entry),
+        logged: logged(entry),
+    };
+    Ok(archive(reader)?.into_iter().map(recorded).collect())
+}
+
+fn archive(reader: &mut dyn BufRead) -> io::Result<Vec<Entry>> {
     // One byte more than may be there tells a longer document from one that is cut off.
     let mut limited = reader.take(BYTES_MAX + 1);
     let archive: Result<Archive, _> = serde_json::from_reader(&mut limited);
@@ -66,7 +91,13 @@ pub(super) fn parse(reader: &mut dyn BufRead) -> io::Result<Vec<Option<Logged>>>
         let problem = format!("it is not an HTTP Archive: {error}");
         io::Error::new(io::ErrorKind::InvalidData, problem)
     })?;
-    Ok(archive.log.entries.into_iter().map(logged).collect())
+    Ok(archive.log.entries)
+}
+
+fn is_secure(entry: &Entry) -> bool {
+    let url = entry.request.as_ref().and_then(|it| it.url.as_deref());
+    let scheme = url.and_then(|url| url.split_once("://"));
+    scheme.is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("https"))
 }
 
 fn logged(entry: Entry) -> Option<Logged> {
