@@ -51,6 +51,7 @@ mod server;
 mod servers;
 mod source;
 mod stage;
+mod statements;
 mod template;
 mod tree;
 mod user;
