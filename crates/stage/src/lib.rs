@@ -32,6 +32,7 @@ mod crew;
 mod error;
 mod fetch;
 mod files;
+mod found;
 #[cfg(test)]
 mod golden;
 mod install;
