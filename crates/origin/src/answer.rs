@@ -1,14 +1,17 @@
 //! Every answer that the server can give, encoded once before the first request.
 
+use bytes::Bytes;
+
+use crate::fastcgi;
 use crate::options::{OriginError, Reply};
 use crate::request::{Method, Refusal, Request, Version};
 
 /// All encoded answers, shared by all loops.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    encoded: [Encoded; 6],
-    /// Other replies than the one to every request: each as kept, kept of old, and closed.
-    others: Vec<[Encoded; 3]>,
+    encoded: [Encoded; 8],
+    /// Other replies than the one to every request, in the order of the first kinds.
+    others: Vec<[Encoded; 5]>,
 }
 
 /// Which of the answers.
@@ -20,6 +23,10 @@ enum Kind {
     KeepOld,
     /// The reply, and the connection ends.
     Close,
+    /// The reply in records of FastCGI.
+    FastCgi,
+    /// The same, and the connection ends.
+    FastCgiClose,
     Malformed,
     HeadTooLarge,
     Continue,
@@ -27,7 +34,7 @@ enum Kind {
 
 #[derive(Debug)]
 struct Encoded {
-    bytes: Vec<u8>,
+    bytes: Bytes,
     head: usize,
 }
 
@@ -70,16 +77,18 @@ impl Answers {
         };
         let malformed = refused(400, "bad request");
         let large = refused(431, "request head too large");
-        let [keep, keep_old, close] = encode_each(name, reply);
+        let [keep, keep_old, close, fastcgi, fastcgi_close] = encode_each(name, reply);
         Ok(Self {
             encoded: [
                 keep,
                 keep_old,
                 close,
+                fastcgi,
+                fastcgi_close,
                 encode(name, &malformed, "Connection: close\r\n"),
                 encode(name, &large, "Connection: close\r\n"),
                 Encoded {
-                    bytes: b"HTTP/1.1 100 Continue\r\n\r\n".to_vec(),
+                    bytes: Bytes::from_static(b"HTTP/1.1 100 Continue\r\n\r\n"),
                     head: 25,
                 },
             ],
@@ -172,6 +181,8 @@ impl Kind {
     #[inline]
     fn of(request: &Request) -> Self {
         match (request.keep_alive, request.version) {
+            (false, Version::FastCgi) => Self::FastCgiClose,
+            (true, Version::FastCgi) => Self::FastCgi,
             (false, _) => Self::Close,
             (true, Version::Http10) => Self::KeepOld,
             (true, _) => Self::Keep,
@@ -216,20 +227,28 @@ impl Output {
     #[inline]
     pub(crate) fn after(&self) -> After {
         match self.kind {
-            Kind::Keep | Kind::KeepOld | Kind::Continue => After::Read,
-            Kind::Close => After::Close,
+            Kind::Keep | Kind::KeepOld | Kind::FastCgi | Kind::Continue => After::Read,
+            Kind::Close | Kind::FastCgiClose => After::Close,
             Kind::Malformed | Kind::HeadTooLarge => After::Linger,
         }
     }
 }
 
-/// A reply as it is sent on a connection that stays, stays on request, or ends: in the order of
-/// [`Kind`].
-fn encode_each(name: &str, reply: &Reply) -> [Encoded; 3] {
+/// A reply as it is sent on a connection that stays, stays on request, or ends, and then in
+/// records: in the order of [`Kind`].
+fn encode_each(name: &str, reply: &Reply) -> [Encoded; 5] {
+    let (bytes, head) = fastcgi::encode(reply, reason(reply.status));
+    let bytes = Bytes::from(bytes);
+    let records = || Encoded {
+        bytes: bytes.clone(),
+        head,
+    };
     [
         encode(name, reply, ""),
         encode(name, reply, "Connection: keep-alive\r\n"),
         encode(name, reply, "Connection: close\r\n"),
+        records(),
+        records(),
     ]
 }
 
@@ -250,7 +269,10 @@ fn encode(name: &str, reply: &Reply, connection: &str) -> Encoded {
     let head = text.len();
     let mut bytes = text.into_bytes();
     bytes.extend_from_slice(body);
-    Encoded { bytes, head }
+    Encoded {
+        bytes: bytes.into(),
+        head,
+    }
 }
 
 /// Reason phrases for the statuses that a workload is likely to use; the rest go without.

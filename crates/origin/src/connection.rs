@@ -359,7 +359,7 @@ pub(crate) fn drain<B>(socket: &OwnedFd, shared: &mut Shared<'_, B>) -> Wait {
 pub(crate) fn count(counters: &Counters, request: &Request) {
     counters.requests.add(1);
     match request.version {
-        Version::Http11 => {}
+        Version::Http11 | Version::FastCgi => {}
         Version::Http10 => counters.http_1_0.add(1),
         Version::Http2 => counters.http_2.add(1),
         Version::Http3 => counters.http_3.add(1),

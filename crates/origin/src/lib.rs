@@ -12,13 +12,14 @@
 //! UDP ─────► quinn-proto ─► h3::RequestReader ─► the same
 //! ```
 //!
-//! A loop is compiled for what it speaks, so that none pays for another.
+//! A loop is compiled for what it speaks, so that none pays for another. The one for HTTP/1.1 also
+//! answers web servers that ask it as a FastCGI application, as they ask PHP: see [`fastcgi`].
 //!
 //! [`OnDemand`] makes of the origin an upstream that is slow, faulty or short of workers: an answer
 //! that is not to come at once is kept with its connection, and a timer of its loop begins it, so
 //! that nothing else waits for it.
 //!
-//! What the server deliberately does not do: two protocols at once, client certificates, files,
+//! What the server deliberately does not do: two versions of HTTP at once, client certificates, files,
 //! routing, logs, time limits for idle connections (but over HTTP/3, where nothing else shows that
 //! a client is gone), and a `Date` header (RFC 9110 asks for one where a clock is at hand; it would
 //! be the only part of an answer that changes).
@@ -37,6 +38,7 @@ mod delay;
 mod delivery;
 mod demand;
 mod driven;
+mod fastcgi;
 mod h2;
 mod h3;
 mod heads;

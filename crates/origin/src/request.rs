@@ -7,6 +7,7 @@
 use httparse::Status;
 
 use crate::chunks::{Chunks, Progress};
+use crate::fastcgi::{self, Records};
 
 /// Longest request head, bytes; nginx takes 8 KiB a line by default and 32 KiB in all.
 pub const MAX_HEAD_BYTES: usize = 16 * 1024;
@@ -52,6 +53,8 @@ pub enum Version {
     Http2,
     /// HTTP/3.
     Http3,
+    /// No HTTP: a web server asks as it asks a FastCGI application.
+    FastCgi,
 }
 
 /// What was found next.
@@ -87,6 +90,7 @@ enum Phase {
     Head,
     Length { left: u64, request: Request },
     Chunks { chunks: Chunks, request: Request },
+    Records(Records),
 }
 
 /// The last head that was parsed: clients of a benchmark send the same bytes again and again, and
@@ -152,7 +156,25 @@ impl RequestReader {
                 }
                 Progress::Malformed => (0, Step::Refused(Refusal::Malformed)),
             },
+            Phase::Records(records) => self.records(records, bytes),
         }
+    }
+
+    /// The same for records of FastCGI.
+    fn records(&mut self, mut records: Records, bytes: &[u8]) -> (usize, Step) {
+        let (taken, found) = records.step(bytes);
+        self.phase = Phase::Records(records);
+        let step = match found {
+            fastcgi::Found::More => Step::More,
+            fastcgi::Found::Malformed => Step::Refused(Refusal::Malformed),
+            fastcgi::Found::TooLarge => Step::Refused(Refusal::HeadTooLarge),
+            fastcgi::Found::Request { keep_alive } => Step::Request(Request {
+                method: Method::Get,
+                version: Version::FastCgi,
+                keep_alive,
+            }),
+        };
+        (taken, step)
     }
 
     #[inline]
@@ -165,6 +187,9 @@ impl RequestReader {
                     (taken, head)
                 }
                 Ok(None) => return (0, Step::More),
+                Err(_) if bytes.first() == Some(&fastcgi::VERSION) => {
+                    return self.records(Records::default(), bytes);
+                }
                 Err(refusal) => return (0, Step::Refused(refusal)),
             },
         };

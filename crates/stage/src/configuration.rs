@@ -1,5 +1,6 @@
 //! The configuration of a trial: a variant of the server's folder, or a file of the user's own.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{ConfigSource, Contender, Workload};
@@ -133,6 +134,7 @@ impl Configuration {
             variables,
             ports: &Ports::default(),
             user,
+            blocks: &BTreeSet::new(),
             render: &render,
         };
         let changed = own.change(&tools, &folder.join(OWN_FOLDER))?;

@@ -195,7 +195,7 @@ pub enum Cause {
         cause: std::io::Error,
     },
     /// The server's own check refused the configuration.
-    #[error("{server} rejects its configuration {config} ({status})")]
+    #[error("{server} rejects its configuration {config} ({status}){hint}")]
     ConfigRejected {
         /// Title of the server.
         server: String,
@@ -203,6 +203,8 @@ pub enum Cause {
         config: PathBuf,
         /// How the check ended.
         status: String,
+        /// The line and what to do; empty or a clause.
+        hint: String,
     },
     /// The keeper could not start or was lost.
     #[error("keep the server under control: {cause}")]

@@ -32,6 +32,7 @@ mod crew;
 mod error;
 mod fetch;
 mod files;
+mod found;
 #[cfg(test)]
 mod golden;
 mod install;
@@ -52,6 +53,7 @@ mod server;
 mod servers;
 mod source;
 mod stage;
+mod statements;
 mod template;
 mod tree;
 mod user;

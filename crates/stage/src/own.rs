@@ -8,26 +8,32 @@
 //! The user's files are only opened for reading, and everything is made in the trial's folder.
 
 mod edit;
+mod elsewhere;
 mod includes;
 mod mirror;
 mod ports;
 mod rules;
+mod site;
 #[cfg(test)]
 mod tests;
 mod trail;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::Replacement;
 use bakeoff_record::{ConfigChange, Step};
 
 use crate::error::{Cause, StageError};
-use crate::files::Access;
+use crate::files::{self, Access};
 use crate::template::{self, Variables};
 use crate::user::User;
+use regex_lite::Regex;
+
 use edit::Edit;
 use includes::{Found, Includes};
 pub(crate) use ports::Ports;
+use rules::Rule;
 pub(crate) use rules::{OwnRules, OwnTable};
 use trail::Trail;
 
@@ -48,6 +54,8 @@ pub(crate) struct OwnFiles {
     /// Where relative paths in them begin.
     base: PathBuf,
     trail: Trail,
+    /// Why the first file is one that a trial makes.
+    made: Option<String>,
 }
 
 /// A file, its path without links.
@@ -77,6 +85,8 @@ pub(crate) struct Tools<'a> {
     pub(crate) ports: &'a Ports,
     /// Whom the server runs as, if not as bakeoff does.
     pub(crate) user: Option<&'a User>,
+    /// Names of blocks in all files that lines can name in place of an address.
+    pub(crate) blocks: &'a BTreeSet<String>,
     /// Renders a template, which may ask what a configuration says.
     pub(crate) render: &'a dyn Fn(&str, &Variables, &str) -> Result<String, String>,
 }
@@ -98,7 +108,12 @@ impl OwnFiles {
             files,
             includes,
             base,
+            made,
         } = found;
+        let main = match &made {
+            Some(_) => files[0].path.clone(),
+            None => main,
+        };
         Ok(Self {
             named,
             main,
@@ -106,6 +121,7 @@ impl OwnFiles {
             includes,
             base,
             trail,
+            made,
         })
     }
 
@@ -114,12 +130,15 @@ impl OwnFiles {
         let mut variables = tools.variables.clone();
         let base = mirror::at(folder, &self.base);
         variables.set("base", base.display().to_string());
+        let blocks = self.blocks(tools.rules);
         let tools = &Tools {
             variables: &variables,
+            blocks: &blocks,
             ..*tools
         };
         let mut edits = self.edits(tools)?;
-        if edits.iter().all(Edit::is_empty) {
+        let is_in_place = self.made.is_none() && !self.includes.lead_elsewhere();
+        if is_in_place && edits.iter().all(Edit::is_empty) {
             return Ok(Changed {
                 files: self.files.clone(),
                 changes: Vec::new(),
@@ -132,12 +151,16 @@ impl OwnFiles {
         for edit in &mut edits {
             edit.lead(&leads);
         }
+        self.write_stand_ins(tools, folder)?;
         let mut changed = Changed {
             main: mirror::at(folder, &self.main),
             ..Changed::default()
         };
-        for (edit, file) in edits.into_iter().zip(&self.files) {
-            let (text, changes) = edit.finish();
+        for (index, (edit, file)) in edits.into_iter().zip(&self.files).enumerate() {
+            let (text, mut changes) = edit.finish();
+            if let Some(why) = self.made.as_ref().filter(|_| index == 0) {
+                changes = vec![self.making(&text, why)];
+            }
             changed.changes.extend(changes);
             changed.files.push(OwnFile {
                 text,
@@ -146,6 +169,14 @@ impl OwnFiles {
         }
         mirror::write(self, &changed.files, folder)?;
         Ok(changed)
+    }
+
+    /// Names of blocks that lines can name in place of an address.
+    fn blocks(&self, rules: &OwnRules) -> BTreeSet<String> {
+        let lines = self.files.iter().flat_map(|file| file.text.lines());
+        let lines = lines.filter(|line| !rules.is_comment(line));
+        let names = lines.flat_map(|line| rules.blocks.as_ref()?.captures(line)?.get(1));
+        names.map(|name| name.as_str().to_owned()).collect()
     }
 
     /// Each file with its changes.
@@ -175,16 +206,56 @@ impl OwnFiles {
         }
     }
 
-    /// For each rule whether it rests, because a file has the statement that it would add.
+    /// How a main file that the trial makes is reported: as what the user's file gets.
+    fn making(&self, text: &str, why: &str) -> ConfigChange {
+        ConfigChange {
+            file: self.named.display().to_string(),
+            line: 1,
+            before: String::new(),
+            after: text.trim_end().to_owned(),
+            why: why.to_owned(),
+        }
+    }
+
+    /// Writes the stand-ins of files that are nowhere beside the mirror in `folder`.
+    fn write_stand_ins(&self, tools: &Tools<'_>, folder: &Path) -> Result<(), StageError> {
+        for file in self.includes.stand_ins() {
+            let template = format!("{{% include {file:?} %}}");
+            let text = (tools.render)(&template, tools.variables, "");
+            let text = text.map_err(|cause| template_error(Path::new(file), cause))?;
+            let path = includes::stand_in_at(folder, file);
+            let fail = |cause| StageError::file(Step::Prepare, &path, cause);
+            let parent = folder.parent().unwrap_or(folder);
+            let below = path.strip_prefix(parent).unwrap_or(&path);
+            let path = files::place(parent, below).map_err(fail)?;
+            files::replace(&path, text.as_bytes(), files::FOR_OWNER).map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    /// The files as they are on disk, the main one first.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.files
+            .iter()
+            .map(|file| (file.path.as_path(), file.text.as_str()))
+    }
+
+    /// For each rule whether it rests, because a file has the statement that it would add, or none
+    /// has a line that it is for.
     fn rules_at_rest(&self, rules: &OwnRules) -> Vec<bool> {
         let is_said = |word: &String| {
             let mut texts = self.files.iter().map(|file| &file.text);
             texts.any(|text| template::says(text, word))
         };
-        let rules = rules.changes.iter();
-        rules
-            .map(|rule| rule.unless.as_ref().is_some_and(is_said))
-            .collect()
+        let is_like = |pattern: &Regex| {
+            let mut lines = self.files.iter().flat_map(|file| file.text.lines());
+            lines.any(|line| !rules.is_comment(line) && pattern.is_match(line))
+        };
+        let rests = |rule: &Rule| {
+            let is_needless = rule.when.as_ref().is_some_and(|it| !is_like(it));
+            is_needless || rule.unless.as_ref().is_some_and(is_said)
+        };
+        rules.changes.iter().map(rests).collect()
     }
 }
 

@@ -34,11 +34,12 @@ const CHECK_LIMIT: Duration = Duration::from_secs(30);
 const PORTS_TRIED: u32 = 3;
 
 /// Variables whose values change from trial to trial.
-const OF_THE_TRIAL: [&str; 9] = [
+const OF_THE_TRIAL: [&str; 10] = [
     "port",
     "status_port",
     "origin",
     "root",
+    "overlay",
     "run",
     "log",
     "certificate",
@@ -196,14 +197,15 @@ impl Prepared {
         if output.status.success() {
             return Ok(());
         }
+        let mut message = self.as_users_know(output.text.trim_end());
         let cause = Cause::ConfigRejected {
+            hint: self.hint(&message)?,
             server: self.server.title().to_owned(),
             config: self
                 .as_users_know(&self.configuration.path.display().to_string())
                 .into(),
             status: output.status.to_string(),
         };
-        let mut message = self.as_users_know(output.text.trim_end());
         if let Some(user) = &self.start.user
             && message.contains("ermission denied")
         {
@@ -213,6 +215,25 @@ impl Prepared {
             ));
         }
         Err(StageError::new(Step::CheckConfig, cause).with_message(message))
+    }
+
+    /// What to do about a refusal, with the file and the line, as a clause.
+    fn hint(&self, message: &str) -> Result<String, StageError> {
+        let found = self.server.own.hint(message);
+        let Some((template, words)) = found else {
+            return Ok(String::new());
+        };
+        let context = template::Context {
+            version: &self.program.version,
+            configuration: "",
+            files: &self.server,
+        };
+        let hint = template::render(template, &words, &context).map_err(|cause| {
+            let file = format!("`own.hint` for server {}", self.server.name);
+            StageError::new(Step::CheckConfig, Cause::Template { file, cause })
+        })?;
+        let place = place_in(message).map_or(String::new(), |place| format!("{place}: "));
+        Ok(format!(": {place}{hint}"))
     }
 
     /// A server's message with the user's own files in place of their changed copies.
@@ -362,6 +383,7 @@ impl Prepared {
         let run = text(&self.run_folder());
         let variables = &mut self.variables;
         variables.set("root", text(&self.folder.0.join("root")));
+        variables.set("overlay", text(&self.folder.0.join("root")));
         variables.set("run", run);
         variables.set("log", log);
         variables.set("workers", workers);
@@ -511,6 +533,16 @@ impl Prepared {
         };
         templates.iter().map(render).collect()
     }
+}
+
+/// The file and line that a server's message names: `... in /etc/nginx/a.conf:12`.
+fn place_in(message: &str) -> Option<&str> {
+    let words = message.split_whitespace();
+    let mut words = words.map(|word| word.trim_end_matches([',', '.', ')']));
+    words.find(|word| {
+        let parts = word.rsplit_once(':');
+        parts.is_some_and(|(file, line)| file.starts_with('/') && line.parse::<u32>().is_ok())
+    })
 }
 
 /// Where a trial's folder keeps a file that the user's own takes in.

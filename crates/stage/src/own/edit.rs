@@ -1,11 +1,12 @@
 //! One file's lines while they are changed.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use bakeoff_record::{ConfigChange, open_regular};
 use regex_lite::{Captures, Match, Regex};
 
+use super::includes::Lead;
 use super::rules::Rule;
 use super::{OwnFile, Tools};
 use crate::template::Variables;
@@ -164,11 +165,16 @@ impl<'a> Edit<'a> {
             let captures = rule.pattern.captures_iter(&line.now);
             captures.filter_map(|it| it.name("own_file"))
         });
-        let path = |file: Match<'_>| self.base.join(file.as_str().trim_matches(['"', '\'']));
+        let path = |file: Match<'_>| self.path(file.as_str());
         let user = self.tools.user;
         files
             .map(path)
             .all(|path| open_regular(&path).is_ok() && user.is_none_or(|user| user.can_read(&path)))
+    }
+
+    /// A path as the file has it, from where relative ones begin.
+    fn path(&self, text: &str) -> PathBuf {
+        self.base.join(text.trim_matches(['"', '\'']))
     }
 
     /// The trial's variables, the groups of a match, where its port leads, and whether this
@@ -183,6 +189,9 @@ impl<'a> Edit<'a> {
                     let port = text.parse().map_err(|_| format!("{text} is no port"))?;
                     variables.set("mapped_port", self.tools.ports.of(port)?);
                 }
+                "own_folder" => variables.set("is_folder", self.path(text).is_dir()),
+                "own_regular" => variables.set("is_there", self.path(text).is_file()),
+                "own_block" => variables.set("is_block", self.tools.blocks.contains(text)),
                 "own_user" => variables.set("is_user", is_listed(text, "/etc/passwd")),
                 "own_group" => variables.set("is_group", is_listed(text, "/etc/group")),
                 _ => {}
@@ -192,15 +201,19 @@ impl<'a> Edit<'a> {
     }
 
     /// Puts other patterns in place of those that `leads` has, so that copies are taken in.
-    pub(super) fn lead(&mut self, leads: &BTreeMap<&str, String>) {
+    pub(super) fn lead(&mut self, leads: &BTreeMap<&str, Lead>) {
         for line in &mut self.lines {
             // A rule may have put lines before the first one.
             let parts = line.now.split('\n');
             let led = parts.map(|part| self.tools.rules.with_included(part, leads));
             let led = led.collect::<Vec<_>>().join("\n");
             if led != line.now {
+                let rules = self.tools.rules;
+                let patterns = line.now.split('\n').flat_map(|part| rules.included(part));
+                let whys: BTreeSet<&str> =
+                    patterns.filter_map(|it| Some(leads.get(it)?.why)).collect();
                 line.now = led;
-                line.because("so that changed copies are taken in");
+                whys.into_iter().for_each(|why| line.because(why));
             }
         }
     }
@@ -265,6 +278,7 @@ mod tests {
         for (name, value) in [
             ("run", RUN),
             ("base", "/t/trial/own/etc"),
+            ("overlay", "/t/trial/overlay"),
             ("origin", "127.0.0.1:3999"),
             ("certificate", "/t/trial/tls/certificate.pem"),
             ("key", "/t/trial/tls/key.pem"),
@@ -287,6 +301,7 @@ mod tests {
             variables: &variables,
             ports: &Ports::default(),
             user: None,
+            blocks: &BTreeSet::new(),
             render: &render,
         };
         let file = OwnFile {
@@ -333,7 +348,10 @@ mod tests {
     #[test]
     fn what_only_looks_like_it_stays() {
         for (server, line) in [
-            ("nginx", "proxy_pass http://app;"),
+            (
+                "nginx",
+                "upstream app { } location / { proxy_pass http://app; }",
+            ),
             ("nginx", "server_name listen 80;"),
             ("nginx", "access_log off;"),
             ("haproxy", "    log global"),

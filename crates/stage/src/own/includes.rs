@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use bakeoff_record::{Step, open_regular};
 
+use super::elsewhere::Instead;
 use super::trail::Trail;
 use super::{OwnFile, OwnRules, mirror};
 use crate::error::{Cause, StageError};
@@ -54,6 +55,15 @@ struct Pattern {
     /// Its other parts.
     rest: String,
     climbs: Climbs,
+    /// What is taken in where nothing is at the path that the file has.
+    instead: Option<Instead>,
+}
+
+/// What a pattern becomes in a copy, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lead {
+    pub(super) to: String,
+    pub(super) why: &'static str,
 }
 
 /// Whether `..` is said in the root folder, where it leads nowhere; in a copy it would.
@@ -69,6 +79,8 @@ pub(super) struct Found {
     pub(super) files: Vec<OwnFile>,
     pub(super) includes: Includes,
     pub(super) base: PathBuf,
+    /// Why the first file is one that a trial makes, and not the user's main one.
+    pub(super) made: Option<String>,
 }
 
 /// Reads `main` and, transitively, what it takes in, each file once. The folder of `main` has no
@@ -81,6 +93,7 @@ pub(super) fn read(main: &Path, rules: &OwnRules, trail: &mut Trail) -> Result<F
         rules,
         trail,
         base: PathBuf::new(),
+        made: None,
         files: Vec::new(),
         includes: Includes::default(),
         waiting: vec![first.clone()],
@@ -95,6 +108,7 @@ pub(super) fn read(main: &Path, rules: &OwnRules, trail: &mut Trail) -> Result<F
         files: reader.files,
         includes: reader.includes,
         base: reader.base,
+        made: reader.made,
     })
 }
 
@@ -103,6 +117,7 @@ struct Reader<'a> {
     rules: &'a OwnRules,
     trail: &'a mut Trail,
     base: PathBuf,
+    made: Option<String>,
     files: Vec<OwnFile>,
     includes: Includes,
     waiting: Vec<PathBuf>,
@@ -131,14 +146,43 @@ impl Reader<'_> {
             // No rule could change what is no text: it stays where it lies.
             Err(_) => return Ok(()),
         };
+        let access = Access::of(&metadata);
         if self.files.is_empty() {
-            let base = self.rules.base_of(self.main, &text);
-            let followed = self.trail.follow(Path::new("/"), &base);
-            self.base = followed.map_err(|cause| StageError::file(Step::Prepare, &base, cause))?;
+            self.begin(&path, &text, access)?;
         }
+        self.keep(OwnFile { path, text, access })
+    }
+
+    /// Finds the base of relative paths, and makes the main file that a mere part lacks.
+    fn begin(&mut self, path: &Path, text: &str, access: Access) -> Result<(), StageError> {
+        let site = self.rules.site.as_ref();
+        let whole = site.map(|site| site.whole(self.main, text, self.rules));
+        let whole = whole
+            .transpose()
+            .map_err(|cause| StageError::file(Step::Prepare, path, std::io::Error::other(cause)))?;
+        let whole = whole.flatten();
+        let base = match &whole {
+            Some(whole) => whole.base.clone(),
+            None => self.rules.base_of(self.main, text),
+        };
+        let followed = self.trail.follow(Path::new("/"), &base);
+        self.base = followed.map_err(|cause| StageError::file(Step::Prepare, &base, cause))?;
+        let Some(whole) = whole else {
+            return Ok(());
+        };
+        self.made = Some(whole.why);
+        self.keep(OwnFile {
+            path: self.base.join(whole.name),
+            text: whole.text,
+            access,
+        })
+    }
+
+    /// Takes in a file, and notes what it takes in itself.
+    fn keep(&mut self, file: OwnFile) -> Result<(), StageError> {
         let mut takes = BTreeSet::new();
         let mut found = Vec::new();
-        for pattern in text.lines().flat_map(|line| self.rules.included(line)) {
+        for pattern in file.text.lines().flat_map(|line| self.rules.included(line)) {
             let number = self.number_of(pattern)?;
             if takes.insert(number) {
                 found.extend(self.includes.patterns[number].files.iter().cloned());
@@ -150,8 +194,7 @@ impl Reader<'_> {
             return Err(self.too_many());
         }
         self.includes.takes.push(takes);
-        let access = Access::of(&metadata);
-        self.files.push(OwnFile { path, text, access });
+        self.files.push(file);
         Ok(())
     }
 
@@ -169,10 +212,49 @@ impl Reader<'_> {
         if number == PATTERNS_MAX {
             return Err(self.too_many());
         }
-        let pattern = self.pattern(text)?;
+        let pattern = self.found(text)?;
         self.includes.patterns.push(pattern);
         self.includes.numbers.insert(text.to_owned(), number);
         Ok(number)
+    }
+
+    /// What a pattern stands for, where it says or elsewhere.
+    fn found(&mut self, text: &str) -> Result<Pattern, StageError> {
+        let [before, after] = self.rules.elsewhere.paths(text, &self.base);
+        for instead in before {
+            if let Some(pattern) = self.elsewhere(text, instead)? {
+                return Ok(pattern);
+            }
+        }
+        let mut pattern = self.pattern(text)?;
+        if pattern.is_something(text) {
+            return Ok(pattern);
+        }
+        for instead in after {
+            if let Some(pattern) = self.elsewhere(text, instead)? {
+                return Ok(pattern);
+            }
+        }
+        if !is_wild(text) {
+            pattern.instead = self.rules.elsewhere.stand_in(text);
+        }
+        Ok(pattern)
+    }
+
+    /// What `text` stands for at another path, if anything is there.
+    fn elsewhere(&mut self, text: &str, instead: Instead) -> Result<Option<Pattern>, StageError> {
+        let Instead::Path { path, .. } = &instead else {
+            return Ok(None);
+        };
+        let found = self.pattern(path)?;
+        if found.files.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Pattern {
+            text: text.to_owned(),
+            instead: Some(instead),
+            ..found
+        }))
     }
 
     /// What a pattern stands for, in the order of names. What is no such pattern, like the name
@@ -193,6 +275,7 @@ impl Reader<'_> {
             },
             rest: behind.join("/"),
             climbs: Climbs::Never,
+            instead: None,
         };
         if text.len() > PATTERN_BYTES_MAX {
             return Ok(pattern);
@@ -324,6 +407,23 @@ impl Place {
 }
 
 impl Includes {
+    /// Whether anything is taken in from elsewhere than the files say.
+    pub(super) fn lead_elsewhere(&self) -> bool {
+        self.patterns
+            .iter()
+            .any(|pattern| pattern.instead.is_some())
+    }
+
+    /// The stand-ins that are taken in.
+    pub(super) fn stand_ins(&self) -> impl Iterator<Item = &str> {
+        self.patterns
+            .iter()
+            .filter_map(|pattern| match &pattern.instead {
+                Some(Instead::StandIn(file)) => Some(file.as_str()),
+                _ => None,
+            })
+    }
+
     /// What patterns become in copies below `folder` so that they take in the copies, where they
     /// would not do so as they are. `changed` says which files are.
     pub(super) fn leads(
@@ -331,16 +431,19 @@ impl Includes {
         files: &[OwnFile],
         changed: &[bool],
         folder: &Path,
-    ) -> Result<BTreeMap<&str, String>, String> {
-        let climbs = |number: &usize| self.patterns[*number].climbs_to_files();
+    ) -> Result<BTreeMap<&str, Lead>, String> {
+        let climbs = |number: &usize| {
+            let pattern = &self.patterns[*number];
+            pattern.climbs_to_files() || pattern.instead.is_some()
+        };
         // A file with such a pattern changes as well, and so do those that take it in.
         let changed = changed.iter().zip(&self.takes);
         let changed = changed.map(|(changed, takes)| *changed || takes.iter().any(climbs));
         let reaches = self.reaching(files, changed.collect());
         let mut leads = BTreeMap::new();
         for (pattern, reaches) in self.patterns.iter().zip(reaches) {
-            if pattern.climbs_to_files() || reaches && pattern.text.starts_with('/') {
-                leads.insert(pattern.text.as_str(), pattern.below(folder)?);
+            if let Some(lead) = pattern.lead(reaches, folder)? {
+                leads.insert(pattern.text.as_str(), lead);
             }
         }
         Ok(leads)
@@ -382,6 +485,31 @@ impl Includes {
 }
 
 impl Pattern {
+    /// Whether it leads to something, even if that is no file to be read.
+    fn is_something(&self, text: &str) -> bool {
+        !self.files.is_empty() || Path::new(text).exists() && text.starts_with('/')
+    }
+
+    /// What it becomes in a copy; `reaches` says that it leads to one.
+    fn lead(&self, reaches: bool, folder: &Path) -> Result<Option<Lead>, String> {
+        let to = match &self.instead {
+            Some(Instead::StandIn(file)) => stand_in_at(folder, file).display().to_string(),
+            Some(Instead::Nothing) => "/dev/null".to_owned(),
+            Some(Instead::Path { .. }) if reaches => self.below(folder)?,
+            Some(Instead::Path { path, .. }) if self.from.to_str().is_some_and(is_plain) => {
+                path.clone()
+            }
+            Some(Instead::Path { .. }) => return Err(self.must_be_quoted()),
+            None if self.climbs_to_files() || reaches && self.text.starts_with('/') => {
+                self.below(folder)?
+            }
+            None => return Ok(None),
+        };
+        let why = self.instead.as_ref().map(Instead::why);
+        let why = why.unwrap_or("so that changed copies are taken in");
+        Ok(Some(Lead { to, why }))
+    }
+
     fn climbs_to_files(&self) -> bool {
         self.climbs != Climbs::Never && !self.files.is_empty()
     }
@@ -396,20 +524,29 @@ impl Pattern {
             ));
         }
         // A path that the file itself has is quoted there as it must be; one behind links is not.
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@,=~%:".contains(c);
         let said = self.from.to_str();
-        let from = said.filter(|from| text.starts_with(from) || from.chars().all(is_plain));
+        let from = said.filter(|from| text.starts_with(from) || is_plain(from));
         let there = mirror::at(folder, &self.from);
         match (from, there.to_str()) {
             (Some(_), Some(there)) if self.rest.is_empty() => Ok(there.to_owned()),
             (Some(_), Some(there)) => Ok(format!("{there}/{}", self.rest)),
-            _ => Err(format!(
-                "the include `{text}` leads to {}, a name with characters that a configuration \
-                 must quote; give the folder a plain name",
-                self.from.display()
-            )),
+            _ => Err(self.must_be_quoted()),
         }
     }
+
+    fn must_be_quoted(&self) -> String {
+        format!(
+            "the include `{}` leads to {}, a name with characters that a configuration must quote; \
+             give the folder a plain name",
+            self.text,
+            self.from.display()
+        )
+    }
+}
+
+/// Where a trial has the stand-in `file`, when copies are below `folder`.
+pub(super) fn stand_in_at(folder: &Path, file: &str) -> PathBuf {
+    folder.with_file_name("stand-ins").join(file)
 }
 
 /// As in a shell: names that begin with a dot are meant only where the pattern begins so.
@@ -418,6 +555,12 @@ const MATCHING: glob::MatchOptions = glob::MatchOptions {
     require_literal_separator: false,
     require_literal_leading_dot: true,
 };
+
+/// Whether a path needs no quotes in any configuration.
+fn is_plain(path: &str) -> bool {
+    let is_meant = |c: char| c.is_ascii_alphanumeric() || "/._-+@,=~%:".contains(c);
+    path.chars().all(is_meant)
+}
 
 fn is_wild(part: &str) -> bool {
     part.contains(['*', '?', '['])

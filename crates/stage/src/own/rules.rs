@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 use regex_lite::Regex;
 use serde::Deserialize;
 
+use super::elsewhere::{Elsewhere, StandInTable};
+use super::includes::Lead;
+use super::site::{SiteRules, SiteTable};
+use crate::template::Variables;
+
 /// `[own]` as it is written.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +35,25 @@ pub(crate) struct OwnTable {
     looks_like: Option<String>,
     /// What a file has in it that asks an upstream.
     proxies: Option<String>,
+    /// Its first group is the name of a block that lines can name in place of an address.
+    blocks: Option<String>,
+    /// Folders in which an installed server has its files.
+    #[serde(default)]
+    elsewhere: Vec<PathBuf>,
+    #[serde(default, rename = "stand-in")]
+    stand_ins: Vec<StandInTable>,
+    site: Option<SiteTable>,
+    #[serde(default)]
+    hint: Vec<HintTable>,
+}
+
+/// What the server says of a file that it refuses, and what to do about it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HintTable {
+    /// Of the message. Named groups become variables of `hint`.
+    pattern: String,
+    hint: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -46,6 +70,8 @@ struct ChangeTable {
     condition: Option<String>,
     /// A word; the rule rests where a statement of any file begins with it.
     unless: Option<String>,
+    /// A pattern; the rule rests where no line of any file is like it.
+    when: Option<String>,
     /// Why a trial needs it, for people.
     why: String,
 }
@@ -75,6 +101,11 @@ pub(crate) struct OwnRules {
     pub(crate) names: Vec<String>,
     pub(crate) looks_like: Option<Regex>,
     pub(crate) proxies: Option<Regex>,
+    pub(crate) blocks: Option<Regex>,
+    pub(crate) elsewhere: Elsewhere,
+    pub(crate) site: Option<SiteRules>,
+    /// Patterns of the server's messages, and templates of hints.
+    pub(crate) hints: Vec<(Regex, String)>,
 }
 
 /// A change of lines.
@@ -85,6 +116,7 @@ pub(crate) struct Rule {
     pub(crate) to: String,
     pub(crate) condition: Option<String>,
     pub(crate) unless: Option<String>,
+    pub(crate) when: Option<Regex>,
     pub(crate) why: String,
 }
 
@@ -113,9 +145,15 @@ impl OwnTable {
                 to: table.to.clone(),
                 condition: table.condition.clone(),
                 unless: table.unless.clone(),
+                when: optional("change.when", &table.when)?,
                 why: table.why.clone(),
             });
         }
+        let stand_ins = self.stand_ins.iter().map(StandInTable::read);
+        let hints = self.hint.iter().map(|table| {
+            let pattern = pattern("hint.pattern", &table.pattern)?;
+            Ok::<_, String>((pattern, table.hint.clone()))
+        });
         let insert = self.insert.as_ref().map(|insert| {
             let after = pattern("insert.after", &insert.after)?;
             Ok::<_, String>((after, insert.clone()))
@@ -130,6 +168,13 @@ impl OwnTable {
             names: self.names.clone(),
             looks_like: optional("looks_like", &self.looks_like)?,
             proxies: optional("proxies", &self.proxies)?,
+            blocks: with_group("blocks", &self.blocks)?,
+            elsewhere: Elsewhere {
+                folders: self.elsewhere.clone(),
+                stand_ins: stand_ins.collect::<Result<_, _>>()?,
+            },
+            site: self.site.as_ref().map(SiteTable::rules).transpose()?,
+            hints: hints.collect::<Result<_, _>>()?,
         })
     }
 }
@@ -138,6 +183,18 @@ impl OwnRules {
     /// Whether a line says nothing to the server.
     pub(crate) fn is_comment(&self, line: &str) -> bool {
         self.comment.as_ref().is_some_and(|it| it.is_match(line))
+    }
+
+    /// The hint for a message, a template, and what it names of the message.
+    pub(crate) fn hint(&self, message: &str) -> Option<(&str, Variables)> {
+        self.hints.iter().find_map(|(pattern, hint)| {
+            let captures = pattern.captures(message)?;
+            let mut words = Variables::default();
+            for name in pattern.capture_names().flatten() {
+                words.set(name, captures.name(name).map_or("", |group| group.as_str()));
+            }
+            Some((hint.as_str(), words))
+        })
     }
 
     /// The folder that relative paths in the file `main` begin at.
@@ -157,11 +214,11 @@ impl OwnRules {
     }
 
     /// The line with other patterns in place of those that `others` has.
-    pub(crate) fn with_included(&self, line: &str, others: &BTreeMap<&str, String>) -> String {
+    pub(crate) fn with_included(&self, line: &str, others: &BTreeMap<&str, Lead>) -> String {
         let mut changed = line.to_owned();
         for range in self.included_at(line).into_iter().rev() {
             if let Some(other) = others.get(&line[range.clone()]) {
-                changed.replace_range(range, other);
+                changed.replace_range(range, &other.to);
             }
         }
         changed

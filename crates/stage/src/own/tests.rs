@@ -32,6 +32,7 @@ fn change(
         variables: &Variables::default(),
         ports: &Ports::default(),
         user: None,
+        blocks: &BTreeSet::new(),
         render: &|text, _, _| Ok(text.to_owned()),
     };
     let changed = files.change(&tools, own)?;

@@ -1,0 +1,389 @@
+//! What a Caddyfile contains, by its text: blocks, the directives that matter, and the addresses
+//! of its sites.
+//!
+//! Snippets are read where they stand. What `caddy adapt` says of listeners is in [`adapted`].
+
+pub(super) mod adapted;
+mod address;
+
+use bakeoff_plan::Protocol;
+
+use self::address::Address;
+use super::{
+    Found, Listener, ListenerKind, Named, Place, Text, Upstream, UpstreamKind, add, stand_in,
+    tokens,
+};
+
+/// What a file that is taken in may begin a block with at its outermost level.
+const DIRECTIVES: [&str; 22] = [
+    "@",
+    "bind",
+    "encode",
+    "file_server",
+    "forward_auth",
+    "handle",
+    "handle_errors",
+    "handle_path",
+    "header",
+    "import",
+    "log",
+    "php_fastcgi",
+    "redir",
+    "request_body",
+    "request_header",
+    "respond",
+    "reverse_proxy",
+    "rewrite",
+    "root",
+    "route",
+    "tls",
+    "vars",
+];
+/// What answers a request.
+const ANSWERING: [&str; 9] = [
+    "abort",
+    "acme_server",
+    "file_server",
+    "forward_proxy",
+    "import",
+    "metrics",
+    "php_fastcgi",
+    "respond",
+    "reverse_proxy",
+];
+
+/// Reads the files of one configuration, the main one first.
+pub(super) fn read(files: &[Text<'_>]) -> Found {
+    let mut reader = Reader::default();
+    for (index, file) in files.iter().enumerate() {
+        reader.read(file, index == 0);
+    }
+    reader.finish()
+}
+
+/// Text with the variables of the environment filled in, as far as names say for what.
+pub(super) fn filled(text: &str) -> String {
+    let filled = stand_in::filled(text, |rest| stand_in::variable(rest, "{$", ":"));
+    stand_in::filled(&filled, |rest| stand_in::variable(rest, "{env.", ":"))
+}
+
+#[derive(Default)]
+struct Reader {
+    found: Found,
+    sites: Vec<Site>,
+    options: Options,
+    /// First words of the open blocks, the outermost first.
+    blocks: Vec<String>,
+    /// Addresses on lines before the one that opens their block.
+    addresses: Vec<Address>,
+    /// Upstreams that were there when the innermost `reverse_proxy` began.
+    upstreams_before: usize,
+}
+
+/// Global options that say where sites listen.
+struct Options {
+    http_port: u16,
+    https_port: u16,
+    has_https: bool,
+    redirects: bool,
+    has_h3: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            http_port: 80,
+            https_port: 443,
+            has_https: true,
+            redirects: true,
+            has_h3: true,
+        }
+    }
+}
+
+/// A site, as its block has it.
+#[derive(Default)]
+struct Site {
+    addresses: Vec<Address>,
+    place: Place,
+    has_tls: bool,
+    answers: bool,
+    /// Whether it redirects to https.
+    redirects: bool,
+}
+
+impl Reader {
+    fn read(&mut self, file: &Text<'_>, is_main: bool) {
+        self.blocks.clear();
+        self.addresses.clear();
+        for (number, line) in (1..).zip(file.text.lines()) {
+            let place = Place {
+                file: file.path.to_owned(),
+                line: number,
+            };
+            self.note_variables(line, &place);
+            let mut words = tokens(&filled(line));
+            while words.first().is_some_and(|word| word == "}") {
+                words.remove(0);
+                self.blocks.pop();
+            }
+            let closes = words.len() > 1 && words.last().is_some_and(|word| word == "}");
+            let opens = !closes && words.last().is_some_and(|word| word == "{");
+            if opens {
+                words.pop();
+            }
+            self.line(&words, opens, &place, is_main);
+        }
+    }
+
+    fn line(&mut self, words: &[String], opens: bool, place: &Place, is_main: bool) {
+        let first = words.first().map_or("", String::as_str);
+        let is_list = words.last().is_some_and(|word| word.ends_with(','));
+        let is_directive = |name: &&str| first == *name || *name == "@" && first.starts_with('@');
+        let is_outer = self.blocks.is_empty() && !(DIRECTIVES.iter().any(|it| is_directive(&it)));
+        if !is_outer || first.is_empty() && !opens {
+            self.directive(words, place);
+            if opens {
+                self.blocks.push(first.to_owned());
+            }
+            return;
+        }
+        if first.is_empty() || first.starts_with('(') {
+            self.blocks
+                .push(if first.is_empty() { "{" } else { first }.to_owned());
+            return;
+        }
+        if !opens && !is_list && !is_main {
+            // Options of a block that takes the file in.
+            self.directive(words, place);
+            return;
+        }
+        let addresses = words.iter().flat_map(|word| word.split(','));
+        let addresses = addresses.filter(|word| !word.is_empty());
+        self.addresses.extend(addresses.map(Address::parse));
+        if is_list {
+            return;
+        }
+        self.sites.push(Site {
+            addresses: std::mem::take(&mut self.addresses),
+            place: place.clone(),
+            ..Site::default()
+        });
+        // Without braces the whole file is one site.
+        self.blocks.push(first.to_owned());
+    }
+
+    fn directive(&mut self, words: &[String], place: &Place) {
+        let Some((name, rest)) = words.split_first() else {
+            return;
+        };
+        let is_in_tls = self.blocks.last().is_some_and(|block| block == "tls");
+        let is_global = self.blocks.first().is_some_and(|block| block == "{");
+        let named = |text: &String| Named {
+            text: text.clone(),
+            place: place.clone(),
+        };
+        if is_global {
+            self.option(name, rest);
+        } else if let Some(site) = self.sites.last_mut() {
+            site.note(name, rest);
+        }
+        match name.as_str() {
+            "root" => rest
+                .last()
+                .into_iter()
+                .for_each(|it| add(&mut self.found.roots, named(it))),
+            "reverse_proxy" | "php_fastcgi" | "forward_auth" => {
+                self.upstreams_before = self.found.upstreams.len();
+                let is_php = name == "php_fastcgi";
+                let kind = if is_php {
+                    UpstreamKind::FastCgi
+                } else {
+                    UpstreamKind::Http
+                };
+                self.upstreams(rest, kind, place);
+            }
+            "to" => self.upstreams(rest, UpstreamKind::Http, place),
+            "transport" if rest.first().is_some_and(|kind| kind == "fastcgi") => {
+                let of_proxy = self.found.upstreams.iter_mut().skip(self.upstreams_before);
+                of_proxy.for_each(|upstream| upstream.kind = UpstreamKind::FastCgi);
+            }
+            "output" if rest.len() > 1 => add(&mut self.found.logs, named(&rest[1])),
+            "tls" if rest.len() > 1 => {
+                let files = rest.iter().take(2);
+                files.for_each(|it| add(&mut self.found.certificates, named(it)));
+            }
+            "dns" if is_in_tls || is_global => {
+                if let Some(provider) = rest.first() {
+                    let text = format!("dns.providers.{provider}");
+                    add(&mut self.found.modules, named(&text));
+                }
+            }
+            "acme_dns" if is_global => {
+                if let Some(provider) = rest.first() {
+                    let text = format!("dns.providers.{provider}");
+                    add(&mut self.found.modules, named(&text));
+                }
+            }
+            "order" if is_global => {
+                rest.first()
+                    .into_iter()
+                    .for_each(|it| add(&mut self.found.modules, named(it)));
+            }
+            _ => {}
+        }
+    }
+
+    /// A global option.
+    fn option(&mut self, name: &str, rest: &[String]) {
+        let first = rest.first().map_or("", String::as_str);
+        match name {
+            "http_port" => self.options.http_port = first.parse().unwrap_or(80),
+            "https_port" => self.options.https_port = first.parse().unwrap_or(443),
+            "auto_https" => {
+                self.options.has_https &= first != "off";
+                self.options.redirects &= first != "off" && first != "disable_redirects";
+            }
+            "protocols" => self.options.has_h3 = rest.iter().any(|it| it == "h3"),
+            _ => {}
+        }
+    }
+
+    fn upstreams(&mut self, rest: &[String], kind: UpstreamKind, place: &Place) {
+        // A matcher may stand before them.
+        let is_matcher = |word: &&String| word.starts_with(['/', '@', '*']);
+        for address in rest.iter().filter(|word| !is_matcher(word)) {
+            let upstream = Upstream {
+                kind,
+                address: address.clone(),
+                place: place.clone(),
+            };
+            add(&mut self.found.upstreams, upstream);
+        }
+    }
+
+    fn note_variables(&mut self, line: &str, place: &Place) {
+        if line.trim_start().starts_with('#') {
+            return;
+        }
+        for (open, mark) in [("{$", ":"), ("{env.", ":")] {
+            let mut rest = line;
+            while let Some(variable) = stand_in::variable(rest, open, mark) {
+                let text = format!("{open}{}}}", variable.name);
+                let others = &mut self.found.placeholders;
+                if !others.iter().any(|other| other.text == text) {
+                    let place = place.clone();
+                    add(others, Named { text, place });
+                }
+                rest = &rest[variable.to..];
+            }
+        }
+    }
+
+    fn finish(mut self) -> Found {
+        let options = std::mem::take(&mut self.options);
+        for site in &self.sites {
+            for address in &site.addresses {
+                let listener = site.listener(address, &options);
+                merge(&mut self.found.listeners, listener);
+            }
+        }
+        if options.has_https && options.redirects {
+            add_redirects(&mut self.found.listeners, options.http_port);
+        }
+        self.found
+    }
+}
+
+impl Site {
+    fn note(&mut self, name: &str, rest: &[String]) {
+        if name == "redir" {
+            let mut targets = rest.iter();
+            self.redirects |= targets.any(|target| target.starts_with("https://"));
+        }
+        self.answers |= ANSWERING.contains(&name);
+        self.has_tls |= name == "tls";
+    }
+
+    fn listener(&self, address: &Address, options: &Options) -> Listener {
+        let host = address.host.as_str();
+        let is_clear = address.scheme == "http";
+        let is_secure = address.scheme == "https" || self.has_tls;
+        let has_name = !host.is_empty();
+        let port = address.port.unwrap_or(match is_clear {
+            true => options.http_port,
+            false if has_name && options.has_https || is_secure => options.https_port,
+            false => options.http_port,
+        });
+        let is_usual = port == options.https_port || has_name && port != options.http_port;
+        let has_tls = !is_clear && (is_secure || options.has_https && is_usual);
+        let is_redirect = self.redirects && !self.answers && !has_tls;
+        Listener {
+            address: "*".to_owned(),
+            port: Some(port),
+            protocols: protocols(has_tls, options.has_h3),
+            hosts: has_name.then(|| host.to_owned()).into_iter().collect(),
+            kind: match is_redirect {
+                true => ListenerKind::Redirect,
+                false => ListenerKind::Http,
+            },
+            place: self.place.clone(),
+        }
+    }
+}
+
+/// What a listener of Caddy speaks, which agrees on HTTP/2 over TLS wherever it can.
+fn protocols(has_tls: bool, has_h3: bool) -> Vec<Protocol> {
+    match (has_tls, has_h3) {
+        (false, _) => vec![Protocol::H1],
+        (true, false) => vec![Protocol::H1Tls, Protocol::H2],
+        (true, true) => vec![Protocol::H1Tls, Protocol::H2, Protocol::H3],
+    }
+}
+
+/// Adds a listener, or its names to the one that is like it.
+fn merge(listeners: &mut Vec<Listener>, listener: Listener) {
+    let is_same = |other: &&mut Listener| {
+        other.port == listener.port
+            && other.protocols == listener.protocols
+            && other.kind == listener.kind
+    };
+    let Some(other) = listeners.iter_mut().find(is_same) else {
+        return add(listeners, listener);
+    };
+    // One site without a name answers to any.
+    if listener.hosts.is_empty() || other.hosts.is_empty() {
+        other.hosts.clear();
+        return;
+    }
+    listener
+        .hosts
+        .into_iter()
+        .for_each(|host| add(&mut other.hosts, host));
+}
+
+/// The redirects that Caddy makes for sites over TLS.
+fn add_redirects(listeners: &mut Vec<Listener>, http_port: u16) {
+    let of_tls = |it: &&Listener| it.protocols.contains(&Protocol::H2) && !it.hosts.is_empty();
+    let hosts: Vec<String> = listeners
+        .iter()
+        .filter(of_tls)
+        .flat_map(|it| it.hosts.clone())
+        .collect();
+    let is_there = listeners.iter().any(|it| it.port == Some(http_port));
+    if hosts.is_empty() || is_there {
+        return;
+    }
+    let redirect = Listener {
+        address: "*".to_owned(),
+        port: Some(http_port),
+        protocols: protocols(false, false),
+        hosts,
+        kind: ListenerKind::Redirect,
+        place: Place::default(),
+    };
+    add(listeners, redirect);
+}
+
+#[cfg(test)]
+mod tests;

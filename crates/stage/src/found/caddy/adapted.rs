@@ -1,0 +1,249 @@
+//! What `caddy adapt` says of a Caddyfile: where it listens, for which names and paths.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{add_redirects, merge, protocols};
+use crate::found::{Found, Listener, ListenerKind, Place};
+
+/// Routes in routes, at the most.
+const DEPTH_MAX: usize = 16;
+
+/// The configuration in JSON, as far as it matters here.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Adapted {
+    apps: Apps,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Apps {
+    http: Http,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Http {
+    http_port: Option<u16>,
+    https_port: Option<u16>,
+    servers: BTreeMap<String, Server>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Server {
+    listen: Vec<String>,
+    routes: Vec<Route>,
+    tls_connection_policies: Option<Vec<Value>>,
+    automatic_https: Automatic,
+    protocols: Option<Vec<String>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Automatic {
+    disable: bool,
+    disable_redirects: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Route {
+    #[serde(rename = "match")]
+    matches: Vec<Matcher>,
+    handle: Vec<Handler>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Matcher {
+    host: Option<Vec<String>>,
+    path: Option<Vec<String>>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Handler {
+    handler: String,
+    routes: Vec<Route>,
+    status_code: Option<Value>,
+    headers: Value,
+}
+
+/// Puts what `text` says in place of the listeners that were found. What is no such configuration
+/// says nothing.
+pub(in crate::found) fn take(found: &mut Found, text: &str) {
+    // Warnings of the program are lines of JSON as well.
+    let mut lines = text.lines().filter(|line| line.contains("\"apps\""));
+    let Some(adapted) = lines.find_map(|line| serde_json::from_str::<Adapted>(line).ok()) else {
+        return;
+    };
+    let http = adapted.apps.http;
+    let http_port = http.http_port.unwrap_or(80);
+    let https_port = http.https_port.unwrap_or(443);
+    let mut listeners = Vec::new();
+    let (mut has_redirects, mut path) = (false, None);
+    for server in http.servers.values() {
+        has_redirects |=
+            !server.automatic_https.disable && !server.automatic_https.disable_redirects;
+        for listen in &server.listen {
+            let Some(mut listener) = server.listener(listen, http_port, https_port) else {
+                continue;
+            };
+            listener.place = place_of(&listener, &found.listeners);
+            if path.is_none() && listener.kind == ListenerKind::Http {
+                path = Some(first_path(&server.routes, DEPTH_MAX));
+            }
+            merge(&mut listeners, listener);
+        }
+    }
+    if has_redirects {
+        add_redirects(&mut listeners, http_port);
+    }
+    if listeners.is_empty() {
+        return;
+    }
+    // In the order of the file; those that the text does not show are Caddy's own.
+    listeners.sort_by_key(|it| (it.place.line == 0, it.place.line));
+    found.listeners = listeners;
+    found.path = path.flatten().filter(|path| path != "/");
+}
+
+impl Server {
+    fn listener(&self, listen: &str, http_port: u16, https_port: u16) -> Option<Listener> {
+        // `tcp/` and `udp/` may stand before it, and a range of ports at its end.
+        let listen = listen.rsplit('/').next().unwrap_or(listen);
+        let (address, port) = listen.rsplit_once(':')?;
+        let port: u16 = port.split('-').next()?.parse().ok()?;
+        let mut hosts = Vec::new();
+        let is_for_any = names(&self.routes, &mut hosts);
+        let is_asked_for = self.tls_connection_policies.is_some() || port == https_port;
+        let automatic = !self.automatic_https.disable && port != http_port && !hosts.is_empty();
+        let has_tls = is_asked_for || automatic;
+        let has_h3 = self
+            .protocols
+            .as_ref()
+            .is_none_or(|it| it.iter().any(|it| it == "h3"));
+        let only_redirects =
+            !has_tls && !self.routes.is_empty() && redirects(&self.routes, DEPTH_MAX);
+        Some(Listener {
+            address: if address.is_empty() { "*" } else { address }.to_owned(),
+            port: Some(port),
+            protocols: protocols(has_tls, has_h3),
+            hosts: if is_for_any { Vec::new() } else { hosts },
+            kind: match only_redirects {
+                true => ListenerKind::Redirect,
+                false => ListenerKind::Http,
+            },
+            place: Place::default(),
+        })
+    }
+}
+
+/// Where the text has a listener of this port.
+fn place_of(listener: &Listener, read: &[Listener]) -> Place {
+    let mut same = read.iter().filter(|it| it.port == listener.port);
+    let first = same.next();
+    first.map(|it| it.place.clone()).unwrap_or_default()
+}
+
+/// Names of the outermost routes; whether one of them is for any name.
+fn names(routes: &[Route], hosts: &mut Vec<String>) -> bool {
+    let mut is_for_any = false;
+    for route in routes {
+        let mut of_route = route
+            .matches
+            .iter()
+            .filter_map(|it| it.host.as_ref())
+            .peekable();
+        is_for_any |= of_route.peek().is_none();
+        for host in of_route.flatten() {
+            crate::found::add(hosts, host.clone());
+        }
+    }
+    is_for_any
+}
+
+/// Whether all that answers is a redirect to https.
+fn redirects(routes: &[Route], depth: usize) -> bool {
+    let mut handlers = routes.iter().flat_map(|route| &route.handle);
+    depth > 0
+        && handlers.all(|handler| match handler.handler.as_str() {
+            "subroute" => redirects(&handler.routes, depth - 1),
+            "static_response" => {
+                let place = handler.headers.get("Location").and_then(|it| it.get(0));
+                let place = place.and_then(Value::as_str);
+                handler.status_code.is_some() && place.is_some_and(|it| it.starts_with("https://"))
+            }
+            _ => false,
+        })
+}
+
+/// The first path that something answers: `/` where that is one, `None` where nothing says.
+fn first_path(routes: &[Route], depth: usize) -> Option<String> {
+    if depth == 0 {
+        return None;
+    }
+    let mut first = None;
+    for route in routes {
+        let Some(inner) = answers(route, depth) else {
+            continue;
+        };
+        let own = match route.matches.as_slice() {
+            [] => "/".to_owned(),
+            matches => match matches.iter().find_map(Matcher::path) {
+                Some(path) => path,
+                None => continue,
+            },
+        };
+        let path = if own == "/" { inner } else { own };
+        if path == "/" {
+            return Some(path);
+        }
+        first.get_or_insert(path);
+    }
+    first
+}
+
+/// The path that a route answers, of those that come to it.
+fn answers(route: &Route, depth: usize) -> Option<String> {
+    route
+        .handle
+        .iter()
+        .find_map(|handler| match handler.handler.as_str() {
+            "subroute" => first_path(&handler.routes, depth - 1),
+            "reverse_proxy" | "file_server" | "static_response" | "metrics" | "templates" => {
+                Some("/".to_owned())
+            }
+            _ => None,
+        })
+}
+
+impl Matcher {
+    /// A path that it lets through; `None` where more than names and paths matter.
+    fn path(&self) -> Option<String> {
+        if !self.others.is_empty() {
+            return None;
+        }
+        let Some(paths) = &self.path else {
+            return Some("/".to_owned());
+        };
+        let is_plain = |path: &&String| path.starts_with('/') || *path == "*";
+        let mut plain = paths.iter().filter(is_plain).map(|path| {
+            let path = path.trim_end_matches('*');
+            if path.is_empty() { "/" } else { path }.to_owned()
+        });
+        let first = plain.next()?;
+        let first = if plain.any(|path| path == "/") {
+            "/".to_owned()
+        } else {
+            first
+        };
+        (!first.contains(['*', '{'])).then_some(first)
+    }
+}
