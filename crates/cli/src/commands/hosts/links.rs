@@ -128,6 +128,7 @@ fn spec(server: SocketAddr, clients: u32) -> anyhow::Result<LoadSpec> {
         weight: 1,
     };
     Ok(LoadSpec {
+        order: bakeoff_load::Order::ByWeight,
         speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
         load: Load {
