@@ -28,6 +28,7 @@ mod protocols;
 mod race;
 mod run;
 mod share;
+mod site;
 mod support;
 mod transport;
 mod truth;

@@ -99,6 +99,22 @@ impl Configuration {
         matches!(self.kind, Kind::Own(_)) && self.changes.is_empty()
     }
 
+    /// The user's own files, where they are no template.
+    pub(crate) fn own(&self) -> Option<&OwnFiles> {
+        match &self.kind {
+            Kind::Own(own) => Some(own),
+            Kind::OfFolder | Kind::Template(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn own_mut(&mut self) -> Option<&mut OwnFiles> {
+        match &mut self.kind {
+            Kind::Own(own) => Some(own),
+            Kind::OfFolder | Kind::Template(_) => None,
+        }
+    }
+
     fn uses(&self, variable: &str) -> bool {
         !matches!(self.kind, Kind::Own(_)) && template::uses(&self.template, variable)
     }
@@ -135,6 +151,7 @@ impl Configuration {
             ports: &Ports::default(),
             user,
             blocks: &BTreeSet::new(),
+            served: &[],
             render: &render,
         };
         let changed = own.change(&tools, &folder.join(OWN_FOLDER))?;

@@ -7,7 +7,7 @@
 mod caddy;
 mod choice;
 mod haproxy;
-mod nginx;
+pub(crate) mod nginx;
 pub(crate) mod stand_in;
 
 use std::path::{Path, PathBuf};

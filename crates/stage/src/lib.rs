@@ -42,6 +42,7 @@ mod known;
 mod listeners;
 mod listening;
 mod log;
+mod overlay;
 mod own;
 mod prepared;
 mod program;

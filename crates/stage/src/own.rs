@@ -26,6 +26,7 @@ use bakeoff_record::{ConfigChange, Step};
 
 use crate::error::{Cause, StageError};
 use crate::files::{self, Access};
+use crate::statements::{self, Statement};
 use crate::template::{self, Variables};
 use crate::user::User;
 use regex_lite::Regex;
@@ -56,6 +57,8 @@ pub(crate) struct OwnFiles {
     trail: Trail,
     /// Why the first file is one that a trial makes.
     made: Option<String>,
+    /// What requests come to, below the folder that is served.
+    served: Vec<PathBuf>,
 }
 
 /// A file, its path without links.
@@ -87,6 +90,8 @@ pub(crate) struct Tools<'a> {
     pub(crate) user: Option<&'a User>,
     /// Names of blocks in all files that lines can name in place of an address.
     pub(crate) blocks: &'a BTreeSet<String>,
+    /// What requests come to: a folder without any of it is not what the files were made for.
+    pub(crate) served: &'a [PathBuf],
     /// Renders a template, which may ask what a configuration says.
     pub(crate) render: &'a dyn Fn(&str, &Variables, &str) -> Result<String, String>,
 }
@@ -122,6 +127,7 @@ impl OwnFiles {
             base,
             trail,
             made,
+            served: Vec::new(),
         })
     }
 
@@ -134,6 +140,7 @@ impl OwnFiles {
         let tools = &Tools {
             variables: &variables,
             blocks: &blocks,
+            served: &self.served,
             ..*tools
         };
         let mut edits = self.edits(tools)?;
@@ -173,10 +180,11 @@ impl OwnFiles {
 
     /// Names of blocks that lines can name in place of an address.
     fn blocks(&self, rules: &OwnRules) -> BTreeSet<String> {
-        let lines = self.files.iter().flat_map(|file| file.text.lines());
-        let lines = lines.filter(|line| !rules.is_comment(line));
-        let names = lines.flat_map(|line| rules.blocks.as_ref()?.captures(line)?.get(1));
-        names.map(|name| name.as_str().to_owned()).collect()
+        let names = self
+            .files
+            .iter()
+            .flat_map(|file| rules.blocks_in(&file.text));
+        names.map(str::to_owned).collect()
     }
 
     /// Each file with its changes.
@@ -234,18 +242,40 @@ impl OwnFiles {
     }
 
     /// The files as they are on disk, the main one first.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = (&Path, &str)> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.files
             .iter()
             .map(|file| (file.path.as_path(), file.text.as_str()))
     }
 
+    /// Whether a statement `word` stands directly in a block of this name, or may do so because its
+    /// file is taken in.
+    fn says_in(&self, block: &str, word: &str) -> bool {
+        let is_word = |statements: &[Statement]| statements.iter().any(|it| it.name() == word);
+        self.files.iter().enumerate().any(|(index, file)| {
+            let top = statements::parse(&file.text);
+            let mut blocks = top.iter().filter(|it| it.name() == block);
+            index > 0 && is_word(&top) || blocks.any(|it| is_word(it.inner()))
+        })
+    }
+
+    /// Says what requests come to, below the folder that is served.
+    pub(crate) fn serve(&mut self, served: Vec<PathBuf>) {
+        self.served = served;
+    }
+
+    /// The file as the plan names it.
+    pub(crate) fn named(&self) -> &Path {
+        &self.named
+    }
+
     /// For each rule whether it rests, because a file has the statement that it would add, or none
     /// has a line that it is for.
     fn rules_at_rest(&self, rules: &OwnRules) -> Vec<bool> {
-        let is_said = |word: &String| {
-            let mut texts = self.files.iter().map(|file| &file.text);
-            texts.any(|text| template::says(text, word))
+        let is_said = |rule: &Rule| match (&rule.unless, &rule.unless_in) {
+            (None, _) => false,
+            (Some(word), None) => self.files.iter().any(|it| template::says(&it.text, word)),
+            (Some(word), Some(block)) => self.says_in(block, word),
         };
         let is_like = |pattern: &Regex| {
             let mut lines = self.files.iter().flat_map(|file| file.text.lines());
@@ -253,7 +283,7 @@ impl OwnFiles {
         };
         let rests = |rule: &Rule| {
             let is_needless = rule.when.as_ref().is_some_and(|it| !is_like(it));
-            is_needless || rule.unless.as_ref().is_some_and(is_said)
+            is_needless || is_said(rule)
         };
         rules.changes.iter().map(rests).collect()
     }

@@ -1,5 +1,7 @@
 //! A contender that is ready to be started: program found, configuration rendered, files made.
 
+mod check;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,18 +9,17 @@ use std::time::Duration;
 use bakeoff_plan::{ConfigSource, Contender, ServerChoice, Workload};
 use bakeoff_record::{ConfigFile, ServerFacts, Step};
 
-use crate::bounded::{self, Question};
 use crate::certificates::CertificateFiles;
-use crate::configuration::{Configuration, OWN_FOLDER};
+use crate::configuration::Configuration;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
 use crate::files;
-use crate::host;
 use crate::installed::Installed;
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
 use crate::listening::{LOOPBACK, free_port_at};
 use crate::log;
+use crate::overlay::{self, Overlay};
 use crate::program::{self, Program};
 use crate::ready::{self, Awaited, Ready};
 use crate::running::{Running, TrialFolder};
@@ -28,8 +29,6 @@ use crate::stage::{Shared, Surroundings, make_folder};
 use crate::template::{self, Variables};
 use crate::user::{self, User};
 
-/// A check of a configuration takes milliseconds; Caddy's may read certificates.
-const CHECK_LIMIT: Duration = Duration::from_secs(30);
 /// Another process may take a port between its choice and the server's start.
 const PORTS_TRIED: u32 = 3;
 
@@ -66,6 +65,8 @@ pub struct Prepared {
     start: Start,
     /// What its certificate leads to, where it was given one.
     trust: Trust,
+    /// The name that it is asked by, where that matters.
+    host: Option<String>,
 }
 
 /// How a server is started.
@@ -113,6 +114,8 @@ impl Prepared {
         let program = program::find(&server, version.as_deref(), binary.as_deref())?;
         refuse_damaged(&server, &program, &shared)?;
         program::check_speaks(&server, &program, workload.protocol)?;
+        let host = contender.host.clone();
+        let host = host.or_else(|| overlay::name_of_site(&server, &configuration, workload));
         let mut variables = Variables::default();
         for (name, value) in overlays {
             variables.set(&name, value);
@@ -135,6 +138,7 @@ impl Prepared {
                 user,
             },
             trust: Trust::Anything,
+            host,
         };
         prepared.make_files()?;
         // A file of the user's own may speak TLS beside what is asked.
@@ -169,79 +173,6 @@ impl Prepared {
         self.log_folder.join("server.log")
     }
 
-    /// Lets the server check the configuration itself.
-    ///
-    /// # Errors
-    /// When it refuses; its message is in the error.
-    pub fn check_config(&self) -> Result<(), StageError> {
-        host::check(Step::CheckConfig)?;
-        let Some(check) = &self.server.description.check else {
-            return Ok(());
-        };
-        let command = self.render_all("check", &check.command)?;
-        let question = Question {
-            environment: &self.start.environment,
-            folder: &self.run_folder(),
-            limit: CHECK_LIMIT,
-            user: self.start.user.as_ref(),
-        };
-        let output = bounded::run(&command, &question);
-        let output = output.map_err(|cause| {
-            if cause.kind() == std::io::ErrorKind::Interrupted {
-                return StageError::new(Step::CheckConfig, Cause::Interrupted);
-            }
-            let cause = std::io::Error::other(format!("run the check: {cause}"));
-            StageError::file(Step::CheckConfig, &command[0], cause)
-        })?;
-        self.note("check.log", &output.text)?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let mut message = self.as_users_know(output.text.trim_end());
-        let cause = Cause::ConfigRejected {
-            hint: self.hint(&message)?,
-            server: self.server.title().to_owned(),
-            config: self
-                .as_users_know(&self.configuration.path.display().to_string())
-                .into(),
-            status: output.status.to_string(),
-        };
-        if let Some(user) = &self.start.user
-            && message.contains("ermission denied")
-        {
-            message.push_str(&format!(
-                "\n(the server runs as user {}; `user = \"root\"` in the contender changes that)",
-                user.name
-            ));
-        }
-        Err(StageError::new(Step::CheckConfig, cause).with_message(message))
-    }
-
-    /// What to do about a refusal, with the file and the line, as a clause.
-    fn hint(&self, message: &str) -> Result<String, StageError> {
-        let found = self.server.own.hint(message);
-        let Some((template, words)) = found else {
-            return Ok(String::new());
-        };
-        let context = template::Context {
-            version: &self.program.version,
-            configuration: "",
-            files: &self.server,
-        };
-        let hint = template::render(template, &words, &context).map_err(|cause| {
-            let file = format!("`own.hint` for server {}", self.server.name);
-            StageError::new(Step::CheckConfig, Cause::Template { file, cause })
-        })?;
-        let place = place_in(message).map_or(String::new(), |place| format!("{place}: "));
-        Ok(format!(": {place}{hint}"))
-    }
-
-    /// A server's message with the user's own files in place of their changed copies.
-    fn as_users_know(&self, message: &str) -> String {
-        let copies = self.folder.0.join(OWN_FOLDER);
-        message.replace(&copies.display().to_string(), "")
-    }
-
     /// Starts the server and waits, at most `within`, until it gives the right answer.
     ///
     /// # Errors
@@ -264,7 +195,7 @@ impl Prepared {
             self.workload.requests.first(),
             self.workload.protocol,
             self.trust.clone(),
-            self.contender.host.clone(),
+            self.host.clone(),
         );
         let awaited = Awaited {
             expectation: &expectation,
@@ -321,7 +252,7 @@ impl Prepared {
             log,
             log_from: ready.log_from,
             trust: self.trust,
-            host: self.contender.host,
+            host: self.host,
             reload_signal: description.reload.map(|reload| reload.signal),
             settings: description.settings,
             stop_signal: stop.signal,
@@ -355,7 +286,7 @@ impl Prepared {
         self.folder.0.join("run")
     }
 
-    fn make_files(&self) -> Result<(), StageError> {
+    fn make_files(&mut self) -> Result<(), StageError> {
         make_folder(&self.log_folder)?;
         let run = self.run_folder();
         for folder in [&self.folder.0, &run] {
@@ -364,7 +295,21 @@ impl Prepared {
         for folder in &self.server.description.start.folders {
             make_folder(&place(&run, folder)?)?;
         }
-        make_served_files(&self.folder.0.join("root"), &self.workload)
+        make_served_files(&self.folder.0.join("root"), &self.workload)?;
+        let Some(own) = self.configuration.own() else {
+            return Ok(());
+        };
+        let overlay = Overlay::of(&self.server, own, &self.workload, self.host.as_deref())?;
+        overlay.make(&self.overlay(), &self.workload)?;
+        if let Some(own) = self.configuration.own_mut() {
+            own.serve(overlay.paths().collect());
+        }
+        Ok(())
+    }
+
+    /// Where files are served from in place of a user's folders.
+    fn overlay(&self) -> PathBuf {
+        self.folder.0.join("overlay")
     }
 
     fn set_variables(&mut self, surroundings: &Surroundings) {
@@ -381,10 +326,11 @@ impl Prepared {
             None => text(&self.log()),
         };
         let run = text(&self.run_folder());
+        let overlay = text(&self.overlay());
         let variables = &mut self.variables;
         variables.set("root", text(&self.folder.0.join("root")));
-        variables.set("overlay", text(&self.folder.0.join("root")));
         variables.set("run", run);
+        variables.set("overlay", overlay);
         variables.set("log", log);
         variables.set("workers", workers);
         variables.set("cpus", self.cpus.clone());
@@ -533,16 +479,6 @@ impl Prepared {
         };
         templates.iter().map(render).collect()
     }
-}
-
-/// The file and line that a server's message names: `... in /etc/nginx/a.conf:12`.
-fn place_in(message: &str) -> Option<&str> {
-    let words = message.split_whitespace();
-    let mut words = words.map(|word| word.trim_end_matches([',', '.', ')']));
-    words.find(|word| {
-        let parts = word.rsplit_once(':');
-        parts.is_some_and(|(file, line)| file.starts_with('/') && line.parse::<u32>().is_ok())
-    })
 }
 
 /// Where a trial's folder keeps a file that the user's own takes in.

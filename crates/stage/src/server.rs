@@ -182,10 +182,11 @@ pub(crate) struct Template {
 }
 
 /// Variables that bakeoff sets by itself; an overlay may not.
-const OWN_VARIABLES: [&str; 18] = [
+const OWN_VARIABLES: [&str; 19] = [
     "port",
     "status_port",
     "root",
+    "overlay",
     "origin",
     "run",
     "log",

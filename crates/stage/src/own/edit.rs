@@ -177,6 +177,14 @@ impl<'a> Edit<'a> {
         self.base.join(text.trim_matches(['"', '\'']))
     }
 
+    /// Whether a folder is here that the server's user can read and that has any of what requests
+    /// come to.
+    fn is_served(&self, folder: &Path) -> bool {
+        let (user, served) = (self.tools.user, self.tools.served);
+        let has_any = served.is_empty() || served.iter().any(|file| folder.join(file).exists());
+        folder.is_dir() && user.is_none_or(|user| user.can_read(folder)) && has_any
+    }
+
     /// The trial's variables, the groups of a match, where its port leads, and whether this
     /// machine knows its user and group.
     fn variables(&self, pattern: &Regex, captures: &Captures<'_>) -> Result<Variables, String> {
@@ -189,7 +197,7 @@ impl<'a> Edit<'a> {
                     let port = text.parse().map_err(|_| format!("{text} is no port"))?;
                     variables.set("mapped_port", self.tools.ports.of(port)?);
                 }
-                "own_folder" => variables.set("is_folder", self.path(text).is_dir()),
+                "own_folder" => variables.set("is_folder", self.is_served(&self.path(text))),
                 "own_regular" => variables.set("is_there", self.path(text).is_file()),
                 "own_block" => variables.set("is_block", self.tools.blocks.contains(text)),
                 "own_user" => variables.set("is_user", is_listed(text, "/etc/passwd")),
@@ -301,7 +309,8 @@ mod tests {
             variables: &variables,
             ports: &Ports::default(),
             user: None,
-            blocks: &BTreeSet::new(),
+            blocks: &server.own.blocks_in(text).map(str::to_owned).collect(),
+            served: &[],
             render: &render,
         };
         let file = OwnFile {
@@ -311,9 +320,13 @@ mod tests {
         };
         let mut edit = Edit::new(&file, Path::new("/etc"), &tools);
         let is_said = |word: &String| template::says(text, word);
+        let is_like = |pattern: &Regex| text.lines().any(|line| pattern.is_match(line));
         let rules = server.own.changes.iter();
         let at_rest: Vec<bool> = rules
-            .map(|rule| rule.unless.as_ref().is_some_and(is_said))
+            .map(|rule| {
+                let is_needless = rule.when.as_ref().is_some_and(|it| !is_like(it));
+                is_needless || rule.unless.as_ref().is_some_and(is_said)
+            })
             .collect();
         edit.by_rules(&at_rest)?;
         edit.insert()?;

@@ -43,8 +43,25 @@ pub(crate) struct OwnTable {
     #[serde(default, rename = "stand-in")]
     stand_ins: Vec<StandInTable>,
     site: Option<SiteTable>,
+    reads: Option<ReadsTable>,
     #[serde(default)]
     hint: Vec<HintTable>,
+}
+
+/// How the server says which files it reads.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadsTable {
+    command: Vec<String>,
+    /// Its first group is a path, in a line of the output.
+    pattern: String,
+}
+
+/// `[own.reads]`, ready to be used.
+#[derive(Debug, Clone)]
+pub(crate) struct Reads {
+    pub(crate) command: Vec<String>,
+    pub(crate) pattern: Regex,
 }
 
 /// What the server says of a file that it refuses, and what to do about it.
@@ -70,6 +87,9 @@ struct ChangeTable {
     condition: Option<String>,
     /// A word; the rule rests where a statement of any file begins with it.
     unless: Option<String>,
+    /// A block; what `unless` says counts only directly in it.
+    #[serde(rename = "unless-in")]
+    unless_in: Option<String>,
     /// A pattern; the rule rests where no line of any file is like it.
     when: Option<String>,
     /// Why a trial needs it, for people.
@@ -104,6 +124,7 @@ pub(crate) struct OwnRules {
     pub(crate) blocks: Option<Regex>,
     pub(crate) elsewhere: Elsewhere,
     pub(crate) site: Option<SiteRules>,
+    pub(crate) reads: Option<Reads>,
     /// Patterns of the server's messages, and templates of hints.
     pub(crate) hints: Vec<(Regex, String)>,
 }
@@ -116,6 +137,7 @@ pub(crate) struct Rule {
     pub(crate) to: String,
     pub(crate) condition: Option<String>,
     pub(crate) unless: Option<String>,
+    pub(crate) unless_in: Option<String>,
     pub(crate) when: Option<Regex>,
     pub(crate) why: String,
 }
@@ -145,11 +167,18 @@ impl OwnTable {
                 to: table.to.clone(),
                 condition: table.condition.clone(),
                 unless: table.unless.clone(),
+                unless_in: table.unless_in.clone(),
                 when: optional("change.when", &table.when)?,
                 why: table.why.clone(),
             });
         }
         let stand_ins = self.stand_ins.iter().map(StandInTable::read);
+        let reads = self.reads.as_ref().map(|reads| {
+            Ok::<_, String>(Reads {
+                command: reads.command.clone(),
+                pattern: pattern("reads.pattern", &reads.pattern)?,
+            })
+        });
         let hints = self.hint.iter().map(|table| {
             let pattern = pattern("hint.pattern", &table.pattern)?;
             Ok::<_, String>((pattern, table.hint.clone()))
@@ -174,6 +203,7 @@ impl OwnTable {
                 stand_ins: stand_ins.collect::<Result<_, _>>()?,
             },
             site: self.site.as_ref().map(SiteTable::rules).transpose()?,
+            reads: reads.transpose()?,
             hints: hints.collect::<Result<_, _>>()?,
         })
     }
@@ -183,6 +213,13 @@ impl OwnRules {
     /// Whether a line says nothing to the server.
     pub(crate) fn is_comment(&self, line: &str) -> bool {
         self.comment.as_ref().is_some_and(|it| it.is_match(line))
+    }
+
+    /// Names of blocks in a text that lines can name in place of an address.
+    pub(crate) fn blocks_in<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let lines = text.lines().filter(|line| !self.is_comment(line));
+        let found = lines.filter_map(|line| self.blocks.as_ref()?.captures(line)?.get(1));
+        found.map(|name| name.as_str())
     }
 
     /// The hint for a message, a template, and what it names of the message.

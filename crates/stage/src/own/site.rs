@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bakeoff_record::read_regular_text;
 use regex_lite::Regex;
 use serde::Deserialize;
 
@@ -30,6 +31,11 @@ pub(crate) struct SiteTable {
     block: String,
     /// The main file of such a part, with `FILE` and `LINES` in it.
     text: String,
+    /// The name of a main file that may lie above a part, the blocks that it must have then, and
+    /// the pattern of what the part follows in it.
+    main: String,
+    main_needs: Vec<String>,
+    main_begin: String,
     #[serde(default)]
     line: Vec<LineTable>,
     why: String,
@@ -50,6 +56,7 @@ struct LineTable {
 #[derive(Debug, Clone)]
 pub(crate) struct SiteRules {
     table: SiteTable,
+    begin: Regex,
     /// For each line what a part must have, and must not have.
     conditions: Vec<[Regex; 2]>,
 }
@@ -67,13 +74,14 @@ pub(super) struct Whole {
 impl SiteTable {
     pub(super) fn rules(&self) -> Result<SiteRules, String> {
         let pattern = |text: &str| {
-            Regex::new(text).map_err(|cause| format!("`own.site.line` has no pattern: {cause}"))
+            Regex::new(text).map_err(|cause| format!("`own.site` has a bad pattern: {cause}"))
         };
         let conditions = self.line.iter().map(|line| {
             let LineTable { when, unless, .. } = line;
             Ok([pattern(when)?, pattern(unless)?])
         });
         Ok(SiteRules {
+            begin: pattern(&self.main_begin)?,
             conditions: conditions.collect::<Result<_, String>>()?,
             table: self.clone(),
         })
@@ -94,6 +102,7 @@ impl SiteRules {
         let top = statements::parse(text);
         let has = |name: &str| top.iter().any(|it| it.name() == name && it.block.is_some());
         let table = &self.table;
+        let base = base(path, text, rules);
         let main = if table.whole.iter().any(|name| has(name)) {
             // A file that takes others in may have it from there.
             if has(&table.first) || top.iter().any(|it| it.name() == "include") {
@@ -101,14 +110,14 @@ impl SiteRules {
             }
             format!("{}\ninclude \"FILE\";\n", table.first_text.trim_end())
         } else if has(&table.block) {
-            table.text.replace("LINES", &self.lines(text))
+            self.main_above(path, &base)
+                .unwrap_or_else(|| table.text.replace("LINES", &self.lines(text)))
         } else {
             return match top.first() {
                 None => Ok(None),
                 Some(first) => Err(self.refusal(&top, first, path)),
             };
         };
-        let base = base(path, text, rules);
         let name = free_name(&base);
         let below = path.strip_prefix(&base).unwrap_or(path);
         let below = below.to_str().filter(|text| is_plain(text));
@@ -122,6 +131,28 @@ impl SiteRules {
             name,
             base,
         }))
+    }
+
+    /// The main file of the folder that a part in a folder below was made for, with the part.
+    fn main_above(&self, path: &Path, base: &Path) -> Option<String> {
+        if path.parent() == Some(base) {
+            return None;
+        }
+        let main = base.join(&self.table.main);
+        let text = read_regular_text(&main, super::FILE_BYTES_MAX).ok()?;
+        let top = statements::parse(&text);
+        let has = |name: &str| top.iter().any(|it| it.name() == name && it.block.is_some());
+        if !self
+            .table
+            .whole
+            .iter()
+            .all(|name| has(name) || !self.table.main_needs.contains(name))
+        {
+            return None;
+        }
+        let begin = self.begin.find(&text)?;
+        let (before, behind) = text.split_at(begin.end());
+        Some(format!("{before}\n    include \"FILE\";{behind}"))
     }
 
     fn lines(&self, text: &str) -> String {

@@ -33,6 +33,7 @@ fn change(
         ports: &Ports::default(),
         user: None,
         blocks: &BTreeSet::new(),
+        served: &[],
         render: &|text, _, _| Ok(text.to_owned()),
     };
     let changed = files.change(&tools, own)?;

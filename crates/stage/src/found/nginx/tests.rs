@@ -1,0 +1,201 @@
+//! What is found in configurations as people write them.
+
+use std::path::Path;
+
+use super::*;
+
+fn found(text: &str) -> Found {
+    let text = format!("http {{\n{text}\n}}\n");
+    read(&[Text {
+        path: Path::new("/etc/nginx/nginx.conf"),
+        text: &text,
+    }])
+}
+
+/// Where a request for `path` goes in a server with these lines.
+#[track_caller]
+fn check(server: &str, path: &str, expected: &str) {
+    let text = format!("http {{ server {{ listen 80;\n{server}\n}} }}");
+    let files = [Text {
+        path: Path::new("/etc/nginx/nginx.conf"),
+        text: &text,
+    }];
+    let ways = Routes::of(&files).ways(None, false, std::iter::once(path));
+    let way = match ways.into_iter().next().unwrap() {
+        Way::File(path) => format!("file {path}"),
+        Way::Upstream { kind, path, .. } => format!("{kind:?} {path}"),
+        Way::Redirect(target) => format!("redirect {target}"),
+        Way::Status(status) => status.to_string(),
+        Way::Aside => "aside".to_owned(),
+    };
+    assert_eq!(way, expected, "{server}");
+}
+
+#[test]
+fn sites_of_php_lead_to_their_script() {
+    let php = "location ~ \\.php$ { try_files $uri =404; fastcgi_pass php:9000; }";
+    for location in [
+        "location / { try_files $uri $uri/ /index.php?$args; } index index.php;",
+        "location / { try_files $uri $uri/ /index.php?$args; } index index.html index.php;",
+        "location / { try_files $uri /index.php$is_args$args; }",
+        "location / { rewrite ^ /index.php$request_uri; }",
+        "index index.php;",
+        "location / { index index.php; }",
+    ] {
+        check(&format!("{location} {php}"), "/", "FastCgi /index.php");
+    }
+    let nested = "location / { index index.php; location ~ \\.php$ { fastcgi_pass a; } }";
+    check(nested, "/", "FastCgi /index.php");
+    check(php, "/", "file /index.html");
+}
+
+#[test]
+fn applications_are_asked_for_what_is_no_file() {
+    let app = "location @app { proxy_pass http://app; }";
+    for location in [
+        "location / { try_files $uri @app; }",
+        "location / { try_files $uri/index.html $uri.html $uri @app; }",
+        "try_files $uri @app;",
+        "location = / { proxy_pass http://app; } location / { return 404; }",
+    ] {
+        check(&format!("{location} {app}"), "/", "Http /");
+    }
+    check(
+        "location / { uwsgi_pass app; } location /static { }",
+        "/",
+        "Uwsgi /",
+    );
+    check(
+        "location / { uwsgi_pass app; } location /static { }",
+        "/static/a",
+        "file /static/a",
+    );
+    check(
+        "location / { try_files $uri /index.html; }",
+        "/",
+        "file /index.html",
+    );
+    check(
+        "location ^~ /a { return 204; } location ~ . { return 205; }",
+        "/a/b",
+        "204",
+    );
+    check(
+        "location /a { return 204; } location ~* ^/A { return 205; }",
+        "/a/b",
+        "205",
+    );
+    check("location / { deny all; }", "/", "403");
+    check("location /status { stub_status; }", "/status", "aside");
+    check("rewrite ^/(.*)$ /$1 last;", "/", "file /index.html");
+}
+
+#[test]
+fn a_redirect_to_https_is_told_from_a_site() {
+    for line in [
+        "return 301 https://$host$request_uri;",
+        "location / { return 308 https://example.com$request_uri; }",
+        "rewrite ^ https://$host$request_uri permanent;",
+        "if ($host = example.com) { return 301 https://$host$request_uri; } return 404;",
+        "if ($scheme != https) { return 301 https://$host$request_uri; }",
+    ] {
+        let text = format!(
+            "server {{ listen 80; server_name example.com; {line} }}\n\
+             server {{ listen 443 ssl http2 default_server; server_name example.com *.example.org; \
+             ssl_certificate a.pem; root /srv; }}"
+        );
+        let found = found(&text);
+        let kinds: Vec<_> = found.listeners.iter().map(|it| it.kind).collect();
+        assert_eq!(
+            kinds,
+            [ListenerKind::Redirect, ListenerKind::Http],
+            "{line}"
+        );
+        let choice = found.choice(None);
+        assert_eq!(choice.protocol, Protocol::H2);
+        assert_eq!(choice.host.as_deref(), Some("example.com"));
+    }
+}
+
+#[test]
+fn listeners_have_their_address_protocols_and_names() {
+    let found = found(
+        "server { listen [::]:443 ssl; listen unix:/run/a.sock; listen 443 quic reuseport;\n\
+         http2 on; server_name _; listen localhost; }\n\
+         server { listen 8080 default_server; return 444; }",
+    );
+    let listeners = found.listeners.iter();
+    let shown: Vec<String> = listeners
+        .map(|it| {
+            let protocols: Vec<_> = it.protocols.iter().map(|it| it.name()).collect();
+            format!(
+                "{} {:?} {} {:?}",
+                it.address,
+                it.port,
+                protocols.join("+"),
+                it.kind
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "[::] Some(443) h2+h1-tls Http",
+            "unix:/run/a.sock None h1+h2c Http",
+            "* Some(443) h3 Http",
+            "localhost Some(80) h1+h2c Http",
+            "* Some(8080) h1 Aside",
+        ]
+    );
+    assert!(found.listeners.iter().all(|it| it.hosts.is_empty()));
+}
+
+#[test]
+fn a_path_that_answers_is_found_where_the_root_does_not() {
+    let path = |server: &str| found(&format!("server {{ listen 80; {server} }}")).path;
+    assert_eq!(path("location / { proxy_pass http://a; }"), None);
+    let moved = "location = / { return 302 /ui/; } location /ui/ { root /srv; }";
+    assert_eq!(path(moved).as_deref(), Some("/ui/"));
+    let api = "location / { return 404; } location /api/ { proxy_pass http://a; }";
+    assert_eq!(path(api).as_deref(), Some("/api/"));
+}
+
+#[test]
+fn what_nobody_answers_is_a_problem_with_its_line() {
+    let found = found("server { listen 80;\nlocation / { uwsgi_pass unix:/run/app.sock; } }");
+    let problem = &found.problems[0];
+    assert_eq!(problem.place.line, 3);
+    assert!(problem.what.contains("uwsgi"), "{}", problem.what);
+    let found = super::tests::found("server { listen unix:/run/a.sock; root /srv; }");
+    assert!(found.problems[0].what.contains("file system"));
+}
+
+#[test]
+fn files_are_read_where_they_are_taken_in() {
+    let file = |path: &'static str, text: &'static str| Text {
+        path: Path::new(path),
+        text,
+    };
+    let found = read(&[
+        file(
+            "/etc/nginx/nginx.conf",
+            "http { include conf.d/*.conf; include /etc/nginx/a; }",
+        ),
+        file(
+            "/etc/nginx/conf.d/b.conf",
+            "server {\n listen 81; include snippets/../c; }",
+        ),
+        file("/etc/nginx/a", "upstream app {\n server a:1; server b:2; }"),
+        file("/etc/nginx/c", "root /srv; include c;"),
+        file("/etc/nginx/lost/d.conf", "server { listen 82; }"),
+    ]);
+    let ports: Vec<_> = found.listeners.iter().map(|it| it.port).collect();
+    assert_eq!(ports, [Some(81), Some(82)]);
+    assert_eq!(found.roots[0].place.file, Path::new("/etc/nginx/c"));
+    let upstreams: Vec<_> = found
+        .upstreams
+        .iter()
+        .map(|it| it.address.as_str())
+        .collect();
+    assert_eq!(upstreams, ["a:1", "b:2"]);
+}

@@ -1,0 +1,154 @@
+//! A server's own check of a configuration: what it refuses, with the line and a hint, and what it
+//! really reads.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bakeoff_record::Step;
+
+use super::Prepared;
+use crate::bounded::{self, Output, Question};
+use crate::configuration::OWN_FOLDER;
+use crate::error::{Cause, StageError};
+use crate::{host, template};
+
+/// A check of a configuration takes milliseconds; Caddy's may read certificates.
+const CHECK_LIMIT: Duration = Duration::from_secs(30);
+impl Prepared {
+    /// Lets the server check the configuration itself.
+    ///
+    /// # Errors
+    /// When it refuses; its message is in the error.
+    pub fn check_config(&self) -> Result<(), StageError> {
+        host::check(Step::CheckConfig)?;
+        let Some(check) = &self.server.description.check else {
+            return Ok(());
+        };
+        let command = self.render_all("check", &check.command)?;
+        let output = self.asked(&command)?;
+        self.note("check.log", &output.text)?;
+        if output.status.success() {
+            return self.check_reads();
+        }
+        let mut message = self.as_users_know(output.text.trim_end());
+        let cause = Cause::ConfigRejected {
+            hint: self.hint(&message)?,
+            server: self.server.title().to_owned(),
+            config: self.named(),
+            status: output.status.to_string(),
+        };
+        if let Some(user) = &self.start.user
+            && message.contains("ermission denied")
+        {
+            message.push_str(&format!(
+                "\n(the server runs as user {}; `user = \"root\"` in the contender changes that)",
+                user.name
+            ));
+        }
+        Err(StageError::new(Step::CheckConfig, cause).with_message(message))
+    }
+
+    /// Runs a command that only says something of the configuration.
+    fn asked(&self, command: &[String]) -> Result<Output, StageError> {
+        let question = Question {
+            environment: &self.start.environment,
+            folder: &self.run_folder(),
+            limit: CHECK_LIMIT,
+            user: self.start.user.as_ref(),
+        };
+        bounded::run(command, &question).map_err(|cause| {
+            if cause.kind() == std::io::ErrorKind::Interrupted {
+                return StageError::new(Step::CheckConfig, Cause::Interrupted);
+            }
+            let cause = std::io::Error::other(format!("run the check: {cause}"));
+            StageError::file(Step::CheckConfig, &command[0], cause)
+        })
+    }
+
+    /// Compares what the server reads of a user's own files with what was read and changed here:
+    /// what only the server saw would lead a trial to real upstreams and files.
+    fn check_reads(&self) -> Result<(), StageError> {
+        let (Some(own), Some(reads)) = (self.configuration.own(), &self.server.own.reads) else {
+            return Ok(());
+        };
+        let command = self.render_all("own.reads", &reads.command)?;
+        let output = self.asked(&command)?;
+        let lines = output.text.lines();
+        let paths = lines.filter_map(|line| Some(reads.pattern.captures(line)?.get(1)?.as_str()));
+        let is_known = |path: &Path| {
+            // A copy is, and what is no text is read by nobody.
+            let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            real.starts_with(&self.folder.0)
+                || own.files().any(|(known, _)| known == real)
+                || bakeoff_record::read_regular_text(&real, crate::own::FILE_BYTES_MAX).is_err()
+        };
+        let Some(unknown) = paths.map(Path::new).find(|path| !is_known(path)) else {
+            return Ok(());
+        };
+        let problem = "the server takes it in, and bakeoff has not seen that in the configuration; \
+                       write its include as one statement on one line";
+        Err(StageError::file(
+            Step::CheckConfig,
+            unknown,
+            std::io::Error::other(problem),
+        ))
+    }
+
+    /// What to do about a refusal, with the file and the line, as a clause.
+    fn hint(&self, message: &str) -> Result<String, StageError> {
+        let found = self.server.own.hint(message);
+        let Some((template, words)) = found else {
+            return Ok(String::new());
+        };
+        let context = template::Context {
+            version: &self.program.version,
+            configuration: "",
+            files: &self.server,
+        };
+        let hint = template::render(template, &words, &context).map_err(|cause| {
+            let file = format!("`own.hint` for server {}", self.server.name);
+            StageError::new(Step::CheckConfig, Cause::Template { file, cause })
+        })?;
+        let place = place_in(message).map_or(String::new(), |place| format!("{place}: "));
+        Ok(format!(": {place}{hint}"))
+    }
+
+    /// The configuration as its user names it.
+    fn named(&self) -> PathBuf {
+        match self.configuration.own() {
+            Some(own) => own.named().to_owned(),
+            None => self.configuration.path.clone(),
+        }
+    }
+
+    /// A server's message with the user's own files in place of their changed copies.
+    fn as_users_know(&self, message: &str) -> String {
+        let copies = self.folder.0.join(OWN_FOLDER);
+        message.replace(&copies.display().to_string(), "")
+    }
+}
+
+/// The file and line that a server's message names: `... in /etc/nginx/a.conf:12`.
+fn place_in(message: &str) -> Option<&str> {
+    let words = message.split_whitespace();
+    let mut words = words.map(|word| word.trim_end_matches([',', '.', ')']));
+    words.find(|word| {
+        let parts = word.rsplit_once(':');
+        parts.is_some_and(|(file, line)| file.starts_with('/') && line.parse::<u32>().is_ok())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_its_place() {
+        let nginx =
+            "nginx: [emerg] unknown directive \"brotli\" in /etc/a b/site.conf:3\nnginx: test";
+        assert_eq!(place_in(nginx), None, "a blank may be anywhere");
+        let nginx = "nginx: [emerg] open() \"/x\" failed (2: none) in /etc/nginx/a.conf:12\n";
+        assert_eq!(place_in(nginx), Some("/etc/nginx/a.conf:12"));
+        assert_eq!(place_in("no place: 12"), None);
+    }
+}
