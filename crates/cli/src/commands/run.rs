@@ -149,6 +149,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         stop,
         earlier,
         programs,
+        generators: None,
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
     let resume = format!("bakeoff run --resume {}", path.display());
