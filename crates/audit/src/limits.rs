@@ -116,7 +116,8 @@ pub const WAY_SHARE: f64 = 0.5;
 pub const CLOCK_ERROR_NS: f64 = 1e6;
 /// R36: the same as a share of the window, from which its axis says nothing.
 pub const CLOCK_ERROR_SHARE: f64 = 0.01;
-/// R24: how far apart generators may begin, seconds. Beyond the warm-up the window has another load.
+/// R24: how far apart generators may begin, seconds. Beyond the warm-up the window has another
+/// load.
 pub const START_SPREAD_S: f64 = 0.01;
 /// R13: share by which generators with equal shares of a load may differ.
 pub const GENERATORS_SHARE: f64 = 0.10;
