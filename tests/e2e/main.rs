@@ -27,6 +27,7 @@ mod privileges;
 mod protocols;
 mod race;
 mod run;
+mod run_hosts;
 mod share;
 mod site;
 mod support;

@@ -8,10 +8,10 @@ use bakeoff_record::{FOREIGN_DISTURBED_CPUS, Outcome, Record, TrialRecord, forei
 use bakeoff_stats::{Cell, Measure, median, server_tree};
 use serde::Serialize;
 
-use crate::checks::{own_overflows, window_growth, working, worst_share};
+use crate::checks::{LinkUse, fullest_link, own_overflows, window_growth, working, worst_on};
 use crate::limits::{
-    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, SERVER_PACED,
-    SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
+    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, LINK_ROOM_SHARE,
+    SERVER_PACED, SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
 use crate::subject::{Beside, Subject};
 use crate::words::count;
@@ -81,6 +81,7 @@ fn causes(subject: &Subject<'_>) -> Vec<Cause> {
         steal,
         accept_queue,
         backend,
+        link,
         softirq,
         server_cpu,
     ];
@@ -176,11 +177,13 @@ fn generator_ceiling(subject: &Subject<'_>) -> Option<Cause> {
 }
 
 fn steal(subject: &Subject<'_>) -> Option<Cause> {
-    let share = worst_share(subject, |cpu| cpu.steal).filter(|share| *share > STEAL_SUSPECT)?;
-    cause(
-        "steal",
-        format!("the hypervisor took {:.1} % of a processor", share * 100.0),
-    )
+    let (share, place) = worst_on(subject, |cpu| cpu.steal)?;
+    if share <= STEAL_SUSPECT {
+        return None;
+    }
+    let percent = share * 100.0;
+    let text = format!("the hypervisor took {percent:.1} % of a processor{place}");
+    cause("steal", text)
 }
 
 fn accept_queue(subject: &Subject<'_>) -> Option<Cause> {
@@ -208,14 +211,20 @@ fn backend(subject: &Subject<'_>) -> Option<Cause> {
 }
 
 fn softirq(subject: &Subject<'_>) -> Option<Cause> {
-    let share = worst_share(subject, |cpu| cpu.softirq).filter(|share| *share > SOFTIRQ_SHARE)?;
-    cause(
-        "network",
-        format!(
-            "a processor spent {:.0} % in soft interrupts",
-            share * 100.0
-        ),
-    )
+    let (share, place) = worst_on(subject, |cpu| cpu.softirq)?;
+    if share <= SOFTIRQ_SHARE {
+        return None;
+    }
+    let percent = share * 100.0;
+    let text = format!("a processor{place} spent {percent:.0} % in soft interrupts");
+    cause("network", text)
+}
+
+/// A link between hosts that carried nearly what it can.
+fn link(subject: &Subject<'_>) -> Option<Cause> {
+    let full = |link: &LinkUse| link.share() >= LINK_ROOM_SHARE;
+    let link = fullest_link(subject).filter(full)?;
+    cause("network", link.described())
 }
 
 /// The server at the limit of its processors, or of one of several.

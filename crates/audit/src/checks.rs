@@ -7,14 +7,16 @@ mod consistency;
 mod correctness;
 mod environment;
 mod generator;
+mod hosts;
 mod kernel;
 pub(crate) mod knee;
 pub(crate) mod rounds;
 mod schedule;
 mod steady;
 
-pub(crate) use environment::{own_overflows, window_growth, worst_share};
+pub(crate) use environment::{own_overflows, window_growth, worst_on};
 pub(crate) use generator::working;
+pub(crate) use hosts::{LinkUse, fullest_link};
 
 /// Every check of one measured trial, in the order in which they are shown.
 pub(crate) fn all(subject: &Subject<'_>) -> Vec<Check> {
@@ -26,5 +28,6 @@ pub(crate) fn all(subject: &Subject<'_>) -> Vec<Check> {
     steady::check(subject, &mut checks);
     environment::check(subject, &mut checks);
     kernel::check(subject, &mut checks);
+    hosts::check(subject, &mut checks);
     checks
 }

@@ -91,6 +91,22 @@ pub enum Code {
     BackendBound,
     /// More roles than processors, or roles beside each other.
     CoLocated,
+    /// What the trial sent over a link, of what the link carries.
+    LinkRoom,
+    /// Whether links were measured, and stayed the same.
+    LinkMeasured,
+    /// How much of the latency is the way between hosts.
+    Way,
+    /// How well other hosts' clocks are known.
+    ClockError,
+    /// How far apart generators began.
+    StartSpread,
+    /// Whether generators with equal shares saw the same.
+    GeneratorsAgree,
+    /// Packets that a host of the trial dropped.
+    HostDrops,
+    /// Hosts that were lost in the trial.
+    HostLost,
     /// What the tool says against itself.
     Warning,
     /// How a trial ended that was not measured.
@@ -199,6 +215,14 @@ impl Code {
             Self::UdpDrops => ("udp-drops", "R37", PACED),
             Self::BackendBound => ("backend-bound", "R34", PACED),
             Self::CoLocated => ("co-located", "R14", ALL),
+            Self::LinkRoom => ("link-room", "R34", PACED),
+            Self::LinkMeasured => ("link-measured", "R34", PACED),
+            Self::Way => ("way", "R34", LATENCY),
+            Self::ClockError => ("clock-error", "R36", TIMED),
+            Self::StartSpread => ("start-spread", "R24", PACED),
+            Self::GeneratorsAgree => ("generators-agree", "R13", PACED),
+            Self::HostDrops => ("host-drops", "R34", PACED),
+            Self::HostLost => ("host-lost", "R38", ALL),
             Self::Warning => ("warning", "R40", ALL),
             Self::TrialEnded => ("trial-ended", "R40", ALL),
             Self::RoundsComplete => ("rounds-complete", "R18", SOUND),

@@ -106,6 +106,21 @@ pub const UPSTREAM_NEW_SHARE: f64 = 0.10;
 pub const UPSTREAM_REQUESTS_MIN: u64 = 100;
 /// R34: busy share of a server's thread from which it is full.
 pub const THREAD_FULL_SHARE: f64 = 0.95;
+/// R34: share of what a link carried when it was measured from which the network sets the pace.
+pub const LINK_ROOM_SHARE: f64 = 0.8;
+/// R34: share by which a link may differ between its two measurements.
+pub const LINK_CHANGE_SHARE: f64 = 0.10;
+/// R34: round trip as a share of the median latency from which latencies are the network's.
+pub const WAY_SHARE: f64 = 0.5;
+/// R36: how far a time of another host may be off, ns.
+pub const CLOCK_ERROR_NS: f64 = 1e6;
+/// R36: the same as a share of the window, from which its axis says nothing.
+pub const CLOCK_ERROR_SHARE: f64 = 0.01;
+/// R24: how far apart generators may begin, seconds. Beyond the warm-up the window has another
+/// load.
+pub const START_SPREAD_S: f64 = 0.01;
+/// R13: share by which generators with equal shares of a load may differ.
+pub const GENERATORS_SHARE: f64 = 0.10;
 /// R34: idle share of a server's processors from which one full thread is the cause.
 pub const IDLE_BESIDE_SHARE: f64 = 0.30;
 

@@ -1,6 +1,6 @@
 //! What a trial is judged by: itself, the machine, and the references beside it.
 
-use bakeoff_record::{ContenderKind, LoadResult, Machine, Record, TrialRecord};
+use bakeoff_record::{ContenderKind, Hosts, LoadResult, Machine, Record, TrialRecord};
 use bakeoff_stats::{Cell, Measure, median, origin_tree, server_tree, window_cores};
 
 use crate::limits::{DRIFT_LOG_MIN, DRIFT_SPREADS};
@@ -163,6 +163,11 @@ impl<'record> Subject<'record> {
             proxied: workload.map(|one| one.proxied),
             ceilings,
         })
+    }
+
+    /// The hosts that took part; `None` where it was one machine.
+    pub(crate) fn hosts(&self) -> Option<&'record Hosts> {
+        self.trial.course.hosts.as_ref()
     }
 
     /// Whether the trial measured what is compared, not a reference.

@@ -29,6 +29,7 @@ mod plan_notes;
 mod race;
 mod report;
 mod run;
+mod run_hosts;
 mod serve;
 mod share;
 mod verify;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use bakeoff_stage::{Servers, Stage, StageOptions, leftovers};
+use bakeoff_stage::{Listening, Servers, Stage, StageOptions, leftovers};
 
 use crate::output;
 
@@ -30,12 +30,21 @@ impl RunFolder {
 
     /// This program, and a stage in this folder whose keepers are it too.
     pub(crate) fn stage(&self, servers: Servers) -> anyhow::Result<(PathBuf, Stage)> {
+        self.stage_at(servers, Listening::default())
+    }
+
+    /// The same with servers that listen elsewhere.
+    pub(crate) fn stage_at(
+        &self,
+        servers: Servers,
+        listening: Listening,
+    ) -> anyhow::Result<(PathBuf, Stage)> {
         let bakeoff = std::env::current_exe().context("failed to find bakeoff's own program")?;
         let stage = Stage::new(StageOptions {
             run_folder: self.path().to_owned(),
             keeper: vec![bakeoff.display().to_string()],
             servers,
-            listening: Default::default(),
+            listening,
         })?;
         Ok((bakeoff, stage))
     }

@@ -8,7 +8,7 @@ use bakeoff_plan::{Encoding, Request, Trial};
 use bakeoff_record::{Step, TrialEnd, TrialRecord, Warning, When};
 use bakeoff_stage::Fetched;
 
-use crate::contestant::Contestant;
+use crate::site::Staged;
 
 /// Most requests of a list that are asked for; of a longer one so many, evenly chosen.
 const ASKED_MAX: usize = 64;
@@ -21,12 +21,12 @@ const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Bodies as they were sent where the server encodes or the plan knows no more, by the position of
 /// their request: what a right body looks like on the wire.
-pub(crate) type Encoded = BTreeMap<usize, Vec<u8>>;
+pub type Encoded = BTreeMap<usize, Vec<u8>>;
 
 /// Asks before the load. A wrong answer ends the trial.
 pub(crate) fn check_before(
     trial: &Trial,
-    contestant: &Contestant,
+    contestant: &dyn Staged,
     record: &mut TrialRecord,
 ) -> Result<Encoded, TrialEnd> {
     let mut encoded = Encoded::new();
@@ -64,7 +64,7 @@ pub(crate) fn check_before(
 /// was measured before. A wrong answer is in the record, for the judge.
 pub(crate) fn check_after(
     trial: &Trial,
-    contestant: &mut Contestant,
+    contestant: &mut dyn Staged,
     record: &mut TrialRecord,
     stop: &AtomicBool,
 ) -> Option<TrialEnd> {
@@ -77,11 +77,11 @@ pub(crate) fn check_after(
             let Err(failed) = asked else {
                 break;
             };
-            if let Some(status) = contestant.server.died() {
+            if let Some(status) = contestant.died() {
                 return Some(TrialEnd::Failed {
                     step: Step::CheckAgain,
                     cause: format!("the server died after the load: {status}"),
-                    message: Some(contestant.server.log_tail()),
+                    message: Some(contestant.log_tail()),
                 });
             }
             if stop.load(Ordering::Relaxed) {
@@ -114,17 +114,17 @@ fn no_answer(failed: TrialEnd) -> Warning {
 fn check_answer(
     trial: &Trial,
     request: &Request,
-    contestant: &Contestant,
+    contestant: &dyn Staged,
     record: &mut TrialRecord,
     when: When,
     within: Duration,
 ) -> Result<Vec<u8>, TrialEnd> {
     let protocol = trial.workload.protocol;
-    let fetched = contestant.server.fetch(request, protocol, when, within);
+    let fetched = contestant.fetch(request, protocol, when, within);
     let Fetched {
         check: answer,
         body,
-    } = fetched.map_err(|error| error.trial_end())?;
+    } = fetched?;
     let mut headers = answer.headers.iter();
     let server = headers.find(|(name, _)| name.eq_ignore_ascii_case("server"));
     if let Some(facts) = record.server.as_mut() {

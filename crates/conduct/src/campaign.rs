@@ -13,10 +13,12 @@ use bakeoff_stage::Stage;
 
 use crate::ConductError;
 use crate::event::Event;
+use crate::generators::{Generators, OwnEngine};
 use crate::programs::Programs;
 use crate::roles::Roles;
 use crate::rounds::{Rounds, Widest};
 use crate::sequence::Sequence;
+use crate::site::Here;
 use crate::trial::{self, Setting};
 
 /// How often a rest looks whether somebody wants to stop.
@@ -35,6 +37,8 @@ pub struct Options {
     pub programs: Programs,
     /// What weakens every trial, as its caller knows.
     pub warnings: Vec<Warning>,
+    /// What carries out loads; `None` for the engine of this process.
+    pub generators: Option<Box<dyn Generators>>,
 }
 
 /// How a campaign ended.
@@ -61,11 +65,19 @@ pub fn carry_out(
 ) -> Result<CampaignEnd, ConductError> {
     let roles = Roles::divide(&plan.pinning)?;
     roles.move_this_thread();
-    let setting = Setting {
+    let own = OwnEngine::of(&roles);
+    let here = Here {
         stage,
         bakeoff: &options.bakeoff,
+        roles: &roles,
+        seed: plan.seed,
+    };
+    let setting = Setting {
+        stage,
+        site: &here,
         programs: &options.programs,
         roles: &roles,
+        generators: options.generators.as_deref().unwrap_or(&own),
         seed: plan.seed,
         stop: &options.stop,
     };

@@ -9,8 +9,12 @@ use bakeoff_plan::{
     CertificateKey, Contender, Demand, Expected, KnownBy, Protocol, ServerChoice, Workload,
     format_duration,
 };
-use bakeoff_record::Step;
-use bakeoff_stage::{Helper, Running, Stage, StageError, Surroundings};
+use bakeoff_record::{Step, StopFacts};
+use bakeoff_stage::{Helper, Running, Stage, StageError, Surroundings, Written};
+
+mod staged;
+
+use staged::Sampling;
 
 /// Time that a server has from its start to its first right answer.
 const START_WITHIN: Duration = Duration::from_secs(20);
@@ -31,6 +35,8 @@ pub(crate) struct Place<'a> {
     pub(crate) logs: &'a Path,
     pub(crate) server_cpus: &'a [usize],
     pub(crate) origin_cpus: &'a [usize],
+    /// Processors for whoever watches; any where empty.
+    pub(crate) probe_cpus: &'a [usize],
     /// Seed of what the origin draws: the plan's, so that each round draws the same.
     pub(crate) seed: u64,
 }
@@ -46,6 +52,11 @@ pub struct Contestant {
     control: Option<SocketAddr>,
     /// Whether something is demanded of the upstream.
     demanded: bool,
+    /// The server's files as they were noted last.
+    written: Option<Written>,
+    sampling: Sampling,
+    /// Processors of the probe; any where empty.
+    probe_cpus: Vec<usize>,
 }
 
 impl Contestant {
@@ -72,6 +83,9 @@ impl Contestant {
                 origin: None,
                 control,
                 demanded: workload.origin.is_some() && name == "origin",
+                written: None,
+                sampling: Sampling::default(),
+                probe_cpus: place.probe_cpus.to_vec(),
             });
         }
         step(Step::Prepare);
@@ -94,7 +108,20 @@ impl Contestant {
             origin,
             control,
             demanded: workload.origin.is_some(),
+            written: None,
+            sampling: Sampling::default(),
+            probe_cpus: place.probe_cpus.to_vec(),
         })
+    }
+
+    /// Stops the server, then the origin behind it. A server that ran already goes on.
+    pub(crate) fn stop_all(self) -> Result<Option<StopFacts>, StageError> {
+        let Self { server, origin, .. } = self;
+        let stopped = server.is_kept().then(|| server.stop()).transpose();
+        let origin = origin.map(Running::stop).transpose();
+        let stopped = stopped?;
+        origin?;
+        Ok(stopped)
     }
 
     /// Has the origin do what the workload demands of it, or with `begin` false the right answer
@@ -158,6 +185,7 @@ pub fn start_for_debugging(
         logs,
         server_cpus: &[],
         origin_cpus: &[],
+        probe_cpus: &[],
         seed: 1,
     };
     let workload = workload.asked_of(contender);
@@ -272,6 +300,7 @@ mod tests {
             logs: &folder.path().join("logs/trial"),
             server_cpus: &[],
             origin_cpus: &[],
+            probe_cpus: &[],
             seed: 1,
         };
         let mut steps = Vec::new();

@@ -18,7 +18,6 @@ use crate::answers::{ANSWER_LIMIT, chosen};
 use crate::contestant::{Contestant, Place};
 use crate::learn::{Seen, learn};
 use crate::preflight::Finding;
-use crate::trial::stop;
 
 /// A clock in seconds has moved on by then.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(1100);
@@ -188,6 +187,7 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
             logs: &approach.folder.join(&logs),
             server_cpus: &[],
             origin_cpus: &[],
+            probe_cpus: &[],
             seed: plan.seed,
         };
         Contestant::start(place, contender, &workload, &mut |_| {})
@@ -204,7 +204,7 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
                 may_be_the_port: false,
             });
         }
-        stop(contestant)?;
+        contestant.stop_all()?;
         return Ok(Vec::new());
     }
     let began = Instant::now();
@@ -216,13 +216,13 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
     }
     std::thread::sleep(ASK_AGAIN_AFTER.saturating_sub(began.elapsed()));
     if contestant.server.is_kept() {
-        stop(contestant)?;
+        contestant.stop_all()?;
         contestant = start()?;
     }
     for ((_, request), (_, seen)) in open.iter().zip(&mut seen) {
         seen.meet(&fetch(&contestant, &workload, request)?);
     }
-    stop(contestant)?;
+    contestant.stop_all()?;
     Ok(seen)
 }
 

@@ -16,6 +16,7 @@ mod contestant;
 mod counters;
 mod event;
 mod first;
+mod generators;
 mod learn;
 mod measure;
 mod preflight;
@@ -23,19 +24,23 @@ mod programs;
 mod roles;
 mod rounds;
 mod sequence;
+mod site;
 mod skip;
 mod spec;
 mod trial;
 
+pub use answers::Encoded;
 pub use campaign::{CampaignEnd, Options, carry_out};
 pub use contestant::{Contestant, start_for_debugging};
 pub use event::Event;
 pub use first::{Approach, FirstAnswers, first_answers};
+pub use generators::{Generated, Generators, LoadOrder, OwnEngine, Reached, UnderWay};
 pub use preflight::{Depth, Finding, preflight};
 pub use programs::{ProgramChanged, Programs};
 pub use roles::{Roles, RolesError, allowed_cpus};
 pub use rounds::{Rounds, Widest};
 pub use sequence::{Left, Sequence};
+pub use site::{Edge, Site, Staged, StartFailed};
 
 /// Why a campaign had to end.
 #[derive(Debug, thiserror::Error)]

@@ -6,26 +6,24 @@ use bakeoff_load::{
     BodyCheck, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Request, Speaking,
     Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
 };
-use bakeoff_plan::{Connections, RateShape, Trial, Workload};
-use bakeoff_stage::Running;
+use bakeoff_plan::{Connections, RateShape, Workload};
 
 use crate::answers::Encoded;
-use crate::roles::Roles;
+use crate::generators::{LoadOrder, Reached};
 
 /// One body in so many is compared byte by byte.
 const CHECK_ONE_IN: u32 = 64;
 /// The first name of the certificates that the stage makes.
 const SERVER_NAME: &str = "localhost";
 
-/// What the engine is to do in `trial`; `encoded` is what was fetched before of bodies that the
-/// server encodes.
-pub(crate) fn spec_of(
-    trial: &Trial,
-    encoded: &Encoded,
-    seed: u64,
-    roles: &Roles,
-    server: &Running,
-) -> Result<LoadSpec, String> {
+/// What an engine with these threads is to do.
+pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpec, String> {
+    let LoadOrder {
+        trial,
+        encoded,
+        seed,
+        reached: server,
+    } = *order;
     let workload = &trial.workload;
     let target = target(workload, server);
     Ok(LoadSpec {
@@ -44,11 +42,7 @@ pub(crate) fn spec_of(
             },
             ..ConnectionUse::default()
         },
-        threads: Threads {
-            count: roles.engine_threads,
-            pin: roles.pinned.engine.clone(),
-            part: None,
-        },
+        threads,
         seed,
         check: BodyCheck::OneIn(CHECK_ONE_IN),
         pacing: Pacing {
@@ -60,7 +54,7 @@ pub(crate) fn spec_of(
     })
 }
 
-fn speaking(workload: &Workload, server: &Running) -> Speaking {
+fn speaking(workload: &Workload, server: &Reached) -> Speaking {
     let tls = tls(server);
     match workload.protocol {
         bakeoff_plan::Protocol::H1 => Speaking::H1 { tls: None },
@@ -124,26 +118,27 @@ fn exchange(
     })
 }
 
-fn target(workload: &Workload, server: &Running) -> Target {
+fn target(workload: &Workload, server: &Reached) -> Target {
     let path = &workload.requests.first().path;
-    let mut target = Target::at(server.address(), path);
+    let mut target = Target::at(server.address, path);
     if workload.protocol.is_secure() {
-        target.url = format!("https://{}{}", server.address(), path);
+        target.url = format!("https://{}{}", server.address, path);
         target.secure = true;
     }
-    if let Some(host) = server.host() {
-        target.host = host.to_owned();
+    if let Some(host) = &server.host {
+        target.host = host.clone();
     }
     target
 }
 
 /// TLS as the preflight spoke it: one application protocol, and no more trust than needed.
-fn tls(server: &Running) -> TlsSettings {
+fn tls(server: &Reached) -> TlsSettings {
     TlsSettings {
-        server_name: Some(server.host().unwrap_or(SERVER_NAME).to_owned()),
+        server_name: Some(server.host.as_deref().unwrap_or(SERVER_NAME).to_owned()),
         trust: server
-            .authority()
-            .map_or(Trust::Anything, |file| Trust::File(file.to_owned())),
+            .authority
+            .as_ref()
+            .map_or(Trust::Anything, |file| Trust::File(file.clone())),
         versions: TlsVersions::Both,
         ciphers: Vec::new(),
         groups: Vec::new(),

@@ -4,21 +4,22 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use bakeoff_origin::{ControlError, Counts};
+use bakeoff_origin::Counts;
 use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
-    Attempt, ContenderKind, Course, Step, StepTime, StopFacts, TRIAL_SCHEMA, TrialEnd, TrialRecord,
-    UpstreamWork, Usage,
+    Attempt, ContenderKind, Course, HOSTS_SCHEMA, Step, StepTime, StopFacts, TRIAL_SCHEMA,
+    TrialEnd, TrialRecord, UpstreamWork, Usage,
 };
-use bakeoff_stage::{Stage, StageError};
+use bakeoff_stage::Stage;
 
 use crate::ConductError;
 use crate::answers::{Encoded, check_after, check_before};
-use crate::contestant::{Contestant, Place};
 use crate::event::Event;
+use crate::generators::Generators;
 use crate::measure::{Measured, measure};
 use crate::programs::Programs;
 use crate::roles::Roles;
+use crate::site::{Site, Staged, StartFailed};
 use crate::skip::forbidden;
 
 /// Requests that show what a contender does for an answer: enough to distinguish
@@ -29,9 +30,10 @@ const OBSERVED: u32 = 10;
 /// What every trial of a campaign shares.
 pub(crate) struct Setting<'a> {
     pub(crate) stage: &'a Stage,
-    pub(crate) bakeoff: &'a Path,
+    pub(crate) site: &'a dyn Site,
     pub(crate) programs: &'a Programs,
     pub(crate) roles: &'a Roles,
+    pub(crate) generators: &'a dyn Generators,
     pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -60,22 +62,17 @@ pub(crate) fn carry_out(
         }
     };
     let mut clock = StepClock::start();
-    let place = Place {
-        stage: setting.stage,
-        bakeoff: setting.bakeoff,
-        logs,
-        server_cpus: &setting.roles.pinned.server,
-        origin_cpus: &setting.roles.pinned.origin,
-        seed: setting.seed,
-    };
-    let started = Contestant::start(place, &contender, &trial.workload, &mut |step| {
+    let mut begin = |step| {
         clock.begin(step);
         tell(Event::Step(step));
-    });
+    };
+    let started = setting
+        .site
+        .start(&contender, &trial.workload, logs, &mut begin);
     match started {
         Ok(contestant) => on_stage(setting, trial, contestant, &mut clock, &mut record, tell),
-        Err(error) if error.is_full_disk() => return Err(ConductError::FullDisk(error)),
-        Err(error) => record.end = error.trial_end(),
+        Err(StartFailed::FullDisk(error)) => return Err(ConductError::FullDisk(error)),
+        Err(StartFailed::Trial(end)) => record.end = end,
     }
     // A stop that came before the window is the user's wish, not the server's failure.
     let measured = matches!(record.end, TrialEnd::Measured);
@@ -90,13 +87,13 @@ pub(crate) fn carry_out(
 fn on_stage(
     setting: &Setting<'_>,
     trial: &Trial,
-    mut contestant: Contestant,
+    mut contestant: Box<dyn Staged>,
     clock: &mut StepClock,
     record: &mut TrialRecord,
     tell: &mut dyn FnMut(Event<'_>),
 ) {
-    record.server = Some(contestant.server.facts());
-    let end = match check_before(trial, &contestant, record) {
+    record.server = Some(contestant.facts());
+    let end = match check_before(trial, &*contestant, record) {
         Err(end) => Some(end),
         Ok(encoded) => {
             let mut follow = |event: Event<'_>| {
@@ -105,12 +102,12 @@ fn on_stage(
                 }
                 tell(event);
             };
-            observe(trial, &contestant, record, &mut follow);
+            observe(trial, &*contestant, record, &mut follow);
             load_and_watch(
                 setting,
                 trial,
                 &encoded,
-                &mut contestant,
+                &mut *contestant,
                 record,
                 &mut follow,
             )
@@ -119,11 +116,11 @@ fn on_stage(
     let end = end.or_else(|| {
         clock.begin(Step::CheckAgain);
         tell(Event::Step(Step::CheckAgain));
-        check_after(trial, &mut contestant, record, setting.stop)
+        check_after(trial, &mut *contestant, record, setting.stop)
     });
     clock.begin(Step::Stop);
     tell(Event::Step(Step::Stop));
-    let stopped = stop(contestant);
+    let stopped = contestant.stop();
     record.end = match (end, stopped) {
         (Some(end), stopped) => {
             keep_stop(record, stopped.ok().flatten());
@@ -133,14 +130,14 @@ fn on_stage(
             keep_stop(record, facts);
             TrialEnd::Measured
         }
-        (None, Err(error)) => error.trial_end(),
+        (None, Err(end)) => end,
     };
 }
 
 /// Makes a few requests to see what a contender does for an answer; references are not compared.
 fn observe(
     trial: &Trial,
-    contestant: &Contestant,
+    contestant: &dyn Staged,
     record: &mut TrialRecord,
     tell: &mut dyn FnMut(Event<'_>),
 ) {
@@ -155,7 +152,7 @@ fn observe(
         counts.flatten()
     };
     let before = counts();
-    let mut work = contestant.server.observe(&trial.workload, OBSERVED);
+    let mut work = contestant.observe(&trial.workload, OBSERVED);
     match before.zip(counts()).filter(|_| work.connections.is_some()) {
         Some((before, after)) => work.upstream = Some(upstream(&after.since(&before))),
         None if trial.workload.proxied => {
@@ -184,17 +181,17 @@ fn load_and_watch(
     setting: &Setting<'_>,
     trial: &Trial,
     encoded: &Encoded,
-    contestant: &mut Contestant,
+    contestant: &mut dyn Staged,
     record: &mut TrialRecord,
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Option<TrialEnd> {
     if setting.stop.load(Ordering::Relaxed) {
         return Some(TrialEnd::Interrupted);
     }
-    let before = contestant.server.written();
+    contestant.note_written();
     let end = under_load(setting, trial, encoded, contestant, record, tell);
     if let Some(work) = record.work.as_mut().filter(|_| end.is_none()) {
-        work.grown_under_load = Some(contestant.server.grown_since(&before));
+        work.grown_under_load = Some(contestant.grown());
     }
     end
 }
@@ -204,30 +201,26 @@ fn under_load(
     setting: &Setting<'_>,
     trial: &Trial,
     encoded: &Encoded,
-    contestant: &mut Contestant,
+    contestant: &mut dyn Staged,
     record: &mut TrialRecord,
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Option<TrialEnd> {
     if let Err(error) = contestant.behave(true) {
         return Some(unled(&error));
     }
-    let seed = setting.seed.wrapping_add(u64::from(trial.round));
-    let measured = measure(
-        trial,
-        encoded,
-        seed,
-        setting.roles,
-        contestant,
-        setting.stop,
-        tell,
-    );
+    let measured = measure(setting, trial, encoded, contestant, tell);
     let Measured {
         result,
+        hosts,
         usage,
         origin,
         warnings,
         end,
     } = measured;
+    if hosts.is_some() {
+        record.schema = HOSTS_SCHEMA.to_owned();
+    }
+    record.course.hosts = hosts;
     record.result = result;
     record.usage = usage;
     record.origin = origin;
@@ -237,22 +230,12 @@ fn under_load(
 }
 
 /// The end of a trial whose origin could not be told what to do.
-fn unled(error: &ControlError) -> TrialEnd {
+fn unled(error: &str) -> TrialEnd {
     TrialEnd::Failed {
         step: Step::Origin,
         cause: format!("failed to {error}"),
         message: None,
     }
-}
-
-/// Stops the server, then the origin behind it. A server that ran already goes on.
-pub(crate) fn stop(contestant: Contestant) -> Result<Option<StopFacts>, StageError> {
-    let Contestant { server, origin, .. } = contestant;
-    let stopped = server.is_kept().then(|| server.stop()).transpose();
-    let origin = origin.map(bakeoff_stage::Running::stop).transpose();
-    let stopped = stopped?;
-    origin?;
-    Ok(stopped)
 }
 
 fn keep_stop(record: &mut TrialRecord, facts: Option<StopFacts>) {

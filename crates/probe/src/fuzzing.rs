@@ -18,6 +18,7 @@ pub fn texts(bytes: &[u8]) {
     let _ = kernel::interrupts_apart(bytes);
     let _ = kernel::pressure_us(bytes);
     let _ = kernel::softnet(bytes);
+    let _ = kernel::interfaces(bytes);
     let _ = kernel::throttled_us(bytes);
     let _ = kernel::groups_with_quota(bytes);
     let _ = kernel::queue(bytes, 8080);

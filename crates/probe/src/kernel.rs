@@ -4,7 +4,7 @@
 //! `admin-guide/cgroup-v2.rst` of Linux. Whatever is not as described gives `None` or is left out;
 //! nothing here can panic.
 
-use bakeoff_record::Softnet;
+use bakeoff_record::{NetCounts, Softnet};
 
 use crate::parse::{field, lines, number, words};
 
@@ -52,6 +52,37 @@ pub(crate) fn softnet(text: &[u8]) -> Option<Softnet> {
         sum = Some(Softnet {
             dropped: before.dropped.saturating_add(hexadecimal(dropped)?),
             squeezed: before.squeezed.saturating_add(hexadecimal(squeezed)?),
+        });
+    }
+    sum
+}
+
+/// The sums over all network interfaces but loopback of `/proc/net/dev`.
+pub(crate) fn interfaces(text: &[u8]) -> Option<NetCounts> {
+    let mut sum: Option<NetCounts> = None;
+    for line in lines(text) {
+        // A large number may follow the colon without a space.
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else {
+            continue;
+        };
+        let (name, rest) = line.split_at(colon);
+        if name.trim_ascii() == b"lo" {
+            continue;
+        }
+        let mut fields = words(rest.get(1..)?);
+        let mut at = |skipped: usize| number::<u64>(fields.nth(skipped)?);
+        // Received: bytes, packets, errors, dropped, four more; then the same of what was sent.
+        let (Some(received_bytes), Some(received_dropped), Some(sent_bytes), Some(sent_dropped)) =
+            (at(0), at(2), at(4), at(2))
+        else {
+            continue;
+        };
+        let before = sum.unwrap_or_default();
+        sum = Some(NetCounts {
+            received_bytes: before.received_bytes.saturating_add(received_bytes),
+            sent_bytes: before.sent_bytes.saturating_add(sent_bytes),
+            received_dropped: before.received_dropped.saturating_add(received_dropped),
+            sent_dropped: before.sent_dropped.saturating_add(sent_dropped),
         });
     }
     sum
@@ -155,6 +186,20 @@ mod tests {
             })
         );
         assert_eq!(softnet(b""), None);
+        let interfaces_text = b"Inter-|   Receive            |  Transmit\n \
+              face |bytes packets errs drop fifo frame compressed multicast|bytes\n    \
+              lo: 900 9 0 9 0 0 0 0 900 9 0 9 0 0 0 0\n  \
+            eth0:1000 9 0 1 0 0 0 0 2000 9 0 2 0 0 0 0\n  \
+            eth1: 10 9 0 3 0 0 0 0 20 9 0 4 0 0 0 0\n";
+        let counts = NetCounts {
+            received_bytes: 1010,
+            sent_bytes: 2020,
+            received_dropped: 4,
+            sent_dropped: 6,
+        };
+        assert_eq!(interfaces(interfaces_text), Some(counts));
+        assert_eq!(interfaces(b"lo: 1 2 3"), None);
+        assert_eq!(interfaces(b"eth0: 1 2 3"), None);
         assert_eq!(
             throttled_us(b"nr_throttled 2\nthrottled_usec 1500\n"),
             Some(1500)

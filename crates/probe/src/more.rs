@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bakeoff_record::{HostTick, Pressure, Softnet};
+use bakeoff_record::{HostTick, NetCounts, Pressure, Softnet};
 
 use crate::file::{self, KeptFile};
 use crate::{kernel, parse};
@@ -23,11 +23,13 @@ pub(crate) struct More {
     memory: Option<KeptFile>,
     pressure: [Option<KeptFile>; 3],
     softnet: Option<KeptFile>,
+    net: Option<KeptFile>,
     conntrack: Option<KeptFile>,
     frequencies: Vec<KeptFile>,
     quotas: Vec<Quota>,
     base_pressure: Pressure,
     base_softnet: Option<Softnet>,
+    base_net: NetCounts,
 }
 
 /// A control group whose time may be limited.
@@ -38,29 +40,39 @@ struct Quota {
 }
 
 impl More {
-    /// Opens what there is. `groups` are control groups (version 2) of the trees.
-    pub(crate) fn new<'p>(groups: impl Iterator<Item = &'p Path>, buffer: &mut Vec<u8>) -> Self {
+    /// Opens what there is. `groups` are control groups (version 2) of the trees; with `network`
+    /// what crosses the interfaces is read, too.
+    pub(crate) fn new<'p>(
+        groups: impl Iterator<Item = &'p Path>,
+        network: bool,
+        buffer: &mut Vec<u8>,
+    ) -> Self {
         let open = |path: &str| KeptFile::open(path).ok();
         let mut more = Self {
             load: open("/proc/loadavg"),
             memory: open("/proc/meminfo"),
             pressure: ["cpu", "memory", "io"].map(|name| open(&format!("/proc/pressure/{name}"))),
             softnet: open("/proc/self/net/softnet_stat"),
+            net: network.then(|| open("/proc/self/net/dev")).flatten(),
             conntrack: open("/proc/sys/net/netfilter/nf_conntrack_count"),
             frequencies: frequencies(),
             quotas: quotas(groups, buffer),
             base_pressure: Pressure::default(),
             base_softnet: None,
+            base_net: NetCounts::default(),
         };
         more.base_pressure = more.read_pressure(buffer).unwrap_or_default();
+        more.base_net = read(more.net.as_ref(), buffer, kernel::interfaces).unwrap_or_default();
         more.base_softnet = read(more.softnet.as_ref(), buffer, kernel::softnet);
         more
     }
 
     /// A reading, without time and processors; what is not due at this one is `None`.
     pub(crate) fn read(&self, index: u64, buffer: &mut Vec<u8>) -> HostTick {
+        let net = read(self.net.as_ref(), buffer, kernel::interfaces);
         let mut tick = HostTick {
             throttled_us: self.throttled_us(buffer),
+            net: net.map(|now| now.since(self.base_net)),
             ..HostTick::default()
         };
         if index.is_multiple_of(FREQUENCY_EVERY) {

@@ -38,6 +38,9 @@ pub struct ProbeOptions {
     pub trees: Vec<TreeSource>,
     /// Ports whose accept queues are read, and who listens there.
     pub listeners: Vec<(Role, u16)>,
+    /// Whether what crosses the network interfaces is read, as it is where clients are on other
+    /// hosts.
+    pub network: bool,
     /// Processors that the probe's thread may use; `None` leaves it where its starter may run.
     pub pin: Option<Vec<usize>>,
 }
@@ -212,7 +215,7 @@ impl Sampler {
             .trees
             .iter()
             .filter_map(|tree| tree.cgroup.as_deref());
-        let more = More::new(groups, &mut buffer);
+        let more = More::new(groups, options.network, &mut buffer);
         let roots: Vec<_> = options.trees.iter().map(|tree| tree.root).collect();
         let mut trees = Vec::new();
         for source in options.trees {

@@ -36,6 +36,7 @@ fn start(trees: Vec<TreeSource>) -> Probe {
         period,
         trees,
         listeners: Vec::new(),
+        network: false,
         pin: None,
     })
     .unwrap()
@@ -107,6 +108,7 @@ fn work_of_children_that_ended_is_not_lost() {
         period,
         trees,
         listeners: Vec::new(),
+        network: false,
         pin: None,
     };
     let probe = Probe::start(options).unwrap();
@@ -237,6 +239,7 @@ fn what_cannot_be_sampled_is_an_error() {
         period: Duration::from_millis(10),
         trees: vec![tree(Role::Server, child.id())],
         listeners: Vec::new(),
+        network: false,
         pin: None,
     };
     let error = Probe::start(options.clone()).unwrap_err();
@@ -265,6 +268,7 @@ fn the_machine_and_the_accept_queue_are_seen_beside_the_processes() {
         period: Duration::from_millis(20),
         trees: vec![tree(Role::Server, child.id())],
         listeners: vec![(Role::Server, address.port())],
+        network: true,
         pin: None,
     })
     .unwrap();

@@ -6,6 +6,7 @@
 mod disturbed;
 mod folder;
 mod histogram;
+mod hosts;
 mod load;
 mod machine;
 mod merge;
@@ -25,6 +26,7 @@ pub use folder::{
     Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer, check_sums,
 };
 pub use histogram::Histogram;
+pub use hosts::*;
 pub use load::*;
 pub use machine::{
     MACHINE_SCHEMA, MACHINE_SCHEMAS_READ, Machine, MachineLimits, MachineProcessors,

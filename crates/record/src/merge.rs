@@ -4,12 +4,15 @@
 //! All histograms have the same buckets, so their sums are exact: a percentile of the whole is
 //! that of one engine that had seen everything. Nothing is averaged.
 
+use std::collections::BTreeMap;
+
 use crate::histogram::Histogram;
 use crate::load::{
     Bytes, Connections, EngineUsage, HeaderBytes, Interval, LoadResult, Negotiated, Requests,
     UrlResult,
 };
 use crate::observed::{Clients, DuePart, InFlight, Observed, ScheduleKept, SetUp};
+use crate::outcome::Outcome;
 use crate::samples::Samples;
 
 /// Why results cannot be added up.
@@ -103,10 +106,7 @@ impl LoadResult {
         for (status, n) in status {
             *self.status.entry(status).or_default() += n;
         }
-        for (outcome, ages) in error_latencies {
-            let mine = self.error_latencies.entry(outcome);
-            mine.or_default().merge(&ages);
-        }
+        self.add_errors(error_latencies, error_samples);
         self.bytes.merge(&bytes);
         merge_some(&mut self.header_bytes, header_bytes, HeaderBytes::merge);
         self.connections.merge(&connections);
@@ -120,12 +120,21 @@ impl LoadResult {
         for (mine, other) in self.urls.iter_mut().zip(&urls) {
             mine.merge(other);
         }
-        for warning in warnings {
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
+        let known = self.warnings.clone();
+        let new = warnings.into_iter().filter(|it| !known.contains(it));
+        self.warnings.extend(new);
+    }
+
+    fn add_errors(
+        &mut self,
+        latencies: BTreeMap<Outcome, Histogram>,
+        samples: BTreeMap<String, String>,
+    ) {
+        for (outcome, ages) in latencies {
+            let mine = self.error_latencies.entry(outcome);
+            mine.or_default().merge(&ages);
         }
-        for (kind, sample) in error_samples {
+        for (kind, sample) in samples {
             self.error_samples.entry(kind).or_insert(sample);
         }
     }

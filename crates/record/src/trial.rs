@@ -7,6 +7,7 @@ use bakeoff_plan::Load;
 use serde::{Deserialize, Serialize};
 
 use crate::disturbed::Disturbance;
+use crate::hosts::Hosts;
 use crate::load::{LoadResult, Negotiated, Warning};
 use crate::usage::Usage;
 use crate::work::Work;
@@ -108,6 +109,9 @@ pub struct Course {
     pub steps: Vec<StepTime>,
     /// What weakens the numbers, besides the engine's own warnings in `result`.
     pub warnings: Vec<Warning>,
+    /// The hosts that took part; absent where it was one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Hosts>,
 }
 
 impl TrialRecord {

@@ -112,6 +112,9 @@ pub struct HostTick {
     /// What the kernel's network receive path had no time or room for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub softnet: Option<Softnet>,
+    /// What crossed the network interfaces; only where clients are on other hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub net: Option<NetCounts>,
     /// Connections that the firewall tracks now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conntrack: Option<u64>,
@@ -142,6 +145,34 @@ pub struct Softnet {
     pub dropped: u64,
     /// Times at which work was left over when its time was up.
     pub squeezed: u64,
+}
+
+/// What crossed all network interfaces but loopback, since the first tick.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetCounts {
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Packets received and dropped.
+    pub received_dropped: u64,
+    /// Packets dropped instead of being sent.
+    pub sent_dropped: u64,
+}
+
+impl NetCounts {
+    /// What was counted since `before`.
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            received_bytes: self.received_bytes.saturating_sub(before.received_bytes),
+            sent_bytes: self.sent_bytes.saturating_sub(before.sent_bytes),
+            received_dropped: self
+                .received_dropped
+                .saturating_sub(before.received_dropped),
+            sent_dropped: self.sent_dropped.saturating_sub(before.sent_dropped),
+        }
+    }
 }
 
 /// One reading of the accept queue of a port.

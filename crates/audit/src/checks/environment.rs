@@ -1,8 +1,11 @@
 //! What the machine did to the trial (R14, R36), and what the tool says against itself.
 
+use std::collections::BTreeSet;
+
 use bakeoff_record::{
-    CpuShares, FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS, QuicLedger, Role,
-    STEAL_DISTURBED_SHARE, THROTTLED_SHARE, TcpTick, foreign_cpus, steal_share, throttled_share,
+    CpuShares, FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS, Hosts, QuicLedger, Role,
+    STEAL_DISTURBED_SHARE, THROTTLED_SHARE, TcpTick, Usage, foreign_cpus, steal_share,
+    throttled_share,
 };
 
 use crate::check::{Check, Level};
@@ -72,13 +75,17 @@ fn steal(subject: &Subject<'_>) -> Check {
         let text = "the host's processors were not read over the whole window";
         return Check::not_run(Code::Steal, text);
     };
+    // The server's host, or another one where it was worse.
+    let elsewhere = worst_on(subject, |cpu| cpu.steal);
+    let elsewhere = elsewhere.filter(|(worst, place)| *worst > share && !place.is_empty());
+    let (share, place) = elsewhere.unwrap_or((share, String::new()));
     let (level, limit) = match share {
         share if share > STEAL_DISTURBED_SHARE => (Level::Disturbed, STEAL_DISTURBED_SHARE),
         share if share > STEAL_SUSPECT => (Level::Suspect, STEAL_SUSPECT),
         _ => (Level::Passed, STEAL_SUSPECT),
     };
     let text = format!(
-        "the hypervisor took up to {:.1} % of a processor in the window",
+        "the hypervisor took up to {:.1} % of a processor{place} in the window",
         share * 100.0
     );
     Check::new(Code::Steal, level, text).figures(share, limit)
@@ -250,6 +257,9 @@ fn backend(subject: &Subject<'_>) -> Check {
 }
 
 fn co_located(subject: &Subject<'_>) -> Check {
+    if let Some(hosts) = subject.hosts() {
+        return roles_of_hosts(hosts);
+    }
     let roles: u32 = if subject.proxied == Some(true) { 3 } else { 2 };
     let cpus = subject.machine.processors.cpus;
     let text = if cpus < roles {
@@ -265,16 +275,49 @@ fn co_located(subject: &Subject<'_>) -> Check {
     Check::note(Code::CoLocated, text).figures(f64::from(cpus), f64::from(roles))
 }
 
-/// Mean share over the window's readings, of the processor where it is largest.
-pub(crate) fn worst_share(subject: &Subject<'_>, share: impl Fn(&CpuShares) -> f64) -> Option<f64> {
-    let mut sums: Vec<(u32, f64, u32)> = Vec::new();
+/// Roles that share a host, or a kernel below several hosts.
+fn roles_of_hosts(hosts: &Hosts) -> Check {
+    let busy = || hosts.hosts.iter().filter(|host| !host.roles.is_empty());
+    if let Some(host) = busy().find(|host| host.roles.len() > 1) {
+        let text = format!("co-located: {} roles on {}", host.roles.len(), host.name);
+        return Check::note(Code::CoLocated, text).figures(1.0, host.roles.len() as f64);
+    }
+    let kernels: BTreeSet<u32> = busy().map(|host| host.kernel).collect();
+    let (kernels, roles) = (kernels.len(), busy().count());
+    let check = if kernels < roles {
+        let text = format!(
+            "co-located: {roles} hosts share {kernels} kernel{}; only ratios within a round mean \
+             anything",
+            if kernels == 1 { "" } else { "s" }
+        );
+        Check::note(Code::CoLocated, text)
+    } else {
+        Check::passed(Code::CoLocated, "every role had a host of its own")
+    };
+    check.figures(kernels as f64, roles as f64)
+}
+
+/// Mean share over the window's readings, of the processor where it is largest, and on which other
+/// host that is, as text that follows "a processor".
+pub(crate) fn worst_on(
+    subject: &Subject<'_>,
+    share: impl Fn(&CpuShares) -> f64,
+) -> Option<(f64, String)> {
     let end_s = subject.result.measured_s;
-    let window = subject
-        .trial
-        .usage
-        .host
-        .iter()
-        .filter(|t| t.at_s > 0.0 && t.at_s <= end_s);
+    let own = worst_share(&subject.trial.usage, end_s, &share).map(|it| (it, String::new()));
+    let others = subject.hosts().map_or(&[][..], |hosts| &hosts.hosts);
+    let others = others.iter().filter_map(|host| {
+        let worst = worst_share(host.usage.as_ref()?, end_s, &share)?;
+        Some((worst, format!(" of {}", host.name)))
+    });
+    let all = own.into_iter().chain(others);
+    all.max_by(|left, right| left.0.total_cmp(&right.0))
+}
+
+fn worst_share(usage: &Usage, end_s: f64, share: &impl Fn(&CpuShares) -> f64) -> Option<f64> {
+    let mut sums: Vec<(u32, f64, u32)> = Vec::new();
+    let window = usage.host.iter();
+    let window = window.filter(|t| t.at_s > 0.0 && t.at_s <= end_s);
     for cpu in window.flat_map(|tick| &tick.cpus) {
         match sums.iter_mut().find(|(number, ..)| *number == cpu.cpu) {
             Some((_, sum, n)) => {

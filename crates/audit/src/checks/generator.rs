@@ -4,6 +4,7 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{KEPT_DISTURBED_SHARE, LoadResult, Outcome, engine_kept_share};
 
 use crate::check::{Check, Level};
+use crate::checks::hosts::worst_generator;
 use crate::code::Code;
 use crate::limits::{
     CEILING_SHARE, ENGINE_BUSY_INVALID, ENGINE_BUSY_SUSPECT, ENGINE_KEPT_SUSPECT, ENGINE_LAG_SHARE,
@@ -18,11 +19,11 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     if !subject.is_contender() {
         return;
     }
-    checks.push(busy(subject));
-    checks.push(kept(subject));
+    checks.push(worst_generator(subject, busy));
+    checks.push(worst_generator(subject, kept));
     if let LoadModel::Closed { .. } = subject.result.load.model {
         checks.push(ceiling(subject));
-        checks.push(lag(subject));
+        checks.push(worst_generator(subject, lag));
     }
 }
 

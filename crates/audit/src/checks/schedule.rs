@@ -4,6 +4,7 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::DuePart;
 
 use crate::check::{Check, Level};
+use crate::checks::hosts::worst_generator;
 use crate::code::Code;
 use crate::limits::{
     ENDED_SHARE_INVALID, ENDED_SHARE_SUSPECT, QUEUE_GROWTH_SHARE, SEND_LAG_NS, SEND_LAG_SHARE,
@@ -16,7 +17,7 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     if !matches!(subject.result.load.model, LoadModel::Closed { .. }) {
         checks.push(started(subject));
         checks.extend(unended(subject));
-        checks.push(send_lag(subject));
+        checks.push(worst_generator(subject, send_lag));
         checks.extend(queue_grows(subject));
     }
 }

@@ -3,7 +3,7 @@
 //! A host that is lost ends nothing but its own part. What the others measured is kept, and is
 //! never merged as if it were the whole load.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bakeoff_hosts::{ClockOffset, HostError, Order, Report, Session, monotonic_ns};
@@ -63,6 +63,24 @@ impl Together {
     }
 }
 
+/// Whoever follows one load from several hosts.
+pub(crate) trait Watch {
+    /// Whether it is to end early.
+    fn should_stop(&self) -> bool;
+
+    /// It begins then, by home's clock.
+    fn starts_at(&self, _start_ns: u64) {}
+
+    /// Requests that ended on all hosts since the start, as `ok` and otherwise.
+    fn live(&self, _ok: u64, _errors: u64) {}
+}
+
+impl<F: Fn() -> bool> Watch for F {
+    fn should_stop(&self) -> bool {
+        self()
+    }
+}
+
 /// Carries out one load from all of these sessions, the share of each in `threads`.
 ///
 /// # Errors
@@ -72,7 +90,7 @@ pub(crate) fn carry_out(
     packed: &Packed,
     threads: &[Threads],
     load: &Load,
-    should_stop: &dyn Fn() -> bool,
+    watch: &dyn Watch,
 ) -> anyhow::Result<Together> {
     let mut clocks = Vec::new();
     for session in sessions.iter_mut() {
@@ -86,11 +104,12 @@ pub(crate) fn carry_out(
         session.expect("make the load ready", READY_WITHIN, is_ready)?;
     }
     let start_ns = start_ns(load);
+    watch.starts_at(start_ns);
     for (session, clock) in sessions.iter_mut().zip(&clocks) {
         let at_ns = clock.theirs(start_ns).unwrap_or(start_ns);
         session.send(&Order::Begin { at_ns })?;
     }
-    let collected = collect(sessions, start_ns, load, should_stop);
+    let collected = collect(sessions, start_ns, load, watch);
     let mut together = Together {
         parts: Vec::new(),
         lost: Vec::new(),
@@ -150,9 +169,10 @@ fn collect(
     sessions: &mut [&mut Session],
     start_ns: u64,
     load: &Load,
-    should_stop: &dyn Fn() -> bool,
+    watch: &dyn Watch,
 ) -> Vec<Collected> {
     let stop = AtomicBool::new(false);
+    let live: Vec<Live> = sessions.iter().map(|_| Live::default()).collect();
     let length_s = load.warmup_s + load.duration_s + load.timeout_s;
     let start = Duration::from_nanos(start_ns.saturating_sub(monotonic_ns()));
     let within = start + Duration::from_secs_f64(length_s) + RESULT_WITHIN;
@@ -160,13 +180,19 @@ fn collect(
     std::thread::scope(|scope| {
         let threads: Vec<_> = sessions
             .iter_mut()
-            .map(|session| {
+            .zip(&live)
+            .map(|(session, live)| {
                 let stop = &stop;
-                scope.spawn(move || of_one(session, start_ns, end, stop))
+                scope.spawn(move || of_one(session, start_ns, end, stop, live))
             })
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
-            if should_stop() {
+            let sum = |of: fn(&Live) -> &AtomicU64| {
+                let each = live.iter().map(|each| of(each).load(Ordering::Relaxed));
+                each.sum::<u64>()
+            };
+            watch.live(sum(|each| &each.ok), sum(|each| &each.errors));
+            if watch.should_stop() {
                 stop.store(true, Ordering::Relaxed);
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -179,7 +205,20 @@ fn collect(
     })
 }
 
-fn of_one(session: &mut Session, start_ns: u64, end: Instant, stop: &AtomicBool) -> Collected {
+/// What one host reported last of how its load goes.
+#[derive(Default)]
+struct Live {
+    ok: AtomicU64,
+    errors: AtomicU64,
+}
+
+fn of_one(
+    session: &mut Session,
+    start_ns: u64,
+    end: Instant,
+    stop: &AtomicBool,
+    live: &Live,
+) -> Collected {
     let mut began_ns = None;
     let mut halted = false;
     let result = loop {
@@ -193,7 +232,11 @@ fn of_one(session: &mut Session, start_ns: u64, end: Instant, stop: &AtomicBool)
             Ok(None) if Instant::now() >= end => {
                 break Err(session.late("send its result", RESULT_WITHIN));
             }
-            Ok(None | Some(Report::Live { .. })) => {}
+            Ok(None) => {}
+            Ok(Some(Report::Live { ok, errors })) => {
+                live.ok.store(ok, Ordering::Relaxed);
+                live.errors.store(errors, Ordering::Relaxed);
+            }
             Ok(Some(Report::Began { at_ns })) => began_ns = Some(at_ns),
             Ok(Some(Report::Result { result })) => match serde_json::from_value(result) {
                 Ok(result) => break Ok(Box::new(result)),

@@ -1,7 +1,7 @@
 //! `bakeoff hosts`: what is there before a campaign on other hosts.
 
 mod check;
-mod links;
+pub(crate) mod links;
 mod manifest;
 mod reached;
 

@@ -79,6 +79,7 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         full: record.full,
         strict: record.strict,
         show_secrets: false,
+        hosts: None,
         repeat: Some(as_a_file(&saved)),
         gated: Gated::of(&record.gated, None)?,
     };

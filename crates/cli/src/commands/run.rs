@@ -16,6 +16,7 @@ use bakeoff_stage::Stage;
 
 use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
+use super::run_hosts::Far;
 use super::{ending, first, folder_error, plan_notes, report, share};
 use crate::campaigns::{Beside, Place};
 use crate::display::Display;
@@ -78,6 +79,8 @@ pub(super) struct Destination {
     pub(super) full: bool,
     pub(super) strict: bool,
     pub(super) show_secrets: bool,
+    /// The file of hosts that the load comes from; without one it comes from here.
+    pub(super) hosts: Option<PathBuf>,
     /// The plan file that repeats it, for a campaign that was made of flags.
     pub(super) repeat: Option<PathBuf>,
     pub(super) gated: Gated,
@@ -93,6 +96,7 @@ impl Destination {
             full: flags.full,
             strict: flags.strict,
             show_secrets: flags.show_secrets,
+            hosts: flags.hosts.clone(),
             repeat: None,
             gated,
         }
@@ -119,7 +123,9 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         return Ok(exit::INTERRUPTED);
     };
     let scratch = RunFolder::make()?;
-    let (bakeoff, stage) = scratch.stage(library.servers())?;
+    let far = flags.hosts.as_deref().map(Far::open).transpose()?;
+    let listening = far.as_ref().map(Far::listening).unwrap_or_default();
+    let (bakeoff, stage) = scratch.stage_at(library.servers(), listening)?;
     let earlier = resumed.as_ref().map(|(_, record)| record.trials.as_slice());
     let earlier = earlier.unwrap_or_default();
     let programs = Programs::fix(&plan, &stage, earlier).map_err(exit::usage)?;
@@ -149,6 +155,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         stop,
         earlier,
         programs,
+        generators: far.map(|far| far.measured(&|| interrupt.came())),
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
     let resume = format!("bakeoff run --resume {}", path.display());

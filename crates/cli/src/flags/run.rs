@@ -88,6 +88,10 @@ pub(crate) struct RunFlags {
           conflicts_with_all = ["contender", "workload", "protocol", "streams", "requests",
                                 "clients", "rate", "arrival", "duration", "warmup", "seed"])]
     pub(crate) resume: Option<PathBuf>,
+    /// Take the load from the generators of this file, which reach the servers here at the
+    /// `address` of `home`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hosts: Option<PathBuf>,
     /// Add rounds until every comparison is known to within this, such as 3%; looked at from 10
     /// rounds on
     #[arg(long, value_name = "P%", value_parser = percentage)]

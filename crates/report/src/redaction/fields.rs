@@ -11,8 +11,8 @@ use bakeoff_plan::{
     ServerChoice, Workload,
 };
 use bakeoff_record::{
-    AnswerCheck, ConfigChange, ConfigFile, LoadResult, Machine, Record, ServerFacts, TrialEnd,
-    TrialRecord, Work,
+    AnswerCheck, ConfigChange, ConfigFile, Hosts, LoadResult, Machine, Record, ServerFacts,
+    TrialEnd, TrialRecord, Work,
 };
 
 use super::names::class;
@@ -264,6 +264,26 @@ fn of_trial(trial: &mut TrialRecord, see: &mut See<'_>) {
     for warning in &mut course.warnings {
         see(Field::Prose, &mut warning.text);
         see(Field::Prose, &mut warning.hint);
+    }
+    course.hosts.iter_mut().for_each(|it| of_hosts(it, see));
+}
+
+/// Sees the hosts of a trial: what each generator saw holds the same as the sum of them.
+fn of_hosts(hosts: &mut Hosts, see: &mut See<'_>) {
+    let Hosts {
+        hosts,
+        links: _,
+        generators,
+        lost,
+    } = hosts;
+    for host in hosts {
+        see(Field::Name, &mut host.name);
+    }
+    for part in generators {
+        of_load(&mut part.result, see);
+    }
+    for one in lost {
+        see(Field::Prose, &mut one.message);
     }
 }
 

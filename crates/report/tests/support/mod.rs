@@ -406,6 +406,7 @@ fn measured(
                 text: "server and origin share processor 0".into(),
                 hint: "use a machine with at least 3 processors".into(),
             }],
+            hosts: None,
         },
         end: TrialEnd::Measured,
         server: None,

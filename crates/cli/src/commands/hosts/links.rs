@@ -25,20 +25,20 @@ const SERVER_WITHIN: Duration = Duration::from_secs(10);
 
 /// What was measured from some generators at once.
 #[derive(Debug)]
-pub(super) struct Link {
-    pub(super) from: Vec<String>,
+pub(crate) struct Link {
+    pub(crate) from: Vec<String>,
     /// What the bodies, heads and framing took that came to them.
-    pub(super) bits_per_s: Option<f64>,
+    pub(crate) bits_per_s: Option<f64>,
     /// The fastest connection, which is a round trip.
-    pub(super) rtt_ns: Option<u64>,
+    pub(crate) rtt_ns: Option<u64>,
     /// Between the first and the last that began, with the errors of their clocks; of several.
-    pub(super) start_spread_ns: Option<u64>,
+    pub(crate) start_spread_ns: Option<u64>,
     /// Why there is no figure.
-    pub(super) why_not: Option<String>,
+    pub(crate) why_not: Option<String>,
 }
 
 /// Starts the server that links lead to, and returns where.
-pub(super) fn serve(server: &mut Session, address: IpAddr) -> Result<SocketAddr, HostError> {
+pub(crate) fn serve(server: &mut Session, address: IpAddr) -> Result<SocketAddr, HostError> {
     let listen = SocketAddr::new(address, 0).to_string();
     server.send(&Order::Serve {
         listen,
@@ -53,7 +53,7 @@ pub(super) fn serve(server: &mut Session, address: IpAddr) -> Result<SocketAddr,
 }
 
 /// Ends it.
-pub(super) fn close(server: &mut Session) -> Result<(), HostError> {
+pub(crate) fn close(server: &mut Session) -> Result<(), HostError> {
     server.send(&Order::Close)?;
     let is_closed = |report: &Report| matches!(report, Report::Closed { .. });
     server.expect("end its server", SERVER_WITHIN, is_closed)?;
@@ -61,7 +61,7 @@ pub(super) fn close(server: &mut Session) -> Result<(), HostError> {
 }
 
 /// Measures the link from these generators to `server`, all at once.
-pub(super) fn measure(generators: &mut [&mut Session], server: SocketAddr) -> Link {
+pub(crate) fn measure(generators: &mut [&mut Session], server: SocketAddr) -> Link {
     let from = generators.iter().map(|each| each.host().to_owned());
     let mut link = Link {
         from: from.collect(),

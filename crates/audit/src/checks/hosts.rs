@@ -1,0 +1,413 @@
+//! What only a load from other hosts can have wrong: the network between them, their clocks, a
+//! start that was not at the same time, and generators that differ (R13, R34, R36).
+//!
+//! Where one machine did everything there is nothing to check here.
+
+use std::collections::BTreeMap;
+
+use bakeoff_record::{Generator, HostFacts, HostRole, Hosts, LinkFacts, NetCounts, Usage, When};
+
+use crate::check::{Check, Level};
+use crate::code::Code;
+use crate::limits::{
+    CLOCK_ERROR_NS, CLOCK_ERROR_SHARE, GENERATORS_SHARE, LINK_CHANGE_SHARE, LINK_ROOM_SHARE,
+    START_SPREAD_S, WAY_SHARE,
+};
+use crate::subject::Subject;
+use crate::words::count;
+
+pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
+    let Some(hosts) = subject.hosts() else {
+        return;
+    };
+    checks.extend(lost(hosts));
+    checks.extend(link_room(subject));
+    checks.push(link_measured(hosts));
+    checks.push(way(hosts));
+    checks.push(clock_error(subject, hosts));
+    checks.push(start_spread(subject, hosts));
+    checks.extend(generators_agree(subject, hosts));
+    checks.push(drops(subject, hosts));
+}
+
+/// What `check` finds of the generator of which it finds worst, with its host's name; what it finds
+/// of the only engine, where there is one.
+pub(super) fn worst_generator(
+    subject: &Subject<'_>,
+    check: impl Fn(&Subject<'_>) -> Check,
+) -> Check {
+    let parts = subject.hosts().map_or(&[][..], |hosts| &hosts.generators);
+    let each = parts.iter().map(|part| {
+        let alone = Subject {
+            result: &part.result,
+            ..*subject
+        };
+        let found = check(&alone);
+        let text = format!("{}: {}", part.host, found.text);
+        Check { text, ..found }
+    });
+    // What could not be looked at is worse than any figure of its level.
+    let value = |check: &Check| check.value.unwrap_or(f64::INFINITY);
+    let worse = |left: &Check, right: &Check| {
+        let levels = left.level.cmp(&right.level);
+        levels.then(value(left).total_cmp(&value(right)))
+    };
+    each.max_by(worse).unwrap_or_else(|| check(subject))
+}
+
+fn lost(hosts: &Hosts) -> Option<Check> {
+    let first = hosts.lost.first()?;
+    let when = match first.at_s {
+        Some(at_s) => format!("{at_s:.1} s after the window opened"),
+        None => "before the window was known".to_owned(),
+    };
+    let text = format!("{} was lost {when}: {}", first.host, first.message);
+    let check = Check::new(Code::HostLost, Level::Invalid, text);
+    Some(check.figures(hosts.lost.len() as f64, 0.0))
+}
+
+/// A link of the trial and how much of it the trial used.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LinkUse {
+    /// `sut -> g1`.
+    pub(crate) name: String,
+    /// What crossed it in the window, bits per second.
+    pub(crate) used: f64,
+    /// What it carried when it was measured, bits per second; the lowest.
+    pub(crate) capacity: f64,
+}
+
+impl LinkUse {
+    pub(crate) fn share(&self) -> f64 {
+        self.used / self.capacity
+    }
+
+    /// `sut -> g1 carried 95.9 of 96.0 Mbit/s`.
+    pub(crate) fn described(&self) -> String {
+        format!(
+            "{} carried {:.1} of {:.1} Mbit/s",
+            self.name,
+            self.used / 1e6,
+            self.capacity / 1e6
+        )
+    }
+}
+
+/// The link of which the trial used the largest share; `None` where none was measured.
+pub(crate) fn fullest_link(subject: &Subject<'_>) -> Option<LinkUse> {
+    let hosts = subject.hosts()?;
+    let used = by_link(hosts).into_values().filter_map(|measured| {
+        let capacity = measured.iter().map(|link| link.bits_per_s);
+        let capacity = capacity.reduce(f64::min).filter(|bits| *bits > 0.0)?;
+        Some(LinkUse {
+            name: name(measured[0]),
+            used: used(subject, hosts, measured[0])?,
+            capacity,
+        })
+    });
+    used.max_by(|left, right| left.share().total_cmp(&right.share()))
+}
+
+fn name(link: &LinkFacts) -> String {
+    format!("{} -> {}", link.from.join("+"), link.to.join("+"))
+}
+
+/// Measurements of each link, by its ends.
+fn by_link(hosts: &Hosts) -> BTreeMap<(&[String], &[String]), Vec<&LinkFacts>> {
+    let mut links: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for link in &hosts.links {
+        let ends = (&link.from[..], &link.to[..]);
+        links.entry(ends).or_default().push(link);
+    }
+    links
+}
+
+/// What crossed a link in the window, bits per second: by the network interfaces of the generators
+/// at one end of it, and not less than the bytes of their engines.
+fn used(subject: &Subject<'_>, hosts: &Hosts, link: &LinkFacts) -> Option<f64> {
+    let generator = |name: &String| hosts.generators.iter().find(|it| it.host == *name);
+    let of = |ends: &[String]| -> Option<Vec<&Generator>> { ends.iter().map(generator).collect() };
+    let is_down = of(&link.to).is_some();
+    let generators = of(&link.to).or_else(|| of(&link.from))?;
+    let bytes = generators.iter().map(|part| {
+        let (down, up) = (part.result.bytes.read, part.result.bytes.written);
+        let net = window_net(subject, hosts.host(&part.host)?.usage.as_ref());
+        let net = net.unwrap_or_default();
+        Some(match is_down {
+            true => down.max(net.received_bytes),
+            false => up.max(net.sent_bytes),
+        })
+    });
+    let bytes: u64 = bytes.collect::<Option<Vec<u64>>>()?.iter().sum();
+    Some(bytes as f64 * 8.0 / subject.result.measured_s)
+}
+
+fn window_net(subject: &Subject<'_>, usage: Option<&Usage>) -> Option<NetCounts> {
+    usage?.net_in_window(subject.result.measured_s)
+}
+
+fn link_room(subject: &Subject<'_>) -> Option<Check> {
+    let link = fullest_link(subject)?;
+    let share = link.share();
+    let check = match share >= LINK_ROOM_SHARE {
+        true => {
+            let text = format!("{}: the network held the rate down", link.described());
+            Check::new(Code::LinkRoom, Level::Suspect, text)
+        }
+        false => Check::passed(Code::LinkRoom, link.described()),
+    };
+    Some(check.figures(share, LINK_ROOM_SHARE))
+}
+
+/// Whether the links were measured, and came to the same before the first round and after the last.
+fn link_measured(hosts: &Hosts) -> Check {
+    let code = Code::LinkMeasured;
+    let reaches = |generator: &&Generator| {
+        let mut links = hosts.links.iter();
+        links.any(|link| link.from.contains(&generator.host) || link.to.contains(&generator.host))
+    };
+    if let Some(missing) = hosts.generators.iter().find(|one| !reaches(one)) {
+        let text = format!(
+            "what the network to {} carries was not measured",
+            missing.host
+        );
+        return Check::not_run(code, text);
+    }
+    let changes = by_link(hosts).into_values().filter_map(|measured| {
+        let bits = |when: When| {
+            let of = measured.iter().find(|link| link.when == when)?;
+            Some(of.bits_per_s)
+        };
+        let (before, after) = (bits(When::Before)?, bits(When::After)?);
+        let most = before.max(after);
+        Some((
+            (before - after).abs() / most.max(1.0),
+            measured[0],
+            before,
+            after,
+        ))
+    });
+    let Some((share, link, before, after)) =
+        changes.max_by(|left, right| left.0.total_cmp(&right.0))
+    else {
+        let text = "the links were measured before the first round only";
+        return Check::note(code, text);
+    };
+    let text = format!(
+        "{} carried {:.1} Mbit/s before the first round and {:.1} after the last",
+        name(link),
+        before / 1e6,
+        after / 1e6
+    );
+    let level = match share > LINK_CHANGE_SHARE {
+        true => Level::Suspect,
+        false => Level::Passed,
+    };
+    Check::new(code, level, text).figures(share, LINK_CHANGE_SHARE)
+}
+
+/// How much of the latency is the way between generator and server.
+fn way(hosts: &Hosts) -> Check {
+    let worst = hosts.generators.iter().filter_map(|part| {
+        let mut links = hosts.links.iter();
+        let of = links.find(|link| {
+            link.rtt_ns.is_some() && (link.from == [&*part.host] || link.to == [&*part.host])
+        });
+        let (rtt, p50) = (
+            of?.rtt_ns? as f64,
+            part.result.latency.quantile(0.5)? as f64,
+        );
+        Some((rtt / p50.max(1.0), part, rtt, p50))
+    });
+    let Some((share, part, rtt, p50)) = worst.max_by(|left, right| left.0.total_cmp(&right.0))
+    else {
+        let text = "the round trip between generators and server was not measured";
+        return Check::not_run(Code::Way, text);
+    };
+    let text = format!(
+        "the round trip from {} is {:.3} ms, {:.0} % of its median latency of {:.3} ms",
+        part.host,
+        rtt / 1e6,
+        share * 100.0,
+        p50 / 1e6
+    );
+    let check = match share >= WAY_SHARE {
+        true => {
+            let text = format!("{text}: latencies are mostly those of the network");
+            Check::new(Code::Way, Level::Suspect, text)
+        }
+        false => Check::passed(Code::Way, text),
+    };
+    check.figures(share, WAY_SHARE)
+}
+
+/// How far a time of another host may be off on this trial's axis.
+fn clock_error(subject: &Subject<'_>, hosts: &Hosts) -> Check {
+    let code = Code::ClockError;
+    let others = || hosts.hosts.iter().filter(|host| host.transport != "home");
+    if let Some(unknown) = others().find(|host| host.clock.is_none()) {
+        let text = format!("the clock of {} was not compared", unknown.name);
+        return Check::not_run(code, text);
+    }
+    let errors = others().filter_map(|host| Some((host.clock?.error_ns(), host)));
+    let Some((error_ns, host)) = errors.max_by_key(|(error_ns, _)| *error_ns) else {
+        return Check::passed(code, "no other host's clock is in this trial");
+    };
+    let window_ns = subject.result.measured_s * 1e9;
+    let error = error_ns as f64;
+    let (level, limit) = match error {
+        error if error > CLOCK_ERROR_SHARE * window_ns => {
+            (Level::Invalid, CLOCK_ERROR_SHARE * window_ns)
+        }
+        error if error > CLOCK_ERROR_NS => (Level::Suspect, CLOCK_ERROR_NS),
+        _ => (Level::Passed, CLOCK_ERROR_NS),
+    };
+    let text = format!(
+        "the clock of {} is known to within {:.3} ms",
+        host.name,
+        error / 1e6
+    );
+    Check::new(code, level, text).figures(error, limit)
+}
+
+/// How far the generators' starts were apart, and how far they may have been.
+fn start_spread(subject: &Subject<'_>, hosts: &Hosts) -> Check {
+    let code = Code::StartSpread;
+    let error_ns = |part: &Generator| {
+        let clock = hosts.host(&part.host).and_then(|host| host.clock);
+        clock.map_or(0, |clock| clock.error_ns()) as f64
+    };
+    let parts = || hosts.generators.iter();
+    let began = parts().map(|part| Some((part.began_ns?, part)));
+    let began: Option<Vec<(i64, &Generator)>> = began.collect();
+    let began = began.unwrap_or_default();
+    let first = began.iter().map(|(at, _)| *at).min();
+    let last = began.iter().max_by_key(|(at, _)| *at);
+    let Some((first, (last_ns, last))) = first.zip(last) else {
+        return Check::not_run(code, "when the generators began is not known");
+    };
+    let error = parts().map(error_ns).fold(0.0, f64::max);
+    let spread_s = (last_ns.abs_diff(first) as f64 + error) / 1e9;
+    let warmup_s = subject.result.load.warmup_s.max(START_SPREAD_S);
+    let (level, limit) = match spread_s {
+        spread if spread > warmup_s => (Level::Invalid, warmup_s),
+        spread if spread > START_SPREAD_S => (Level::Suspect, START_SPREAD_S),
+        _ => (Level::Passed, START_SPREAD_S),
+    };
+    let text = format!(
+        "{} generators began within {:.1} ms, {} last",
+        hosts.generators.len(),
+        spread_s * 1e3,
+        last.host
+    );
+    Check::new(code, level, text).figures(spread_s, limit)
+}
+
+/// Generators with equal shares of the load see equal rates and latencies, unless one of them or
+/// the network to it is slower.
+fn generators_agree(subject: &Subject<'_>, hosts: &Hosts) -> Option<Check> {
+    if hosts.generators.len() < 2 {
+        return None;
+    }
+    // What is divided: in a closed loop the clients, in an open one the schedule by threads.
+    let weight = |part: &Generator| match subject.result.requests.due {
+        None => part.result.observed.clients.count,
+        Some(_) => u64::from(part.result.threads),
+    };
+    let rate = |part: &Generator| {
+        let result = &part.result;
+        let weight = weight(part).max(1) as f64;
+        Some(result.requests.ok as f64 / result.measured_s / weight)
+    };
+    let p50 = |part: &Generator| Some(part.result.latency.quantile(0.5)? as f64);
+    let found = [
+        apart(&hosts.generators, "rate for each share", rate),
+        apart(&hosts.generators, "median latency", p50),
+    ];
+    let (share, text) = found
+        .into_iter()
+        .flatten()
+        .max_by(|left, right| left.0.total_cmp(&right.0))?;
+    let level = match share > GENERATORS_SHARE {
+        true => Level::Suspect,
+        false => Level::Passed,
+    };
+    Some(Check::new(Code::GeneratorsAgree, level, text).figures(share, GENERATORS_SHARE))
+}
+
+/// How far the least of the generators' figures is below the most, as a share, and what it is of;
+/// `None` where one has none.
+fn apart(
+    generators: &[Generator],
+    what: &str,
+    figure: impl Fn(&Generator) -> Option<f64>,
+) -> Option<(f64, String)> {
+    let each = generators.iter().map(|part| Some((figure(part)?, part)));
+    let each: Vec<(f64, &Generator)> = each.collect::<Option<_>>()?;
+    let least = each
+        .iter()
+        .min_by(|left, right| left.0.total_cmp(&right.0))?;
+    let most = each
+        .iter()
+        .max_by(|left, right| left.0.total_cmp(&right.0))?;
+    let share = (most.0 > 0.0).then(|| 1.0 - least.0 / most.0)?;
+    let text = format!(
+        "{what}: that of {} is {:.0} % below that of {}",
+        least.1.host,
+        share * 100.0,
+        most.1.host
+    );
+    Some((share, text))
+}
+
+/// Packets that a host dropped, and times at which its kernel left packets for later.
+fn drops(subject: &Subject<'_>, hosts: &Hosts) -> Check {
+    let code = Code::HostDrops;
+    let measured_s = subject.result.measured_s;
+    let own = &subject.trial.usage;
+    let usage = |host: &'_ HostFacts| match host.roles.contains(&HostRole::Server) {
+        true => Some(own.clone()),
+        false => host.usage.clone(),
+    };
+    let mut worst: Option<(u64, String)> = None;
+    for host in &hosts.hosts {
+        let Some(usage) = usage(host) else { continue };
+        let Some(net) = usage.net_in_window(measured_s) else {
+            let text = format!("what the network of {} dropped was not read", host.name);
+            return Check::not_run(code, text);
+        };
+        let squeezed = squeezed(&usage, measured_s);
+        let dropped = net.received_dropped + net.sent_dropped;
+        let text = format!(
+            "{} dropped {} packets, and left packets for later {} times",
+            host.name,
+            count(dropped),
+            count(squeezed)
+        );
+        if worst
+            .as_ref()
+            .is_none_or(|(most, _)| dropped + squeezed > *most)
+        {
+            worst = Some((dropped + squeezed, text));
+        }
+    }
+    match worst {
+        None => Check::not_run(code, "no host's network was read"),
+        Some((0, _)) => {
+            let text = "no host dropped a packet";
+            Check::passed(code, text).figures(0.0, 0.0)
+        }
+        Some((most, text)) => Check::new(code, Level::Suspect, text).figures(most as f64, 0.0),
+    }
+}
+
+/// Times in the window at which the kernel's receive path had no time left.
+fn squeezed(usage: &Usage, measured_s: f64) -> u64 {
+    let at = |limit_s: f64| {
+        let mut ticks = usage.host.iter().filter(|tick| tick.at_s <= limit_s).rev();
+        ticks.find_map(|tick| tick.softnet)
+    };
+    let (before, after) = (at(0.0), at(measured_s));
+    let sum = |softnet: bakeoff_record::Softnet| softnet.squeezed;
+    after.map_or(0, sum).saturating_sub(before.map_or(0, sum))
+}

@@ -1,0 +1,142 @@
+//! A contestant on this machine, as whoever conducts a trial sees it.
+
+use std::time::{Duration, Instant};
+
+use bakeoff_origin::Counts;
+use bakeoff_plan::{Protocol, Request, Workload};
+use bakeoff_probe::{Probe, ProbeOptions, TreeSource};
+use bakeoff_record::{GrownFile, Role, ServerFacts, StopFacts, TrialEnd, Usage, When, Work};
+use bakeoff_stage::{Fetched, Running};
+
+use super::Contestant;
+use crate::counters::OwnCounters;
+use crate::generators::Reached;
+use crate::site::{Edge, Staged};
+
+/// Time between two readings of the probe.
+const PROBE_PERIOD: Duration = Duration::from_millis(100);
+
+/// What is sampled of a contestant while it is under load.
+#[derive(Debug, Default)]
+pub(super) struct Sampling {
+    probe: Option<Probe>,
+    counters: OwnCounters,
+}
+
+impl Staged for Contestant {
+    fn facts(&self) -> ServerFacts {
+        self.server.facts()
+    }
+
+    fn reached(&self) -> Reached {
+        Reached::of(&self.server)
+    }
+
+    fn fetch(
+        &self,
+        request: &Request,
+        protocol: Protocol,
+        when: When,
+        within: Duration,
+    ) -> Result<Fetched, TrialEnd> {
+        let fetched = self.server.fetch(request, protocol, when, within);
+        fetched.map_err(|error| error.trial_end())
+    }
+
+    fn observe(&self, workload: &Workload, requests: u32) -> Work {
+        self.server.observe(workload, requests)
+    }
+
+    fn note_written(&mut self) {
+        self.written = Some(self.server.written());
+    }
+
+    fn grown(&self) -> Vec<GrownFile> {
+        let before = self.written.as_ref();
+        before.map_or_else(Vec::new, |before| self.server.grown_since(before))
+    }
+
+    fn died(&mut self) -> Option<String> {
+        self.server.died()
+    }
+
+    fn log_tail(&self) -> String {
+        self.server.log_tail()
+    }
+
+    fn behave(&self, begin: bool) -> Result<(), String> {
+        Contestant::behave(self, begin).map_err(|error| error.to_string())
+    }
+
+    fn origin_counts(&self) -> Option<Counts> {
+        Contestant::origin_counts(self)
+    }
+
+    fn sample(&mut self, network: bool) -> Result<(), String> {
+        let probe = Probe::start(self.probe_options(network));
+        self.sampling.counters = OwnCounters::find(&self.server);
+        self.sampling.probe = Some(probe.map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    fn note_edge(&mut self, edge: Edge) {
+        match edge {
+            Edge::Start => self.sampling.counters.begin(),
+            Edge::End => self.sampling.counters.end(),
+        }
+    }
+
+    fn sampled(&mut self, start: Option<Instant>) -> Usage {
+        let Sampling { probe, counters } = std::mem::take(&mut self.sampling);
+        if let (Some(probe), Some(start)) = (&probe, start) {
+            probe.set_zero(start);
+        }
+        Usage {
+            server_counters: start.and_then(|start| counters.into_record(start)),
+            ..probe.map(Probe::stop).unwrap_or_default()
+        }
+    }
+
+    fn stop(self: Box<Self>) -> Result<Option<StopFacts>, TrialEnd> {
+        self.stop_all().map_err(|error| error.trial_end())
+    }
+}
+
+impl Contestant {
+    fn probe_options(&self, network: bool) -> ProbeOptions {
+        let source = |role, running: &Running| {
+            let root = running.root()?;
+            Some(TreeSource {
+                role,
+                root: root.pid,
+                include_root: root.is_server,
+                cgroup: root.cgroup,
+            })
+        };
+        let origin = self.origin.as_ref();
+        let of_server = source(Role::Server, &self.server);
+        let of_origin = origin.and_then(|origin| source(Role::Origin, origin));
+        let mut trees: Vec<TreeSource> = of_server.into_iter().chain(of_origin).collect();
+        trees.push(TreeSource {
+            role: Role::Engine,
+            root: std::process::id(),
+            include_root: true,
+            cgroup: None,
+        });
+        // What ran already may listen on another machine, where this port is somebody else's.
+        let server = self.server.address();
+        let is_here = self.server.is_kept() || server.ip().is_loopback();
+        let mut listeners: Vec<(Role, u16)> = Vec::new();
+        listeners.extend(is_here.then_some((Role::Server, server.port())));
+        listeners.extend(origin.map(|origin| (Role::Origin, origin.address().port())));
+        let pin = (!self.probe_cpus.is_empty()).then(|| self.probe_cpus.clone());
+        ProbeOptions {
+            zero: Instant::now(),
+            period: PROBE_PERIOD,
+            trees,
+            listeners,
+            network,
+            pin,
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What is measured, with a contestant and generators that are scripts: no process, no socket.
+
+use std::path::Path;
+
+use bakeoff_plan::{Builtin, Load, Pinning, Protocol, Request, Workload};
+use bakeoff_record::{GrownFile, LostHost, ServerFacts, StopFacts, When, Work};
+use bakeoff_stage::{Fetched, Servers, Stage, StageOptions};
+
+use super::*;
+use crate::generators::{Generators, Reached};
+use crate::programs::Programs;
+use crate::roles::Roles;
+use crate::site::{Site, StartFailed};
+
+/// A contestant that only notes what it is asked.
+#[derive(Debug, Default)]
+struct Scripted {
+    asked: Vec<String>,
+    /// The look at which it is dead.
+    dies_at: Option<u32>,
+    looks: u32,
+}
+
+impl Staged for Scripted {
+    fn facts(&self) -> ServerFacts {
+        unreachable!("a load does not ask for it")
+    }
+
+    fn reached(&self) -> Reached {
+        Reached {
+            address: ([192, 0, 2, 1], 80).into(),
+            host: None,
+            authority: None,
+        }
+    }
+
+    fn fetch(&self, _: &Request, _: Protocol, _: When, _: Duration) -> Result<Fetched, TrialEnd> {
+        unreachable!("a load does not ask for it")
+    }
+
+    fn observe(&self, _: &Workload, _: u32) -> Work {
+        Work::default()
+    }
+
+    fn note_written(&mut self) {}
+
+    fn grown(&self) -> Vec<GrownFile> {
+        Vec::new()
+    }
+
+    fn died(&mut self) -> Option<String> {
+        self.looks += 1;
+        let is_dead = self.dies_at.is_some_and(|at| self.looks >= at);
+        is_dead.then(|| "exit status 1".to_owned())
+    }
+
+    fn log_tail(&self) -> String {
+        "out of memory".to_owned()
+    }
+
+    fn behave(&self, _: bool) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn origin_counts(&self) -> Option<Counts> {
+        None
+    }
+
+    fn sample(&mut self, network: bool) -> Result<(), String> {
+        self.asked.push(format!("sample {network}"));
+        Ok(())
+    }
+
+    fn note_edge(&mut self, edge: Edge) {
+        let asked = format!("{edge:?}");
+        if self.asked.last() != Some(&asked) {
+            self.asked.push(asked);
+        }
+    }
+
+    fn sampled(&mut self, start: Option<Instant>) -> Usage {
+        self.asked.push(format!("sampled {}", start.is_some()));
+        Usage::default()
+    }
+
+    fn stop(self: Box<Self>) -> Result<Option<StopFacts>, TrialEnd> {
+        Ok(None)
+    }
+}
+
+/// Generators on other hosts whose load takes a moment, and comes to what the test says.
+#[derive(Debug)]
+struct Far {
+    lost: bool,
+}
+
+struct Load100 {
+    began: Instant,
+    load: Load,
+    stopped: AtomicBool,
+    lost: bool,
+}
+
+impl Generators for Far {
+    fn begin(&self, order: &LoadOrder<'_>) -> Result<Box<dyn UnderWay>, String> {
+        Ok(Box::new(Load100 {
+            began: Instant::now(),
+            load: order.trial.load.clone(),
+            stopped: AtomicBool::new(false),
+            lost: self.lost,
+        }))
+    }
+
+    fn are_here(&self) -> bool {
+        false
+    }
+}
+
+impl UnderWay for Load100 {
+    fn window(&self) -> Option<(Instant, Instant)> {
+        Some((self.began, self.began + Duration::from_millis(50)))
+    }
+
+    fn live(&self) -> (u64, u64) {
+        (7, 1)
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn is_over(&mut self) -> bool {
+        let is_over = self.began.elapsed() > Duration::from_millis(100);
+        is_over || self.stopped.load(Ordering::Relaxed)
+    }
+
+    fn finish(self: Box<Self>) -> Generated {
+        let mut hosts = Hosts::default();
+        let mut failed = None;
+        if self.lost {
+            hosts.lost.push(LostHost {
+                host: "g2".to_owned(),
+                at_s: Some(0.01),
+                message: "no answer for 10 s".to_owned(),
+            });
+            failed = Some("g2 was lost: no answer for 10 s".to_owned());
+        }
+        Generated {
+            result: Some(LoadResult::empty(self.load, 0.05)),
+            hosts: Some(hosts),
+            failed,
+        }
+    }
+}
+
+/// No contestant is started.
+#[derive(Debug)]
+struct Nowhere;
+
+impl Site for Nowhere {
+    fn start(
+        &self,
+        _: &bakeoff_plan::Contender,
+        _: &Workload,
+        _: &Path,
+        _: &mut dyn FnMut(Step),
+    ) -> Result<Box<dyn Staged>, StartFailed> {
+        Err(StartFailed::Trial(TrialEnd::Interrupted))
+    }
+}
+
+fn measured(generators: &dyn Generators, contestant: &mut Scripted) -> Measured {
+    let text = bakeoff_plan::builtin_plan("smoke").expect("it is built in");
+    let plan = bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).expect("a plan");
+    let trials = bakeoff_plan::trials(&plan);
+    let folder = tempfile::tempdir().expect("a folder");
+    let stage = Stage::new(StageOptions {
+        run_folder: folder.path().join("run"),
+        keeper: vec!["/bin/false".to_owned()],
+        servers: Servers::new(None),
+        listening: Default::default(),
+    });
+    let setting = Setting {
+        stage: &stage.expect("a stage"),
+        site: &Nowhere,
+        programs: &Programs::default(),
+        roles: &Roles::divide(&Pinning::default()).expect("processors"),
+        generators,
+        seed: 1,
+        stop: &AtomicBool::new(false),
+    };
+    let encoded = Encoded::new();
+    measure(&setting, &trials[0], &encoded, contestant, &mut |_| {})
+}
+
+#[test]
+fn generators_elsewhere_are_followed_like_the_engine_here() {
+    let mut contestant = Scripted::default();
+    let measured = measured(&Far { lost: false }, &mut contestant);
+    assert_eq!(measured.end, None);
+    assert!(measured.result.is_some() && measured.hosts.is_some());
+    // What crosses the network is sampled, because the load does.
+    let asked = ["sample true", "Start", "End", "sampled true"];
+    assert_eq!(contestant.asked, asked);
+}
+
+#[test]
+fn a_lost_generator_fails_the_trial_and_keeps_what_there_is() {
+    let measured = measured(&Far { lost: true }, &mut Scripted::default());
+    let Some(TrialEnd::Failed { step, cause, .. }) = measured.end else {
+        panic!("it failed: {:?}", measured.end);
+    };
+    assert_eq!(step, Step::Measure);
+    assert!(cause.contains("g2 was lost"), "{cause}");
+    assert!(measured.result.is_some());
+    assert_eq!(measured.hosts.map(|hosts| hosts.lost.len()), Some(1));
+}
+
+#[test]
+fn a_server_that_dies_ends_the_load_on_other_hosts() {
+    let mut contestant = Scripted {
+        dies_at: Some(2),
+        ..Scripted::default()
+    };
+    let measured = measured(&Far { lost: false }, &mut contestant);
+    let Some(TrialEnd::Failed { cause, message, .. }) = measured.end else {
+        panic!("it failed: {:?}", measured.end);
+    };
+    assert_eq!(cause, "the server died under load: exit status 1");
+    assert_eq!(message.as_deref(), Some("out of memory"));
+}

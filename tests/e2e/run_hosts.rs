@@ -1,0 +1,157 @@
+//! `bakeoff run --hosts`: servers here, and the load from several hosts. The hosts are this
+//! machine, each with a home of its own; they reach the servers at another address of it.
+
+use std::net::TcpListener;
+
+use serde_json::Value;
+
+use crate::support::alone;
+use crate::support::files::{measured, plan, trials};
+use crate::support::scene::Scene;
+use crate::support::servers::are_installed;
+
+/// A file of hosts whose generators `g1` and `g2` are this machine.
+fn hosts(scene: &Scene, roles: &str, home: &str) {
+    let mut text = format!("[hosts.home]\n{home}\n");
+    for name in ["g1", "g2"] {
+        let home = scene.path(name);
+        std::fs::create_dir_all(&home).unwrap();
+        let (home, program) = (home.display(), env!("CARGO_BIN_EXE_bakeoff"));
+        text += &format!(
+            "[hosts.{name}]\ncommand = [\"env\", \"HOME={home}\"]\nprogram = \"{program}\"\n"
+        );
+    }
+    scene.write("hosts.toml", &format!("{text}[roles]\n{roles}\n"));
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap()
+}
+
+#[test]
+fn servers_here_are_loaded_from_two_hosts_and_both_parts_are_kept() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    hosts(
+        &scene,
+        "generators = [\"g1\", \"g2\"]",
+        "address = \"127.0.0.2\"",
+    );
+    let load = "rate = 400.0\nduration = \"500ms\"";
+    let contenders = [("web", "nginx", "default")];
+    scene.write(
+        "plan.toml",
+        &plan(&contenders, "synthetic", load).replace("clients = 3", "clients = 4"),
+    );
+    let arguments = [
+        "run",
+        "plan.toml",
+        "--hosts",
+        "hosts.toml",
+        "--out",
+        "record",
+    ];
+    let protocols = ["--protocol", "h1,h1-tls"];
+    scene
+        .run(&[&arguments[..], &protocols].concat())
+        .expect_measured();
+    let record = scene.path("record");
+    assert_eq!(measured(&record).len(), 2);
+    trials(&record).iter().for_each(assert_together);
+    let report = scene.run(&["report", "record", "--format", "json"]);
+    let report = report.expect_loaded().json();
+    let codes = report.to_string();
+    for code in [
+        "link-room",
+        "start-spread",
+        "clock-error",
+        "generators-agree",
+    ] {
+        assert!(codes.contains(code), "{code}");
+    }
+}
+
+/// The trial had both generators, and its result is the sum of their parts.
+#[track_caller]
+fn assert_together(trial: &Value) {
+    assert_eq!(trial["schema"], "bakeoff.trial/3");
+    let address = trial["server"]["address"].as_str().unwrap();
+    assert!(address.starts_with("127.0.0.2:"), "{address}");
+    let (result, hosts) = (&trial["result"], &trial["hosts"]);
+    let parts = hosts["generators"].as_array().unwrap();
+    let names: Vec<&Value> = parts.iter().map(|part| &part["host"]).collect();
+    assert_eq!(names, ["g1", "g2"]);
+    // The schedule of one engine, divided: 400 a second for half a second.
+    assert_eq!(result["requests"]["due"], 200, "{result:#}");
+    for field in ["due", "ok", "completed"] {
+        let sum: u64 = parts
+            .iter()
+            .map(|part| count(&part["result"]["requests"][field]))
+            .sum();
+        assert_eq!(count(&result["requests"][field]), sum, "{field}");
+    }
+    assert_eq!(result["requests"]["ok"], 200, "{result:#}");
+    assert_eq!(result["latency"]["count"], 200);
+    let named = hosts["hosts"].as_array().unwrap();
+    assert_eq!(named.len(), 3, "{named:#?}");
+    assert!(named[1]["clock"]["after"]["error_ns"].as_u64().unwrap() > 0);
+    // Each alone, and both together.
+    assert_eq!(hosts["links"].as_array().unwrap().len(), 3);
+    // What other hosts send crosses an interface, and is sampled only then.
+    let ticks = trial["usage"]["host"].as_array().unwrap();
+    assert!(
+        ticks.iter().any(|tick| tick["net"].is_object()),
+        "{ticks:#?}"
+    );
+    // How hosts are reached is nobody's business.
+    let text = hosts.to_string();
+    for private in ["127.0.0.2:", "HOME="] {
+        let found = hosts["hosts"].to_string().contains(private);
+        assert!(!found, "{private}: {text}");
+    }
+}
+
+/// Without hosts nothing of them is in a record.
+#[test]
+fn a_record_of_one_machine_is_of_the_version_before() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let contenders = [("web", "nginx", "default")];
+    let load = "duration = \"200ms\"";
+    scene.write("plan.toml", &plan(&contenders, "synthetic", load));
+    let arguments = ["run", "plan.toml", "--out", "record"];
+    scene.run(&arguments).expect_measured();
+    for trial in trials(&scene.path("record")) {
+        assert_eq!(trial["schema"], "bakeoff.trial/2");
+        assert!(trial.get("hosts").is_none());
+        let clients = &trial["result"]["observed"]["clients"];
+        assert!(clients.get("answers").is_none(), "{clients:#}");
+        let ticks = trial["usage"]["host"].as_array().unwrap();
+        assert!(ticks.iter().all(|tick| tick.get("net").is_none()));
+    }
+}
+
+#[test]
+fn hosts_that_cannot_be_used_so_are_refused_before_anything_runs() {
+    let scene = Scene::new();
+    // Nobody listens there afterwards.
+    drop(TcpListener::bind("127.0.0.2:0").unwrap());
+    let refused = |roles: &str, home: &str, expected: &str| {
+        hosts(&scene, roles, home);
+        let run = scene.run(&["run", "smoke", "--hosts", "hosts.toml"]);
+        let finished = run.expect(2);
+        assert!(finished.stderr.contains(expected), "{finished:#?}");
+    };
+    let generators = "generators = [\"g1\"]";
+    let elsewhere = format!("server = \"g2\"\n{generators}");
+    let address = "address = \"127.0.0.2\"";
+    refused(&elsewhere, address, "`roles.server` is `g2`");
+    refused(generators, "", "`hosts.home` has no address");
+    refused(generators, "address = \"here\"", "`here` is no IP address");
+}
