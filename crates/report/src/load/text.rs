@@ -32,16 +32,14 @@ pub fn load_text(result: &LoadResult) -> String {
 fn answer(text: &mut String, result: &LoadResult, warnings: usize) {
     let asked = &result.requests;
     let share = asked.error_share();
-    let errors = || {
-        result
-            .outcomes
-            .iter()
-            .filter(|(outcome, _)| *outcome != Outcome::Ok)
+    let errors = result.outcomes.iter();
+    let errors = errors.filter(|(outcome, n)| *outcome != Outcome::Ok && *n > 0);
+    let unended = asked.unended.unwrap_or(0);
+    let most = match errors.max_by_key(|(_, n)| *n) {
+        Some((outcome, n)) if n > unended => format!(", most as {}", outcome.name()),
+        _ if unended > 0 => ", most without an end".to_owned(),
+        _ => String::new(),
     };
-    let most = errors().filter(|(_, n)| *n > 0).max_by_key(|(_, n)| *n);
-    let most = most.map_or(String::new(), |(outcome, _)| {
-        format!(", most as {}", outcome.name())
-    });
     if asked.ok == 0 {
         let _ = write!(
             text,
