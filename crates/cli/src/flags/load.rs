@@ -54,7 +54,8 @@ pub(crate) struct AmountFlags {
     ///
     /// With several URLs of one server, each request picks one at random. Without http:// or
     /// https://, an address with a port, an IP address and localhost are loaded over http.
-    #[arg(value_name = "URL", required_unless_present_any = ["list", "har"], help_heading = "Load", display_order = 0)]
+    #[arg(value_name = "URL", required_unless_present_any = ["list", "har"],
+          help_heading = "Load", display_order = 0)]
     pub(crate) urls: Vec<String>,
     /// Number of connections
     #[arg(short, long, default_value_t = 10, value_name = "N", display_order = 1,

@@ -158,7 +158,12 @@ impl View {
         let room = width.saturating_sub(line.width() + GAP + percent.len());
         let (done, rest) = bar(share, room.min(40));
         if done.is_empty() && rest.is_empty() {
-            return line.then(NORMAL, &percent);
+            let fits = line.width() + percent.len() <= width;
+            return if fits {
+                line.then(NORMAL, &percent)
+            } else {
+                line
+            };
         }
         line.then(NORMAL, "  ")
             .then(DONE, &done)
@@ -321,9 +326,10 @@ fn of(passed: Duration, all: Duration) -> String {
 
 /// A time within one that is `all` long, in as many columns whatever has passed.
 fn time(passed: Duration, all: Duration) -> String {
-    let (s, all_s) = (passed.as_secs_f64(), all.as_secs_f64());
-    let whole = s as u64;
-    match all_s {
+    let s = passed.as_secs_f64();
+    let whole = (s + 0.05) as u64;
+    // A minute that ends a moment early is one.
+    match all.as_secs_f64() + 0.05 {
         short if short < 60.0 => format!("{s:.1} s"),
         medium if medium < 3600.0 => format!("{}:{:02} min", whole / 60, whole % 60),
         _ => format!("{}:{:02} h", whole / 3600, whole / 60 % 60),

@@ -95,7 +95,7 @@ so far
      219,600 ok
          0 errors
       54,900 ok/s
-rate         ▂▃▄▄▅▆▇█████████
+rate         ▂▃▄▄▅▅▆▇██████████
 ",
     );
 }
@@ -114,7 +114,7 @@ fn the_last_second_is_not_the_average_and_few_latencies_have_no_p99() {
     }
     assert!(lines[3].contains("280,100 ok"), "{}", lines[3]);
     assert!(lines[3].contains("60 errors"), "{}", lines[3]);
-    assert!(lines[4].contains("█▁"), "the fall is seen: {}", lines[4]);
+    assert!(lines[4].contains("▂▂"), "the fall is seen: {}", lines[4]);
 }
 
 #[test]
