@@ -275,7 +275,6 @@ impl LoadOrder {
             bail!("the load has no request");
         }
         let spec = LoadSpec {
-            order: bakeoff_load::Order::ByWeight,
             target,
             speaking,
             exchanges,
