@@ -122,16 +122,43 @@ fn wrong_flags_are_refused_with_exit_code_2() {
     let url = "http://127.0.0.1:9/";
     for (arguments, words) in [
         (vec!["load"], "<URL>"),
-        (vec!["load", url, "--clients", "0"], "--clients"),
+        (
+            vec!["load", url, "--clients", "0"],
+            "'0' for '--clients <N>': expected a whole number from 1 to 1000000",
+        ),
         (vec!["load", url, "--rate", "0"], "--rate"),
-        (vec!["load", url, "--rate", "many"], "--rate"),
-        (vec!["load", url, "--duration", "0s"], "--duration"),
-        (vec!["load", url, "--duration", "soon"], "--duration"),
+        (
+            vec!["load", url, "--rate", "many"],
+            "'many' for '--rate <R>': `many` is not a rate: write 500 or 2.5k",
+        ),
+        (
+            vec!["load", url, "--duration", "0s"],
+            "--duration is 0s; expected a longer time",
+        ),
+        (
+            vec!["load", url, "-z", "soon"],
+            "'soon' for '--duration <TIME>': `soon` is not a duration",
+        ),
+        (
+            vec!["load", url, "--timeout", "0s"],
+            "--timeout is 0s; expected a longer time",
+        ),
         (vec!["load", url, "--requests", "0"], "--requests"),
+        (
+            vec!["load", url, "--requests", "1.2345k"],
+            "'1.2345k' for '--requests <N>': expected a whole number",
+        ),
+        (
+            vec!["load", url, "--weights", "1,2"],
+            "--weights has 2 numbers for 1 URLs",
+        ),
         (vec!["load", url, "--arrival", "poisson"], "--rate"),
         (vec!["load", url, "-H", "no colon"], "no colon"),
         (vec!["load", url, "--method", "G T"], "G T"),
-        (vec!["load", url, "--body", "absent"], "absent"),
+        (
+            vec!["load", url, "--body", "absent"],
+            "--body: failed to read absent: ",
+        ),
         (vec!["load", url, "--cleints", "5"], "--clients"),
         (vec!["load", url, "--connect", "last"], "as-needed"),
         (
@@ -144,9 +171,28 @@ fn wrong_flags_are_refused_with_exit_code_2() {
         ),
         (
             vec!["load", url, "--max-udp-payload", "1199"],
-            "1200..=65527",
+            "expected a whole number from 1200 to 65527",
         ),
-        (vec!["load", "127.0.0.1"], "http://"),
+        (
+            vec!["load", "example.com"],
+            "http://example.com or https://example.com",
+        ),
+        (vec!["load", "-q", "100", url], "-r 100 for requests/s"),
+        (vec!["load", "app:443"], "https://app or http://app:443"),
+        (
+            vec!["load", url, "http://127.0.0.1:8/"],
+            "are on two servers",
+        ),
+        (vec!["load", url, "--urls", "a"], "cannot be used with"),
+        (
+            vec!["load", "--urls", "absent"],
+            "--urls: failed to read absent: ",
+        ),
+        (vec!["load", "--urls", "."], "it is a folder"),
+        (
+            vec!["load", "--har", "absent"],
+            "--har: failed to read absent: ",
+        ),
         (vec!["load", "http://127.0.0.1:99999/"], "99999"),
         (vec!["load", url, "-r", "100000000"], "at most 10,000,000"),
         (vec!["load", url, "--pin", "1000"], "may only use 0"),
@@ -337,4 +383,144 @@ fn more_clients_than_files_are_refused_before_anything_is_sent() {
     let url = format!("http://{}/", nobody());
     let load = ["load", &url, "-c", "1000000", "-n", "1"];
     scene.run(&load).expect(2).says("ulimit");
+}
+
+/// Answers every request with a body that names it, and a favicon with 404.
+fn named() -> SocketAddr {
+    server(|mut stream| {
+        let mut head = [0; 4096];
+        while let Ok(length) = stream.read(&mut head)
+            && length > 0
+        {
+            let text = String::from_utf8_lossy(&head[..length]).into_owned();
+            let line = text.lines().next().unwrap_or_default();
+            let status = if line.contains("favicon") {
+                "404 No"
+            } else {
+                "200 OK"
+            };
+            let length = line.len();
+            let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{line}");
+            if stream.write_all(answer.as_bytes()).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+/// How often each URL was answered rightly.
+fn by_url(load: &Value) -> Vec<(String, u64)> {
+    let urls = load["urls"].as_array().unwrap().iter();
+    let each = urls.map(|it| {
+        let ok = it["outcomes"]["ok"].as_u64().unwrap_or(0);
+        (it["url"].as_str().unwrap().to_owned(), ok)
+    });
+    each.collect()
+}
+
+#[test]
+fn an_address_with_a_port_needs_no_scheme() {
+    let scene = Scene::new();
+    let address = always(HELLO);
+    for text in [
+        format!("{address}"),
+        format!("{address}/a?b"),
+        format!("localhost:{}", address.port()),
+    ] {
+        let load = scene.json(&["load", &text, "-n", "0.01k", "--json"]);
+        assert_eq!(load["requests"]["ok"], 10, "{load:#}");
+        assert_eq!(load["url"], format!("http://{text}"));
+    }
+}
+
+#[test]
+fn a_list_of_urls_comes_from_a_file_or_from_standard_input() {
+    let scene = Scene::new();
+    let address = named();
+    let list = format!(
+        "# weights, methods and URLs\n\n9 http://{address}/often\n{address}/seldom\n\
+         POST http://{address}/sent\n"
+    );
+    let path = scene.write("urls.txt", &list);
+    let arguments = ["load", "--urls", "urls.txt", "-n", "2k", "--json"];
+    let from_file = scene.json(&arguments);
+    let input = [arguments[0], arguments[1], "-", "-n", "2k", "--json"];
+    let mut command = scene.command(&input);
+    command.stdin(std::fs::File::open(path).unwrap());
+    let from_input = scene.start_command(command).finish().expect(0).json();
+    for load in [from_file, from_input] {
+        assert_accounted(&load);
+        let by_url = by_url(&load);
+        let names: Vec<&str> = by_url.iter().map(|(url, _)| url.as_str()).collect();
+        let expected = ["often", "seldom", "sent"].map(|name| format!("http://{address}/{name}"));
+        assert_eq!(names, expected);
+        let counts: Vec<u64> = by_url.iter().map(|(_, ok)| *ok).collect();
+        assert_eq!(counts.iter().sum::<u64>(), 2_000);
+        // 9 of 11 are 1,636.
+        assert!((1_500..1_770).contains(&counts[0]), "{counts:?}");
+        assert!(counts[1] > 100 && counts[2] > 100, "{counts:?}");
+    }
+}
+
+#[test]
+fn a_wrong_list_is_refused_with_its_line() {
+    let scene = Scene::new();
+    for (text, words) in [
+        (
+            "http://127.0.0.1:9/\nget http://127.0.0.1:9/",
+            "list.txt: line 2: `get` is no method",
+        ),
+        (
+            "\nexample.com\n",
+            "list.txt: line 2: `example.com` may mean http or https",
+        ),
+        (
+            "127.0.0.1:9\n127.0.0.1:8\n",
+            "list.txt: line 2: http://127.0.0.1:9 and",
+        ),
+        ("# none\n", "list.txt: it lists no request"),
+        ("http://me:sesame@127.0.0.1:9/", "line 1: URL"),
+    ] {
+        scene.write("list.txt", text);
+        let finished = scene.run(&["load", "--urls", "list.txt"]).expect(2);
+        assert!(!finished.stderr.contains("sesame"), "{finished:#?}");
+        finished.says("--urls: failed to read").says(words);
+    }
+}
+
+#[test]
+fn a_page_is_requested_in_its_order_at_another_server() {
+    let scene = Scene::new();
+    let entry = |url: &str, status: u16| {
+        format!(
+            r#"{{"request": {{"method": "GET", "url": "{url}"}},
+                "response": {{"status": {status}}}}}"#
+        )
+    };
+    let entries = [
+        entry("https://www.example/", 200),
+        entry("https://www.example/style.css", 200),
+        entry("https://cdn.example/font", 200),
+        entry("https://www.example/favicon.ico", 404),
+    ];
+    let text = format!(r#"{{"log": {{"entries": [{}]}}}}"#, entries.join(","));
+    scene.write("page.har", &text);
+    let address = named().to_string();
+    let page = ["load", &address, "--har", "page.har", "-n", "40", "-c", "2"];
+    let load = scene.json(&[&page[..], &["-t", "1", "--json"]].concat());
+    assert_accounted(&load);
+    // Forty requests in turn are thirteen of each, and one more of the first.
+    let expected = [("/", 14), ("/style.css", 13), ("/favicon.ico", 13)];
+    let expected = expected.map(|(path, ok)| (format!("http://{address}{path}"), ok));
+    assert_eq!(by_url(&load), expected, "{load:#}");
+    scene
+        .run(&page)
+        .expect(0)
+        .says("page.har: 3 requests of www.example; left out: 1 to another server");
+    let deeper = format!("{address}/deeper");
+    let page = ["load", &deeper, "--har", "page.har"];
+    scene
+        .run(&page)
+        .expect(2)
+        .says("a URL only names the server");
 }

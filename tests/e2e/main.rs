@@ -20,6 +20,7 @@ mod hostile;
 mod install;
 mod interrupts;
 mod load;
+mod load_view;
 mod locks;
 mod own;
 mod paths;

@@ -7,7 +7,7 @@ use crate::files::root;
 use crate::rules::{Offence, SIZES, Size};
 
 /// Entries of the list. Lowered with each that goes, never raised.
-const ENTRIES: usize = 13;
+const ENTRIES: usize = 12;
 
 /// Fails for offences against `rules` that are not listed, and for entries that no offence needs.
 #[track_caller]

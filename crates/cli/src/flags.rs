@@ -7,6 +7,7 @@ mod hosts;
 mod install;
 mod library;
 mod load;
+mod number;
 mod race;
 mod run;
 mod serve;
@@ -16,8 +17,8 @@ pub(crate) use hosts::{HostsCheckFlags, HostsCommand, HostsFormat, LoadCommand, 
 pub(crate) use install::{InstallFlags, SourceFlag};
 pub(crate) use library::LibraryFlags;
 pub(crate) use load::{
-    ArrivalFlag, ConnectFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags,
-    TlsVersionFlag,
+    ArrivalFlag, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch,
+    TlsFlags, TlsVersionFlag,
 };
 pub(crate) use race::RaceFlags;
 pub(crate) use run::{

@@ -3,7 +3,7 @@
 //! Whatever text comes here from plans, servers, file names or records leaves without characters
 //! that a terminal acts on.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
@@ -73,6 +73,37 @@ pub(crate) fn error(error: &anyhow::Error) {
         above = cause;
     }
     print_note(&format!("{ERROR}error:{ERROR:#} "), &text);
+}
+
+/// Whether standard error is a terminal that lines can be drawn over.
+pub(crate) fn is_drawable() -> bool {
+    let name = std::env::var_os("TERM").unwrap_or_default();
+    io::stderr().is_terminal() && !name.is_empty() && name != "dumb"
+}
+
+/// Whether what is drawn on standard error may have colours.
+pub(crate) fn has_colour() -> bool {
+    anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
+}
+
+/// Columns and rows of the terminal that standard error is; `None` where it is none, or where
+/// this process is not in its foreground.
+pub(crate) fn drawing_size() -> Option<(usize, usize)> {
+    let stderr = io::stderr();
+    let foreground = rustix::termios::tcgetpgrp(&stderr).ok()?;
+    let size = rustix::termios::tcgetwinsize(&stderr).ok()?;
+    let is_ours = foreground == rustix::process::getpgrp();
+    // A terminal that does not know its size says 0.
+    let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
+    let known = columns > 0 && rows > 0;
+    is_ours.then_some(if known { (columns, rows) } else { (80, 24) })
+}
+
+/// Writes to standard error as it is: what `load` draws over its own lines, whose texts are made
+/// fit for it there.
+pub(crate) fn draw(text: &str) {
+    // There is nowhere to report that this failed.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Columns of the terminal, if standard output is one.

@@ -46,6 +46,7 @@ pub use html::html;
 pub use json::json;
 pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
+pub use number::{count, milliseconds};
 pub use pack::{packed, unpacked};
 pub use redaction::{Redacted, Redaction};
 pub use safe::{json_safe, plain, plain_lines};

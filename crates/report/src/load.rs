@@ -6,6 +6,7 @@ use bakeoff_plan::LoadModel;
 use bakeoff_record::{Bounds, Histogram, Interval, LoadResult, Observed, QuicLedger, UrlResult};
 use serde_json::{Value, json};
 
+mod histogram;
 mod text;
 
 pub use text::load_text;

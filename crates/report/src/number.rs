@@ -5,7 +5,7 @@
 pub(crate) use crate::safe::plain;
 
 /// Nanoseconds as milliseconds with about three digits: `0.043`, `1.25`, `37.1`, `1,204`.
-pub(crate) fn milliseconds(ns: f64) -> String {
+pub fn milliseconds(ns: f64) -> String {
     digits(ns / 1e6)
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn whole(value: f64) -> String {
 }
 
 /// A count with its thousands apart.
-pub(crate) fn count(value: u64) -> String {
+pub fn count(value: u64) -> String {
     whole(value as f64)
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod processes;
 pub(crate) mod scene;
 pub(crate) mod scripted;
 pub(crate) mod servers;
+pub(crate) mod terminal;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

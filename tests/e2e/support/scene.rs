@@ -74,6 +74,14 @@ impl Scene {
         self.settle(command)
     }
 
+    /// The same as the foreground of the terminal that its standard input is.
+    pub(crate) fn command_with_terminal(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("setsid");
+        command.args(["--ctty", "--wait", env!("CARGO_BIN_EXE_bakeoff")]);
+        command.args(arguments);
+        self.settle(command)
+    }
+
     fn settle(&self, mut command: Command) -> Command {
         command
             .current_dir(self.folder.path())

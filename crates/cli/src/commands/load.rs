@@ -1,27 +1,32 @@
 //! `bakeoff load URL`: the load engine alone.
 
-use std::io::IsTerminal;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use bakeoff_load::{
-    BodyCheck, ConnectTo, ConnectionUse, Control, Exchange, ExpectedStatus, LoadError, LoadSpec,
-    Pacing, ProxyVersion, Request, Speaking, Target, Threads, TlsSettings, TlsVersions, Trust,
-    Waiting,
+    BodyCheck, ConnectionUse, Control, LoadError, LoadSpec, Pacing, ProxyVersion, Speaking, Target,
+    Threads, TlsSettings, TlsVersions, Trust, Waiting,
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
 use bakeoff_record::LoadResult;
 use bakeoff_report::{Redaction, conditions_of_load};
 
 use crate::flags::{
-    ConnectFlag, LoadFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags, TlsVersionFlag,
+    ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch, TlsFlags,
+    TlsVersionFlag,
 };
 use crate::interrupt::Interrupt;
 use crate::{exit, output};
 
+mod address;
+mod live;
 mod refuse;
+mod requests;
+mod view;
+
+use live::Live;
+use requests::Asked;
 
 /// Longest run of a load that ends by count.
 const COUNT_DURATION_MAX: Duration = Duration::from_secs(600);
@@ -35,9 +40,9 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     let interrupt = Interrupt::listen()?;
     let stopped = control.clone();
     interrupt.then(move || stopped.stop());
-    let progress = Progress::start(&spec, &control, std::io::stderr().is_terminal());
+    let live = Live::start(flags, &spec, &control);
     let result = bakeoff_load::run(&spec, &control);
-    progress.finish();
+    live.finish();
     let mut result = result.map_err(|error| match error {
         LoadError::Shortage(shortage) => exit::usage(shortage),
         LoadError::Tls(setup) => exit::usage(setup),
@@ -54,7 +59,7 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     }
     let mut code = exit_code(flags, &result, interrupt.came());
     if code != exit::INTERRUPTED {
-        let conditions = conditions_of_load(&result, &flags.print.conditions.fail_if);
+        let conditions = conditions_of_load(&result, &flags.checks.conditions.fail_if);
         conditions.lines.iter().for_each(|line| output::note(line));
         code = super::gated::worse_of(conditions.ruling, code);
     }
@@ -73,7 +78,7 @@ fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
         return exit::INTERRUPTED;
     }
     let weakened = !bakeoff_report::judge_load(result).is_empty() || result.outcomes.errors() > 0;
-    if result.requests.ok == 0 || (flags.strict && weakened) {
+    if result.requests.ok == 0 || (flags.checks.strict && weakened) {
         exit::NOT_VALID
     } else {
         exit::DONE
@@ -82,23 +87,22 @@ fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
 
 /// Turns flags into a specification for the engine.
 pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
-    let targets = targets(flags)?;
-    let speaking = speaking(flags, &targets)?;
-    refuse::tls_in_the_clear(flags, &targets)?;
+    let asked = Asked::of(flags)?;
+    let first = asked.requests.first().context("a URL is required")?;
+    let target = first.target.clone();
+    let speaking = speaking(flags, &target)?;
+    refuse::tls_in_the_clear(flags, &target)?;
     refuse::absent_processors(flags)?;
     refuse::source_of_a_unix_socket(flags)?;
-    let exchanges = exchanges(flags, &speaking, &targets)?;
-    let target = targets.into_iter().next().context("a URL is required")?;
-    let duration = match (flags.duration, flags.requests) {
+    let exchanges = asked.exchanges(flags, &speaking)?;
+    let amount = &flags.amount;
+    let duration = match (amount.duration, amount.requests) {
         (Some(duration), _) => duration,
         (None, Some(_)) => COUNT_DURATION_MAX,
         (None, None) => Duration::from_secs(10),
     };
-    if duration.is_zero() || flags.timeout.is_zero() {
-        return Err(exit::usage(
-            "--duration and --timeout must be longer than 0s",
-        ));
-    }
+    refuse::no_time("--duration", duration)?;
+    refuse::no_time("--timeout", amount.timeout)?;
     let model = model(flags);
     let connect = connect(flags, &model)?;
     let max_udp_payload = max_udp_payload(flags, &speaking)?;
@@ -107,71 +111,52 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
         speaking,
         target,
         exchanges,
+        order: asked.order,
         load: Load {
             model,
             connect,
-            streams: flags.streams,
+            streams: flags.way.streams,
             requests: None,
-            warmup_s: flags.warmup.as_secs_f64(),
+            warmup_s: amount.warmup.as_secs_f64(),
             duration_s: duration.as_secs_f64(),
-            timeout_s: flags.timeout.as_secs_f64(),
+            timeout_s: amount.timeout.as_secs_f64(),
         },
-        shape: flags
-            .rate
-            .as_ref()
-            .map_or(RateShape::Level, |rate| rate.shape.clone()),
-        count: flags.requests,
+        shape: shape(flags),
+        count: amount.requests,
         connections: connection_use(flags, max_udp_payload),
         threads: threads(flags),
-        seed: flags.seed,
-        check: if flags.check_every_body {
+        seed: flags.pace.seed,
+        check: if flags.checks.check_every_body {
             BodyCheck::All
         } else {
             BodyCheck::OneIn(CHECK_ONE_IN)
         },
-        pacing: Pacing {
-            deadline: flags.deadline,
-            waiting: match flags.slack {
-                _ if flags.spin => Waiting::Spin,
-                Some(slack) => Waiting::Slack(slack),
-                None => Waiting::Nap,
-            },
-            gather: flags.gather == Switch::On,
-        },
+        pacing: pacing(&flags.pace),
         interval: LoadSpec::interval_for(duration),
     })
 }
 
-/// Reads the URLs, which must be of one server.
-fn targets(flags: &LoadFlags) -> anyhow::Result<Vec<Target>> {
-    let to = match (&flags.connect_to, &flags.unix_socket) {
-        (Some(host), _) => ConnectTo::Host(host),
-        (None, Some(path)) => ConnectTo::Unix(path),
-        (None, None) => ConnectTo::Url,
-    };
-    let targets: Vec<Target> = flags
-        .urls
-        .iter()
-        .map(|url| Target::resolve(url, to).map_err(exit::usage))
-        .collect::<Result<_, _>>()?;
-    let first = &targets[0];
-    let other = targets
-        .iter()
-        .find(|each| each.host != first.host || each.secure != first.secure);
-    match other {
-        Some(other) => Err(exit::usage(format!(
-            "{} and {} are on two servers; a load can only have URLs of one server",
-            first.url, other.url
-        ))),
-        None => Ok(targets),
+fn shape(flags: &LoadFlags) -> RateShape {
+    let rate = flags.amount.rate.as_ref();
+    rate.map_or(RateShape::Level, |rate| rate.shape.clone())
+}
+
+fn pacing(flags: &PaceFlags) -> Pacing {
+    Pacing {
+        deadline: flags.deadline,
+        waiting: match flags.slack {
+            _ if flags.spin => Waiting::Spin,
+            Some(slack) => Waiting::Slack(slack),
+            None => Waiting::Nap,
+        },
+        gather: flags.gather == Switch::On,
     }
 }
 
-/// What is spoken, if it can be spoken to these targets.
-fn speaking(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Speaking> {
-    let is_secure = targets.iter().all(|target| target.secure);
+/// What is spoken, if it can be spoken to this target.
+fn speaking(flags: &LoadFlags, target: &Target) -> anyhow::Result<Speaking> {
     let tls = tls(&flags.tls);
-    let speaking = match (flags.protocol, is_secure) {
+    let speaking = match (flags.way.protocol, target.secure) {
         (ProtocolFlag::Auto, true) => Speaking::Auto { tls },
         (ProtocolFlag::Auto | ProtocolFlag::H1, false) => Speaking::H1 { tls: None },
         (ProtocolFlag::H1, true) => Speaking::H1 { tls: Some(tls) },
@@ -192,12 +177,12 @@ fn speaking(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Speaking> {
             ));
         }
     };
-    if speaking.is_h1() && flags.streams > 1 {
+    if speaking.is_h1() && flags.way.streams > 1 {
         return Err(exit::usage(
             "--streams above 1 needs HTTP/2 or 3: an https URL, or --protocol h2c",
         ));
     }
-    if speaking.is_h3() && (flags.unix_socket.is_some() || flags.proxy_protocol.is_some()) {
+    if speaking.is_h3() && (flags.way.unix_socket.is_some() || flags.way.proxy_protocol.is_some()) {
         return Err(exit::usage(
             "--unix-socket and --proxy-protocol don't work with HTTP/3, which uses QUIC",
         ));
@@ -208,56 +193,12 @@ fn speaking(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<Speaking> {
             "--early-data on needs resumed handshakes of HTTP/3: add --protocol h3 --resumption on",
         ));
     }
-    if flags.chunked && !matches!(speaking, Speaking::H1 { .. } | Speaking::Auto { .. }) {
+    if flags.request.chunked && !matches!(speaking, Speaking::H1 { .. } | Speaking::Auto { .. }) {
         return Err(exit::usage(
             "--chunked only works with HTTP/1.1; HTTP/2 and 3 have frames instead",
         ));
     }
     Ok(speaking)
-}
-
-fn exchanges(
-    flags: &LoadFlags,
-    speaking: &Speaking,
-    targets: &[Target],
-) -> anyhow::Result<Vec<Exchange>> {
-    let body = read_optional(flags.body.as_deref())?.unwrap_or_default();
-    let expected: Option<Arc<[u8]>> = read_optional(flags.expect_body.as_deref())?.map(Into::into);
-    if flags
-        .weights
-        .as_ref()
-        .is_some_and(|weights| weights.len() != targets.len())
-    {
-        return Err(exit::usage("--weights needs one number for each URL"));
-    }
-    let one = |(index, target): (usize, &Target)| {
-        let request = Request {
-            method: &flags.method,
-            target: &target.path,
-            host: &target.host,
-            headers: &flags.headers,
-            body: &body,
-            keep_alive: !flags.no_keepalive,
-        };
-        let bytes = if flags.chunked {
-            request.encode_chunked()
-        } else {
-            request.encode()
-        };
-        let h2 = (!speaking.is_h1()).then(|| Exchange::over_h2(&request, target.secure));
-        Ok(Exchange {
-            name: target.url.clone(),
-            request: bytes.map_err(exit::usage)?.into(),
-            h2: h2.transpose().map_err(exit::usage)?,
-            to_head_request: flags.method.eq_ignore_ascii_case("HEAD"),
-            status: flags
-                .expect_status
-                .map_or(ExpectedStatus::Success, ExpectedStatus::Exactly),
-            body: expected.clone(),
-            weight: flags.weights.as_ref().map_or(1, |weights| weights[index]),
-        })
-    };
-    targets.iter().enumerate().map(one).collect()
 }
 
 fn tls(flags: &TlsFlags) -> TlsSettings {
@@ -282,9 +223,9 @@ fn tls(flags: &TlsFlags) -> TlsSettings {
 }
 
 fn model(flags: &LoadFlags) -> LoadModel {
-    let clients = flags.clients;
-    let arrival = flags.arrival.ready();
-    match &flags.rate {
+    let clients = flags.amount.clients;
+    let arrival = flags.pace.arrival.ready();
+    match &flags.amount.rate {
         None => LoadModel::Closed { clients },
         Some(rate) => LoadModel::Open {
             rate_per_s: rate.from_per_s,
@@ -296,14 +237,15 @@ fn model(flags: &LoadFlags) -> LoadModel {
 
 fn connection_use(flags: &LoadFlags, max_udp_payload: Option<u16>) -> ConnectionUse {
     let usual = ConnectionUse::default();
+    let (way, flags) = (&flags.way, &flags.connection);
     let rate_gap = flags.connect_rate.map(|rate| Duration::from_secs(1) / rate);
     let only_one = flags.no_keepalive.then_some(1);
     ConnectionUse {
         ramp_gap: rate_gap.or(flags.ramp_gap).unwrap_or(usual.ramp_gap),
         retry_pause: flags.retry_pause.unwrap_or(usual.retry_pause),
         requests_per_connection: only_one.or(flags.requests_per_connection),
-        sources: flags.source.clone(),
-        proxy_protocol: flags.proxy_protocol.map(|version| match version {
+        sources: way.source.clone(),
+        proxy_protocol: way.proxy_protocol.map(|version| match version {
             ProxyVersionFlag::V1 => ProxyVersion::V1,
             ProxyVersionFlag::V2 => ProxyVersion::V2,
         }),
@@ -313,87 +255,35 @@ fn connection_use(flags: &LoadFlags, max_udp_payload: Option<u16>) -> Connection
 
 /// When connections are opened; an open loop cannot wait for one that is not there yet.
 fn connect(flags: &LoadFlags, model: &LoadModel) -> anyhow::Result<Connect> {
-    if flags.rate.is_some() && flags.connect == Some(ConnectFlag::AsNeeded) {
+    let when = flags.connection.connect;
+    if flags.amount.rate.is_some() && when == Some(ConnectFlag::AsNeeded) {
         return Err(exit::usage(
             "--connect as-needed only works in a closed loop; with --rate, requests are sent on \
              schedule, so connections are opened first: leave one of the two out",
         ));
     }
-    let usual = Connect::usual(model, flags.requests.is_some());
-    Ok(flags.connect.map_or(usual, ConnectFlag::ready))
+    let usual = Connect::usual(model, flags.amount.requests.is_some());
+    Ok(when.map_or(usual, ConnectFlag::ready))
 }
 
 /// Largest UDP payload that the server may send, where it sends any.
 fn max_udp_payload(flags: &LoadFlags, speaking: &Speaking) -> anyhow::Result<Option<u16>> {
-    if flags.max_udp_payload.is_some() && !speaking.is_h3() {
+    if flags.way.max_udp_payload.is_some() && !speaking.is_h3() {
         return Err(exit::usage(
             "--max-udp-payload only works with HTTP/3: add --protocol h3",
         ));
     }
-    Ok(flags.max_udp_payload)
+    Ok(flags.way.max_udp_payload)
 }
 
 /// One thread for each processor named, else for half of those there are.
 fn threads(flags: &LoadFlags) -> Threads {
+    let flags = &flags.pace;
     let pinned = flags.pin.as_ref().map(|cpus| cpus.len() as u32);
     let half = || std::thread::available_parallelism().map_or(1, |n| (n.get() as u32 / 2).max(1));
     Threads {
         count: flags.threads.or(pinned).unwrap_or_else(half),
         pin: flags.pin.clone().unwrap_or_default(),
         part: None,
-    }
-}
-
-fn read_optional(path: Option<&Path>) -> anyhow::Result<Option<Vec<u8>>> {
-    let Some(path) = path else { return Ok(None) };
-    let bytes = super::body_at(path)
-        .map_err(|error| exit::usage(format!("failed to read {}: {error}", path.display())));
-    bytes
-        .map(Some)
-        .context("reading a file named on the command line")
-}
-
-/// A line of live counters on a terminal; nothing elsewhere.
-struct Progress(
-    Option<indicatif::ProgressBar>,
-    Option<std::thread::JoinHandle<()>>,
-);
-
-impl Progress {
-    fn start(spec: &LoadSpec, control: &Arc<Control>, terminal: bool) -> Self {
-        if !terminal {
-            return Self(None, None);
-        }
-        let bar = indicatif::ProgressBar::new_spinner();
-        let total = Duration::from_secs_f64(spec.load.warmup_s + spec.load.duration_s);
-        let (shown, control) = (bar.clone(), control.clone());
-        let thread = std::thread::spawn(move || {
-            let (mut ok_before, period) = (0, Duration::from_millis(250));
-            while !shown.is_finished() {
-                let (live, passed) = (control.live(), shown.elapsed());
-                let rate = (live.ok() - ok_before) as f64 / period.as_secs_f64();
-                ok_before = live.ok();
-                shown.set_message(format!(
-                    "{:.0} s of {:.0} s  {rate:.0} ok/s  {} errors",
-                    passed.as_secs_f64(),
-                    total.as_secs_f64(),
-                    live.errors()
-                ));
-                shown.tick();
-                std::thread::park_timeout(period);
-            }
-        });
-        Self(Some(bar), Some(thread))
-    }
-
-    fn finish(self) {
-        if let Some(bar) = self.0 {
-            bar.finish_and_clear();
-        }
-        if let Some(thread) = self.1 {
-            thread.thread().unpark();
-            // The thread only draws; that it failed would change no number.
-            let _ = thread.join();
-        }
     }
 }

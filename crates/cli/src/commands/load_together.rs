@@ -23,16 +23,16 @@ const START_SPREAD_MAX: Duration = Duration::from_millis(10);
 const CLOCK_ERROR_MAX: Duration = Duration::from_millis(1);
 
 pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
-    if !flags.load.source.is_empty() {
+    if !flags.load.way.source.is_empty() {
         return Err(exit::usage(
             "--source is an address of this machine, and the load comes from others: leave it out",
         ));
     }
-    let connect_to = flags.load.connect_to.take();
-    let unix_socket = flags.load.unix_socket.take();
-    flags.load.connect_to = Some(NOT_RESOLVED.to_owned());
+    let connect_to = flags.load.way.connect_to.take();
+    let unix_socket = flags.load.way.unix_socket.take();
+    flags.load.way.connect_to = Some(NOT_RESOLVED.to_owned());
     // Processors are those of each host.
-    let (pin, threads) = (flags.load.pin.take(), flags.load.threads.take());
+    let (pin, threads) = (flags.load.pace.pin.take(), flags.load.pace.threads.take());
     let mut spec = load::spec(&flags.load)?;
     spec.threads.pin = pin.unwrap_or_default();
     let packed = LoadOrder::pack(&spec, connect_to.as_deref(), unix_socket.as_deref())
@@ -253,7 +253,7 @@ fn exit_code(
     let is_weak = !bakeoff_report::judge_load(merged).is_empty()
         || merged.outcomes.errors() > 0
         || !warnings(together).is_empty();
-    if merged.requests.ok == 0 || (flags.load.strict && is_weak) {
+    if merged.requests.ok == 0 || (flags.load.checks.strict && is_weak) {
         exit::NOT_VALID
     } else {
         exit::DONE

@@ -72,6 +72,6 @@ pub(crate) struct GateFlags {
 pub(crate) struct FailIfFlags {
     /// Exit with 3 if this holds, such as 'p99 > 50ms', and with 4 if that cannot be told; of rate,
     /// p50, p99, p99.9, errors, cpu and memory. May be repeated
-    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse, hide_short_help = true)]
     pub(crate) fail_if: Vec<Condition>,
 }

@@ -80,10 +80,15 @@ pub(crate) struct LoadCommand {
 #[command(next_help_heading = "Several hosts")]
 pub(crate) struct GeneratorFlags {
     /// Send the load from the generators of this file: one load, divided over them
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) hosts: Option<PathBuf>,
     /// Send the load from these hosts of --hosts, or without it from these ssh aliases
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
     pub(crate) generators: Vec<String>,
 }
 

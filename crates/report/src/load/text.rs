@@ -1,27 +1,66 @@
-//! The result of `bakeoff load` for a terminal or a log.
+//! The result of `bakeoff load` for a terminal or a log: the answer, the numbers, the histogram.
 
 use std::fmt::Write as _;
 
 use bakeoff_plan::{Arrival, LoadModel};
 use bakeoff_record::{Bounds, EarlyData, Histogram, LoadResult, Outcome, QuicLedger, Requests};
 
+use super::histogram::histogram;
 use super::{engine_ns_per_request, per_second};
 use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
 
 /// The result for a terminal or a log, without colour.
 pub fn load_text(result: &LoadResult) -> String {
     let mut text = String::new();
+    let warnings = bakeoff_audit::judge_load(result);
+    answer(&mut text, result, warnings.len());
     heading(&mut text, result);
     requests(&mut text, result);
     latencies(&mut text, result);
+    histogram(&mut text, &result.latency);
     outcomes(&mut text, result);
     transport(&mut text, result);
-    for warning in bakeoff_audit::judge_load(result) {
+    for warning in warnings {
         let (code, words) = (plain(&warning.code), plain(&warning.text));
         let _ = writeln!(text, "warning      {code}: {words}");
         let _ = writeln!(text, "             {}", plain(&warning.hint));
     }
     text
+}
+
+/// The result as a sentence.
+fn answer(text: &mut String, result: &LoadResult, warnings: usize) {
+    let asked = &result.requests;
+    let share = asked.error_share();
+    let errors = result.outcomes.iter();
+    let errors = errors.filter(|(outcome, n)| *outcome != Outcome::Ok && *n > 0);
+    let unended = asked.unended.unwrap_or(0);
+    let most = match errors.max_by_key(|(_, n)| *n) {
+        Some((outcome, n)) if n > unended => format!(", most as {}", outcome.name()),
+        _ if unended > 0 => ", most without an end".to_owned(),
+        _ => String::new(),
+    };
+    if asked.ok == 0 {
+        let _ = write!(
+            text,
+            "no ok response to {}{most}",
+            counted(asked.asked(), "request")
+        );
+    } else {
+        let rate = per_second(asked.ok, result.measured_s).map_or("-".into(), whole);
+        let fields = latency_fields(result);
+        let _ = write!(text, "{rate} ok/s; latency p50 {} ms", fields[P50]);
+        if fields[P99] != "-" {
+            let _ = write!(text, ", p99 {} ms", fields[P99]);
+        }
+        let failed = share.filter(|share| *share > 0.0);
+        let failed = failed.map(|share| format!("{} % failed{most}", percent(share)));
+        let _ = write!(text, "; {}", failed.as_deref().unwrap_or("no errors"));
+    }
+    if warnings > 0 {
+        let _ = write!(text, "; {} below", counted(warnings as u64, "warning"));
+    }
+    text.push_str("\n\n");
 }
 
 fn heading(text: &mut String, result: &LoadResult) {
@@ -49,9 +88,13 @@ fn heading(text: &mut String, result: &LoadResult) {
         }
     };
     let seconds = digits(result.measured_s);
+    let others = match result.urls.len() {
+        0 | 1 => String::new(),
+        all => format!(" and {} more", count(all as u64 - 1)),
+    };
     let _ = writeln!(
         text,
-        "{}\n{how}, {threads}, {seconds} s measured\n",
+        "{}{others}\n{how}, {threads}, {seconds} s measured\n",
         plain(&result.url)
     );
 }
@@ -159,6 +202,9 @@ fn latencies(text: &mut String, result: &LoadResult) {
     text.push('\n');
 }
 
+/// Columns of two of them among all.
+const P50: usize = 1;
+const P99: usize = 6;
 /// Percentiles of a row, in the order of its columns.
 const PERCENTILES: [f64; 7] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use bakeoff_load::{
-    BodyCheck, ConnectTo, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Part,
+    BodyCheck, ConnectTo, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Part,
     ProxyVersion, Speaking, Target, Threads, TlsSettings, TlsVersions, Trust, Waiting, h2,
 };
 use bakeoff_plan::{Load, RateShape};
@@ -152,6 +152,8 @@ struct SentPacing {
     deadline_ns: Option<u64>,
     waiting: SentWaiting,
     gather: bool,
+    /// Whether its requests are sent one after the other.
+    in_turn: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -236,6 +238,7 @@ impl LoadOrder {
                     Waiting::Slack(slack) => SentWaiting::SlackNs(nanos(slack)),
                 },
                 gather: spec.pacing.gather,
+                in_turn: spec.order == Order::InTurn,
             },
             interval_ns: nanos(spec.interval),
         };
@@ -272,10 +275,13 @@ impl LoadOrder {
             bail!("the load has no request");
         }
         let spec = LoadSpec {
-            order: bakeoff_load::Order::ByWeight,
             target,
             speaking,
             exchanges,
+            order: match self.pacing.in_turn {
+                true => Order::InTurn,
+                false => Order::ByWeight,
+            },
             load: self.load,
             shape: self.shape,
             count: self.count,
@@ -518,6 +524,7 @@ mod tests {
             target: Target::resolve("https://a.test/a?b", ConnectTo::Host("127.0.0.1:9")).unwrap(),
             speaking,
             exchanges: vec![exchange("one"), exchange("two")],
+            order: Order::InTurn,
             load: Load {
                 model: LoadModel::Closed { clients: 9 },
                 connect: Connect::First,

@@ -128,9 +128,9 @@ fn spec(server: SocketAddr, clients: u32) -> anyhow::Result<LoadSpec> {
         weight: 1,
     };
     Ok(LoadSpec {
-        order: bakeoff_load::Order::ByWeight,
         speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
+        order: bakeoff_load::Order::ByWeight,
         load: Load {
             model: LoadModel::Closed { clients },
             connect: Connect::First,

@@ -1,6 +1,8 @@
 //! Flags of `bakeoff load` that would have no effect, or that this machine cannot honour. They are
 //! refused before the load, because otherwise the numbers would be taken for those of the flags.
 
+use std::time::Duration;
+
 use bakeoff_conduct::allowed_cpus;
 use bakeoff_load::Target;
 
@@ -9,7 +11,7 @@ use crate::flags::{LoadFlags, Switch};
 
 /// Refuses conditions of what only a campaign measures.
 pub(super) fn conditions_that_a_load_does_not_see(flags: &LoadFlags) -> anyhow::Result<()> {
-    let mut conditions = flags.print.conditions.fail_if.iter();
+    let mut conditions = flags.checks.conditions.fail_if.iter();
     match conditions.find(|condition| !condition.is_seen_by_load()) {
         Some(condition) => Err(exit::usage(format!(
             "--fail-if '{condition}': a load alone does not see the server's process; use \
@@ -21,7 +23,7 @@ pub(super) fn conditions_that_a_load_does_not_see(flags: &LoadFlags) -> anyhow::
 
 /// Refuses flags of TLS for a URL without TLS. `--insecure` is accepted: it changes nothing there,
 /// and scripts pass it for every URL.
-pub(super) fn tls_in_the_clear(flags: &LoadFlags, targets: &[Target]) -> anyhow::Result<()> {
+pub(super) fn tls_in_the_clear(flags: &LoadFlags, target: &Target) -> anyhow::Result<()> {
     let tls = &flags.tls;
     let given = [
         ("--cacert", tls.cacert.is_some()),
@@ -37,22 +39,31 @@ pub(super) fn tls_in_the_clear(flags: &LoadFlags, targets: &[Target]) -> anyhow:
         .filter(|(_, given)| *given)
         .map(|(name, _)| *name)
         .collect();
-    match targets.iter().find(|target| !target.secure) {
-        Some(target) if !names.is_empty() => Err(exit::usage(format!(
-            "{} {} TLS, but {} has none: use an https URL, or leave {} out",
-            names.join(", "),
-            if names.len() == 1 { "needs" } else { "need" },
-            target.url,
-            if names.len() == 1 { "it" } else { "them" },
-        ))),
-        _ => Ok(()),
+    if target.secure || names.is_empty() {
+        return Ok(());
     }
+    Err(exit::usage(format!(
+        "{} {} TLS, but {} has none: use an https URL, or leave {} out",
+        names.join(", "),
+        if names.len() == 1 { "needs" } else { "need" },
+        target.url,
+        if names.len() == 1 { "it" } else { "them" },
+    )))
+}
+
+/// Refuses a time of nothing.
+pub(super) fn no_time(flag: &str, time: Duration) -> anyhow::Result<()> {
+    if time.is_zero() {
+        let text = format!("{flag} is 0s; expected a longer time, such as 5s or 200ms");
+        return Err(exit::usage(text));
+    }
+    Ok(())
 }
 
 /// Refuses to pin to processors that this process may not use.
 pub(super) fn absent_processors(flags: &LoadFlags) -> anyhow::Result<()> {
     let allowed = allowed_cpus();
-    let asked = flags.pin.iter().flatten();
+    let asked = flags.pace.pin.iter().flatten();
     let absent = asked.copied().find(|cpu| !allowed.contains(cpu));
     match absent {
         Some(cpu) if !allowed.is_empty() => Err(exit::usage(format!(
@@ -65,8 +76,8 @@ pub(super) fn absent_processors(flags: &LoadFlags) -> anyhow::Result<()> {
 
 /// Refuses a source address for connections that have none.
 pub(super) fn source_of_a_unix_socket(flags: &LoadFlags) -> anyhow::Result<()> {
-    match &flags.unix_socket {
-        Some(path) if !flags.source.is_empty() => Err(exit::usage(format!(
+    match &flags.way.unix_socket {
+        Some(path) if !flags.way.source.is_empty() => Err(exit::usage(format!(
             "--source is an IP address, but connections to the Unix socket {} have none: leave it \
              out",
             path.display()

@@ -1,0 +1,120 @@
+//! Numbers as people write them on a command line: `500`, `10k`, `2.5k`, `1m`.
+
+/// Suffixes, in lower case, with what they stand for.
+const SUFFIXES: [(char, u64); 3] = [('k', 1_000), ('m', 1_000_000), ('g', 1_000_000_000)];
+
+/// Reads a whole number within these bounds, with a suffix or without.
+pub(crate) fn whole<T: TryFrom<u64>>(
+    least: u64,
+    most: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = scaled(text.trim()).filter(|number| (least..=most).contains(number));
+        let number = number.and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| expected(least, most))
+    }
+}
+
+/// Reads a number such as `2.5k` or `1e3`; `None` where it is none.
+pub(crate) fn real(text: &str) -> Option<f64> {
+    let (number, scale) = split(text.trim());
+    let number: f64 = number.parse().ok()?;
+    Some(number * scale as f64)
+}
+
+/// The number without its suffix, and what that stands for.
+fn split(text: &str) -> (&str, u64) {
+    let suffix = text.chars().last().map(|last| last.to_ascii_lowercase());
+    let known = SUFFIXES.iter().find(|(name, _)| suffix == Some(*name));
+    match known {
+        Some((_, scale)) => (&text[..text.len() - 1], *scale),
+        None => (text, 1),
+    }
+}
+
+/// A whole number, exactly; `None` also where a fraction is left, as of `1.2345k`.
+fn scaled(text: &str) -> Option<u64> {
+    let (number, scale) = split(text);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(fraction) {
+        return None;
+    }
+    let mut sum = whole.parse::<u64>().ok()?.checked_mul(scale)?;
+    let mut place = scale;
+    for digit in fraction.bytes().map(|byte| u64::from(byte - b'0')) {
+        if digit > 0 && !place.is_multiple_of(10) {
+            return None;
+        }
+        place /= 10;
+        sum = sum.checked_add(digit * place)?;
+    }
+    Some(sum)
+}
+
+fn expected(least: u64, most: u64) -> String {
+    let example = match least <= 500 && most >= 2_500 {
+        true => ", such as 500 or 2.5k",
+        false => "",
+    };
+    match most {
+        u64::MAX => format!("expected a whole number from {least} on{example}"),
+        _ => format!("expected a whole number from {least} to {most}{example}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes_stand_for_thousands_and_millions() {
+        let read = |text: &str| whole::<u64>(0, u64::MAX)(text).ok();
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("500", Some(500)),
+            ("10k", Some(10_000)),
+            ("2.5K", Some(2_500)),
+            ("1m", Some(1_000_000)),
+            ("0.05m", Some(50_000)),
+            ("1.234k", Some(1_234)),
+            ("2G", Some(2_000_000_000)),
+            ("3.0", Some(3)),
+            (" 7 ", Some(7)),
+            ("1.2345k", None),
+            ("2.5", None),
+            ("-1", None),
+            ("+1", None),
+            ("1e3", None),
+            ("k", None),
+            ("", None),
+            (".5k", None),
+            ("1.k", None),
+            ("5s", None),
+            ("1kk", None),
+            ("1ß", None),
+            ("99999999999999999999", None),
+            ("18446744073709551615k", None),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+        assert_eq!(real("2.5k"), Some(2_500.0));
+        assert_eq!(real("1e3"), Some(1_000.0));
+        assert_eq!(real("k"), None);
+    }
+
+    #[test]
+    fn what_is_expected_is_said_with_its_bounds() {
+        let clients = whole::<u32>(1, 1_000_000);
+        assert_eq!(clients("1m"), Ok(1_000_000));
+        let message = "expected a whole number from 1 to 1000000, such as 500 or 2.5k";
+        assert_eq!(clients("0"), Err(message.to_owned()));
+        assert_eq!(clients("1.1m"), Err(message.to_owned()));
+        let status = whole::<u16>(100, 999);
+        let message = "expected a whole number from 100 to 999";
+        assert_eq!(status("1k"), Err(message.to_owned()));
+        let requests = whole::<u64>(1, u64::MAX)("none");
+        let message = "expected a whole number from 1 on, such as 500 or 2.5k";
+        assert_eq!(requests, Err(message.to_owned()));
+    }
+}

@@ -1,0 +1,122 @@
+//! The live view of `bakeoff load`: drawn on a terminal, gone at the end, and nowhere else.
+
+use crate::support::scene::Scene;
+use crate::support::scripted::always;
+use crate::support::terminal::{OnTerminal, screen};
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const CTRL_C: &[u8] = b"\x03";
+
+fn url() -> String {
+    format!("http://{}/", always(HELLO))
+}
+
+/// Whether the view was drawn with figures at least so many times.
+fn is_drawn(written: &str, times: usize) -> bool {
+    written.matches("p50").count() >= times && written.contains(" ms")
+}
+
+/// What follows the last time that the view was drawn over.
+fn last_frame(written: &str) -> &str {
+    written.rsplit("\r\x1b[").next().unwrap_or_default()
+}
+
+#[test]
+fn ctrl_c_takes_the_view_away_and_prints_the_result() {
+    for (columns, rows) in [(80, 24), (60, 20)] {
+        let (scene, url) = (Scene::new(), url());
+        let load = ["load", &url, "-c", "2", "-d", "60s"];
+        let mut running = OnTerminal::start(&scene, (columns, rows), &load, &[]);
+        running.wait_until("it is drawn", |written| is_drawn(written, 3));
+        let size = (usize::from(columns), usize::from(rows));
+        let view = screen(&running.written(), size);
+        let has = |text: &str| view.iter().any(|line| line.contains(text));
+        for text in [
+            url.as_str(),
+            "closed loop, 2 clients",
+            "measuring",
+            "of 1:00 min",
+            "ok/s",
+        ] {
+            assert!(has(text), "no {text} on {view:#?}");
+        }
+        let is_full = |line: &&String| line.chars().count() >= size.0;
+        assert_eq!(view.iter().find(is_full), None);
+        running.type_in(CTRL_C);
+        let (status, written) = running.finish();
+        assert_eq!(status.code(), Some(130), "{written}");
+        let end = screen(&written, (200, 100));
+        let has = |text: &str| end.iter().any(|line| line.contains(text));
+        assert!(has("ok/s; latency p50"), "{end:#?}");
+        assert!(has("outcomes     ok"), "{end:#?}");
+        assert!(!has("last second") && !has("measuring"), "{end:#?}");
+        assert!(
+            written.ends_with('\n'),
+            "the prompt needs a line: {written:?}"
+        );
+    }
+}
+
+#[test]
+fn the_view_follows_the_size_of_the_terminal() {
+    let (scene, url) = (Scene::new(), url());
+    let load = ["load", &url, "-c", "1", "-d", "60s"];
+    let mut running = OnTerminal::start(&scene, (90, 24), &load, &[("NO_COLOR", "1")]);
+    running.wait_until("it is drawn wide", |written| is_drawn(written, 2));
+    running.resize(40, 10);
+    // Two fields in a line leave no room for the percentiles beside them.
+    running.wait_until("it is drawn narrow", |written| {
+        let frame = last_frame(written);
+        let narrow = frame.lines().all(|line| {
+            let line = line.split("\x1b[").next().unwrap_or_default();
+            line.chars().count() < 40
+        });
+        narrow && frame.contains("p50") && frame.ends_with("\x1b[J")
+    });
+    running.type_in(CTRL_C);
+    let (status, written) = running.finish();
+    assert_eq!(status.code(), Some(130), "{written}");
+    assert!(
+        !written.contains("\x1b[1m"),
+        "NO_COLOR was set: {written:?}"
+    );
+}
+
+#[test]
+fn a_view_is_drawn_with_colours_or_without() {
+    for (environment, is_coloured) in [(&[][..], true), (&[("NO_COLOR", "1")][..], false)] {
+        let (scene, url) = (Scene::new(), url());
+        let load = ["load", &url, "-c", "1", "-d", "60s"];
+        let mut running = OnTerminal::start(&scene, (80, 24), &load, environment);
+        running.wait_until("it is drawn", |written| is_drawn(written, 2));
+        running.type_in(CTRL_C);
+        let (_, written) = running.finish();
+        assert_eq!(written.contains("\x1b[1mhttp"), is_coloured, "{written:?}");
+        assert!(written.contains("\x1b[K"), "{written:?}");
+    }
+}
+
+#[test]
+fn nothing_is_drawn_where_nobody_can_see_it() {
+    let cases: [(&[&str], &[(&str, &str)]); 4] = [
+        (&[], &[("TERM", "dumb")]),
+        (&[], &[("TERM", "")]),
+        (&["-q"], &[]),
+        (&["--json"], &[]),
+    ];
+    for (flags, environment) in cases {
+        let (scene, url) = (Scene::new(), url());
+        let load = [&["load", &url, "-c", "1", "-d", "700ms"], flags].concat();
+        let running = OnTerminal::start(&scene, (80, 24), &load, environment);
+        let (status, written) = running.finish();
+        assert_eq!(status.code(), Some(0), "{written}");
+        assert!(
+            !written.contains('\x1b'),
+            "{flags:?} {environment:?}: {written:?}"
+        );
+        assert!(written.contains("ok"), "{written}");
+    }
+    let scene = Scene::new();
+    let finished = scene.run(&["load", &url(), "-d", "700ms"]).expect(0);
+    assert_eq!(finished.stderr, "", "a file is no terminal");
+}
