@@ -76,7 +76,7 @@ parsers() {
     if [ -x .bench/parsers/bin/python ]; then return 0; fi
     say "installing parsers of exports"
     python3 -m venv .bench/parsers
-    .bench/parsers/bin/pip install --quiet prometheus_client==0.23.1 junitparser==4.0.2
+    .bench/parsers/bin/pip install --quiet prometheus_client==0.26.0 junitparser==5.0.3
     if command -v go >/dev/null; then
         GOBIN=$PWD/.bench/parsers/bin go install \
             golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da

@@ -50,7 +50,7 @@ const RACE: [&str; 17] = [
     "rate=5%",
 ];
 /// Names that the two get.
-const SIDES: [&str; 2] = ["python3-app.py-0.002", "python3-app.py-0.006"];
+const SIDES: [&str; 2] = ["python3-app.py", "python3-app.py-2"];
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("it is JSON")
