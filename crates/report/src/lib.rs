@@ -11,6 +11,7 @@ mod conditions;
 mod csv;
 pub mod document;
 mod equal;
+mod export;
 mod h2load;
 mod holdings;
 mod html;
@@ -41,6 +42,9 @@ pub use compare::{
 };
 pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;
+pub use export::{
+    bencher, github_bigger, github_smaller, gobench, junit, openmetrics, otava, summary,
+};
 pub use holdings::holdings;
 pub use html::html;
 pub use json::json;

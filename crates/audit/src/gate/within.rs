@@ -5,7 +5,7 @@ use bakeoff_record::Record;
 use bakeoff_stats::{FLIPS_FROM, Located, Paired, locate};
 
 use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
-use crate::comparisons::{Pair, family_of};
+use crate::comparisons::{Pair, family_of, shown_only};
 use crate::conclusion::{Metric, Reason};
 use crate::judged::{Judged, JudgedCell};
 use crate::verdict::Verdict;
@@ -108,9 +108,9 @@ impl<'c, 'r> Family<'c, 'r> {
             let key = pair.key();
             let as_asked = key.first == first && key.second == second;
             let reversed = key.first == second && key.second == first;
-            // What the load made is compared by nobody.
-            let shown_only = matches!(pair.silence, Some(Reason::ClosedLoop | Reason::OpenLoop));
-            if (as_asked || reversed) && !shown_only {
+            // What the load made is compared by nobody, whatever its verdict is.
+            let is_compared = shown_only(self.metric, pair.first).is_none();
+            if (as_asked || reversed) && is_compared {
                 rows.push((
                     pair.block,
                     self.row(pair, located.as_ref(), reversed, gates),

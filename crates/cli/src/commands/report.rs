@@ -85,6 +85,14 @@ pub(crate) fn draw(report: &Report, shown: &Shown) -> String {
         Format::Md => bakeoff_report::markdown(report, MarkdownOptions { full: shown.full }),
         Format::Csv => bakeoff_report::csv(report),
         Format::Json => bakeoff_report::json(report),
+        Format::Summary => bakeoff_report::summary(report),
+        Format::Junit => bakeoff_report::junit(report),
+        Format::Bencher => bakeoff_report::bencher(report),
+        Format::GithubBigger => bakeoff_report::github_bigger(report),
+        Format::GithubSmaller => bakeoff_report::github_smaller(report),
+        Format::Openmetrics => bakeoff_report::openmetrics(report),
+        Format::Gobench => bakeoff_report::gobench(report),
+        Format::Otava => bakeoff_report::otava(report),
     }
 }
 

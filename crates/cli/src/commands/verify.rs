@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bakeoff_record::{
-    Disturbance, Record, SumCheck, TRIAL_SCHEMA, TrialRecord, check_sums, disturbances,
+    Disturbance, Record, SumCheck, TRIAL_SCHEMAS_READ, TrialRecord, check_sums, disturbances,
 };
 use bakeoff_report::{Redacted, differences, stored_document, view_of};
 
@@ -69,7 +69,7 @@ fn disturbed(trial: &TrialRecord) -> Option<String> {
     let stored = of_trial(&trial.attempt.disturbed);
     let computed = of_trial(&disturbances(trial));
     // The first version of a trial's line had no place for it.
-    let differs = trial.schema == TRIAL_SCHEMA && stored != computed;
+    let differs = trial.schema != TRIAL_SCHEMAS_READ[0] && stored != computed;
     differs.then(|| {
         format!(
             "trial {}: disturbed: the record holds [{}], computed again it is [{}]",

@@ -201,4 +201,20 @@ pub(crate) enum Format {
     Csv,
     /// One document of schema bakeoff.report/1
     Json,
+    /// The answer alone as Markdown, for the summary of a CI job
+    Summary,
+    /// A JUnit file with the verdict of each cell
+    Junit,
+    /// Bencher's metric format
+    Bencher,
+    /// Rates for github-action-benchmark, as customBiggerIsBetter
+    GithubBigger,
+    /// The other numbers for github-action-benchmark, as customSmallerIsBetter
+    GithubSmaller,
+    /// OpenMetrics text
+    Openmetrics,
+    /// Lines of `go test -bench` for benchstat, one for each round
+    Gobench,
+    /// Names and a line of values for Otava's CSV
+    Otava,
 }

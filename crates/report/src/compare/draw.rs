@@ -231,7 +231,9 @@ fn fields(row: &CompareRow) -> Row {
     let ruling = Field {
         tone,
         ..Field::text(match row.ruling {
-            Ruling::Shown => row.reason.clone().unwrap_or_default(),
+            // Why is in the lines above where there is a gate.
+            Ruling::Shown if row.worse.is_none() => "not comparable".to_owned(),
+            Ruling::Shown => String::new(),
             ruling => ruling.name().to_owned(),
         })
     };

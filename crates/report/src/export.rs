@@ -1,0 +1,82 @@
+//! A report as other tools take it: CI systems, trackers of benchmarks, monitoring.
+//!
+//! Each format is a file. A number stands in it only where its verdict is valid and it is more than
+//! a bound; what is missing is missing, never 0. Rates are of closed loops and latencies of open
+//! ones, because the others are what the load made of them (R1).
+
+mod bencher;
+mod github;
+mod gobench;
+mod junit;
+mod openmetrics;
+mod otava;
+mod summary;
+
+use bakeoff_audit::{Number, Verdict, number_of};
+use bakeoff_stats::{Estimate, Measure};
+
+use crate::view::{Cell, Report};
+
+pub use bencher::bencher;
+pub use github::{github_bigger, github_smaller};
+pub use gobench::gobench;
+pub use junit::junit;
+pub use openmetrics::openmetrics;
+pub use otava::otava;
+pub use summary::summary;
+
+/// What is exported, in the order of every format.
+const MEASURES: [Measure; 6] = [
+    Measure::RatePerS,
+    Measure::LatencyP50Ns,
+    Measure::LatencyP99Ns,
+    Measure::LatencyP999Ns,
+    Measure::CpuNsPerRequest,
+    Measure::MemoryPeakBytes,
+];
+
+/// A valid number of a contender.
+struct Point<'r> {
+    cell: &'r Cell,
+    measure: Measure,
+    estimate: Estimate,
+}
+
+impl Point<'_> {
+    /// `html-small/c50/nginx-default`.
+    fn name(&self) -> String {
+        let cell = self.cell;
+        format!("{}/{}/{}", cell.workload, cell.load, cell.contender)
+    }
+}
+
+/// Every valid number, by cell.
+fn points(report: &Report) -> Vec<Point<'_>> {
+    let cells = report.cells.iter().filter(|cell| cell.is_contender());
+    let of_cell = |cell| {
+        MEASURES
+            .into_iter()
+            .filter_map(move |one| point(report, cell, one))
+    };
+    cells.flat_map(of_cell).collect()
+}
+
+fn point<'r>(report: &'r Report, cell: &'r Cell, measure: Measure) -> Option<Point<'r>> {
+    let number = number_of(measure);
+    let is_open = report.campaign.is_open(&cell.load);
+    let is_free = match number {
+        Number::Rate => !is_open && !cell.values.rate_is_lower_bound,
+        Number::Latency => is_open,
+        Number::Cpu | Number::Memory | Number::Counts => true,
+    };
+    let is_valid = cell.verdicts.of(number) == Verdict::Valid;
+    let estimate = *cell.estimate(measure)?;
+    let is_number = [estimate.point, estimate.low, estimate.high]
+        .iter()
+        .all(|value| value.is_finite());
+    (is_free && is_valid && is_number).then_some(Point {
+        cell,
+        measure,
+        estimate,
+    })
+}

@@ -1,0 +1,46 @@
+//! What github-action-benchmark takes as `customBiggerIsBetter` and `customSmallerIsBetter`.
+
+use bakeoff_stats::Measure;
+use serde_json::{Value, json};
+
+use super::{Point, points};
+use crate::safe::json_safe;
+use crate::view::Report;
+
+/// The valid rates of a report, as `customBiggerIsBetter`.
+pub fn github_bigger(report: &Report) -> String {
+    drawn(report, |measure| measure == Measure::RatePerS)
+}
+
+/// The other valid numbers, as `customSmallerIsBetter`.
+pub fn github_smaller(report: &Report) -> String {
+    drawn(report, |measure| measure != Measure::RatePerS)
+}
+
+fn drawn(report: &Report, wanted: impl Fn(Measure) -> bool) -> String {
+    let points = points(report);
+    let points = points.iter().filter(|point| wanted(point.measure));
+    let entries: Vec<Value> = points.map(entry).collect();
+    let text = serde_json::to_string_pretty(&entries);
+    json_safe(&text.expect("the model has only text keys and numbers")) + "\n"
+}
+
+fn entry(point: &Point<'_>) -> Value {
+    let one = point.estimate;
+    let (what, unit) = match point.measure {
+        Measure::RatePerS => ("rate", "requests/s"),
+        Measure::LatencyP50Ns => ("p50", "ns"),
+        Measure::LatencyP99Ns => ("p99", "ns"),
+        Measure::LatencyP999Ns => ("p99.9", "ns"),
+        Measure::CpuNsPerRequest => ("cpu", "ns/request"),
+        Measure::MemoryPeakBytes => ("memory", "bytes"),
+        other => (other.name(), ""),
+    };
+    json!({
+        "name": format!("{}/{what}", point.name()),
+        "unit": unit,
+        "value": one.point,
+        "range": format!("{} to {}", one.low, one.high),
+        "extra": format!("{} rounds", one.n),
+    })
+}

@@ -1,0 +1,87 @@
+//! Lines as `go test -bench` prints them, for benchstat: one for each round.
+
+use std::fmt::Write as _;
+
+use bakeoff_audit::{Level, number_of};
+use bakeoff_stats::Measure;
+
+use super::{Point, points};
+use crate::view::{Report, Trial};
+
+/// The valid numbers of a report as lines of `go test -bench`. Each round is a sample, so that
+/// benchstat can do its own statistics; it does not know that rounds are pairs.
+pub fn gobench(report: &Report) -> String {
+    let machine = &report.campaign.machine;
+    let mut out = String::from("goos: linux\n");
+    if let Some(model) = &machine.processors.cpu_model {
+        let _ = writeln!(out, "cpu: {}", crate::safe::plain(model));
+    }
+    let _ = writeln!(out, "pkg: bakeoff/{}", word(&report.campaign.name));
+    for point in points(report) {
+        for trial in rounds(report, &point) {
+            let Some(value) = trial.values.values.get(point.measure.name()) else {
+                continue;
+            };
+            let requests = trial.seen.requests.as_ref().map_or(1, |one| one.completed);
+            let cell = point.cell;
+            let _ = writeln!(
+                out,
+                "Benchmark/workload={}/load={}/contender={} {requests} {value} {}",
+                word(&cell.workload),
+                word(&cell.load),
+                word(&cell.contender),
+                unit(point.measure)
+            );
+        }
+    }
+    out
+}
+
+/// The rounds behind a number: of each the first attempt that nothing disturbed.
+fn rounds<'r>(report: &'r Report, point: &Point<'_>) -> Vec<&'r Trial> {
+    let cell = point.cell;
+    let is_believed = |trial: &Trial| {
+        let number = number_of(point.measure);
+        let mut checks = trial.verdict.checks.iter();
+        checks.all(|check| check.of(number) < Level::Disturbed)
+    };
+    let mut found: Vec<&Trial> = Vec::new();
+    for trial in &report.trials {
+        let key = &trial.key;
+        let is_of_cell = key.contender == cell.contender
+            && key.workload == cell.workload
+            && key.load == cell.load;
+        let is_known = found.iter().any(|one| one.key.round == key.round);
+        if is_of_cell && !is_known && key.disturbed.is_empty() && is_believed(trial) {
+            found.push(trial);
+        }
+    }
+    found
+}
+
+fn unit(measure: Measure) -> &'static str {
+    match measure {
+        Measure::RatePerS => "req/s",
+        Measure::LatencyP50Ns => "p50-ns",
+        Measure::LatencyP99Ns => "p99-ns",
+        Measure::LatencyP999Ns => "p99.9-ns",
+        Measure::CpuNsPerRequest => "cpu-ns/req",
+        Measure::MemoryPeakBytes => "peak-RSS-bytes",
+        other => other.name(),
+    }
+}
+
+/// A name as one word, without what separates names there.
+fn word(text: &str) -> String {
+    let plain = |one: char| one.is_ascii_alphanumeric() || "._~@:+-".contains(one);
+    let word: String = text
+        .chars()
+        .map(|one| if plain(one) { one } else { '_' })
+        .collect();
+    // What ends in a dash and digits would be taken for a number of processors.
+    let ends = word.rsplit_once('-').map_or("", |(_, end)| end);
+    match !ends.is_empty() && ends.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => format!("{word}_"),
+        false => word,
+    }
+}

@@ -1,0 +1,237 @@
+//! Comparisons in every format, from the made-up campaign, and exports as their readers take them.
+//!
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test compare`.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test reads its files; the library does not"
+)]
+
+#[allow(dead_code, unused_imports)]
+mod support;
+
+use std::path::Path;
+
+use bakeoff_record::Record;
+use bakeoff_report::{
+    Compare, CompareError, Gates, Redacted, Report, Ruling, TextOptions, bencher, compare_across,
+    compare_json, compare_junit, compare_markdown, compare_text, compare_within, differences,
+    github_bigger, github_smaller, gobench, html, junit, openmetrics, otava, stored_document,
+    summary, view,
+};
+use serde_json::Value;
+
+/// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
+#[track_caller]
+fn check(name: &str, actual: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let path = folder.join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, actual).expect("the golden folder can be written");
+    }
+    let expected = std::fs::read_to_string(&path).expect("there is a golden file of this name");
+    assert!(actual == expected, "{name} differs:\n{actual}");
+}
+
+fn hidden(record: Record) -> Redacted {
+    Redacted::hidden(record)
+}
+
+fn gates(text: &str) -> Gates {
+    Gates::parse(text).expect("it is a gate")
+}
+
+fn compared(gate: &str) -> Compare {
+    let record = hidden(support::campaign(7));
+    let sides = ("nginx-default", ["caddy-default"]);
+    compare_within(&record, sides.0, &sides.1, &gates(gate)).expect("both are there")
+}
+
+fn options() -> TextOptions<'static> {
+    TextOptions {
+        width: 100,
+        colour: false,
+        full: false,
+        diffs: false,
+        record: None,
+    }
+}
+
+#[test]
+fn a_comparison_in_every_format() {
+    let compare = compared("rate=5%,cpu=300%,memory=10%");
+    assert_eq!(compare.ruling, Ruling::Breached);
+    check("compare.txt", &compare_text(&compare, options()));
+    check("compare.md", &compare_markdown(&compare));
+    check("compare.xml", &compare_junit(&compare));
+    let value: Value = serde_json::from_str(&compare_json(&compare)).expect("it is JSON");
+    assert_eq!(value["schema"], "bakeoff.compare/1");
+    let pretty = serde_json::to_string_pretty(&value).expect("a value is JSON");
+    check("compare.json", &pretty);
+}
+
+/// Counts in JUnit are those of its elements, and every row is one of them.
+#[test]
+fn every_gate_is_one_test_case() {
+    let compare = compared("rate=5%,cpu=300%");
+    let file = compare_junit(&compare);
+    let count = |what: &str| file.matches(what).count();
+    let rows = |ruling: Ruling| {
+        let rows = compare.rows.iter();
+        rows.filter(|row| row.ruling == ruling).count()
+    };
+    assert_eq!(count("<testcase "), compare.rows.len());
+    assert_eq!(count("<failure "), rows(Ruling::Breached));
+    assert_eq!(count("<error "), rows(Ruling::CannotTell));
+    assert_eq!(count("<skipped "), rows(Ruling::Shown));
+    let head = format!(
+        "tests=\"{}\" failures=\"{}\"",
+        count("<testcase "),
+        count("<failure ")
+    );
+    assert_eq!(count(&head), 2, "{file}");
+}
+
+#[test]
+fn hostile_names_stay_text_in_every_format() {
+    let mut record = support::campaign(7);
+    let hostile = "a\u{1b}[31m\"><x|`&'\u{202e}";
+    let rename = |name: &mut String| {
+        if name == "caddy-default" {
+            *name = hostile.to_owned();
+        }
+    };
+    record
+        .plan
+        .contenders
+        .iter_mut()
+        .for_each(|one| rename(&mut one.name));
+    record
+        .trials
+        .iter_mut()
+        .for_each(|trial| rename(&mut trial.contender));
+    let report = view(&record);
+    let redacted = hidden(record);
+    let name = bakeoff_report::contenders_of(&redacted)
+        .pop()
+        .expect("contenders");
+    let compare = compare_within(&redacted, "nginx-default", &[&name], &gates("rate=5%"));
+    let compare = compare.expect("both are there");
+    let texts = [
+        compare_text(&compare, options()),
+        compare_markdown(&compare),
+        compare_json(&compare),
+        compare_junit(&compare),
+        junit(&report),
+        openmetrics(&report),
+        gobench(&report),
+        otava(&report),
+        bencher(&report),
+        github_bigger(&report),
+        summary(&report),
+    ];
+    for text in texts {
+        assert!(
+            !text.contains('\u{1b}') && !text.contains('\u{202e}'),
+            "{text}"
+        );
+    }
+    for file in [compare_junit(&compare), junit(&report)] {
+        assert!(!file.contains("\"><x"), "{file}");
+    }
+    assert!(!summary(&report).contains("<x"));
+}
+
+#[test]
+fn records_that_differ_are_refused_with_the_list_and_forced_with_a_label() {
+    let (first, mut second) = (support::campaign(7), support::campaign(7));
+    let gate = gates("rate=5%");
+    let same = compare_across(
+        &hidden(first.clone()),
+        &hidden(second.clone()),
+        &gate,
+        false,
+    );
+    let same = same.expect("nothing differs");
+    assert!(!same.paired && !same.forced);
+    assert_eq!(same.first.contenders.len(), 3);
+    second.machine.system.kernel = "6.2.0".into();
+    let (first, second) = (hidden(first), hidden(second));
+    let refused = compare_across(&first, &second, &gate, false).unwrap_err();
+    assert!(matches!(refused, CompareError::Unlike(_)));
+    let text = refused.to_string();
+    assert!(
+        text.contains("kernel: kernel: \"6.1.0-18-amd64\" and \"6.2.0\""),
+        "{text}"
+    );
+    let forced = compare_across(&first, &second, &gate, true).expect("it is forced");
+    assert!(forced.forced && forced.differences.len() == 1);
+    let text = compare_text(&forced, options());
+    assert!(text.contains("! compared with --force although"), "{text}");
+    assert!(text.contains("two campaigns, begun 2026-11-21"), "{text}");
+}
+
+fn report() -> Report {
+    view(&support::campaign(7))
+}
+
+#[test]
+fn exports_are_as_their_readers_take_them() {
+    let report = report();
+    check("export.bencher.json", &bencher(&report));
+    check("export.bigger.json", &github_bigger(&report));
+    check("export.smaller.json", &github_smaller(&report));
+    check("export.openmetrics.txt", &openmetrics(&report));
+    check("export.bench.txt", &gobench(&report));
+    check("export.otava.csv", &otava(&report));
+    check("export.junit.xml", &junit(&report));
+    check("export.summary.md", &summary(&report));
+}
+
+/// What is not valid is in no export as a number.
+#[test]
+fn what_is_not_valid_is_not_exported() {
+    let report = report();
+    let document: Value = serde_json::from_str(&bencher(&report)).expect("it is JSON");
+    let mut invalid = 0;
+    for cell in report.cells.iter().filter(|cell| cell.is_contender()) {
+        let name = format!("{}/{}/{}", cell.workload, cell.load, cell.contender);
+        let rate = &document[&name]["rate-per-s"];
+        let valid = cell.verdicts.rate == bakeoff_report::Verdict::Valid;
+        assert!(valid || rate.is_null(), "{name}: {rate}");
+        invalid += usize::from(!valid);
+        let latency = &document[&name]["latency-p99-ns"];
+        assert!(
+            !name.contains("/c10/") || latency.is_null(),
+            "{name}: {latency}"
+        );
+    }
+    assert!(invalid > 0, "the campaign has cells that are not valid");
+    assert!(!bencher(&report).contains("yardstick"));
+}
+
+/// The page holds what its record gives, and a changed figure in either shows.
+#[test]
+fn a_page_is_held_against_its_record() {
+    let mut record = support::campaign(7);
+    let page = html(&view(&record));
+    let Some(stored) = stored_document(&page) else {
+        // The page with charts was not built.
+        return;
+    };
+    assert_eq!(differences(&view(&record), &stored), Ok(vec![]));
+    let trial = &mut record.trials[3];
+    let result = trial.result.as_mut().expect("it was measured");
+    result.requests.ok -= 100;
+    let name = format!("trials[{}].", trial.id);
+    let found = differences(&view(&record), &stored).expect("it is a report");
+    assert!(
+        found.iter().any(|one| one.place.starts_with(&name)),
+        "{found:?}"
+    );
+    assert!(
+        found.iter().any(|one| one.place.starts_with("cells[")),
+        "{found:?}"
+    );
+    assert!(differences(&view(&record), &serde_json::json!({"keys": []})).is_err());
+}

@@ -1,0 +1,245 @@
+//! What CI asks for: one exit code for two versions, conditions, and whether a record still holds.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::files::trials;
+use crate::support::scene::Scene;
+use crate::support::servers::on_path;
+use crate::support::{alone, pass_over, scripted};
+
+/// A small server on the port in `PORT`, which takes the seconds in its argument for each answer.
+const APP: &str = r#"
+import os, socket, sys, threading, time
+
+def serve(connection):
+    with connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while connection.recv(65536):
+            time.sleep(float(sys.argv[1]))
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(("127.0.0.1", int(os.environ["PORT"])))
+listener.listen(64)
+while True:
+    connection, _ = listener.accept()
+    threading.Thread(target=serve, args=(connection,), daemon=True).start()
+"#;
+
+/// Two commands, the second of which takes three times as long, raced as briefly as it goes.
+const RACE: [&str; 17] = [
+    "race",
+    "--start",
+    "python3 app.py 0.002",
+    "--start",
+    "python3 app.py 0.006",
+    "--out",
+    "record",
+    "--rounds",
+    "3",
+    "--duration",
+    "300ms",
+    "--warmup",
+    "50ms",
+    "--clients",
+    "2",
+    "--gate",
+    "rate=5%",
+];
+/// Names that the two get.
+const SIDES: [&str; 2] = ["python3-app.py", "python3-app.py-2"];
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("it is JSON")
+}
+
+#[test]
+fn a_race_with_a_gate_and_its_record_say_the_same() {
+    let _alone = alone();
+    if on_path("python3").is_none() {
+        return pass_over("no python3 was found");
+    }
+    let scene = Scene::new();
+    scene.write("app.py", APP);
+    let raced = scene.run(&RACE);
+    // Three times as long is breached, unless the machine was too busy for a valid number.
+    assert!(
+        [Some(3), Some(4)].contains(&raced.status.code()),
+        "{raced:#?}"
+    );
+    let names: Vec<String> = trials(&scene.path("record"))
+        .iter()
+        .filter(|trial| trial["kind"] == "contender")
+        .filter_map(|trial| trial["contender"].as_str().map(str::to_owned))
+        .collect();
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names, SIDES);
+    let compare = |more: &[&str]| {
+        let sides = ["compare", "record", SIDES[0], SIDES[1], "--gate", "rate=5%"];
+        scene.run(&[&sides, more].concat())
+    };
+    let compared = compare(&["--format", "json"]);
+    assert_eq!(compared.status.code(), raced.status.code(), "{compared:#?}");
+    let document = json(&compared.stdout);
+    assert_eq!(document["schema"], "bakeoff.compare/1");
+    let rows = document["rows"].as_array().expect("rows");
+    let rate = rows
+        .iter()
+        .find(|row| row["metric"] == "rate_per_s")
+        .expect("a rate");
+    let ruling = if raced.status.code() == Some(3) {
+        "breached"
+    } else {
+        "cannot-tell"
+    };
+    assert_eq!(rate["ruling"], ruling);
+    assert_eq!(
+        rate["worse"].is_null(),
+        rate["reason"].as_str().is_some_and(|why| {
+            why.contains("believed") || why.contains("withheld") || why.contains("bound")
+        })
+    );
+    assert!(
+        compare(&["--format", "junit"])
+            .stdout
+            .contains("<testcase ")
+    );
+    assert!(compare(&[]).stdout.contains("gate 5 %"));
+    // The other way round nothing is worse.
+    let back = ["compare", "record", SIDES[1], SIDES[0], "--gate", "rate=5%"];
+    assert_ne!(scene.run(&back).status.code(), Some(3));
+    verify(&scene);
+}
+
+/// What verify says of the record as it is, and after changes to it.
+fn verify(scene: &Scene) {
+    let said = scene.run(&["verify", "record"]).expect(0);
+    assert!(said.stdout.contains("all of it holds"), "{}", said.stdout);
+    let file = scene.path("record/trials.jsonl");
+    let bytes = std::fs::read(&file).unwrap();
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut before = 0;
+    for (index, line) in lines.iter().enumerate() {
+        let mut flipped = bytes.clone();
+        flipped[before + line.len() * (index + 1) / (lines.len() + 1)] ^= 1 << (index % 8);
+        before += line.len();
+        std::fs::write(&file, flipped).unwrap();
+        let said = scene.run(&["verify", "record"]).expect(1);
+        let trial = json(std::str::from_utf8(line).unwrap());
+        let named = format!(
+            "trial {}: line {}",
+            trial["id"].as_str().unwrap(),
+            index + 1
+        );
+        assert!(said.stdout.contains(&named), "{named}: {}", said.stdout);
+    }
+    std::fs::write(&file, &bytes).unwrap();
+    // A record without checksums verifies what it can.
+    std::fs::remove_file(scene.path("record/trials.sum")).unwrap();
+    let said = scene.run(&["verify", "record"]).expect(0);
+    assert!(said.stdout.contains("have no checksum"), "{}", said.stdout);
+    std::fs::write(&file, "nonsense\n").unwrap();
+    scene.run(&["verify", "record"]).expect(2);
+}
+
+#[test]
+fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
+    let scene = Scene::new();
+    let refused = |arguments: &[&str], problem: &str| {
+        let said = scene
+            .run(&[arguments, &["--out", "none"]].concat())
+            .expect(2);
+        assert!(
+            said.stderr.contains(problem),
+            "{arguments:?}: {}",
+            said.stderr
+        );
+        assert!(!scene.path("none").exists());
+    };
+    let race = ["race", "nginx", "caddy"];
+    refused(
+        &[&race[..], &["--gate", "p99=5%"]].concat(),
+        "fits no load here",
+    );
+    refused(
+        &[&race[..], &["--gate", "rate=5"]].concat(),
+        "is not a gate",
+    );
+    refused(
+        &[&race[..], &["--fail-if", "p99 > 5"]].concat(),
+        "is no limit for p99",
+    );
+    let run = ["run", "smoke", "--contender", "nginx-default"];
+    refused(
+        &[&run[..], &["--gate", "rate=5%"]].concat(),
+        "the plan has one alone",
+    );
+    let baseline = ["--gate", "rate=5%", "--baseline", "missing"];
+    refused(&[&run[..], &baseline].concat(), "holds no record");
+    let load = ["load", "http://127.0.0.1:9/", "--fail-if", "cpu > 1ms"];
+    let said = scene.run(&load).expect(2);
+    assert!(said.stderr.contains("does not see the server's process"));
+    scene.run(&["verify", "missing"]).expect(2);
+    scene.run(&["compare", "missing", "a", "b"]).expect(2);
+}
+
+#[test]
+fn a_load_fails_where_its_condition_holds() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let wrong = scripted::always(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+    let right = scripted::always(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    let load = |address: std::net::SocketAddr, condition: &str| {
+        let url = format!("http://{address}/");
+        let load = ["load", &url, "-n", "50", "-c", "2", "--fail-if", condition];
+        scene.run(&load)
+    };
+    load(right, "errors > 0%").expect(0);
+    let said = load(wrong, "errors > 10 %").expect(3);
+    assert!(
+        said.stderr.contains("breached: errors > 10 %: 100%"),
+        "{}",
+        said.stderr
+    );
+    // No latency of a right answer was seen.
+    let said = load(wrong, "p99 > 1s").expect(4);
+    assert!(
+        said.stderr.contains("cannot tell: p99 > 1s: "),
+        "{}",
+        said.stderr
+    );
+    // Fifty answers have no percentile 99.9.
+    let said = load(right, "p99.9 < 1ns").expect(4);
+    assert!(
+        said.stderr.contains("cannot tell: p99.9 < 1ns"),
+        "{}",
+        said.stderr
+    );
+}
+
+/// A record of version 1 has neither checksums nor a page.
+#[test]
+fn an_old_record_verifies_what_it_can() {
+    let scene = Scene::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/fixtures/trial-1");
+    std::fs::create_dir(scene.path("old")).unwrap();
+    for name in ["plan.toml", "machine.json", "trials.jsonl"] {
+        std::fs::copy(fixture.join(name), scene.path("old").join(name)).unwrap();
+    }
+    let said = scene.run(&["verify", "old"]).expect(0);
+    assert!(said.stdout.contains("have no checksum"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("there is no report.html"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        !scene.path("old/trials.sum").exists(),
+        "verify writes nothing"
+    );
+}
