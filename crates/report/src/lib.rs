@@ -11,6 +11,7 @@ mod conditions;
 mod csv;
 pub mod document;
 mod equal;
+mod find;
 mod h2load;
 mod holdings;
 mod html;
@@ -41,6 +42,10 @@ pub use compare::{
 };
 pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;
+pub use find::{
+    CurveRow, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers, TrialRow,
+    find_csv, find_html, find_json, find_markdown, find_text, find_view,
+};
 pub use holdings::holdings;
 pub use html::html;
 pub use json::json;
