@@ -420,6 +420,13 @@ fn all((mut all, own): (Vec<Contender>, Option<Contender>), workload: &str) -> V
     all
 }
 
+/// Loads, or searches in their place.
+fn loads() -> impl Strategy<Value = Vec<Load>> {
+    let loads = (1..4_u32).prop_flat_map(|n| (0..n).map(load).collect::<Vec<_>>());
+    let searches = (1..3_u32).prop_flat_map(|n| (0..n).map(sought).collect::<Vec<_>>());
+    prop_oneof![3 => loads, 1 => searches]
+}
+
 fn plan() -> impl Strategy<Value = Plan> {
     let head = (
         "[A-Za-z0-9][A-Za-z0-9._-]{0,9}",
@@ -448,9 +455,6 @@ fn plan() -> impl Strategy<Value = Plan> {
     let contenders = (1..4_usize).prop_flat_map(|n| (0..n).map(contender).collect::<Vec<_>>());
     let contenders = (contenders, option::of(own(9)));
     let workloads = (1..4_usize).prop_flat_map(|n| (0..n).map(workload).collect::<Vec<_>>());
-    let loads = (1..4_u32).prop_flat_map(|n| (0..n).map(load).collect::<Vec<_>>());
-    let searches = (1..3_u32).prop_flat_map(|n| (0..n).map(sought).collect::<Vec<_>>());
-    let loads = prop_oneof![3 => loads, 1 => searches];
     (
         head,
         duration(0),
@@ -458,7 +462,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         references,
         contenders,
         workloads,
-        loads,
+        loads(),
         rule,
     )
         .prop_map(

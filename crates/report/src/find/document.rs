@@ -290,7 +290,22 @@ fn one_picture(row: &FoundRow) -> Option<String> {
          <text x=\"{left}\" y=\"16\">{name}: latency in ms over requests/s</text>\n",
         SIZE.0, SIZE.1
     );
+    marks(&mut out, row, &points, &|rate, ns| (x(rate), y(ns)));
+    lines(&mut out, row, &points, &|rate, ns| (x(rate), y(ns)));
+    out.push_str("</svg>\n");
+    Some(out)
+}
+
+/// The axes, the knee between the bounds, the objective, and the rates of the points.
+fn marks(
+    out: &mut String,
+    row: &FoundRow,
+    points: &[(f64, Vec<(f64, f64)>)],
+    place: &dyn Fn(f64, f64) -> (f64, f64),
+) {
+    let (left, right, top, bottom) = ROOM;
     let floor = SIZE.1 - bottom;
+    let (x, y) = (|rate: f64| place(rate, 1.0).0, |ns: f64| place(0.0, ns).1);
     let _ = writeln!(
         out,
         "<path d=\"M{left} {top} V{floor} H{}\" fill=\"none\" stroke=\"currentColor\"/>",
@@ -308,7 +323,7 @@ fn one_picture(row: &FoundRow) -> Option<String> {
             rate(upper)
         );
     }
-    if let Some(asked) = asked {
+    if let Some(asked) = row.goal.below_ns.map(|ns| ns as f64) {
         let _ = writeln!(
             out,
             "<path d=\"M{left} {0:.1} H{1}\" stroke=\"#888\" stroke-dasharray=\"4 3\"/>\
@@ -318,7 +333,7 @@ fn one_picture(row: &FoundRow) -> Option<String> {
             Unit::Milliseconds.show(asked)
         );
     }
-    for (rate_per_s, _) in &points {
+    for (rate_per_s, _) in points {
         let _ = writeln!(
             out,
             "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
@@ -327,9 +342,6 @@ fn one_picture(row: &FoundRow) -> Option<String> {
             rate(*rate_per_s)
         );
     }
-    lines(&mut out, row, &points, &|rate, ns| (x(rate), y(ns)));
-    out.push_str("</svg>\n");
-    Some(out)
 }
 
 /// One line for each quantile, with its values.
