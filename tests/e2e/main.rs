@@ -15,6 +15,7 @@ mod deaths;
 mod demand;
 mod equal;
 mod faults;
+mod find;
 mod gates;
 mod h2;
 mod hostile;

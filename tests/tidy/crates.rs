@@ -7,7 +7,7 @@ use crate::rules::Offence;
 
 /// Each crate with those of the project that it may depend on, tests included. The measuring
 /// half never knows the explaining half (audit, stats, report): they meet in `record`.
-const MAY_KNOW: [(&str, &[&str]); 14] = [
+const MAY_KNOW: [(&str, &[&str]); 15] = [
     ("plan", &[]),
     ("wire", &[]),
     ("udp", &[]),
@@ -19,13 +19,17 @@ const MAY_KNOW: [(&str, &[&str]); 14] = [
     ("load", &["plan", "record", "udp", "wire"]),
     ("probe", &["record"]),
     ("stage", &["plan", "record"]),
+    // Which trial of a search comes next, and what was found, both from the record alone.
+    ("search", &["plan", "record"]),
     (
         "conduct",
-        &["load", "origin", "plan", "probe", "record", "stage"],
+        &[
+            "load", "origin", "plan", "probe", "record", "search", "stage",
+        ],
     ),
     ("stats", &["plan", "record"]),
     ("audit", &["plan", "record", "stats"]),
-    ("report", &["audit", "plan", "record", "stats"]),
+    ("report", &["audit", "plan", "record", "search", "stats"]),
     (
         "cli",
         &[
@@ -34,7 +38,7 @@ const MAY_KNOW: [(&str, &[&str]); 14] = [
     ),
 ];
 /// Crates that own no clock, socket, file or process.
-const PURE: [&str; 5] = ["audit", "plan", "report", "stats", "wire"];
+const PURE: [&str; 6] = ["audit", "plan", "report", "search", "stats", "wire"];
 /// What the `clippy.toml` of a pure crate must ban, at least.
 const BANNED: [&str; 6] = [
     "std::time::Instant::now",

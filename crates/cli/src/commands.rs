@@ -15,6 +15,7 @@ mod compare;
 mod debug;
 mod doctor;
 mod ending;
+mod find;
 mod findings;
 mod first;
 mod gated;
@@ -55,6 +56,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
     match flags.command {
         Command::Run(flags) => run::carry_out(&flags),
         Command::Race(flags) => race::carry_out(&flags),
+        Command::Find(flags) => find::carry_out(*flags),
         Command::Load(flags) if flags.hosts.are_given() => load_together::carry_out(*flags),
         Command::Load(flags) => load::carry_out(&flags.load),
         Command::Report(flags) => report::carry_out(&flags),

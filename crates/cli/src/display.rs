@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use bakeoff_conduct::Event;
+use bakeoff_plan::LoadModel;
 use bakeoff_record::{Step, TrialEnd, TrialRecord};
 use bakeoff_report::{Redaction, plain};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -165,7 +166,14 @@ fn ended_line(record: &TrialRecord) -> String {
             };
             let rate = result.requests.ok as f64 / result.measured_s;
             let errors = result.outcomes.errors();
-            format!("{id}: {rate:.0} ok/s, {errors} errors")
+            let p99 = result.latency_bounds(0.99).filter(|_| is_sought(record));
+            let p99 = p99.map_or(String::new(), |it| {
+                format!(", p99 {:.2} ms", it.low as f64 / 1e6)
+            });
+            format!(
+                "{id}: {}{rate:.0} ok/s, {errors} errors{p99}",
+                offered(record)
+            )
         }
         TrialEnd::Failed { step, cause, .. } => {
             format!("{id}: failed at {}: {cause}", step_name(*step))
@@ -173,6 +181,21 @@ fn ended_line(record: &TrialRecord) -> String {
         TrialEnd::Skipped { reason, fix } => format!("{id}: skipped: {reason}; {fix}"),
         TrialEnd::Unsupported { reason } => format!("{id}: unsupported: {reason}"),
         TrialEnd::Interrupted => format!("{id}: interrupted"),
+    }
+}
+
+/// Whether the trial's rate was found in the campaign.
+fn is_sought(record: &TrialRecord) -> bool {
+    record.load_name.is_some() && matches!(record.load.model, LoadModel::Open { .. })
+}
+
+/// The rate that a trial of a search offered: no label names it.
+fn offered(record: &TrialRecord) -> String {
+    match record.load.model {
+        LoadModel::Open { rate_per_s, .. } if is_sought(record) => {
+            format!("{rate_per_s}/s for {} s: ", record.load.duration_s)
+        }
+        _ => String::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 mod compare;
+mod find;
 mod hosts;
 mod install;
 mod library;
@@ -13,6 +14,7 @@ mod run;
 mod serve;
 
 pub(crate) use compare::{CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags};
+pub(crate) use find::FindFlags;
 pub(crate) use hosts::{HostsCheckFlags, HostsCommand, HostsFormat, LoadCommand, ManifestFlags};
 pub(crate) use install::{InstallFlags, SourceFlag};
 pub(crate) use library::LibraryFlags;
@@ -20,7 +22,7 @@ pub(crate) use load::{
     ArrivalFlag, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch,
     TlsFlags, TlsVersionFlag,
 };
-pub(crate) use race::RaceFlags;
+pub(crate) use race::{RaceFlags, RaceLoadFlags, RaceRecordFlags};
 pub(crate) use run::{
     DebugFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
 };
@@ -47,6 +49,8 @@ pub(crate) enum Command {
     Run(RunFlags),
     /// Compare running URLs, commands, configuration files and servers, in one line
     Race(Box<RaceFlags>),
+    /// Find the highest rate at which contenders stay below a latency and a share of failures
+    Find(Box<FindFlags>),
     /// Load one URL, as you would with wrk, h2load, vegeta or oha
     Load(Box<LoadCommand>),
     /// Report on a stored record

@@ -13,6 +13,7 @@ use bakeoff_stage::Stage;
 
 use crate::ConductError;
 use crate::event::Event;
+use crate::find::Find;
 use crate::generators::{Generators, OwnEngine};
 use crate::programs::Programs;
 use crate::roles::Roles;
@@ -82,8 +83,18 @@ pub fn carry_out(
         stop: &options.stop,
     };
     let earlier = options.earlier.into_iter().map(kept);
+    let (mut rounds, mut find);
+    let sequence: &mut dyn Sequence = if plan.is_search() {
+        find = Find::new(plan);
+        &mut find
+    } else {
+        rounds = Rounds::new(plan, widest);
+        &mut rounds
+    };
+    // The trials of a search belong to no block: each has a rate of its own.
+    let in_blocks = !plan.is_search();
     let mut campaign = Campaign {
-        sequence: &mut Rounds::new(plan, widest),
+        sequence,
         recorded: earlier.collect(),
         folder,
     };
@@ -96,6 +107,7 @@ pub fn carry_out(
         if block
             .replace(block_of(&trial))
             .is_some_and(|before| before != block_of(&trial))
+            && in_blocks
         {
             tell(Event::BlockEnded);
         }
@@ -109,7 +121,7 @@ pub fn carry_out(
             rest(plan.rest, &options.stop);
         }
     }
-    if block.is_some() {
+    if block.is_some() && in_blocks {
         tell(Event::BlockEnded);
     }
     Ok(CampaignEnd::Complete)
@@ -183,18 +195,29 @@ impl Campaign<'_, '_> {
 }
 
 /// What a sequence needs of a trial: in a long campaign the rest of it would fill the memory. A
-/// yardstick stays whole, because that it drifted may be recorded later.
+/// yardstick stays whole, because that it drifted may be recorded later. Of a trial whose rate was
+/// found in the campaign the latency is kept, which a search goes by.
 fn kept(mut record: TrialRecord) -> TrialRecord {
     if record.kind == ContenderKind::Yardstick {
         return record;
     }
     record.usage = Usage::default();
+    let is_found = record.load_name.is_some();
     if let Some(result) = record.result.as_mut() {
         let nothing = Histogram::new().trimmed();
+        let kept = is_found.then(|| (result.latency.trimmed(), result.at_least.trimmed()));
         for histogram in result.histograms_mut() {
             *histogram = nothing.clone();
         }
-        result.intervals = Vec::new();
+        match kept {
+            Some((latency, at_least)) => {
+                (result.latency, result.at_least) = (latency, at_least);
+                for part in &mut result.intervals {
+                    part.latency = nothing.clone();
+                }
+            }
+            None => result.intervals = Vec::new(),
+        }
         result.warmup = Vec::new();
         result.urls = Vec::new();
     }

@@ -150,7 +150,9 @@ impl Merged {
         let completed = counted.outcomes.completed();
         let (due, begun) = match spec.load.model {
             // Who runs a load has found its rate.
-            LoadModel::Closed { .. } | LoadModel::OpenShare { .. } => (None, balance.begun),
+            LoadModel::Closed { .. } | LoadModel::OpenShare { .. } | LoadModel::Sought(_) => {
+                (None, balance.begun)
+            }
             LoadModel::Open { .. } => (Some(schedule.due), schedule.begun),
         };
         Requests {

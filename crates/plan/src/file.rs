@@ -19,10 +19,12 @@ use crate::model::{Arrival, Connect, Cpus, Protocol};
 
 mod contender;
 mod header;
+mod search;
 mod workload;
 
 pub(crate) use contender::{ContenderTable, OwnAnswerTable, OwnKeys, ReadyTable, StopTable};
 pub(crate) use header::HeaderText;
+pub(crate) use search::{EffortKeys, SearchTable};
 pub use workload::LogFormat;
 pub(crate) use workload::{
     AnswersName, AnyBody, BodyTable, ConnectionsName, ExpectTable, GeneratedTable, ReplayTable,
@@ -85,8 +87,11 @@ pub(crate) struct PlanFile {
     #[schemars(length(min = 1))]
     pub(crate) contender: Vec<ContenderTable>,
     /// How hard it is asked.
-    #[schemars(length(min = 1))]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) load: Vec<LoadTable>,
+    /// Rates that are sought, in place of `[[load]]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) search: Vec<SearchTable>,
     /// Workloads of this plan's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) workload: Vec<WorkloadFile>,

@@ -12,6 +12,7 @@ mod contender;
 mod course;
 mod model;
 mod request;
+mod search;
 mod trial;
 mod url;
 
@@ -31,6 +32,7 @@ mod replay;
 mod requests;
 mod resolve;
 mod rules;
+mod searches;
 mod source;
 mod stored;
 mod workload;
@@ -66,6 +68,9 @@ pub use replay::{AccessLog, Page, PageRequest};
 pub use request::{Connections, Expected, KnownBy, Request, RequestBody, Requests, SentBody};
 pub use resolve::{Library, parse};
 pub use schedule::Schedule;
+pub use search::{
+    CONFIRMING, GOALS_MAX, Goal, GoalError, Objective, Search, format_errors, goals, parse_errors,
+};
 pub use trial::{CONTROL_MARK, Trial, attempt_id, control_name};
 pub use url::Url;
 pub use workload::parse_workload;

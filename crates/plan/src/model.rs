@@ -10,6 +10,7 @@ use crate::contender::Contender;
 use crate::course::{CompareMode, References, Until};
 use crate::demand::Demand;
 use crate::request::{Connections, Requests};
+use crate::search::Search;
 use crate::stored;
 
 /// What to run: contenders times workloads times loads, several rounds of it.
@@ -234,9 +235,10 @@ impl Connect {
     pub fn usual(model: &LoadModel, by_count: bool) -> Self {
         match model {
             LoadModel::Closed { .. } if by_count => Self::AsNeeded,
-            LoadModel::Closed { .. } | LoadModel::Open { .. } | LoadModel::OpenShare { .. } => {
-                Self::First
-            }
+            LoadModel::Closed { .. }
+            | LoadModel::Open { .. }
+            | LoadModel::OpenShare { .. }
+            | LoadModel::Sought(_) => Self::First,
         }
     }
 
@@ -305,6 +307,9 @@ pub enum LoadModel {
         /// Connections that requests are spread over.
         clients: u32,
     },
+    /// An open loop whose rate is sought: the highest that meets the goals of a search. A trial
+    /// that runs has a rate of its own.
+    Sought(Box<Search>),
 }
 
 impl LoadModel {
@@ -346,10 +351,11 @@ pub enum RateShape {
 impl Load {
     /// Connections that this load holds open.
     pub fn clients(&self) -> u32 {
-        match self.model {
+        match &self.model {
             LoadModel::Closed { clients }
             | LoadModel::Open { clients, .. }
-            | LoadModel::OpenShare { clients, .. } => clients,
+            | LoadModel::OpenShare { clients, .. } => *clients,
+            LoadModel::Sought(search) => search.clients,
         }
     }
 
@@ -373,6 +379,7 @@ impl Load {
                 arrival,
                 ..
             } => format!("share{capacity_share}{}-", poisson(arrival)),
+            LoadModel::Sought(search) => format!("{}-", search.label()),
         };
         let streams = match self.streams {
             1 => String::new(),

@@ -80,6 +80,7 @@ impl Plan {
         self.workloads = choice::named(self.workloads, &overrides.workloads, "workload", |it| {
             &it.name
         })?;
+        self.refuse_for_searches(overrides)?;
         self.protocols(overrides)?;
         if let Some(rounds) = overrides.rounds.number {
             rules::rounds(rounds).map_err(|fault| fault.at(flag("rounds")))?;
@@ -105,6 +106,8 @@ impl Plan {
             let streams = overrides.streams.is_some();
             fault.at(flag(if streams { "streams" } else { "protocol" }))
         })?;
+        self.check_searches()
+            .map_err(|fault| fault.at(flag("duration")))?;
         order::check_ids(&self).map_err(|fault| fault.at(flag("clients")))?;
         Ok(self)
     }
@@ -196,7 +199,7 @@ impl Plan {
                     LoadModel::Open { arrival, .. } | LoadModel::OpenShare { arrival, .. } => {
                         arrival
                     }
-                    LoadModel::Closed { .. } => Arrival::Poisson,
+                    LoadModel::Closed { .. } | LoadModel::Sought(_) => Arrival::Poisson,
                 };
                 let clients = load.clients();
                 load.model = LoadModel::Open {
@@ -211,12 +214,14 @@ impl Plan {
         };
         let mut open = false;
         for load in &mut self.loads {
-            if let LoadModel::Open { arrival, .. } | LoadModel::OpenShare { arrival, .. } =
-                &mut load.model
-            {
-                *arrival = chosen;
-                open = true;
+            match &mut load.model {
+                LoadModel::Open { arrival, .. } | LoadModel::OpenShare { arrival, .. } => {
+                    *arrival = chosen;
+                }
+                LoadModel::Sought(search) => search.arrival = chosen,
+                LoadModel::Closed { .. } => continue,
             }
+            open = true;
         }
         if open {
             return Ok(());
@@ -280,6 +285,7 @@ fn with_clients(load: &Load, clients: u32) -> Load {
         LoadModel::Closed { clients: own }
         | LoadModel::Open { clients: own, .. }
         | LoadModel::OpenShare { clients: own, .. } => *own = clients,
+        LoadModel::Sought(search) => search.clients = clients,
     }
     load
 }

@@ -18,6 +18,7 @@ use crate::nearest::nearest;
 use crate::order;
 use crate::protocols::{Asked, check_each, expand};
 use crate::rules::{self, Fault};
+use crate::searches::searches;
 use crate::source::Source;
 use crate::workload::{read_workload, resolve_workload};
 
@@ -99,7 +100,7 @@ pub fn parse(
         references: references(&source, &file)?,
         contenders: contenders(&source, &file.contender, base)?,
         workloads: workloads(&source, &file, base, library)?,
-        loads: loads(&source, &file.load)?,
+        loads: [loads(&source, &file.load)?, searches(&source, &file)?].concat(),
     };
     own_answers(&source, &file.contender, &plan)?;
     plan.note_contenders();

@@ -62,7 +62,8 @@ fn read<E: Error>(seconds: f64) -> Result<Duration, E> {
 
 impl Plan {
     /// Whether nothing in a plan that was stored leads out of the folders it is for: names are
-    /// parts of folders' names, and files are served below a document root.
+    /// parts of folders' names, and files are served below a document root. Nor may a search be
+    /// one that no plan file could ask for.
     ///
     /// # Errors
     /// The first name or path that does not.
@@ -82,7 +83,8 @@ impl Plan {
             return Err(format!("`{}` cannot be a name", name.escape_debug()));
         }
         let mut files = self.workloads.iter().flat_map(|it| &it.files);
-        files.try_for_each(|file| rules::file_path(&file.path).map_err(|fault| fault.problem))
+        files.try_for_each(|file| rules::file_path(&file.path).map_err(|fault| fault.problem))?;
+        self.check_searches().map_err(|fault| fault.to_string())
     }
 }
 

@@ -12,6 +12,7 @@ use crate::file::{
     OwnKeys, PinningTable, PlanFile, ReadyTable, ReferencesTable, StopTable,
 };
 use crate::model::{Load, LoadModel, Plan};
+use crate::searches::search_table;
 use crate::workload::workload_table;
 
 impl Plan {
@@ -48,7 +49,8 @@ impl Plan {
                 duration: self.references.duration.map(DurationText),
             },
             contender: self.contenders.iter().map(contender_table).collect(),
-            load: self.loads.iter().map(load_table).collect(),
+            load: self.loads.iter().filter_map(load_table).collect(),
+            search: self.loads.iter().filter_map(search_table).collect(),
             workload: self.workloads.iter().map(workload_table).collect(),
         };
         toml::to_string_pretty(&file).expect("a plan's types are all TOML's")
@@ -136,7 +138,8 @@ fn answer_table(answer: &OwnAnswer) -> OwnAnswerTable {
     }
 }
 
-fn load_table(load: &Load) -> LoadTable {
+/// `None` of a load whose rate is sought: that is a search.
+fn load_table(load: &Load) -> Option<LoadTable> {
     let (rate, capacity_share, arrival) = match load.model {
         LoadModel::Closed { .. } => (None, None, None),
         LoadModel::Open {
@@ -149,8 +152,9 @@ fn load_table(load: &Load) -> LoadTable {
             arrival,
             ..
         } => (None, Some(capacity_share), Some(arrival)),
+        LoadModel::Sought(_) => return None,
     };
-    LoadTable {
+    Some(LoadTable {
         clients: Some(ClientsText::One(load.clients())),
         rate,
         capacity_share,
@@ -161,7 +165,7 @@ fn load_table(load: &Load) -> LoadTable {
         warmup: Some(seconds(load.warmup_s)),
         timeout: seconds(load.timeout_s),
         connect: Some(load.connect),
-    }
+    })
 }
 
 /// Up to a day, seconds as `f64` keep every nanosecond, so rounding gives back what was read.

@@ -68,8 +68,8 @@ fn unknown_keys() {
         "rounds = 3",
         "colour = 3",
         "p.toml:2:1: unknown key `colour`; known are compare, contender, description, load, \
-         max_rounds, name, pinning, protocols, references, rest, rounds, seed, until, workload, \
-         workloads",
+         max_rounds, name, pinning, protocols, references, rest, rounds, search, seed, until, \
+         workload, workloads",
     );
     plan(
         "clients =",
@@ -99,7 +99,8 @@ fn missing_keys() {
     plan(
         "[[load]]\nclients = [10, 200]\nduration = \"2s\"",
         "",
-        "p.toml:1:1: `load` is missing: write a `[[load]]` table",
+        "p.toml:1:1: nothing says how hard it is asked; add `[[load]]` with `clients = 50`, or \
+         `[[search]]` with `slo = [\"p99<10ms\"]`",
     );
     plan(
         "workloads = [\"synthetic\"]",
@@ -353,6 +354,49 @@ fn names() {
         "[10, 200, 10]",
         "p.toml:10:11: load `c10` appears twice; two loads must differ in clients, streams, \
          requests, rate, capacity_share, arrival or connect",
+    );
+}
+
+/// The load of `PLAN` replaced by a search of these keys.
+#[track_caller]
+fn search(keys: &str, expected: &str) {
+    let new = format!("[[search]]\n{keys}");
+    plan(
+        "[[load]]\nclients = [10, 200]\nduration = \"2s\"",
+        &new,
+        expected,
+    );
+}
+
+#[test]
+fn searches() {
+    search(
+        "slo = [\"10ms\"]",
+        "p.toml:10:7: `10ms` is not an objective; write a percentile from p1 to p99.99 and a time \
+         up to an hour, such as p99<10ms",
+    );
+    search(
+        "errors = [\"2\"]",
+        "p.toml:10:10: `2` is not a share of failed requests; write percent from 0 to 50, such as \
+         0.001%",
+    );
+    search(
+        "slo = [\"p99<1s\", \"p99<1s\"]",
+        "p.toml:10:7: two goals are the same; write each of them once",
+    );
+    search(
+        "trial = \"10s\"\nsum = \"50s\"",
+        "p.toml:11:7: `sum` is out of range; write at least six times `trial`, so that three \
+         trials stand behind each bound, and at most 1h",
+    );
+    search(
+        "tiral = \"10s\"",
+        "p.toml:10:1: unknown key `tiral` in `search`; did you mean `trial`?",
+    );
+    plan(
+        "[[load]]",
+        "[[search]]\nslo = [\"p99<1s\"]\n\n[[load]]",
+        "p.toml:9:1: a plan has `[[load]]` or `[[search]]`, not both; write two plans",
     );
 }
 

@@ -9,12 +9,13 @@ use bakeoff_plan::{
     Arrival, Builtin, CertificateKey, CompareMode, ConfigSource, Connect, Connections, Contender,
     Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, KnownBy, Library, Load,
     LoadModel, OwnAnswer, OwnCommand, Pinning, Plan, Protocol, Readiness, References, Replacement,
-    Request, RequestBody, Requests, RunningUrl, SentBody, ServedFile, ServerChoice, SlowBody,
-    StopSignal, Stopping, Until, Url, Workload, builtin_plan, parse, trials,
+    Request, RequestBody, Requests, RunningUrl, Search, SentBody, ServedFile, ServerChoice,
+    SlowBody, StopSignal, Stopping, Until, Url, Workload, builtin_plan, goals, parse, trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
+use proptest::sample::subsequence;
 
 struct Nothing;
 
@@ -369,6 +370,47 @@ fn load(index: u32) -> impl Strategy<Value = Load> {
         )
 }
 
+/// A load whose rate is sought.
+fn sought(index: u32) -> impl Strategy<Value = Load> {
+    let objectives = subsequence(vec!["p99<10ms", "p99.9<1s", "p50<250us"], 0..=2);
+    let errors = subsequence(vec![0.0, 0.001, 0.5, 12.5], 1..=3);
+    let arrival = prop_oneof![Just(Arrival::Constant), Just(Arrival::Poisson)];
+    let shares = (0.0..=0.9_f64, 0.001..=0.5_f64, vec(0.01..=1.0_f64, 0..5));
+    let times = (1_000..=600_000_u64, 0..=600_000_u64, duration(1));
+    (
+        objectives,
+        errors,
+        arrival,
+        shares,
+        times,
+        1..1000_u32,
+        1..=1000_u32,
+    )
+        .prop_map(
+            move |(objectives, errors, arrival, shares, times, clients, streams)| {
+                let objectives: Vec<_> = objectives.iter().map(|it| it.parse().unwrap()).collect();
+                let (exceed, width, curve) = shares;
+                let (trial_ms, confirm_ms, budget) = times;
+                let trial = Duration::from_millis(trial_ms);
+                let search = Search {
+                    goals: goals(&objectives, &errors),
+                    arrival,
+                    clients: clients * 4 + index,
+                    sum: trial * 6,
+                    exceed,
+                    width,
+                    budget,
+                    confirm: Duration::from_millis(confirm_ms),
+                    curve,
+                };
+                Load {
+                    streams,
+                    ..Load::sought(search, trial, Duration::from_millis(confirm_ms))
+                }
+            },
+        )
+}
+
 /// All contenders; the answers of the last are to this workload.
 fn all((mut all, own): (Vec<Contender>, Option<Contender>), workload: &str) -> Vec<Contender> {
     all.extend(own);
@@ -376,6 +418,13 @@ fn all((mut all, own): (Vec<Contender>, Option<Contender>), workload: &str) -> V
         workload.clone_into(&mut answer.workload);
     }
     all
+}
+
+/// Loads, or searches in their place.
+fn loads() -> impl Strategy<Value = Vec<Load>> {
+    let loads = (1..4_u32).prop_flat_map(|n| (0..n).map(load).collect::<Vec<_>>());
+    let searches = (1..3_u32).prop_flat_map(|n| (0..n).map(sought).collect::<Vec<_>>());
+    prop_oneof![3 => loads, 1 => searches]
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
@@ -406,7 +455,6 @@ fn plan() -> impl Strategy<Value = Plan> {
     let contenders = (1..4_usize).prop_flat_map(|n| (0..n).map(contender).collect::<Vec<_>>());
     let contenders = (contenders, option::of(own(9)));
     let workloads = (1..4_usize).prop_flat_map(|n| (0..n).map(workload).collect::<Vec<_>>());
-    let loads = (1..4_u32).prop_flat_map(|n| (0..n).map(load).collect::<Vec<_>>());
     (
         head,
         duration(0),
@@ -414,7 +462,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         references,
         contenders,
         workloads,
-        loads,
+        loads(),
         rule,
     )
         .prop_map(

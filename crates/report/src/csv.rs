@@ -1,13 +1,17 @@
 //! The report as CSV: one line for each cell, numbers as they are, in the units of their names.
 
-use crate::document::{Column, Field, Table, Value, draw};
+use crate::document::{Column, Document, Field, Table, Value, draw};
 use crate::view::Report;
 
 /// The report as CSV (RFC 4180, but with line feeds), with a line of names on top.
 pub fn csv(report: &Report) -> String {
-    let document = draw(report);
+    tables(&draw(report), "cells")
+}
+
+/// The tables of a name, which have the same columns, as one.
+pub(crate) fn tables(document: &Document, name: &str) -> String {
     let mut out = String::new();
-    for table in document.tables("cells") {
+    for table in document.tables(name) {
         if out.is_empty() {
             line(&mut out, names(table));
         }

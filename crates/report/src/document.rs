@@ -292,6 +292,12 @@ pub fn draw(report: &Report) -> Document {
     document
 }
 
+/// A document whose strings are fit for a terminal.
+pub(crate) fn fitted(mut document: Document) -> Document {
+    fit::make(&mut document);
+    document
+}
+
 impl Document {
     /// The section of a name.
     pub fn section(&self, name: &str) -> Option<&Section> {

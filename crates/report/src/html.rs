@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::document::{Extent, Figure, Line, Part, Section, Table, draw};
+use crate::document::{Document, Extent, Figure, Line, Part, Section, Table, draw};
 use crate::pack::packed;
 use crate::view::{Report, Tone};
 
@@ -36,7 +36,14 @@ fn script_safe(json: &str) -> String {
 
 /// The document without scripts, with a word on how to get the page.
 fn fallback(report: &Report) -> String {
-    let document = draw(report);
+    let foot = "<p><small>Plain tables: the page with charts was not built into this bakeoff. Run \
+         <code>make page</code>, build again, and draw the report anew with <code>bakeoff report \
+         DIR --format html</code>.</small></p>\n";
+    plain(&draw(report), foot)
+}
+
+/// A document as a page without scripts, and below it `foot`, which is HTML.
+pub(crate) fn plain(document: &Document, foot: &str) -> String {
     let title = escaped(&format!("bakeoff: {}", document.title));
     let mut out = String::new();
     out.push_str("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
@@ -53,11 +60,8 @@ fn fallback(report: &Report) -> String {
     for one in shown.filter(|section| section.extent <= Extent::Full) {
         section(&mut out, one);
     }
-    out.push_str(
-        "<p><small>Plain tables: the page with charts was not built into this bakeoff. Run \
-         <code>make page</code>, build again, and draw the report anew with <code>bakeoff report \
-         DIR --format html</code>.</small></p>\n</html>\n",
-    );
+    out.push_str(foot);
+    out.push_str("</html>\n");
     out
 }
 
@@ -198,7 +202,7 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color-s
                      {margin-left:1.5rem}svg{max-width:46rem;font-size:13px;fill:currentColor}\
                      .l{stroke:currentColor;fill:none}.hollow{fill:Canvas;stroke:currentColor}";
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

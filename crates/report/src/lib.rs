@@ -12,6 +12,7 @@ mod csv;
 pub mod document;
 mod equal;
 mod export;
+mod find;
 mod h2load;
 mod holdings;
 mod html;
@@ -44,6 +45,10 @@ pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;
 pub use export::{
     bencher, github_bigger, github_smaller, gobench, junit, openmetrics, otava, summary,
+};
+pub use find::{
+    CurveRow, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers, TrialRow,
+    find_csv, find_html, find_json, find_markdown, find_text, find_view,
 };
 pub use holdings::holdings;
 pub use html::html;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::document::{Extent, Line, Part, Section, Table, draw};
+use crate::document::{Document, Extent, Line, Part, Section, Table, draw};
 use crate::view::{Report, Tone};
 
 /// Findings of a short report; the most important ones come first.
@@ -35,6 +35,16 @@ pub fn markdown(report: &Report, options: MarkdownOptions) -> String {
         .into_iter()
         .partition(|section| ["findings", "ratios", "trust"].contains(&section.name));
     for one in answer.into_iter().chain(heading).chain(rest) {
+        section(&mut out, one, most);
+    }
+    out
+}
+
+/// A document from top to bottom: the sections that a report of this extent has.
+pub(crate) fn plain(document: &Document, most: Extent) -> String {
+    let mut out = format!("# {}\n", escaped(&document.title));
+    let shown = document.sections.iter();
+    for one in shown.filter(|section| section.extent <= most) {
         section(&mut out, one, most);
     }
     out

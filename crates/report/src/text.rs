@@ -3,7 +3,7 @@
 //! Nothing from a server reaches the terminal unescaped. The width decides only how tables are
 //! cut; the same numbers are shown at any width.
 
-use crate::document::{Extent, Field, Line, Part, Section, Table, draw};
+use crate::document::{Document, Extent, Field, Line, Part, Section, Table, draw};
 use crate::style::{Grid, GridColumn, GridField, Paint, WIDTH_LEAST, folded};
 use crate::terminal;
 use crate::view::{Report, Tone};
@@ -45,6 +45,19 @@ pub fn text(report: &Report, options: TextOptions<'_>) -> String {
     }
     lines.extend(terminal::answer(report, &document, options));
     lines.push(String::new());
+    lines.join("\n")
+}
+
+/// A document from top to bottom: the sections that a report of this extent has.
+pub(crate) fn plain(document: &Document, most: Extent, options: TextOptions<'_>) -> String {
+    let width = options.width.max(WIDTH_LEAST);
+    let options = TextOptions { width, ..options };
+    let mut lines = Vec::new();
+    let shown = document.sections.iter();
+    for one in shown.filter(|section| section.extent <= most) {
+        section(&mut lines, one, options);
+        lines.push(String::new());
+    }
     lines.join("\n")
 }
 

@@ -35,7 +35,7 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
             ));
             checks.push(starved);
         }
-        (LoadModel::Open { .. } | LoadModel::OpenShare { .. }, _) => {
+        (LoadModel::Open { .. } | LoadModel::OpenShare { .. } | LoadModel::Sought(_), _) => {
             checks.extend(little_open(subject))
         }
     }

@@ -35,6 +35,9 @@ pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
 }
 
 fn listing(plan: &Plan) -> String {
+    if plan.is_search() {
+        return searches(plan);
+    }
     let trials = trials(plan);
     let mut text = format!("{}: {}\n", plan.name, plan.description.trim());
     text.push_str(&format!(
@@ -59,6 +62,28 @@ fn listing(plan: &Plan) -> String {
             seconds,
             trial.id
         ));
+    }
+    text
+}
+
+/// A search decides its trials as it goes.
+fn searches(plan: &Plan) -> String {
+    let mut text = format!("{}: {}\n", plan.name, plan.description.trim());
+    for load in &plan.loads {
+        let Some(search) = load.search() else {
+            continue;
+        };
+        text.push_str(&format!(
+            "{}: {} contenders, {} workloads, trials of {} s, at most {}\n",
+            load.label(),
+            plan.contenders.len(),
+            plan.workloads.len(),
+            load.duration_s,
+            spoken(search.budget)
+        ));
+        for goal in &search.goals {
+            text.push_str(&format!("  {goal}\n"));
+        }
     }
     text
 }

@@ -95,6 +95,12 @@ fn as_a_file(path: &Path) -> PathBuf {
     }
 }
 
+/// What a command line asks for as the plan of a race, for whoever makes another plan of it.
+pub(super) fn planned(flags: &RaceFlags, library: &Folder) -> anyhow::Result<Plan> {
+    let operands = operand::read(flags, library)?;
+    plan(flags, operands, library)
+}
+
 /// The plan of the race, as its file would be read again.
 fn plan(flags: &RaceFlags, operands: Operands, library: &Folder) -> anyhow::Result<Plan> {
     let here = std::env::current_dir().context("failed to find the current folder")?;
@@ -244,7 +250,7 @@ fn window(plan: &Plan) -> Duration {
     Duration::from_millis((window.as_millis() as u64) / 100 * 100)
 }
 
-fn save(plan: &Plan, path: &Path) -> anyhow::Result<()> {
+pub(super) fn save(plan: &Plan, path: &Path) -> anyhow::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     let file = options.write(true).create_new(true).open(path);
     let failed = |error: std::io::Error| {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use bakeoff_record::Record;
-use bakeoff_report::{MarkdownOptions, Redacted, Report, TextOptions, Verdict};
+use bakeoff_report::{FindReport, MarkdownOptions, Redacted, Report, TextOptions, Verdict};
 
 use crate::flags::{Format, ReportFlags};
 use crate::{exit, output};
@@ -25,9 +25,8 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
         diffs: flags.diffs,
         record: flags.record.display().to_string(),
     };
-    let mut report = bakeoff_report::view_of(&redacted(record, flags.show_secrets));
-    report.answer.record = name_of(&flags.record);
-    let text = draw(&report, &shown);
+    let report = Drawn::of(&redacted(record, flags.show_secrets), &flags.record);
+    let text = report.shown(&shown);
     match &flags.output {
         Some(path) => std::fs::write(path, text)
             .with_context(|| format!("failed to write {}", path.display()))?,
@@ -51,6 +50,46 @@ pub(crate) fn redacted(record: Record, show_secrets: bool) -> Redacted {
     }
 }
 
+/// A record as its report shows it: rounds are compared, and of a search what it found is told.
+pub(crate) enum Drawn {
+    Rounds(Box<Report>),
+    Search(Box<FindReport>),
+}
+
+impl Drawn {
+    /// The report of a record, which lies in the folder `path`.
+    pub(crate) fn of(redacted: &Redacted, path: &Path) -> Self {
+        if let Some(report) = bakeoff_report::find_view(redacted) {
+            return Self::Search(Box::new(report));
+        }
+        let mut report = bakeoff_report::view_of(redacted);
+        report.answer.record = name_of(path);
+        Self::Rounds(Box::new(report))
+    }
+
+    /// The page.
+    pub(crate) fn page(&self) -> String {
+        match self {
+            Self::Rounds(report) => bakeoff_report::html(report),
+            Self::Search(report) => bakeoff_report::find_html(report),
+        }
+    }
+
+    /// In a format.
+    pub(crate) fn shown(&self, shown: &Shown) -> String {
+        match (self, shown.format) {
+            (Self::Rounds(report), _) => draw(report, shown),
+            (Self::Search(report), Format::Text) => {
+                bakeoff_report::find_text(report, text_options(shown))
+            }
+            (Self::Search(report), Format::Html) => bakeoff_report::find_html(report),
+            (Self::Search(report), Format::Md) => bakeoff_report::find_markdown(report, shown.full),
+            (Self::Search(report), Format::Csv) => bakeoff_report::find_csv(report),
+            (Self::Search(report), Format::Json) => bakeoff_report::find_json(report),
+        }
+    }
+}
+
 /// What is shown of a report.
 pub(crate) struct Shown {
     pub(crate) format: Format,
@@ -62,25 +101,25 @@ pub(crate) struct Shown {
     pub(crate) record: String,
 }
 
+/// Text suits the terminal that standard output is.
+fn text_options(shown: &Shown) -> TextOptions<'_> {
+    let terminal = std::io::stdout().is_terminal();
+    let width = output::terminal_width()
+        .filter(|_| terminal)
+        .unwrap_or(WIDTH);
+    TextOptions {
+        width,
+        colour: terminal,
+        full: shown.full,
+        diffs: shown.diffs,
+        record: Some(&shown.record),
+    }
+}
+
 /// A report in a format; text suits the terminal that standard output is.
 pub(crate) fn draw(report: &Report, shown: &Shown) -> String {
     match shown.format {
-        Format::Text => {
-            let terminal = std::io::stdout().is_terminal();
-            let width = output::terminal_width()
-                .filter(|_| terminal)
-                .unwrap_or(WIDTH);
-            bakeoff_report::text(
-                report,
-                TextOptions {
-                    width,
-                    colour: terminal,
-                    full: shown.full,
-                    diffs: shown.diffs,
-                    record: Some(&shown.record),
-                },
-            )
-        }
+        Format::Text => bakeoff_report::text(report, text_options(shown)),
         Format::Html => bakeoff_report::html(report),
         Format::Md => bakeoff_report::markdown(report, MarkdownOptions { full: shown.full }),
         Format::Csv => bakeoff_report::csv(report),

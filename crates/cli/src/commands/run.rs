@@ -11,13 +11,14 @@ use bakeoff_record::{
     FolderError, MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord, Warning,
     replace_private,
 };
-use bakeoff_report::{Redaction, Report, Warnings};
+use bakeoff_report::{Redaction, Warnings};
 use bakeoff_stage::Stage;
 
 use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
+use super::report::Drawn;
 use super::run_hosts::Far;
-use super::{ending, first, folder_error, plan_notes, report, share};
+use super::{ending, find, first, folder_error, plan_notes, report, share};
 use crate::campaigns::{Beside, Place};
 use crate::display::Display;
 use crate::flags::{Format, OtherCampaigns, RunFlags};
@@ -53,7 +54,7 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
 
 /// A record that goes on: this process's alone, and only then read, so that no other one adds
 /// trials after that.
-fn resume(path: &Path) -> anyhow::Result<(RecordFolder, Record)> {
+pub(super) fn resume(path: &Path) -> anyhow::Result<(RecordFolder, Record)> {
     share::refuse_to_resume(path)?;
     let folder = RecordFolder::open(path).map_err(folder_error)?;
     let record = Record::read(path).map_err(folder_error)?;
@@ -158,7 +159,8 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         generators: far.map(|far| far.measured(&|| interrupt.came())),
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
-    let resume = format!("bakeoff run --resume {}", path.display());
+    let command = if plan.is_search() { "find" } else { "run" };
+    let resume = format!("bakeoff {command} --resume {}", path.display());
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
     let end = measure(&plan, &mut folder, &stage, options, redaction)?;
@@ -215,7 +217,13 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
     if let Some(plan) = &flags.repeat {
         output::note(&format!("repeat it: bakeoff run {}", plan.display()));
     }
-    flags.gated.tell(path, ending::tell(&report, flags.strict))
+    match &report {
+        Drawn::Rounds(report) => {
+            let otherwise = ending::tell(report, flags.strict);
+            flags.gated.tell(path, otherwise)
+        }
+        Drawn::Search(report) => Ok(find::ending(report, flags.strict)),
+    }
 }
 
 /// Another campaign that runs is noted for the person here, and in every trial.
@@ -312,12 +320,11 @@ fn redaction(plan: &Plan, earlier: &[TrialRecord], show_secrets: bool) -> Redact
 }
 
 /// Draws the record and writes its page; with a line on what the record holds.
-fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<(Report, String)> {
+fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<(Drawn, String)> {
     let redacted = report::redacted(Record::read(path)?, show_secrets);
-    let mut report = bakeoff_report::view_of(&redacted);
-    report.answer.record = report::name_of(path);
+    let report = Drawn::of(&redacted, path);
     let page = path.join(PAGE_FILE);
-    replace_private(&page, bakeoff_report::html(&report).as_bytes())
+    replace_private(&page, report.page().as_bytes())
         .with_context(|| format!("failed to write {}", page.display()))?;
     let holdings = format!(
         "{}; `bakeoff report {} --share DIR` writes a copy without them",
@@ -327,14 +334,14 @@ fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<(Report, Stri
     Ok((report, holdings))
 }
 
-fn print(report: &Report, flags: &Destination, record: &Path) -> anyhow::Result<()> {
+fn print(report: &Drawn, flags: &Destination, record: &Path) -> anyhow::Result<()> {
     let shown = report::Shown {
         format: flags.format,
         full: flags.full,
         diffs: false,
         record: record.display().to_string(),
     };
-    Ok(output::document(&report::draw(report, &shown))?)
+    Ok(output::document(&report.shown(&shown))?)
 }
 
 fn machine() -> Machine {

@@ -35,13 +35,23 @@ pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
     for trial in &record.trials {
         copy.append(trial).map_err(super::folder_error)?;
     }
-    let report = bakeoff_report::view_of(&shared);
-    let files = [
-        (super::run::PAGE_FILE, bakeoff_report::html(&report)),
-        (
-            "report.md",
-            bakeoff_report::markdown(&report, MarkdownOptions { full: true }),
+    let (page, text) = match bakeoff_report::find_view(&shared) {
+        Some(report) => (
+            bakeoff_report::find_html(&report),
+            bakeoff_report::find_markdown(&report, true),
         ),
+        None => {
+            let report = bakeoff_report::view_of(&shared);
+            let full = MarkdownOptions { full: true };
+            (
+                bakeoff_report::html(&report),
+                bakeoff_report::markdown(&report, full),
+            )
+        }
+    };
+    let files = [
+        (super::run::PAGE_FILE, page),
+        ("report.md", text),
         (NOTE_FILE, NOTE.to_owned()),
     ];
     for (name, text) in files {

@@ -139,7 +139,7 @@ pub(crate) struct RaceRecordFlags {
 }
 
 /// A choice of processors as plans have it.
-fn processors(text: &str) -> Result<Cpus, String> {
+pub(super) fn processors(text: &str) -> Result<Cpus, String> {
     match text {
         "auto" => Ok(Cpus::Auto),
         "any" => Ok(Cpus::Any),

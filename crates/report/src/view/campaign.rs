@@ -376,6 +376,10 @@ fn load(label: String, load: &Load) -> LoadFacts {
             );
             ("open", title, None)
         }
+        LoadModel::Sought(search) => {
+            let title = format!("sought rate, {}, {clients_text}", gaps(&search.arrival));
+            ("open", title, None)
+        }
     };
     LoadFacts {
         label,
@@ -397,6 +401,7 @@ pub(super) fn short_load(load: &Load) -> String {
         LoadModel::Closed { clients } => format!("{clients} c"),
         LoadModel::Open { rate_per_s, .. } => format!("{}/s", whole(*rate_per_s)),
         LoadModel::OpenShare { capacity_share, .. } => format!("{:.0} %", capacity_share * 100.0),
+        LoadModel::Sought(_) => "sought".to_owned(),
     };
     match load.streams {
         1 => short,

@@ -1,0 +1,232 @@
+//! `bakeoff find`: the highest rate at which each contender meets its goals.
+//!
+//! The arguments are those of a race; what is made of them is a plan whose rate is sought, which is
+//! carried out, recorded and continued like any other.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use bakeoff_plan::{Load, Plan, Search, goals, parse};
+use bakeoff_report::FindReport;
+
+use super::gated::Gated;
+use super::race;
+use super::run::{Asked, Destination, campaign, default_folder, resume};
+use crate::display::spoken;
+use crate::flags::{FailIfFlags, FindFlags, GateFlags, RaceFlags, RaceLoadFlags, RaceRecordFlags};
+use crate::library::Folder;
+use crate::{exit, output};
+
+/// Time for each contender at each workload with one goal.
+const BUDGET: Duration = Duration::from_secs(12 * 60);
+/// Time for each goal more.
+const BUDGET_GOAL: Duration = Duration::from_secs(4 * 60);
+/// By how much a first look is shorter.
+const QUICK: u32 = 5;
+/// Full trials that decide a rate in any case: three of them, and one more, may be enough.
+const FULL_TRIALS: u32 = 6;
+
+pub(crate) fn carry_out(mut flags: FindFlags) -> anyhow::Result<u8> {
+    let library = Folder::new(flags.record.library.clone())?;
+    if let Some(path) = flags.record.resume.take() {
+        return go_on(&path, &flags, &library);
+    }
+    if flags.what.is_empty() && flags.start.is_empty() {
+        return Err(exit::usage(
+            "a search needs a contender: a URL, a server, a configuration file or --start \
+             'COMMAND', as in `bakeoff find nginx --slo 'p99<10ms'`",
+        ));
+    }
+    let destination = Destination {
+        resume: None,
+        out: flags.record.out.clone(),
+        others: flags.record.others,
+        format: flags.record.format,
+        full: flags.record.full,
+        strict: flags.record.strict,
+        show_secrets: false,
+        repeat: None,
+        gated: Gated::default(),
+    };
+    let plan = plan(flags, &library)?;
+    let out = destination
+        .out
+        .clone()
+        .unwrap_or_else(|| default_folder(&plan));
+    let saved = out.join("plan.toml");
+    let destination = Destination {
+        out: Some(out),
+        repeat: Some(saved),
+        ..destination
+    };
+    announce(&plan);
+    let asked = Asked {
+        plan,
+        resumed: None,
+        answering_least: 1,
+    };
+    campaign(asked, &library, &destination)
+}
+
+/// Goes on with a record, perhaps with more time.
+fn go_on(path: &Path, flags: &FindFlags, library: &Folder) -> anyhow::Result<u8> {
+    let (folder, record) = resume(path)?;
+    let mut plan = record.plan.clone();
+    if !plan.is_search() {
+        return Err(exit::usage(format!(
+            "{} holds no search; continue it with `bakeoff run --resume {}`",
+            path.display(),
+            path.display()
+        )));
+    }
+    if let Some(budget) = flags.goals.budget {
+        for load in &mut plan.loads {
+            load.set_budget(budget);
+        }
+    }
+    announce(&plan);
+    let destination = Destination {
+        resume: Some(path.to_owned()),
+        out: None,
+        others: flags.record.others,
+        format: flags.record.format,
+        full: flags.record.full,
+        strict: flags.record.strict,
+        show_secrets: false,
+        repeat: None,
+        gated: Gated::default(),
+    };
+    let asked = Asked {
+        plan,
+        resumed: Some((folder, record)),
+        answering_least: 1,
+    };
+    campaign(asked, library, &destination)
+}
+
+/// What it will do at the most, before it does anything.
+fn announce(plan: &Plan) {
+    for search in plan.loads.iter().filter_map(Load::search) {
+        let goals: Vec<String> = search.goals.iter().map(ToString::to_string).collect();
+        output::note(&format!(
+            "searching at most {} for the highest rate of {} with {}; Ctrl-C keeps what was \
+             measured",
+            spoken(search.budget),
+            names(plan),
+            goals.join("; and with ")
+        ));
+    }
+}
+
+fn names(plan: &Plan) -> String {
+    let names: Vec<&str> = plan.contenders.iter().map(|it| it.name.as_str()).collect();
+    names.join(", ")
+}
+
+/// The plan of the search, as its file would be read again.
+fn plan(flags: FindFlags, library: &Folder) -> anyhow::Result<Plan> {
+    let here = std::env::current_dir().context("failed to find the current folder")?;
+    let mut load = sought(&flags);
+    let budget = flags.goals.budget;
+    let save = flags.record.save_plan.clone();
+    let mut plan = race::planned(&as_race(flags), library)?;
+    plan.name = "find".to_owned();
+    for workload in plan.workloads.iter_mut().filter(|it| it.name == "race") {
+        workload.name = "request".to_owned();
+    }
+    if budget.is_none() {
+        let cells = plan.contenders.len() * plan.workloads.len();
+        let one = load.search().map_or(BUDGET, |search| search.budget);
+        load.set_budget(one * u32::try_from(cells.max(1)).unwrap_or(u32::MAX));
+    }
+    plan.description = format!("The highest rates of {}.", names(&plan));
+    load.streams = plan.loads.first().map_or(1, |load| load.streams);
+    plan.loads = vec![load];
+    // What flags said is checked as what a file says.
+    let plan = parse(&plan.to_toml(), "find", &here, library).map_err(exit::usage)?;
+    if let Some(path) = &save {
+        race::save(&plan, path)?;
+    }
+    Ok(plan)
+}
+
+/// The load whose rate is sought, with the budget of one contender at one workload.
+fn sought(flags: &FindFlags) -> Load {
+    let (asked, load) = (&flags.goals, &flags.load);
+    let usual = |usual_ms: u64, quick_ms: u64| {
+        Duration::from_millis(if asked.quick { quick_ms } else { usual_ms })
+    };
+    let trial = load.duration.unwrap_or(usual(10_000, 2_000));
+    let goals = goals(&asked.slo, &asked.errors);
+    let more = u32::try_from(goals.len().saturating_sub(1)).unwrap_or(0);
+    let budget = BUDGET + BUDGET_GOAL * more;
+    let budget = if asked.quick { budget / QUICK } else { budget };
+    let search = Search {
+        goals,
+        arrival: load.arrival.ready(),
+        clients: load.clients,
+        sum: trial * FULL_TRIALS,
+        exceed: 0.5,
+        width: asked.width,
+        budget: asked.budget.unwrap_or(budget),
+        confirm: load.confirm.unwrap_or(usual(30_000, 6_000)),
+        curve: vec![0.25, 0.5, 0.75, 0.9],
+    };
+    let warmup = load.warmup.unwrap_or(usual(1_000, 500));
+    Load::sought(search, trial, warmup)
+}
+
+/// The same contenders and request as the arguments of a race.
+fn as_race(flags: FindFlags) -> RaceFlags {
+    let (load, record) = (flags.load, flags.record);
+    RaceFlags {
+        what: flags.what,
+        start: flags.start,
+        folder: flags.folder,
+        server: flags.server,
+        workload: flags.workload,
+        request: flags.request,
+        load: RaceLoadFlags {
+            clients: load.clients,
+            streams: load.streams,
+            requests: None,
+            rate: None,
+            arrival: None,
+            duration: None,
+            warmup: None,
+            rounds: 1,
+            until: None,
+            seed: load.seed,
+            server_cpus: load.server_cpus,
+            engine_cpus: load.engine_cpus,
+        },
+        record: RaceRecordFlags {
+            out: None,
+            save_plan: None,
+            format: record.format,
+            full: false,
+            strict: false,
+            gated: GateFlags {
+                gate: None,
+                conditions: FailIfFlags {
+                    fail_if: Vec::new(),
+                },
+            },
+            others: record.others,
+            library: record.library,
+        },
+    }
+}
+
+/// How a search ends: 0, or 4 where it found nothing, and with `strict` where anything weakens it.
+/// In the last line why.
+pub(super) fn ending(report: &FindReport, strict: bool) -> u8 {
+    match report.why_not_valid(strict) {
+        None => exit::DONE,
+        Some(why) => {
+            output::note(&format!("not a valid measurement: {why}"));
+            exit::NOT_VALID
+        }
+    }
+}

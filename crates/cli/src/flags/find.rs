@@ -1,0 +1,140 @@
+//! Flags of `bakeoff find`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bakeoff_plan::{Cpus, Objective, parse_errors};
+use clap::Args;
+
+use super::load::ArrivalFlag;
+use super::race::{RaceRequestFlags, processors};
+use super::{Format, OtherCampaigns, duration};
+
+/// Who is asked, and for what.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    bakeoff find nginx caddy --slo 'p99<10ms'\n  \
+    bakeoff find http://127.0.0.1:9001/ --slo 'p99<10ms,p99.9<50ms' --errors 0.001%,0.5%\n  \
+    bakeoff find ./nginx.conf --workload proxy --slo 'p95<20ms' --quick\n  \
+    bakeoff find --resume bakeoff-results/find-20260101T120000Z")]
+pub(crate) struct FindFlags {
+    /// Contenders, as `bakeoff race` takes them: a URL, SERVER, SERVER@VERSION, SERVER:VARIANT, or
+    /// a configuration file; and last the path to ask for, such as /index.html
+    #[arg(value_name = "CONTENDER")]
+    pub(crate) what: Vec<String>,
+    /// Command line that starts a contender; may be repeated. `{port}` in it is the port to listen
+    /// on, which is in PORT of its environment too
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) start: Vec<String>,
+    /// Working folder of the commands [default: this one]
+    #[arg(long, value_name = "DIR", requires = "start")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Server of the configuration files, where neither name nor content says it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Workload to ask instead of one path
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workload: Option<String>,
+    #[command(flatten)]
+    pub(crate) request: RaceRequestFlags,
+    #[command(flatten)]
+    pub(crate) goals: FindGoalFlags,
+    #[command(flatten)]
+    pub(crate) load: FindLoadFlags,
+    #[command(flatten)]
+    pub(crate) record: FindRecordFlags,
+}
+
+/// What is to be met.
+#[derive(Debug, Args)]
+pub(crate) struct FindGoalFlags {
+    /// Latencies to stay below, such as p99<10ms; several make a goal each. Without any, only
+    /// failures and growing queues count
+    #[arg(long, value_name = "GOAL", value_delimiter = ',', value_parser = objective)]
+    pub(crate) slo: Vec<Objective>,
+    /// Shares of the requests that may fail; several make a goal each
+    #[arg(long, value_name = "P%", value_delimiter = ',', value_parser = errors,
+          default_value = "0.001%")]
+    pub(crate) errors: Vec<f64>,
+    /// Largest distance between the two bounds
+    #[arg(long, value_name = "P%", default_value = "2%", value_parser = super::run::percentage)]
+    pub(crate) width: f64,
+    /// What all trials may take together [default: 12 min for each contender and workload with one
+    /// goal, and 4 min for each goal more; a fifth of it with --quick]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) budget: Option<Duration>,
+    /// Trials of 2 s in place of 10 s, and of 6 s to confirm: a first look
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+/// How it is asked.
+#[derive(Debug, Args)]
+pub(crate) struct FindLoadFlags {
+    /// Connections that requests are spread over
+    #[arg(short, long, value_name = "N", default_value_t = 100)]
+    pub(crate) clients: u32,
+    /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
+    #[arg(long, value_name = "M")]
+    pub(crate) streams: Option<u32>,
+    /// Gaps between requests
+    #[arg(long, value_enum, default_value_t = ArrivalFlag::Poisson)]
+    pub(crate) arrival: ArrivalFlag,
+    /// Measured time of a full trial; a rate is decided by three to seven of them [default: 10s]
+    #[arg(short, long, value_parser = duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Time under load before measuring [default: 1s, and 500ms with --quick]
+    #[arg(long, value_parser = duration)]
+    pub(crate) warmup: Option<Duration>,
+    /// Length of each of the three trials that confirm the rate; 0s leaves them out [default: 30s]
+    #[arg(long, value_parser = duration)]
+    pub(crate) confirm: Option<Duration>,
+    /// Seed for schedules
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Processors of the servers: auto, any, or a list such as 0,1
+    #[arg(long, value_name = "CPUS", value_parser = processors)]
+    pub(crate) server_cpus: Option<Cpus>,
+    /// Processors of the load engine
+    #[arg(long, value_name = "CPUS", value_parser = processors)]
+    pub(crate) engine_cpus: Option<Cpus>,
+}
+
+/// Where the record goes, and what is shown of it.
+#[derive(Debug, Args)]
+pub(crate) struct FindRecordFlags {
+    /// Folder for the record; it must not contain one yet [default: bakeoff-results/find-TIME]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on with the search of this record; of the other flags only --budget, --format, --strict,
+    /// --wait and --beside apply
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "start", "workload"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// Write the plan to this file, which must not exist yet; `bakeoff run FILE` repeats the search
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_plan: Option<PathBuf>,
+    /// Format of the report printed at the end
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Print the trials after the answer
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Exit with 4 unless each goal of each contender has two bounds and is confirmed
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) others: OtherCampaigns,
+    /// Folder with your own servers/, workloads/ and plans/
+    #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
+    pub(crate) library: Option<PathBuf>,
+}
+
+fn objective(text: &str) -> Result<Objective, String> {
+    text.trim()
+        .parse()
+        .map_err(|error: bakeoff_plan::GoalError| error.to_string())
+}
+
+fn errors(text: &str) -> Result<f64, String> {
+    parse_errors(text).map_err(|error| error.to_string())
+}

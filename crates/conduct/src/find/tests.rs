@@ -1,0 +1,154 @@
+use std::path::Path;
+
+use bakeoff_plan::{Builtin, parse};
+use bakeoff_record::{
+    Attempt, ContenderKind, Course, EngineUsage, Histogram, LoadResult, Pinned, StepTime,
+    TRIAL_SCHEMA, TrialEnd, Usage,
+};
+
+use super::*;
+
+/// Two contenders and the null server.
+fn plan() -> Plan {
+    let text = r#"
+name = "capacity"
+workloads = ["html-small"]
+[[contender]]
+name = "fast"
+server = "nginx"
+[[contender]]
+name = "slow"
+server = "caddy"
+[[search]]
+slo = ["p99<10ms"]
+errors = ["0.001%"]
+"#;
+    parse(text, "capacity", Path::new("/"), &Builtin).unwrap()
+}
+
+/// A trial of a server that carries so many requests a second.
+fn record(trial: &Trial, capacity: f64) -> TrialRecord {
+    let load = &trial.load;
+    let mut result = LoadResult::empty(load.clone(), load.duration_s);
+    let rate = match load.model {
+        LoadModel::Open { rate_per_s, .. } => rate_per_s,
+        _ => capacity,
+    };
+    let due = (rate * load.duration_s) as u64;
+    (result.requests.due, result.requests.ok) = (Some(due), due);
+    let mut latency = Histogram::new();
+    let carried = rate <= capacity;
+    latency.record_n(if carried { 1_000_000 } else { 90_000_000 }, due);
+    result.latency = latency;
+    result.engine = EngineUsage::default();
+    let step = StepTime {
+        step: bakeoff_record::Step::Measure,
+        took_s: load.duration_s + 1.5,
+    };
+    TrialRecord {
+        schema: TRIAL_SCHEMA.to_owned(),
+        id: trial.id.clone(),
+        index: trial.index,
+        round: trial.round,
+        attempt: Attempt::number(trial.attempt),
+        contender: trial.contender.name.clone(),
+        kind: match trial.contender.server {
+            ServerChoice::Yardstick => ContenderKind::Yardstick,
+            _ => ContenderKind::Contender,
+        },
+        workload: trial.workload.name.clone(),
+        load: load.clone(),
+        load_name: trial.load_name.clone(),
+        course: Course {
+            steps: vec![step],
+            ..Course::default()
+        },
+        end: TrialEnd::Measured,
+        server: None,
+        pinned: Pinned::default(),
+        result: Some(result),
+        usage: Usage::default(),
+        origin: None,
+        answers: Vec::new(),
+        work: None,
+    }
+}
+
+fn capacity(trial: &Trial) -> f64 {
+    match trial.contender.name.as_str() {
+        "fast" => 9000.0,
+        "slow" => 3000.0,
+        _ => 100_000.0,
+    }
+}
+
+fn carried_out(plan: &Plan) -> Vec<Trial> {
+    let mut find = Find::new(plan);
+    let (mut records, mut trials) = (Vec::new(), Vec::new());
+    while let Some(trial) = find.next(&records) {
+        assert!(trials.len() < 300, "it ends");
+        records.push(record(&trial, capacity(&trial)));
+        trials.push(trial);
+    }
+    let found = quests(plan, &records);
+    for (quest, expected) in found.iter().zip([9000.0, 3000.0]) {
+        let standing = quest.progress.found(quest.yardstick_per_s)[0].standing;
+        let (lower, upper) = (standing.lower_per_s.unwrap(), standing.upper_per_s.unwrap());
+        assert!(lower <= expected && expected < upper, "{lower} to {upper}");
+    }
+    assert_eq!(find.left(&records), Left::default());
+    trials
+}
+
+#[test]
+fn contenders_take_turns_and_each_trial_has_its_own_schedule() {
+    let plan = plan();
+    let trials = carried_out(&plan);
+    let names: Vec<&str> = trials.iter().map(|it| it.contender.name.as_str()).collect();
+    assert_eq!(names[0], "yardstick");
+    let together = names.iter().filter(|name| **name == "slow").count().min(20);
+    assert_eq!(names[1..=2 * together], ["fast", "slow"].repeat(together));
+    let mut ids: Vec<&str> = trials.iter().map(|trial| trial.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), trials.len());
+    let rounds = |name: &str| -> Vec<u32> {
+        let own = trials.iter().filter(|it| it.contender.name == name);
+        own.map(|trial| trial.round).collect()
+    };
+    assert!(rounds("fast").windows(2).all(|pair| pair[0] + 1 == pair[1]));
+    assert!(
+        trials
+            .iter()
+            .all(|trial| trial.load_label().starts_with("find-p99-10ms-c100"))
+    );
+}
+
+#[test]
+fn what_was_interrupted_is_run_again() {
+    let plan = plan();
+    let mut find = Find::new(&plan);
+    let mut records = Vec::new();
+    for _ in 0..9 {
+        let trial = find.next(&records).unwrap();
+        records.push(record(&trial, capacity(&trial)));
+    }
+    let trial = find.next(&records).unwrap();
+    let mut interrupted = record(&trial, capacity(&trial));
+    interrupted.end = TrialEnd::Interrupted;
+    records.push(interrupted);
+    let again = find.next(&records).unwrap();
+    assert_eq!((&again.id, &again.load), (&trial.id, &trial.load));
+}
+
+#[test]
+fn a_null_server_that_does_not_run_is_not_waited_for() {
+    let plan = plan();
+    let mut find = Find::new(&plan);
+    let first = find.next(&[]).unwrap();
+    let mut lost = record(&first, 1.0);
+    lost.end = TrialEnd::Unsupported {
+        reason: "it compresses".to_owned(),
+    };
+    assert_eq!(find.next(&[lost]).unwrap().contender.name, "fast");
+}

@@ -1,0 +1,246 @@
+//! Search tables become loads whose rate is sought, and back.
+
+use std::time::Duration;
+
+use crate::error::PlanError;
+use crate::file::{DurationText, EffortKeys, PlanFile, SearchTable};
+use crate::model::{Connect, Load, LoadModel, Plan};
+use crate::overrides::{Overrides, flag};
+use crate::rules::{self, Fault};
+use crate::search::{GOALS_MAX, Objective, Search, format_errors, goals, parse_errors};
+use crate::source::Source;
+
+/// Full trials that the time after which a rate is decided must hold: half of them, three, may be
+/// all that stands behind a bound.
+const TRIALS_LEAST: u32 = 6;
+/// Lengths of a full trial.
+const TRIAL: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
+/// Longest time that a rate may be decided after.
+const SUM_MAX: Duration = Duration::from_secs(3600);
+/// Points that a latency curve may have.
+const CURVE_MAX: usize = 16;
+
+impl Plan {
+    /// Whether its rates are sought: such a plan has searches in place of loads.
+    pub fn is_search(&self) -> bool {
+        self.loads.iter().any(|load| load.search().is_some())
+    }
+
+    /// Refuses what a search has no use for: it finds its rates and decides how many trials it
+    /// takes.
+    pub(crate) fn refuse_for_searches(&self, overrides: &Overrides) -> Result<(), PlanError> {
+        if !self.is_search() {
+            return Ok(());
+        }
+        let rounds = overrides.rounds;
+        let asked = [
+            ("rate", overrides.rate.is_some()),
+            ("requests", overrides.requests.is_some()),
+            ("rounds", rounds.number.is_some()),
+            ("until", rounds.until.is_some()),
+            ("max-rounds", rounds.at_most.is_some()),
+        ];
+        match asked.into_iter().find(|(_, is_asked)| *is_asked) {
+            None => Ok(()),
+            Some((name, _)) => Err(PlanError::Conflict {
+                place: flag(name),
+                problem: "the plan is a search, which finds its rates and the number of its trials"
+                    .to_owned(),
+                fix: "take the flag out, or run a plan with `[[load]]`".to_owned(),
+            }),
+        }
+    }
+
+    /// What is wrong with its searches after flags changed them.
+    pub(crate) fn check_searches(&self) -> Result<(), Fault> {
+        self.loads.iter().try_for_each(|load| {
+            // Of a plan that was stored anything may stand here.
+            let trial = Duration::try_from_secs_f64(load.duration_s).unwrap_or(Duration::ZERO);
+            let search = load.search();
+            search.map_or(Ok(()), |search| {
+                search.check(trial).map_err(|(_, fault)| fault)
+            })
+        })
+    }
+}
+
+impl Load {
+    /// The search that finds its rate.
+    pub fn search(&self) -> Option<&Search> {
+        match &self.model {
+            LoadModel::Sought(search) => Some(search),
+            LoadModel::Closed { .. } | LoadModel::Open { .. } | LoadModel::OpenShare { .. } => None,
+        }
+    }
+
+    /// Gives the search that finds its rate another budget.
+    pub fn set_budget(&mut self, budget: Duration) {
+        if let LoadModel::Sought(search) = &mut self.model {
+            search.budget = budget;
+        }
+    }
+
+    /// The load whose rate `search` finds.
+    pub fn sought(search: Search, trial: Duration, warmup: Duration) -> Self {
+        Self {
+            model: LoadModel::Sought(Box::new(search)),
+            streams: 1,
+            requests: None,
+            warmup_s: warmup.as_secs_f64(),
+            duration_s: trial.as_secs_f64(),
+            timeout_s: 10.0,
+            connect: Connect::First,
+        }
+    }
+}
+
+/// The loads of a plan's search tables.
+pub(crate) fn searches(source: &Source<'_>, file: &PlanFile) -> Result<Vec<Load>, PlanError> {
+    let mut loads: Vec<Load> = Vec::new();
+    for (index, table) in file.search.iter().enumerate() {
+        let place = |key: &str| source.place(&format!("search.{index}.{key}"));
+        let load = load(table).map_err(|(key, fault)| fault.at(place(key)))?;
+        if loads.iter().any(|other| other.label() == load.label()) {
+            return Err(PlanError::Duplicate {
+                place: place("slo"),
+                what: "search",
+                name: load.label(),
+                fix: "two searches must differ in slo, clients or streams".to_owned(),
+            });
+        }
+        loads.push(load);
+    }
+    if !loads.is_empty() && !file.load.is_empty() {
+        return Err(PlanError::Conflict {
+            place: source.place("search"),
+            problem: "a plan has `[[load]]` or `[[search]]`, not both".to_owned(),
+            fix: "write two plans".to_owned(),
+        });
+    }
+    if loads.is_empty() && file.load.is_empty() {
+        let fault = Fault::new(
+            "nothing says how hard it is asked",
+            "add `[[load]]` with `clients = 50`, or `[[search]]` with `slo = [\"p99<10ms\"]`",
+        );
+        return Err(fault.at(source.place("")));
+    }
+    Ok(loads)
+}
+
+fn load(table: &SearchTable) -> Result<Load, (&'static str, Fault)> {
+    let search = search(table)?;
+    rules::clients(table.clients).map_err(|fault| ("clients", fault))?;
+    rules::streams(table.streams).map_err(|fault| ("streams", fault))?;
+    rules::pause("warmup", table.warmup.0).map_err(|fault| ("warmup", fault))?;
+    rules::length("timeout", table.timeout.0).map_err(|fault| ("timeout", fault))?;
+    Ok(Load {
+        streams: table.streams,
+        timeout_s: table.timeout.0.as_secs_f64(),
+        ..Load::sought(search, table.effort.trial.0, table.warmup.0)
+    })
+}
+
+fn search(table: &SearchTable) -> Result<Search, (&'static str, Fault)> {
+    let as_fault = |error: crate::search::GoalError| {
+        let text = error.to_string();
+        let (problem, fix) = text.split_once(": ").unwrap_or((&text, "write another"));
+        Fault::new(problem, fix)
+    };
+    let objectives: Result<Vec<Objective>, _> = table.slo.iter().map(|it| it.parse()).collect();
+    let objectives = objectives.map_err(|error| ("slo", as_fault(error)))?;
+    let errors: Result<Vec<f64>, _> = table.errors.iter().map(|it| parse_errors(it)).collect();
+    let errors = errors.map_err(|error| ("errors", as_fault(error)))?;
+    let search = Search {
+        goals: goals(&objectives, &errors),
+        arrival: table.arrival,
+        clients: table.clients,
+        sum: table.effort.sum.0,
+        exceed: table.effort.exceed,
+        width: table.effort.width,
+        budget: table.effort.budget.0,
+        confirm: table.effort.confirm.0,
+        curve: table.effort.curve.clone(),
+    };
+    search.check(table.effort.trial.0)?;
+    Ok(search)
+}
+
+impl Search {
+    /// What is wrong with it, and with which key, beside full trials of a length.
+    pub(crate) fn check(&self, trial: Duration) -> Result<(), (&'static str, Fault)> {
+        let fault = |problem: String, fix: &str| Err(Fault::new(problem, fix));
+        let goals = match self.goals.len() {
+            0 => fault(
+                "there is no goal".to_owned(),
+                "write `errors = [\"0.001%\"]`",
+            ),
+            count if count > GOALS_MAX => fault(
+                format!("`slo` and `errors` make {count} goals"),
+                "leave some out: a search has at most 8, each objective with each share",
+            ),
+            _ => Ok(()),
+        };
+        goals.map_err(|fault| ("errors", fault))?;
+        let twice = (1..self.goals.len()).any(|at| self.goals[..at].contains(&self.goals[at]));
+        if twice {
+            let fault = Fault::new("two goals are the same", "write each of them once");
+            return Err(("slo", fault));
+        }
+        if !TRIAL.contains(&trial) {
+            let fault = Fault::new("`trial` is out of range", "write a time from 1s to 10m");
+            return Err(("trial", fault));
+        }
+        if self.sum < trial * TRIALS_LEAST || self.sum > SUM_MAX {
+            let fix = "write at least six times `trial`, so that three trials stand behind each \
+                       bound, and at most 1h";
+            return Err(("sum", Fault::new("`sum` is out of range", fix)));
+        }
+        if !(0.0..=0.9).contains(&self.exceed) {
+            let fault = Fault::new("`exceed` is out of range", "write a share from 0 to 0.9");
+            return Err(("exceed", fault));
+        }
+        if !(0.001..=0.5).contains(&self.width) {
+            let fault = Fault::new("`width` is out of range", "write a share from 0.001 to 0.5");
+            return Err(("width", fault));
+        }
+        rules::length("budget", self.budget).map_err(|fault| ("budget", fault))?;
+        if self.confirm > *TRIAL.end() {
+            let fault = Fault::new("`confirm` is out of range", "write a time from 0s to 10m");
+            return Err(("confirm", fault));
+        }
+        let is_share = |share: &f64| (0.01..=1.0).contains(share);
+        if self.curve.len() > CURVE_MAX || !self.curve.iter().all(is_share) {
+            let fix = "write at most 16 shares from 0.01 to 1";
+            return Err(("curve", Fault::new("`curve` is no list of shares", fix)));
+        }
+        Ok(())
+    }
+}
+
+/// The table of a load whose rate is sought.
+pub(crate) fn search_table(load: &Load) -> Option<SearchTable> {
+    let search = load.search()?;
+    let seconds = |s: f64| DurationText(Duration::from_nanos((s * 1e9).round() as u64));
+    Some(SearchTable {
+        slo: search
+            .objectives()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        errors: search.errors().into_iter().map(format_errors).collect(),
+        clients: search.clients,
+        streams: load.streams,
+        arrival: search.arrival,
+        warmup: seconds(load.warmup_s),
+        timeout: seconds(load.timeout_s),
+        effort: EffortKeys {
+            trial: seconds(load.duration_s),
+            sum: DurationText(search.sum),
+            exceed: search.exceed,
+            width: search.width,
+            budget: DurationText(search.budget),
+            confirm: DurationText(search.confirm),
+            curve: search.curve.clone(),
+        },
+    })
+}

@@ -1,0 +1,133 @@
+//! The answer of a search in sentences. Contenders are compared only where their bounds do not
+//! overlap.
+
+use bakeoff_search::Irregular;
+
+use super::view::{FoundRow, GoalFacts};
+use crate::number::{digits, plain};
+
+/// Contenders of one workload and goal that are compared in a sentence, at the most.
+const COMPARED_MAX: usize = 8;
+
+/// A sentence for each workload and goal, and one for each comparison that the bounds allow.
+pub(super) fn answer(rows: &[FoundRow]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = rows;
+    let several_workloads = rows.iter().any(|row| row.workload != rows[0].workload);
+    while let Some(first) = rest.first() {
+        let same = |row: &&FoundRow| (&row.workload, &row.goal) == (&first.workload, &first.goal);
+        let count = rest.iter().take_while(same).count();
+        let (group, more) = rest.split_at(count);
+        rest = more;
+        let at = match several_workloads {
+            true => format!("{}: ", plain(&first.workload)),
+            false => String::new(),
+        };
+        // The goal stands with the first, which the others follow.
+        let goals = std::iter::once(with(&first.goal)).chain(std::iter::repeat(String::new()));
+        let carried = group.iter().zip(goals);
+        let carried: Vec<String> = carried.map(|(row, goal)| carries(row, &goal)).collect();
+        lines.push(format!("{at}{}.", carried.join("; ")));
+        lines.extend(compared(group).map(|line| format!("{at}{line}")));
+    }
+    lines
+}
+
+fn carries(row: &FoundRow, goal: &str) -> String {
+    let name = plain(&row.contender);
+    let why = row
+        .why
+        .as_ref()
+        .map_or(String::new(), |why| format!(": {}", plain(why)));
+    let irregular = row.irregular;
+    let named = irregular.map_or(String::new(), |it| format!(" ({}{why})", it.name()));
+    let end = format!("{goal}{named}{}", confirmation(row));
+    match (row.lower_per_s, row.upper_per_s, irregular) {
+        (_, _, Some(Irregular::Failed)) => format!("{name} was not measured{named}"),
+        (Some(lower), Some(upper), irregular) if irregular.is_none_or(is_between) => {
+            let (lower, upper) = (rate(lower), rate(upper));
+            format!("{name} carries {lower} to {upper} requests/s{end}")
+        }
+        (Some(lower), _, _) => {
+            let lower = rate(lower);
+            format!("{name} carries at least {lower} requests/s{end}")
+        }
+        (None, Some(upper), Some(Irregular::Budget | Irregular::Unfinished)) => {
+            let upper = rate(upper);
+            format!("{name} carries less than {upper} requests/s{end}")
+        }
+        (None, _, Some(Irregular::NoLower)) => format!("{name} carries no rate{end}"),
+        (None, _, _) => format!("no rate of {name} is known{end}"),
+    }
+}
+
+/// Whether the upper bound is the server's, so that both bounds stand.
+fn is_between(irregular: Irregular) -> bool {
+    !matches!(irregular, Irregular::GeneratorLimited | Irregular::NoUpper)
+}
+
+fn confirmation(row: &FoundRow) -> &'static str {
+    match row.confirmed {
+        Some(false) => ", which longer trials did not confirm",
+        Some(true) | None => "",
+    }
+}
+
+/// ` with p99 below 10 ms and at most 0.001 % failed`.
+fn with(goal: &GoalFacts) -> String {
+    let failed = format!("at most {} % failed", goal.errors * 100.0);
+    match (goal.quantile, goal.below_ns) {
+        (Some(quantile), Some(below)) => {
+            let percent = (quantile * 1e6).round() / 1e4;
+            let below = digits(below as f64 / 1e6);
+            let below = below
+                .strip_suffix(".00")
+                .or(below.strip_suffix(".0"))
+                .unwrap_or(&below);
+            format!(" with p{percent} below {below} ms and {failed}")
+        }
+        _ => format!(" with {failed}"),
+    }
+}
+
+/// A rate with four digits, and its thousands apart.
+pub(super) fn rate(rate: f64) -> String {
+    match rate {
+        rate if rate >= 1000.0 => crate::number::whole(rate),
+        rate => format!("{rate}"),
+    }
+}
+
+/// A comparison of each contender with the next lower one, where the bounds leave no doubt.
+fn compared(group: &[FoundRow]) -> impl Iterator<Item = String> {
+    let is_plain = |row: &&FoundRow| {
+        row.lower_per_s.is_some() && row.confirmed != Some(false) && row.upper_per_s.is_some()
+    };
+    let mut known: Vec<&FoundRow> = group
+        .iter()
+        .filter(is_plain)
+        .filter(|row| !matches!(row.irregular, Some(Irregular::Inversion)))
+        .collect();
+    let lower = |row: &FoundRow| row.lower_per_s.unwrap_or(0.0);
+    known.sort_by(|left, right| lower(right).total_cmp(&lower(left)));
+    let pairs: Vec<String> = known
+        .windows(2)
+        .take(COMPARED_MAX)
+        .map(|pair| pair_of(pair[0], pair[1]))
+        .collect();
+    pairs.into_iter()
+}
+
+fn pair_of(more: &FoundRow, less: &FoundRow) -> String {
+    let (name, other) = (plain(&more.contender), plain(&less.contender));
+    let known = more.lower_per_s.zip(less.upper_per_s);
+    let apart = known.filter(|(lower, upper)| lower > upper);
+    match (apart, more.upper_per_s.zip(less.lower_per_s)) {
+        (Some((lower, upper)), Some((most, least))) => format!(
+            "{name} carries {:.2} to {:.2} times as much as {other}.",
+            lower / upper,
+            most / least
+        ),
+        _ => format!("The bounds of {name} and {other} overlap: no difference is shown."),
+    }
+}

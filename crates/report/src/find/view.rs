@@ -1,0 +1,293 @@
+//! The view model of a search, `bakeoff.find/1`: fields may be added, a hole is null.
+
+use bakeoff_plan::Goal;
+use bakeoff_record::TrialEnd;
+use bakeoff_search::{CurvePoint, Found, Irregular, Quest, TrialFound, Why, quests};
+use serde::Serialize;
+
+use super::sentence;
+use crate::redaction::Redacted;
+
+/// Version of the document.
+pub const FIND_SCHEMA: &str = "bakeoff.find/1";
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FindReport {
+    /// [`FIND_SCHEMA`].
+    pub schema: &'static str,
+    /// The plan's name.
+    pub name: String,
+    /// The plan's description.
+    pub description: String,
+    /// The machine, on one line.
+    pub machine: String,
+    /// The answer in sentences: what each carries, and who carries more.
+    pub answer: Vec<String>,
+    /// By workload, search, goal and contender, in the plan's order.
+    pub contenders: Vec<FoundRow>,
+}
+
+/// One contender and one goal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FoundRow {
+    /// Contender's name.
+    pub contender: String,
+    /// Workload's name.
+    pub workload: String,
+    /// What is to be met.
+    pub goal: GoalFacts,
+    /// The highest rate that meets it below the upper bound, requests per second.
+    pub lower_per_s: Option<f64>,
+    /// The lowest rate that does not.
+    pub upper_per_s: Option<f64>,
+    /// Right answers per second at the lower bound.
+    pub achieved_per_s: Option<f64>,
+    /// Why it is no regular result; null where it is one.
+    pub irregular: Option<Irregular>,
+    /// The same in a sentence, where there is more to say.
+    pub why: Option<String>,
+    /// Whether longer trials confirmed the lower bound; null where none were made.
+    pub confirmed: Option<bool>,
+    /// What stands behind the bounds.
+    pub behind: Servers,
+    /// Every trial of the contender, with what it says about this goal.
+    pub trials: Vec<TrialRow>,
+    /// Latency at shares of the lower bound of the first goal that has one, by rising rate.
+    pub curve: Vec<CurveRow>,
+}
+
+/// What stands behind the bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Servers {
+    /// Fresh servers that met the goal at the lower bound in full trials.
+    pub lower_servers: usize,
+    /// Fresh servers that missed it at the upper bound.
+    pub upper_servers: usize,
+    /// Disturbed trials that were set aside.
+    pub set_aside: usize,
+    /// The lower bound that was found first and not confirmed, requests per second.
+    pub lowered_from_per_s: Option<f64>,
+    /// Right answers per second of the null server in a closed loop.
+    pub yardstick_per_s: Option<f64>,
+    /// Seconds that all trials of the contender at the workload took.
+    pub spent_s: f64,
+    /// Seconds that they could take.
+    pub budget_s: f64,
+}
+
+/// What is to be met.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GoalFacts {
+    /// Label of the search that it is a goal of.
+    pub search: String,
+    /// As text: `p99<10ms, at most 0.001 % failed`.
+    pub text: String,
+    /// The quantile, 0 to 1; null where only failures count.
+    pub quantile: Option<f64>,
+    /// What it is to stay below, nanoseconds.
+    pub below_ns: Option<u64>,
+    /// Share of the requests due that may fail.
+    pub errors: f64,
+}
+
+/// A trial of a search.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrialRow {
+    /// Id in the record.
+    pub id: String,
+    /// `closed`, `search`, `confirm` or `curve`.
+    pub purpose: &'static str,
+    /// Rate offered, requests per second; null in a closed loop.
+    pub rate_per_s: Option<f64>,
+    /// Measured time, seconds.
+    pub length_s: f64,
+    /// Right answers per second.
+    pub achieved_per_s: Option<f64>,
+    /// The quantile of the goal, or p99, at the least, nanoseconds.
+    pub latency_ns: Option<u64>,
+    /// Share of the requests due that did not come out right.
+    pub failed_share: Option<f64>,
+    /// `meets`, `exceeds`, `limited`, `set-aside`, `measured` or `lost`.
+    pub outcome: &'static str,
+    /// In what it missed the goal.
+    pub why: Option<Why>,
+}
+
+/// Latency at a share of the lower bound.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CurveRow {
+    /// Share of the lower bound.
+    pub share: f64,
+    /// Rate offered, requests per second.
+    pub rate_per_s: f64,
+    /// Requests due.
+    pub count: u64,
+    /// Latencies.
+    pub quantiles: Vec<QuantileRow>,
+    /// Share of the requests due that did not come out right.
+    pub failed_share: Option<f64>,
+}
+
+/// A quantile of latency.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct QuantileRow {
+    /// 0 to 1.
+    pub quantile: f64,
+    /// Nanoseconds; null where there were too few requests for it.
+    pub latency_ns: Option<u64>,
+}
+
+/// Draws what a search found; `None` of a record without one.
+pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
+    let record = redacted.record();
+    if !record.plan.is_search() {
+        return None;
+    }
+    let all = quests(&record.plan, &record.trials);
+    let mut contenders = Vec::new();
+    let mut groups: Vec<(&str, String)> = Vec::new();
+    for quest in &all {
+        let group = (quest.workload.name.as_str(), quest.load.label());
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    for (workload, label) in &groups {
+        let of_group = || {
+            let quests = all.iter();
+            quests.filter(|it| it.workload.name == *workload && it.load.label() == *label)
+        };
+        let found: Vec<(&Quest<'_>, Vec<Found>)> = of_group()
+            .map(|quest| (quest, quest.progress.found(quest.yardstick_per_s)))
+            .collect();
+        let goals = found.first().map_or(0, |(_, goals)| goals.len());
+        for goal in 0..goals {
+            contenders.extend(found.iter().map(|(quest, goals)| row(quest, &goals[goal])));
+        }
+    }
+    let machine = &record.machine;
+    let interrupted = record
+        .trials
+        .iter()
+        .any(|it| it.end == TrialEnd::Interrupted);
+    let mut answer = sentence::answer(&contenders);
+    let unfinished = contenders
+        .iter()
+        .any(|row| row.irregular == Some(Irregular::Unfinished));
+    if interrupted && unfinished {
+        answer.push("The search was interrupted, and can go on.".to_owned());
+    }
+    Some(FindReport {
+        schema: FIND_SCHEMA,
+        name: record.plan.name.clone(),
+        description: record.plan.description.clone(),
+        machine: format!(
+            "{} CPUs ({}), Linux {}, started {}",
+            machine.processors.cpus,
+            machine
+                .processors
+                .cpu_model
+                .as_deref()
+                .unwrap_or("model unknown"),
+            machine.system.kernel,
+            machine.started_at
+        ),
+        answer,
+        contenders,
+    })
+}
+
+fn row(quest: &Quest<'_>, found: &Found) -> FoundRow {
+    let standing = found.standing;
+    FoundRow {
+        contender: quest.contender.name.clone(),
+        workload: quest.workload.name.clone(),
+        goal: goal(&found.goal, quest.load.label()),
+        lower_per_s: standing.lower_per_s,
+        upper_per_s: standing.upper_per_s,
+        achieved_per_s: standing.achieved_per_s,
+        irregular: found.irregular,
+        why: found.why.clone(),
+        confirmed: found.confirmed,
+        behind: Servers {
+            lower_servers: standing.lower_servers,
+            upper_servers: standing.upper_servers,
+            set_aside: found.trials.iter().filter(|it| it.is_set_aside).count(),
+            lowered_from_per_s: found.lowered_from_per_s,
+            yardstick_per_s: quest.yardstick_per_s,
+            spent_s: (quest.progress.spent_s() * 10.0).round() / 10.0,
+            budget_s: quest.budget_s(),
+        },
+        trials: found.trials.iter().map(trial).collect(),
+        curve: quest.progress.curve().iter().map(point).collect(),
+    }
+}
+
+fn goal(goal: &Goal, search: String) -> GoalFacts {
+    let objective = goal.objective;
+    GoalFacts {
+        search,
+        text: goal.to_string(),
+        quantile: objective.map(|it| it.quantile()),
+        below_ns: objective.map(|it| u64::try_from(it.below.as_nanos()).unwrap_or(u64::MAX)),
+        errors: goal.errors(),
+    }
+}
+
+fn trial(trial: &TrialFound) -> TrialRow {
+    TrialRow {
+        id: trial.id.clone(),
+        purpose: trial.purpose.name(),
+        rate_per_s: trial.rate_per_s,
+        length_s: trial.length_s,
+        achieved_per_s: trial.achieved_per_s,
+        latency_ns: trial.latency_ns,
+        failed_share: trial.failed_share,
+        outcome: trial.outcome(),
+        why: trial.why(),
+    }
+}
+
+fn point(point: &CurvePoint) -> CurveRow {
+    let quantile = |(percent, latency_ns): &(f64, Option<u64>)| QuantileRow {
+        quantile: percent / 100.0,
+        latency_ns: *latency_ns,
+    };
+    CurveRow {
+        share: point.percent / 100.0,
+        rate_per_s: point.rate_per_s,
+        count: point.count,
+        quantiles: point.latency_ns.iter().map(quantile).collect(),
+        failed_share: point.failed_share,
+    }
+}
+
+impl FindReport {
+    /// Why nothing in it is a valid measurement; with `strict` why something is not.
+    pub fn why_not_valid(&self, strict: bool) -> Option<String> {
+        let lost = self
+            .contenders
+            .iter()
+            .find(|row| row.irregular == Some(Irregular::Failed));
+        if let Some(row) = lost {
+            let why = row.why.as_deref().unwrap_or("it never ran");
+            return Some(format!("{}: {why}", row.contender));
+        }
+        let has_any = |row: &FoundRow| row.lower_per_s.is_some() || row.upper_per_s.is_some();
+        if !self.contenders.iter().any(has_any) {
+            return Some("no bound was found".to_owned());
+        }
+        let weak = self
+            .contenders
+            .iter()
+            .find(|row| row.irregular.is_some() || row.confirmed != Some(true));
+        weak.filter(|_| strict).map(|row| {
+            let what = row.irregular.map_or("not confirmed", Irregular::name);
+            format!(
+                "{} at {}: {what}, as --strict asks",
+                row.contender, row.goal.text
+            )
+        })
+    }
+}

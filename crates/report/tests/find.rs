@@ -1,0 +1,253 @@
+//! What a search found, in every format, from a made-up record.
+//!
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test find`, then read the
+//! difference.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test reads its files; the library does not"
+)]
+
+#[allow(dead_code, unused_imports)]
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use bakeoff_plan::{Arrival, Load, LoadModel, Search, goals};
+use bakeoff_record::{
+    Attempt, ContenderKind, Course, Histogram, LoadResult, Record, StepTime, TrialEnd, TrialRecord,
+};
+use bakeoff_report::{
+    FindReport, Redacted, TextOptions, find_csv, find_html, find_json, find_markdown, find_text,
+    find_view,
+};
+use bakeoff_search::{Step, quests};
+
+/// A search of two contenders whose trials are still to come.
+fn search() -> Record {
+    let mut record = support::record();
+    let search = Search {
+        goals: goals(&["p99<10ms".parse().unwrap()], &[0.001, 0.5]),
+        arrival: Arrival::Poisson,
+        clients: 100,
+        sum: Duration::from_secs(60),
+        exceed: 0.5,
+        width: 0.02,
+        budget: Duration::from_secs(3600),
+        confirm: Duration::from_secs(30),
+        curve: vec![0.5, 0.9],
+    };
+    let second = Duration::from_secs(1);
+    record.plan.loads = vec![Load::sought(search, 10 * second, second)];
+    record.plan.contenders.remove(1);
+    record.plan.workloads.truncate(1);
+    record
+}
+
+/// Carries the search out with servers of a capacity each.
+fn carried_out(capacities: &[(&str, f64)]) -> Record {
+    let mut record = search();
+    let is_plain = |trial: &TrialRecord| {
+        trial.kind == ContenderKind::Contender && trial.end == TrialEnd::Measured
+    };
+    let pattern = record
+        .trials
+        .iter()
+        .find(|it| is_plain(it))
+        .unwrap()
+        .clone();
+    record.trials.clear();
+    loop {
+        let all = quests(&record.plan, &record.trials);
+        let open = all.iter().filter_map(|it| Some((it, it.progress.next()?)));
+        let Some((quest, step)) = open.min_by_key(|(quest, _)| quest.ended()) else {
+            break;
+        };
+        let name = quest.contender.name.clone();
+        let capacity = capacities
+            .iter()
+            .find(|(other, _)| *other == name)
+            .unwrap()
+            .1;
+        let label = quest.load.label();
+        let mut trial = trial(&pattern, &step, capacity);
+        trial.id = format!("n{}-{name}-synthetic-{label}", quest.ended() + 1);
+        trial.contender = name;
+        trial.load_name = Some(step.purpose().load_name(&label));
+        record.trials.push(trial);
+    }
+    record
+}
+
+/// 1 ms up to the capacity, and 40 ms beyond.
+fn trial(pattern: &TrialRecord, step: &Step, capacity: f64) -> TrialRecord {
+    let rate = step.rate_per_s().unwrap_or(capacity);
+    let load = Load {
+        model: match step.rate_per_s() {
+            None => LoadModel::Closed { clients: 100 },
+            Some(rate_per_s) => LoadModel::Open {
+                rate_per_s,
+                arrival: Arrival::Poisson,
+                clients: 100,
+            },
+        },
+        duration_s: step.length_s(),
+        ..pattern.load.clone()
+    };
+    let mut result = LoadResult::empty(load.clone(), step.length_s());
+    let due = (rate * step.length_s()).round() as u64;
+    (result.requests.due, result.requests.ok) = (Some(due), due);
+    let mut latency = Histogram::new();
+    latency.record_n(
+        if rate <= capacity {
+            1_000_000
+        } else {
+            40_000_000
+        },
+        due,
+    );
+    result.latency = latency.trimmed();
+    TrialRecord {
+        load,
+        course: Course {
+            steps: vec![StepTime {
+                step: bakeoff_record::Step::Measure,
+                took_s: step.length_s() + 1.6,
+            }],
+            ..Course::default()
+        },
+        attempt: Attempt::number(1),
+        result: Some(result),
+        ..pattern.clone()
+    }
+}
+
+fn view(record: Record) -> FindReport {
+    find_view(&Redacted::hidden(record)).unwrap()
+}
+
+fn check_golden(name: &str, actual: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, actual).unwrap();
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(actual, expected, "{name}");
+}
+
+const OPTIONS: TextOptions<'static> = TextOptions {
+    width: 120,
+    colour: false,
+    full: false,
+    diffs: false,
+    record: None,
+};
+
+#[test]
+fn every_format_has_the_bounds_and_the_curve() {
+    let report = view(carried_out(&[
+        ("nginx-default", 7_450.0),
+        ("caddy-default", 3_100.0),
+    ]));
+    check_golden("find.txt", &find_text(&report, OPTIONS));
+    check_golden("find.md", &find_markdown(&report, false));
+    check_golden("find.csv", &find_csv(&report));
+    check_golden("find.html", &find_html(&report));
+    let json = find_json(&report);
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["schema"], "bakeoff.find/1");
+    let first = &document["contenders"][0];
+    for key in [
+        "contender",
+        "workload",
+        "goal",
+        "lower_per_s",
+        "upper_per_s",
+        "achieved_per_s",
+        "irregular",
+        "confirmed",
+        "trials",
+        "curve",
+    ] {
+        assert!(first.get(key).is_some(), "{key}");
+    }
+    assert_eq!(report.why_not_valid(true), None);
+}
+
+#[test]
+fn contenders_are_compared_only_where_their_bounds_are_apart() {
+    let answer = |capacities| view(carried_out(capacities)).answer;
+    let apart = answer(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
+    assert_eq!(apart.len(), 4, "{apart:#?}");
+    assert!(
+        apart[0].starts_with("nginx-default carries 7,"),
+        "{}",
+        apart[0]
+    );
+    assert!(
+        apart[0].contains("with p99 below 10 ms and at most 0.001 % failed"),
+        "{}",
+        apart[0]
+    );
+    assert!(
+        apart[1].starts_with("nginx-default carries 2."),
+        "{}",
+        apart[1]
+    );
+    assert!(
+        apart[1].ends_with("times as much as caddy-default."),
+        "{}",
+        apart[1]
+    );
+    let near = answer(&[("nginx-default", 7_450.0), ("caddy-default", 7_460.0)]);
+    assert!(
+        near[1].ends_with("overlap: no difference is shown."),
+        "{}",
+        near[1]
+    );
+}
+
+#[test]
+fn a_search_that_is_not_over_says_so() {
+    let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
+    record.trials.truncate(8);
+    let report = view(record);
+    assert!(
+        report.answer[0].contains("(unfinished)"),
+        "{}",
+        report.answer[0]
+    );
+    let row = &report.contenders[0];
+    assert_eq!((row.lower_per_s, row.confirmed), (None, None));
+    assert!(report.why_not_valid(true).is_some());
+}
+
+#[test]
+fn names_cannot_leave_their_place_in_any_format() {
+    let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
+    let hostile = "<b>\u{1b}[31m|=1+1";
+    for contender in &mut record.plan.contenders {
+        if contender.name == "nginx-default" {
+            contender.name = hostile.to_owned();
+        }
+    }
+    for trial in &mut record.trials {
+        if trial.contender == "nginx-default" {
+            trial.contender = hostile.to_owned();
+        }
+    }
+    let report = view(record);
+    assert!(!find_text(&report, OPTIONS).contains('\u{1b}'));
+    let html = find_html(&report);
+    assert!(
+        !html.contains("<b>\u{1b}") && !html.contains("<b>|"),
+        "{html}"
+    );
+    assert!(!find_csv(&report).contains('\u{1b}'));
+    assert!(!find_markdown(&report, true).contains('\u{1b}'));
+}

@@ -1,0 +1,97 @@
+//! The searches of a plan: one for each workload, search and contender, with its trials.
+
+use bakeoff_plan::{Contender, Load, Plan, Workload};
+use bakeoff_record::{ContenderKind, TrialRecord};
+
+use crate::progress::{Budget, Progress};
+use crate::seen::{Came, Purpose, Seen};
+
+/// The search of one contender at one workload.
+#[derive(Debug, Clone)]
+pub struct Quest<'p> {
+    /// Who is asked.
+    pub contender: &'p Contender,
+    /// What is asked.
+    pub workload: &'p Workload,
+    /// The search, as a load whose rate is sought.
+    pub load: &'p Load,
+    /// How far it is.
+    pub progress: Progress<'p>,
+    /// What the null server answered in a closed loop, right answers per second.
+    pub yardstick_per_s: Option<f64>,
+}
+
+/// The searches of a plan with the trials of a record: by workload, then search, then contender,
+/// each in the plan's order.
+pub fn quests<'p>(plan: &'p Plan, records: &[TrialRecord]) -> Vec<Quest<'p>> {
+    let mut quests = Vec::new();
+    let share = plan.contenders.len() * plan.workloads.len();
+    for (workload, load) in sought(plan) {
+        let label = load.label();
+        let yardstick_per_s = yardstick(records, workload, load)
+            .find_map(|seen| seen.ok_per_s().filter(|rate| *rate > 0.0));
+        for contender in &plan.contenders {
+            let own = records.iter().filter(|record| {
+                record.kind == ContenderKind::Contender
+                    && record.contender == contender.name
+                    && record.workload == workload.name
+            });
+            let trials = own.filter_map(|record| Seen::of(record, &label)).collect();
+            let Some(search) = load.search() else {
+                continue;
+            };
+            let budget = Budget::share(search, share);
+            let Some(progress) = Progress::new(load, trials, budget) else {
+                continue;
+            };
+            quests.push(Quest {
+                contender,
+                workload,
+                load,
+                progress,
+                yardstick_per_s,
+            });
+        }
+    }
+    quests
+}
+
+/// Workloads with the loads whose rate is sought.
+pub fn sought(plan: &Plan) -> impl Iterator<Item = (&Workload, &Load)> {
+    plan.workloads.iter().flat_map(|workload| {
+        let loads = plan.loads.iter().filter(|load| load.search().is_some());
+        loads.map(move |load| (workload, load))
+    })
+}
+
+/// Closed loops of the null server at a workload that ran.
+pub fn yardstick<'r>(
+    records: &'r [TrialRecord],
+    workload: &'r Workload,
+    load: &'r Load,
+) -> impl Iterator<Item = Seen> + 'r {
+    let label = load.label();
+    let own = records.iter().filter(move |record| {
+        record.kind == ContenderKind::Yardstick && record.workload == workload.name
+    });
+    own.filter_map(move |record| Seen::of(record, &label))
+        .filter(|seen| seen.purpose == Purpose::Closed)
+}
+
+impl Quest<'_> {
+    /// Whether nothing of it came to its load so far.
+    pub fn is_untouched(&self) -> bool {
+        let mut trials = self.progress.trials.iter();
+        !trials.any(|trial| !matches!(trial.came, Came::Lost(_)))
+    }
+
+    /// Trials that ended.
+    pub fn ended(&self) -> usize {
+        self.progress.trials.len()
+    }
+
+    /// When the search may be given up, seconds of trials.
+    pub fn budget_s(&self) -> f64 {
+        self.progress.budget.seconds
+    }
+}

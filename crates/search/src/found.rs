@@ -1,0 +1,380 @@
+//! What a search found, goal by goal: the bounds, and by name why there is none.
+
+use bakeoff_plan::Goal;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::classify::Class;
+use crate::judged::{Judged, Why, judge};
+use crate::progress::{Confirmed, Progress, TRIALS_MAX};
+use crate::seen::{Measured, Purpose, Seen};
+
+/// Share of the yardstick's rate from which a bound may be that of the load engine (method R10).
+const CEILING_SHARE: f64 = 0.8;
+
+/// Why a result is not a pair of bounds as near as was asked for (method R28).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Irregular {
+    /// The load engine, and not the server, is what ends at the upper bound, or may be.
+    GeneratorLimited,
+    /// No rate meets the goal, however low.
+    NoLower,
+    /// Every rate that was tried meets it.
+    NoUpper,
+    /// A rate above the upper bound meets it too.
+    Inversion,
+    /// Time or trials were used up before the bounds were near enough.
+    Budget,
+    /// The search was stopped, and can go on.
+    Unfinished,
+    /// The contender did not run, or gave no right answer.
+    Failed,
+}
+
+impl Irregular {
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GeneratorLimited => "generator-limited",
+            Self::NoLower => "no-lower",
+            Self::NoUpper => "no-upper",
+            Self::Inversion => "inversion",
+            Self::Budget => "budget",
+            Self::Unfinished => "unfinished",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What was found for one goal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The goal.
+    pub goal: Goal,
+    /// Bounds and what stands behind them.
+    pub standing: Standing,
+    /// Why it is not a regular result.
+    pub irregular: Option<Irregular>,
+    /// In a sentence, where there is more to say than its name.
+    pub why: Option<String>,
+    /// Whether longer trials confirmed the lower bound; `None` where none were made.
+    pub confirmed: Option<bool>,
+    /// The lower bound that the search found and that longer trials did not confirm, requests per
+    /// second.
+    pub lowered_from_per_s: Option<f64>,
+    /// Its trials, in the order in which they ended.
+    pub trials: Vec<TrialFound>,
+}
+
+/// Bounds of one goal, requests per second.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Standing {
+    /// The highest rate that meets the goal, below the upper bound.
+    pub lower_per_s: Option<f64>,
+    /// The lowest rate that does not.
+    pub upper_per_s: Option<f64>,
+    /// Right answers per second at the lower bound.
+    pub achieved_per_s: Option<f64>,
+    /// Fresh servers that met the goal at the lower bound in full trials.
+    pub lower_servers: usize,
+    /// Fresh servers that missed it at the upper bound.
+    pub upper_servers: usize,
+}
+
+/// A trial and what it said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialFound {
+    /// Id in the record.
+    pub id: String,
+    /// What it was for.
+    pub purpose: Purpose,
+    /// Rate offered, requests per second; `None` in a closed loop.
+    pub rate_per_s: Option<f64>,
+    /// Measured time, seconds.
+    pub length_s: f64,
+    /// Right answers per second; `None` where nothing was measured.
+    pub achieved_per_s: Option<f64>,
+    /// The quantile of the goal, or p99, at the least, nanoseconds.
+    pub latency_ns: Option<u64>,
+    /// Share of the requests due that did not come out right.
+    pub failed_share: Option<f64>,
+    /// Whether it was disturbed and does not count.
+    pub is_set_aside: bool,
+    /// What it says about the goal; `None` where it did not come to its load.
+    pub judged: Option<Judged>,
+}
+
+/// Latency at a share of the lower bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CurvePoint {
+    /// Percent of the lower bound.
+    pub percent: f64,
+    /// Rate offered, requests per second.
+    pub rate_per_s: f64,
+    /// Requests that were due.
+    pub count: u64,
+    /// Quantiles in percent, with the latency of each in nanoseconds where there are enough
+    /// requests for it.
+    pub latency_ns: Vec<(f64, Option<u64>)>,
+    /// Share of the requests due that did not come out right.
+    pub failed_share: Option<f64>,
+}
+
+/// Quantiles of the curve, percent.
+const QUANTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+impl Progress<'_> {
+    /// What was found so far for each goal, in their order. `yardstick_per_s` is what the null
+    /// server answered in a closed loop.
+    pub fn found(&self, yardstick_per_s: Option<f64>) -> Vec<Found> {
+        let goals = self.search.goals.iter();
+        goals
+            .map(|goal| self.found_for(goal, yardstick_per_s))
+            .collect()
+    }
+
+    fn found_for(&self, goal: &Goal, yardstick_per_s: Option<f64>) -> Found {
+        let stage = self.last_stage();
+        let rates = self.rates(goal);
+        let bounds = rates.bounds(stage);
+        let mut lower = bounds.lower;
+        let mut upper = bounds.upper;
+        let mut lowered_from_per_s = None;
+        let confirmed = match self.confirmed(goal) {
+            Confirmed::Yes { rate_per_s } | Confirmed::No { rate_per_s }
+                if lower != Some(rate_per_s) =>
+            {
+                lowered_from_per_s = lower;
+                // The nearest rate above did not hold.
+                upper = lower_above(self, goal, rate_per_s, lower).or(upper);
+                lower = Some(rate_per_s);
+                Some(matches!(self.confirmed(goal), Confirmed::Yes { .. }))
+            }
+            Confirmed::Yes { .. } => Some(true),
+            Confirmed::No { .. } => Some(false),
+            Confirmed::Missing { .. } | Confirmed::NotAsked => None,
+        };
+        let (irregular, why) = self.irregular(goal, yardstick_per_s);
+        let standing = Standing {
+            lower_per_s: lower,
+            upper_per_s: upper,
+            achieved_per_s: lower.and_then(|rate| self.achieved(goal, rate)),
+            lower_servers: lower.map_or(0, |rate| {
+                let confirming = self.judged(goal, Purpose::Confirm);
+                let here = confirming
+                    .filter(|(trial, judged)| trial.rate_per_s == rate && *judged == Judged::Meets);
+                here.count() + rates.servers(stage, rate, Class::Lower)
+            }),
+            upper_servers: upper.map_or(0, |rate| rates.servers(stage, rate, Class::Upper)),
+        };
+        Found {
+            goal: *goal,
+            standing,
+            irregular,
+            why,
+            confirmed,
+            lowered_from_per_s,
+            trials: self.trials_found(goal),
+        }
+    }
+
+    fn irregular(
+        &self,
+        goal: &Goal,
+        yardstick: Option<f64>,
+    ) -> (Option<Irregular>, Option<String>) {
+        if let Some(why) = self.gave_up() {
+            return (Some(Irregular::Failed), Some(why));
+        }
+        let Some(closed_per_s) = self.closed_per_s() else {
+            return (Some(Irregular::Unfinished), None);
+        };
+        let (stage, rates) = (self.last_stage(), self.rates(goal));
+        let bounds = rates.bounds(stage);
+        if self.search_step(goal, closed_per_s).is_some() {
+            let is_over = self
+                .next()
+                .is_none_or(|step| step.purpose() != Purpose::Search);
+            return match is_over {
+                true if self.trials.len() >= TRIALS_MAX => {
+                    let why = format!("{TRIALS_MAX} trials were not enough");
+                    (Some(Irregular::Budget), Some(why))
+                }
+                true => (Some(Irregular::Budget), None),
+                false => (Some(Irregular::Unfinished), None),
+            };
+        }
+        let cap = rates
+            .cap()
+            .filter(|cap| bounds.upper.is_none_or(|upper| *cap < upper));
+        if let Some(cap) = cap {
+            return (
+                Some(Irregular::GeneratorLimited),
+                Some(why_limited(self, cap)),
+            );
+        }
+        let ceiling = yardstick.filter(|ceiling| {
+            bounds
+                .lower
+                .is_some_and(|lower| lower > CEILING_SHARE * ceiling)
+        });
+        if let Some(ceiling) = ceiling {
+            let why = format!(
+                "more than 80 % of the {} requests/s that the null server answered",
+                shown(ceiling)
+            );
+            return (Some(Irregular::GeneratorLimited), Some(why));
+        }
+        match (bounds.lower, bounds.upper) {
+            (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
+            (Some(_), Some(_)) => (None, None),
+            (None, _) => {
+                let least = self.range(goal, closed_per_s).least;
+                let why = format!(
+                    "missed at {} requests/s too, the lowest rate tried",
+                    shown(least)
+                );
+                (Some(Irregular::NoLower), Some(why))
+            }
+            (Some(_), None) => (Some(Irregular::NoUpper), None),
+        }
+    }
+
+    /// The conditional throughput of MLRsearch (appendix B): of the full trials at a rate, best
+    /// first, the loss of the last that the time without the tolerated share takes in.
+    fn achieved(&self, goal: &Goal, rate: f64) -> Option<f64> {
+        let stage = self.last_stage();
+        let all = self.judged(goal, Purpose::Search);
+        let all = all.chain(self.judged(goal, Purpose::Confirm));
+        let here = all.filter(|(trial, _)| trial.rate_per_s == rate);
+        let mut trials: Vec<(f64, f64)> = here
+            .filter(|(trial, _)| trial.length_s >= stage.trial_s)
+            .filter_map(|(trial, _)| Some((failed_share(trial.measured()?)?, trial.length_s)))
+            .collect();
+        trials.sort_by(|left, right| left.0.total_cmp(&right.0));
+        let whole: f64 = trials.iter().map(|(_, length_s)| length_s).sum();
+        let mut left_s = whole.max(stage.sum_s) * (1.0 - stage.exceed);
+        let mut loss = None;
+        for (share, length_s) in trials {
+            if loss.is_some() && left_s <= 1e-9 {
+                break;
+            }
+            loss = Some(share);
+            left_s -= length_s;
+        }
+        loss.map(|loss| rate * (1.0 - loss))
+    }
+
+    fn trials_found(&self, goal: &Goal) -> Vec<TrialFound> {
+        let trials = self.trials.iter().zip(&self.set_aside);
+        let quantile = goal
+            .objective
+            .map_or(0.99, |objective| objective.quantile());
+        let one = |(trial, is_set_aside): (&Seen, &bool)| {
+            let measured = trial.measured();
+            TrialFound {
+                id: trial.id.clone(),
+                purpose: trial.purpose,
+                rate_per_s: Some(trial.rate_per_s).filter(|rate| *rate > 0.0),
+                length_s: trial.length_s,
+                achieved_per_s: trial.ok_per_s(),
+                latency_ns: measured.and_then(|it| it.latency.quantile(quantile)),
+                failed_share: measured.and_then(failed_share),
+                is_set_aside: *is_set_aside,
+                judged: judge(goal, trial).filter(|_| trial.purpose != Purpose::Closed),
+            }
+        };
+        trials.map(one).collect()
+    }
+
+    /// The latency curve, by rising rate.
+    pub fn curve(&self) -> Vec<CurvePoint> {
+        let mut points: Vec<CurvePoint> = self.trials.iter().filter_map(point).collect();
+        points.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
+        points
+    }
+}
+
+/// What the engine did at the rate from which on it spoils trials, and whether something else
+/// on the machine may be why.
+fn why_limited(progress: &Progress<'_>, cap: f64) -> String {
+    let here = progress.trials.iter().filter(|it| it.rate_per_s == cap);
+    let (disturbed, quiet): (Vec<&Seen>, Vec<&Seen>) = here.partition(|it| it.is_disturbed);
+    let beside = match (disturbed.len(), disturbed.len() + quiet.len()) {
+        (0, _) => String::new(),
+        (disturbed, all) => {
+            format!("; something else on the machine disturbed {disturbed} of {all} trials there")
+        }
+    };
+    format!(
+        "from {} requests/s on the load engine was too late or too busy{beside}",
+        shown(cap)
+    )
+}
+
+/// The lowest rate above `rate` whose confirmation failed.
+fn lower_above(progress: &Progress<'_>, goal: &Goal, rate: f64, most: Option<f64>) -> Option<f64> {
+    let tried = progress.judged(goal, Purpose::Confirm);
+    let above = tried
+        .map(|(trial, _)| trial.rate_per_s)
+        .filter(|other| *other > rate);
+    above
+        .filter(|other| most.is_none_or(|most| *other <= most))
+        .reduce(f64::min)
+}
+
+fn point(trial: &Seen) -> Option<CurvePoint> {
+    let Purpose::Curve { percent } = trial.purpose else {
+        return None;
+    };
+    let measured = trial.measured()?;
+    let count = measured.latency.count();
+    let quantile = |percent: f64| {
+        let share = percent / 100.0;
+        let is_there = count as f64 * (1.0 - share) >= 3.68;
+        let value = measured.latency.quantile(share).filter(|_| is_there);
+        (percent, value)
+    };
+    Some(CurvePoint {
+        percent,
+        rate_per_s: trial.rate_per_s,
+        count: measured.due,
+        latency_ns: QUANTILES.map(quantile).to_vec(),
+        failed_share: failed_share(measured),
+    })
+}
+
+fn failed_share(measured: &Measured) -> Option<f64> {
+    let failed = measured.due.saturating_sub(measured.ok);
+    (measured.due > 0).then(|| failed as f64 / measured.due as f64)
+}
+
+fn shown(rate: f64) -> String {
+    match rate {
+        rate if rate >= 100.0 => format!("{rate:.0}"),
+        rate => format!("{rate}"),
+    }
+}
+
+impl TrialFound {
+    /// What it says, as every output format names it.
+    pub fn outcome(&self) -> &'static str {
+        match self.judged {
+            _ if self.is_set_aside => "set-aside",
+            Some(Judged::Meets) => "meets",
+            Some(Judged::Exceeds(_)) => "exceeds",
+            Some(Judged::Limited) => "limited",
+            None if self.achieved_per_s.is_some() => "measured",
+            None => "lost",
+        }
+    }
+
+    /// In what it missed the goal.
+    pub fn why(&self) -> Option<Why> {
+        match self.judged {
+            Some(Judged::Exceeds(why)) => Some(why),
+            Some(Judged::Meets | Judged::Limited) | None => None,
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The highest rate that meets a goal (method R27 to R30): which trial is next, and what was found.
+//!
+//! ```text
+//! TrialRecord ─► Seen ─► meets | exceeds | limited ─► lower | upper | undecided ─► next rate
+//!   (record)            (judged, goal by goal)        (classify, rate by rate)     (bounds)
+//!                                      Progress: closed loop ─► search ─► confirm ─► curve
+//! ```
+//!
+//! The terms and the classification of rates are those of MLRsearch (draft-ietf-bmwg-mlrsearch);
+//! how rates are chosen is left open there, and is this crate's own. Everything is worked out from
+//! recorded trials alone, so that a search that was interrupted goes on where it was, and a report
+//! finds what the search found. Both halves use it: `conduct` to choose trials, `report` to show
+//! what they came to. A pure crate: it has no clock and does no input or output.
+
+mod bounds;
+mod campaign;
+mod classify;
+mod found;
+mod judged;
+mod progress;
+mod seen;
+mod stage;
+
+pub use campaign::{Quest, quests, sought, yardstick};
+pub use classify::Class;
+pub use found::{CurvePoint, Found, Irregular, Standing, TrialFound};
+pub use judged::{Judged, Why, judge};
+pub use progress::{Budget, CLOSED_S, Progress, Step};
+pub use seen::{Backlog, Came, Engine, Measured, Purpose, Seen};

@@ -1,0 +1,396 @@
+//! How far the search of one contender at one workload is: which trial is next, and when it ends.
+//!
+//! Nothing is remembered: everything is worked out from the trials so far, in the order in which
+//! they ended. So a search that was interrupted goes on exactly where it was.
+
+use bakeoff_plan::{CONFIRMING, Goal, Load, Search};
+
+use crate::bounds::{Range, Rates, readable};
+use crate::judged::{Judged, judge};
+use crate::seen::{Came, Purpose, Seen};
+use crate::stage::{Stage, stages};
+
+/// Trials of one contender at one workload, at the most.
+pub(crate) const TRIALS_MAX: usize = 500;
+/// Trials in a row that did not come to their load, after which a contender is given up.
+const LOST_MAX: usize = 3;
+/// Closed loops without a right answer, after which it is given up.
+const WRONG_MAX: usize = 2;
+/// Share of the closed loop's rate at which the search begins.
+const BEGIN: f64 = 0.5;
+/// How far from the closed loop's rate a search may come, as a factor either way.
+const FAR_BELOW: f64 = 128.0;
+const FAR_ABOVE: f64 = 64.0;
+/// Length of the closed loop, seconds.
+pub const CLOSED_S: f64 = 2.0;
+/// Starting and stopping a server, seconds: a guess, for what is planned alone.
+const OVERHEAD_S: f64 = 1.0;
+/// Disturbed trials that are set aside in any case; beyond, a quarter of all.
+const SET_ASIDE: usize = 4;
+/// How often a lower bound that was not confirmed is lowered.
+const LOWERINGS: usize = 4;
+/// Trials more than planned that a confirmation may take where the engine spoils some.
+const CONFIRMING_MORE: u32 = 2;
+
+/// The next trial of a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Step {
+    /// A closed loop.
+    Closed {
+        /// Seconds.
+        length_s: f64,
+    },
+    /// A rate.
+    Search {
+        /// Requests per second.
+        rate_per_s: f64,
+        /// Seconds.
+        length_s: f64,
+    },
+    /// A longer trial at the lower bound.
+    Confirm {
+        /// Requests per second.
+        rate_per_s: f64,
+        /// Seconds.
+        length_s: f64,
+    },
+    /// A point of the latency curve.
+    Curve {
+        /// Of the lower bound.
+        percent: f64,
+        /// Requests per second.
+        rate_per_s: f64,
+        /// Seconds.
+        length_s: f64,
+    },
+}
+
+impl Step {
+    /// What the trial is for.
+    pub fn purpose(&self) -> Purpose {
+        match self {
+            Self::Closed { .. } => Purpose::Closed,
+            Self::Search { .. } => Purpose::Search,
+            Self::Confirm { .. } => Purpose::Confirm,
+            Self::Curve { percent, .. } => Purpose::Curve { percent: *percent },
+        }
+    }
+
+    /// Measured time, seconds.
+    pub fn length_s(&self) -> f64 {
+        match self {
+            Self::Closed { length_s }
+            | Self::Search { length_s, .. }
+            | Self::Confirm { length_s, .. }
+            | Self::Curve { length_s, .. } => *length_s,
+        }
+    }
+
+    /// Rate, requests per second; `None` of a closed loop.
+    pub fn rate_per_s(&self) -> Option<f64> {
+        match self {
+            Self::Closed { .. } => None,
+            Self::Search { rate_per_s, .. }
+            | Self::Confirm { rate_per_s, .. }
+            | Self::Curve { rate_per_s, .. } => Some(*rate_per_s),
+        }
+    }
+}
+
+/// What a search may take, of one contender at one workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Budget {
+    /// Seconds.
+    pub seconds: f64,
+}
+
+impl Budget {
+    /// The same part of a search's budget for each of so many contenders and workloads.
+    pub fn share(search: &Search, of: usize) -> Self {
+        Self {
+            seconds: search.budget.as_secs_f64() / of.max(1) as f64,
+        }
+    }
+}
+
+/// The search of one contender at one workload, as far as it has come.
+#[derive(Debug, Clone)]
+pub struct Progress<'s> {
+    pub(crate) search: &'s Search,
+    pub(crate) load: &'s Load,
+    pub(crate) trials: Vec<Seen>,
+    /// Which of them were disturbed and do not count.
+    pub(crate) set_aside: Vec<bool>,
+    pub(crate) budget: Budget,
+    pub(crate) stages: Vec<Stage>,
+}
+
+/// How a lower bound fared in longer trials.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Confirmed {
+    /// A trial is missing.
+    Missing {
+        /// At this rate.
+        rate_per_s: f64,
+    },
+    /// It holds at this rate.
+    Yes {
+        /// Requests per second.
+        rate_per_s: f64,
+    },
+    /// It holds at none of the rates that were tried.
+    No {
+        /// The lowest of them.
+        rate_per_s: f64,
+    },
+    /// Nobody asked, or there is nothing to confirm.
+    NotAsked,
+}
+
+impl<'s> Progress<'s> {
+    /// The search of `load`, whose rate is sought, with its trials so far in the order in which
+    /// they ended. `None` of a load that has a rate.
+    pub fn new(load: &'s Load, trials: Vec<Seen>, budget: Budget) -> Option<Self> {
+        let search = load.search()?;
+        Some(Self {
+            search,
+            load,
+            set_aside: set_aside(&trials),
+            trials,
+            budget,
+            stages: stages(search, load.duration_s),
+        })
+    }
+
+    /// The next trial; `None` where the search has ended.
+    pub fn next(&self) -> Option<Step> {
+        if self.gave_up().is_some() || self.trials.len() >= TRIALS_MAX {
+            return None;
+        }
+        let Some(closed_per_s) = self.closed_per_s() else {
+            let length_s = CLOSED_S;
+            return Some(Step::Closed { length_s }).filter(|step| self.may_take(step, false));
+        };
+        let goals = self.search.goals.iter();
+        let step = goals
+            .filter_map(|goal| self.search_step(goal, closed_per_s))
+            .find(|step| self.may_take(step, true));
+        let step = step.or_else(|| self.confirm_step());
+        step.or_else(|| self.curve_step())
+    }
+
+    /// What the trials so far took, seconds.
+    pub fn spent_s(&self) -> f64 {
+        self.trials.iter().map(|trial| trial.took_s).sum()
+    }
+
+    /// About how many trials and seconds are left at the most.
+    pub fn left(&self) -> (usize, f64) {
+        let left_s = (self.budget.seconds - self.spent_s()).max(0.0);
+        let Some(step) = self.next() else {
+            return (0, 0.0);
+        };
+        let trials = (left_s / self.cost_s(self.load.duration_s)).ceil() as usize;
+        (trials.max(1), left_s.max(self.cost_s(step.length_s())))
+    }
+
+    /// Why no more is tried, where the contender does not run or gives no right answer.
+    pub fn gave_up(&self) -> Option<String> {
+        let lost = |trial: &Seen| match &trial.came {
+            Came::Lost(why) => Some(why.clone()),
+            _ => None,
+        };
+        let last: Vec<Option<String>> = self.trials.iter().rev().take(LOST_MAX).map(lost).collect();
+        if last.len() == LOST_MAX && last.iter().all(Option::is_some) {
+            return last.into_iter().next().flatten();
+        }
+        let wrong = self
+            .closed()
+            .filter(|trial| trial.ok_per_s().unwrap_or(0.0) <= 0.0);
+        (self.closed_per_s().is_none() && wrong.count() >= WRONG_MAX)
+            .then(|| "no answer was right in a closed loop".to_owned())
+    }
+
+    fn closed(&self) -> impl Iterator<Item = &Seen> {
+        let is_closed = |trial: &&Seen| trial.purpose == Purpose::Closed;
+        let ran = |trial: &&Seen| !matches!(trial.came, Came::Lost(_));
+        self.trials.iter().filter(is_closed).filter(ran)
+    }
+
+    /// Right answers per second in the closed loop.
+    pub(crate) fn closed_per_s(&self) -> Option<f64> {
+        let rates = self.closed().filter_map(Seen::ok_per_s);
+        rates.into_iter().find(|rate| *rate > 0.0)
+    }
+
+    /// Trials of a purpose that count, with what each says about a goal.
+    pub(crate) fn judged(
+        &self,
+        goal: &Goal,
+        purpose: Purpose,
+    ) -> impl Iterator<Item = (&Seen, Judged)> {
+        let counts = self.trials.iter().zip(&self.set_aside);
+        let counted = counts.filter(|(_, is_set_aside)| !**is_set_aside);
+        let of_purpose = counted.filter(move |(trial, _)| trial.purpose == purpose);
+        of_purpose.filter_map(move |(trial, _)| Some((trial, judge(goal, trial)?)))
+    }
+
+    pub(crate) fn rates(&self, goal: &Goal) -> Rates {
+        let mut rates = Rates::default();
+        for (trial, judged) in self.judged(goal, Purpose::Search) {
+            rates.add(trial.rate_per_s, trial.length_s, judged);
+        }
+        rates
+    }
+
+    pub(crate) fn last_stage(&self) -> &Stage {
+        self.stages
+            .last()
+            .expect("there is always the goal's own stage")
+    }
+
+    pub(crate) fn range(&self, goal: &Goal, closed_per_s: f64) -> Range {
+        let needed = needed(goal) / self.load.duration_s;
+        let least = readable(needed.max(closed_per_s / FAR_BELOW).max(0.001));
+        let most = readable((closed_per_s * FAR_ABOVE).min(1e7)).max(least);
+        Range {
+            start: readable(closed_per_s * BEGIN).clamp(least, most),
+            least,
+            most,
+        }
+    }
+
+    pub(crate) fn search_step(&self, goal: &Goal, closed_per_s: f64) -> Option<Step> {
+        let range = self.range(goal, closed_per_s);
+        let (rate_per_s, stage) = self.rates(goal).next(&self.stages, range)?;
+        // A short trial at a low rate is made long enough to have the quantile at all.
+        let enough_s = (needed(goal) / rate_per_s * 10.0).ceil() / 10.0;
+        let length_s = stage.trial_s.max(enough_s.min(self.load.duration_s));
+        Some(Step::Search {
+            rate_per_s,
+            length_s,
+        })
+    }
+
+    /// Whether the budget has room for a trial; a search leaves room for what follows it.
+    fn may_take(&self, step: &Step, is_search: bool) -> bool {
+        let kept_s = if is_search { self.reserved_s() } else { 0.0 };
+        self.spent_s() + kept_s + self.cost_s(step.length_s()) <= self.budget.seconds
+    }
+
+    /// Confirmation of every goal, which may fail once, and the curve; half of the budget at the
+    /// most.
+    fn reserved_s(&self) -> f64 {
+        let confirm_s = self.search.confirm.as_secs_f64();
+        let confirming = match confirm_s > 0.0 {
+            true => 2.0 * f64::from(CONFIRMING) * self.search.goals.len() as f64,
+            false => 0.0,
+        };
+        let curve = self.search.curve.len() as f64 * self.cost_s(self.load.duration_s);
+        (confirming * self.cost_s(confirm_s) + curve).min(self.budget.seconds / 2.0)
+    }
+
+    fn cost_s(&self, length_s: f64) -> f64 {
+        length_s + self.load.warmup_s + OVERHEAD_S
+    }
+
+    fn confirm_step(&self) -> Option<Step> {
+        let mut goals = self.search.goals.iter();
+        let step = goals.find_map(|goal| match self.confirmed(goal) {
+            Confirmed::Missing { rate_per_s } => Some(Step::Confirm {
+                rate_per_s,
+                length_s: self.search.confirm.as_secs_f64(),
+            }),
+            Confirmed::Yes { .. } | Confirmed::No { .. } | Confirmed::NotAsked => None,
+        });
+        step.filter(|step| self.may_take(step, false))
+    }
+
+    /// How the lower bound of a goal fared. Where it does not hold, the next lower rate is tried.
+    pub(crate) fn confirmed(&self, goal: &Goal) -> Confirmed {
+        let lower = self.rates(goal).bounds(self.last_stage()).lower;
+        let Some(mut rate_per_s) = lower.filter(|_| !self.search.confirm.is_zero()) else {
+            return Confirmed::NotAsked;
+        };
+        for lowering in 0..=LOWERINGS {
+            let (mut met, mut missed, mut all) = (0_u32, 0_u32, 0_u32);
+            let here = self.judged(goal, Purpose::Confirm);
+            for (_, judged) in here.filter(|(trial, _)| trial.rate_per_s == rate_per_s) {
+                all += 1;
+                met += u32::from(judged == Judged::Meets);
+                missed += u32::from(matches!(judged, Judged::Exceeds(_)));
+            }
+            let tolerated = (f64::from(CONFIRMING) * self.search.exceed).floor() as u32;
+            let fails = missed > tolerated || all >= CONFIRMING + CONFIRMING_MORE;
+            // A rate that the search did not measure has these trials alone behind it.
+            let behind = if lowering == 0 { met + missed } else { met };
+            if behind >= CONFIRMING && missed <= tolerated {
+                return Confirmed::Yes { rate_per_s };
+            }
+            if !fails {
+                return Confirmed::Missing { rate_per_s };
+            }
+            if lowering < LOWERINGS {
+                rate_per_s = readable(rate_per_s * (1.0 - self.search.width));
+            }
+        }
+        Confirmed::No { rate_per_s }
+    }
+
+    /// The rate that the curve's shares are of: the first goal's that has one.
+    pub(crate) fn curve_of(&self) -> Option<f64> {
+        self.search
+            .goals
+            .iter()
+            .find_map(|goal| match self.confirmed(goal) {
+                Confirmed::Yes { rate_per_s }
+                | Confirmed::No { rate_per_s }
+                | Confirmed::Missing { rate_per_s } => Some(rate_per_s),
+                Confirmed::NotAsked => self.rates(goal).bounds(self.last_stage()).lower,
+            })
+    }
+
+    fn curve_step(&self) -> Option<Step> {
+        let whole = self.curve_of()?;
+        let has = |percent: f64| {
+            let purpose = Purpose::Curve { percent };
+            self.trials.iter().any(|trial| trial.purpose == purpose)
+        };
+        let percents = self.search.curve.iter().map(|share| percent_of(*share));
+        let percent = percents.into_iter().find(|percent| !has(*percent))?;
+        let step = Step::Curve {
+            percent,
+            rate_per_s: readable(whole * percent / 100.0).max(0.001),
+            length_s: self.load.duration_s,
+        };
+        self.may_take(&step, false).then_some(step)
+    }
+}
+
+/// A share in percent, without what the binary fraction adds.
+fn percent_of(share: f64) -> f64 {
+    (share * 1e6).round() / 1e4
+}
+
+/// Requests that a trial must hold to say something about a goal.
+fn needed(goal: &Goal) -> f64 {
+    goal.objective
+        .map_or(1.0, |objective| objective.requests_least())
+}
+
+/// Which trials are set aside because something disturbed them: decided by that alone, never by
+/// what they came to. Only some are, so that a machine with other load on it ends its search too.
+fn set_aside(trials: &[Seen]) -> Vec<bool> {
+    let mut count = 0;
+    let aside = trials.iter().enumerate().map(|(index, trial)| {
+        let may_be = count < SET_ASIDE.max((index + 1).div_ceil(4));
+        let is_one_of_several = matches!(trial.purpose, Purpose::Search | Purpose::Confirm);
+        let is_set_aside = trial.is_disturbed && may_be && is_one_of_several;
+        count += usize::from(is_set_aside);
+        is_set_aside
+    });
+    aside.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! A trial as a search sees it: what it offered, and what is needed to hold it against a goal.
+
+use bakeoff_plan::LoadModel;
+use bakeoff_record::{Histogram, LoadResult, Outcome, Step, TrialEnd, TrialRecord};
+
+/// What a trial of a search is for. It is a part of the trial's load name, so that trials of
+/// different purposes are cells of their own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Purpose {
+    /// A closed loop, to know where to begin.
+    Closed,
+    /// One of those that the bounds are found by.
+    Search,
+    /// One of those that confirm the lower bound.
+    Confirm,
+    /// A point of the latency curve, at so many percent of the lower bound.
+    Curve {
+        /// Percent.
+        percent: f64,
+    },
+}
+
+impl Purpose {
+    /// The load name of such a trial in the search of a label.
+    pub fn load_name(self, label: &str) -> String {
+        match self {
+            Self::Closed => format!("{label}-closed"),
+            Self::Search => label.to_owned(),
+            Self::Confirm => format!("{label}-confirm"),
+            Self::Curve { percent } => format!("{label}-at{percent}"),
+        }
+    }
+
+    /// The purpose of a trial with a load name; `None` where it is not one of the search of that
+    /// label.
+    pub fn of(load_name: &str, label: &str) -> Option<Self> {
+        match load_name.strip_prefix(label)? {
+            "" => Some(Self::Search),
+            "-closed" => Some(Self::Closed),
+            "-confirm" => Some(Self::Confirm),
+            other => {
+                let percent = other.strip_prefix("-at")?.parse().ok()?;
+                Some(Self::Curve { percent })
+            }
+        }
+    }
+
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Search => "search",
+            Self::Confirm => "confirm",
+            Self::Curve { .. } => "curve",
+        }
+    }
+}
+
+/// A trial as a search sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// Id in the record.
+    pub id: String,
+    /// What it was for.
+    pub purpose: Purpose,
+    /// Rate that was offered, requests per second; 0 in a closed loop.
+    pub rate_per_s: f64,
+    /// Measured time, seconds.
+    pub length_s: f64,
+    /// From its first step to its last, seconds.
+    pub took_s: f64,
+    /// Whether something on the machine disturbed it, judged by what the machine did.
+    pub is_disturbed: bool,
+    /// What came of it.
+    pub came: Came,
+}
+
+/// What came of a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Came {
+    /// Its window was measured.
+    Measured(Measured),
+    /// The server ended under load.
+    Died,
+    /// It did not come to its load: why.
+    Lost(String),
+}
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Requests due; those that ended in a closed loop.
+    pub due: u64,
+    /// Requests that came out right.
+    pub ok: u64,
+    /// Requests whose end was not right, without those that could not be sent.
+    pub wrong: u64,
+    /// Latencies of right answers, and the ages of requests without an end.
+    pub latency: Histogram,
+    /// How many requests waited for their answer; `None` where that is not known.
+    pub backlog: Option<Backlog>,
+    /// What the engine did.
+    pub engine: Engine,
+}
+
+/// Requests that were due and had no end yet, by a straight line fitted over the window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Backlog {
+    /// By how many they grew over the window.
+    pub growth: f64,
+    /// How many there were at its end.
+    pub end: f64,
+}
+
+/// What the load engine did, as far as it may be at fault.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Engine {
+    /// Share of the window that its busiest thread worked; `None` where that is not known.
+    pub busy: Option<f64>,
+    /// 99 % of the requests that found a free connection were sent within this, nanoseconds.
+    pub slip_p99_ns: Option<u64>,
+    /// Requests that could not be sent: no file, port or memory on this side.
+    pub local: u64,
+}
+
+impl Seen {
+    /// A recorded trial of the search of a label; `None` of other trials and of what was
+    /// interrupted.
+    pub fn of(record: &TrialRecord, label: &str) -> Option<Self> {
+        let purpose = Purpose::of(record.load_name.as_deref()?, label)?;
+        if record.end == TrialEnd::Interrupted {
+            return None;
+        }
+        Some(Self {
+            id: record.id.clone(),
+            purpose,
+            rate_per_s: match record.load.model {
+                LoadModel::Open { rate_per_s, .. } => rate_per_s,
+                LoadModel::Closed { .. } | LoadModel::OpenShare { .. } | LoadModel::Sought(_) => {
+                    0.0
+                }
+            },
+            length_s: record.load.duration_s,
+            took_s: record.course.steps.iter().map(|step| step.took_s).sum(),
+            is_disturbed: record.attempt.is_disturbed(),
+            came: came(record),
+        })
+    }
+
+    /// What was measured.
+    pub fn measured(&self) -> Option<&Measured> {
+        match &self.came {
+            Came::Measured(measured) => Some(measured),
+            Came::Died | Came::Lost(_) => None,
+        }
+    }
+
+    /// Right answers per second.
+    pub fn ok_per_s(&self) -> Option<f64> {
+        let measured = self.measured()?;
+        (self.length_s > 0.0).then(|| measured.ok as f64 / self.length_s)
+    }
+}
+
+fn came(record: &TrialRecord) -> Came {
+    match (&record.end, &record.result) {
+        (TrialEnd::Measured, Some(result)) => Came::Measured(measured(result)),
+        (TrialEnd::Measured, None) => Came::Lost("nothing was measured".to_owned()),
+        (TrialEnd::Failed { step, .. }, _)
+            if matches!(step, Step::WarmUp | Step::Measure | Step::CheckAgain) =>
+        {
+            Came::Died
+        }
+        (TrialEnd::Failed { cause, .. }, _) => Came::Lost(cause.clone()),
+        (TrialEnd::Skipped { reason, .. } | TrialEnd::Unsupported { reason }, _) => {
+            Came::Lost(reason.clone())
+        }
+        (TrialEnd::Interrupted, _) => Came::Lost("interrupted".to_owned()),
+    }
+}
+
+fn measured(result: &LoadResult) -> Measured {
+    let schedule = result.schedule.as_ref();
+    Measured {
+        due: result.requests.asked(),
+        ok: result.requests.ok,
+        wrong: result
+            .requests
+            .completed
+            .saturating_sub(result.requests.ok + result.outcomes.of(Outcome::Local)),
+        latency: result.latency_with_unended().trimmed(),
+        backlog: backlog(result),
+        engine: Engine {
+            busy: busy(result),
+            slip_p99_ns: schedule.and_then(|kept| kept.slip.quantile(0.99)),
+            local: result.outcomes.of(Outcome::Local),
+        },
+    }
+}
+
+fn busy(result: &LoadResult) -> Option<f64> {
+    let threads = result.engine.threads.iter();
+    let most = threads.map(|thread| thread.cpu_s).reduce(f64::max)?;
+    (result.measured_s > 0.0).then(|| most / result.measured_s)
+}
+
+/// What was due and had not ended, over the window. What is in flight would not do: a request that
+/// waits for a free connection is due and not begun.
+fn backlog(result: &LoadResult) -> Option<Backlog> {
+    let due = &result.schedule.as_ref()?.parts;
+    if due.len() != result.intervals.len() || due.len() < 2 {
+        return None;
+    }
+    let carried_in = result.balance.map_or(0, |balance| balance.carried_in) as f64;
+    let mut waiting = carried_in;
+    let mut points = vec![(0.0, waiting)];
+    for (due, ended) in due.iter().zip(&result.intervals) {
+        if (due.start_s - ended.start_s).abs() > 1e-3 {
+            return None;
+        }
+        waiting += due.due as f64 - (ended.ok + ended.errors) as f64;
+        points.push((due.start_s + due.length_s, waiting));
+    }
+    fitted(&points)
+}
+
+impl Backlog {
+    /// By how many requests a backlog may grow over a window in which `due` are due, at a rate
+    /// that the server can carry for good.
+    ///
+    /// Poisson arrivals at exactly the rate of the server make a backlog that wanders like a sum of
+    /// steps, about as far as the square root of their number. 15 % of that is exceeded as often as
+    /// not within 2 % of the edge, and hardly ever at 90 % of it, where the backlog returns to its
+    /// mean within the window. At a high rate that is little, and what a stall at the end leaves is
+    /// more; so 0.15 % of what is due is always allowed, less than a tenth of the bounds' width.
+    pub fn growth_allowed(due: u64) -> f64 {
+        let due = due as f64;
+        (0.15 * due.sqrt()).max(0.001_5 * due)
+    }
+}
+
+/// The straight line through points (time, number) with the least squares.
+pub(crate) fn fitted(points: &[(f64, f64)]) -> Option<Backlog> {
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (mean_t, mean_n) = (mean(|point| point.0), mean(|point| point.1));
+    let spread: f64 = points.iter().map(|(t, _)| (t - mean_t).powi(2)).sum();
+    let (first, last) = (points.first()?.0, points.last()?.0);
+    if spread <= 0.0 {
+        return None;
+    }
+    let together = points.iter().map(|(t, n)| (t - mean_t) * (n - mean_n));
+    let slope = together.sum::<f64>() / spread;
+    Some(Backlog {
+        growth: slope * (last - first),
+        end: mean_n + slope * (last - mean_t),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_name_says_the_purpose() {
+        let label = "find-p99-10ms-c100";
+        let all = [
+            Purpose::Closed,
+            Purpose::Search,
+            Purpose::Confirm,
+            Purpose::Curve { percent: 25.0 },
+            Purpose::Curve { percent: 12.5 },
+        ];
+        for purpose in all {
+            assert_eq!(Purpose::of(&purpose.load_name(label), label), Some(purpose));
+        }
+        for other in ["find-p99-10ms-c10", "find-p99-10ms-c1000", "c100", ""] {
+            assert_eq!(Purpose::of(other, label), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_fitted() {
+        let line = fitted(&[(0.0, 5.0), (1.0, 7.0), (2.0, 9.0)]).unwrap();
+        assert!((line.growth - 4.0).abs() < 1e-9 && (line.end - 9.0).abs() < 1e-9);
+        let spike = fitted(&[(0.0, 5.0), (1.0, 500.0), (2.0, 5.0)]).unwrap();
+        assert!(
+            spike.growth.abs() < 1e-9,
+            "a stall that is made up for is no growth"
+        );
+        assert_eq!(fitted(&[(1.0, 5.0)]), None);
+    }
+}
