@@ -107,7 +107,6 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     let connect = connect(flags, &model)?;
     let max_udp_payload = max_udp_payload(flags, &speaking)?;
     Ok(LoadSpec {
-        order: bakeoff_load::Order::ByWeight,
         speaking,
         target,
         exchanges,

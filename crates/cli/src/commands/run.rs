@@ -341,7 +341,7 @@ fn print(report: &Drawn, flags: &Destination, record: &Path) -> anyhow::Result<(
         diffs: false,
         record: record.display().to_string(),
     };
-    Ok(output::document(&report.shown(&shown))?)
+    Ok(output::document(&report.shown(&shown)?)?)
 }
 
 fn machine() -> Machine {
