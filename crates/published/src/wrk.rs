@@ -1,8 +1,9 @@
 //! What wrk and wrk2 print, one run after the other.
 //!
 //! Latencies are of all answers, those with a status of an error too. What came to no answer is
-//! counted in the line of socket errors alone. Latencies of wrk end when wrk takes an answer up,
-//! and begin when it comes round to writing, so the wait in its own loop is in none of them.
+//! counted in the line of socket errors alone. Latencies of wrk begin when it comes round to
+//! writing, so the wait in its own loop is in none of them; and for each long one, wrk adds those
+//! of requests that it would have sent meanwhile. wrk2 does neither: it counts from a schedule.
 
 use crate::error::ReadError;
 use crate::figure::{number, number_with_unit, time_ns};
@@ -41,6 +42,8 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
     if let Some((_, url)) = first.1.split_once(" @ ") {
         row.name.push(("url".to_owned(), url.trim().to_owned()));
     }
+    let calibrated = |(_, text): &(usize, &str)| text.starts_with("Thread calibration:");
+    row.latency.corrected = !lines.iter().any(calibrated);
     let mut aside = 0.0;
     let mut answered = None;
     let mut wrong = 0.0;

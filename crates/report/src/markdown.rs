@@ -124,7 +124,7 @@ fn verbatim(out: &mut String, title: &str, lines: &[String]) {
 }
 
 /// Text that neither ends a table's cell nor begins markup.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::new();
     for character in text.chars() {
         match character {
