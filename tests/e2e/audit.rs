@@ -14,28 +14,24 @@ const TABLE: &str = "server,clients,requests,average_ms\n\
 fn rows_that_cannot_be_believed_end_with_4_and_fine_ones_with_0() {
     let scene = Scene::new();
     scene.write("table.csv", TABLE);
-    let bad = scene
-        .run(&["audit", "table.csv", "--duration", "30s"])
-        .expect(4);
-    let bad = bad.says("1 of 2 rows can be believed, 1 cannot.").stdout;
-    assert!(bad.contains("line 3: server=b clients=10\n"), "{bad}");
+    let flags = ["--duration", "30s"];
+    let bad = scene.run(&[&["audit", "table.csv"][..], &flags].concat());
+    let bad = bad.expect(4).stdout;
     assert!(
-        bad.contains("10,000/s x 0.80 ms = 8,000") || bad.contains("= 8 requests"),
+        bad.starts_with("1 of 2 rows can be believed, 1 cannot.\n"),
         "{bad}"
     );
-    let fine: String = TABLE
-        .lines()
-        .take(2)
-        .map(|line| format!("{line}\n"))
-        .collect();
-    scene.write("fine.csv", &fine);
-    let arguments = ["audit", "fine.csv", "--duration", "30s"];
-    scene.run(&arguments).expect(0).says("can be believed");
-    // It was measured once, which the table as a whole is told of.
-    scene
-        .run(&[&arguments[..], &["--strict"]].concat())
-        .expect(4)
-        .says("one-run (R18)");
+    assert!(bad.contains("line 3: server=b clients=10\n"), "{bad}");
+    assert!(bad.contains("10,000/s x 0.80 ms = 8 requests"), "{bad}");
+    let fine: Vec<&str> = TABLE.lines().take(2).collect();
+    scene.write("fine.csv", &fine.join("\n"));
+    let arguments = [&["audit", "fine.csv"][..], &flags].concat();
+    let text = scene.run(&arguments).expect(0).stdout;
+    assert!(text.contains("can be believed"), "{text}");
+    // It was measured once, which is a finding about the table as a whole.
+    let strict = scene.run(&[&arguments[..], &["--strict"]].concat());
+    let text = strict.expect(4).stdout;
+    assert!(text.contains("one-run (R18)"), "{text}");
 }
 
 #[test]
