@@ -183,7 +183,9 @@ pub(crate) fn meaning(name: &str) -> Meaning {
         .iter()
         .find(|(names, _)| names.contains(&joined.as_str()));
     if let Some((_, quantity)) = whole {
-        return known(*quantity, unit);
+        // `bytes_read` says its unit first.
+        let first = all.first().filter(|first| **first == "bytes");
+        return known(*quantity, unit.or(first.map(|_| Unit::Bytes(1.0))));
     }
     if let Some(quantity) = statistic(&all) {
         return known(quantity, unit);
@@ -430,6 +432,7 @@ mod tests {
             ("duration_s", Quantity::Duration, Some(seconds)),
             ("duration", Quantity::Duration, None),
             ("bytes", Quantity::Bytes, Some(Unit::Bytes(1.0))),
+            ("bytes_in", Quantity::Bytes, Some(Unit::Bytes(1.0))),
             ("body_bytes", Quantity::Body, Some(Unit::Bytes(1.0))),
             ("cpu_percent", Quantity::Cpu, Some(percent)),
             ("run", Quantity::Run, None),

@@ -21,7 +21,7 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
     if share < LINK_SHARE {
         return Outcome::Passed;
     }
-    let from = match (subject.ok_per_s(), subject.body_bytes()) {
+    let from = match (subject.answered_per_s(), subject.body_bytes()) {
         (Some(right), Some(body)) => format!(
             "{} right answers x {} bytes",
             rate(right),
@@ -59,7 +59,7 @@ pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
     let Some(body) = subject.body_bytes() else {
         return Outcome::Missing(BODY);
     };
-    let (Some(right), Some(seconds)) = (subject.ok_per_s(), subject.duration_s) else {
+    let (Some(right), Some(seconds)) = (subject.answered_per_s(), subject.duration_s) else {
         return Outcome::Missing("a rate, or requests and --duration");
     };
     let needed = right * seconds * body;
