@@ -300,8 +300,8 @@ fn stopping_rule(flags: &RunFlags) -> Overrides {
     Overrides {
         rounds: RoundsAsked {
             number: None,
-            until: flags.until,
-            at_most: flags.max_rounds,
+            until: flags.stopping.until,
+            at_most: flags.stopping.max_rounds,
         },
         ..Overrides::default()
     }
