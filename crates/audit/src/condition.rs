@@ -27,8 +27,11 @@ enum Quantity {
     Memory,
 }
 
+/// A unit as it is written, and how many base units it is.
+type Unit = (&'static str, f64);
+
 /// Each quantity as it is written, with the units that it takes, in its own base unit.
-const QUANTITIES: [(&str, Quantity, &[(&str, f64)]); 7] = [
+const QUANTITIES: [(&str, Quantity, &[Unit]); 7] = [
     ("rate", Quantity::Rate, &[("/s", 1.0), ("", 1.0)]),
     ("p50", Quantity::P50, &TIMES),
     ("p99.9", Quantity::P999, &TIMES),
@@ -38,7 +41,7 @@ const QUANTITIES: [(&str, Quantity, &[(&str, f64)]); 7] = [
     ("memory", Quantity::Memory, &SIZES),
 ];
 /// Units of time, in nanoseconds; the longer names first.
-const TIMES: [(&str, f64); 5] = [
+const TIMES: [Unit; 5] = [
     ("ns", 1.0),
     ("us", 1e3),
     ("µs", 1e3),
@@ -46,7 +49,7 @@ const TIMES: [(&str, f64); 5] = [
     ("s", 1e9),
 ];
 /// Units of memory, in bytes; the longer names first.
-const SIZES: [(&str, f64); 7] = [
+const SIZES: [Unit; 7] = [
     ("KiB", 1024.0),
     ("MiB", 1_048_576.0),
     ("GiB", 1_073_741_824.0),

@@ -19,7 +19,7 @@ fn only(name: &str, format: Format) -> Row {
     let published = read(&data(name), None, &[]).expect(name);
     assert_eq!(published.format, format, "{name}");
     assert_eq!(published.rows.len(), 1, "{name}");
-    published.rows.into_iter().next().unwrap()
+    published.rows.into_iter().next().expect("a row")
 }
 
 fn quantiles(row: &Row) -> Vec<(f64, f64)> {
@@ -238,7 +238,10 @@ fn oha_leaves_what_it_broke_off_at_the_end_out() {
 }
 
 fn csv(text: &str, rules: &[&str]) -> Result<Published, ReadError> {
-    let rules: Vec<_> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
+    let rules: Vec<_> = rules
+        .iter()
+        .map(|rule| rule.parse().expect("a column rule"))
+        .collect();
     read(text, Some(Format::Csv), &rules)
 }
 

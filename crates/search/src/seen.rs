@@ -166,11 +166,13 @@ fn came(record: &TrialRecord) -> Came {
     match (&record.end, &record.result) {
         (TrialEnd::Measured, Some(result)) => Came::Measured(measured(result)),
         (TrialEnd::Measured, None) => Came::Lost("nothing was measured".to_owned()),
-        (TrialEnd::Failed { step, .. }, _)
-            if matches!(step, Step::WarmUp | Step::Measure | Step::CheckAgain) =>
-        {
-            Came::Died
-        }
+        (
+            TrialEnd::Failed {
+                step: Step::WarmUp | Step::Measure | Step::CheckAgain,
+                ..
+            },
+            _,
+        ) => Came::Died,
         (TrialEnd::Failed { cause, .. }, _) => Came::Lost(cause.clone()),
         (TrialEnd::Skipped { reason, .. } | TrialEnd::Unsupported { reason }, _) => {
             Came::Lost(reason.clone())
