@@ -35,6 +35,8 @@ pub(crate) struct OwnTable {
     looks_like: Option<String>,
     /// What a file has in it that asks an upstream.
     proxies: Option<String>,
+    /// A command that prints what the program makes of a file.
+    adapt: Option<Vec<String>>,
     /// Its first group is the name of a block that lines can name in place of an address.
     blocks: Option<String>,
     /// Folders in which an installed server has its files.
@@ -121,6 +123,7 @@ pub(crate) struct OwnRules {
     pub(crate) names: Vec<String>,
     pub(crate) looks_like: Option<Regex>,
     pub(crate) proxies: Option<Regex>,
+    pub(crate) adapt: Option<Vec<String>>,
     pub(crate) blocks: Option<Regex>,
     pub(crate) elsewhere: Elsewhere,
     pub(crate) site: Option<SiteRules>,
@@ -197,6 +200,7 @@ impl OwnTable {
             names: self.names.clone(),
             looks_like: optional("looks_like", &self.looks_like)?,
             proxies: optional("proxies", &self.proxies)?,
+            adapt: self.adapt.clone(),
             blocks: with_group("blocks", &self.blocks)?,
             elsewhere: Elsewhere {
                 folders: self.elsewhere.clone(),

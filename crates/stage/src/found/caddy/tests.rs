@@ -141,7 +141,9 @@ fn what_the_program_says_of_listeners_is_what_counts() {
         "headers":{"Location":["https://a.test"]}}]}]"#;
     let servers = format!(
         r#"{{"srv0":{{"listen":[":443"],"routes":{routes}}},
-            "srv1":{{"listen":[":8080"],"routes":{redirect}}}}}"#
+            "srv1":{{"listen":[":8080"],"routes":{redirect}}},
+            "srv2":{{"listen":[":8090"],"automatic_https":{{"skip":["a.test"]}},
+                "routes":{routes}}}}}"#
     );
     let adapted = format!(r#"{{"apps":{{"http":{{"servers":{servers}}}}}}}"#).replace('\n', "");
     let adapted = &format!("{{\"level\":\"warn\"}}\n{adapted}\n");
@@ -151,6 +153,7 @@ fn what_the_program_says_of_listeners_is_what_counts() {
     let expected = [
         (443, "a.test".to_owned(), Http, true),
         (8080, String::new(), Redirect, false),
+        (8090, "a.test".to_owned(), Http, false),
         (80, "a.test".to_owned(), Redirect, false),
     ];
     assert_eq!(listeners(&found), expected);
