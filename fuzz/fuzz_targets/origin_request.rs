@@ -1,8 +1,12 @@
-//! Any bytes, cut anywhere, must give the origin's request reader the same steps as the whole.
+//! Any bytes, cut anywhere, must give the origin's request reader the same steps as the whole: as
+//! HTTP, and as records of FastCGI.
 #![no_main]
 
 use bakeoff_origin::{Memo, RequestReader, Step};
 use libfuzzer_sys::fuzz_target;
+
+/// The record that begins a request of FastCGI.
+const BEGIN: [u8; 16] = [1, 1, 0, 1, 0, 8, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0];
 
 /// The steps of a stream that comes in the given pieces, up to the first refusal.
 fn steps<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Step> {
@@ -30,6 +34,9 @@ fn steps<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Step> {
 
 fuzz_target!(|input: &[u8]| {
     let Some((&size, stream)) = input.split_first() else { return };
-    let whole = steps(std::iter::once(stream));
-    assert_eq!(steps(stream.chunks(usize::from(size) + 1)), whole);
+    let records = [&BEGIN, stream].concat();
+    for stream in [stream, &records] {
+        let whole = steps(std::iter::once(stream));
+        assert_eq!(steps(stream.chunks(usize::from(size) + 1)), whole);
+    }
 });

@@ -116,11 +116,47 @@ fn a_load_without_a_right_answer_ends_with_exit_code_4() {
     }
 }
 
+/// Each command line is refused with these words, before anything is printed.
+#[track_caller]
+fn refused(cases: &[(Vec<&str>, &str)]) {
+    let scene = Scene::new();
+    for (arguments, words) in cases {
+        let finished = scene.run(arguments).expect(2).says(words);
+        assert!(finished.stdout.is_empty(), "{finished:#?}");
+    }
+}
+
+#[test]
+fn what_is_no_url_or_no_list_is_refused_with_exit_code_2() {
+    let url = "http://127.0.0.1:9/";
+    refused(&[
+        (
+            vec!["load", "example.com"],
+            "http://example.com or https://example.com",
+        ),
+        (vec!["load", "-q", "100", url], "-r 100 for requests/s"),
+        (vec!["load", "app:443"], "https://app or http://app:443"),
+        (
+            vec!["load", url, "http://127.0.0.1:8/"],
+            "are on two servers",
+        ),
+        (vec!["load", url, "--urls", "a"], "cannot be used with"),
+        (
+            vec!["load", "--urls", "absent"],
+            "--urls: failed to read absent: ",
+        ),
+        (vec!["load", "--urls", "."], "it is a folder"),
+        (
+            vec!["load", "--har", "absent"],
+            "--har: failed to read absent: ",
+        ),
+    ]);
+}
+
 #[test]
 fn wrong_flags_are_refused_with_exit_code_2() {
-    let scene = Scene::new();
     let url = "http://127.0.0.1:9/";
-    for (arguments, words) in [
+    refused(&[
         (vec!["load"], "<URL>"),
         (
             vec!["load", url, "--clients", "0"],
@@ -173,26 +209,6 @@ fn wrong_flags_are_refused_with_exit_code_2() {
             vec!["load", url, "--max-udp-payload", "1199"],
             "expected a whole number from 1200 to 65527",
         ),
-        (
-            vec!["load", "example.com"],
-            "http://example.com or https://example.com",
-        ),
-        (vec!["load", "-q", "100", url], "-r 100 for requests/s"),
-        (vec!["load", "app:443"], "https://app or http://app:443"),
-        (
-            vec!["load", url, "http://127.0.0.1:8/"],
-            "are on two servers",
-        ),
-        (vec!["load", url, "--urls", "a"], "cannot be used with"),
-        (
-            vec!["load", "--urls", "absent"],
-            "--urls: failed to read absent: ",
-        ),
-        (vec!["load", "--urls", "."], "it is a folder"),
-        (
-            vec!["load", "--har", "absent"],
-            "--har: failed to read absent: ",
-        ),
         (vec!["load", "http://127.0.0.1:99999/"], "99999"),
         (vec!["load", url, "-r", "100000000"], "at most 10,000,000"),
         (vec!["load", url, "--pin", "1000"], "may only use 0"),
@@ -207,10 +223,7 @@ fn wrong_flags_are_refused_with_exit_code_2() {
         (vec!["load", url, "--tls-version", "1.3"], "needs TLS"),
         (vec!["load", url, "--cacert", "a.pem"], "needs TLS"),
         (vec!["load", url, "--server-name", "a"], "needs TLS"),
-    ] {
-        let finished = scene.run(&arguments).expect(2).says(words);
-        assert!(finished.stdout.is_empty(), "{finished:#?}");
-    }
+    ]);
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn measured(text: &str, protocol: &str, path: &str, expected_bytes: u64) -> Opti
     let trial = &trials[0];
     let requests = &trial["result"]["requests"];
     assert_eq!(requests["ok"], requests["completed"], "{trial:#}");
-    let check = &trial["result"]["checks"][0];
+    let check = &trial["answers"][0];
     assert_eq!(check["status"], 200, "{trial:#}");
     assert_eq!(check["body_bytes"], expected_bytes, "{trial:#}");
     assert_eq!(
@@ -216,6 +216,6 @@ fn files_of_a_distribution_are_looked_for_beside_the_site() {
     let trials = trials(&scene.path("record"));
     let changes = trials[0]["server"]["config_changes"].to_string();
     assert!(changes.contains("taken from beside the file"), "{changes}");
-    assert_eq!(trials[0]["result"]["checks"][0]["body_bytes"], 11);
+    assert_eq!(trials[0]["answers"][0]["body_bytes"], 11);
     assert!(!Path::new(&scene.path("etc/bakeoff-main.conf")).exists());
 }

@@ -79,6 +79,11 @@ impl Audit {
         fine.count()
     }
 
+    /// Rows as `lines 5-7, 17`.
+    pub fn lines(rows: &[&AuditedRow]) -> String {
+        sentence::lines_of(rows.iter().map(|row| row.line))
+    }
+
     /// Every code that rows were found to have, with those rows, most rows first.
     pub fn by_code(&self) -> Vec<(Code, Vec<&AuditedRow>)> {
         let has = |row: &AuditedRow, code: Code| row.findings.iter().any(|it| it.code == code);

@@ -11,6 +11,7 @@ use crate::flags::{Command, Flags, HostsCommand, SchemaOf};
 use crate::{exit, output, run_folder};
 
 mod agent;
+mod audit;
 mod compare;
 mod debug;
 mod doctor;
@@ -45,7 +46,8 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
     // The built-in servers run below another bakeoff, and the others only print.
     let is_small = matches!(
         flags.command,
-        Command::Origin(_)
+        Command::Audit(_)
+            | Command::Origin(_)
             | Command::Yardstick(_)
             | Command::Agent
             | Command::Completions { .. }
@@ -65,6 +67,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Report(flags) => report::carry_out(&flags),
         Command::Compare(flags) => compare::carry_out(&flags),
         Command::Verify(flags) => verify::carry_out(&flags),
+        Command::Audit(flags) => audit::carry_out(&flags),
         Command::Plan(flags) => plan::carry_out(&flags),
         Command::List(flags) => list::carry_out(&flags),
         Command::Install(flags) => install::carry_out(&flags),

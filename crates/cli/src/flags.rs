@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
+mod audit;
 mod compare;
 mod find;
 mod hosts;
@@ -14,6 +15,7 @@ mod run;
 mod serve;
 mod trying;
 
+pub(crate) use audit::{AuditFlags, AuditFormat, RigFlags};
 pub(crate) use compare::{CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags};
 pub(crate) use find::FindFlags;
 pub(crate) use hosts::{HostsCheckFlags, HostsCommand, HostsFormat, LoadCommand, ManifestFlags};
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     Compare(CompareFlags),
     /// Compute every verdict and estimate of a record again, and say whether they still hold
     Verify(VerifyFlags),
+    /// Judge other people's results: a table, or what k6, vegeta, oha, wrk or h2load printed
+    Audit(Box<AuditFlags>),
     /// Show the trials of a plan, their order and how long they will take, without running anything
     Plan(PlanFlags),
     /// List servers, workloads and plans, and the installed versions of each server

@@ -72,6 +72,7 @@ pub(crate) fn measure(
         Err(cause) => return Measured::failed(Step::Measure, cause),
     };
     let mut watch = Watch::new(load, proxied, counts_at_start);
+    watch.is_noted = trial.load.requests.is_some();
     while !watch.load.is_over() {
         std::thread::sleep(WATCH_PERIOD);
         watch.look(contestant, stop, tell);
@@ -109,6 +110,8 @@ struct Watch {
     load: Box<dyn UnderWay>,
     proxied: bool,
     step: Option<Step>,
+    /// Whether what is counted at the window's start was read.
+    is_noted: bool,
     /// Whether what is counted at the window's end was read.
     ended: bool,
     told: (u64, u64),
@@ -125,6 +128,7 @@ impl Watch {
             load,
             proxied,
             step: None,
+            is_noted: false,
             ended: false,
             told: (0, 0),
             told_at: Instant::now(),
@@ -171,7 +175,8 @@ impl Watch {
             self.step = Some(Step::WarmUp);
             tell(Event::Step(Step::WarmUp));
         }
-        if now + COUNTERS_LEAD >= start {
+        if now + COUNTERS_LEAD >= start && !self.is_noted {
+            self.is_noted = true;
             contestant.note_edge(Edge::Start);
         }
         if now >= start && self.step == Some(Step::WarmUp) {

@@ -29,7 +29,6 @@ pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpe
     Ok(LoadSpec {
         speaking: speaking(workload, server),
         exchanges: exchanges(workload, &target.host, encoded)?,
-        order: Order::ByWeight,
         target,
         load: trial.load.clone(),
         shape: RateShape::Level,
@@ -46,6 +45,7 @@ pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpe
         seed,
         check: BodyCheck::OneIn(CHECK_ONE_IN),
         pacing: Pacing {
+            order: Order::ByWeight,
             deadline: None,
             waiting: Waiting::Nap,
             gather: true,

@@ -30,7 +30,7 @@ impl Choice {
         Self {
             up_to,
             random: Random::labelled(spec.seed, &format!("choice-{thread}")),
-            turn: (spec.order == Order::InTurn).then_some(0),
+            turn: (spec.pacing.order == Order::InTurn).then_some(0),
         }
     }
 

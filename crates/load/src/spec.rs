@@ -20,8 +20,6 @@ pub struct LoadSpec {
     pub speaking: Speaking,
     /// Requests and their right answers; at least one.
     pub exchanges: Vec<Exchange>,
-    /// Which of them is next.
-    pub order: Order,
     /// Model, warm-up, duration and timeout.
     pub load: Load,
     /// How the rate of an open loop changes over warm-up and duration.
@@ -36,7 +34,7 @@ pub struct LoadSpec {
     pub seed: u64,
     /// Which bodies are compared byte by byte; the length is compared always.
     pub check: BodyCheck,
-    /// How requests are timed.
+    /// How requests are timed, and which is next.
     pub pacing: Pacing,
     /// Length of the parts that the window is cut into.
     pub interval: Duration,
@@ -64,9 +62,11 @@ pub struct Threads {
     pub part: Option<Part>,
 }
 
-/// How requests are timed.
+/// How requests are timed, and which is next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pacing {
+    /// Which of several requests is next.
+    pub order: Order,
     /// In an open loop: do not send a request any more that has waited so long.
     pub deadline: Option<Duration>,
     /// How a thread waits for the next request of an open loop to be due.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::ROWS_MOST;
 use crate::error::ReadError;
-use crate::figure::Figure;
+use crate::figure::{Figure, MOST};
 use crate::row::Row;
 
 /// One row for each document of a file.
@@ -58,7 +58,7 @@ pub(crate) fn number(value: &Value, path: &[&str]) -> Result<Option<f64>, String
     };
     match found.as_f64() {
         _ if found.is_null() => Ok(None),
-        Some(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
+        Some(number) if (0.0..=MOST).contains(&number) => Ok(Some(number)),
         _ => {
             let found = crate::error::excerpt(&found.to_string());
             let key = path.join(".");

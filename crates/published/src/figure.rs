@@ -2,6 +2,9 @@
 
 use crate::unit::Unit;
 
+/// Largest number that is read. Nothing published is larger, and products of a few are finite.
+pub(crate) const MOST: f64 = 1e18;
+
 /// A figure, and how far apart its neighbours would have been.
 ///
 /// A mean published as 0.22 ms may have been anything from 0.215 to 0.225 ms.
@@ -47,7 +50,7 @@ pub(crate) fn number(text: &str) -> Option<Figure> {
         return None;
     }
     let value: f64 = plain.parse().ok()?;
-    if !value.is_finite() {
+    if !value.is_finite() || value > MOST {
         return None;
     }
     let (digits, exponent) = plain.split_once(['e', 'E']).unwrap_or((&plain, "0"));
@@ -115,6 +118,7 @@ mod tests {
             "0,22",
             "12,34,567",
             "1e999",
+            "1e19",
             "x",
             ".",
             "+1",

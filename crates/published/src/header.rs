@@ -183,7 +183,9 @@ pub(crate) fn meaning(name: &str) -> Meaning {
         .iter()
         .find(|(names, _)| names.contains(&joined.as_str()));
     if let Some((_, quantity)) = whole {
-        return known(*quantity, unit);
+        // `bytes_read` says its unit first.
+        let first = all.first().filter(|first| **first == "bytes");
+        return known(*quantity, unit.or(first.map(|_| Unit::Bytes(1.0))));
     }
     if let Some(quantity) = statistic(&all) {
         return known(quantity, unit);
@@ -320,34 +322,33 @@ fn ending_unit(tokens: &mut Vec<String>) -> Option<Unit> {
     let lower = last.to_lowercase();
     let seconds = ["s", "sec", "second"];
     // requests_per_s, req per sec
-    if let [.., per, _] = tokens.as_slice() {
-        if per.eq_ignore_ascii_case("per") && seconds.contains(&lower.as_str()) {
-            tokens.truncate(tokens.len() - 2);
-            let bytes = tokens.last().and_then(|token| byte_unit(token));
-            if let Some(one) = bytes {
-                tokens.pop();
-                return Some(Unit::BytesPerS(one));
-            }
-            return Some(Unit::PerS(1.0));
+    if let [.., per, _] = tokens.as_slice()
+        && per.eq_ignore_ascii_case("per")
+        && seconds.contains(&lower.as_str())
+    {
+        tokens.truncate(tokens.len() - 2);
+        let bytes = tokens.last().and_then(|token| byte_unit(token));
+        if let Some(one) = bytes {
+            tokens.pop();
+            return Some(Unit::BytesPerS(one));
         }
+        return Some(Unit::PerS(1.0));
     }
     if ["rps", "qps", "tps"].contains(&lower.as_str()) {
         tokens.pop();
         return Some(Unit::PerS(1.0));
     }
     // requests/sec, MB/s
-    if let Some((counted, per)) = last.rsplit_once('/') {
-        if seconds.contains(&per.to_lowercase().as_str()) {
-            let counted = counted.to_owned();
-            let written = format!("{counted}/s");
-            tokens.pop();
-            if let Some(unit @ Unit::BytesPerS(_)) = Unit::parse(&written) {
-                return Some(unit);
-            }
-            tokens.push(counted);
-            tokens.retain(|token| !token.is_empty());
-            return Some(Unit::PerS(1.0));
+    if let Some((counted, per)) = last.rsplit_once('/')
+        && seconds.contains(&per.to_lowercase().as_str())
+    {
+        tokens.pop();
+        if let Some(unit @ Unit::BytesPerS(_)) = Unit::parse(&format!("{counted}/s")) {
+            return Some(unit);
         }
+        tokens.push(counted.to_owned());
+        tokens.retain(|token| !token.is_empty());
+        return Some(Unit::PerS(1.0));
     }
     let glued = glued_percent(&last);
     if let Some(word) = glued {
@@ -430,6 +431,7 @@ mod tests {
             ("duration_s", Quantity::Duration, Some(seconds)),
             ("duration", Quantity::Duration, None),
             ("bytes", Quantity::Bytes, Some(Unit::Bytes(1.0))),
+            ("bytes_in", Quantity::Bytes, Some(Unit::Bytes(1.0))),
             ("body_bytes", Quantity::Body, Some(Unit::Bytes(1.0))),
             ("cpu_percent", Quantity::Cpu, Some(percent)),
             ("run", Quantity::Run, None),

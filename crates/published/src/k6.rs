@@ -10,6 +10,8 @@ use crate::figure::Figure;
 use crate::row::{Counts, Latency, Load, Row, Transfer};
 
 const MS: f64 = 1e6;
+/// Share of the users' time in iterations from which they went from one to the next.
+const FILLED_SHARE: f64 = 0.9;
 const DURATION: &str = "http_req_duration";
 
 pub(crate) fn row(document: &Value) -> Result<Row, String> {
@@ -48,13 +50,26 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
     })
 }
 
-/// Virtual users, if there were as many all the time. With an arrival rate, or in steps, the
-/// number that is busy changes, and so no one number is in flight.
+/// Virtual users, if each of them went from iteration to iteration. With an arrival rate, or in
+/// steps, the number that is busy changes, and so no one number is in flight.
 fn clients(metrics: &Value) -> Result<Option<f64>, String> {
+    let all = value(metrics, "vus_max", "max")?;
     let least = value(metrics, "vus", "min")?;
     let most = value(metrics, "vus", "max")?;
-    let all = value(metrics, "vus_max", "max")?;
-    Ok(all.filter(|_| least == all && most == all))
+    let on_schedule = value(metrics, "dropped_iterations", "count")?.is_some();
+    // Users that start late, or a last reading taken when some had stopped, hide behind the least.
+    let iterations = value(metrics, "iterations", "rate")?;
+    let each_ms = match number(metrics, &["iteration_duration", "values", "avg"])? {
+        None => number(metrics, &["iteration_duration", "avg"])?,
+        some => some,
+    };
+    let busy = iterations.zip(each_ms).map(|(per_s, ms)| per_s * ms / 1e3);
+    let is_closed = |all: &f64| {
+        let steady = least == Some(*all);
+        let filled = busy.is_some_and(|busy| busy >= FILLED_SHARE * all);
+        !on_schedule && most == Some(*all) && (steady || filled)
+    };
+    Ok(all.filter(is_closed))
 }
 
 fn latency(metrics: &Value) -> Result<Latency, String> {
@@ -62,7 +77,7 @@ fn latency(metrics: &Value) -> Result<Latency, String> {
         min: of(metrics, "min")?,
         mean: of(metrics, "avg")?,
         max: of(metrics, "max")?,
-        quantiles: Vec::new(),
+        ..Latency::default()
     };
     let metric = at(metrics, &[DURATION]);
     let numbers = metric.map(|metric| metric.get("values").unwrap_or(metric));

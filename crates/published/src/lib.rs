@@ -1,9 +1,9 @@
 //! Results that others published: from the form they come in to one table of figures.
 //!
 //! [`read`] takes the text of a file and finds out whose it is: a table in CSV, or what k6, vegeta,
-//! oha, wrk or h2load print. Every reader fills the same [`Row`], so whoever judges knows no format.
-//! A figure keeps the last digit that was published, because a rounded mean is a range. What a
-//! format does not say is `None`.
+//! oha, wrk or h2load print. Every reader fills the same [`Row`], so that whoever judges knows no
+//! format. A figure keeps the last digit that was published, because a rounded mean is a range.
+//! What a format does not say is `None`.
 //!
 //! It judges nothing, and it guesses nothing: a column whose unit or meaning is in doubt is an
 //! error that says which rule decides it.
@@ -29,7 +29,7 @@ pub use error::ReadError;
 pub use figure::Figure;
 pub use format::Format;
 pub use row::{Counts, Latency, Load, Quantile, Row, Transfer};
-pub use unit::Unit;
+pub use unit::{Unit, parse_bits_per_s, parse_bytes};
 
 /// Most rows that are read of one file; a longer one is an error.
 pub const ROWS_MOST: usize = 100_000;

@@ -40,7 +40,7 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
         min: of("fastest")?,
         mean: of("average")?,
         max: of("slowest")?,
-        quantiles: Vec::new(),
+        ..Latency::default()
     };
     for (key, share) in QUANTILES {
         if let Some(value) = time(document, &["latencyPercentiles", key], SECOND)? {

@@ -74,6 +74,8 @@ pub struct Latency {
     pub max: Option<Figure>,
     /// Quantiles by rising share.
     pub quantiles: Vec<Quantile>,
+    /// Whether the tool adds latencies of requests that it did not get to send.
+    pub corrected: bool,
 }
 
 /// One quantile.

@@ -48,7 +48,7 @@ fn latency(document: &Value) -> Result<Latency, String> {
         min: of("min")?,
         mean: of("mean")?,
         max: of("max")?,
-        quantiles: Vec::new(),
+        ..Latency::default()
     };
     for (key, share) in QUANTILES {
         // Reports leave out what the encoder was not asked for, as a zero.

@@ -1,9 +1,11 @@
 //! What wrk and wrk2 print, one run after the other.
 //!
 //! Latencies are of all answers, those with a status of an error too. What came to no answer is
-//! counted in the line of socket errors alone. Latencies of wrk end when wrk takes an answer up,
-//! and begin when it comes round to writing, so the wait in its own loop is in none of them.
+//! counted in the line of socket errors alone. Latencies of wrk begin when it comes round to
+//! writing, so the wait in its own loop is in none of them; and for each long one, wrk adds those
+//! of requests that it would have sent meanwhile. wrk2 does neither: it counts from a schedule.
 
+use crate::column::percentile;
 use crate::error::ReadError;
 use crate::figure::{number, number_with_unit, time_ns};
 use crate::row::{Counts, Latency, Row, Transfer};
@@ -41,6 +43,8 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
     if let Some((_, url)) = first.1.split_once(" @ ") {
         row.name.push(("url".to_owned(), url.trim().to_owned()));
     }
+    let calibrated = |(_, text): &(usize, &str)| text.starts_with("Thread calibration:");
+    row.latency.corrected = !lines.iter().any(calibrated);
     let mut aside = 0.0;
     let mut answered = None;
     let mut wrong = 0.0;
@@ -107,9 +111,7 @@ fn latency(text: &str, latency: &mut Latency) -> Option<()> {
 /// `99%    2.50ms`; the largest is no quantile.
 fn quantile(text: &str) -> Option<(f64, crate::Figure)> {
     let (rank, value) = text.split_once('%')?;
-    let share = number(rank)?.value / 100.0;
-    let inside = share > 0.0 && share < 1.0;
-    Some((share, time_ns(value)?)).filter(|_| inside)
+    Some((percentile(rank)?, time_ns(value)?))
 }
 
 /// `connect 0, read 3, write 0, timeout 7`. A timeout is a wait that went on, no end of a request.

@@ -23,7 +23,8 @@ mod work;
 
 pub use disturbed::*;
 pub use folder::{
-    Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer, check_sums,
+    Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer, check_lines,
+    check_sums,
 };
 pub use histogram::Histogram;
 pub use hosts::*;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use bakeoff_record::{
-    HOSTS_SCHEMA, MACHINE_SCHEMA, OriginCounts, Record, TRIAL_SCHEMA, TrialEnd, TrialRecord, When,
+    Generator, HOSTS_SCHEMA, Hosts, MACHINE_SCHEMA, OriginCounts, Record, TRIAL_SCHEMA, TrialEnd,
+    TrialRecord, When,
 };
 
 fn folder(name: &str) -> PathBuf {
@@ -135,6 +136,27 @@ fn a_changed_field_moves_the_version() {
              the list with BLESS=1."
         );
     }
+}
+
+/// A line holds results of generators within a part that serde reads apart.
+#[test]
+fn a_line_with_hosts_gives_back_the_same() {
+    let record = Record::read(&folder("tests/fixtures/trial-1")).expect("it reads");
+    let mut trial = find(&record, "r1-nginx-default-proxy-c5").clone();
+    let result = trial.result.clone().expect("a result");
+    assert!(!result.status.is_empty());
+    trial.schema = HOSTS_SCHEMA.to_owned();
+    trial.course.hosts = Some(Hosts {
+        generators: vec![Generator {
+            host: "g1".to_owned(),
+            began_ns: Some(-7),
+            result,
+        }],
+        ..Hosts::default()
+    });
+    let line = serde_json::to_string(&trial).expect("it is written");
+    let read: TrialRecord = serde_json::from_str(&line).expect("it reads");
+    assert_eq!(read, trial);
 }
 
 #[test]

@@ -41,7 +41,8 @@ pub fn find_csv(report: &FindReport) -> String {
 
 /// A page that loads nothing from anywhere.
 pub fn find_html(report: &FindReport) -> String {
-    html::plain(&document::draw(report), &document::picture(report))
+    let picture = document::picture(report);
+    html::plain(&document::draw(report), ("curve", &picture)) + "</html>\n"
 }
 
 /// One document, `bakeoff.find/1`.

@@ -39,11 +39,12 @@ fn fallback(report: &Report) -> String {
     let foot = "<p><small>Plain tables: the page with charts was not built into this bakeoff. Run \
          <code>make page</code>, build again, and draw the report anew with <code>bakeoff report \
          DIR --format html</code>.</small></p>\n";
-    plain(&draw(report), foot)
+    plain(&draw(report), ("", "")) + foot + "</html>\n"
 }
 
-/// A document as a page without scripts, and below it `foot`, which is HTML.
-pub(crate) fn plain(document: &Document, foot: &str) -> String {
+/// A document as a page without scripts and without its end. Below the section of a name stands
+/// more, which is HTML.
+pub(crate) fn plain(document: &Document, (below, more): (&str, &str)) -> String {
     let title = escaped(&format!("bakeoff: {}", document.title));
     let mut out = String::new();
     out.push_str("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n");
@@ -59,9 +60,10 @@ pub(crate) fn plain(document: &Document, foot: &str) -> String {
     let shown = document.sections.iter();
     for one in shown.filter(|section| section.extent <= Extent::Full) {
         section(&mut out, one);
+        if one.name == below {
+            out.push_str(more);
+        }
     }
-    out.push_str(foot);
-    out.push_str("</html>\n");
     out
 }
 

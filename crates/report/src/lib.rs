@@ -21,6 +21,7 @@ mod load;
 mod markdown;
 mod number;
 mod pack;
+mod published;
 mod redaction;
 mod safe;
 mod schema;
@@ -33,6 +34,7 @@ pub mod view;
 mod widest;
 mod xml;
 
+pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
     Condition, GateError, Gates, Mismatch, Ruling, Verdict, fits, judge_load, plan_mismatches,
 };
@@ -57,6 +59,7 @@ pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
 pub use number::{count, milliseconds};
 pub use pack::{packed, unpacked};
+pub use published::{PUBLISHED_SCHEMA, published_json, published_markdown, published_text};
 pub use redaction::{Redacted, Redaction};
 pub use safe::{json_safe, plain, plain_lines};
 pub use schema::report_schema;

@@ -4,6 +4,7 @@ use bakeoff_plan::Goal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::bounds::{Bounds, Rates};
 use crate::classify::Class;
 use crate::judged::{Judged, Why, judge};
 use crate::progress::{Confirmed, Progress, TRIALS_MAX};
@@ -11,6 +12,8 @@ use crate::seen::{Measured, Purpose, Seen};
 
 /// Share of the yardstick's rate from which a bound may be that of the load engine (method R10).
 const CEILING_SHARE: f64 = 0.8;
+/// Share of it from which on it was no ceiling.
+const BEYOND: f64 = 1.1;
 
 /// Why a result is not a pair of bounds as near as was asked for (method R28).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -192,39 +195,18 @@ impl Progress<'_> {
         };
         let (stage, rates) = (self.last_stage(), self.rates(goal));
         let bounds = rates.bounds(stage);
-        if self.search_step(goal, closed_per_s).is_some() {
-            let is_over = self
-                .next()
-                .is_none_or(|step| step.purpose() != Purpose::Search);
-            return match is_over {
-                true if self.trials.len() >= TRIALS_MAX => {
-                    let why = format!("{TRIALS_MAX} trials were not enough");
-                    (Some(Irregular::Budget), Some(why))
-                }
-                true => (Some(Irregular::Budget), None),
-                false => (Some(Irregular::Unfinished), None),
-            };
+        let is_open = self.search_step(goal, closed_per_s).is_some();
+        let next = self.next().filter(|_| is_open);
+        if next.is_some_and(|step| step.purpose() == Purpose::Search) {
+            return (Some(Irregular::Unfinished), None);
         }
-        let cap = rates
-            .cap()
-            .filter(|cap| bounds.upper.is_none_or(|upper| *cap < upper));
-        if let Some(cap) = cap {
-            return (
-                Some(Irregular::GeneratorLimited),
-                Some(why_limited(self, cap)),
-            );
-        }
-        let ceiling = yardstick.filter(|ceiling| {
-            bounds
-                .lower
-                .is_some_and(|lower| lower > CEILING_SHARE * ceiling)
-        });
-        if let Some(ceiling) = ceiling {
-            let why = format!(
-                "more than 80 % of the {} requests/s that the null server answered",
-                shown(ceiling)
-            );
+        if let Some(why) = why_limited(self, &rates, bounds, yardstick) {
             return (Some(Irregular::GeneratorLimited), Some(why));
+        }
+        if is_open {
+            let is_long = self.trials.len() >= TRIALS_MAX;
+            let why = is_long.then(|| format!("{TRIALS_MAX} trials were not enough"));
+            return (Some(Irregular::Budget), why);
         }
         match (bounds.lower, bounds.upper) {
             (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
@@ -296,9 +278,33 @@ impl Progress<'_> {
     }
 }
 
-/// What the engine did at the rate from which on it spoils trials, and whether something else
-/// on the machine may be why.
-fn why_limited(progress: &Progress<'_>, cap: f64) -> String {
+/// Why the load engine, and not the server, is what ends below the upper bound: it spoils trials
+/// from a rate on, or the lower bound is near what the null server answered. A server that is well
+/// beyond that proves that it is no ceiling here.
+fn why_limited(
+    progress: &Progress<'_>,
+    rates: &Rates,
+    bounds: Bounds,
+    yardstick_per_s: Option<f64>,
+) -> Option<String> {
+    let is_first = |cap: &f64| bounds.upper.is_none_or(|upper| *cap < upper);
+    if let Some(cap) = rates.cap().filter(is_first) {
+        return Some(why_capped(progress, cap));
+    }
+    let (lower, ceiling) = bounds.lower.zip(yardstick_per_s)?;
+    (CEILING_SHARE * ceiling..=BEYOND * ceiling)
+        .contains(&lower)
+        .then(|| {
+            format!(
+                "more than 80 % of the {} requests/s that the null server answered",
+                shown(ceiling)
+            )
+        })
+}
+
+/// What the engine did at the rate from which on it spoils trials, and whether something else on
+/// the machine may be why.
+fn why_capped(progress: &Progress<'_>, cap: f64) -> String {
     let here = progress.trials.iter().filter(|it| it.rate_per_s == cap);
     let (disturbed, quiet): (Vec<&Seen>, Vec<&Seen>) = here.partition(|it| it.is_disturbed);
     let beside = match (disturbed.len(), disturbed.len() + quiet.len()) {

@@ -9,6 +9,7 @@
 
 mod edit;
 mod elsewhere;
+mod foreign;
 mod includes;
 mod mirror;
 mod ports;

@@ -63,9 +63,15 @@ pub struct Prepared {
     /// The port in the configuration, when bakeoff chose it.
     port: Option<u16>,
     start: Start,
+    asked: Asked,
+}
+
+/// How it is asked.
+#[derive(Debug)]
+struct Asked {
     /// What its certificate leads to, where it was given one.
     trust: Trust,
-    /// The name that it is asked by, where that matters.
+    /// By which name, where that matters.
     host: Option<String>,
 }
 
@@ -137,8 +143,10 @@ impl Prepared {
                 environment: Vec::new(),
                 user,
             },
-            trust: Trust::Anything,
-            host,
+            asked: Asked {
+                trust: Trust::Anything,
+                host,
+            },
         };
         prepared.make_files()?;
         // A file of the user's own may speak TLS beside what is asked.
@@ -199,8 +207,8 @@ impl Prepared {
         let expectation = Expectation::of(
             self.workload.requests.first(),
             self.workload.protocol,
-            self.trust.clone(),
-            self.host.clone(),
+            self.asked.trust.clone(),
+            self.asked.host.clone(),
         );
         let awaited = Awaited {
             expectation: &expectation,
@@ -261,8 +269,8 @@ impl Prepared {
             facts,
             log,
             log_from: ready.log_from,
-            trust: self.trust,
-            host: self.host,
+            trust: self.asked.trust,
+            host: self.asked.host,
             reload_signal: description.reload.map(|reload| reload.signal),
             settings: description.settings,
             stop_signal: stop.signal,
@@ -309,7 +317,12 @@ impl Prepared {
         let Some(own) = self.configuration.own() else {
             return Ok(());
         };
-        let overlay = Overlay::of(&self.server, own, &self.workload, self.host.as_deref())?;
+        let overlay = Overlay::of(
+            &self.server,
+            own,
+            &self.workload,
+            self.asked.host.as_deref(),
+        )?;
         overlay.make(&self.overlay(), &self.workload)?;
         if let Some(own) = self.configuration.own_mut() {
             own.serve(overlay.paths().collect());
@@ -363,7 +376,7 @@ impl Prepared {
         let text = |path: &Path| path.display().to_string();
         // The certificate is for this machine's names, and not for one of the user's.
         if self.configuration.takes_certificate() && self.contender.host.is_none() {
-            self.trust = Trust::Authority(files.authority);
+            self.asked.trust = Trust::Authority(files.authority);
         }
         let variables = &mut self.variables;
         variables.set("certificate", text(&files.certificate));

@@ -365,18 +365,16 @@ fn drops(subject: &Subject<'_>, hosts: &Hosts) -> Check {
     let code = Code::HostDrops;
     let measured_s = subject.result.measured_s;
     let own = &subject.trial.usage;
-    let usage = |host: &'_ HostFacts| match host.roles.contains(&HostRole::Server) {
-        true => Some(own.clone()),
-        false => host.usage.clone(),
-    };
     let mut worst: Option<(u64, String)> = None;
     for host in &hosts.hosts {
-        let Some(usage) = usage(host) else { continue };
+        let Some(usage) = usage_of(host, own) else {
+            continue;
+        };
         let Some(net) = usage.net_in_window(measured_s) else {
             let text = format!("what the network of {} dropped was not read", host.name);
             return Check::not_run(code, text);
         };
-        let squeezed = squeezed(&usage, measured_s);
+        let squeezed = squeezed(usage, measured_s);
         let dropped = net.received_dropped + net.sent_dropped;
         let text = format!(
             "{} dropped {} packets, and left packets for later {} times",
@@ -398,6 +396,14 @@ fn drops(subject: &Subject<'_>, hosts: &Hosts) -> Check {
             Check::passed(code, text).figures(0.0, 0.0)
         }
         Some((most, text)) => Check::new(code, Level::Suspect, text).figures(most as f64, 0.0),
+    }
+}
+
+/// What was sampled on a host: on that of the server it is the trial's own.
+fn usage_of<'a>(host: &'a HostFacts, own: &'a Usage) -> Option<&'a Usage> {
+    match host.roles.contains(&HostRole::Server) {
+        true => Some(own),
+        false => host.usage.as_ref(),
     }
 }
 

@@ -85,7 +85,8 @@ impl Code {
                 ("latency-of-failures", "R6", meaning)
             }
             Self::Little => {
-                let meaning = "clients were not busy with requests all the time";
+                let meaning =
+                    "the requests in flight do not match the clients, as of a late generator";
                 ("little", "R31", meaning)
             }
             Self::ScheduleKept => ("schedule-kept", "R7", "the generator did not keep its rate"),

@@ -86,6 +86,11 @@ impl<'a> Subject<'a> {
         self.row.counts.ok_per_s.or_else(by_share)
     }
 
+    /// The same; where nothing says that any failed, all of them.
+    pub(super) fn answered_per_s(&self) -> Option<f64> {
+        self.ok_per_s().or_else(|| self.rate_per_s())
+    }
+
     /// Requests that the latencies are of.
     pub(super) fn timed(&self) -> Option<f64> {
         Some((self.ended? - self.row.counts.untimed).max(0.0))
@@ -148,7 +153,7 @@ impl<'a> Subject<'a> {
     /// Bytes a second of right answers: bodies where their size is known, else what the tool
     /// counted, which holds heads, and bodies of errors too.
     pub(super) fn bytes_per_s(&self) -> Option<f64> {
-        let bodies = || Some(self.ok_per_s()? * self.body_bytes()?);
+        let bodies = || Some(self.answered_per_s()? * self.body_bytes()?);
         let counted = || {
             let transfer = &self.row.transfer;
             let by_count = || Some(transfer.read_bytes? / self.duration_s?);

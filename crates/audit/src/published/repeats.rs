@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bakeoff_published::Row;
 
 use super::code::Code;
-use super::sentence::{amount, percent, rate};
+use super::sentence::{amount, lines_of, percent, rate};
 use super::{AuditedRow, Finding};
 use crate::limits::{RATE_VARIATION, ROUNDS_MIN};
 
@@ -37,11 +37,13 @@ pub(super) fn find(rows: &[Row], audited: &mut [AuditedRow]) -> Vec<Finding> {
         1.0 => "once".to_owned(),
         most => format!("at most {} times", amount(most)),
     };
+    let which = match (few.len(), same.len()) {
+        (1, 1) => "the one measurement was".to_owned(),
+        (few, all) => format!("{few} of {all} measurements were"),
+    };
     let text = format!(
-        "{} of {} measurements were made {often}: nothing says how far the next run would be off \
-         ({ROUNDS_MIN} runs with a fresh server do)",
-        few.len(),
-        same.len()
+        "{which} made {often}: nothing says how far the next run would be off ({ROUNDS_MIN} runs \
+         with a fresh server do)"
     );
     vec![Finding {
         code: Code::OneRun,
@@ -74,13 +76,9 @@ fn differs(group: &[usize], audited: &mut [AuditedRow]) {
     }
     let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
     let most = rates.iter().copied().fold(0.0, f64::max);
-    let lines: Vec<String> = group
-        .iter()
-        .map(|index| audited[*index].line.to_string())
-        .collect();
+    let lines = lines_of(group.iter().map(|index| audited[*index].line));
     let text = format!(
-        "lines {} are the same measurement and come to {} to {}, a variation of {}",
-        lines.join(", "),
+        "{lines} are the same measurement and come to {} to {}, a variation of {}",
         rate(least),
         rate(most),
         percent(variation)

@@ -58,9 +58,47 @@ pub(super) fn quantile(share: f64) -> String {
     format!("p{}", (share * 1e8).round() / 1e6)
 }
 
+/// Most stretches of lines that a sentence names.
+const STRETCHES_MOST: usize = 40;
+
+/// `lines 5-7, 17`; of very many the first ones.
+pub(super) fn lines_of(lines: impl Iterator<Item = usize>) -> String {
+    let mut stretches: Vec<(usize, usize)> = Vec::new();
+    for line in lines {
+        match stretches.last_mut() {
+            Some((_, last)) if *last + 1 == line => *last = line,
+            _ => stretches.push((line, line)),
+        }
+    }
+    let is_one = stretches.len() == 1 && stretches.iter().all(|(first, last)| first == last);
+    let shown: Vec<String> = stretches
+        .iter()
+        .take(STRETCHES_MOST)
+        .map(|(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        })
+        .collect();
+    let more = match stretches.len() > STRETCHES_MOST {
+        true => " and more",
+        false => "",
+    };
+    let noun = if is_one { "line" } else { "lines" };
+    format!("{noun} {}{more}", shown.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_follow_each_other_are_a_stretch() {
+        let text = |lines: &[usize]| lines_of(lines.iter().copied());
+        assert_eq!(text(&[5, 6, 7, 17, 19, 20]), "lines 5-7, 17, 19-20");
+        assert_eq!(text(&[4]), "line 4");
+        let odd: Vec<usize> = (0..50).map(|index| index * 2 + 1).collect();
+        assert!(text(&odd).ends_with("77, 79 and more"));
+    }
 
     #[test]
     fn figures_are_short_and_have_units() {

@@ -12,6 +12,7 @@ use bakeoff_report::FindReport;
 
 use super::gated::Gated;
 use super::race;
+use super::report::refuse_for_search;
 use super::run::{Asked, Destination, campaign, default_folder, resume};
 use crate::display::spoken;
 use crate::flags::{FailIfFlags, FindFlags, GateFlags, RaceFlags, RaceLoadFlags, RaceRecordFlags};
@@ -29,6 +30,7 @@ const FULL_TRIALS: u32 = 6;
 
 pub(crate) fn carry_out(mut flags: FindFlags) -> anyhow::Result<u8> {
     let library = Folder::new(flags.record.library.clone())?;
+    refuse_for_search(flags.record.format)?;
     if let Some(path) = flags.record.resume.take() {
         return go_on(&path, &flags, &library);
     }
@@ -46,6 +48,7 @@ pub(crate) fn carry_out(mut flags: FindFlags) -> anyhow::Result<u8> {
         full: flags.record.full,
         strict: flags.record.strict,
         show_secrets: false,
+        hosts: None,
         repeat: None,
         gated: Gated::default(),
     };
@@ -94,6 +97,7 @@ fn go_on(path: &Path, flags: &FindFlags, library: &Folder) -> anyhow::Result<u8>
         full: flags.record.full,
         strict: flags.record.strict,
         show_secrets: false,
+        hosts: None,
         repeat: None,
         gated: Gated::default(),
     };

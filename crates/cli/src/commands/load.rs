@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bakeoff_load::{
-    BodyCheck, ConnectionUse, Control, LoadError, LoadSpec, Pacing, ProxyVersion, Speaking, Target,
-    Threads, TlsSettings, TlsVersions, Trust, Waiting,
+    BodyCheck, ConnectionUse, Control, LoadError, LoadSpec, Order, Pacing, ProxyVersion, Speaking,
+    Target, Threads, TlsSettings, TlsVersions, Trust, Waiting,
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
 use bakeoff_record::LoadResult;
@@ -107,11 +107,9 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
     let connect = connect(flags, &model)?;
     let max_udp_payload = max_udp_payload(flags, &speaking)?;
     Ok(LoadSpec {
-        order: bakeoff_load::Order::ByWeight,
         speaking,
         target,
         exchanges,
-        order: asked.order,
         load: Load {
             model,
             connect,
@@ -131,7 +129,7 @@ pub(super) fn spec(flags: &LoadFlags) -> anyhow::Result<LoadSpec> {
         } else {
             BodyCheck::OneIn(CHECK_ONE_IN)
         },
-        pacing: pacing(&flags.pace),
+        pacing: pacing(&flags.pace, asked.order),
         interval: LoadSpec::interval_for(duration),
     })
 }
@@ -141,8 +139,9 @@ fn shape(flags: &LoadFlags) -> RateShape {
     rate.map_or(RateShape::Level, |rate| rate.shape.clone())
 }
 
-fn pacing(flags: &PaceFlags) -> Pacing {
+fn pacing(flags: &PaceFlags, order: Order) -> Pacing {
     Pacing {
+        order,
         deadline: flags.deadline,
         waiting: match flags.slack {
             _ if flags.spin => Waiting::Spin,

@@ -26,7 +26,7 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
         record: flags.record.display().to_string(),
     };
     let report = Drawn::of(&redacted(record, flags.show_secrets), &flags.record);
-    let text = report.shown(&shown);
+    let text = report.shown(&shown)?;
     match &flags.output {
         Some(path) => std::fs::write(path, text)
             .with_context(|| format!("failed to write {}", path.display()))?,
@@ -76,17 +76,32 @@ impl Drawn {
     }
 
     /// In a format.
-    pub(crate) fn shown(&self, shown: &Shown) -> String {
-        match (self, shown.format) {
-            (Self::Rounds(report), _) => draw(report, shown),
-            (Self::Search(report), Format::Text) => {
-                bakeoff_report::find_text(report, text_options(shown))
-            }
-            (Self::Search(report), Format::Html) => bakeoff_report::find_html(report),
-            (Self::Search(report), Format::Md) => bakeoff_report::find_markdown(report, shown.full),
-            (Self::Search(report), Format::Csv) => bakeoff_report::find_csv(report),
-            (Self::Search(report), Format::Json) => bakeoff_report::find_json(report),
-        }
+    ///
+    /// # Errors
+    /// The format is one for comparisons, and this is a search.
+    pub(crate) fn shown(&self, shown: &Shown) -> anyhow::Result<String> {
+        let report = match self {
+            Self::Rounds(report) => return Ok(draw(report, shown)),
+            Self::Search(report) => report,
+        };
+        refuse_for_search(shown.format)?;
+        Ok(match shown.format {
+            Format::Html => bakeoff_report::find_html(report),
+            Format::Md => bakeoff_report::find_markdown(report, shown.full),
+            Format::Csv => bakeoff_report::find_csv(report),
+            Format::Json => bakeoff_report::find_json(report),
+            _ => bakeoff_report::find_text(report, text_options(shown)),
+        })
+    }
+}
+
+/// Refuses a format that has no place for the result of a search.
+pub(crate) fn refuse_for_search(format: Format) -> anyhow::Result<()> {
+    match format {
+        Format::Text | Format::Html | Format::Md | Format::Csv | Format::Json => Ok(()),
+        _ => Err(exit::usage(
+            "this format is for comparisons; for a search, --format is text, html, md, csv or json",
+        )),
     }
 }
 

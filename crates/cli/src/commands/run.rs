@@ -300,8 +300,8 @@ fn stopping_rule(flags: &RunFlags) -> Overrides {
     Overrides {
         rounds: RoundsAsked {
             number: None,
-            until: flags.until,
-            at_most: flags.max_rounds,
+            until: flags.stopping.until,
+            at_most: flags.stopping.max_rounds,
         },
         ..Overrides::default()
     }
@@ -341,7 +341,7 @@ fn print(report: &Drawn, flags: &Destination, record: &Path) -> anyhow::Result<(
         diffs: false,
         record: record.display().to_string(),
     };
-    Ok(output::document(&report.shown(&shown))?)
+    Ok(output::document(&report.shown(&shown)?)?)
 }
 
 fn machine() -> Machine {

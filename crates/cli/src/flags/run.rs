@@ -92,13 +92,8 @@ pub(crate) struct RunFlags {
     /// `address` of `home`
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts: Option<PathBuf>,
-    /// Add rounds until every comparison is known to within this, such as 3%; looked at from 10
-    /// rounds on
-    #[arg(long, value_name = "P%", value_parser = percentage)]
-    pub(crate) until: Option<f64>,
-    /// Rounds after which --until gives up [default: 40]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_rounds: Option<u32>,
+    #[command(flatten)]
+    pub(crate) stopping: StoppingFlags,
     #[command(flatten)]
     pub(crate) gated: GateFlags,
     /// Record to hold the campaign against with --gate, contender by contender. Two contenders of
@@ -119,6 +114,18 @@ pub(crate) struct RunFlags {
     /// Show passwords, tokens, cookies and the like in the report and in progress messages
     #[arg(long)]
     pub(crate) show_secrets: bool,
+}
+
+/// When a campaign has enough rounds.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct StoppingFlags {
+    /// Add rounds until every comparison is known to within this, such as 3%; looked at from 10
+    /// rounds on
+    #[arg(long, value_name = "P%", value_parser = percentage)]
+    pub(crate) until: Option<f64>,
+    /// Rounds after which --until gives up [default: 40]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rounds: Option<u32>,
 }
 
 /// What to do while another campaign runs.

@@ -71,7 +71,6 @@ fn closed(clients: u32) -> LoadSpec {
         target: Target::at(address, "/"),
         speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
-        order: Order::ByWeight,
         load: Load {
             model: LoadModel::Closed { clients },
             streams: 1,
@@ -96,6 +95,7 @@ fn closed(clients: u32) -> LoadSpec {
         seed: 1,
         check: BodyCheck::All,
         pacing: Pacing {
+            order: Order::ByWeight,
             deadline: None,
             waiting: Waiting::Nap,
             gather: true,
@@ -113,7 +113,7 @@ pub(crate) fn several(weights: &[u32], order: Order) -> LoadSpec {
         ..one.clone()
     });
     spec.exchanges = each.collect();
-    spec.order = order;
+    spec.pacing.order = order;
     spec
 }
 

@@ -78,7 +78,6 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
         target,
         speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
-        order: Order::ByWeight,
         load: Load {
             model: LoadModel::Closed { clients: 3 },
             streams: 1,
@@ -103,6 +102,7 @@ pub(crate) fn spec(address: SocketAddr) -> LoadSpec {
         seed: 1,
         check: BodyCheck::All,
         pacing: Pacing {
+            order: Order::ByWeight,
             deadline: None,
             waiting: Waiting::Nap,
             gather: true,

@@ -135,10 +135,11 @@ pub fn check_sums(path: &Path) -> Result<SumCheck, FolderError> {
         Ok(false) => Vec::new(),
         _ => read(SUMS_FILE)?,
     };
-    Ok(checked(&trials, &String::from_utf8_lossy(&sums)))
+    Ok(check_lines(&trials, &String::from_utf8_lossy(&sums)))
 }
 
-fn checked(trials: &[u8], sums: &str) -> SumCheck {
+/// Holds the bytes of `trials.jsonl` against those of `trials.sum`.
+pub fn check_lines(trials: &[u8], sums: &str) -> SumCheck {
     let mut check = SumCheck::default();
     let (mut covered, mut lines, mut unreadable) = (0, 0, 0_usize);
     for (number, line) in (1..).zip(sums.split_inclusive('\n')) {

@@ -315,6 +315,11 @@ fn a_bound_near_the_null_servers_rate_may_be_the_engines() {
     let irregular = |yardstick| progress.found(Some(yardstick))[0].irregular;
     assert_eq!(irregular(900.0), Some(Irregular::GeneratorLimited));
     assert_eq!(irregular(1200.0), None);
+    assert_eq!(
+        irregular(400.0),
+        None,
+        "a server beyond it proves that it is no ceiling"
+    );
 }
 
 /// Slow between 300 and 700 requests per second, and quick again above: the goal that allows that

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use regex_lite::Regex;
 use serde::Deserialize;
 
-/// `[[own.stand-in]]` as it is written.
+/// `[[own.foreign.stand-in]]` as it is written.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StandInTable {
@@ -53,7 +53,8 @@ const INSTALLED: &str = "taken from the installed server, as there is none besid
 impl StandInTable {
     pub(super) fn read(&self) -> Result<StandIn, String> {
         let pattern = Regex::new(&self.pattern);
-        let pattern = pattern.map_err(|cause| format!("`own.stand-in` has no pattern: {cause}"))?;
+        let pattern =
+            pattern.map_err(|cause| format!("`own.foreign.stand-in` has no pattern: {cause}"))?;
         Ok(StandIn {
             pattern,
             file: self.file.clone(),

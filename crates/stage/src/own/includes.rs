@@ -155,7 +155,7 @@ impl Reader<'_> {
 
     /// Finds the base of relative paths, and makes the main file that a mere part lacks.
     fn begin(&mut self, path: &Path, text: &str, access: Access) -> Result<(), StageError> {
-        let site = self.rules.site.as_ref();
+        let site = self.rules.foreign.site.as_ref();
         let whole = site.map(|site| site.whole(self.main, text, self.rules));
         let whole = whole
             .transpose()
@@ -220,7 +220,7 @@ impl Reader<'_> {
 
     /// What a pattern stands for, where it says or elsewhere.
     fn found(&mut self, text: &str) -> Result<Pattern, StageError> {
-        let [before, after] = self.rules.elsewhere.paths(text, &self.base);
+        let [before, after] = self.rules.foreign.elsewhere.paths(text, &self.base);
         for instead in before {
             if let Some(pattern) = self.elsewhere(text, instead)? {
                 return Ok(pattern);
@@ -236,7 +236,7 @@ impl Reader<'_> {
             }
         }
         if !is_wild(text) {
-            pattern.instead = self.rules.elsewhere.stand_in(text);
+            pattern.instead = self.rules.foreign.elsewhere.stand_in(text);
         }
         Ok(pattern)
     }

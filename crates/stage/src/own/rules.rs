@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use regex_lite::Regex;
 use serde::Deserialize;
 
-use super::elsewhere::{Elsewhere, StandInTable};
+use super::foreign::{Foreign, ForeignTable};
 use super::includes::Lead;
-use super::site::{SiteRules, SiteTable};
 use crate::template::Variables;
 
 /// `[own]` as it is written.
@@ -37,33 +36,11 @@ pub(crate) struct OwnTable {
     proxies: Option<String>,
     /// A command that prints what the program makes of a file.
     adapt: Option<Vec<String>>,
-    /// Its first group is the name of a block that lines can name in place of an address.
-    blocks: Option<String>,
-    /// Folders in which an installed server has its files.
+    /// What files need that were made for other machines.
     #[serde(default)]
-    elsewhere: Vec<PathBuf>,
-    #[serde(default, rename = "stand-in")]
-    stand_ins: Vec<StandInTable>,
-    site: Option<SiteTable>,
-    reads: Option<ReadsTable>,
+    foreign: ForeignTable,
     #[serde(default)]
     hint: Vec<HintTable>,
-}
-
-/// How the server says which files it reads.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadsTable {
-    command: Vec<String>,
-    /// Its first group is a path, in a line of the output.
-    pattern: String,
-}
-
-/// `[own.reads]`, ready to be used.
-#[derive(Debug, Clone)]
-pub(crate) struct Reads {
-    pub(crate) command: Vec<String>,
-    pub(crate) pattern: Regex,
 }
 
 /// What the server says of a file that it refuses, and what to do about it.
@@ -124,10 +101,7 @@ pub(crate) struct OwnRules {
     pub(crate) looks_like: Option<Regex>,
     pub(crate) proxies: Option<Regex>,
     pub(crate) adapt: Option<Vec<String>>,
-    pub(crate) blocks: Option<Regex>,
-    pub(crate) elsewhere: Elsewhere,
-    pub(crate) site: Option<SiteRules>,
-    pub(crate) reads: Option<Reads>,
+    pub(crate) foreign: Foreign,
     /// Patterns of the server's messages, and templates of hints.
     pub(crate) hints: Vec<(Regex, String)>,
 }
@@ -175,13 +149,6 @@ impl OwnTable {
                 why: table.why.clone(),
             });
         }
-        let stand_ins = self.stand_ins.iter().map(StandInTable::read);
-        let reads = self.reads.as_ref().map(|reads| {
-            Ok::<_, String>(Reads {
-                command: reads.command.clone(),
-                pattern: pattern("reads.pattern", &reads.pattern)?,
-            })
-        });
         let hints = self.hint.iter().map(|table| {
             let pattern = pattern("hint.pattern", &table.pattern)?;
             Ok::<_, String>((pattern, table.hint.clone()))
@@ -201,13 +168,7 @@ impl OwnTable {
             looks_like: optional("looks_like", &self.looks_like)?,
             proxies: optional("proxies", &self.proxies)?,
             adapt: self.adapt.clone(),
-            blocks: with_group("blocks", &self.blocks)?,
-            elsewhere: Elsewhere {
-                folders: self.elsewhere.clone(),
-                stand_ins: stand_ins.collect::<Result<_, _>>()?,
-            },
-            site: self.site.as_ref().map(SiteTable::rules).transpose()?,
-            reads: reads.transpose()?,
+            foreign: self.foreign.rules()?,
             hints: hints.collect::<Result<_, _>>()?,
         })
     }
@@ -222,7 +183,7 @@ impl OwnRules {
     /// Names of blocks in a text that lines can name in place of an address.
     pub(crate) fn blocks_in<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let lines = text.lines().filter(|line| !self.is_comment(line));
-        let found = lines.filter_map(|line| self.blocks.as_ref()?.captures(line)?.get(1));
+        let found = lines.filter_map(|line| self.foreign.blocks.as_ref()?.captures(line)?.get(1));
         found.map(|name| name.as_str())
     }
 

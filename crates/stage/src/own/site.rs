@@ -1,4 +1,4 @@
-//! What a file lacks that is only a part of a configuration: `[own.site]` in `server.toml`.
+//! What a file lacks that is only a part of a configuration: `[own.foreign.site]` in `server.toml`.
 //!
 //! Most files that people publish are such parts, as they lie in `conf.d` or `sites-available`. They
 //! get a main file that takes them in, as the installed server's own would.
@@ -17,7 +17,7 @@ const NAME: &str = "bakeoff-main.conf";
 /// Folders above a part's own in which its relative paths may begin.
 const ABOVE_MAX: usize = 2;
 
-/// `[own.site]` as it is written.
+/// `[own.foreign.site]` as it is written.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SiteTable {
@@ -52,7 +52,7 @@ struct LineTable {
     text: String,
 }
 
-/// `[own.site]`, ready to be used.
+/// `[own.foreign.site]`, ready to be used.
 #[derive(Debug, Clone)]
 pub(crate) struct SiteRules {
     table: SiteTable,
@@ -74,7 +74,8 @@ pub(super) struct Whole {
 impl SiteTable {
     pub(super) fn rules(&self) -> Result<SiteRules, String> {
         let pattern = |text: &str| {
-            Regex::new(text).map_err(|cause| format!("`own.site` has a bad pattern: {cause}"))
+            Regex::new(text)
+                .map_err(|cause| format!("`own.foreign.site` has a bad pattern: {cause}"))
         };
         let conditions = self.line.iter().map(|line| {
             let LineTable { when, unless, .. } = line;

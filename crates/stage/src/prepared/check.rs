@@ -68,10 +68,11 @@ impl Prepared {
     /// Compares what the server reads of a user's own files with what was read and changed here:
     /// what only the server saw would lead a trial to real upstreams and files.
     fn check_reads(&self) -> Result<(), StageError> {
-        let (Some(own), Some(reads)) = (self.configuration.own(), &self.server.own.reads) else {
+        let (Some(own), Some(reads)) = (self.configuration.own(), &self.server.own.foreign.reads)
+        else {
             return Ok(());
         };
-        let command = self.render_all("own.reads", &reads.command)?;
+        let command = self.render_all("own.foreign.reads", &reads.command)?;
         let output = self.asked(&command)?;
         let lines = output.text.lines();
         let paths = lines.filter_map(|line| Some(reads.pattern.captures(line)?.get(1)?.as_str()));

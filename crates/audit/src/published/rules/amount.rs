@@ -115,11 +115,12 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
         return found(Code::Little, short, limit, text);
     }
     if over > limit && !is_longer {
-        let text = format!(
-            "{law}, more than {} clients can have: rate, latency, clients and duration do not \
-             belong together",
-            amount(most)
-        );
+        let why = if subject.row.latency.corrected {
+            "the tool adds latencies of requests that it did not get to send"
+        } else {
+            "rate, latency, clients and duration do not belong together"
+        };
+        let text = format!("{law}, more than {} clients can have: {why}", amount(most));
         return found(Code::Little, over, limit, text);
     }
     Outcome::Passed

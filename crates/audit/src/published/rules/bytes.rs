@@ -21,7 +21,7 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
     if share < LINK_SHARE {
         return Outcome::Passed;
     }
-    let from = match (subject.ok_per_s(), subject.body_bytes()) {
+    let from = match (subject.answered_per_s(), subject.body_bytes()) {
         (Some(right), Some(body)) => format!(
             "{} right answers x {} bytes",
             rate(right),
@@ -40,15 +40,14 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
 
 /// R32: bytes are the sum of the answers, and fit through the link.
 pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
-    if let Some((share, link)) = subject.link_share().zip(subject.rig.link_bits_per_s) {
-        if share > 1.0 {
-            let text = format!(
-                "{} of answers through a link of {}: size, rate or duration is wrong",
-                bits(share * link),
-                bits(link)
-            );
-            return found(Code::ImpossibleBytes, share, 1.0, text);
-        }
+    let link = subject.link_share().zip(subject.rig.link_bits_per_s);
+    if let Some((share, link)) = link.filter(|(share, _)| *share > 1.0) {
+        let text = format!(
+            "{} of answers through a link of {}: size, rate or duration is wrong",
+            bits(share * link),
+            bits(link)
+        );
+        return found(Code::ImpossibleBytes, share, 1.0, text);
     }
     let transfer = &subject.row.transfer;
     let by_rate = || Some(transfer.read_bytes_per_s? * subject.duration_s?);
@@ -59,7 +58,7 @@ pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
     let Some(body) = subject.body_bytes() else {
         return Outcome::Missing(BODY);
     };
-    let (Some(right), Some(seconds)) = (subject.ok_per_s(), subject.duration_s) else {
+    let (Some(right), Some(seconds)) = (subject.answered_per_s(), subject.duration_s) else {
         return Outcome::Missing("a rate, or requests and --duration");
     };
     let needed = right * seconds * body;

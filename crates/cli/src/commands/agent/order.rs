@@ -238,7 +238,7 @@ impl LoadOrder {
                     Waiting::Slack(slack) => SentWaiting::SlackNs(nanos(slack)),
                 },
                 gather: spec.pacing.gather,
-                in_turn: spec.order == Order::InTurn,
+                in_turn: spec.pacing.order == Order::InTurn,
             },
             interval_ns: nanos(spec.interval),
         };
@@ -278,10 +278,6 @@ impl LoadOrder {
             target,
             speaking,
             exchanges,
-            order: match self.pacing.in_turn {
-                true => Order::InTurn,
-                false => Order::ByWeight,
-            },
             load: self.load,
             shape: self.shape,
             count: self.count,
@@ -297,6 +293,10 @@ impl LoadOrder {
             seed: self.seed,
             check: self.check_one_in.map_or(BodyCheck::All, BodyCheck::OneIn),
             pacing: Pacing {
+                order: match self.pacing.in_turn {
+                    true => Order::InTurn,
+                    false => Order::ByWeight,
+                },
                 deadline: self.pacing.deadline_ns.map(Duration::from_nanos),
                 waiting: match self.pacing.waiting {
                     SentWaiting::Nap => Waiting::Nap,
@@ -524,7 +524,6 @@ mod tests {
             target: Target::resolve("https://a.test/a?b", ConnectTo::Host("127.0.0.1:9")).unwrap(),
             speaking,
             exchanges: vec![exchange("one"), exchange("two")],
-            order: Order::InTurn,
             load: Load {
                 model: LoadModel::Closed { clients: 9 },
                 connect: Connect::First,
@@ -549,6 +548,7 @@ mod tests {
             seed: u64::MAX,
             check: BodyCheck::OneIn(64),
             pacing: Pacing {
+                order: Order::InTurn,
                 deadline: Some(Duration::from_nanos(1)),
                 waiting: Waiting::Slack(Duration::from_micros(7)),
                 gather: true,

@@ -130,7 +130,6 @@ fn spec(server: SocketAddr, clients: u32) -> anyhow::Result<LoadSpec> {
     Ok(LoadSpec {
         speaking: Speaking::H1 { tls: None },
         exchanges: vec![exchange],
-        order: bakeoff_load::Order::ByWeight,
         load: Load {
             model: LoadModel::Closed { clients },
             connect: Connect::First,

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bakeoff_load::{Control, LoadSpec};
-use bakeoff_plan::LoadModel;
+use bakeoff_plan::{LoadModel, RateShape};
 use bakeoff_record::LoadResult;
 use bakeoff_report::{Redaction, count};
 
@@ -117,12 +117,24 @@ fn about(spec: &LoadSpec, show_secrets: bool) -> About {
         how: match spec.load.model {
             LoadModel::Open { rate_per_s, .. } => {
                 let rate = count(rate_per_s.round() as u64);
-                format!("open loop, {rate} requests/s, {clients}")
+                let to = last_rate(&spec.shape).map(|last| format!(" to {last}"));
+                let to = to.unwrap_or_default();
+                format!("open loop, {rate}{to} requests/s, {clients}")
             }
             _ => format!("closed loop, {clients}"),
         },
         requests: spec.count,
     }
+}
+
+/// The rate at the end, where it is another than at the start.
+fn last_rate(shape: &RateShape) -> Option<String> {
+    let last = match shape {
+        RateShape::Level => None,
+        RateShape::Ramp { to_per_s } => Some(*to_per_s),
+        RateShape::Steps { then_per_s } => then_per_s.last().copied(),
+    };
+    last.map(|last| count(last.round() as u64))
 }
 
 /// What has been drawn: the columns of each line, on a terminal of a size.
@@ -182,6 +194,16 @@ mod tests {
         columns: 80,
         rows: 24,
     };
+
+    #[test]
+    fn a_rate_that_changes_has_an_end() {
+        let ramp = RateShape::Ramp { to_per_s: 2e4 };
+        let then_per_s = vec![200.0, 400.0];
+        let steps = RateShape::Steps { then_per_s };
+        assert_eq!(last_rate(&ramp).as_deref(), Some("20,000"));
+        assert_eq!(last_rate(&steps).as_deref(), Some("400"));
+        assert_eq!(last_rate(&RateShape::Level), None);
+    }
 
     #[test]
     fn lines_are_drawn_over_the_last_ones_and_taken_away() {

@@ -82,10 +82,10 @@ impl Site<'_> {
             return Way::Status(403);
         }
         let scope = if inner.is_empty() { self.server } else { inner };
-        if let Some(tried) = first(scope, "try_files") {
-            if let Some(way) = self.tried(tried.values(), inner, path, left) {
-                return way;
-            }
+        if let Some(tried) = first(scope, "try_files")
+            && let Some(way) = self.tried(tried.values(), inner, path, left)
+        {
+            return way;
         }
         self.handled(inner, path, left)
     }

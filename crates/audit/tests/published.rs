@@ -1,0 +1,327 @@
+//! Other people's results, held against the rules: a table of 2022 whose findings were worked out
+//! by hand, real output of tools with and without a planted fault, and each rule with its clean
+//! twin.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test reads its files; the library does not"
+)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use bakeoff_audit::published::{Audit, Rig, audit};
+use bakeoff_published::read;
+
+fn file(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    std::fs::read_to_string(path).expect("the file is part of the tests")
+}
+
+fn audited(text: &str, rig: &Rig) -> Audit {
+    audit(&read(text, None, &[]).expect("it can be read"), rig)
+}
+
+/// The codes of the only row.
+fn codes(text: &str, rig: &Rig) -> Vec<&'static str> {
+    let audit = audited(text, rig);
+    assert_eq!(audit.rows.len(), 1);
+    audit.rows[0]
+        .findings
+        .iter()
+        .map(|it| it.code.name())
+        .collect()
+}
+
+fn by_line(audit: &Audit) -> BTreeMap<usize, Vec<&'static str>> {
+    let rows = audit.rows.iter().filter(|row| !row.findings.is_empty());
+    rows.map(|row| {
+        let mut codes: Vec<_> = row.findings.iter().map(|it| it.code.name()).collect();
+        codes.sort_unstable();
+        (row.line, codes)
+    })
+    .collect()
+}
+
+fn rig_of_2022() -> Rig {
+    Rig {
+        duration_s: Some(30.0),
+        bodies: vec![(Some("html-large".to_owned()), 289_812.0)],
+        link_bits_per_s: Some(10e9),
+        ..Rig::default()
+    }
+}
+
+#[test]
+fn the_hot_dogs_have_the_findings_worked_out_by_hand_and_no_others() {
+    let audit = audited(&file("tests/published/hotdog-2022.csv"), &rig_of_2022());
+    let expected = file("tests/published/hotdog-2022.expected");
+    let expected: BTreeMap<usize, Vec<&str>> = expected
+        .lines()
+        .map(|line| {
+            let mut parts = line.split(' ');
+            (parts.next().unwrap().parse().unwrap(), parts.collect())
+        })
+        .collect();
+    assert_eq!((audit.rows.len(), expected.len()), (72, 56));
+    let found = by_line(&audit);
+    for line in 2..=73 {
+        assert_eq!(found.get(&line), expected.get(&line), "line {line}");
+    }
+    assert_eq!(audit.believable(), 16);
+    let table: Vec<&str> = audit.table.iter().map(|it| it.code.name()).collect();
+    assert_eq!(table, ["one-run"]);
+    // What the article hid, with its figures: 10 users, and a fifth of their time went to k6.
+    let first = &audit.rows[0];
+    assert!((first.derived.in_flight.unwrap() - 7.79).abs() < 0.01);
+    assert_eq!(first.findings[0].limit, 0.02);
+    let network = &audit.rows[3].derived;
+    assert!((network.link_share.unwrap() - 0.9815).abs() < 0.0001);
+    // 53,751 ms in a run of 30 s.
+    assert!((audit.rows[40].derived.duration_min_s.unwrap() - 53.751).abs() < 0.001);
+}
+
+#[test]
+fn without_flags_nothing_is_guessed() {
+    let audit = audited(&file("tests/published/hotdog-2022.csv"), &Rig::default());
+    let found = by_line(&audit);
+    assert!(
+        found
+            .values()
+            .flatten()
+            .all(|code| code.starts_with("failed") || code.starts_with("lat"))
+    );
+    assert_eq!(audit.rows[0].derived.rate_per_s, None);
+    let missing: Vec<&str> = audit.not_checked.iter().map(|it| it.code.name()).collect();
+    for code in [
+        "little",
+        "network-bound",
+        "longer-than-run",
+        "duration-short",
+    ] {
+        assert!(missing.contains(&code), "{code} in {missing:?}");
+    }
+}
+
+const DATA: &str = "../published/tests/data";
+
+#[test]
+fn real_output_has_a_finding_only_where_a_fault_was_planted() {
+    let rate = |planned| Rig {
+        planned_per_s: Some(planned),
+        ..Rig::default()
+    };
+    let none = Rig::default();
+    for (name, rig, expected) in [
+        ("h2load.txt", &none, &[][..]),
+        ("h2load-rate.txt", &rate(2000.0), &[]),
+        ("h2load-saturated.txt", &rate(10_000.0), &["schedule-kept"]),
+        ("k6-closed.json", &none, &[]),
+        ("k6-saturated.json", &none, &["little"]),
+        ("k6-arrival-saturated.json", &none, &["schedule-kept"]),
+        ("vegeta.json", &rate(500.0), &[]),
+        ("vegeta-saturated.json", &rate(500.0), &["schedule-kept"]),
+        // Its machine was busy, and wrk made up for it with latencies of its own making.
+        ("wrk.txt", &none, &["little"]),
+        ("wrk-saturated.txt", &none, &["little"]),
+    ] {
+        assert_eq!(
+            codes(&file(&format!("{DATA}/{name}")), rig),
+            expected,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn latencies_that_wrk_adds_are_named() {
+    let audit = audited(&file(&format!("{DATA}/wrk-saturated.txt")), &Rig::default());
+    let text = &audit.rows[0].findings[0].text;
+    assert!(
+        text.contains("more than 20 clients can have: the tool adds latencies"),
+        "{text}"
+    );
+    // 57.84 ms at 483/s, where 20 clients can have waited 41.4 ms on average.
+    assert!((audit.rows[0].derived.in_flight.unwrap() - 27.92).abs() < 0.01);
+}
+
+/// One row in CSV with these columns and cells.
+fn row(header: &str, cells: &str) -> String {
+    format!("{header}\n{cells}\n")
+}
+
+/// A row with these columns that has no finding, and one that has these.
+#[track_caller]
+fn twins(header: &str, clean: &str, faulty: &str, expected: &[&str]) {
+    let rig = Rig {
+        link_bits_per_s: Some(1e9),
+        cores: Some(2.0),
+        client_cores: Some(2.0),
+        ..Rig::default()
+    };
+    assert_eq!(
+        codes(&row(header, clean), &rig),
+        [""; 0],
+        "{header}: {clean}"
+    );
+    assert_eq!(
+        codes(&row(header, faulty), &rig),
+        expected,
+        "{header}: {faulty}"
+    );
+}
+
+#[test]
+fn rules_on_time_have_clean_twins() {
+    let load = "clients,duration_s,requests,mean_ms,p99_ms";
+    twins(
+        load,
+        "10,30,300000,1.00,2",
+        "10,30,300000,0.97,2",
+        &["little"],
+    );
+    twins(
+        load,
+        "10,30,300000,0.99,2",
+        "10,30,300000,1.10,2",
+        &["little"],
+    );
+    // Long requests at the edges of the run explain more: 2 x 0.6 s / 30 s.
+    twins(
+        load,
+        "10,30,300000,0.97,600",
+        "10,30,300000,0.97,200",
+        &["little"],
+    );
+    twins(
+        "duration_s,requests",
+        "10,1000",
+        "9,1000",
+        &["duration-short"],
+    );
+    twins(
+        "duration_s,max_s",
+        "30,29.9",
+        "30,31.1",
+        &["longer-than-run"],
+    );
+    twins(
+        "requests,p99_ms",
+        "1000,5",
+        "999,5",
+        &["quantile-unsupported"],
+    );
+    // Rounded to whole ms, 6 may have been less than 5.5.
+    twins("p50_ms,p99_ms", "6,5", "7,5", &["quantile-order"]);
+    twins("mean_ms,max_ms", "6,5", "7,5", &["quantile-order"]);
+}
+
+#[test]
+fn rules_on_amounts_and_bytes_have_clean_twins() {
+    let failed = "requests,failed_count";
+    twins(failed, "1000000,10", "1000000,11", &["failed-share"]);
+    twins("rps,target_rps", "991,1000", "989,1000", &["schedule-kept"]);
+    let bytes = "duration_s,requests,body_bytes";
+    twins(
+        bytes,
+        "10,99000,10000",
+        "10,100100,10000",
+        &["network-bound"],
+    );
+    let both = ["network-bound", "impossible-bytes"];
+    twins(bytes, "10,99000,10000", "10,126000,10000", &both);
+    let read = "duration_s,requests,body_bytes,bytes_read";
+    twins(
+        read,
+        "10,1000,100,95000",
+        "10,1000,100,94000",
+        &["impossible-bytes"],
+    );
+    twins("rps,cpu_percent", "5,200", "5,210", &["impossible-cpu"]);
+    twins("rps,client_cpu_percent", "5,100", "5,102", &["engine-busy"]);
+    let failures = "requests,failed_percent,p50_ms";
+    let none = Rig::default();
+    assert_eq!(codes(&row(failures, "1000,0.1,5"), &none), ["failed-share"]);
+    let both = ["failed-share", "latency-of-failures"];
+    assert_eq!(codes(&row(failures, "1000,0.2,5"), &none), both);
+}
+
+#[test]
+fn what_is_known_of_the_rig_completes_a_row() {
+    let rig = Rig {
+        clients: Some(10.0),
+        duration_s: Some(30.0),
+        think_s: Some(0.001),
+        ceiling_per_s: Some(6000.0),
+        ..Rig::default()
+    };
+    // 5,000/s x (1 ms + 1 ms of rest) are 10 clients; without the rest it would be half of them.
+    let text = row("requests,mean_ms", "150000,1.00");
+    assert_eq!(codes(&text, &rig), ["generator-ceiling"]);
+    let busy = Rig {
+        think_s: None,
+        ceiling_per_s: Some(7000.0),
+        ..rig.clone()
+    };
+    assert_eq!(codes(&text, &busy), ["little"]);
+    let streams = Rig {
+        streams: Some(32.0),
+        ceiling_per_s: None,
+        clients: Some(1.0),
+        ..busy
+    };
+    assert_eq!(
+        codes(&row("requests,mean_ms", "960000,1.00"), &streams),
+        [""; 0]
+    );
+}
+
+#[test]
+fn failures_that_a_tool_does_not_time_are_in_no_latency() {
+    let text = |wrong: u32, errors: u32| {
+        format!(
+            "Running 10s test @ x\n  1 threads and 1 connections\n  \
+             Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+             Latency     1.00ms   10.00us   2.00ms    89.12%\n  \
+             10000 requests in 10.00s, 1.00MB read\n  \
+             Socket errors: connect 0, read {errors}, write 0, timeout 0\n  \
+             Non-2xx or 3xx responses: {wrong}\nRequests/sec: 1000.00\n"
+        )
+    };
+    assert_eq!(codes(&text(0, 100), &Rig::default()), ["failed-share"]);
+    let both = ["failed-share", "latency-of-failures"];
+    assert_eq!(codes(&text(100, 0), &Rig::default()), both);
+}
+
+#[test]
+fn connecting_inside_a_short_run_is_found() {
+    let text = "spawning thread #0: 150 total client(s). 1000 total requests\n\
+                finished in 450.21ms, 2221.19 req/s, 11.58MB/s\n\
+                requests: 1000 total, 1000 started, 1000 done, 1000 succeeded, 0 failed, \
+                0 errored, 0 timeout\nstatus codes: 1000 2xx, 0 3xx, 0 4xx, 0 5xx\n\
+                traffic: 5.21MB (5463000) total\n\
+                                     min         max         mean         sd        +/- sd\n\
+                time for request:     1.00ms    200.00ms     60.00ms    1.00ms    70.00%\n\
+                time for connect:    50.00ms    150.00ms    100.00ms   20.00ms    60.00%\n";
+    let found = codes(text, &Rig::default());
+    assert_eq!(found, ["duration-short", "set-up-counted"]);
+}
+
+#[test]
+fn repetitions_are_compared_and_counted() {
+    let table = |rates: &[u32]| {
+        let rows = rates.iter().enumerate();
+        let rows: String = rows
+            .map(|(index, rate)| format!("a,{index},{rate}\n"))
+            .collect();
+        format!("server,run,rps\n{rows}")
+    };
+    let steady = audited(&table(&[100, 101, 99, 100, 102, 98]), &Rig::default());
+    assert_eq!((steady.believable(), steady.table.len()), (6, 0));
+    let apart = audited(&table(&[100, 130]), &Rig::default());
+    let found: Vec<&str> = by_line(&apart).into_values().flatten().collect();
+    assert_eq!(found, ["repeat-differs", "repeat-differs"]);
+    assert_eq!(apart.table[0].value, 2.0);
+    let summed = audited("server,runs,rps\na,10,5\n", &Rig::default());
+    assert_eq!(summed.table, []);
+}

@@ -1,0 +1,349 @@
+//! Every form, read from a file of its own.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test reads its files; the library does not"
+)]
+
+use std::path::Path;
+
+use bakeoff_published::{Format, Published, ReadError, Row, read};
+
+fn data(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    std::fs::read_to_string(folder.join(name)).expect("the file is part of the tests")
+}
+
+/// The only row of a file.
+fn only(name: &str, format: Format) -> Row {
+    let published = read(&data(name), None, &[]).expect(name);
+    assert_eq!(published.format, format, "{name}");
+    assert_eq!(published.rows.len(), 1, "{name}");
+    published.rows.into_iter().next().unwrap()
+}
+
+fn quantiles(row: &Row) -> Vec<(f64, f64)> {
+    let quantiles = row.latency.quantiles.iter();
+    // To whole nanoseconds: 16.56 ms is no binary fraction.
+    quantiles
+        .map(|one| (one.share, one.value.value.round()))
+        .collect()
+}
+
+#[track_caller]
+fn near(found: Option<f64>, expected: f64) {
+    let found = found.expect("there is a figure");
+    assert!(
+        (found / expected - 1.0).abs() < 1e-6,
+        "{found} is not {expected}"
+    );
+}
+
+#[test]
+fn wrk_with_latency() {
+    let row = only("wrk.txt", Format::Wrk);
+    let name = |name: &str, cell: &str| (name.to_owned(), cell.to_owned());
+    assert_eq!(row.line, 1);
+    assert_eq!(
+        row.name,
+        [name("url", "http://127.0.0.1:18431/"), name("threads", "1")]
+    );
+    assert_eq!(
+        (row.load.clients, row.load.duration_s),
+        (Some(20.0), Some(12.1))
+    );
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(151_054.0), Some(0.0))
+    );
+    let mean = row.latency.mean.unwrap();
+    assert!(
+        (mean.value - 2.86e6).abs() < 1.0 && (mean.step - 1e4).abs() < 1e-6,
+        "{mean:?}"
+    );
+    assert_eq!(row.latency.max.unwrap().value, 44.47e6);
+    let expected = [
+        (0.5, 1.55e6),
+        (0.75, 4.49e6),
+        (0.9, 7.87e6),
+        (0.99, 16.56e6),
+    ];
+    assert_eq!(quantiles(&row), expected);
+    near(row.transfer.read_bytes, 603.6 * 1_048_576.0);
+    assert!(row.latency.corrected);
+}
+
+#[test]
+fn wrk_without_latency_with_errors_and_twice() {
+    let text = "Running 2s test @ http://a/\n  2 threads and 8 connections\n  \
+                Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+                Latency     1.00s   123.00us   1.50m    89.12%\n    \
+                Req/Sec    23.45k     1.23k   30.12k    78.00%\n  \
+                900 requests in 2.00s, 1.00KB read\n  \
+                Socket errors: connect 1, read 2, write 3, timeout 4\n  \
+                Non-2xx or 3xx responses: 30\nRequests/sec:    450.00\nTransfer/sec:      1.00KB\n";
+    let twice = read(&format!("{text}{text}"), None, &[]).unwrap();
+    let [row, second] = twice.rows.as_slice() else {
+        panic!("{} rows", twice.rows.len());
+    };
+    assert_eq!((row.line, second.line), (1, 11));
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(910.0), Some(40.0))
+    );
+    assert_eq!(
+        (row.counts.untimed, row.counts.failed_timed),
+        (10.0, Some(30.0))
+    );
+    assert_eq!(row.latency.max.unwrap().value, 90e9);
+    assert!(row.latency.quantiles.is_empty());
+}
+
+#[test]
+fn wrk2_counts_from_a_schedule() {
+    let text = "Running 10s test @ http://a/\n  1 threads and 8 connections\n  \
+                Thread calibration: mean lat.: 1.10ms, rate sampling interval: 10ms\n  \
+                Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+                Latency     1.10ms  123.00us   5.00ms    89.12%\n    \
+                Req/Sec    23.45k     1.23k   30.12k    78.00%\n  \
+                Latency Distribution (HdrHistogram - Recorded Latency)\n 50.000%    1.00ms\n \
+                99.900%    4.00ms\n100.000%    5.00ms\n\n  Detailed Percentile spectrum:\n       \
+                Value   Percentile   TotalCount 1/(1-Percentile)\n\n       0.054     0.000000 \
+                1         1.00\n  9000 requests in 10.00s, 1.00MB read\nRequests/sec: 900.00\n";
+    let row = read(text, None, &[]).unwrap().rows.remove(0);
+    assert!(!row.latency.corrected);
+    assert_eq!(quantiles(&row), [(0.5, 1e6), (0.999, 4e6)]);
+}
+
+#[test]
+fn h2load_by_time_and_by_count() {
+    let row = only("h2load.txt", Format::H2load);
+    assert_eq!(
+        (row.load.clients, row.load.duration_s),
+        (Some(20.0), Some(12.0))
+    );
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(149_076.0), Some(0.0))
+    );
+    assert_eq!(row.latency.min.unwrap().value, 29e3);
+    assert_eq!(row.latency.max.unwrap().value, 269.34e6);
+    near(row.latency.mean.map(|mean| mean.value), 1.61e6);
+    assert_eq!(row.transfer.read_bytes, Some(624_628_440.0));
+    // Two threads, by count, without line ends, as articles have it.
+    let text = "starting benchmark... spawning thread #0: 75 total client(s). 500 total requests \
+                spawning thread #1: 75 total client(s). 500 total requests finished in 450.21ms, \
+                2221.19 req/s, 11.58MB/s requests: 1000 total, 1000 started, 990 done, \
+                980 succeeded, 20 failed, 10 errored, 0 timeout \
+                status codes: 980 2xx, 0 3xx, 10 4xx, 0 5xx \
+                traffic: 5.21MB (5463000) total, 100B (100) headers (space savings 1.00%), \
+                5.00MB (5242880) data min max median p95 p99 mean sd +/- sd \
+                time for request: 1.00ms 9.00ms 2.00ms 5.00ms 8.00ms 3.00ms 1.00ms 70.00% \
+                time for connect: 50.00ms 150.00ms 90.00ms 140.00ms 149.00ms 100.00ms 20.00ms \
+                60.00% \
+                time to 1st byte: 1ms 2ms 1ms 2ms 2ms 1ms 1ms 60.00% \
+                req/s : 1.00 2.00 1.00 0.10 60.00%";
+    let row = read(text, None, &[]).unwrap().rows.remove(0);
+    assert_eq!(
+        (row.load.clients, row.load.duration_s),
+        (Some(150.0), Some(0.450_21))
+    );
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(1000.0), Some(20.0))
+    );
+    assert_eq!(
+        (row.counts.untimed, row.counts.failed_timed),
+        (10.0, Some(10.0))
+    );
+    assert_eq!(quantiles(&row), [(0.5, 2e6), (0.95, 5e6), (0.99, 8e6)]);
+    assert_eq!(row.load.connect_ns, Some(100e6));
+}
+
+#[test]
+fn k6_in_both_shapes() {
+    let row = only("k6-closed.json", Format::K6);
+    assert_eq!(
+        (row.load.clients, row.counts.ended),
+        (Some(20.0), Some(51_475.0))
+    );
+    near(row.load.duration_s, 12.000_677_359);
+    near(
+        row.latency.mean.map(|mean| mean.value),
+        4.591_479_230_597_386e6,
+    );
+    let shares: Vec<f64> = quantiles(&row).iter().map(|(share, _)| *share).collect();
+    assert_eq!(shares, [0.5, 0.9, 0.95, 0.99]);
+    let row = only("k6-saturated.json", Format::K6);
+    assert_eq!(
+        (row.load.clients, row.counts.ended),
+        (Some(10.0), Some(3003.0))
+    );
+    assert_eq!((row.counts.failed, row.load.unsent), (Some(0.0), None));
+    near(row.latency.max.map(|max| max.value), 265.982_464e6);
+    // On a schedule there is no number of users that are always busy.
+    let row = only("k6-arrival-saturated.json", Format::K6);
+    assert_eq!((row.load.clients, row.load.unsent), (None, Some(47_719.0)));
+}
+
+#[test]
+fn k6_calls_a_failed_request_one_that_passes() {
+    let text = r#"{"metrics": {"http_reqs": {"count": 10, "rate": 1},
+        "http_req_failed": {"passes": 3, "fails": 7, "value": 0.3},
+        "http_req_duration": {"avg": 2, "med": null}}}"#;
+    let row = read(text, None, &[]).unwrap().rows.remove(0);
+    assert_eq!((row.counts.failed, row.load.clients), (Some(3.0), None));
+    assert_eq!(row.latency.mean.unwrap().value, 2e6);
+}
+
+#[test]
+fn vegeta_and_one_document_for_each_attack() {
+    let row = only("vegeta.json", Format::Vegeta);
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(5000.0), Some(0.0))
+    );
+    near(row.load.duration_s, 9.997_788_05);
+    assert_eq!(
+        quantiles(&row),
+        [(0.5, 325_001.0), (0.95, 613_057.0), (0.99, 811_483.0)]
+    );
+    let two = data("vegeta.json") + "\n" + &data("vegeta-saturated.json");
+    let lines: Vec<usize> = read(&two, None, &[])
+        .unwrap()
+        .rows
+        .iter()
+        .map(|row| row.line)
+        .collect();
+    assert_eq!(lines, [1, 3]);
+}
+
+#[test]
+fn oha_leaves_what_it_broke_off_at_the_end_out() {
+    let text = r#"{"summary": {"successRate": 1.0, "total": 10.0, "slowest": 0.09,
+        "fastest": 0.0001, "average": 0.002, "requestsPerSec": 500.5, "totalData": 4096000},
+        "latencyPercentiles": {"p50": 0.001, "p99": 0.05, "p99.9": null},
+        "statusCodeDistribution": {"200": 900, "503": 100},
+        "errorDistribution": {"aborted due to deadline": 20, "Connection refused": 5}}"#;
+    let row = read(text, None, &[]).unwrap().rows.remove(0);
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(1005.0), Some(105.0))
+    );
+    assert_eq!(
+        (row.counts.untimed, row.counts.failed_timed),
+        (5.0, Some(100.0))
+    );
+    assert_eq!(quantiles(&row), [(0.5, 1e6), (0.99, 50e6)]);
+}
+
+fn csv(text: &str, rules: &[&str]) -> Result<Published, ReadError> {
+    let rules: Vec<_> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
+    read(text, Some(Format::Csv), &rules)
+}
+
+#[test]
+fn a_table_whose_header_names_units() {
+    let text = "Server;VUs;Requests/sec;avg (us);p99;errors %;MB/s;threads\n\
+                a;10;\"1,234.5\";220;1.5ms;0;2;4\n\nb;20;1000;-;2 s;1.5;;8\n";
+    let published = csv(text, &[]).unwrap();
+    assert_eq!(published.unknown, ["Server", "threads"]);
+    let [first, second] = published.rows.as_slice() else {
+        panic!("{} rows", published.rows.len());
+    };
+    assert_eq!((first.line, second.line), (2, 4));
+    assert_eq!(first.label(), "Server=a VUs=10 threads=4");
+    assert_eq!(first.counts.rate_per_s, Some(1234.5));
+    assert_eq!(first.latency.mean.unwrap().value, 220e3);
+    assert_eq!(quantiles(second), [(0.99, 2e9)]);
+    assert_eq!(
+        (second.latency.mean, second.counts.failed_share),
+        (None, Some(0.015))
+    );
+    assert_eq!(first.transfer.read_bytes_per_s, Some(2e6));
+}
+
+#[test]
+fn a_column_is_as_exact_as_its_most_exact_number() {
+    let published = csv("requests,average_ms\n1,0.7\n2,0.53\n", &[]).unwrap();
+    let step = published.rows[0].latency.mean.unwrap().step;
+    assert!((step - 1e4).abs() < 1e-6, "{step}");
+}
+
+#[test]
+fn rules_decide_what_a_column_holds() {
+    let text = "n,tail,errors,note\n100,5,3,x\n";
+    let rules = [
+        "requests=n",
+        "p99.9=tail:ms",
+        "failed=errors:count",
+        "ignore=note",
+    ];
+    let row = csv(text, &rules).unwrap().rows.remove(0);
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(100.0), Some(3.0))
+    );
+    assert_eq!(quantiles(&row), [(0.999, 5e6)]);
+    assert_eq!(row.label(), "");
+}
+
+#[test]
+fn what_cannot_be_read_names_the_line_and_what_was_expected() {
+    for (text, rules, line, part) in [
+        ("requests,p99\n1,2\n", &[][..], 1, "--column 'p99=p99:ms'"),
+        (
+            "requests,errors\n1,2\n",
+            &[],
+            1,
+            "--column 'failed=errors:count'",
+        ),
+        (
+            "requests,latency_ms\n1,2\n",
+            &[],
+            1,
+            "--column 'mean=latency_ms:UNIT'",
+        ),
+        ("requests,avg_ms,mean_ms\n1,2,3\n", &[], 1, "both hold mean"),
+        ("server,note\na,b\n", &[], 1, "expected a header that names"),
+        (
+            "requests,avg_ms\n1,2\n\n3,x\n",
+            &[],
+            4,
+            "`avg_ms`: expected a number",
+        ),
+        (
+            "requests,avg_ms\n1,-2\n",
+            &[],
+            2,
+            "expected a number of 0 or more",
+        ),
+        ("requests,avg_ms\n1;2\n3,4\n", &[], 2, "expected 2 cells"),
+        ("requests,errors_percent\n1,150\n", &[], 2, "at most 100 %"),
+        ("requests,avg_ms\n", &[], 1, "expected rows"),
+        ("requests,avg_ms\n1,2\n", &["p99=tail:ms"], 1, "no column"),
+        ("requests;avg_ms\n1;0,22\n", &[], 2, "expected a number"),
+    ] {
+        let error = csv(text, rules).expect_err(text);
+        assert_eq!(error.line, line, "{error}");
+        assert!(error.problem.contains(part), "{error}");
+    }
+    for (text, part) in [
+        ("", "empty"),
+        ("{\"metrics\": {\"iterations\": {}}}", "no HTTP request"),
+        ("{\"latencies\": {}, \"requests\": 1", "EOF"),
+        ("{\"latencies\": {}, \"requests\": -1}", "0 or more"),
+        ("Running 1s test @ x\n  Thread Stats\n", "cut off"),
+        ("finished in 1s, 2 req/s\nstatus codes: 1 2xx", "cut off"),
+    ] {
+        let error = read(text, None, &[]).expect_err(text);
+        assert!(error.problem.contains(part), "{error}");
+    }
+    let error = read(&data("wrk.txt"), None, &["ignore=x".parse().unwrap()]).unwrap_err();
+    assert!(error.problem.contains("--column is for CSV"), "{error}");
+}
+
+#[test]
+fn a_table_without_errors_needs_no_unit_for_them() {
+    assert!(csv("requests,errors\n5,0\n6,0\n", &[]).is_ok());
+}

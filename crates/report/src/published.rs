@@ -1,0 +1,126 @@
+//! What `bakeoff audit` prints: other people's results, judged, as text, Markdown and JSON.
+//!
+//! The audit has judged already; nothing here decides or computes. Names of rows and columns are
+//! foreign text, and each format escapes them.
+
+use bakeoff_audit::published::{Audit, AuditedRow, Finding};
+use serde_json::{Value, json};
+
+use crate::safe::json_safe;
+
+mod markdown;
+mod text;
+
+pub use markdown::published_markdown;
+pub use text::published_text;
+
+/// Version of the document.
+pub const PUBLISHED_SCHEMA: &str = "bakeoff.audit/1";
+
+/// The audit as the document that scripts rely on.
+pub fn published_json(audit: &Audit) -> String {
+    let document = json!({
+        "schema": PUBLISHED_SCHEMA,
+        "format": audit.format,
+        "believable": audit.believable(),
+        "rows": audit.rows.iter().map(row).collect::<Vec<_>>(),
+        "table": findings(&audit.table),
+        "not_checked": audit
+            .not_checked
+            .iter()
+            .map(|it| json!({"code": it.code.name(), "rule": it.code.rule(), "rows": it.rows,
+                             "missing": it.missing}))
+            .collect::<Vec<_>>(),
+        "unknown_columns": audit.unknown_columns,
+    });
+    let text = serde_json::to_string_pretty(&document);
+    json_safe(&text.expect("it has only text keys and numbers"))
+}
+
+fn row(row: &AuditedRow) -> Value {
+    let derived = &row.derived;
+    json!({
+        "line": row.line,
+        "key": row.key,
+        "derived": {
+            "rate_per_s": derived.rate_per_s,
+            "ok_per_s": derived.ok_per_s,
+            "in_flight": derived.in_flight,
+            "link_share": derived.link_share,
+            "duration_min_s": derived.duration_min_s,
+        },
+        "findings": findings(&row.findings),
+    })
+}
+
+fn findings(findings: &[Finding]) -> Vec<Value> {
+    let all = findings.iter().map(|it| {
+        json!({
+            "code": it.code.name(),
+            "rule": it.code.rule(),
+            "value": it.value,
+            "limit": it.limit,
+            "text": it.text,
+        })
+    });
+    all.collect()
+}
+
+/// The answer in one line.
+fn answer(audit: &Audit) -> String {
+    let (fine, all) = (audit.believable(), audit.rows.len());
+    let rows = if all == 1 { "row" } else { "rows" };
+    match all - fine {
+        0 if all == 1 => "The one row can be believed as far as it can be checked.".to_owned(),
+        0 => format!("All {all} rows can be believed as far as they can be checked."),
+        1 if all == 1 => "The one row cannot be believed.".to_owned(),
+        bad => format!("{fine} of {all} {rows} can be believed, {bad} cannot."),
+    }
+}
+
+/// What could not be checked, by what is missing: codes, rows and the missing figure.
+fn not_checked(audit: &Audit) -> Vec<String> {
+    let mut lines: Vec<(&str, usize, Vec<&str>)> = Vec::new();
+    for it in &audit.not_checked {
+        let same = |line: &&mut (&str, usize, Vec<&str>)| (line.0, line.1) == (it.missing, it.rows);
+        match lines.iter_mut().find(same) {
+            Some((_, _, codes)) => codes.push(it.code.name()),
+            None => lines.push((it.missing, it.rows, vec![it.code.name()])),
+        }
+    }
+    let line = |(missing, rows, codes): &(&str, usize, Vec<&str>)| {
+        let of = match *rows == audit.rows.len() {
+            true => String::new(),
+            false => format!(", in {rows} of {} rows", audit.rows.len()),
+        };
+        format!("{}: it takes {missing}{of}", codes.join(", "))
+    };
+    lines.iter().map(line).collect()
+}
+
+/// Requests in flight, of how many that there could be.
+fn in_flight(row: &AuditedRow) -> String {
+    match (row.derived.in_flight, row.clients) {
+        (Some(all), Some(most)) => format!("{} of {}", short(all), short(most)),
+        (Some(all), None) => short(all),
+        _ => "-".to_owned(),
+    }
+}
+
+fn per_s(rate: Option<f64>) -> String {
+    rate.map_or_else(|| "-".to_owned(), short)
+}
+
+fn link(row: &AuditedRow) -> String {
+    let share = row.derived.link_share;
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0))
+}
+
+/// A number with its thousands apart, and one decimal below 100.
+fn short(value: f64) -> String {
+    if value < 100.0 && value.fract() != 0.0 {
+        format!("{value:.1}")
+    } else {
+        crate::number::whole(value)
+    }
+}

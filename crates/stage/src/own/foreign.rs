@@ -1,0 +1,83 @@
+//! What files need that were made for other machines: `[own.foreign]` in `server.toml`.
+
+use std::path::PathBuf;
+
+use regex_lite::Regex;
+use serde::Deserialize;
+
+use super::elsewhere::{Elsewhere, StandInTable};
+use super::site::{SiteRules, SiteTable};
+
+/// `[own.foreign]` as it is written.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ForeignTable {
+    /// Its first group is the name of a block that lines can name in place of an address.
+    blocks: Option<String>,
+    /// Folders in which an installed server has its files.
+    #[serde(default)]
+    elsewhere: Vec<PathBuf>,
+    #[serde(default, rename = "stand-in")]
+    stand_ins: Vec<StandInTable>,
+    site: Option<SiteTable>,
+    reads: Option<ReadsTable>,
+}
+
+/// How the server says which files it reads.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadsTable {
+    command: Vec<String>,
+    /// Its first group is a path, in a line of the output.
+    pattern: String,
+}
+
+/// `[own.foreign]`, ready to be used.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Foreign {
+    pub(crate) blocks: Option<Regex>,
+    pub(super) elsewhere: Elsewhere,
+    pub(super) site: Option<SiteRules>,
+    pub(crate) reads: Option<Reads>,
+}
+
+/// `[own.foreign.reads]`, ready to be used.
+#[derive(Debug, Clone)]
+pub(crate) struct Reads {
+    pub(crate) command: Vec<String>,
+    pub(crate) pattern: Regex,
+}
+
+impl ForeignTable {
+    /// Reads the patterns; an error names the key and what is wrong.
+    pub(super) fn rules(&self) -> Result<Foreign, String> {
+        let with_group = |key: &str, text: &str| {
+            let pattern = Regex::new(text)
+                .map_err(|cause| format!("`own.foreign.{key}` is no pattern: {cause}"))?;
+            match pattern.captures_len() {
+                0 | 1 => Err(format!("`own.foreign.{key}` has no group")),
+                _ => Ok(pattern),
+            }
+        };
+        let blocks = self
+            .blocks
+            .as_deref()
+            .map(|text| with_group("blocks", text));
+        let stand_ins = self.stand_ins.iter().map(StandInTable::read);
+        let reads = self.reads.as_ref().map(|reads| {
+            Ok::<_, String>(Reads {
+                command: reads.command.clone(),
+                pattern: with_group("reads.pattern", &reads.pattern)?,
+            })
+        });
+        Ok(Foreign {
+            blocks: blocks.transpose()?,
+            elsewhere: Elsewhere {
+                folders: self.elsewhere.clone(),
+                stand_ins: stand_ins.collect::<Result<_, _>>()?,
+            },
+            site: self.site.as_ref().map(SiteTable::rules).transpose()?,
+            reads: reads.transpose()?,
+        })
+    }
+}
