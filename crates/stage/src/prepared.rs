@@ -222,7 +222,7 @@ impl Prepared {
             port: self.port,
             likely: self.configuration.port_of(
                 &self.server,
-                self.host.as_deref(),
+                self.asked.host.as_deref(),
                 self.workload.protocol,
             ),
             log: &log,

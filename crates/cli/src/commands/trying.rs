@@ -216,7 +216,7 @@ impl Asking<'_> {
         };
         match self.stage.prepare(contender, workload, &surroundings) {
             Ok(prepared) => {
-                one.changes = self.told(prepared.changes());
+                one.changes = self.shown(prepared.changes());
                 one.version = Some(prepared.program().version.clone());
             }
             Err(error) => return End::Refused(of_stage(&error)),
@@ -227,7 +227,7 @@ impl Asking<'_> {
             Err(error) if is_before_start(&error) => return End::Refused(of_stage(&error)),
             Err(error) => return End::Silent(of_stage(&error)),
         };
-        one.changes = self.told(&up.server.facts().config_changes);
+        one.changes = self.shown(&up.server.facts().config_changes);
         let request = workload.requests.first();
         let fetched = up
             .server
@@ -246,11 +246,11 @@ impl Asking<'_> {
     }
 
     /// The changes with a word in place of the trial's folder, which is gone then.
-    fn told(&self, changes: &[ConfigChange]) -> Vec<ConfigChange> {
+    fn shown(&self, changes: &[ConfigChange]) -> Vec<ConfigChange> {
         let scratch = self.scratch.canonicalize();
         let scratch = scratch.map_or_else(|_| self.scratch.to_owned(), |path| path);
         let scratch = format!("{}/", scratch.display());
-        let told = |text: &str| -> String {
+        let shown = |text: &str| -> String {
             let mut parts = text.split(&scratch);
             let first = parts.next().unwrap_or_default().to_owned();
             let below = |part: &str| {
@@ -260,7 +260,7 @@ impl Asking<'_> {
             first + &parts.map(below).collect::<String>()
         };
         let changes = changes.iter().map(|change| ConfigChange {
-            after: told(&change.after),
+            after: shown(&change.after),
             ..change.clone()
         });
         changes.collect()

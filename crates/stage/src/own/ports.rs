@@ -35,8 +35,8 @@ impl Ports {
     }
 }
 
-/// Whether nobody listens there, on any address of IPv4.
+/// Whether nobody listens there.
 fn is_free(port: u16) -> bool {
-    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
     !listener.is_err_and(|cause| cause.kind() == AddrInUse)
 }

@@ -74,7 +74,8 @@ fn directives_say_what_it_serves_asks_and_writes() {
     let found = of(
         "{\n\torder rate_limit before basicauth\n\tacme_dns cloudflare {env.T}\n}\n\
         {$SITE:a.test} {\n\troot * /srv/www\n\tphp_fastcgi unix//run/php.sock\n\
-        \thandle /api/* {\n\t\treverse_proxy /api/* api:9000 h2c://b:1 {\n\t\t\tto c:2\n\t\t}\n\t}\n\
+        \thandle /api/* {\n\t\treverse_proxy /api/* api:9000 h2c://b:1 {\n\
+        \t\t\tto c:2\n\t\t}\n\t}\n\
         \thandle {\n\t\treverse_proxy d:3 {\n\t\t\ttransport fastcgi {\n\t\t\t}\n\t\t}\n\t}\n\
         \ttls /etc/a.pem /etc/a.key\n\tlog {\n\t\toutput file /var/log/a.log\n\t}\n}\n",
     );
