@@ -37,4 +37,5 @@ mod site;
 mod support;
 mod transport;
 mod truth;
+mod trying;
 mod workloads;

@@ -26,6 +26,7 @@ mod install;
 mod list;
 mod load;
 mod load_together;
+mod own_file;
 mod plan;
 mod plan_notes;
 mod race;
@@ -34,6 +35,7 @@ mod run;
 mod run_hosts;
 mod serve;
 mod share;
+mod trying;
 mod verify;
 
 /// Longest body that a flag names, bytes: it is kept in memory, for each thread of a server.
@@ -58,6 +60,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
     match flags.command {
         Command::Run(flags) => run::carry_out(&flags),
         Command::Race(flags) => race::carry_out(&flags),
+        Command::Try(flags) => trying::carry_out(&flags),
         Command::Find(flags) => find::carry_out(*flags),
         Command::Load(flags) if flags.hosts.are_given() => load_together::carry_out(*flags),
         Command::Load(flags) => load::carry_out(&flags.load),

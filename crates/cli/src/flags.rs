@@ -13,6 +13,7 @@ mod number;
 mod race;
 mod run;
 mod serve;
+mod trying;
 
 pub(crate) use audit::{AuditFlags, AuditFormat, RigFlags};
 pub(crate) use compare::{CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags};
@@ -29,6 +30,7 @@ pub(crate) use run::{
     DebugFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
 };
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
+pub(crate) use trying::{TryFlags, TryFormat};
 
 /// Compare web servers and reverse proxies, and say how far the answer can be trusted
 #[derive(Debug, Parser)]
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Run(RunFlags),
     /// Compare running URLs, commands, configuration files and servers, in one line
     Race(Box<RaceFlags>),
+    /// Show what configuration files contain, what a trial changes in them, and what they answer
+    Try(TryFlags),
     /// Find the highest rate at which contenders stay below a latency and a share of failures
     Find(Box<FindFlags>),
     /// Load one URL, as you would with wrk, h2load, vegeta or oha

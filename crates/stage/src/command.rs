@@ -194,6 +194,7 @@ impl Starting<'_> {
             ip,
             // A command that is not told the port by name may have one of its own.
             port: self.own.command.contains(PORT).then_some(port),
+            likely: None,
             log: &log,
             log_from: log::length(&log),
             within: self.within,

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use bakeoff_plan::{ConfigSource, Contender, Workload};
+use bakeoff_plan::{ConfigSource, Contender, Protocol, Workload};
 use bakeoff_record::{ConfigChange, Step, read_regular_text};
 
 use crate::error::{Cause, StageError};
 use crate::files::{self, Access};
+use crate::found::Found;
 use crate::own::{Changed, FILE_BYTES_MAX, OwnFiles, Ports, Tools};
 use crate::server::Server;
 use crate::template::{self, Variables};
@@ -31,6 +32,7 @@ pub(crate) struct Configuration {
     pub(crate) others: Vec<(PathBuf, String)>,
     /// What was changed in the user's own files.
     pub(crate) changes: Vec<ConfigChange>,
+    ports: Ports,
     kind: Kind,
 }
 
@@ -79,6 +81,7 @@ impl Configuration {
             path,
             others: Vec::new(),
             changes: Vec::new(),
+            ports: Ports::default(),
             kind,
         })
     }
@@ -97,6 +100,35 @@ impl Configuration {
     /// Whether the server reads the user's own files where they lie.
     pub(crate) fn is_in_place(&self) -> bool {
         matches!(self.kind, Kind::Own(_)) && self.changes.is_empty()
+    }
+
+    /// A server's message with the user's own lines in place of those of changed copies, which may
+    /// have others before them.
+    pub(crate) fn in_users_lines(&self, message: &str) -> String {
+        let mut files: Vec<&str> = self.changes.iter().map(|it| it.file.as_str()).collect();
+        files.dedup();
+        let mut message = message.to_owned();
+        for file in files {
+            let of_file = self.changes.iter().filter(|it| it.file == file);
+            let added = of_file.map(|it| (it.line, it.after.matches('\n').count()));
+            message = with_lines(&message, file, &added.collect::<Vec<_>>());
+        }
+        message
+    }
+
+    /// Where a user's own file answers these requests, as far as its text says.
+    pub(crate) fn port_of(
+        &self,
+        server: &Server,
+        host: Option<&str>,
+        protocol: Protocol,
+    ) -> Option<u16> {
+        let Kind::Own(own) = &self.kind else {
+            return None;
+        };
+        let found = Found::read(&server.name, &own.texts());
+        let port = found.port(protocol, host)?;
+        Some(self.ports.known(port))
     }
 
     /// The user's own files, where they are no template.
@@ -144,11 +176,12 @@ impl Configuration {
             })?;
             return self.write_rendered(server, folder);
         };
+        let ports = Ports::default();
         let tools = Tools {
             rules: &server.own,
             replacements: &contender.replacements,
             variables,
-            ports: &Ports::default(),
+            ports: &ports,
             user,
             blocks: &BTreeSet::new(),
             served: &[],
@@ -164,6 +197,7 @@ impl Configuration {
         self.text = files.next().map(|(_, text)| text).unwrap_or_default();
         self.others = files.collect();
         self.changes = changes;
+        self.ports = ports;
         self.path = main;
         Ok(())
     }
@@ -180,5 +214,58 @@ impl Configuration {
             _ => files::create(&path, bytes, files::FOR_OWNER).map(drop),
         };
         made.map_err(fail)
+    }
+}
+
+/// The message with other numbers behind `FILE:`, where lines were added to those of the file.
+fn with_lines(message: &str, file: &str, added: &[(usize, usize)]) -> String {
+    let (mut changed, mut rest) = (String::new(), message);
+    while let Some(at) = rest.find(file) {
+        let (before, after) = rest.split_at(at + file.len());
+        changed.push_str(before);
+        rest = after;
+        let Some(digits) = rest.strip_prefix(':') else {
+            continue;
+        };
+        let end = digits.find(|letter: char| !letter.is_ascii_digit());
+        let (number, after) = digits.split_at(end.unwrap_or(digits.len()));
+        let Ok(number) = number.parse::<usize>() else {
+            continue;
+        };
+        changed.push_str(&format!(":{}", users_line(number, added)));
+        rest = after;
+    }
+    changed + rest
+}
+
+/// The line of the file that became, or brought, the line `number` of the copy. `added` has, in
+/// their order, lines of the file and how many lines came to each.
+fn users_line(number: usize, added: &[(usize, usize)]) -> usize {
+    let mut before = 0;
+    for (line, count) in added {
+        if number <= line + before {
+            break;
+        }
+        before += (*count).min(number - line - before);
+    }
+    number - before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_the_users_own_lines() {
+        // Line 1 became 3 lines, and line 5 became 2.
+        let added = [(1, 2), (2, 0), (5, 1)];
+        let of = |number| users_line(number, &added);
+        let expected = [(1, 1), (3, 1), (4, 2), (6, 4), (7, 5), (8, 5), (9, 6)];
+        for (copy, own) in expected {
+            assert_eq!(of(copy), own, "{copy}");
+        }
+        let message = "/a/b:4: no; in /a/b:9, /a/b, /a/c:9 and /a/b:x";
+        let changed = with_lines(message, "/a/b", &added);
+        assert_eq!(changed, "/a/b:2: no; in /a/b:6, /a/b, /a/c:9 and /a/b:x");
     }
 }

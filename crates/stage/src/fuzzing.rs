@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use bakeoff_plan::Protocol;
+
+use crate::found::{Found, Text};
 use crate::server::{Files, Server};
 
 /// Reads `text` as a `server.toml`, and uses what it says. It may be refused, but nothing panics.
@@ -35,5 +38,27 @@ pub fn server_description(text: &str) {
     let _ = server.own.base_of(Path::new("/etc/fuzzed.conf"), text);
     for line in text.lines() {
         let _ = server.own.included(line);
+    }
+}
+
+/// Reads `text` as a user's own configuration of each server that has a reader, and asks what to
+/// ask of it.
+pub fn found(text: &str) {
+    let path = Path::new("fuzzed.conf");
+    for server in ["caddy", "haproxy", "nginx"] {
+        let mut found = Found::read(server, &[Text { path, text }]);
+        // What is no answer of a program changes nothing.
+        found.adapt(server, text);
+        let choice = found.choice(None);
+        assert!(
+            choice.path.starts_with('/') || found.path.is_some(),
+            "{choice:?}"
+        );
+        for protocol in Protocol::ALL {
+            let _ = found.choice(Some(protocol));
+        }
+        let lines = text.lines().count();
+        let places = found.listeners.iter().map(|it| &it.place);
+        places.for_each(|place| assert!(place.line <= lines, "{place:?}"));
     }
 }

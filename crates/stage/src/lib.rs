@@ -42,6 +42,7 @@ mod known;
 mod listeners;
 mod listening;
 mod log;
+mod look;
 mod overlay;
 mod own;
 mod prepared;
@@ -63,6 +64,10 @@ mod version;
 pub use cgroup::{CgroupKind, cgroup_kind};
 pub use command::check_command;
 pub use error::{Cause, StageError};
+pub use found::{
+    Choice, Found as FileFound, Listener, ListenerKind, Named, Place, Problem, Upstream,
+    UpstreamKind,
+};
 pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, install};
 pub use listening::Listening;
 pub use prepared::Prepared;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_plan::{ConfigSource, Contender, ServerChoice, Workload};
-use bakeoff_record::{ConfigFile, ServerFacts, Step};
+use bakeoff_record::{ConfigChange, ConfigFile, ServerFacts, Step};
 
 use crate::certificates::CertificateFiles;
 use crate::configuration::Configuration;
@@ -176,6 +176,11 @@ impl Prepared {
         &self.start.command
     }
 
+    /// What was changed in the user's own files.
+    pub fn changes(&self) -> &[ConfigChange] {
+        &self.configuration.changes
+    }
+
     /// The file that the server's output goes to.
     pub fn log(&self) -> PathBuf {
         self.log_folder.join("server.log")
@@ -215,6 +220,11 @@ impl Prepared {
             },
             ip: self.shared.listening.address,
             port: self.port,
+            likely: self.configuration.port_of(
+                &self.server,
+                self.asked.host.as_deref(),
+                self.workload.protocol,
+            ),
             log: &log,
             log_from: log::length(&log),
             within,

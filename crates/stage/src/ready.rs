@@ -29,6 +29,9 @@ const WRONG_FOR: Duration = Duration::from_millis(300);
 /// The same where nothing is found yet: some load their routes only after they listen.
 const NOT_FOUND_FOR: Duration = Duration::from_millis(1500);
 
+/// The likely port is waited for so long after another is there.
+const LIKELY_FOR: Duration = Duration::from_secs(1);
+
 /// What is waited for.
 pub(crate) struct Awaited<'a> {
     pub(crate) expectation: &'a Expectation,
@@ -39,6 +42,9 @@ pub(crate) struct Awaited<'a> {
     pub(crate) ip: IpAddr,
     /// The port that it is configured to use; with `None` any of its sockets will do.
     pub(crate) port: Option<u16>,
+    /// The port that is meant where there are several and none is chosen, such as a site beside a
+    /// page of counters; asked alone once something listens there.
+    pub(crate) likely: Option<u16>,
     pub(crate) log: &'a Path,
     /// Length of the log before it was started.
     pub(crate) log_from: u64,
@@ -58,12 +64,13 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
     let end = Instant::now() + awaited.within;
     let mut last = BTreeMap::new();
     let mut wrong = Wrong::default();
+    let mut listens_since = None;
     loop {
         if let Some(status) = kept.died() {
             return Err(ended(awaited, status));
         }
         wrong.begin_look();
-        for address in addresses(kept, awaited) {
+        for address in choose(addresses(kept, awaited), awaited, &mut listens_since) {
             host::check(Step::Start)?;
             let left = end
                 .saturating_duration_since(Instant::now())
@@ -195,6 +202,31 @@ fn addresses(kept: &Kept, awaited: &Awaited<'_>) -> BTreeSet<SocketAddr> {
         .filter_map(|listener| listener.reached_at(awaited.ip))
         .filter(|address| awaited.port.is_none_or(|port| address.port() == port))
         .collect()
+}
+
+/// Those at the likely port; nothing before it is there, and all if it does not come.
+fn choose(
+    addresses: BTreeSet<SocketAddr>,
+    awaited: &Awaited<'_>,
+    listens_since: &mut Option<Instant>,
+) -> BTreeSet<SocketAddr> {
+    let Some(port) = awaited.likely.filter(|_| awaited.port.is_none()) else {
+        return addresses;
+    };
+    if addresses.iter().any(|address| address.port() == port) {
+        return addresses
+            .into_iter()
+            .filter(|address| address.port() == port)
+            .collect();
+    }
+    if addresses.is_empty() {
+        return addresses;
+    }
+    let since = listens_since.get_or_insert_with(Instant::now);
+    match since.elapsed() < LIKELY_FOR {
+        true => BTreeSet::new(),
+        false => addresses,
+    }
 }
 
 /// The server ended: because its port is taken, or for a reason of its own.

@@ -101,7 +101,16 @@ pub(crate) fn uses(template: &str, name: &str) -> bool {
 /// Whether a user's file is meant as a template at all. Braces of one kind alone are common in
 /// configurations; two opening ones are not.
 pub(crate) fn is_template(text: &str) -> bool {
-    text.contains("{{") || text.contains("{%")
+    let has_braces = text.contains("{{") || text.contains("{%");
+    // Other templates stand in configurations as well, such as those of Caddy's `templates`.
+    let names = ["port", "root", "origin", "run", "certificate", "workers"];
+    let is_named = || {
+        names
+            .iter()
+            .any(|name| text.contains(&format!("{{{{ {name}")))
+    };
+    let parses = || environment().is_ok_and(|it| it.template_from_str(text).is_ok());
+    has_braces && (parses() || is_named())
 }
 
 fn environment() -> Result<Environment<'static>, String> {

@@ -10,17 +10,17 @@ use std::time::Duration;
 use anyhow::Context;
 use bakeoff_plan::{
     Arrival, Contender, Content, Expected, Overrides, Plan, Protocol, Request, RequestBody,
-    RoundsAsked, ServerChoice, TRIAL_OVERHEAD, Url, Workload, parse,
+    RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Url, Workload, parse,
 };
 use bakeoff_record::read_regular_text;
 
 use super::gated::Gated;
 use super::run::{Asked, Destination, campaign, default_folder};
-use crate::exit;
 use crate::flags::{ArrivalFlag, RaceFlags};
 use crate::library::Folder;
+use crate::{exit, output};
 
-mod name;
+pub(super) mod name;
 mod operand;
 
 use operand::Operands;
@@ -121,7 +121,11 @@ fn plan(flags: &RaceFlags, operands: Operands, library: &Folder) -> anyhow::Resu
     }
     plan.pinning.server = flags.load.server_cpus.clone().unwrap_or_default();
     plan.pinning.engine = flags.load.engine_cpus.clone().unwrap_or_default();
-    let protocol = protocol(flags, &operands.contenders)?;
+    operands
+        .reasons
+        .iter()
+        .for_each(|reason| output::note(reason));
+    let protocol = protocol(flags, &operands.contenders)?.or(operands.protocol);
     plan.contenders = operands.contenders;
     let plan = plan.with(&overrides(flags, protocol));
     let mut plan = plan.map_err(exit::usage)?;
@@ -155,6 +159,12 @@ fn request(workload: &mut Workload, flags: &RaceFlags, operands: &Operands) -> a
     workload.name = "race".to_owned();
     workload.description = "One request; right is what the contenders answer first.".to_owned();
     workload.proxied = operands.has_upstream;
+    if operands.has_php {
+        workload.files.push(ServedFile {
+            path: "index.php".to_owned(),
+            content: Content::Text("<?php\n".to_owned()),
+        });
+    }
     let request = Request {
         method: asked.method.clone(),
         path: operands.path.clone().unwrap_or_else(|| "/".to_owned()),

@@ -110,6 +110,8 @@ fn asked_as(host: &str) -> Option<String> {
         Some(rest) => format!("www.{rest}"),
         None => host.strip_prefix('.').unwrap_or(host).to_owned(),
     };
+    // Some have `<domain>` where a name is to be written.
+    let name = name.replace(['<', '>'], "");
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
     let is_name = name.contains(|letter: char| letter.is_ascii_alphanumeric());
     (is_name && name.chars().all(is_plain)).then_some(name)
@@ -182,6 +184,7 @@ mod tests {
             ("example.com", Some("example.com")),
             (".example.com", Some("example.com")),
             ("*.example.com", Some("www.example.com")),
+            ("app.<domain>.<suffix>", Some("app.domain.suffix")),
             ("~^(www\\.)?x", None),
             ("_", None),
             ("*", None),

@@ -42,7 +42,8 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
 
 /// A line with the variables of the environment filled in, as far as names say for what.
 fn filled(line: &str) -> String {
-    stand_in::filled(line, |rest| stand_in::variable(rest, "${", "-"))
+    let filled = stand_in::filled(line, |rest| stand_in::variable(rest, "${", "-"));
+    stand_in::filled(&filled, stand_in::bare)
 }
 
 fn note_variables(line: &str, place: &Place, found: &mut Found) {
@@ -50,8 +51,9 @@ fn note_variables(line: &str, place: &Place, found: &mut Found) {
     if rest.trim_start().starts_with('#') {
         return;
     }
-    while let Some(variable) = stand_in::variable(rest, "${", "-") {
-        let text = format!("${{{}}}", variable.name);
+    let next = |rest| stand_in::variable(rest, "${", "-").or_else(|| stand_in::bare(rest));
+    while let Some(variable) = next(rest) {
+        let text = rest[variable.from..variable.to].to_owned();
         if !found.placeholders.iter().any(|other| other.text == text) {
             let place = place.clone();
             add(&mut found.placeholders, Named { text, place });

@@ -4,7 +4,7 @@
 //! would take it.
 
 /// Ends of names and the values that stand for them; the first that fits.
-const VALUES: [(&[&str], &str); 12] = [
+const VALUES: [(&[&str], &str); 18] = [
     (&["EMAIL", "MAIL", "E_MAIL"], "admin@example.com"),
     (&["HASH", "HASHED", "PASSWORD", "PASS", "PASSWD"], HASH),
     (&["PORT"], "8080"),
@@ -12,7 +12,8 @@ const VALUES: [(&[&str], &str); 12] = [
         &["UPSTREAM", "UPSTREAMS", "BACKEND", "TARGET", "PROXY"],
         "127.0.0.1:9",
     ),
-    (&["URL", "URI", "ORIGIN"], "http://example.com"),
+    (&["URI"], "/"),
+    (&["URL", "ORIGIN"], "http://example.com"),
     (
         &[
             "DOMAIN", "DOMAINS", "HOST", "HOSTS", "HOSTNAME", "FQDN", "SERVER", "NAME", "SITE",
@@ -22,6 +23,11 @@ const VALUES: [(&[&str], &str); 12] = [
     (&["ADDRESS", "ADDRESSES", "ADDR"], "example.com"),
     (&["ROOT", "DIR", "DIRECTORY", "FOLDER", "PATH"], "/srv"),
     (&["LEVEL"], "info"),
+    (&["LIMIT", "SIZE"], "10MB"),
+    (&["TLS"], "internal"),
+    (&["PROTOCOL", "SCHEME", "PROTO"], "https"),
+    (&["BIND", "BIND_CONFIG", "LISTEN"], ":8080"),
+    (&["ADMIN"], "off"),
     (&["TIMEOUT", "INTERVAL", "DURATION", "DELAY", "TTL"], "10s"),
     (&["USER", "USERNAME", "LOGIN"], "user"),
     (&["TOKEN", "KEY", "SECRET"], "none"),
@@ -94,6 +100,27 @@ pub(crate) fn variable<'t>(text: &'t str, open: &str, mark: &str) -> Option<Vari
     }
 }
 
+/// The first variable of a text without braces, such as `$PORT`: in capitals, as a regular
+/// expression seldom goes on behind its end.
+pub(crate) fn bare(text: &str) -> Option<Variable<'_>> {
+    let is_letter = |letter: char| letter.is_ascii_uppercase() || letter == '_';
+    let is_part = |letter: char| is_letter(letter) || letter.is_ascii_digit();
+    let mut marks = text.match_indices('$');
+    marks.find_map(|(from, _)| {
+        let rest = &text[from + 1..];
+        let length = rest
+            .find(|letter: char| !is_part(letter))
+            .unwrap_or(rest.len());
+        let name = &rest[..length];
+        (length > 1 && name.starts_with(is_letter)).then_some(Variable {
+            name,
+            default: None,
+            from,
+            to: from + 1 + length,
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,5 +151,7 @@ mod tests {
         );
         assert_eq!(next("{$A B} {$X}{$"), "{$A B} {$");
         assert_eq!(next("{$"), "{$");
+        let bare = |text: &str| filled(text, bare);
+        assert_eq!(bare("*:$FRONT_PORT ^/a$ $1 $x"), "*:8080 ^/a$ $1 $x");
     }
 }

@@ -9,6 +9,7 @@ use regex_lite::{Captures, Match, Regex};
 use super::includes::Lead;
 use super::rules::Rule;
 use super::{OwnFile, Tools};
+use crate::found::stand_in;
 use crate::template::Variables;
 
 /// Longest text after its changes, bytes: replacements of what others have put there may grow
@@ -114,7 +115,13 @@ impl<'a> Edit<'a> {
             let text = line.now.trim();
             !text.is_empty() && !text.starts_with('#')
         };
-        let Some(line) = self.lines.iter_mut().find(is_statement) else {
+        // Caddy lets snippets stand before the block of global options.
+        let is_block = |line: &Line<'_>| {
+            after.is_match(&line.now) && !line.now.starts_with(char::is_whitespace)
+        };
+        let block = self.lines.iter().position(is_block);
+        let mut lines = self.lines.iter_mut().skip(block.unwrap_or(0));
+        let Some(line) = lines.find(is_statement) else {
             return Ok(());
         };
         let mut variables = self.tools.variables.clone();
@@ -199,6 +206,13 @@ impl<'a> Edit<'a> {
                 }
                 "own_folder" => variables.set("is_folder", self.is_served(&self.path(text))),
                 "own_regular" => variables.set("is_there", self.path(text).is_file()),
+                // A variable that is set is the server's to read.
+                "own_variable" => {
+                    let is_set = std::env::var_os(text).is_some();
+                    let value = stand_in::of(text).filter(|_| !is_set);
+                    variables.set("own_value", value.unwrap_or_default());
+                    variables.set("is_set", is_set);
+                }
                 "own_block" => variables.set("is_block", self.tools.blocks.contains(text)),
                 "own_user" => variables.set("is_user", is_listed(text, "/etc/passwd")),
                 "own_group" => variables.set("is_group", is_listed(text, "/etc/group")),

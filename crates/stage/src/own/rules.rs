@@ -34,6 +34,8 @@ pub(crate) struct OwnTable {
     looks_like: Option<String>,
     /// What a file has in it that asks an upstream.
     proxies: Option<String>,
+    /// A command that prints what the program makes of a file.
+    adapt: Option<Vec<String>>,
     /// What files need that were made for other machines.
     #[serde(default)]
     foreign: ForeignTable,
@@ -98,6 +100,7 @@ pub(crate) struct OwnRules {
     pub(crate) names: Vec<String>,
     pub(crate) looks_like: Option<Regex>,
     pub(crate) proxies: Option<Regex>,
+    pub(crate) adapt: Option<Vec<String>>,
     pub(crate) foreign: Foreign,
     /// Patterns of the server's messages, and templates of hints.
     pub(crate) hints: Vec<(Regex, String)>,
@@ -164,6 +167,7 @@ impl OwnTable {
             names: self.names.clone(),
             looks_like: optional("looks_like", &self.looks_like)?,
             proxies: optional("proxies", &self.proxies)?,
+            adapt: self.adapt.clone(),
             foreign: self.foreign.rules()?,
             hints: hints.collect::<Result<_, _>>()?,
         })

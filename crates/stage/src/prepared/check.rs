@@ -125,14 +125,16 @@ impl Prepared {
     /// A server's message with the user's own files in place of their changed copies.
     fn as_users_know(&self, message: &str) -> String {
         let copies = self.folder.0.join(OWN_FOLDER);
-        message.replace(&copies.display().to_string(), "")
+        let message = message.replace(&copies.display().to_string(), "");
+        self.configuration.in_users_lines(&message)
     }
 }
 
 /// The file and line that a server's message names: `... in /etc/nginx/a.conf:12`.
 fn place_in(message: &str) -> Option<&str> {
-    let words = message.split_whitespace();
-    let mut words = words.map(|word| word.trim_end_matches([',', '.', ')']));
+    // HAProxy has it in brackets, and Caddy in a text in quotes.
+    let words = message.split(|letter: char| letter.is_whitespace() || "[]\"".contains(letter));
+    let mut words = words.map(|word| word.trim_end_matches([',', '.', ')', ':']));
     words.find(|word| {
         let parts = word.rsplit_once(':');
         parts.is_some_and(|(file, line)| file.starts_with('/') && line.parse::<u32>().is_ok())
@@ -150,6 +152,11 @@ mod tests {
         assert_eq!(place_in(nginx), None, "a blank may be anywhere");
         let nginx = "nginx: [emerg] open() \"/x\" failed (2: none) in /etc/nginx/a.conf:12\n";
         assert_eq!(place_in(nginx), Some("/etc/nginx/a.conf:12"));
+        let haproxy = "[ALERT] (9) : config : parsing [/etc/haproxy.cfg:3] : unknown keyword 'a'";
+        assert_eq!(place_in(haproxy), Some("/etc/haproxy.cfg:3"));
+        let caddy =
+            r#"{"level":"error","ts":1.2,"msg":"adapting: /srv/Caddyfile:11: unrecognized"}"#;
+        assert_eq!(place_in(caddy), Some("/srv/Caddyfile:11"));
         assert_eq!(place_in("no place: 12"), None);
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn of_command(command: &str) -> String {
 }
 
 /// The file's name, with its folder's where `is_long`.
-pub(super) fn of_file(path: &Path, is_long: bool) -> String {
+pub(in crate::commands) fn of_file(path: &Path, is_long: bool) -> String {
     let part = |path: Option<&std::ffi::OsStr>| {
         path.map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default()
@@ -56,7 +56,7 @@ pub(super) fn slug(text: &str) -> String {
 }
 
 /// `name`, or with a number behind it the first that is not among `taken`.
-pub(super) fn free(name: String, taken: &[String]) -> String {
+pub(in crate::commands) fn free(name: String, taken: &[String]) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut names = std::iter::once(name.clone()).chain(numbered);
     names.find(|name| !taken.contains(name)).unwrap_or(name)

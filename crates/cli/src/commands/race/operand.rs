@@ -4,19 +4,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use bakeoff_plan::{
-    ConfigSource, Contender, OwnCommand, Readiness, RunningUrl, ServerChoice, Stopping, Url,
-    nearest,
+    ConfigSource, Contender, OwnCommand, Protocol, Readiness, RunningUrl, ServerChoice, Stopping,
+    Url, nearest,
 };
-use bakeoff_record::read_regular;
-use bakeoff_stage::{Server, Servers};
+use bakeoff_stage::{Choice, Servers};
 
+use super::super::own_file::{self, OwnFile};
 use super::name;
 use crate::exit;
 use crate::flags::RaceFlags;
 use crate::library::Folder;
-
-/// Longest configuration file that is looked into.
-const CONFIG_BYTES_MAX: u64 = 4 << 20;
 
 /// What the arguments came to.
 #[derive(Debug)]
@@ -28,6 +25,12 @@ pub(super) struct Operands {
     pub(super) are_of_the_library: bool,
     /// Whether a configuration file asks an upstream.
     pub(super) has_upstream: bool,
+    /// Whether one of them asks PHP.
+    pub(super) has_php: bool,
+    /// What the configuration files are there for, where all contenders can speak it.
+    pub(super) protocol: Option<Protocol>,
+    /// What was taken from the files, and why.
+    pub(super) reasons: Vec<String>,
 }
 
 /// One argument.
@@ -38,11 +41,7 @@ enum Operand {
         version: Option<String>,
         variant: String,
     },
-    File {
-        path: PathBuf,
-        server: String,
-        has_upstream: bool,
-    },
+    File(Box<OwnFile>),
     Command(String),
 }
 
@@ -70,14 +69,51 @@ pub(super) fn read(flags: &RaceFlags, library: &Folder) -> anyhow::Result<Operan
         None => here,
     };
     let is_of_library = |operand: &Operand| matches!(operand, Operand::Server { .. });
-    let asks =
-        |operand: &Operand| matches!(operand, Operand::File { has_upstream, .. } if *has_upstream);
+    let files = operands.iter().filter_map(|operand| match operand {
+        Operand::File(file) => Some(&**file),
+        _ => None,
+    });
+    let files: Vec<&OwnFile> = files.collect();
+    let protocol = protocol(flags, &operands, &files);
+    let choices = files.iter().map(|file| file.found.choice(protocol));
+    let choices: Vec<Choice> = choices.collect();
+    let path = path.or_else(|| choices.first().map(|choice| choice.path.clone()));
     Ok(Operands {
         are_of_the_library: operands.iter().all(is_of_library),
-        has_upstream: operands.iter().any(asks),
-        contenders: contenders(&operands, &folder, host_of(flags)),
+        has_upstream: files.iter().any(|file| file.has_upstream),
+        has_php: files.iter().any(|file| file.has_php()),
+        protocol,
+        reasons: reasons(&files, &choices, flags),
+        contenders: contenders(&operands, &folder, host_of(flags), protocol),
         path,
     })
+}
+
+/// The protocol of the flags, or what all files are there for; `None` where a running URL or a
+/// command has its own.
+fn protocol(flags: &RaceFlags, operands: &[Operand], files: &[&OwnFile]) -> Option<Protocol> {
+    let is_open = |it: &Operand| matches!(it, Operand::File(_) | Operand::Server { .. });
+    if flags.request.protocol.is_some() || !operands.iter().all(is_open) {
+        return flags.request.protocol;
+    }
+    let found = files.iter().map(|file| &file.found);
+    own_file::protocol_of_all(found).filter(|_| !files.is_empty())
+}
+
+/// What was chosen by what the files say, each with its file's name.
+fn reasons(files: &[&OwnFile], choices: &[Choice], flags: &RaceFlags) -> Vec<String> {
+    if host_of(flags).is_some() {
+        return Vec::new();
+    }
+    let pairs = files.iter().zip(choices);
+    let reasons = pairs.flat_map(|(file, choice)| {
+        let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+        choice
+            .reasons
+            .iter()
+            .map(move |reason| format!("{name}: {reason}"))
+    });
+    reasons.collect()
 }
 
 /// Whether the last argument is what is asked for: a path that is no file here.
@@ -171,43 +207,22 @@ fn library_server(text: &str, servers: &Servers) -> anyhow::Result<Operand> {
 }
 
 fn file(path: PathBuf, servers: &Servers, server: Option<&str>) -> anyhow::Result<Operand> {
-    let shown = path.display();
-    let failed =
-        |cause: &dyn std::fmt::Display| exit::usage(format!("failed to read {shown}: {cause}"));
-    let bytes = read_regular(&path, CONFIG_BYTES_MAX).map_err(|error| failed(&error))?;
-    let text = String::from_utf8_lossy(&bytes);
-    let found: Server = match server {
-        Some(name) => servers.find(name).map_err(super::super::stage_error)?,
-        None => {
-            let mut names = servers.recognise(&path, &text).servers;
-            match (names.pop(), names.as_slice()) {
-                (Some(name), []) => servers.find(&name).map_err(super::super::stage_error)?,
-                (Some(last), others) => {
-                    return Err(exit::usage(format!(
-                        "{shown} may be a configuration of {} or {last}; add --server {last}",
-                        others.join(", ")
-                    )));
-                }
-                (None, _) => {
-                    return Err(exit::usage(format!(
-                        "{shown} does not look like a configuration of any server known here; add \
-                         --server NAME, or --start 'COMMAND' to start it yourself"
-                    )));
-                }
-            }
-        }
-    };
-    Ok(Operand::File {
-        has_upstream: found.has_upstream(&text),
-        server: found.name,
-        path,
-    })
+    let file = own_file::read(path, servers, server)?;
+    match file.refusal() {
+        Some(refusal) => Err(exit::usage(refusal)),
+        None => Ok(Operand::File(Box::new(file))),
+    }
 }
 
 /// The contenders of all, each with a name of its own.
-fn contenders(operands: &[Operand], folder: &Path, host: Option<String>) -> Vec<Contender> {
+fn contenders(
+    operands: &[Operand],
+    folder: &Path,
+    host: Option<String>,
+    protocol: Option<Protocol>,
+) -> Vec<Contender> {
     let files = operands.iter().filter_map(|operand| match operand {
-        Operand::File { path, .. } => Some(name::of_file(path, false)),
+        Operand::File(file) => Some(name::of_file(&file.path, false)),
         _ => None,
     });
     let files: Vec<String> = files.collect();
@@ -218,7 +233,10 @@ fn contenders(operands: &[Operand], folder: &Path, host: Option<String>) -> Vec<
         let name = name::free(name, &taken);
         taken.push(name.clone());
         let mut contender = Contender::plain(name, server);
-        contender.host = host.clone();
+        contender.host = host.clone().or_else(|| match operand {
+            Operand::File(file) => file.found.choice(protocol).host,
+            _ => None,
+        });
         contenders.push(contender);
     }
     contenders
@@ -261,7 +279,8 @@ fn choice(operand: &Operand, folder: &Path, files: &[String]) -> (String, Server
             };
             (name::slug(&parts.join(" ")), server)
         }
-        Operand::File { path, server, .. } => {
+        Operand::File(file) => {
+            let (path, server) = (&file.path, &file.server);
             let short = name::of_file(path, false);
             let is_long = files.iter().filter(|name| **name == short).count() > 1;
             let choice = ServerChoice::Program {

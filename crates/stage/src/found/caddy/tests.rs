@@ -74,7 +74,8 @@ fn directives_say_what_it_serves_asks_and_writes() {
     let found = of(
         "{\n\torder rate_limit before basicauth\n\tacme_dns cloudflare {env.T}\n}\n\
         {$SITE:a.test} {\n\troot * /srv/www\n\tphp_fastcgi unix//run/php.sock\n\
-        \thandle /api/* {\n\t\treverse_proxy /api/* api:9000 h2c://b:1 {\n\t\t\tto c:2\n\t\t}\n\t}\n\
+        \thandle /api/* {\n\t\treverse_proxy /api/* api:9000 h2c://b:1 {\n\
+        \t\t\tto c:2\n\t\t}\n\t}\n\
         \thandle {\n\t\treverse_proxy d:3 {\n\t\t\ttransport fastcgi {\n\t\t\t}\n\t\t}\n\t}\n\
         \ttls /etc/a.pem /etc/a.key\n\tlog {\n\t\toutput file /var/log/a.log\n\t}\n}\n",
     );
@@ -141,7 +142,9 @@ fn what_the_program_says_of_listeners_is_what_counts() {
         "headers":{"Location":["https://a.test"]}}]}]"#;
     let servers = format!(
         r#"{{"srv0":{{"listen":[":443"],"routes":{routes}}},
-            "srv1":{{"listen":[":8080"],"routes":{redirect}}}}}"#
+            "srv1":{{"listen":[":8080"],"routes":{redirect}}},
+            "srv2":{{"listen":[":8090"],"automatic_https":{{"skip":["a.test"]}},
+                "routes":{routes}}}}}"#
     );
     let adapted = format!(r#"{{"apps":{{"http":{{"servers":{servers}}}}}}}"#).replace('\n', "");
     let adapted = &format!("{{\"level\":\"warn\"}}\n{adapted}\n");
@@ -151,6 +154,7 @@ fn what_the_program_says_of_listeners_is_what_counts() {
     let expected = [
         (443, "a.test".to_owned(), Http, true),
         (8080, String::new(), Redirect, false),
+        (8090, "a.test".to_owned(), Http, false),
         (80, "a.test".to_owned(), Redirect, false),
     ];
     assert_eq!(listeners(&found), expected);

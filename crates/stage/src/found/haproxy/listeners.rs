@@ -24,6 +24,11 @@ pub(super) fn find(sections: &[Section], found: &mut Found) {
     if found.listeners.iter().any(can_be_asked) {
         return;
     }
+    let problem = |place, what: &str, hint: &str| Problem {
+        place,
+        what: what.to_owned(),
+        hint: hint.to_owned(),
+    };
     let tcp = sections
         .iter()
         .filter(is_listening)
@@ -34,14 +39,22 @@ pub(super) fn find(sections: &[Section], found: &mut Found) {
             0 => section.binds[0].place.clone(),
             _ => section.mode_place.clone(),
         };
-        add(&mut found.problems, Problem {
-            place,
-            what: "it balances TCP (`mode tcp`) and knows nothing of HTTP".to_owned(),
-            hint: "bakeoff asks over HTTP: measure a frontend with `mode http`, or what is behind \
-                   this one by its URL"
-                .to_owned(),
-        });
+        let what = "it balances TCP (`mode tcp`) and knows nothing of HTTP";
+        let hint = "bakeoff asks over HTTP: measure a frontend with `mode http`, or what is behind \
+                    this one by its URL";
+        add(&mut found.problems, problem(place, what, hint));
+        return;
     }
+    // What has no listener at all is refused by HAProxy itself.
+    let Some(listener) = found.listeners.first() else {
+        return;
+    };
+    let what = "nothing here answers requests: its listeners show counters or redirect to https";
+    let hint = "name a file that has the frontend, too";
+    add(
+        &mut found.problems,
+        problem(listener.place.clone(), what, hint),
+    );
 }
 
 fn listener(section: &Section, bind: &Bind, address: &str, host: Option<String>) -> Listener {

@@ -1,0 +1,111 @@
+//! A configuration file that somebody names on the command line: whose it is and what it contains.
+
+use std::path::PathBuf;
+
+use bakeoff_plan::Protocol;
+use bakeoff_record::read_regular;
+use bakeoff_stage::{FileFound, Server, Servers, UpstreamKind};
+
+use crate::exit;
+
+/// Longest configuration file that is looked into.
+const CONFIG_BYTES_MAX: u64 = 4 << 20;
+
+/// A configuration file.
+#[derive(Debug, Clone)]
+pub(super) struct OwnFile {
+    /// Absolute.
+    pub(super) path: PathBuf,
+    /// Name of the server.
+    pub(super) server: String,
+    /// The server's name as people write it.
+    pub(super) title: String,
+    /// Whether it asks an upstream.
+    pub(super) has_upstream: bool,
+    pub(super) found: FileFound,
+}
+
+/// Looks into the file at `path`, of `server` if that is said.
+pub(super) fn read(
+    path: PathBuf,
+    servers: &Servers,
+    server: Option<&str>,
+) -> anyhow::Result<OwnFile> {
+    let shown = path.display();
+    let failed =
+        |cause: &dyn std::fmt::Display| exit::usage(format!("failed to read {shown}: {cause}"));
+    let bytes = read_regular(&path, CONFIG_BYTES_MAX).map_err(|error| failed(&error))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let found: Server = match server {
+        Some(name) => servers.find(name).map_err(super::stage_error)?,
+        None => {
+            let mut names = servers.recognise(&path, &text).servers;
+            match (names.pop(), names.as_slice()) {
+                (Some(name), []) => servers.find(&name).map_err(super::stage_error)?,
+                (Some(last), others) => {
+                    return Err(exit::usage(format!(
+                        "{shown} may be a configuration of {} or {last}; add --server {last}",
+                        others.join(", ")
+                    )));
+                }
+                (None, _) => {
+                    return Err(exit::usage(format!(
+                        "{shown} does not look like a configuration of any server known here; add \
+                         --server NAME, or --start 'COMMAND' to start it yourself"
+                    )));
+                }
+            }
+        }
+    };
+    let has_upstream = found.has_upstream(&text);
+    let title = found.title().to_owned();
+    let found_in = servers
+        .look_into(&found.name, &path)
+        .map_err(super::stage_error)?;
+    Ok(OwnFile {
+        has_upstream: has_upstream
+            || found_in
+                .upstreams
+                .iter()
+                .any(|it| it.kind != UpstreamKind::Tcp),
+        server: found.name,
+        title,
+        path,
+        found: found_in,
+    })
+}
+
+impl OwnFile {
+    /// Why it cannot be measured, with file, line and a hint.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let problem = self.found.problems.first()?;
+        let (file, line) = (problem.place.file.display(), problem.place.line);
+        Some(format!("{file}:{line}: {}; {}", problem.what, problem.hint))
+    }
+
+    /// Whether it asks PHP.
+    pub(super) fn has_php(&self) -> bool {
+        let mut upstreams = self.found.upstreams.iter();
+        upstreams.any(|it| it.kind == UpstreamKind::FastCgi)
+    }
+}
+
+/// The protocol that the first file is there for, if all others speak it; else one that all speak.
+/// `None` where nothing is known of one of them.
+pub(super) fn protocol_of_all<'f>(
+    files: impl Iterator<Item = &'f FileFound> + Clone,
+) -> Option<Protocol> {
+    let has_all = |protocol: Protocol| {
+        let mut files = files.clone();
+        files.all(|found| found.protocols().contains(protocol.name()))
+    };
+    let wanted = files.clone().map(|found| found.choice(None).protocol);
+    let usual = [
+        Protocol::H1,
+        Protocol::H2,
+        Protocol::H1Tls,
+        Protocol::H2c,
+        Protocol::H3,
+    ];
+    wanted.chain(usual).find(|protocol| has_all(*protocol))
+}

@@ -1,0 +1,399 @@
+//! `bakeoff try`: what configuration files contain, what a trial would change in them, and what
+//! they answer; and a plan that measures them.
+//!
+//! Each server is started once, asked and stopped, as in a trial. Nothing is written but the plan,
+//! where that is asked for.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use bakeoff_conduct::start_for_debugging;
+use bakeoff_plan::{Plan, Protocol};
+use bakeoff_record::{AnswerCheck, ConfigChange, When};
+use bakeoff_report::Redaction;
+use bakeoff_stage::{Choice, Stage, StageError, Surroundings};
+
+use super::own_file::{self, OwnFile};
+use super::race::name;
+use crate::flags::{TryFlags, TryFormat};
+use crate::interrupt::Interrupt;
+use crate::library::Folder;
+use crate::run_folder::RunFolder;
+use crate::{exit, output};
+
+mod json;
+mod plan;
+mod text;
+
+/// One answer may take this long.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+/// Redirects that are followed.
+const REDIRECTS_MAX: usize = 3;
+
+/// A file that was tried.
+struct Tried {
+    /// As the user named it.
+    named: PathBuf,
+    /// What it is; `None` where it could not be read, or nobody knows whose it is.
+    file: Option<OwnFile>,
+    /// Name of its contender.
+    contender: String,
+    /// What was asked at last.
+    choice: Option<Choice>,
+    /// Lines that are other in a trial.
+    changes: Vec<ConfigChange>,
+    version: Option<String>,
+    end: End,
+}
+
+/// What came of it.
+enum End {
+    Answered(AnswerCheck),
+    /// An answer that is none to measure, and what to do.
+    Wrong(AnswerCheck, String),
+    /// It was started and did not answer.
+    Silent(String),
+    /// It cannot be used as it is.
+    Refused(String),
+}
+
+impl End {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Answered(_) => exit::DONE,
+            Self::Wrong(..) | Self::Silent(_) => exit::NOT_VALID,
+            Self::Refused(_) => exit::USAGE,
+        }
+    }
+}
+
+pub(crate) fn carry_out(flags: &TryFlags) -> anyhow::Result<u8> {
+    let library = Folder::new(flags.library.clone())?;
+    let interrupt = Interrupt::listen_with_limit()?;
+    let scratch = RunFolder::make()?;
+    let (bakeoff, stage) = scratch.stage(library.servers())?;
+    let mut tried = read(flags, &library)?;
+    let known = tried.iter().filter_map(|it| it.file.as_ref());
+    let asking = Asking {
+        flags,
+        library: &library,
+        stage: &stage,
+        bakeoff: &bakeoff,
+        scratch: scratch.path(),
+        protocol: flags
+            .protocol
+            .or_else(|| own_file::protocol_of_all(known.map(|it| &it.found))),
+    };
+    for one in &mut tried {
+        asking.ask(one);
+        if interrupt.came() {
+            return Ok(exit::INTERRUPTED);
+        }
+    }
+    let plan = asking.plan_of(&tried)?;
+    let redaction = match (flags.show_secrets, &plan) {
+        (true, _) => Redaction::nothing(),
+        (false, Some((_, plan))) => Redaction::of_plan(plan),
+        (false, None) => Redaction::default(),
+    };
+    let toml = plan.as_ref().map(|(text, _)| text.as_str());
+    if let (Some(path), Some(text)) = (&flags.save_plan, toml) {
+        plan::save(text, path)?;
+    }
+    match flags.format {
+        TryFormat::Text => output::result(&text::drawn(&tried, toml, flags, &redaction))?,
+        TryFormat::Json => output::document(&json::document(&tried, toml, &redaction))?,
+    }
+    let codes = tried.iter().map(|one| one.end.exit_code());
+    // What cannot be used at all comes before what answers wrongly.
+    let worst = codes.min_by_key(|code| {
+        [exit::USAGE, exit::NOT_VALID]
+            .iter()
+            .position(|it| it == code)
+            .unwrap_or(2)
+    });
+    Ok(worst.unwrap_or(exit::DONE))
+}
+
+/// Looks into each file.
+fn read(flags: &TryFlags, library: &Folder) -> anyhow::Result<Vec<Tried>> {
+    let here = std::env::current_dir().context("failed to find the current folder")?;
+    let servers = library.servers();
+    let mut taken = Vec::new();
+    let mut tried = Vec::new();
+    for named in &flags.files {
+        let is_long = flags
+            .files
+            .iter()
+            .filter(|it| it.file_name() == named.file_name())
+            .count()
+            > 1;
+        let contender = name::free(name::of_file(&here.join(named), is_long), &taken);
+        taken.push(contender.clone());
+        let read = own_file::read(here.join(named), &servers, flags.server.as_deref());
+        let (file, end) = match read {
+            Ok(file) => {
+                let refusal = file.refusal().unwrap_or_default();
+                (Some(file), End::Refused(refusal))
+            }
+            Err(error) => (None, End::Refused(format!("{error:#}"))),
+        };
+        tried.push(Tried {
+            named: named.clone(),
+            file,
+            contender,
+            choice: None,
+            changes: Vec::new(),
+            version: None,
+            end,
+        });
+    }
+    Ok(tried)
+}
+
+/// What files are asked with.
+struct Asking<'a> {
+    flags: &'a TryFlags,
+    library: &'a Folder,
+    stage: &'a Stage,
+    bakeoff: &'a Path,
+    scratch: &'a Path,
+    /// What all files speak; `None` where that is not known.
+    protocol: Option<Protocol>,
+}
+
+impl Asking<'_> {
+    /// Starts the server of a file, asks it and stops it, unless it was refused already.
+    fn ask(&self, one: &mut Tried) {
+        let Some(file) = one.file.clone() else {
+            return;
+        };
+        let mut choice = self.choice(&file);
+        if file.refusal().is_some() {
+            one.choice = Some(choice);
+            return;
+        }
+        for _ in 0..=REDIRECTS_MAX {
+            one.choice = Some(choice.clone());
+            one.end = self.once(one, &file, &choice);
+            let End::Wrong(answer, _) = &one.end else {
+                return;
+            };
+            match followed(answer, &choice, &file) {
+                Some(next) => choice = next,
+                None => return,
+            }
+        }
+    }
+
+    fn choice(&self, file: &OwnFile) -> Choice {
+        let own = file.found.protocols();
+        let protocol = self
+            .protocol
+            .filter(|it| own.contains(it.name()) || self.flags.protocol.is_some());
+        let mut choice = file.found.choice(protocol);
+        if let Some(host) = &self.flags.host {
+            choice.host = Some(host.clone());
+        }
+        if let Some(path) = &self.flags.path {
+            choice.path.clone_from(path);
+        }
+        choice
+    }
+
+    fn once(&self, one: &mut Tried, file: &OwnFile, choice: &Choice) -> End {
+        let text = plan::text(&[(one.contender.as_str(), file, choice)]);
+        let plan = match self.parsed(&text) {
+            Ok(plan) => plan,
+            Err(error) => return End::Refused(format!("{error:#}")),
+        };
+        let (contender, workload) = (&plan.contenders[0], &plan.workloads[0]);
+        let surroundings = Surroundings {
+            origin: Some(([127, 0, 0, 1], 9).into()),
+            cpus: Vec::new(),
+            log_folder: self.scratch.join("logs").join("changes"),
+        };
+        match self.stage.prepare(contender, workload, &surroundings) {
+            Ok(prepared) => {
+                one.changes = self.shown(prepared.changes());
+                one.version = Some(prepared.program().version.clone());
+            }
+            Err(error) => return End::Refused(of_stage(&error)),
+        }
+        let logs = self.scratch.join("logs").join(&one.contender);
+        let up = match start_for_debugging(self.stage, self.bakeoff, &logs, contender, workload) {
+            Ok(up) => up,
+            Err(error) if is_before_start(&error) => return End::Refused(of_stage(&error)),
+            Err(error) => return End::Silent(of_stage(&error)),
+        };
+        one.changes = self.shown(&up.server.facts().config_changes);
+        let request = workload.requests.first();
+        let fetched = up
+            .server
+            .fetch(request, workload.protocol, When::Before, ANSWER_LIMIT);
+        let _ = up.server.stop();
+        if let Some(origin) = up.origin {
+            let _ = origin.stop();
+        }
+        match fetched {
+            Err(error) => End::Silent(of_stage(&error)),
+            Ok(fetched) => match hint(&fetched.check) {
+                None => End::Answered(fetched.check),
+                Some(hint) => End::Wrong(fetched.check, hint),
+            },
+        }
+    }
+
+    /// The changes with a word in place of the trial's folder, which is gone then.
+    fn shown(&self, changes: &[ConfigChange]) -> Vec<ConfigChange> {
+        let scratch = self.scratch.canonicalize();
+        let scratch = scratch.map_or_else(|_| self.scratch.to_owned(), |path| path);
+        let scratch = format!("{}/", scratch.display());
+        let shown = |text: &str| -> String {
+            let mut parts = text.split(&scratch);
+            let first = parts.next().unwrap_or_default().to_owned();
+            let below = |part: &str| {
+                let rest = part.find('/').map_or("", |at| &part[at..]);
+                format!("TRIAL{rest}")
+            };
+            first + &parts.map(below).collect::<String>()
+        };
+        let changes = changes.iter().map(|change| ConfigChange {
+            after: shown(&change.after),
+            ..change.clone()
+        });
+        changes.collect()
+    }
+
+    /// The plan of all that answer, as its text and as what that is.
+    fn plan_of(&self, tried: &[Tried]) -> anyhow::Result<Option<(String, Plan)>> {
+        let answering = tried
+            .iter()
+            .filter(|one| matches!(one.end, End::Answered(_)));
+        let parts: Vec<_> = answering
+            .filter_map(|one| {
+                Some((
+                    one.contender.as_str(),
+                    one.file.as_ref()?,
+                    one.choice.as_ref()?,
+                ))
+            })
+            .collect();
+        let Some((_, _, first)) = parts.first() else {
+            return Ok(None);
+        };
+        let is_like = |choice: &Choice| choice.protocol == first.protocol;
+        let parts: Vec<_> = parts
+            .iter()
+            .filter(|(_, _, choice)| is_like(choice))
+            .copied()
+            .collect();
+        let text = plan::text(&parts);
+        let plan = self.parsed(&text)?;
+        Ok(Some((text, plan)))
+    }
+
+    fn parsed(&self, text: &str) -> anyhow::Result<Plan> {
+        bakeoff_plan::parse(text, "try", Path::new("/"), self.library).map_err(exit::usage)
+    }
+}
+
+fn is_before_start(error: &StageError) -> bool {
+    use bakeoff_record::Step::{CheckConfig, Prepare};
+    matches!(error.step, Prepare | CheckConfig)
+}
+
+/// The stage's error with the server's own message, its last lines.
+fn of_stage(error: &StageError) -> String {
+    let step = crate::display::step_name(error.step);
+    let message = error.message.as_deref().unwrap_or("").trim();
+    let lines: Vec<&str> = message.lines().collect();
+    // Servers tell of much before the line that says why.
+    let says_why = |line: &&&str| {
+        let line = line.to_lowercase();
+        ["error", "alert", "emerg", "fatal"]
+            .iter()
+            .any(|word| line.contains(word))
+    };
+    let mut why: Vec<&str> = lines.iter().filter(says_why).copied().collect();
+    if why.is_empty() {
+        why = lines;
+    }
+    let last = &why[why.len().saturating_sub(text::LINES_MAX / 2)..];
+    let below: String = last.iter().map(|line| format!("\n{line}")).collect();
+    format!("failed at {step}: {error}{below}")
+}
+
+/// What an answer that is none to measure suggests; `None` for one that is.
+fn hint(answer: &AnswerCheck) -> Option<String> {
+    let to = header(answer, "location").unwrap_or("nowhere");
+    Some(match answer.status {
+        0..=299 | 304 => return None,
+        300..=399 => format!(
+            "it redirects to {to}, which is not here; ask for another path with --path, or let \
+             the plan expect status {}",
+            answer.status
+        ),
+        401 | 407 => {
+            "it asks for credentials: add an `Authorization` header to the plan".to_owned()
+        }
+        403 => "it forbids this path: ask for another with --path".to_owned(),
+        404 => "it has nothing at this path: ask for another with --path".to_owned(),
+        421 => "it does not know this name: give one that it serves with --host".to_owned(),
+        502..=504 => "its upstream does not answer it".to_owned(),
+        status => format!("status {status} is no right answer: try --path or --host"),
+    })
+}
+
+/// Where a redirect leads, if that is another way to ask the same file.
+fn followed(answer: &AnswerCheck, choice: &Choice, file: &OwnFile) -> Option<Choice> {
+    if !(300..400).contains(&answer.status) {
+        return None;
+    }
+    let to = header(answer, "location")?;
+    let (scheme, rest) = match to.split_once("://") {
+        Some((scheme, rest)) => (Some(scheme), rest),
+        None => (None, to),
+    };
+    let path = rest.find('/').map_or("/", |at| &rest[at..]);
+    let path = path.split('#').next().unwrap_or("/");
+    let is_secure = scheme.map_or(choice.protocol.is_secure(), |it| it == "https");
+    let mut next = choice.clone();
+    if is_secure != choice.protocol.is_secure() {
+        let usual = [Protocol::H2, Protocol::H1Tls, Protocol::H1];
+        let spoken = file.found.protocols();
+        let speaks = |it: &&Protocol| it.is_secure() == is_secure && spoken.contains(it.name());
+        next = file.found.choice(Some(*usual.iter().find(speaks)?));
+    }
+    if let (Some(_), Some(host)) = (scheme, rest.split(['/', ':']).next()) {
+        let asked = choice.host.as_deref();
+        let is_address = host.parse::<std::net::IpAddr>().is_ok();
+        if asked != Some(host) && !is_address && !is_listed(file, host) {
+            return None;
+        }
+        if !is_address {
+            next.host = Some(host.to_owned());
+        }
+    }
+    next.path = path.to_owned();
+    if (next.protocol, &next.path, &next.host) == (choice.protocol, &choice.path, &choice.host) {
+        return None;
+    }
+    next.reasons.push(format!(
+        "{} is answered with {}, so its target is asked",
+        choice.path, answer.status
+    ));
+    Some(next)
+}
+
+fn is_listed(file: &OwnFile, host: &str) -> bool {
+    let mut hosts = file.found.listeners.iter().flat_map(|it| &it.hosts);
+    hosts.any(|listed| listed == host)
+}
+
+fn header<'a>(answer: &'a AnswerCheck, name: &str) -> Option<&'a str> {
+    let mut headers = answer.headers.iter();
+    let found = headers.find(|(key, _)| key.eq_ignore_ascii_case(name))?;
+    Some(&found.1)
+}

@@ -1,0 +1,70 @@
+//! The plan that measures the files, as a person would write it.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use bakeoff_stage::Choice;
+
+use super::super::own_file::OwnFile;
+use crate::exit;
+
+/// Contender, its file, and how that is asked.
+type Part<'a> = (&'a str, &'a OwnFile, &'a Choice);
+
+/// The plan of these; all are asked as the first one is.
+pub(super) fn text(parts: &[Part<'_>]) -> String {
+    let mut text = String::from("name = \"try\"\nrounds = 7\n");
+    for (name, file, choice) in parts {
+        text.push_str(&format!(
+            "\n[[contender]]\nname = {}\nserver = {}\nconfig = {}\n",
+            quoted(name),
+            quoted(&file.server),
+            quoted(&file.path.display().to_string())
+        ));
+        if let Some(host) = &choice.host {
+            text.push_str(&format!("host = {}\n", quoted(host)));
+        }
+    }
+    let Some((_, _, choice)) = parts.first() else {
+        return text;
+    };
+    text.push_str("\n[[load]]\nclients = 50\nwarmup = \"500ms\"\nduration = \"3s\"\n");
+    text.push_str(&format!(
+        "\n[[workload]]\nname = \"page\"\npath = {}\nprotocol = {}\n",
+        quoted(&choice.path),
+        quoted(choice.protocol.name())
+    ));
+    if parts.iter().any(|(_, file, _)| file.has_upstream) {
+        text.push_str("proxied = true\n");
+    }
+    if parts
+        .iter()
+        .any(|(_, file, _)| !file.found.roots.is_empty())
+    {
+        text.push_str(
+            "\n[[workload.file]]\npath = \"index.html\"\n\
+             generated = { kind = \"html\", bytes = 4608 }\n",
+        );
+    }
+    if parts.iter().any(|(_, file, _)| file.has_php()) {
+        text.push_str("\n[[workload.file]]\npath = \"index.php\"\ntext = \"<?php\\n\"\n");
+    }
+    text
+}
+
+/// A text as TOML has it: the escapes of JSON are TOML's too.
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+/// Writes the plan to a file that is not there yet.
+pub(super) fn save(text: &str, path: &Path) -> anyhow::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.write(true).create_new(true).open(path);
+    let failed = |error: std::io::Error| {
+        let path = path.display();
+        exit::usage(format!("failed to write the plan to {path}: {error}"))
+    };
+    let mut file = file.map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)
+}

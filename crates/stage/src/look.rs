@@ -1,0 +1,88 @@
+//! What a user's own file contains, before anything is started with it: its text, and what the
+//! server's program makes of it where there is a way to ask.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bakeoff_record::{Step, read_regular_text};
+
+use crate::bounded::{self, Question};
+use crate::error::StageError;
+use crate::found::{Found, Text, stand_in};
+use crate::own::{FILE_BYTES_MAX, OwnFiles};
+use crate::program;
+use crate::server::Server;
+use crate::servers::Servers;
+use crate::template::{self, Variables};
+
+/// A program says in milliseconds what it makes of a configuration.
+const ADAPT_LIMIT: Duration = Duration::from_secs(3);
+
+impl Servers {
+    /// What the configuration `path` of the server `name` contains, with all that it takes in.
+    ///
+    /// # Errors
+    /// When there is no such server, or a file cannot be read.
+    pub fn look_into(&self, name: &str, path: &Path) -> Result<Found, StageError> {
+        let server = self.find(name)?;
+        let fail = |cause| StageError::file(Step::Prepare, path, cause);
+        let text = read_regular_text(path, FILE_BYTES_MAX).map_err(fail)?;
+        if template::is_template(&text) {
+            return Ok(Found::default());
+        }
+        let files = OwnFiles::read(path, &server.own)?;
+        let mut found = Found::read(&server.name, &files.texts());
+        if let Some(text) = adapted(&server, path, &found) {
+            found.adapt(&server.name, &text);
+        }
+        Ok(found)
+    }
+}
+
+/// What the program says of a configuration; `None` where it is not there, must not be asked or
+/// refuses it. That it refuses it is no news here: a trial may change the line.
+fn adapted(server: &Server, path: &Path, found: &Found) -> Option<String> {
+    let adapt = server.own.adapt.as_ref().filter(|_| server.may_ask)?;
+    let program = program::find(server, None, None).ok()?;
+    let mut variables = Variables::default();
+    variables.set("binary", program.path.display().to_string());
+    variables.set("config", path.display().to_string());
+    let context = template::Context {
+        version: &program.version,
+        configuration: "",
+        files: server,
+    };
+    let render = |part: &String| template::render(part, &variables, &context).ok();
+    let command: Option<Vec<String>> = adapt.iter().map(render).collect();
+    let environment: Vec<(String, String)> = found.unset().collect();
+    let question = Question {
+        environment: &environment,
+        folder: path.parent().unwrap_or(Path::new("/")),
+        limit: ADAPT_LIMIT,
+        user: None,
+    };
+    let output = bounded::run(&command?, &question).ok()?;
+    output.status.success().then_some(output.text)
+}
+
+impl Found {
+    /// The variables of the environment that are not set here, and what stands for them.
+    fn unset(&self) -> impl Iterator<Item = (String, String)> {
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let name = move |text: &str| -> String {
+            let text = text.trim_start_matches("{env.");
+            text.trim_matches(|letter| !is_letter(letter)).to_owned()
+        };
+        let names = self.placeholders.iter().map(move |it| name(&it.text));
+        let names = names.filter(|name| std::env::var_os(name).is_none());
+        names.filter_map(|name| Some((name.clone(), stand_in::of(&name)?.to_owned())))
+    }
+}
+
+impl OwnFiles {
+    /// The texts of a configuration, for whoever reads what they contain.
+    pub(crate) fn texts(&self) -> Vec<Text<'_>> {
+        let text = |(path, text)| Text { path, text };
+        self.files().map(text).collect()
+    }
+}

@@ -1,0 +1,186 @@
+//! `bakeoff try`: what files of real servers contain, what they answer, and the plan that fits.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::support::scene::{Finished, Scene};
+use crate::support::servers::are_installed;
+
+/// A site over TLS with a root and an upstream that are not here.
+const SITE: &str = "{$DOMAIN} {\n\troot * /srv/nowhere\n\tfile_server\n\
+    \thandle /api/* {\n\t\treverse_proxy app:9000\n\t}\n}\n";
+
+/// A page of counters, a redirect, and the site.
+const FRONTENDS: &str = "global\n  log /dev/log local0\n  chroot /var/empty/none\n\
+    defaults\n  mode http\n  timeout connect 1s\n  timeout client 9s\n  timeout server 9s\n\
+    frontend stats\n  bind :8404\n  stats enable\n  stats uri /\n\
+    frontend web\n  bind :80\n  bind :443 ssl crt /etc/none.pem alpn h2,http/1.1\n\
+    \x20 redirect scheme https code 301 if !{ ssl_fc }\n\
+    \x20 acl app hdr(host) -i app.test\n  use_backend app if app\n\
+    backend app\n  server a app:8080 check\n";
+
+/// What is in the scene's folder, but for what the scene itself keeps there.
+fn entries(scene: &Scene) -> BTreeSet<PathBuf> {
+    let folder = scene.path("").read_dir().unwrap();
+    let names = folder.map(|entry| PathBuf::from(entry.unwrap().file_name()));
+    let is_own = |name: &PathBuf| name.to_string_lossy().starts_with("std");
+    names.filter(|name| !is_own(name)).collect()
+}
+
+#[track_caller]
+fn expect(finished: Finished, code: i32) -> Value {
+    finished.expect(code).json()
+}
+
+#[test]
+fn a_caddyfile_is_asked_as_it_says_and_its_plan_runs() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["caddy"]) {
+        return;
+    }
+    scene.write("Caddyfile", SITE);
+    let before = entries(&scene);
+    let finished = scene.run(&["try", "Caddyfile", "--format", "json"]);
+    let tried = expect(finished, 0);
+    assert_eq!(entries(&scene), before);
+    assert_eq!(tried["schema"], "bakeoff.try/1");
+    let file = &tried["files"][0];
+    assert_eq!(file["server"], "caddy");
+    assert_eq!(file["asked"]["protocol"], "h2");
+    assert_eq!(file["asked"]["host"], "example.com");
+    assert_eq!(file["answer"]["status"], 200);
+    assert_eq!(file["answer"]["body_bytes"], 4608);
+    assert_eq!(file["found"]["listeners"][0]["port"], 443);
+    assert_eq!(file["found"]["placeholders"][0]["text"], "{$DOMAIN}");
+    let changes = file["changes"].as_array().unwrap();
+    let lines: BTreeSet<u64> = changes
+        .iter()
+        .map(|it| it["line"].as_u64().unwrap())
+        .collect();
+    assert_eq!(lines, BTreeSet::from([1, 2, 5]), "{changes:?}");
+    let text = scene.run(&["try", "Caddyfile", "--save-plan", "plan.toml"]);
+    let text = text.expect(0).stdout;
+    assert!(text.contains("answers 200 over h2"), "{text}");
+    let plan = std::fs::read_to_string(scene.path("plan.toml")).unwrap();
+    assert_eq!(tried["plan"], plan);
+    scene.run(&["plan", "./plan.toml"]).expect(0);
+    let again = scene.run(&["try", "Caddyfile", "--save-plan", "plan.toml"]);
+    again.expect(2).says("plan.toml");
+}
+
+#[test]
+fn the_site_of_haproxy_is_asked_and_not_its_counters_or_its_redirect() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["haproxy"]) {
+        return;
+    }
+    scene.write("haproxy.cfg", FRONTENDS);
+    let finished = scene.run(&["try", "haproxy.cfg", "--format", "json"]);
+    let tried = expect(finished, 0);
+    let file = &tried["files"][0];
+    assert_eq!(file["asked"]["protocol"], "h2");
+    assert_eq!(file["asked"]["host"], "app.test");
+    assert_eq!(file["asked"]["port"], 443);
+    assert_eq!(file["answer"]["status"], 200);
+    let kinds = file["found"]["listeners"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["kind"]);
+    assert_eq!(kinds.collect::<Vec<_>>(), ["aside", "redirect", "http"]);
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_with_its_line_and_what_to_do() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["caddy", "haproxy"]) {
+        return;
+    }
+    scene.write(
+        "Caddyfile",
+        ":8099 {\n\trespond hello\n\trate_limit {\n\t}\n}\n",
+    );
+    scene.write(
+        "haproxy.cfg",
+        "listen galera\n  bind :3306\n  mode tcp\n  server a b:3306\n",
+    );
+    scene.write("notes.txt", "nothing\n");
+    for (file, parts) in [
+        ("Caddyfile", ["Caddyfile:3", "rate_limit", "xcaddy"]),
+        ("haproxy.cfg", ["haproxy.cfg:3", "mode tcp", "HTTP"]),
+        ("notes.txt", ["notes.txt", "does not look like", "--server"]),
+        (
+            "missing.conf",
+            ["missing.conf", "failed to read", "No such file"],
+        ),
+    ] {
+        let finished = scene.run(&["try", file, "--format", "json"]);
+        let tried = expect(finished, 2);
+        assert_eq!(tried["files"][0]["end"], "refused");
+        assert_eq!(tried["plan"], Value::Null);
+        let problem = tried["files"][0]["problem"].as_str().unwrap();
+        for part in parts {
+            assert!(problem.contains(part), "no {part} in {problem}");
+        }
+        let text = scene.run(&["try", file]);
+        let text = text.expect(2).stdout;
+        assert!(text.contains(parts[0]), "{text}");
+    }
+}
+
+#[test]
+fn a_wrong_answer_ends_with_4_and_others_are_tried_all_the_same() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["caddy"]) {
+        return;
+    }
+    scene.write("a/Caddyfile", ":8099 {\n\trespond 404\n}\n");
+    scene.write(
+        "b/Caddyfile",
+        ":8099 {\n\tredir / /app\n\trespond /app hello\n}\n",
+    );
+    let finished = scene.run(&["try", "a/Caddyfile", "b/Caddyfile", "--format", "json"]);
+    let tried = expect(finished, 4);
+    let ends = tried["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["end"]);
+    assert_eq!(ends.collect::<Vec<_>>(), ["wrong-answer", "answered"]);
+    assert!(
+        tried["files"][0]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("--path")
+    );
+    assert_eq!(tried["files"][1]["asked"]["path"], "/app");
+    let plan = tried["plan"].as_str().unwrap();
+    assert!(
+        plan.contains("b-Caddyfile") && !plan.contains("a-Caddyfile"),
+        "{plan}"
+    );
+    assert!(plan.contains("path = \"/app\""), "{plan}");
+}
+
+#[test]
+fn several_files_make_one_plan_that_all_of_them_answer() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["caddy", "haproxy"]) {
+        return;
+    }
+    scene.write("Caddyfile", SITE);
+    scene.write("haproxy.cfg", FRONTENDS);
+    let finished = scene.run(&["try", "Caddyfile", "haproxy.cfg", "--format", "json"]);
+    let plan = expect(finished, 0)["plan"].as_str().unwrap().to_owned();
+    for part in [
+        "Caddyfile\"",
+        "haproxy.cfg\"",
+        "app.test",
+        "protocol = \"h2\"",
+        "proxied",
+    ] {
+        assert!(plan.contains(part), "no {part} in {plan}");
+    }
+}
