@@ -19,10 +19,10 @@
 //! that is not to come at once is kept with its connection, and a timer of its loop begins it, so
 //! that nothing else waits for it.
 //!
-//! What the server deliberately does not do: two versions of HTTP at once, client certificates, files,
-//! routing, logs, time limits for idle connections (but over HTTP/3, where nothing else shows that
-//! a client is gone), and a `Date` header (RFC 9110 asks for one where a clock is at hand; it would
-//! be the only part of an answer that changes).
+//! What the server deliberately does not do: two versions of HTTP at once, client certificates,
+//! files, routing, logs, time limits for idle connections (but over HTTP/3, where nothing else shows
+//! that a client is gone), and a `Date` header (RFC 9110 asks for one where a clock is at hand; it
+//! would be the only part of an answer that changes).
 //!
 //! Counts are reported on a separate listener, see [`counts`], so that asking takes no part in
 //! what is counted.

@@ -84,6 +84,26 @@ struct Start {
     user: Option<User>,
 }
 
+impl Asked {
+    fn by(host: Option<String>) -> Self {
+        Self {
+            trust: Trust::Anything,
+            host,
+        }
+    }
+}
+
+impl Start {
+    /// What is not rendered yet.
+    fn by(user: Option<User>) -> Self {
+        Self {
+            command: Vec::new(),
+            environment: Vec::new(),
+            user,
+        }
+    }
+}
+
 impl Prepared {
     pub(crate) fn new(
         servers: &Servers,
@@ -138,15 +158,8 @@ impl Prepared {
             variables,
             configuration,
             port: None,
-            start: Start {
-                command: Vec::new(),
-                environment: Vec::new(),
-                user,
-            },
-            asked: Asked {
-                trust: Trust::Anything,
-                host,
-            },
+            start: Start::by(user),
+            asked: Asked::by(host),
         };
         prepared.make_files()?;
         // A file of the user's own may speak TLS beside what is asked.

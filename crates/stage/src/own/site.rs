@@ -1,7 +1,7 @@
 //! What a file lacks that is only a part of a configuration: `[own.foreign.site]` in `server.toml`.
 //!
-//! Most files that people publish are such parts, as they lie in `conf.d` or `sites-available`. They
-//! get a main file that takes them in, as the installed server's own would.
+//! Most files that people publish are such parts, as they lie in `conf.d` or `sites-available`.
+//! They get a main file that takes them in, as the installed server's own would.
 
 use std::path::{Path, PathBuf};
 
@@ -177,8 +177,8 @@ impl SiteRules {
                  a file with `{block} {{ listen 80; include {name}; }}` beside it"
             ),
             None => format!(
-                "line {line}: `{}` is a part of a configuration, and the file has no `{block}` block \
-                 that could answer; race the file that includes this one",
+                "line {line}: `{}` is a part of a configuration, and the file has no `{block}` \
+                 block that could answer; race the file that includes this one",
                 first.name()
             ),
         }
