@@ -98,7 +98,12 @@ fn a_view_is_drawn_with_colours_or_without() {
 
 #[test]
 fn nothing_is_drawn_where_nobody_can_see_it() {
-    let cases: [(&[&str], &[(&str, &str)]); 4] = [
+    /// Flags, and variables of the environment.
+    type Case = (
+        &'static [&'static str],
+        &'static [(&'static str, &'static str)],
+    );
+    let cases: [Case; 4] = [
         (&[], &[("TERM", "dumb")]),
         (&[], &[("TERM", "")]),
         (&["-q"], &[]),

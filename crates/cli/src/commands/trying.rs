@@ -248,7 +248,7 @@ impl Asking<'_> {
     /// The changes with a word in place of the trial's folder, which is gone then.
     fn shown(&self, changes: &[ConfigChange]) -> Vec<ConfigChange> {
         let scratch = self.scratch.canonicalize();
-        let scratch = scratch.map_or_else(|_| self.scratch.to_owned(), |path| path);
+        let scratch = scratch.unwrap_or_else(|_| self.scratch.to_owned());
         let scratch = format!("{}/", scratch.display());
         let shown = |text: &str| -> String {
             let mut parts = text.split(&scratch);

@@ -140,7 +140,7 @@ impl Reader {
         let first = words.first().map_or("", String::as_str);
         let is_list = words.last().is_some_and(|word| word.ends_with(','));
         let is_directive = |name: &&str| first == *name || *name == "@" && first.starts_with('@');
-        let is_outer = self.blocks.is_empty() && !(DIRECTIVES.iter().any(|it| is_directive(&it)));
+        let is_outer = self.blocks.is_empty() && !DIRECTIVES.iter().any(is_directive);
         if !is_outer || first.is_empty() && !opens {
             self.directive(words, place);
             if opens {

@@ -125,7 +125,9 @@ impl Server {
         let mut hosts = Vec::new();
         let is_for_any = names(&self.routes, &mut hosts);
         let is_asked_for = self.tls_connection_policies.is_some() || port == https_port;
-        let is_named = hosts.iter().any(|host| !self.automatic_https.skip.contains(host));
+        let is_named = hosts
+            .iter()
+            .any(|host| !self.automatic_https.skip.contains(host));
         let automatic = !self.automatic_https.disable && port != http_port && is_named;
         let has_tls = is_asked_for || automatic;
         let has_h3 = self
