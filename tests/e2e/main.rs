@@ -17,6 +17,7 @@ mod equal;
 mod faults;
 mod h2;
 mod hostile;
+mod hosts;
 mod install;
 mod interrupts;
 mod load;
