@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use bakeoff_load::{
-    BodyCheck, ConnectTo, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Pacing, Part,
+    BodyCheck, ConnectTo, ConnectionUse, Exchange, ExpectedStatus, LoadSpec, Order, Pacing, Part,
     ProxyVersion, Speaking, Target, Threads, TlsSettings, TlsVersions, Trust, Waiting, h2,
 };
 use bakeoff_plan::{Load, RateShape};
@@ -35,6 +35,8 @@ pub(crate) struct LoadOrder {
     to: To,
     speaking: SentSpeaking,
     exchanges: Vec<SentExchange>,
+    /// Whether requests are asked one after the other, and not by weight.
+    in_turn: bool,
     load: Load,
     shape: RateShape,
     count: Option<u64>,
@@ -214,6 +216,7 @@ impl LoadOrder {
             exchanges: exchanges
                 .map(|each| pack_exchange(each, &mut files))
                 .collect(),
+            in_turn: spec.order == Order::InTurn,
             load: spec.load.clone(),
             shape: spec.shape.clone(),
             count: spec.count,
@@ -272,7 +275,10 @@ impl LoadOrder {
             bail!("the load has no request");
         }
         let spec = LoadSpec {
-            order: bakeoff_load::Order::ByWeight,
+            order: match self.in_turn {
+                true => Order::InTurn,
+                false => Order::ByWeight,
+            },
             target,
             speaking,
             exchanges,
@@ -518,6 +524,7 @@ mod tests {
             target: Target::resolve("https://a.test/a?b", ConnectTo::Host("127.0.0.1:9")).unwrap(),
             speaking,
             exchanges: vec![exchange("one"), exchange("two")],
+            order: Order::InTurn,
             load: Load {
                 model: LoadModel::Closed { clients: 9 },
                 connect: Connect::First,
