@@ -78,6 +78,20 @@ fn an_agent_that_is_killed_loses_its_host() {
 }
 
 #[test]
+fn an_sshd_that_is_killed_loses_its_host() {
+    let strike = |lab: &Lab<'_>, _: &Running<'_>| {
+        let session = processes::parent(lab.agents("g1")[0]).expect("an sshd");
+        processes::signal(session, Signal::KILL);
+    };
+    check(strike, "ended", AFTER_END);
+}
+
+#[test]
+fn a_host_that_dies_is_lost() {
+    check(|lab, _| lab.kill("g1"), "ended", AFTER_END);
+}
+
+#[test]
 fn an_ssh_that_is_stopped_loses_its_host_by_silence() {
     let strike = |lab: &Lab<'_>, running: &Running<'_>| {
         processes::signal(lab.ssh_to(running, "g1"), Signal::STOP);

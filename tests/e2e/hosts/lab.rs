@@ -8,6 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::Signal;
+
 use crate::support::processes;
 use crate::support::scene::{Running, Scene};
 use crate::support::servers::on_path;
@@ -253,6 +255,11 @@ impl<'s> Lab<'s> {
     /// Takes the link of a host away, or gives it back.
     pub(crate) fn set_link(&self, name: &str, state: &str) {
         self.in_network(self.bridge.id(), &format!("ip link set v-{name} {state}"));
+    }
+
+    /// Ends a host by force, with all that runs on it.
+    pub(crate) fn kill(&self, name: &str) {
+        processes::signal(self.host(name).init, Signal::KILL);
     }
 
     fn host(&self, name: &str) -> &Host {
