@@ -105,6 +105,8 @@ for program in "$@"; do
         ab) apt ab apache2-utils ;;
         cc) apt cc gcc ;;
         openssl) apt openssl openssl ;;
+        sshd) apt sshd openssh-server openssh-client iproute2 ;;
+        python3-yaml) python3 -c 'import yaml' 2>/dev/null || apt "no program" python3-yaml ;;
         oha) get_oha ;;
         lighttpd) apt lighttpd lighttpd lighttpd-mod-deflate lighttpd-mod-openssl ;;
         varnish) apt varnishd varnish ;;

@@ -20,6 +20,7 @@ mod find;
 mod gates;
 mod h2;
 mod hostile;
+mod hosts;
 mod install;
 mod interrupts;
 mod load;

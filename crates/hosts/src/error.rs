@@ -119,9 +119,13 @@ pub enum Cause {
     },
     /// The agent refused.
     Refused {
-        /// Why.
+        /// Why, which may hold addresses.
         why: String,
+        /// Whether the user can fix it in what was asked for.
+        usage: bool,
     },
+    /// Nothing says by which address the others reach it.
+    NoAddress,
     /// No pod matches.
     NoPods {
         /// The namespace.
@@ -153,6 +157,7 @@ impl Cause {
             Self::Frames(_) | Self::Confused(_) => "confused",
             Self::Late { .. } => "late",
             Self::Refused { .. } => "refused",
+            Self::NoAddress => "no-address",
             Self::NoPods { .. } => "no-pods",
         }
     }
@@ -191,7 +196,11 @@ impl Cause {
             Self::Frames(source) => source.to_string(),
             Self::Confused(what) => format!("its agent sent {what}"),
             Self::Late { what, seconds } => format!("it did not {what} within {seconds} s"),
-            Self::Refused { why } => why.clone(),
+            Self::Refused { .. } => "its agent refused".to_owned(),
+            Self::NoAddress => {
+                "nothing says by which address the others reach it, so no link was measured"
+                    .to_owned()
+            }
             Self::NoPods {
                 namespace,
                 selector,
@@ -240,6 +249,7 @@ impl Cause {
                 "check the link and the host, then measure again"
             }
             Self::Refused { .. } => "",
+            Self::NoAddress => "write `address` in its table of the hosts file",
             Self::NoPods { .. } => {
                 "apply the Job that `bakeoff hosts manifest` prints, or correct the selector"
             }
@@ -259,6 +269,7 @@ impl Cause {
             | Self::Ended { message } => message,
             Self::NoGreeting { banner } | Self::Greeting { banner, .. } => banner,
             Self::Busy { owner } => owner,
+            Self::Refused { why, .. } => why,
             _ => "",
         }
     }

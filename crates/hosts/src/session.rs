@@ -244,7 +244,7 @@ impl Session {
                     return Ok(report);
                 }
                 Some(Report::Live { .. }) => {}
-                Some(Report::Refused { why, .. }) => return Err(self.refused(why)),
+                Some(Report::Refused { why, usage }) => return Err(self.refused(why, usage)),
                 Some(_) => return Err(self.error(Cause::Confused("another answer".to_owned()))),
                 None => {
                     let seconds = within.as_secs();
@@ -292,7 +292,7 @@ impl Session {
         while Instant::now() < end {
             match self.receive(END_WITHIN) {
                 Err(error) => return error,
-                Ok(Some(Report::Refused { why, .. })) => return self.refused(why),
+                Ok(Some(Report::Refused { why, usage })) => return self.refused(why, usage),
                 Ok(_) => {}
             }
         }
@@ -330,13 +330,13 @@ impl Session {
         self.error(Cause::Confused(what.to_owned()))
     }
 
-    /// The error of an agent that refused.
-    pub fn refused(&self, why: String) -> HostError {
+    /// The error of an agent that refused; `usage` if the user can fix it in what was asked for.
+    pub fn refused(&self, why: String, usage: bool) -> HostError {
         self.error(match why.strip_prefix(crate::lock::BUSY) {
             Some(owner) => Cause::Busy {
                 owner: owner.to_owned(),
             },
-            None => Cause::Refused { why },
+            None => Cause::Refused { why, usage },
         })
     }
 

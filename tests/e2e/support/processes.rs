@@ -56,6 +56,16 @@ pub(crate) fn is_alive(process: &Process) -> bool {
     stat(process.pid).is_some_and(|stat| !stat.ended && stat.process.started == process.started)
 }
 
+/// Whether there is a process of this number that has not ended.
+pub(crate) fn exists(pid: u32) -> bool {
+    stat(pid).is_some_and(|stat| !stat.ended)
+}
+
+/// The process above another one.
+pub(crate) fn parent(pid: u32) -> Option<u32> {
+    stat(pid).map(|stat| stat.parent)
+}
+
 /// Sends a signal to a process that this test has started, or that bakeoff has for it.
 pub(crate) fn signal(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {

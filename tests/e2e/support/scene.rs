@@ -82,7 +82,8 @@ impl Scene {
         self.settle(command)
     }
 
-    fn settle(&self, mut command: Command) -> Command {
+    /// Gives a command this scene as its folder and home.
+    pub(crate) fn settle(&self, mut command: Command) -> Command {
         command
             .current_dir(self.folder.path())
             .env("HOME", self.path("home"))

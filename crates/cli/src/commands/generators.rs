@@ -242,7 +242,7 @@ fn of_one(
                 Ok(result) => break Ok(Box::new(result)),
                 Err(error) => break Err(session.confused(&format!("a bad result: {error}"))),
             },
-            Ok(Some(Report::Refused { why, .. })) => break Err(session.refused(why)),
+            Ok(Some(Report::Refused { why, usage })) => break Err(session.refused(why, usage)),
             Ok(Some(_)) => break Err(session.confused("another answer")),
             Err(error) => break Err(error),
         }

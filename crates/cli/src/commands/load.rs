@@ -28,6 +28,8 @@ mod view;
 use live::Live;
 use requests::Asked;
 
+pub(super) use refuse::conditions_that_a_load_does_not_see as refuse_conditions;
+
 /// Longest run of a load that ends by count.
 const COUNT_DURATION_MAX: Duration = Duration::from_secs(600);
 /// One body in so many is compared byte by byte.

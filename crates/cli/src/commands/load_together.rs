@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use bakeoff_hosts::{HostError, Report, Session};
+use bakeoff_hosts::{Cause, HostError, Report, Session};
 use bakeoff_load::Threads;
 use bakeoff_record::LoadResult;
-use bakeoff_report::Redaction;
+use bakeoff_report::{Redaction, conditions_of_load};
 use serde_json::{Value, json};
 
 use super::agent::LoadOrder;
@@ -34,6 +34,7 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     // Processors are those of each host.
     let (pin, threads) = (flags.load.pace.pin.take(), flags.load.pace.threads.take());
     let mut spec = load::spec(&flags.load)?;
+    load::refuse_conditions(&flags.load)?;
     spec.threads.pin = pin.unwrap_or_default();
     let packed = LoadOrder::pack(&spec, connect_to.as_deref(), unix_socket.as_deref())
         .map_err(exit::usage)?;
@@ -51,9 +52,9 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
         ))
     })?;
     let mut each: Vec<&mut Session> = sessions.iter_mut().collect();
-    let mut together = generators::carry_out(&mut each, &packed, &divided, &spec.load, &|| {
-        interrupt.came()
-    })?;
+    let should_stop = || interrupt.came();
+    let together = generators::carry_out(&mut each, &packed, &divided, &spec.load, &should_stop);
+    let mut together = together.map_err(not_begun)?;
     let merged = merged(&mut together, &flags)?;
     if flags.load.print.json {
         let text = serde_json::to_string_pretty(&document(merged.as_ref(), &together, &sessions))?;
@@ -64,7 +65,22 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     for lost in &together.lost {
         output::note(&format!("not a valid measurement: {lost}"));
     }
-    Ok(exit_code(&flags, merged.as_ref(), &together, &interrupt))
+    let code = exit_code(&flags, merged.as_ref(), &together, &interrupt);
+    let Some(merged) = merged.filter(|_| code != exit::INTERRUPTED) else {
+        return Ok(code);
+    };
+    let conditions = conditions_of_load(&merged, &flags.load.print.conditions.fail_if);
+    conditions.lines.iter().for_each(|line| output::note(line));
+    Ok(super::gated::worse_of(conditions.ruling, code))
+}
+
+/// The error of a load that could not be begun on all hosts.
+fn not_begun(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<HostError>().map(|error| &error.cause) {
+        Some(Cause::Refused { usage: true, .. }) => exit::usage(error),
+        Some(_) => exit::not_valid(error),
+        None => error,
+    }
 }
 
 /// Half of a host's processors, as on one machine.

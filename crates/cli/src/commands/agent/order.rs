@@ -35,6 +35,8 @@ pub(crate) struct LoadOrder {
     to: To,
     speaking: SentSpeaking,
     exchanges: Vec<SentExchange>,
+    /// Whether requests are asked one after the other, and not by weight.
+    in_turn: bool,
     load: Load,
     shape: RateShape,
     count: Option<u64>,
@@ -216,6 +218,7 @@ impl LoadOrder {
             exchanges: exchanges
                 .map(|each| pack_exchange(each, &mut files))
                 .collect(),
+            in_turn: spec.order == Order::InTurn,
             load: spec.load.clone(),
             shape: spec.shape.clone(),
             count: spec.count,
@@ -524,6 +527,7 @@ mod tests {
             target: Target::resolve("https://a.test/a?b", ConnectTo::Host("127.0.0.1:9")).unwrap(),
             speaking,
             exchanges: vec![exchange("one"), exchange("two")],
+            order: Order::InTurn,
             load: Load {
                 model: LoadModel::Closed { clients: 9 },
                 connect: Connect::First,

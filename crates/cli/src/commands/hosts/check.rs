@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use bakeoff_hosts::{ClockOffset, HostError, Order, Report, Session};
+use bakeoff_hosts::{Cause, ClockOffset, HostError, Order, Report, Session};
 use bakeoff_plan::{HOME, HostWay, Hosts};
 use bakeoff_record::Machine;
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ pub(crate) fn carry_out(flags: &HostsCheckFlags) -> anyhow::Result<u8> {
     let interrupt = Interrupt::listen()?;
     let mut found = reach(&hosts)?;
     let mut links = Vec::new();
-    let mut problems = Vec::new();
+    let mut problems: Vec<HostError> = Vec::new();
     if !flags.no_links && !interrupt.came() {
         (links, problems) = measure_links(&hosts, &mut found, &|| interrupt.came());
     }
@@ -174,7 +174,7 @@ fn measure_links(
     hosts: &Hosts,
     found: &mut [Found],
     should_stop: &dyn Fn() -> bool,
-) -> (Vec<Link>, Vec<String>) {
+) -> (Vec<Link>, Vec<HostError>) {
     let server = hosts.roles.server.as_str();
     let (at_server, others): (Vec<&mut Found>, Vec<&mut Found>) =
         found.iter_mut().partition(|host| host.name == server);
@@ -195,11 +195,11 @@ fn measure_links(
     }
     let address = at_server.address.as_deref().and_then(resolved);
     let Some(address) = address else {
-        let why = format!(
-            "host {server}: nothing says by which address the others reach it, so no link was \
-             measured; write `address` in its table of the hosts file"
-        );
-        return (Vec::new(), vec![why]);
+        let unreached = HostError {
+            host: server.to_owned(),
+            cause: Cause::NoAddress,
+        };
+        return (Vec::new(), vec![unreached]);
     };
     let Ok(reached) = &mut at_server.state else {
         return (Vec::new(), Vec::new());
@@ -207,7 +207,7 @@ fn measure_links(
     let mut measured = Vec::new();
     let listening = match links::serve(&mut reached.session, address) {
         Ok(listening) => listening,
-        Err(error) => return (measured, vec![error.to_string()]),
+        Err(error) => return (measured, vec![error]),
     };
     for index in 0..sessions.len() {
         if !should_stop() {
@@ -218,8 +218,7 @@ fn measure_links(
         measured.push(links::measure(&mut sessions, listening));
     }
     let closed = links::close(&mut reached.session);
-    let problems = closed.err().map(|error| error.to_string());
-    (measured, problems.into_iter().collect())
+    (measured, closed.err().into_iter().collect())
 }
 
 fn resolved(address: &str) -> Option<IpAddr> {
@@ -228,7 +227,7 @@ fn resolved(address: &str) -> Option<IpAddr> {
     Some(found.ip())
 }
 
-fn text(found: &[Found], links: &[Link], problems: &[String], addresses: bool) -> String {
+fn text(found: &[Found], links: &[Link], problems: &[HostError], addresses: bool) -> String {
     let mut rows = vec![columns(&[
         "host", "way", "roles", "version", "digest", "set-up", "cpus", "files", "clock",
     ])];
@@ -265,7 +264,7 @@ fn text(found: &[Found], links: &[Link], problems: &[String], addresses: bool) -
     let errors = found.iter().filter_map(|host| host.state.as_ref().err());
     let mut said: Vec<String> = errors.map(ToString::to_string).collect();
     said.extend(links.iter().filter_map(|link| link.why_not.clone()));
-    said.extend(problems.iter().cloned());
+    said.extend(problems.iter().map(ToString::to_string));
     said.extend(found.iter().filter_map(|host| {
         let why = host.state.as_ref().ok()?.unlocked.as_ref()?;
         Some(format!(
@@ -350,7 +349,7 @@ fn aligned(rows: &[Vec<String>]) -> String {
 fn document(
     found: &[Found],
     links: &[Link],
-    problems: &[String],
+    problems: &[HostError],
     addresses: bool,
     is_fine: bool,
 ) -> Value {
@@ -387,17 +386,22 @@ fn document(
             "why_not": link.why_not.as_ref().filter(|_| addresses),
         })
     };
+    let at_host = |error: &HostError| {
+        let mut value = problem(error, addresses);
+        value["host"] = json!(error.host);
+        value
+    };
     json!({
         "schema": SCHEMA,
         "fine": is_fine,
         "hosts": found.iter().map(host).collect::<Vec<_>>(),
         "links": links.iter().map(link).collect::<Vec<_>>(),
-        "problems": problems,
+        "problems": problems.iter().map(at_host).collect::<Vec<_>>(),
     })
 }
 
 /// What is wrong with a host. What other programs wrote may hold addresses.
-pub(crate) fn problem(error: &HostError, addresses: bool) -> Value {
+fn problem(error: &HostError, addresses: bool) -> Value {
     let mut value = json!({
         "code": error.cause.code(),
         "text": error.cause.problem(),

@@ -10,7 +10,9 @@ use crate::exit;
 use crate::flags::{LoadFlags, Switch};
 
 /// Refuses conditions of what only a campaign measures.
-pub(super) fn conditions_that_a_load_does_not_see(flags: &LoadFlags) -> anyhow::Result<()> {
+pub(in crate::commands) fn conditions_that_a_load_does_not_see(
+    flags: &LoadFlags,
+) -> anyhow::Result<()> {
     let mut conditions = flags.checks.conditions.fail_if.iter();
     match conditions.find(|condition| !condition.is_seen_by_load()) {
         Some(condition) => Err(exit::usage(format!(

@@ -1,0 +1,141 @@
+//! The end of a connection, an agent, a link or home in the middle of a load: the host is named,
+//! what others measured is kept and merged into nothing, and nothing is left on any host.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::lab::{Lab, Nature};
+use crate::support::scene::{Running, Scene};
+use crate::support::{alone, processes};
+
+/// After the end of its input an agent is gone in half a second; this machine may be busy.
+const AFTER_END: Duration = Duration::from_secs(2);
+/// After silence it is gone in 10 s, and the look at that takes up to a second.
+const AFTER_SILENCE: Duration = Duration::from_secs(14);
+
+/// Strikes g1 in the window of a load from g1 and g2: g1 is lost for a reason of this `code`, and
+/// nothing is left on it `within` so long.
+#[track_caller]
+fn check(strike: impl Fn(&Lab<'_>, &Running<'_>), code: &str, within: Duration) {
+    let _alone = alone();
+    let scene = Scene::new();
+    let plain = Nature::default();
+    let Some(lab) = Lab::new(&scene, &[("sut", plain), ("g1", plain), ("g2", plain)]) else {
+        return;
+    };
+    scene.write("lab.toml", &lab.file(&["g1", "g2"], false));
+    let url = lab.serve("sut");
+    let load = [
+        "load", &url, "--hosts", "lab.toml", "-c", "4", "-d", "4s", "--json",
+    ];
+    let mut running = lab.start_home(&load);
+    running.wait_until("both agents run", |_| {
+        !lab.agents("g1").is_empty() && !lab.agents("g2").is_empty()
+    });
+    // Into the window: hello, clocks and the start take less, and the load takes longer.
+    std::thread::sleep(Duration::from_millis(2500));
+    let since = Instant::now();
+    strike(&lab, &running);
+    while !lab.agents("g1").is_empty() {
+        assert!(since.elapsed() < within, "an agent is left on g1");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    eprintln!("{code}: gone after {:?}", since.elapsed());
+    let finished = running.finish().expect(4).says("host g1: ");
+    let told = serde_json::from_str::<serde_json::Value>(&finished.stdout).unwrap();
+    let lost = told["lost"].as_array().unwrap();
+    assert_eq!(
+        (lost.len(), &lost[0]["host"]),
+        (1, &"g1".into()),
+        "{told:#}"
+    );
+    assert_eq!(lost[0]["code"], code, "{told:#}");
+    assert!(
+        told.get("latency_ns").is_none(),
+        "nothing stands for the whole load"
+    );
+    let kept = told["generators"].as_array().unwrap();
+    assert_eq!((kept.len(), &kept[0]["host"]), (1, &"g2".into()));
+    assert!(kept[0]["load"]["requests"]["ok"].as_u64().unwrap() > 0);
+    assert!(lab.agents("g2").is_empty());
+}
+
+#[test]
+fn an_ssh_that_is_killed_loses_its_host() {
+    let strike = |lab: &Lab<'_>, running: &Running<'_>| {
+        processes::signal(lab.ssh_to(running, "g1"), Signal::KILL);
+    };
+    check(strike, "ended", AFTER_END);
+}
+
+#[test]
+fn an_agent_that_is_killed_loses_its_host() {
+    let strike = |lab: &Lab<'_>, _: &Running<'_>| {
+        processes::signal(lab.agents("g1")[0], Signal::KILL);
+    };
+    check(strike, "ended", AFTER_END);
+}
+
+#[test]
+fn an_sshd_that_is_killed_loses_its_host() {
+    let strike = |lab: &Lab<'_>, _: &Running<'_>| {
+        let session = processes::parent(lab.agents("g1")[0]).expect("an sshd");
+        processes::signal(session, Signal::KILL);
+    };
+    check(strike, "ended", AFTER_END);
+}
+
+#[test]
+fn a_host_that_dies_is_lost() {
+    check(|lab, _| lab.kill("g1"), "ended", AFTER_END);
+}
+
+#[test]
+fn an_ssh_that_is_stopped_loses_its_host_by_silence() {
+    let strike = |lab: &Lab<'_>, running: &Running<'_>| {
+        processes::signal(lab.ssh_to(running, "g1"), Signal::STOP);
+    };
+    check(strike, "silent", AFTER_SILENCE);
+}
+
+#[test]
+fn a_link_that_is_down_loses_its_host_and_the_load_there_ends() {
+    // Whichever gives up first: ssh, which asks each 2 s, or home after 10 s.
+    check(|lab, _| lab.set_link("g1", "down"), "ended", AFTER_SILENCE);
+}
+
+#[track_caller]
+fn check_home(signal: Signal, within: Duration) {
+    let _alone = alone();
+    let scene = Scene::new();
+    let plain = Nature::default();
+    let Some(lab) = Lab::new(&scene, &[("sut", plain), ("g1", plain)]) else {
+        return;
+    };
+    scene.write("lab.toml", &lab.file(&["g1"], false));
+    let url = lab.serve("sut");
+    let load = ["load", &url, "--hosts", "lab.toml", "-c", "4", "-d", "60s"];
+    let mut running = lab.start_home(&load);
+    running.wait_until("the agent runs", |_| !lab.agents("g1").is_empty());
+    std::thread::sleep(Duration::from_millis(1500));
+    let since = Instant::now();
+    running.signal(signal);
+    while !lab.is_empty() {
+        assert!(since.elapsed() < within, "an agent is left");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    eprintln!("home {signal:?}: gone after {:?}", since.elapsed());
+    running.signal(Signal::KILL);
+    running.finish().expect_signal(Signal::KILL);
+}
+
+#[test]
+fn nothing_runs_on_after_home_is_killed() {
+    check_home(Signal::KILL, AFTER_END);
+}
+
+#[test]
+fn nothing_runs_on_after_home_is_stopped() {
+    check_home(Signal::STOP, AFTER_SILENCE);
+}

@@ -1,0 +1,107 @@
+//! Pods as hosts, by a kubectl that is a script: what it is asked, and what becomes of it.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::scene::Scene;
+
+/// A kubectl with two running pods, each with a home of its own.
+const KUBECTL: &str = r#"#!/bin/sh
+echo "$*" >> "$KUBECTL_LOG"
+case $1 in
+get)
+    test "$4" = bench && test "$6" = app=bk-gen || exit 1
+    printf 'gen-1 10.1.0.2\ngen-0 10.1.0.1\n' ;;
+exec)
+    test "$2 $3 $4" = "-i -n bench" || exit 1
+    pod=$5; shift 6
+    HOME="$KUBECTL_PODS/$pod"; export HOME; mkdir -p "$HOME"
+    "$@"; code=$?
+    test $code -eq 0 || echo "command terminated with exit code $code" >&2
+    exit $code ;;
+*) exit 1 ;;
+esac
+"#;
+
+#[test]
+fn two_pods_are_two_hosts_of_one_load() {
+    let scene = Scene::new();
+    let path = scene.write("bin/kubectl", KUBECTL);
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    scene.write(
+        "pods.toml",
+        "[hosts.g]\nkubectl = { namespace = \"bench\", selector = \"app=bk-gen\" }\n\
+         [roles]\ngenerators = [\"g\"]\n",
+    );
+    let command = |arguments: &[&str]| {
+        let mut command = scene.command(arguments);
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", scene.path("bin").display()));
+        command.env("KUBECTL_LOG", scene.path("kubectl.log"));
+        command.env("KUBECTL_PODS", scene.path("pods"));
+        scene.start_command(command)
+    };
+    let mut server = scene.start(&["yardstick"]);
+    server.wait_until("it listens", |it| it.stdout().contains("listening on "));
+    let stdout = server.stdout();
+    let address = stdout
+        .lines()
+        .next()
+        .unwrap()
+        .rsplit(' ')
+        .next()
+        .unwrap()
+        .to_owned();
+    let url = format!("http://{address}/");
+    let load = [
+        "load",
+        &url,
+        "--hosts",
+        "pods.toml",
+        "-n",
+        "501",
+        "-c",
+        "4",
+        "--json",
+    ];
+    let load = command(&load).finish().expect(0).json();
+    assert_eq!(load["requests"]["completed"], 501);
+    let parts = load["generators"].as_array().unwrap();
+    let names: Vec<&str> = parts
+        .iter()
+        .map(|it| it["host"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["g-0", "g-1"]);
+    let counts = parts
+        .iter()
+        .map(|part| part["load"]["requests"]["completed"].as_u64());
+    assert_eq!(counts.map(Option::unwrap).sum::<u64>(), 501);
+    let log = std::fs::read_to_string(scene.path("kubectl.log")).unwrap();
+    let execs = log.lines().filter(|line| line.starts_with("exec "));
+    // Missing, copied, started: for each pod.
+    assert_eq!(execs.count(), 6, "{log}");
+    let check = [
+        "hosts",
+        "check",
+        "pods.toml",
+        "--no-links",
+        "--format",
+        "json",
+    ];
+    let check = command(&check).finish().expect(0).json();
+    let names: Vec<&str> = check["hosts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|host| host["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["home", "g-0", "g-1"]);
+    scene.write(
+        "none.toml",
+        "[hosts.g]\nkubectl = { namespace = \"bench\", selector = \"app=other\" }\n\
+         [roles]\ngenerators = [\"g\"]\n",
+    );
+    let none = command(&["hosts", "check", "none.toml"]).finish().expect(4);
+    assert!(none.stdout.contains("! host g: "), "{none:#?}");
+    server.signal(rustix::process::Signal::INT);
+    server.finish();
+}
