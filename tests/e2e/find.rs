@@ -207,8 +207,4 @@ fn what_a_search_cannot_do_is_refused_plainly() {
         &["nginx", "--slo", "p99<1s", "--duration", "100ms"],
         "`trial` is out of range",
     );
-    check(
-        &["nginx", "--slo", "p99<1s,p99<1s"],
-        "two goals are the same",
-    );
 }
