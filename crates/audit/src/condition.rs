@@ -1,7 +1,7 @@
 //! Conditions under which a build fails: `p99 > 50ms`, `errors >= 0.1%`, `rate < 1000`.
 //!
 //! A condition is met where the whole interval of a number meets it, and not met where none of the
-//! interval does. What lies on both sides cannot be told, and neither can what is not valid.
+//! interval does. What lies on both sides cannot be decided, and neither can what is not valid.
 
 use std::fmt;
 
@@ -104,7 +104,7 @@ impl fmt::Display for Condition {
 pub struct Held {
     /// `Breached` where the condition is met.
     pub ruling: Ruling,
-    /// The number and its interval, or why it cannot be told.
+    /// The number and its interval, or why it cannot be decided.
     pub text: String,
 }
 

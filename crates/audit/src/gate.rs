@@ -3,7 +3,7 @@
 //! How much worse is a logarithm of a ratio, turned so that worse is above 0, with an interval that
 //! holds over everything that the campaign compares by the same metric ([`bakeoff_stats::locate`]).
 //! A gate is passed where the whole interval lies below it, and breached where the interval lies
-//! above 0 and its centre at the gate or beyond. Everything else cannot be told, and so is every
+//! above 0 and its centre at the gate or beyond. Everything else cannot be decided, and so is every
 //! number that is not valid: it neither passes a gate nor breaches one.
 
 mod across;
@@ -146,7 +146,7 @@ pub struct GateRow {
     pub ruling: Ruling,
     /// Rounds that would tell; `None` where it is told, or nothing is known of it.
     pub rounds_needed: Option<u32>,
-    /// Why it cannot be told.
+    /// Why it cannot be decided.
     pub reason: Option<String>,
 }
 

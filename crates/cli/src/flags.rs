@@ -16,7 +16,9 @@ mod serve;
 mod trying;
 
 pub(crate) use audit::{AuditFlags, AuditFormat, RigFlags};
-pub(crate) use compare::{CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags};
+pub(crate) use compare::{
+    BaselineFlags, CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags,
+};
 pub(crate) use find::FindFlags;
 pub(crate) use hosts::{HostsCheckFlags, HostsCommand, HostsFormat, LoadCommand, ManifestFlags};
 pub(crate) use install::{InstallFlags, SourceFlag};

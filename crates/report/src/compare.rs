@@ -89,7 +89,7 @@ pub struct CompareRow {
     pub ruling: Ruling,
     /// Rounds that would tell; null where it is told, or nothing is known of it.
     pub rounds_needed: Option<u32>,
-    /// Why it cannot be told.
+    /// Why it cannot be decided.
     pub reason: Option<String>,
 }
 

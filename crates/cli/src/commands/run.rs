@@ -48,7 +48,7 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         resumed,
         answering_least: 0,
     };
-    let gated = Gated::of(&flags.gated, flags.baseline.as_deref())?;
+    let gated = Gated::of(&flags.held.gated, flags.held.baseline.as_deref())?;
     campaign(asked, &library, &Destination::of(flags, gated))
 }
 

@@ -7,10 +7,10 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    bakeoff compare bakeoff-results/race-20261122T080000Z caddy-2.8.4 caddy-2.11.7 --gate rate=5%\n  \
+    bakeoff compare record caddy-2.8.4 caddy-2.11.7 --gate rate=5%\n  \
     bakeoff compare before after --gate rate=5%,p99=10%,cpu=5% --format junit\n\
-    Exit codes: 0 every gate is passed, 3 one is breached, 4 one cannot be told, 2 the two cannot \
-    be compared.")]
+    Exit codes: 0 every gate is passed, 3 one is breached, 4 one cannot be decided, 2 the two \
+    cannot be compared.")]
 pub(crate) struct CompareFlags {
     /// Record folder
     pub(crate) record: PathBuf,
@@ -60,18 +60,30 @@ pub(crate) struct VerifyFlags {
 #[derive(Debug, Args)]
 pub(crate) struct GateFlags {
     /// How much worse than the first contender, or than --baseline, each number may be, such as
-    /// rate=5%,p99=10%,cpu=5%; exit with 3 if a gate is breached, and with 4 if one cannot be told
+    /// rate=5%,p99=10%,cpu=5%; exit with 3 if a gate is breached, and with 4 if one cannot be
+    /// decided
     #[arg(long, value_name = "GATES", value_parser = Gates::parse)]
     pub(crate) gate: Option<Gates>,
     #[command(flatten)]
     pub(crate) conditions: FailIfFlags,
 }
 
+/// The same of a campaign that may be held against an earlier one.
+#[derive(Debug, Args)]
+pub(crate) struct BaselineFlags {
+    #[command(flatten)]
+    pub(crate) gated: GateFlags,
+    /// Record to hold the campaign against with --gate, contender by contender. Two contenders of
+    /// one campaign are compared better
+    #[arg(long, value_name = "DIR", requires = "gate")]
+    pub(crate) baseline: Option<PathBuf>,
+}
+
 /// Conditions under which the command fails.
 #[derive(Debug, Args)]
 pub(crate) struct FailIfFlags {
-    /// Exit with 3 if this holds, such as 'p99 > 50ms', and with 4 if that cannot be told; of rate,
-    /// p50, p99, p99.9, errors, cpu and memory. May be repeated
+    /// Exit with 3 if this holds, such as 'p99 > 50ms', and with 4 if that cannot be decided; of
+    /// rate, p50, p99, p99.9, errors, cpu and memory. May be repeated
     #[arg(long, value_name = "CONDITION", value_parser = Condition::parse, hide_short_help = true)]
     pub(crate) fail_if: Vec<Condition>,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bakeoff_plan::Protocol;
 use clap::{Args, ValueEnum};
 
-use super::GateFlags;
+use super::BaselineFlags;
 use super::duration;
 use super::library::LibraryFlags;
 use super::load::ArrivalFlag;
@@ -95,11 +95,7 @@ pub(crate) struct RunFlags {
     #[command(flatten)]
     pub(crate) stopping: StoppingFlags,
     #[command(flatten)]
-    pub(crate) gated: GateFlags,
-    /// Record to hold the campaign against with --gate, contender by contender. Two contenders of
-    /// one campaign are compared better
-    #[arg(long, value_name = "DIR", requires = "gate")]
-    pub(crate) baseline: Option<PathBuf>,
+    pub(crate) held: BaselineFlags,
     #[command(flatten)]
     pub(crate) others: OtherCampaigns,
     /// Format of the report printed at the end

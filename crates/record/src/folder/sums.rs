@@ -110,8 +110,8 @@ impl<'t> Sum<'t> {
         let before = trials.get(..self.offset).unwrap_or_default();
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         Err(format!(
-            "line {line} of {TRIALS_FILE} (bytes {} to {}) is not what {SUMS_FILE} has the checksum \
-             of",
+            "line {line} of {TRIALS_FILE} (bytes {} to {}) is not what {SUMS_FILE} has the \
+             checksum of",
             self.offset,
             self.offset + self.length
         ))
