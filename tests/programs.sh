@@ -75,11 +75,17 @@ get_oha() {
 parsers() {
     if [ -x .bench/parsers/bin/python ]; then return 0; fi
     say "installing parsers of exports"
+    if ! python3 -c "import ensurepip" 2>/dev/null; then apt "no program" python3-venv; fi
+    rm -rf .bench/parsers
     python3 -m venv .bench/parsers
-    .bench/parsers/bin/pip install --quiet prometheus_client==0.26.0 junitparser==5.0.3
+    .bench/parsers/bin/pip install --quiet prometheus_client==0.26.0 junitparser==5.0.3 || {
+        rm -rf .bench/parsers
+        exit 1
+    }
     if command -v go >/dev/null; then
         GOBIN=$PWD/.bench/parsers/bin go install \
-            golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+            golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da ||
+            say "left out: benchstat, which cannot be had here"
     fi
 }
 

@@ -39,41 +39,9 @@ fn every_host_is_reached_the_program_copied_once_and_links_measured() {
         .map(|it| it["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["g1", "g2", "sut"]);
-    for host in found {
-        assert_eq!(host["way"], "ssh");
-        assert_eq!(host["locked"], true, "{host:#}");
-        assert!(host["set_up_s"].as_f64().unwrap() > 0.0);
-        assert_eq!(
-            host["machine"]["host"], host["name"],
-            "it has a name of its own"
-        );
-        assert!(host["limits"]["open_files"]["hard"].as_u64().unwrap() > 0);
-        let offset = host["clock"]["offset_ns"].as_i64().unwrap();
-        let error = host["clock"]["error_ns"].as_u64().unwrap();
-        let truth = if host["name"] == "g2" {
-            DAY_S as i64 * 1_000_000_000
-        } else {
-            0
-        };
-        assert!(
-            offset.abs_diff(truth) <= error,
-            "{offset} is not {truth} ± {error}"
-        );
-        eprintln!(
-            "{}: set-up with the copy {} s, clock {offset} ns ± {error} ns",
-            host["name"], host["set_up_s"]
-        );
-    }
+    found.iter().for_each(assert_reached);
     let links = first["links"].as_array().unwrap();
-    let from: Vec<usize> = links
-        .iter()
-        .map(|it| it["from"].as_array().unwrap().len())
-        .collect();
-    assert_eq!(from, [1, 1, 2], "each alone, then all together");
-    for link in links {
-        assert!(link["bits_per_s"].as_f64().unwrap() > 0.0, "{link}");
-        assert!(link["rtt_ns"].as_u64().unwrap() > 0, "{link}");
-    }
+    assert_measured(links);
     let text = first.to_string();
     assert!(
         !text.contains("10.99.0."),
@@ -97,7 +65,50 @@ fn every_host_is_reached_the_program_copied_once_and_links_measured() {
     );
 }
 
-/// `file` must be refused by a check of the hosts `sut` and `g1`, and the message name `g1`.
+/// What is said of a host that was reached is there, and its clock is off by what it is.
+#[track_caller]
+fn assert_reached(host: &serde_json::Value) {
+    assert_eq!(host["way"], "ssh");
+    assert_eq!(host["locked"], true, "{host:#}");
+    assert!(host["set_up_s"].as_f64().unwrap() > 0.0);
+    assert_eq!(
+        host["machine"]["host"], host["name"],
+        "it has a name of its own"
+    );
+    assert!(host["limits"]["open_files"]["hard"].as_u64().unwrap() > 0);
+    let offset = host["clock"]["offset_ns"].as_i64().unwrap();
+    let error = host["clock"]["error_ns"].as_u64().unwrap();
+    let truth = if host["name"] == "g2" {
+        DAY_S as i64 * 1_000_000_000
+    } else {
+        0
+    };
+    assert!(
+        offset.abs_diff(truth) <= error,
+        "{offset} is not {truth} ± {error}"
+    );
+    eprintln!(
+        "{}: set-up with the copy {} s, clock {offset} ns ± {error} ns",
+        host["name"], host["set_up_s"]
+    );
+}
+
+/// Each generator was measured alone, then all together.
+#[track_caller]
+fn assert_measured(links: &[serde_json::Value]) {
+    let from: Vec<usize> = links
+        .iter()
+        .map(|it| it["from"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(from, [1, 1, 2], "each alone, then all together");
+    for link in links {
+        assert!(link["bits_per_s"].as_f64().unwrap() > 0.0, "{link}");
+        assert!(link["rtt_ns"].as_u64().unwrap() > 0, "{link}");
+    }
+}
+
+/// A check of the hosts `sut` and `g1` must name `g1` with this code and text, and find nothing wrong
+/// with `sut`.
 #[track_caller]
 fn check(nature: Nature, prepare: impl Fn(&Scene, &Lab<'_>), copied: bool, code: &str, says: &str) {
     let _alone = alone();

@@ -12,6 +12,39 @@ fn sum(load: &Value, of: impl Fn(&Value) -> u64) -> u64 {
     generators.iter().map(|each| of(&each["load"])).sum()
 }
 
+/// The whole is the sum of its parts, which are those of `generators`, of which g3 has a clock that
+/// is off by a day.
+#[track_caller]
+fn assert_merged(merged: &Value, generators: &[&str]) {
+    let ok = merged["requests"]["ok"].as_u64().unwrap();
+    assert_eq!(
+        sum(merged, |part| part["requests"]["ok"].as_u64().unwrap()),
+        ok
+    );
+    assert_eq!(
+        sum(merged, |part| part["latency_ns"]["count"].as_u64().unwrap()),
+        ok
+    );
+    let parts = merged["generators"].as_array().unwrap();
+    let longest = parts
+        .iter()
+        .map(|part| part["load"]["latency_ns"]["max"].as_u64())
+        .max();
+    assert_eq!(merged["latency_ns"]["max"].as_u64(), longest.flatten());
+    let names: Vec<&str> = parts
+        .iter()
+        .map(|it| it["host"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, generators);
+    for part in parts {
+        let day = part["host"] == "g3";
+        let offset = part["clock"]["before"]["offset_ns"].as_i64().unwrap();
+        assert_eq!(offset > 80_000_000_000_000, day, "{part:#}");
+        // On home's clock, so it is a day off for nobody.
+        assert!(part["began_after_first_ns"].as_u64().unwrap() < 60_000_000_000);
+    }
+}
+
 #[test]
 fn one_load_is_divided_over_four_hosts_and_merged_exactly() {
     let _alone = alone();
@@ -44,35 +77,7 @@ fn one_load_is_divided_over_four_hosts_and_merged_exactly() {
         sum(&merged, |part| part["requests"]["due"].as_u64().unwrap()),
         801
     );
-    let ok = merged["requests"]["ok"].as_u64().unwrap();
-    assert_eq!(
-        sum(&merged, |part| part["requests"]["ok"].as_u64().unwrap()),
-        ok
-    );
-    assert_eq!(
-        sum(&merged, |part| part["latency_ns"]["count"]
-            .as_u64()
-            .unwrap()),
-        ok
-    );
-    let parts = merged["generators"].as_array().unwrap();
-    let longest = parts
-        .iter()
-        .map(|part| part["load"]["latency_ns"]["max"].as_u64())
-        .max();
-    assert_eq!(merged["latency_ns"]["max"].as_u64(), longest.flatten());
-    let names: Vec<&str> = parts
-        .iter()
-        .map(|it| it["host"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, generators);
-    for part in parts {
-        let day = part["host"] == "g3";
-        let offset = part["clock"]["before"]["offset_ns"].as_i64().unwrap();
-        assert_eq!(offset > 80_000_000_000_000, day, "{part:#}");
-        // On home's clock, so it is a day off for nobody.
-        assert!(part["began_after_first_ns"].as_u64().unwrap() < 60_000_000_000);
-    }
+    assert_merged(&merged, &generators);
     eprintln!(
         "start spread {} ns, clock error {} ns",
         merged["start_spread_ns"], merged["clock_error_ns"]

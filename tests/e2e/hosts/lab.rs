@@ -62,25 +62,10 @@ pub(crate) struct Lab<'s> {
 impl<'s> Lab<'s> {
     /// A lab of these hosts; `None`, and the reason said, where there can be none.
     pub(crate) fn new(scene: &'s Scene, hosts: &[(&str, Nature)]) -> Option<Self> {
-        if !rustix::process::geteuid().is_root() {
-            pass_over("hosts as namespaces with an sshd need root");
+        if let Some(why) = why_none() {
+            pass_over(&why);
             return None;
         }
-        if let Some(missing) = PROGRAMS.iter().find(|name| on_path(name).is_none()) {
-            pass_over(&format!("{missing} is missing: tests/programs.sh sshd"));
-            return None;
-        }
-        let probe = Command::new("unshare")
-            .args([
-                "--net", "--mount", "--pid", "--time", "--fork", "ip", "link", "add",
-            ])
-            .args(["name", "probe", "type", "bridge"])
-            .output();
-        if !probe.is_ok_and(|output| output.status.success()) {
-            pass_over("this kernel or container allows no namespaces with a bridge");
-            return None;
-        }
-        scene.write("log", "");
         let sleep = |name: &str| {
             Command::new("unshare")
                 .args(["--net", "sleep", LIFE])
@@ -403,6 +388,23 @@ impl Drop for Lab<'_> {
         let gone = |host: &Host| !processes::exists(host.init);
         wait_until("the lab is gone", || self.hosts.iter().all(gone));
     }
+}
+
+/// Why there can be no lab here.
+fn why_none() -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("hosts as namespaces with an sshd need root".to_owned());
+    }
+    if let Some(missing) = PROGRAMS.iter().find(|name| on_path(name).is_none()) {
+        return Some(format!("{missing} is missing: tests/programs.sh sshd"));
+    }
+    let probe = Command::new("unshare")
+        .args(["--net", "--mount", "--pid", "--time", "--fork"])
+        .args(["ip", "link", "add", "name", "probe", "type", "bridge"])
+        .output();
+    let is_allowed = probe.is_ok_and(|output| output.status.success());
+    let why = "this kernel or container allows no namespaces with a bridge";
+    (!is_allowed).then(|| why.to_owned())
 }
 
 fn end(child: &mut Child) {

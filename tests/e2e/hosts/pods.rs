@@ -22,16 +22,20 @@ exec)
 esac
 "#;
 
+/// A file with the pods of this selector as generators.
+fn file(selector: &str) -> String {
+    format!(
+        "[hosts.g]\nkubectl = {{ namespace = \"bench\", selector = \"{selector}\" }}\n\
+         [roles]\ngenerators = [\"g\"]\n"
+    )
+}
+
 #[test]
 fn two_pods_are_two_hosts_of_one_load() {
     let scene = Scene::new();
     let path = scene.write("bin/kubectl", KUBECTL);
     std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
-    scene.write(
-        "pods.toml",
-        "[hosts.g]\nkubectl = { namespace = \"bench\", selector = \"app=bk-gen\" }\n\
-         [roles]\ngenerators = [\"g\"]\n",
-    );
+    scene.write("pods.toml", &file("app=bk-gen"));
     let command = |arguments: &[&str]| {
         let mut command = scene.command(arguments);
         let path = std::env::var("PATH").unwrap_or_default();
@@ -43,26 +47,10 @@ fn two_pods_are_two_hosts_of_one_load() {
     let mut server = scene.start(&["yardstick"]);
     server.wait_until("it listens", |it| it.stdout().contains("listening on "));
     let stdout = server.stdout();
-    let address = stdout
-        .lines()
-        .next()
-        .unwrap()
-        .rsplit(' ')
-        .next()
-        .unwrap()
-        .to_owned();
+    let address = stdout.lines().next().unwrap().rsplit(' ').next().unwrap();
     let url = format!("http://{address}/");
-    let load = [
-        "load",
-        &url,
-        "--hosts",
-        "pods.toml",
-        "-n",
-        "501",
-        "-c",
-        "4",
-        "--json",
-    ];
+    let mut load = vec!["load", &url, "--hosts", "pods.toml"];
+    load.extend(["-n", "501", "-c", "4", "--json"]);
     let load = command(&load).finish().expect(0).json();
     assert_eq!(load["requests"]["completed"], 501);
     let parts = load["generators"].as_array().unwrap();
@@ -95,11 +83,7 @@ fn two_pods_are_two_hosts_of_one_load() {
         .map(|host| host["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["home", "g-0", "g-1"]);
-    scene.write(
-        "none.toml",
-        "[hosts.g]\nkubectl = { namespace = \"bench\", selector = \"app=other\" }\n\
-         [roles]\ngenerators = [\"g\"]\n",
-    );
+    scene.write("none.toml", &file("app=other"));
     let none = command(&["hosts", "check", "none.toml"]).finish().expect(4);
     assert!(none.stdout.contains("! host g: "), "{none:#?}");
     server.signal(rustix::process::Signal::INT);

@@ -69,7 +69,7 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     let Some(merged) = merged.filter(|_| code != exit::INTERRUPTED) else {
         return Ok(code);
     };
-    let conditions = conditions_of_load(&merged, &flags.load.print.conditions.fail_if);
+    let conditions = conditions_of_load(&merged, &flags.load.checks.conditions.fail_if);
     conditions.lines.iter().for_each(|line| output::note(line));
     Ok(super::gated::worse_of(conditions.ruling, code))
 }
