@@ -151,7 +151,8 @@ fn script(digest: &Digest, bytes: u64) -> String {
         "LC_ALL=C; export LC_ALL; umask 077; c=\"$HOME/{CACHE}\"; d=\"$c/{digest}\"; \
          n=\"$d/new.$$\"; mkdir -p \"$d\" && chmod 700 \"$c\" \"$d\" && cat > \"$n\" && \
          test \"$(wc -c < \"$n\")\" -eq {bytes} && chmod 700 \"$n\" && \
-         mv -f \"$n\" \"$d/bakeoff\"; s=$?; test $s -eq 0 || {{ rm -f \"$n\"; rmdir \"$d\"; }} 2> /dev/null; exit $s"
+         mv -f \"$n\" \"$d/bakeoff\"; s=$?; \
+         test $s -eq 0 || {{ rm -f \"$n\"; rmdir \"$d\"; }} 2> /dev/null; exit $s"
     )
 }
 

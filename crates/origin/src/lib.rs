@@ -20,9 +20,9 @@
 //! that nothing else waits for it.
 //!
 //! What the server deliberately does not do: two versions of HTTP at once, client certificates,
-//! files, routing, logs, time limits for idle connections (but over HTTP/3, where nothing else shows
-//! that a client is gone), and a `Date` header (RFC 9110 asks for one where a clock is at hand; it
-//! would be the only part of an answer that changes).
+//! files, routing, logs, time limits for idle connections (but over HTTP/3, where nothing else
+//! shows that a client is gone), and a `Date` header (RFC 9110 asks for one where a clock is at
+//! hand; it would be the only part of an answer that changes).
 //!
 //! Counts are reported on a separate listener, see [`counts`], so that asking takes no part in
 //! what is counted.

@@ -247,7 +247,7 @@ impl Prepared {
             keeper: &self.shared.keeper,
             command: &self.start.command,
             environment: &self.start.environment,
-            folder: &self.run_folder(),
+            folder: &self.folder.run(),
             log: &log,
             cpus: &self.cpus,
             user: self.start.user.as_ref().map(User::to_launch),
@@ -313,13 +313,9 @@ impl Prepared {
         std::iter::once(main).chain(others).map(file).collect()
     }
 
-    fn run_folder(&self) -> PathBuf {
-        self.folder.0.join("run")
-    }
-
     fn make_files(&mut self) -> Result<(), StageError> {
         make_folder(&self.log_folder)?;
-        let run = self.run_folder();
+        let run = self.folder.run();
         for folder in [&self.folder.0, &run] {
             create_folder(folder)?;
         }
@@ -336,16 +332,11 @@ impl Prepared {
             &self.workload,
             self.asked.host.as_deref(),
         )?;
-        overlay.make(&self.overlay(), &self.workload)?;
+        overlay.make(&self.folder.overlay(), &self.workload)?;
         if let Some(own) = self.configuration.own_mut() {
             own.serve(overlay.paths().collect());
         }
         Ok(())
-    }
-
-    /// Where files are served from in place of a user's folders.
-    fn overlay(&self) -> PathBuf {
-        self.folder.0.join("overlay")
     }
 
     fn set_variables(&mut self, surroundings: &Surroundings) {
@@ -361,8 +352,8 @@ impl Prepared {
             Some(_) => "/dev/stderr".to_owned(),
             None => text(&self.log()),
         };
-        let run = text(&self.run_folder());
-        let overlay = text(&self.overlay());
+        let run = text(&self.folder.run());
+        let overlay = text(&self.folder.overlay());
         let variables = &mut self.variables;
         variables.set("root", text(&self.folder.0.join("root")));
         variables.set("run", run);
@@ -415,9 +406,13 @@ impl Prepared {
         // A file of the user's own may have been copied to another place.
         let config = self.configuration.path.display().to_string();
         self.variables.set("config", config);
-        self.note(&self.server.description.config, &self.configuration.text)?;
+        note(
+            &self.log_folder,
+            &self.server.description.config,
+            &self.configuration.text,
+        )?;
         for (path, text) in &self.configuration.others {
-            self.note(&included_name(path), text)?;
+            note(&self.log_folder, &included_name(path), text)?;
         }
         self.start.command = self.render_all("start", &self.server.description.start.command)?;
         self.start.environment = self.render_environment()?;
@@ -429,15 +424,8 @@ impl Prepared {
         let lines: String = environment
             .chain([self.start.command.join(" "), "\n".to_owned()])
             .collect();
-        self.note("command.txt", &lines)?;
+        note(&self.log_folder, "command.txt", &lines)?;
         self.hand_over()
-    }
-
-    /// Keeps a text beside the log. What it holds may be as private as the user's files are.
-    fn note(&self, name: &str, text: &str) -> Result<(), StageError> {
-        let path = place(&self.log_folder, Path::new(name))?;
-        files::replace(&path, text.as_bytes(), files::FOR_OWNER)
-            .map_err(|cause| StageError::file(Step::Prepare, path, cause))
     }
 
     /// Another port, for the server's own counters; empty where the program has none.
@@ -515,6 +503,13 @@ impl Prepared {
         };
         templates.iter().map(render).collect()
     }
+}
+
+/// Keeps a text beside the log. What it holds may be as private as the user's files are.
+fn note(log_folder: &Path, name: &str, text: &str) -> Result<(), StageError> {
+    let path = place(log_folder, Path::new(name))?;
+    files::replace(&path, text.as_bytes(), files::FOR_OWNER)
+        .map_err(|cause| StageError::file(Step::Prepare, path, cause))
 }
 
 /// Where a trial's folder keeps a file that the user's own takes in.

@@ -82,6 +82,18 @@ pub struct Written(Sizes);
 #[derive(Debug)]
 pub(crate) struct TrialFolder(pub(crate) PathBuf);
 
+impl TrialFolder {
+    /// Where the server writes.
+    pub(crate) fn run(&self) -> PathBuf {
+        self.0.join("run")
+    }
+
+    /// Where files are served from in place of a user's folders.
+    pub(crate) fn overlay(&self) -> PathBuf {
+        self.0.join("overlay")
+    }
+}
+
 impl Drop for TrialFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);

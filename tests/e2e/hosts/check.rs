@@ -107,8 +107,8 @@ fn assert_measured(links: &[serde_json::Value]) {
     }
 }
 
-/// A check of the hosts `sut` and `g1` must name `g1` with this code and text, and find nothing wrong
-/// with `sut`.
+/// A check of the hosts `sut` and `g1` must name `g1` with this code and text, and find nothing
+/// wrong with `sut`.
 #[track_caller]
 fn check(nature: Nature, prepare: impl Fn(&Scene, &Lab<'_>), copied: bool, code: &str, says: &str) {
     let _alone = alone();

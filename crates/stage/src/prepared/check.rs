@@ -26,7 +26,7 @@ impl Prepared {
         };
         let command = self.render_all("check", &check.command)?;
         let output = self.asked(&command)?;
-        self.note("check.log", &output.text)?;
+        super::note(&self.log_folder, "check.log", &output.text)?;
         if output.status.success() {
             return self.check_reads();
         }
@@ -52,7 +52,7 @@ impl Prepared {
     fn asked(&self, command: &[String]) -> Result<Output, StageError> {
         let question = Question {
             environment: &self.start.environment,
-            folder: &self.run_folder(),
+            folder: &self.folder.run(),
             limit: CHECK_LIMIT,
             user: self.start.user.as_ref(),
         };
