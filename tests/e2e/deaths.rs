@@ -476,7 +476,7 @@ fn a_record_of_a_newer_bakeoff_is_told_and_left_alone() {
     ] {
         let path = scene.path("record").join(name);
         let text = std::fs::read_to_string(&path).unwrap();
-        let (now, newer) = (format!("{schema}2"), format!("{schema}3"));
+        let (now, newer) = (format!("{schema}2"), format!("{schema}9"));
         assert!(text.contains(&now), "{text}");
         let newer_text = text.replace(&now, &newer);
         std::fs::write(&path, &newer_text).unwrap();

@@ -109,7 +109,9 @@ impl Configuration {
         files.dedup();
         let mut message = message.to_owned();
         for file in files {
-            let of_file = self.changes.iter().filter(|it| it.file == file);
+            // What stands for no line is a file made around this one.
+            let is_of_line = |it: &&ConfigChange| it.file == file && !it.before.is_empty();
+            let of_file = self.changes.iter().filter(is_of_line);
             let added = of_file.map(|it| (it.line, it.after.matches('\n').count()));
             message = with_lines(&message, file, &added.collect::<Vec<_>>());
         }

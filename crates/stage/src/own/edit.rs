@@ -188,6 +188,11 @@ impl<'a> Edit<'a> {
     /// come to.
     fn is_served(&self, folder: &Path) -> bool {
         let (user, served) = (self.tools.user, self.tools.served);
+        // The user may have put the trial's own root there, whose files are not made yet.
+        let root = self.tools.variables.texts(&["root"]);
+        if root.values().any(|root| folder.starts_with(root)) {
+            return true;
+        }
         let has_any = served.is_empty() || served.iter().any(|file| folder.join(file).exists());
         folder.is_dir() && user.is_none_or(|user| user.can_read(folder)) && has_any
     }
