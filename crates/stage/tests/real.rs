@@ -368,7 +368,7 @@ fn rejected_configurations_show_the_servers_own_words() {
     for (server, text, expected) in [
         (
             "nginx",
-            "events {}\nhttp { sendfiel on; }\n",
+            "events {}\nhttp { sendfiel on; server { listen 8080; } }\n",
             "unknown directive \"sendfiel\"",
         ),
         (

@@ -111,17 +111,18 @@ impl<'a> Edit<'a> {
         let Some((after, insert)) = &self.tools.rules.insert else {
             return Ok(());
         };
-        let is_statement = |line: &&mut Line<'_>| {
+        let is_statement = |line: &Line<'_>| {
             let text = line.now.trim();
             !text.is_empty() && !text.starts_with('#')
         };
         // Caddy lets snippets stand before the block of global options.
         let is_block = |line: &Line<'_>| {
-            after.is_match(&line.now) && !line.now.starts_with(char::is_whitespace)
+            let is_outer = !line.now.starts_with(char::is_whitespace);
+            is_outer && is_statement(line) && after.is_match(&line.now)
         };
         let block = self.lines.iter().position(is_block);
         let mut lines = self.lines.iter_mut().skip(block.unwrap_or(0));
-        let Some(line) = lines.find(is_statement) else {
+        let Some(line) = lines.find(|line| is_statement(line)) else {
             return Ok(());
         };
         let mut variables = self.tools.variables.clone();
