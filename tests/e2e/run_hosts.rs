@@ -75,6 +75,10 @@ fn servers_here_are_loaded_from_two_hosts_and_both_parts_are_kept() {
     assert!(due("alone").iter().all(|due| *due > 100));
     let report = scene.run(&["report", "record", "--format", "json"]);
     let report = report.expect_loaded().json();
+    assert_links(&report);
+    let full = scene.run(&["report", "record", "--format", "md", "--full"]);
+    let full = full.expect(0);
+    assert!(full.stdout.contains("Links between hosts"), "{full:#?}");
     let codes = report.to_string();
     for code in [
         "link-room",
@@ -83,6 +87,24 @@ fn servers_here_are_loaded_from_two_hosts_and_both_parts_are_kept() {
         "generators-agree",
     ] {
         assert!(codes.contains(code), "{code}");
+    }
+}
+
+/// Each link was measured before the first round and after the last, and the report has both.
+#[track_caller]
+fn assert_links(report: &Value) {
+    let links = report["campaign"]["links"].as_array().unwrap();
+    let to: Vec<usize> = links
+        .iter()
+        .map(|link| link["to"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(to, [1, 1, 2], "{links:#?}");
+    for link in links {
+        assert_eq!(link["from"], serde_json::json!(["home"]));
+        for when in ["before_bits_per_s", "after_bits_per_s", "rtt_ns"] {
+            assert!(link[when].as_f64().unwrap() > 0.0, "{when}: {link:#}");
+        }
+        assert!(link["changed"].is_boolean(), "{link:#}");
     }
 }
 

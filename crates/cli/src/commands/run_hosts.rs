@@ -29,7 +29,7 @@ use crate::{exit, output};
 const OWN_KERNEL: u32 = 0;
 
 /// The generators of a campaign.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Far(Arc<Shared>);
 
 struct Shared {
@@ -112,7 +112,7 @@ impl Far {
     }
 
     /// Measures what the network to the generators carries: each alone, then all together.
-    fn measure_links(&self, should_stop: &dyn Fn() -> bool) {
+    pub(super) fn links(&self, when: When, should_stop: &dyn Fn() -> bool) -> Vec<LinkFacts> {
         let home = Place {
             name: HOME.to_owned(),
             way: Way::Home,
@@ -121,11 +121,11 @@ impl Far {
         let shared = &self.0;
         let mut server = match open(&home, &shared.own, &shared.owner) {
             Ok(server) => server,
-            Err(error) => return output::note(&format!("links were not measured: {error}")),
+            Err(error) => return links::unmeasured(&error),
         };
         let listening = match links::serve(&mut server, shared.listening.address) {
             Ok(listening) => listening,
-            Err(error) => return output::note(&format!("links were not measured: {error}")),
+            Err(error) => return links::unmeasured(&error),
         };
         let mut slots = shared.sessions();
         let mut sessions: Vec<&mut Session> = slots.iter_mut().flatten().collect();
@@ -139,26 +139,8 @@ impl Far {
             found.push(links::measure(&mut sessions, listening));
         }
         let _ = links::close(&mut server);
-        for link in found {
-            let to = link.from.join("+");
-            match (link.bits_per_s, link.why_not) {
-                (Some(bits_per_s), _) => {
-                    let mbit = bits_per_s / 1e6;
-                    output::note(&format!("link {HOME} -> {to}: {mbit:.0} Mbit/s"));
-                    shared.keep_link(LinkFacts {
-                        from: vec![HOME.to_owned()],
-                        to: link.from,
-                        bits_per_s,
-                        rtt_ns: link.rtt_ns,
-                        when: When::Before,
-                    });
-                }
-                (None, why) => {
-                    let why = why.unwrap_or_default();
-                    output::note(&format!("link {HOME} -> {to} was not measured: {why}"));
-                }
-            }
-        }
+        let facts = found.into_iter().map(|link| links::noted(HOME, link, when));
+        facts.flatten().collect()
     }
 }
 
@@ -191,11 +173,6 @@ fn listening(file: &Path, address: Option<&str>) -> anyhow::Result<Listening> {
 impl Shared {
     fn sessions(&self) -> std::sync::MutexGuard<'_, Vec<Option<Session>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn keep_link(&self, link: LinkFacts) {
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        links.push(link);
     }
 
     /// The hosts of a load, as far as they are known before it; of one with an upstream, if
