@@ -61,6 +61,9 @@ pub enum Report {
         cpus: u32,
         /// Address that the session came from and to, where there is one: to reach this host by.
         address: Option<String>,
+        /// What the kernel there calls itself since it started, where it says so: hosts that say the
+        /// same are of one kernel.
+        kernel: Option<String>,
         /// Why the host could not be locked against a second campaign; `None` if it is.
         unlocked: Option<String>,
     },
@@ -102,6 +105,8 @@ pub enum Report {
     Result {
         /// As `record` writes it, histograms included.
         result: Value,
+        /// What was sampled of the host meanwhile, as `record` writes it.
+        usage: Option<Value>,
     },
     /// The built-in server accepts connections.
     Serving {

@@ -40,6 +40,8 @@ struct Shared {
     sessions: Mutex<Vec<Option<Session>>>,
     /// Threads of each.
     engines: Vec<u32>,
+    /// A number for the kernel of each.
+    kernels: Vec<u32>,
     links: Mutex<Vec<LinkFacts>>,
     listening: Listening,
 }
@@ -89,12 +91,14 @@ impl Far {
             return Err(exit::not_valid(failed.join("\n")));
         }
         let engines = sessions.iter().map(half).collect();
+        let kernels = hosts::kernels(OWN_KERNEL, &sessions);
         Ok(Self(Arc::new(Shared {
             own,
             owner,
             places: wanted.into_iter().map(|wanted| wanted.place).collect(),
             sessions: Mutex::new(sessions.into_iter().map(Some).collect()),
             engines,
+            kernels,
             links: Mutex::default(),
             listening,
         })))
@@ -106,9 +110,10 @@ impl Far {
     }
 
     /// The generators, after what the network to them carries was measured.
-    pub(super) fn measured(self, should_stop: &dyn Fn() -> bool) -> Box<dyn Generators> {
-        self.measure_links(should_stop);
-        Box::new(self)
+    pub(super) fn measured(&self, should_stop: &dyn Fn() -> bool) -> Box<dyn Generators> {
+        let links = self.links(When::Before, should_stop);
+        *self.0.links.lock().unwrap_or_else(PoisonError::into_inner) = links;
+        Box::new(self.clone())
     }
 
     /// Measures what the network to the generators carries: each alone, then all together.
@@ -190,15 +195,12 @@ impl Shared {
         let generators = self
             .places
             .iter()
-            .zip(1..)
-            .map(|(place, number)| HostFacts {
+            .zip(&self.kernels)
+            .map(|(place, kernel)| HostFacts {
                 name: place.name.clone(),
                 transport: place.way.name().to_owned(),
                 roles: vec![HostRole::Generator],
-                kernel: match place.way {
-                    Way::Home | Way::Netns(_) => OWN_KERNEL,
-                    Way::Ssh(_) | Way::Command(_) | Way::Pod { .. } => number,
-                },
+                kernel: *kernel,
                 clock: None,
                 usage: None,
             });
@@ -402,6 +404,7 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
             let before = reading(part.before);
             let after = part.after.map(reading);
             host.clock = after.map(|after| HostClock { before, after });
+            host.usage = part.usage;
         }
         let began_ns = part.began_ns;
         let began_ns = began_ns.map(|began| began as i64 - start_ns as i64);

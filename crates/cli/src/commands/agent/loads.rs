@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::order::{LoadOrder, Unpacked};
 use super::refused;
+use super::samples::Samples;
 
 /// Bytes of all files of a load.
 const FILES_BYTES_MAX: usize = 256 << 20;
@@ -126,6 +127,7 @@ impl Loads {
 fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Report {
     let Unpacked { spec, kept } = unpacked;
     let threads = spec.threads.count;
+    let samples = Samples::of(&spec.load);
     let engine = run(spec, control.clone());
     let engine = match engine {
         Ok(engine) => engine,
@@ -157,7 +159,10 @@ fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Rep
     }
     match engine.join() {
         Ok(Ok(result)) => match serde_json::to_value(&result) {
-            Ok(result) => Report::Result { result },
+            Ok(result) => {
+                let usage = samples.end(control.window().map(|(start, _)| start));
+                Report::Result { result, usage }
+            }
             Err(error) => refused(error, false),
         },
         Ok(Err(error)) => {
