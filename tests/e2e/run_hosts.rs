@@ -75,6 +75,10 @@ fn servers_here_are_loaded_from_two_hosts_and_both_parts_are_kept() {
     assert!(due("alone").iter().all(|due| *due > 100));
     let report = scene.run(&["report", "record", "--format", "json"]);
     let report = report.expect_loaded().json();
+    assert_links(&report);
+    let full = scene.run(&["report", "record", "--format", "md", "--full"]);
+    let full = full.expect(0);
+    assert!(full.stdout.contains("Links between hosts"), "{full:#?}");
     let codes = report.to_string();
     for code in [
         "link-room",
@@ -83,6 +87,46 @@ fn servers_here_are_loaded_from_two_hosts_and_both_parts_are_kept() {
         "generators-agree",
     ] {
         assert!(codes.contains(code), "{code}");
+    }
+}
+
+/// The generator's host was sampled over its window: engine, processors and network.
+#[track_caller]
+fn assert_sampled(host: &Value, window_s: f64) {
+    let usage = &host["usage"];
+    let tree = &usage["trees"][0];
+    assert_eq!(tree["role"], "engine", "{usage:#}");
+    let at = |ticks: &Value| -> Vec<f64> {
+        let ticks = ticks.as_array().unwrap().iter();
+        ticks.map(|tick| tick["at_s"].as_f64().unwrap()).collect()
+    };
+    for ticks in [&tree["ticks"], &usage["host"], &usage["tcp"]] {
+        let at = at(ticks);
+        let (first, last) = (at[0], at[at.len() - 1]);
+        assert!(first <= 0.0 && last >= window_s * 0.8, "{at:?}");
+    }
+    let last = tree["ticks"].as_array().unwrap().last().unwrap();
+    assert!(last["cpu_user_s"].as_f64().unwrap() + last["cpu_system_s"].as_f64().unwrap() > 0.0);
+    let host = usage["host"].as_array().unwrap();
+    assert!(host.iter().any(|tick| tick["net"].is_object()), "{host:#?}");
+    assert!(host.iter().all(|tick| tick["cpus"][0]["steal"].is_number()));
+}
+
+/// Each link was measured before the first round and after the last, and the report has both.
+#[track_caller]
+fn assert_links(report: &Value) {
+    let links = report["campaign"]["links"].as_array().unwrap();
+    let to: Vec<usize> = links
+        .iter()
+        .map(|link| link["to"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(to, [1, 1, 2], "{links:#?}");
+    for link in links {
+        assert_eq!(link["from"], serde_json::json!(["home"]));
+        for when in ["before_bits_per_s", "after_bits_per_s", "rtt_ns"] {
+            assert!(link[when].as_f64().unwrap() > 0.0, "{when}: {link:#}");
+        }
+        assert!(link["changed"].is_boolean(), "{link:#}");
     }
 }
 
@@ -108,6 +152,10 @@ fn assert_together(trial: &Value) {
     let named = hosts["hosts"].as_array().unwrap();
     assert_eq!(named.len(), 3, "{named:#?}");
     assert!(named[1]["clock"]["after"]["error_ns"].as_u64().unwrap() > 0);
+    for host in &named[1..] {
+        assert_sampled(host, result["measured_s"].as_f64().unwrap());
+        assert_eq!(host["kernel"], named[0]["kernel"], "they are this machine");
+    }
     // Each alone, and both together.
     assert_eq!(hosts["links"].as_array().unwrap().len(), 3);
     // What other hosts send crosses an interface, and is sampled only then.

@@ -16,6 +16,7 @@ mod steady;
 
 pub(crate) use environment::{own_overflows, window_growth, worst_on};
 pub(crate) use generator::working;
+pub use hosts::link_has_changed;
 pub(crate) use hosts::{LinkUse, fullest_link};
 
 /// Every check of one measured trial, in the order in which they are shown.

@@ -68,6 +68,9 @@ pub enum Report {
         cpus: u32,
         /// Address that the session came from and to, where there is one: to reach this host by.
         address: Option<String>,
+        /// What the kernel there calls itself since it started, where it says so: hosts that say the
+        /// same are of one kernel.
+        kernel: Option<String>,
         /// Why the host could not be locked against a second campaign; `None` if it is.
         unlocked: Option<String>,
     },
@@ -109,6 +112,8 @@ pub enum Report {
     Result {
         /// As `record` writes it, histograms included.
         result: Value,
+        /// What was sampled of the host meanwhile, as `record` writes it.
+        usage: Option<Value>,
     },
     /// What came of an order to the stage, or what happened there. `files` raw frames follow.
     Staged {

@@ -1,12 +1,16 @@
 //! What disturbed a trial: decided by what the machine did, never by a rate or a latency that was
 //! measured, so that repeating disturbed trials does not choose among results.
 
+mod elsewhere;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::LoadResult;
 use crate::trial::{Pinned, TrialRecord};
-use crate::usage::{CpuShares, HostTick, Role, TreeTick, TreeUsage};
+use crate::usage::{CpuShares, HostTick, Role, TreeTick, TreeUsage, Usage};
+
+pub use self::elsewhere::{OnHost, foreign_elsewhere, steal_elsewhere, throttled_elsewhere};
 
 /// Foreign load on processors above which a number is in doubt.
 pub const FOREIGN_SUSPECT_CPUS: f64 = 0.15;
@@ -90,21 +94,22 @@ pub fn disturbances(trial: &TrialRecord) -> Vec<Disturbance> {
         return Vec::new();
     };
     let above = |value: Option<f64>, limit: f64| value.is_some_and(|value| value > limit);
+    let worse = |here: Option<f64>, there: Option<OnHost<'_>>| {
+        let there = there.map(|(value, _)| value);
+        here.into_iter().chain(there).reduce(f64::max)
+    };
     let foreign = foreign_cpus(trial).map(Foreign::worst);
+    let foreign = worse(foreign, foreign_elsewhere(trial));
+    let steal = worse(steal_share(trial), steal_elsewhere(trial));
+    let throttled = worse(throttled_share(trial), throttled_elsewhere(trial));
     let kept = engine_kept_share(result);
     let found = [
         (
             Disturbance::OtherLoad,
             above(foreign, FOREIGN_DISTURBED_CPUS),
         ),
-        (
-            Disturbance::Steal,
-            above(steal_share(trial), STEAL_DISTURBED_SHARE),
-        ),
-        (
-            Disturbance::Throttled,
-            above(throttled_share(trial), THROTTLED_SHARE),
-        ),
+        (Disturbance::Steal, above(steal, STEAL_DISTURBED_SHARE)),
+        (Disturbance::Throttled, above(throttled, THROTTLED_SHARE)),
         (Disturbance::EngineKept, above(kept, KEPT_DISTURBED_SHARE)),
     ];
     found
@@ -120,8 +125,8 @@ pub fn foreign_cpus(trial: &TrialRecord) -> Option<Foreign> {
     let window_s = window_s(trial)?;
     let used = Used::of(trial, 0.0, window_s)?;
     let shares = match interrupts_apart(trial, &used)? {
-        true => window_shares(trial, programs)?,
-        false => window_shares(trial, busy)?,
+        true => window_shares(&trial.usage, window_s, programs)?,
+        false => window_shares(&trial.usage, window_s, busy)?,
     };
     Some(Foreign {
         machine: sum(&shares) - used.all(),
@@ -164,8 +169,9 @@ fn interrupts_apart(trial: &TrialRecord, used: &Used) -> Option<bool> {
         return trial.usage.interrupts_apart;
     }
     let beyond = |shares: &[(usize, f64)]| sum(shares) - used.all();
-    let with_interrupts = beyond(&window_shares(trial, busy)?);
-    let without = beyond(&window_shares(trial, programs)?);
+    let window_s = window_s(trial)?;
+    let with_interrupts = beyond(&window_shares(&trial.usage, window_s, busy)?);
+    let without = beyond(&window_shares(&trial.usage, window_s, programs)?);
     Some(with_interrupts > CLOCK_ERROR_CPUS && without > -CLOCK_ERROR_CPUS)
 }
 
@@ -176,25 +182,23 @@ fn sum(shares: &[(usize, f64)]) -> f64 {
 /// Largest share of a processor's time that the hypervisor took, mean over the window; `None`
 /// where the readings do not cover the window.
 pub fn steal_share(trial: &TrialRecord) -> Option<f64> {
-    let shares = window_shares(trial, |cpu| cpu.steal)?;
+    let shares = window_shares(&trial.usage, window_s(trial)?, |cpu| cpu.steal)?;
     shares.into_iter().map(|(_, share)| share).reduce(f64::max)
 }
 
 /// Share of the window in which a quota of CPU time held the server or bakeoff back; `None`
 /// where no quota was read.
 pub fn throttled_share(trial: &TrialRecord) -> Option<f64> {
-    let window_s = window_s(trial)?;
+    throttled_in(&trial.usage, window_s(trial)?)
+}
+
+fn throttled_in(usage: &Usage, window_s: f64) -> Option<f64> {
     let at = |limit_s: f64| {
-        let told = |tick: &&HostTick| tick.at_s <= limit_s + EDGE_SLACK_S;
-        trial
-            .usage
-            .host
-            .iter()
-            .filter(told)
-            .rev()
-            .find_map(|tick| tick.throttled_us)
+        let before = |tick: &&HostTick| tick.at_s <= limit_s + EDGE_SLACK_S;
+        let mut ticks = usage.host.iter().filter(before).rev();
+        ticks.find_map(|tick| tick.throttled_us)
     };
-    let first = trial.usage.host.iter().find_map(|tick| tick.throttled_us);
+    let first = usage.host.iter().find_map(|tick| tick.throttled_us);
     let (before, after) = (at(-EDGE_SLACK_S).or(first)?, at(window_s)?);
     Some(after.saturating_sub(before) as f64 / 1e6 / window_s)
 }
@@ -234,6 +238,8 @@ struct Used {
     server: f64,
     engine: f64,
     origin: f64,
+    /// Other hosts of the same kernel, as namespaces are.
+    generators: f64,
 }
 
 impl Used {
@@ -245,17 +251,19 @@ impl Used {
         Some(Self {
             server: cpus(tree(Role::Server)?)?,
             engine: cpus(tree(Role::Engine)?)?,
+            generators: elsewhere::beside_the_server(trial, from_s, to_s)?,
             origin: tree(Role::Origin).map_or(Some(0.0), cpus)?,
         })
     }
 
     fn all(&self) -> f64 {
-        self.server + self.engine + self.origin
+        self.server + self.engine + self.origin + self.generators
     }
 
     /// What was used of the server's processors; `None` where that cannot be told.
     fn on_server(&self, pinned: &Pinned) -> Option<f64> {
-        if pinned.server.is_empty() {
+        // Which processors generators had is not known.
+        if pinned.server.is_empty() || self.generators > 0.0 {
             return None;
         }
         let part = |cpus: &[usize], used: f64| {
@@ -291,12 +299,12 @@ fn busy(cpu: &CpuShares) -> f64 {
 
 /// Mean over the window of a share of each processor's time, by the processor's number.
 fn window_shares(
-    trial: &TrialRecord,
+    usage: &Usage,
+    window_s: f64,
     share: impl Fn(&CpuShares) -> f64,
 ) -> Option<Vec<(usize, f64)>> {
-    let window_s = window_s(trial)?;
     let mut sums: Vec<(usize, f64, f64)> = Vec::new();
-    for pair in trial.usage.host.windows(2) {
+    for pair in usage.host.windows(2) {
         // A share is of the time since the tick before.
         let (from_s, to_s) = (pair[0].at_s.max(0.0), pair[1].at_s.min(window_s));
         if to_s <= from_s {

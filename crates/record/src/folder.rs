@@ -1,24 +1,28 @@
 //! The record folder on disk: `plan.json`, `plan.toml`, `machine.json`, `trials.jsonl`,
-//! `trials.sum`, `logs/`.
+//! `trials.sum`, `links.json`, `logs/`.
 //!
 //! A trial is one line, appended and synced when it ends, so an end by force loses at most the
 //! trial that was running. A line that such an end has torn is left out when reading and cut off
 //! before the next append. One process writes at a time (`folder/lock.rs`), and anybody may read
 //! meanwhile.
 
+mod links;
 mod lock;
 mod sums;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{Builtin, Plan, PlanError};
 
+use self::links::{LINKS_FILE, MeasuredAfter};
 use self::lock::Lock;
 pub use self::lock::Writer;
 pub use self::sums::{Changed, SumCheck, check_lines, check_sums};
 use self::sums::{SUMS_FILE, Sums};
+use crate::hosts::LinkFacts;
 use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
 use crate::private::{open_private, private_folder, replace_private};
 use crate::regular::refuse_links;
@@ -35,12 +39,13 @@ const MACHINE_FILE: &str = "machine.json";
 /// One trial a line.
 const TRIALS_FILE: &str = "trials.jsonl";
 /// What of a folder is the record's.
-const OWN_NAMES: [&str; 7] = [
+const OWN_NAMES: [&str; 8] = [
     PLAN_FILE,
     PLAN_COPY,
     MACHINE_FILE,
     TRIALS_FILE,
     SUMS_FILE,
+    LINKS_FILE,
     "report.html",
     "logs",
 ];
@@ -143,6 +148,8 @@ pub struct RecordFolder {
     _lock: Lock,
     trials: File,
     sums: Sums,
+    /// Bytes of the trials that this process has appended.
+    appended: Range<u64>,
 }
 
 impl RecordFolder {
@@ -213,6 +220,7 @@ impl RecordFolder {
             _lock: lock,
             trials,
             sums,
+            appended: 0..0,
         })
     }
 
@@ -256,7 +264,24 @@ impl RecordFolder {
             // Should this fail too, the next open cuts the torn line.
             let _ = self.trials.set_len(end);
         }
-        written.map_err(failed)
+        written.map_err(failed)?;
+        if self.appended.is_empty() {
+            self.appended.start = end;
+        }
+        self.appended.end = end + line.len() as u64;
+        Ok(())
+    }
+
+    /// Keeps what the network between hosts carried after the trials that this process has
+    /// appended.
+    ///
+    /// # Errors
+    /// When it cannot be written; then what was there still is.
+    pub fn keep_links(&self, links: Vec<LinkFacts>) -> Result<(), FolderError> {
+        if self.appended.is_empty() || links.is_empty() {
+            return Ok(());
+        }
+        links::add(&self.path, MeasuredAfter::of(self.appended.clone(), links))
     }
 }
 
@@ -279,13 +304,19 @@ impl Record {
         )?;
         let trials_file = path.join(TRIALS_FILE);
         let text = read_text(&trials_file)?;
+        let measured_after = links::read(path)?;
         let mut trials: Vec<TrialRecord> = Vec::new();
+        let mut offset = 0;
         for (index, line) in text.split_inclusive('\n').enumerate() {
             if !line.ends_with('\n') {
                 break;
             }
-            let trial: TrialRecord =
+            let mut trial: TrialRecord =
                 read_versioned(&trials_file, index + 1, line, &TRIAL_SCHEMAS_READ)?;
+            for measured in &measured_after {
+                measured.give(offset, &mut trial);
+            }
+            offset += line.len() as u64;
             trials.retain(|earlier| earlier.id != trial.id);
             trials.push(trial);
         }

@@ -10,6 +10,7 @@ mod cells;
 mod configurations;
 mod context;
 pub(crate) mod fit;
+mod links;
 mod unit;
 
 use bakeoff_stats::Estimate;
@@ -279,6 +280,7 @@ pub fn draw(report: &Report) -> Document {
     sections.extend(context::cautions(report));
     sections.extend(cells::draw(report));
     sections.extend(context::comparisons(report));
+    sections.extend(links::draw(report));
     sections.extend(configurations::equal_work(report));
     sections.extend(configurations::configurations(report));
     sections.extend(context::notes(report));

@@ -79,6 +79,15 @@ pub(crate) fn bytes(value: f64) -> String {
     }
 }
 
+/// Bits per second.
+pub(crate) fn bits(value: f64) -> String {
+    if value < 1e9 {
+        format!("{:.1} Mbit/s", value / 1e6)
+    } else {
+        format!("{:.2} Gbit/s", value / 1e9)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -433,3 +433,45 @@ fn vegetas_form_withholds_what_rests_on_the_timing_of_an_invalid_cell() {
     assert!(withheld.shares.values().all(Option::is_none));
     assert!(withheld.missing["rate_per_s"].contains("invalid cell"));
 }
+
+#[test]
+fn links_between_hosts_stand_in_the_report_with_both_measurements() {
+    let link = |to: &str, bits_per_s, when| bakeoff_record::LinkFacts {
+        from: vec!["sut".to_owned()],
+        to: vec![to.to_owned()],
+        bits_per_s,
+        rtt_ns: Some(120_000),
+        when,
+    };
+    let (before, after) = (bakeoff_record::When::Before, bakeoff_record::When::After);
+    let mut record = support::record();
+    for trial in &mut record.trials {
+        trial.course.hosts = Some(bakeoff_record::Hosts {
+            links: vec![
+                link("g1", 96e6, before),
+                link("g2", 9.5e9, before),
+                link("g1", 80e6, after),
+            ],
+            ..bakeoff_record::Hosts::default()
+        });
+    }
+    let report = view(&record);
+    let links = &report.campaign.links;
+    assert_eq!(links.len(), 2, "once each, however many trials: {links:#?}");
+    assert_eq!(
+        (links[0].after_bits_per_s, links[0].changed),
+        (Some(80e6), Some(true))
+    );
+    assert_eq!((links[1].after_bits_per_s, links[1].changed), (None, None));
+    let text = bakeoff_report::text(&report, WIDE);
+    for expected in [
+        "96.0 Mbit/s",
+        "80.0 Mbit/s",
+        "changed: -16.7 %",
+        "9.50 Gbit/s",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let alone = bakeoff_report::text(&view(&support::record()), WIDE);
+    assert!(!alone.contains("Links between hosts"));
+}

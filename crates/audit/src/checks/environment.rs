@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use bakeoff_record::{
     CpuShares, FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS, Hosts, QuicLedger, Role,
-    STEAL_DISTURBED_SHARE, THROTTLED_SHARE, TcpTick, Usage, foreign_cpus, steal_share,
-    throttled_share,
+    STEAL_DISTURBED_SHARE, THROTTLED_SHARE, TcpTick, Usage, foreign_cpus, foreign_elsewhere,
+    steal_share, throttled_elsewhere, throttled_share,
 };
 
+use super::hosts;
 use crate::check::{Check, Level};
 use crate::code::Code;
 use crate::limits::{ACCEPT_QUEUE_SHARE, BACKEND_SHARE, STEAL_SUSPECT, UDP_DROPS_SHARE};
@@ -48,7 +49,12 @@ fn other_load(subject: &Subject<'_>) -> Check {
         let text = "what else ran on the machine is not known";
         return Check::not_run(Code::OtherLoad, text);
     };
-    let worst = foreign.worst();
+    if let Some(unsampled) = hosts::unsampled(subject) {
+        return Check::not_run(Code::OtherLoad, unsampled);
+    }
+    let here = foreign.worst();
+    let elsewhere = foreign_elsewhere(subject.trial).filter(|(there, _)| *there > here);
+    let worst = elsewhere.map_or(here, |(there, _)| there);
     let (level, limit) = match worst {
         worst if worst > FOREIGN_DISTURBED_CPUS => (Level::Disturbed, FOREIGN_DISTURBED_CPUS),
         worst if worst > FOREIGN_SUSPECT_CPUS => (Level::Suspect, FOREIGN_SUSPECT_CPUS),
@@ -62,10 +68,15 @@ fn other_load(subject: &Subject<'_>) -> Check {
     };
     let text = match level {
         Level::Passed => "nothing else ran on the machine".to_owned(),
-        _ => format!(
-            "other programs kept {worst:.2} of {} processors busy{beside}",
-            subject.machine.processors.cpus
-        ),
+        _ => match elsewhere {
+            Some((_, host)) => {
+                format!("other programs kept {worst:.2} processors of {host} busy")
+            }
+            None => format!(
+                "other programs kept {worst:.2} of {} processors busy{beside}",
+                subject.machine.processors.cpus
+            ),
+        },
     };
     Check::new(Code::OtherLoad, level, text).figures(worst, limit)
 }
@@ -75,6 +86,9 @@ fn steal(subject: &Subject<'_>) -> Check {
         let text = "the host's processors were not read over the whole window";
         return Check::not_run(Code::Steal, text);
     };
+    if let Some(unsampled) = hosts::unsampled(subject) {
+        return Check::not_run(Code::Steal, unsampled);
+    }
     // The server's host, or another one where it was worse.
     let elsewhere = worst_on(subject, |cpu| cpu.steal);
     let elsewhere = elsewhere.filter(|(worst, place)| *worst > share && !place.is_empty());
@@ -93,9 +107,13 @@ fn steal(subject: &Subject<'_>) -> Check {
 
 /// Time in which a quota held programs back; machines without quotas have none.
 fn throttled(subject: &Subject<'_>) -> Option<Check> {
-    let share = throttled_share(subject.trial)?;
+    let here = throttled_share(subject.trial).map(|share| (share, String::new()));
+    let there = throttled_elsewhere(subject.trial);
+    let there = there.map(|(share, host)| (share, format!(" on {host}")));
+    let worst = here.into_iter().chain(there);
+    let (share, place) = worst.reduce(|left, right| if right.0 > left.0 { right } else { left })?;
     let text = format!(
-        "a quota of CPU time held programs back for {:.1} % of the window",
+        "a quota of CPU time held programs{place} back for {:.1} % of the window",
         share * 100.0
     );
     let level = match share {
@@ -195,30 +213,72 @@ pub(crate) fn own_overflows(subject: &Subject<'_>, overflows: u64) -> u64 {
 
 /// Datagrams that the kernel threw away because a socket was full: of the server or of the engine,
 /// whichever did not keep up. The ledger counts the whole load, so the drops are of all of it too.
+/// Those on another host are held against what its own engine sent and received.
 fn udp_drops(subject: &Subject<'_>, quic: &QuicLedger) -> Check {
-    let Some(last) = subject.trial.usage.tcp.last() else {
-        return Check::not_run(
-            Code::UdpDrops,
-            "the kernel's network counters were not read",
-        );
-    };
-    let datagrams = quic.datagrams_sent + quic.datagrams_received;
-    let share = last.udp_drops as f64 / datagrams.max(1) as f64;
-    if share <= UDP_DROPS_SHARE {
-        let text = format!(
-            "sockets had no room for {} of {} datagrams",
-            count(last.udp_drops),
-            count(datagrams)
-        );
-        return Check::passed(Code::UdpDrops, text).figures(share, UDP_DROPS_SHARE);
+    if let Some(unsampled) = hosts::unsampled(subject) {
+        return Check::not_run(Code::UdpDrops, unsampled);
     }
-    let text = format!(
-        "sockets had no room for {} datagrams, {:.2} % of those sent and received: who did not \
-         read them in time made QUIC slow down and send again",
-        count(last.udp_drops),
-        share * 100.0
-    );
-    Check::new(Code::UdpDrops, Level::Suspect, text).figures(share, UDP_DROPS_SHARE)
+    let Some(own) = Drops::of(&subject.trial.usage, quic, "") else {
+        let text = "the kernel's network counters were not read";
+        return Check::not_run(Code::UdpDrops, text);
+    };
+    let others = subject.hosts().into_iter().flat_map(|hosts| {
+        hosts.generators.iter().filter_map(|part| {
+            let usage = hosts.host(&part.host)?.usage.as_ref()?;
+            Drops::of(usage, part.result.quic.as_ref()?, &part.host)
+        })
+    });
+    let worst = others.fold(own, |worst, one| match one.share() > worst.share() {
+        true => one,
+        false => worst,
+    });
+    let share = worst.share();
+    let (dropped, place) = (count(worst.dropped), worst.place());
+    let check = match share <= UDP_DROPS_SHARE {
+        true => {
+            let datagrams = count(worst.datagrams);
+            let text = format!("sockets{place} had no room for {dropped} of {datagrams} datagrams");
+            Check::passed(Code::UdpDrops, text)
+        }
+        false => {
+            let text = format!(
+                "sockets{place} had no room for {dropped} datagrams, {:.2} % of those sent and \
+                 received: who did not read them in time made QUIC slow down and send again",
+                share * 100.0
+            );
+            Check::new(Code::UdpDrops, Level::Suspect, text)
+        }
+    };
+    check.figures(share, UDP_DROPS_SHARE)
+}
+
+/// Datagrams that a host's sockets had no room for.
+struct Drops<'r> {
+    dropped: u64,
+    datagrams: u64,
+    /// Its name; empty for that of the server.
+    host: &'r str,
+}
+
+impl<'r> Drops<'r> {
+    fn of(usage: &Usage, quic: &QuicLedger, host: &'r str) -> Option<Self> {
+        Some(Self {
+            dropped: usage.tcp.last()?.udp_drops,
+            datagrams: quic.datagrams_sent + quic.datagrams_received,
+            host,
+        })
+    }
+
+    fn share(&self) -> f64 {
+        self.dropped as f64 / self.datagrams.max(1) as f64
+    }
+
+    fn place(&self) -> String {
+        match self.host {
+            "" => String::new(),
+            host => format!(" on {host}"),
+        }
+    }
 }
 
 /// A proxy near the rate of its upstream alone: the upstream is what was measured.

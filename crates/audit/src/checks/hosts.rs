@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_record::{Generator, HostFacts, HostRole, Hosts, LinkFacts, NetCounts, Usage, When};
+use bakeoff_record::{
+    Generator, HostFacts, HostRole, Hosts, LinkFacts, NetCounts, Softnet, Usage, When,
+};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
@@ -179,13 +181,7 @@ fn link_measured(hosts: &Hosts) -> Check {
             Some(of.bits_per_s)
         };
         let (before, after) = (bits(When::Before)?, bits(When::After)?);
-        let most = before.max(after);
-        Some((
-            (before - after).abs() / most.max(1.0),
-            measured[0],
-            before,
-            after,
-        ))
+        Some((change(before, after), measured[0], before, after))
     });
     let Some((share, link, before, after)) =
         changes.max_by(|left, right| left.0.total_cmp(&right.0))
@@ -199,11 +195,22 @@ fn link_measured(hosts: &Hosts) -> Check {
         before / 1e6,
         after / 1e6
     );
+    // What a trial may use is the lower of the two, so a change by itself weakens no number.
     let level = match share > LINK_CHANGE_SHARE {
-        true => Level::Suspect,
+        true => Level::Note,
         false => Level::Passed,
     };
     Check::new(code, level, text).figures(share, LINK_CHANGE_SHARE)
+}
+
+/// How far two measurements of a link are apart, as a share of the larger one.
+fn change(before: f64, after: f64) -> f64 {
+    (before - after).abs() / before.max(after).max(1.0)
+}
+
+/// Whether what a link carried has changed by more than a tenth.
+pub fn link_has_changed(before: f64, after: f64) -> bool {
+    change(before, after) > LINK_CHANGE_SHARE
 }
 
 /// How much of the latency is the way between generator and server.
@@ -360,9 +367,24 @@ fn apart(
     Some((share, text))
 }
 
+/// What is said where a generator that was not lost was not sampled: what happened there is not
+/// known.
+pub(super) fn unsampled(subject: &Subject<'_>) -> Option<String> {
+    let hosts = subject.hosts()?;
+    let mut parts = hosts.generators.iter();
+    let part = parts.find(|part| {
+        let host = hosts.host(&part.host);
+        host.is_none_or(|host| usage_of(host, &subject.trial.usage).is_none())
+    })?;
+    Some(format!("what happened on {} was not sampled", part.host))
+}
+
 /// Packets that a host dropped, and times at which its kernel left packets for later.
 fn drops(subject: &Subject<'_>, hosts: &Hosts) -> Check {
     let code = Code::HostDrops;
+    if let Some(unsampled) = unsampled(subject) {
+        return Check::not_run(code, unsampled);
+    }
     let measured_s = subject.result.measured_s;
     let own = &subject.trial.usage;
     let mut worst: Option<(u64, String)> = None;
@@ -374,8 +396,9 @@ fn drops(subject: &Subject<'_>, hosts: &Hosts) -> Check {
             let text = format!("what the network of {} dropped was not read", host.name);
             return Check::not_run(code, text);
         };
-        let squeezed = squeezed(usage, measured_s);
-        let dropped = net.received_dropped + net.sent_dropped;
+        let softnet = softnet(usage, measured_s);
+        let squeezed = softnet.squeezed;
+        let dropped = net.received_dropped + net.sent_dropped + softnet.dropped;
         let text = format!(
             "{} dropped {} packets, and left packets for later {} times",
             host.name,
@@ -407,13 +430,15 @@ fn usage_of<'a>(host: &'a HostFacts, own: &'a Usage) -> Option<&'a Usage> {
     }
 }
 
-/// Times in the window at which the kernel's receive path had no time left.
-fn squeezed(usage: &Usage, measured_s: f64) -> u64 {
+/// What the kernel's receive path had no room or time for in the window.
+fn softnet(usage: &Usage, measured_s: f64) -> Softnet {
     let at = |limit_s: f64| {
         let mut ticks = usage.host.iter().filter(|tick| tick.at_s <= limit_s).rev();
-        ticks.find_map(|tick| tick.softnet)
+        ticks.find_map(|tick| tick.softnet).unwrap_or_default()
     };
     let (before, after) = (at(0.0), at(measured_s));
-    let sum = |softnet: bakeoff_record::Softnet| softnet.squeezed;
-    after.map_or(0, sum).saturating_sub(before.map_or(0, sum))
+    Softnet {
+        dropped: after.dropped.saturating_sub(before.dropped),
+        squeezed: after.squeezed.saturating_sub(before.squeezed),
+    }
 }

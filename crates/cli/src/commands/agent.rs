@@ -21,11 +21,14 @@ use servers::Servers;
 use stages::{Ending, Stages};
 
 mod loads;
+mod look;
 mod order;
+mod samples;
 mod servers;
 mod stage_order;
 mod stages;
 
+pub(crate) use look::{LOOK, Look};
 pub(crate) use order::{LoadOrder, Packed};
 pub(crate) use stage_order::{Of, SetUp, StageFacts, StageOrder, StageReport, Started};
 pub(crate) use stages::is_plain;
@@ -188,6 +191,7 @@ impl Work {
         Ok(Report::Hello {
             cpus: cpus.max(1),
             address: own_address(),
+            kernel: own_kernel(),
             unlocked,
         })
     }
@@ -205,6 +209,12 @@ fn own_address() -> Option<String> {
     let address = connection.split(' ').nth(2)?;
     address.parse::<std::net::IpAddr>().ok()?;
     Some(address.to_owned())
+}
+
+/// What the kernel has called itself since it started.
+pub(crate) fn own_kernel() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
 }
 
 /// What a process may use here. Without a limit it is null.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bakeoff_hosts::{ClockOffset, HostError, Order, Report, Session, monotonic_ns};
 use bakeoff_load::Threads;
 use bakeoff_plan::Load;
-use bakeoff_record::LoadResult;
+use bakeoff_record::{LoadResult, Usage};
 
 use super::agent::Packed;
 
@@ -34,6 +34,8 @@ pub(crate) struct HostPart {
     pub(crate) before: ClockOffset,
     pub(crate) after: Option<ClockOffset>,
     pub(crate) result: LoadResult,
+    /// What was sampled there, 0 where its window opened; `None` where nothing could be.
+    pub(crate) usage: Option<Usage>,
 }
 
 /// What came of one load from several hosts.
@@ -118,7 +120,7 @@ pub(crate) fn carry_out(
     let each = sessions.iter_mut().zip(threads).zip(clocks).zip(collected);
     for (((session, threads), before), collected) in each {
         match collected.result {
-            Ok(result) => together.parts.push(HostPart {
+            Ok((result, usage)) => together.parts.push(HostPart {
                 host: session.host().to_owned(),
                 threads: threads.count,
                 began_ns: collected.began_ns.and_then(|at| before.ours(at)),
@@ -126,6 +128,7 @@ pub(crate) fn carry_out(
                 // A host that has sent its result has done its part.
                 after: session.clock().ok(),
                 result: *result,
+                usage,
             }),
             Err(error) => {
                 together.lost.push(error);
@@ -159,7 +162,7 @@ fn start_ns(load: &Load) -> u64 {
 /// What one host sent.
 struct Collected {
     began_ns: Option<u64>,
-    result: Result<Box<LoadResult>, HostError>,
+    result: Result<(Box<LoadResult>, Option<Usage>), HostError>,
     /// When its last word came, from the start on.
     after_s: f64,
 }
@@ -238,8 +241,11 @@ fn of_one(
                 live.errors.store(errors, Ordering::Relaxed);
             }
             Ok(Some(Report::Began { at_ns })) => began_ns = Some(at_ns),
-            Ok(Some(Report::Result { result })) => match serde_json::from_value(result) {
-                Ok(result) => break Ok(Box::new(result)),
+            Ok(Some(Report::Result { result, usage })) => match serde_json::from_value(result) {
+                Ok(result) => {
+                    let usage = usage.and_then(|usage| serde_json::from_value(usage).ok());
+                    break Ok((Box::new(result), usage));
+                }
                 Err(error) => break Err(session.confused(&format!("a bad result: {error}"))),
             },
             Ok(Some(Report::Refused { why, usage })) => break Err(session.refused(why, usage)),

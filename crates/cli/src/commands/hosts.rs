@@ -7,4 +7,6 @@ mod reached;
 
 pub(crate) use check::carry_out as check;
 pub(crate) use manifest::carry_out as manifest;
-pub(crate) use reached::{Wanted, aliases, expanded, generators, open_all, own, owner, read};
+pub(crate) use reached::{
+    Wanted, aliases, expanded, generators, kernel_of, kernels, open_all, own, owner, read,
+};

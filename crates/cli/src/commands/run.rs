@@ -8,7 +8,7 @@ use bakeoff_conduct::{
 };
 use bakeoff_plan::{Overrides, Plan, RoundsAsked};
 use bakeoff_record::{
-    FolderError, MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord, Warning,
+    FolderError, MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord, Warning, When,
     replace_private,
 };
 use bakeoff_report::{Redaction, Warnings};
@@ -148,7 +148,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         stop: interrupt.flag(),
         earlier,
         roles,
-        generators: far.map(|far| far.measured(&|| interrupt.came())),
+        generators: far.as_ref().map(|far| far.measured(&|| interrupt.came())),
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
     let command = if plan.is_search() { "find" } else { "run" };
@@ -156,6 +156,10 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
     let end = measure(&plan, &mut folder, &*site, options, redaction)?;
+    if let Some(far) = far.filter(|_| end == CampaignEnd::Complete) {
+        let links = far.links(When::After, &|| interrupt.came());
+        folder.keep_links(links).map_err(folder_error)?;
+    }
     // For the page, which should be whole.
     interrupt.take_time(PAGE_WITHIN_S);
     // Also where it came when the last trial was measured and its server was about to stop.

@@ -9,6 +9,7 @@ mod opened;
 mod site;
 mod stage;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -16,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bakeoff_conduct::{Apart, Generated, Generators, Here, LoadOrder, Site, UnderWay};
-use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, Way, monotonic_ns, open};
+use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, monotonic_ns, open};
 use bakeoff_load::Threads;
 use bakeoff_record::{
     ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts, LoadResult,
@@ -27,7 +28,6 @@ use bakeoff_stage::Listening;
 use super::agent;
 use super::generators::{self, Together, Watch};
 use super::hosts::links;
-use crate::output;
 pub(super) use opened::Campaign;
 use site::FarSite;
 use stage::FarHost;
@@ -57,6 +57,8 @@ struct Shared {
     sessions: Mutex<Vec<Option<Session>>>,
     /// Threads of each.
     engines: Vec<u32>,
+    /// A number for the kernel of each host, by its name; home's for others.
+    kernels: BTreeMap<String, u32>,
     links: Mutex<Vec<LinkFacts>>,
     server: Place,
     origin: Place,
@@ -99,40 +101,40 @@ impl Far {
     }
 
     /// The generators, after what the network to them carries was measured.
-    pub(super) fn measured(self, should_stop: &dyn Fn() -> bool) -> Box<dyn Generators> {
-        match &self.server {
-            Some(server) => {
-                let known = server.address();
-                let measured = server.with_session(|session| {
-                    let address = server_address(session, known);
-                    self.measure_links(session, address, should_stop);
-                    Ok(())
-                });
-                if let Err(gone) = measured {
-                    output::note(&format!("links were not measured: {}", gone.text));
-                }
-            }
-            None => self.measure_links_from_home(should_stop),
-        }
-        Box::new(Loads(self.generators))
-    }
-
-    fn measure_links_from_home(&self, should_stop: &dyn Fn() -> bool) {
-        let home = &self.generators.server;
-        match open(home, &self.generators.own, &self.generators.owner) {
-            Ok(mut server) => {
-                self.measure_links(&mut server, self.listening.address, should_stop);
-            }
-            Err(error) => output::note(&format!("links were not measured: {error}")),
-        }
+    pub(super) fn measured(&self, should_stop: &dyn Fn() -> bool) -> Box<dyn Generators> {
+        let links = self.links(When::Before, should_stop);
+        self.generators.keep_links(links);
+        Box::new(Loads(self.generators.clone()))
     }
 
     /// Measures what the network to the generators carries: each alone, then all together.
-    fn measure_links(&self, server: &mut Session, address: IpAddr, should_stop: &dyn Fn() -> bool) {
+    pub(super) fn links(&self, when: When, should_stop: &dyn Fn() -> bool) -> Vec<LinkFacts> {
+        let Some(server) = &self.server else {
+            let shared = &self.generators;
+            return match open(&shared.server, &shared.own, &shared.owner) {
+                Ok(mut home) => self.links_of(&mut home, self.listening.address, when, should_stop),
+                Err(error) => links::unmeasured(&error.to_string()),
+            };
+        };
+        let known = server.address();
+        let measured = server.with_session(|session| {
+            let address = server_address(session, known);
+            Ok(self.links_of(session, address, when, should_stop))
+        });
+        measured.unwrap_or_else(|gone| links::unmeasured(&gone.text))
+    }
+
+    fn links_of(
+        &self,
+        server: &mut Session,
+        address: IpAddr,
+        when: When,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Vec<LinkFacts> {
         let (shared, from) = (&self.generators, server.host().to_owned());
         let listening = match links::serve(server, address) {
             Ok(listening) => listening,
-            Err(error) => return output::note(&format!("links were not measured: {error}")),
+            Err(error) => return links::unmeasured(&error.to_string()),
         };
         let mut slots = shared.sessions();
         let mut sessions: Vec<&mut Session> = slots.iter_mut().flatten().collect();
@@ -146,26 +148,8 @@ impl Far {
             found.push(links::measure(&mut sessions, listening));
         }
         let _ = links::close(server);
-        for link in found {
-            let to = link.from.join("+");
-            match (link.bits_per_s, link.why_not) {
-                (Some(bits_per_s), _) => {
-                    let mbit = bits_per_s / 1e6;
-                    output::note(&format!("link {from} -> {to}: {mbit:.0} Mbit/s"));
-                    shared.keep_link(LinkFacts {
-                        from: vec![from.clone()],
-                        to: link.from,
-                        bits_per_s,
-                        rtt_ns: link.rtt_ns,
-                        when: When::Before,
-                    });
-                }
-                (None, why) => {
-                    let why = why.unwrap_or_default();
-                    output::note(&format!("link {from} -> {to} was not measured: {why}"));
-                }
-            }
-        }
+        let facts = found.into_iter().map(|link| links::noted(&from, link, when));
+        facts.flatten().collect()
     }
 }
 
@@ -184,9 +168,8 @@ impl Shared {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep_link(&self, link: LinkFacts) {
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        links.push(link);
+    fn keep_links(&self, links: Vec<LinkFacts>) {
+        *self.links.lock().unwrap_or_else(PoisonError::into_inner) = links;
     }
 
     /// The hosts of a load, as far as they are known before it; of one with an upstream, if
@@ -201,7 +184,7 @@ impl Shared {
         for (place, role) in each {
             match hosts.iter_mut().find(|host| host.name == place.name) {
                 Some(host) => host.roles.push(role),
-                None => hosts.push(facts_of(place, role, hosts.len())),
+                None => hosts.push(self.facts_of(place, role)),
             }
         }
         let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
@@ -210,6 +193,18 @@ impl Shared {
             links: links.clone(),
             generators: Vec::new(),
             lost: Vec::new(),
+        }
+    }
+
+    /// A host before anything was seen of it.
+    fn facts_of(&self, place: &Place, role: HostRole) -> HostFacts {
+        HostFacts {
+            name: place.name.clone(),
+            transport: place.way.name().to_owned(),
+            roles: vec![role],
+            kernel: self.kernels.get(&place.name).copied().unwrap_or(OWN_KERNEL),
+            clock: None,
+            usage: None,
         }
     }
 
@@ -244,23 +239,6 @@ impl Shared {
             }
         }
         done
-    }
-}
-
-/// A host before anything was seen of it; `others` come before it.
-fn facts_of(place: &Place, role: HostRole, others: usize) -> HostFacts {
-    HostFacts {
-        name: place.name.clone(),
-        transport: place.way.name().to_owned(),
-        roles: vec![role],
-        kernel: match place.way {
-            Way::Home | Way::Netns(_) => OWN_KERNEL,
-            Way::Ssh(_) | Way::Command(_) | Way::Pod { .. } => {
-                u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1)
-            }
-        },
-        clock: None,
-        usage: None,
     }
 }
 
@@ -425,6 +403,10 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
             let before = reading(part.before);
             let after = part.after.map(reading);
             host.clock = after.map(|after| HostClock { before, after });
+            // Where the server runs too, what is sampled there is the trial's own.
+            if !host.roles.contains(&HostRole::Server) {
+                host.usage = part.usage;
+            }
         }
         let began_ns = part.began_ns;
         let began_ns = began_ns.map(|began| began as i64 - start_ns as i64);

@@ -1,6 +1,6 @@
 //! What a column's values are, and the one way in which each is rounded for people.
 
-use crate::number::{bytes, digits, milliseconds, percent, whole};
+use crate::number::{bits, bytes, digits, milliseconds, percent, whole};
 
 /// What the values of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum Unit {
     Microseconds,
     /// Bytes.
     Bytes,
+    /// Bits per second.
+    Bits,
     /// A share from 0 to 1, shown in per cent.
     Percent,
     /// A ratio to another contender, 1 where they are equal.
@@ -34,6 +36,7 @@ impl Unit {
             Self::Milliseconds => milliseconds(value),
             Self::Microseconds => digits(value / 1e3),
             Self::Bytes => bytes(value),
+            Self::Bits => bits(value),
             Self::Percent => percent(value),
             Self::Ratio => ratio(value),
         }

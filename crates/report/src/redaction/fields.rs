@@ -272,10 +272,14 @@ fn of_trial(trial: &mut TrialRecord, see: &mut See<'_>) {
 fn of_hosts(hosts: &mut Hosts, see: &mut See<'_>) {
     let Hosts {
         hosts,
-        links: _,
+        links,
         generators,
         lost,
     } = hosts;
+    for link in links {
+        let names = link.from.iter_mut().chain(&mut link.to);
+        names.for_each(|name| see(Field::Name, name));
+    }
     for host in hosts {
         see(Field::Name, &mut host.name);
     }

@@ -6,6 +6,7 @@ use bakeoff_stats::{CONFIDENCE_ROUNDS, Cell, IntervalKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Link;
 use crate::number::{bytes, counted, digits, percent, whole};
 
 /// Requests of a list that a report shows.
@@ -30,6 +31,9 @@ pub struct Campaign {
     pub interval: IntervalFacts,
     /// The machine.
     pub machine: Machine,
+    /// What the network between hosts carried; left out where one machine did everything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
     /// Contenders in the plan's order, then the references that were measured.
     pub contenders: Vec<ContenderFacts>,
     /// Workloads in the plan's order.
@@ -164,6 +168,7 @@ pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -
         caption: caption(&interval),
         interval,
         machine: record.machine.clone(),
+        links: super::links::draw(record),
         contenders: contenders(record, cells),
         workloads: plan.workloads.iter().map(workload).collect(),
         loads: loads(record, cells),

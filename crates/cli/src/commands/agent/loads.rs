@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::order::{LoadOrder, Unpacked};
 use super::refused;
+use super::samples::Samples;
 
 /// Bytes of all files of an order.
 const FILES_BYTES_MAX: usize = 256 << 20;
@@ -131,6 +132,7 @@ impl Loads {
 fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Report {
     let Unpacked { spec, kept } = unpacked;
     let threads = spec.threads.count;
+    let samples = Samples::of(&spec.load);
     let engine = run(spec, control.clone());
     let engine = match engine {
         Ok(engine) => engine,
@@ -162,7 +164,10 @@ fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Rep
     }
     match engine.join() {
         Ok(Ok(result)) => match serde_json::to_value(&result) {
-            Ok(result) => Report::Result { result },
+            Ok(result) => {
+                let usage = samples.end(control.window().map(|(start, _)| start));
+                Report::Result { result, usage }
+            }
             Err(error) => refused(error, false),
         },
         Ok(Err(error)) => {

@@ -7,11 +7,13 @@ use bakeoff_load::{
     Target, Threads,
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
+use bakeoff_record::{LinkFacts, When};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use crate::commands::agent::LoadOrder;
 use crate::commands::generators::{self, Together};
+use crate::output;
 
 /// Length of each body.
 const BODY_BYTES: u32 = 1 << 20;
@@ -96,6 +98,31 @@ pub(crate) fn measure(generators: &mut [&mut Session], server: SocketAddr) -> Li
     link.bits_per_s = Some(bits_per_s);
     link.start_spread_ns = together.start_spread_ns();
     link
+}
+
+/// Says what a link from the server's host carries; what the record keeps of it.
+pub(crate) fn noted(server: &str, link: Link, when: When) -> Option<LinkFacts> {
+    let to = link.from.join("+");
+    let Some(bits_per_s) = link.bits_per_s else {
+        let why = link.why_not.unwrap_or_default();
+        output::note(&format!("link {server} -> {to} was not measured: {why}"));
+        return None;
+    };
+    let mbit = bits_per_s / 1e6;
+    output::note(&format!("link {server} -> {to}: {mbit:.0} Mbit/s"));
+    Some(LinkFacts {
+        from: vec![server.to_owned()],
+        to: link.from,
+        bits_per_s,
+        rtt_ns: link.rtt_ns,
+        when,
+    })
+}
+
+/// Says why no link was measured.
+pub(crate) fn unmeasured(error: &str) -> Vec<LinkFacts> {
+    output::note(&format!("links were not measured: {error}"));
+    Vec::new()
 }
 
 fn carry_out(generators: &mut [&mut Session], server: SocketAddr) -> anyhow::Result<Together> {

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bakeoff_hosts::{HostError, Own, Place, Session, Way, open, pods};
+use bakeoff_hosts::{HostError, Own, Place, Report, Session, Way, open, pods};
 use bakeoff_plan::{HOME, Host, HostWay, Hosts};
 use bakeoff_record::read_regular_text;
 
+use crate::commands::agent::own_kernel;
 use crate::exit;
 
 /// Longest hosts file.
@@ -161,4 +162,57 @@ pub(crate) fn open_all(
             })
             .collect()
     })
+}
+
+/// A number for the kernel of each host that has `said` what it calls itself: `own` for that of
+/// this machine, and one number for hosts of one kernel. A host that does not say has one of its
+/// own.
+pub(crate) fn kernels(own: u32, said: impl Iterator<Item = Option<String>>) -> Vec<u32> {
+    numbered(own, own_kernel(), said)
+}
+
+/// What the kernel of a host calls itself, where it says so.
+pub(crate) fn kernel_of(session: &Session) -> Option<String> {
+    match session.hello() {
+        Some(Report::Hello { kernel, .. }) => kernel.clone(),
+        _ => None,
+    }
+}
+
+fn numbered(
+    own: u32,
+    here: Option<String>,
+    said: impl Iterator<Item = Option<String>>,
+) -> Vec<u32> {
+    let mut known = vec![here.map(|kernel| (kernel, own))];
+    let number = |said: Option<String>| {
+        let mut same = known.iter().flatten();
+        let same = same.find(|(kernel, _)| Some(kernel) == said.as_ref());
+        let number = same.map_or(own + known.len() as u32, |(_, number)| *number);
+        known.push(said.map(|kernel| (kernel, number)));
+        number
+    };
+    said.map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_one_kernel_have_one_number() {
+        let said = |names: &[&str]| {
+            let names = names.iter().map(|name| match *name {
+                "" => None,
+                name => Some(name.to_owned()),
+            });
+            numbered(
+                0,
+                Some("here".to_owned()),
+                names.collect::<Vec<_>>().into_iter(),
+            )
+        };
+        assert_eq!(said(&["here", "a", "b", "a", "here"]), [0, 2, 3, 2, 0]);
+        assert_eq!(said(&["", ""]), [1, 2], "nobody knows");
+    }
 }

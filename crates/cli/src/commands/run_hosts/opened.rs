@@ -11,7 +11,7 @@ use bakeoff_stage::Listening;
 
 use super::library;
 use super::stage::FarHost;
-use super::{Far, Shared};
+use super::{Far, OWN_KERNEL, Shared};
 use crate::commands::agent::SetUp;
 use crate::commands::hosts::{self, Wanted};
 use crate::commands::run::not_asked;
@@ -46,8 +46,9 @@ impl Far {
         };
         let far = far_server.into_iter().chain(far_origin.filter(|_| proxied));
         let far: Vec<Wanted> = far.cloned().collect();
-        let mut set_up = Vec::new();
+        let (mut set_up, mut said) = (Vec::new(), Vec::new());
         for (wanted, session) in far.iter().zip(sessions(&far, &own, &owner)?) {
+            said.push((wanted.place.name.clone(), hosts::kernel_of(&session)));
             let stage = stage_of(wanted, &hosts, campaign)?;
             let at = (wanted.place.clone(), session);
             let by = (own.clone(), owner.clone());
@@ -61,6 +62,9 @@ impl Far {
         // After the stages, beside which a generator may be on the same host.
         let sessions = sessions(&wanted, &own, &owner)?;
         let engines = sessions.iter().map(half).collect();
+        let of_loads = sessions.iter().map(|it| (it.host().to_owned(), hosts::kernel_of(it)));
+        let (names, said): (Vec<String>, Vec<_>) = said.into_iter().chain(of_loads).unzip();
+        let numbers = hosts::kernels(OWN_KERNEL, said.into_iter());
         Ok(Self {
             server: named(&server.place.name),
             origin: named(&origin.place.name),
@@ -72,6 +76,7 @@ impl Far {
                 places: wanted.into_iter().map(|wanted| wanted.place).collect(),
                 sessions: Mutex::new(sessions.into_iter().map(Some).collect()),
                 engines,
+                kernels: names.into_iter().zip(numbers).collect(),
                 links: Mutex::default(),
                 server: server.place,
                 origin: origin.place,

@@ -1,0 +1,76 @@
+//! `links.json`: what the network between hosts carried after the last round. Trials are appended
+//! before that is known, so it stands beside them, with the part of `trials.jsonl` that it is of.
+//!
+//! A campaign that goes on measures again after its new rounds, and adds an entry of its own.
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{FolderError, failed, read_text, read_versioned};
+use crate::hosts::LinkFacts;
+use crate::private::replace_private;
+use crate::trial::TrialRecord;
+
+/// The file.
+pub(super) const LINKS_FILE: &str = "links.json";
+/// Its version.
+const LINKS_SCHEMA: &str = "bakeoff.links/1";
+
+/// What is in the file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredLinks {
+    schema: String,
+    measured: Vec<MeasuredAfter>,
+}
+
+/// Links as they were after some trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MeasuredAfter {
+    /// Bytes of `trials.jsonl` with the trials that came before.
+    trials: Range<u64>,
+    links: Vec<LinkFacts>,
+}
+
+impl MeasuredAfter {
+    pub(super) fn of(trials: Range<u64>, links: Vec<LinkFacts>) -> Self {
+        Self { trials, links }
+    }
+
+    /// Gives a trial whose line begins at `offset` what was measured after it.
+    pub(super) fn give(&self, offset: u64, trial: &mut TrialRecord) {
+        if let Some(hosts) = &mut trial.course.hosts
+            && self.trials.contains(&offset)
+        {
+            hosts.links.extend(self.links.iter().cloned());
+        }
+    }
+}
+
+/// What was kept; nothing where there is no file.
+pub(super) fn read(folder: &Path) -> Result<Vec<MeasuredAfter>, FolderError> {
+    let path = folder.join(LINKS_FILE);
+    if matches!(path.try_exists(), Ok(false)) {
+        return Ok(Vec::new());
+    }
+    let stored: StoredLinks = read_versioned(&path, 1, &read_text(&path)?, &[LINKS_SCHEMA])?;
+    Ok(stored.measured)
+}
+
+/// Adds one entry, whole or not at all.
+pub(super) fn add(folder: &Path, new: MeasuredAfter) -> Result<(), FolderError> {
+    let mut measured = read(folder)?;
+    measured.push(new);
+    let stored = StoredLinks {
+        schema: LINKS_SCHEMA.to_owned(),
+        measured,
+    };
+    let path = folder.join(LINKS_FILE);
+    let text = serde_json::to_string_pretty(&stored).map_err(io::Error::other);
+    text.and_then(|text| replace_private(&path, text.as_bytes()))
+        .map_err(failed("write", &path))
+}
