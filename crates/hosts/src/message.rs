@@ -24,6 +24,8 @@ pub enum Order {
     Machine,
     /// Asks what a process may use there.
     Limits,
+    /// Asks how the host is, which it watches for half a second.
+    Look,
     /// Makes a load ready. `files` raw frames follow.
     Load {
         /// What to load.
@@ -83,6 +85,11 @@ pub enum Report {
     Limits {
         /// By name.
         limits: Value,
+    },
+    /// How the host is.
+    Look {
+        /// What was seen.
+        look: Value,
     },
     /// The load is ready to begin.
     Ready {

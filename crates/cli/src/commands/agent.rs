@@ -109,6 +109,11 @@ impl Work {
                 self.say(&Report::Machine { machine })
             }
             Order::Limits => self.say(&Report::Limits { limits: limits() }),
+            Order::Look => {
+                let look = serde_json::to_value(Look::take());
+                let look = look.map_err(|error| refused(error, false))?;
+                self.say(&Report::Look { look })
+            }
             Order::Load { order, files } => {
                 let files = Files::of(order, files)?;
                 self.files = Some(files);

@@ -5,6 +5,6 @@ pub(crate) mod links;
 mod manifest;
 mod reached;
 
-pub(crate) use check::carry_out as check;
+pub(crate) use check::{Found, Reached, aligned, carry_out as check, offset, reach};
 pub(crate) use manifest::carry_out as manifest;
 pub(crate) use reached::{Wanted, aliases, generators, kernels, open_all, own, owner, read};
