@@ -63,6 +63,8 @@ pub enum Report {
         cpus: u32,
         /// Address that the session came from and to, where there is one: to reach this host by.
         address: Option<String>,
+        /// All addresses of the host, which a record must not hold.
+        addresses: Vec<String>,
         /// What the kernel there calls itself since it started, where it says so: hosts that say the
         /// same are of one kernel.
         kernel: Option<String>,

@@ -171,9 +171,11 @@ impl Work {
             Err(error @ LockError::Io { .. }) => Some(error.to_string()),
         };
         let cpus = u32::try_from(allowed_cpus().len()).unwrap_or(u32::MAX);
+        let addresses = bakeoff_probe::own_addresses();
         Ok(Report::Hello {
             cpus: cpus.max(1),
             address: own_address(),
+            addresses: addresses.iter().map(ToString::to_string).collect(),
             kernel: own_kernel(),
             unlocked,
         })

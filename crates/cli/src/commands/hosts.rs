@@ -1,5 +1,6 @@
 //! `bakeoff hosts`: what is there before a campaign on other hosts.
 
+pub(crate) mod addresses;
 mod check;
 pub(crate) mod links;
 mod manifest;

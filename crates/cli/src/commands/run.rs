@@ -82,6 +82,8 @@ pub(super) struct Destination {
     pub(super) show_secrets: bool,
     /// The file of hosts that the load comes from; without one it comes from here.
     pub(super) hosts: Option<PathBuf>,
+    /// Whether the record may hold the addresses of those hosts.
+    pub(super) addresses: bool,
     /// The plan file that repeats it, for a campaign that was made of flags.
     pub(super) repeat: Option<PathBuf>,
     pub(super) gated: Gated,
@@ -98,6 +100,7 @@ impl Destination {
             strict: flags.strict,
             show_secrets: flags.show_secrets,
             hosts: flags.hosts.clone(),
+            addresses: flags.addresses,
             repeat: None,
             gated,
         }
@@ -124,7 +127,10 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         return Ok(exit::INTERRUPTED);
     };
     let scratch = RunFolder::make()?;
-    let far = flags.hosts.as_deref().map(Far::open).transpose()?;
+    let far = flags.hosts.as_deref();
+    let far = far
+        .map(|file| Far::open(file, flags.addresses))
+        .transpose()?;
     let listening = far.as_ref().map(Far::listening).unwrap_or_default();
     let (bakeoff, stage) = scratch.stage_at(library.servers(), listening)?;
     let earlier = resumed.as_ref().map(|(_, record)| record.trials.as_slice());
@@ -151,6 +157,9 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     flags.gated.refuse_unlike(&machine(), &plan)?;
     plan_notes::tell(&plan, &redaction);
     let (mut folder, earlier) = folder(resumed, &path, &plan)?;
+    if let Some(addresses) = far.as_ref().and_then(Far::addresses) {
+        folder.hide(addresses.clone());
+    }
     let options = Options {
         bakeoff,
         stop,

@@ -15,8 +15,8 @@ use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, Way, mo
 use bakeoff_load::Threads;
 use bakeoff_plan::{HOME, HostWay};
 use bakeoff_record::{
-    ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts, LoadResult,
-    LostHost, When,
+    Addresses, ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts,
+    LoadResult, LostHost, When,
 };
 use bakeoff_stage::Listening;
 
@@ -43,6 +43,8 @@ struct Shared {
     /// A number for the kernel of each.
     kernels: Vec<u32>,
     links: Mutex<Vec<LinkFacts>>,
+    /// What the record must not hold; `None` where the user wants it there.
+    addresses: Option<Addresses>,
     listening: Listening,
 }
 
@@ -55,7 +57,8 @@ impl std::fmt::Debug for Shared {
 
 impl Far {
     /// Opens a session with each generator of the file. Servers and the upstream stay here.
-    pub(super) fn open(file: &Path) -> anyhow::Result<Self> {
+    /// With `is_open` the record may hold their addresses.
+    pub(super) fn open(file: &Path, is_open: bool) -> anyhow::Result<Self> {
         let hosts = hosts::read(file)?;
         let named = |name: &str| hosts.named(name).is_none_or(|it| it.way == HostWay::Home);
         for (role, name) in [
@@ -92,6 +95,10 @@ impl Far {
         }
         let engines = sessions.iter().map(half).collect();
         let kernels = hosts::kernels(OWN_KERNEL, &sessions);
+        let mut addresses = hosts::addresses::of_file(&hosts);
+        for session in &sessions {
+            hosts::addresses::add_of(&mut addresses, session);
+        }
         Ok(Self(Arc::new(Shared {
             own,
             owner,
@@ -100,6 +107,7 @@ impl Far {
             engines,
             kernels,
             links: Mutex::default(),
+            addresses: (!is_open).then_some(addresses),
             listening,
         })))
     }
@@ -107,6 +115,11 @@ impl Far {
     /// Where servers must listen for the generators to reach them.
     pub(super) fn listening(&self) -> Listening {
         self.0.listening.clone()
+    }
+
+    /// Addresses that the record must not hold.
+    pub(super) fn addresses(&self) -> Option<&Addresses> {
+        self.0.addresses.as_ref()
     }
 
     /// The generators, after what the network to them carries was measured.
@@ -276,6 +289,7 @@ impl Generators for Far {
         };
         let (shared, progress) = (self.0.clone(), Arc::new(Progress::of(&sent.load)));
         let known = shared.hosts(order.trial.workload.proxied);
+        let is_open = shared.addresses.is_none();
         let thread = {
             let progress = progress.clone();
             let load = move || shared.carry_out(&sent, &progress);
@@ -287,6 +301,7 @@ impl Generators for Far {
         Ok(Box::new(FarLoad {
             progress,
             known,
+            is_open,
             thread,
         }))
     }
@@ -340,6 +355,8 @@ impl Watch for Progress {
 struct FarLoad {
     progress: Arc<Progress>,
     known: Hosts,
+    /// Whether messages of other programs, which may hold addresses, may be told.
+    is_open: bool,
     thread: JoinHandle<anyhow::Result<Together>>,
 }
 
@@ -365,30 +382,35 @@ impl UnderWay for FarLoad {
         let Self {
             progress,
             known,
+            is_open,
             thread,
         } = *self;
         let start_ns = progress.start_ns.load(Ordering::Relaxed);
         match thread.join() {
             Ok(Ok(together)) => generated(together, known, start_ns, progress.warmup),
-            Ok(Err(error)) => never_begun(&error, known),
+            Ok(Err(error)) => never_begun(&error, known, is_open),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
 }
 
 /// A load that no host began.
-fn never_begun(error: &anyhow::Error, mut hosts: Hosts) -> Generated {
+fn never_begun(error: &anyhow::Error, mut hosts: Hosts, is_open: bool) -> Generated {
+    let mut failed = format!("{error:#}");
     if let Some(error) = error.downcast_ref::<HostError>() {
         hosts.lost.push(LostHost {
             host: error.host.clone(),
             at_s: None,
             message: error.cause.problem(),
         });
+        if !is_open {
+            failed = error.without_messages();
+        }
     }
     Generated {
         result: None,
         hosts: Some(hosts),
-        failed: Some(format!("{error:#}")),
+        failed: Some(failed),
     }
 }
 
