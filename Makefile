@@ -51,7 +51,7 @@ deny:
 
 test-rust: $(PAGE)
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" tests/programs.sh nginx caddy apache haproxy h2o \
-	    lighttpd varnish envoy traefik nghttpd nginx-1.28 parsers sshd python3-yaml
+	    lighttpd varnish envoy traefik nghttpd nginx-1.28 parsers sshd nftables python3-yaml
 	$(RUN) $(CARGO) test --workspace --locked
 
 test-page: $(PAGE)

@@ -112,6 +112,7 @@ for program in "$@"; do
         cc) apt cc gcc ;;
         openssl) apt openssl openssl ;;
         sshd) apt sshd openssh-server openssh-client iproute2 ;;
+        nftables) apt nft nftables ;;
         python3-yaml) python3 -c 'import yaml' 2>/dev/null || apt "no program" python3-yaml ;;
         oha) get_oha ;;
         lighttpd) apt lighttpd lighttpd lighttpd-mod-deflate lighttpd-mod-openssl ;;

@@ -327,6 +327,10 @@ fn generators_with_equal_shares_see_the_same() {
                 |trial| slower(trial, 0.88),
                 "generators-agree: rate suspect, latency suspect",
             ),
+            (
+                |trial| slower(trial, 0.0),
+                "generators-agree: rate invalid, latency invalid",
+            ),
             // A third of the clients has a third of the rate.
             (
                 |trial| {
@@ -545,5 +549,5 @@ fn engines_on_the_servers_kernel_are_no_other_load() {
         check.level
     };
     assert_eq!(check(1), Level::Passed, "the server's");
-    assert_eq!(check(3), Level::Disturbed, "another one");
+    assert_ne!(check(3), Level::Passed, "another one");
 }

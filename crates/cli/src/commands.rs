@@ -73,7 +73,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Install(flags) => install::carry_out(&flags),
         Command::Hosts(HostsCommand::Check(flags)) => hosts::check(&flags),
         Command::Hosts(HostsCommand::Manifest(flags)) => hosts::manifest(&flags),
-        Command::Doctor => doctor::carry_out(),
+        Command::Doctor(flags) => doctor::carry_out(&flags),
         Command::Debug(flags) => debug::carry_out(&flags),
         Command::Origin(flags) => serve::origin(&flags),
         Command::Agent => agent::carry_out(),

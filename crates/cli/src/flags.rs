@@ -20,7 +20,9 @@ pub(crate) use compare::{
     BaselineFlags, CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags,
 };
 pub(crate) use find::FindFlags;
-pub(crate) use hosts::{HostsCheckFlags, HostsCommand, HostsFormat, LoadCommand, ManifestFlags};
+pub(crate) use hosts::{
+    DoctorFlags, HostsCheckFlags, HostsCommand, HostsFormat, LoadCommand, ManifestFlags,
+};
 pub(crate) use install::{InstallFlags, SourceFlag};
 pub(crate) use library::LibraryFlags;
 pub(crate) use load::{
@@ -78,8 +80,8 @@ pub(crate) enum Command {
     /// Check hosts that take part in a measurement, or make some on Kubernetes
     #[command(subcommand)]
     Hosts(HostsCommand),
-    /// Report what on this machine would distort results, and how to fix it
-    Doctor,
+    /// Report what on this machine, or on other hosts, would distort results, and how to fix it
+    Doctor(DoctorFlags),
     /// Start a contender as a trial would and keep it running until Ctrl-C
     Debug(DebugFlags),
     /// Run the built-in upstream on its own

@@ -1,14 +1,13 @@
 //! The digest of a program: both sides must run the same one, so that a message means the same.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::sync::OnceLock;
 
 use sha2::{Digest as _, Sha256};
 
-/// The program of this process as it is mapped, wherever its file is now.
-const MAPPED: &str = "/proc/self/exe";
+use crate::image::Image;
+
 /// Bytes read at once.
 const PIECE: usize = 256 << 10;
 
@@ -57,7 +56,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The program of this process: its digest and its length in bytes. Read once.
+/// The program of this process as other hosts need it: its digest and its length in bytes. Read once.
 ///
 /// # Errors
 /// Its file cannot be read.
@@ -66,7 +65,7 @@ pub fn own_program() -> io::Result<(Digest, u64)> {
     if let Some(own) = OWN.get() {
         return Ok(*own);
     }
-    let mut file = File::open(MAPPED)?;
+    let mut file = Image::own()?;
     let (mut hasher, mut length) = (Sha256::new(), 0);
     let mut piece = vec![0; PIECE];
     loop {
@@ -108,7 +107,8 @@ mod tests {
     #[test]
     fn the_own_program_has_a_digest() {
         let (digest, length) = own_program().unwrap();
-        let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let mut bytes = Vec::new();
+        Image::own().unwrap().read_to_end(&mut bytes).unwrap();
         assert_eq!((digest, length), (Digest::of(&bytes), bytes.len() as u64));
     }
 }

@@ -135,6 +135,20 @@ pub enum Cause {
     },
 }
 
+impl HostError {
+    /// The same without what programs at home or there have written; that of the agent is kept.
+    pub fn without_messages(&self) -> String {
+        let problem = match &self.cause {
+            Cause::Refused { why, .. } => format!("{} ({why})", self.cause.problem()),
+            cause => cause.problem(),
+        };
+        match self.cause.fix() {
+            "" => format!("host {}: {problem}", self.host),
+            fix => format!("host {}: {problem}; {fix}", self.host),
+        }
+    }
+}
+
 impl Cause {
     /// A short name for scripts.
     pub fn code(&self) -> &'static str {
@@ -352,6 +366,21 @@ mod tests {
         assert!(text.starts_with("host g1: "), "{text}");
         assert!(text.contains(&problem) && text.ends_with(fix), "{text}");
         assert!(!problem.contains("10.0.0.1"), "no address: {problem}");
+    }
+
+    #[test]
+    fn messages_of_ssh_can_be_left_out() {
+        let message = "connect to 10.0.0.1 port 22: refused".to_owned();
+        let error = HostError {
+            host: "g1".to_owned(),
+            cause: Cause::Ended { message },
+        };
+        assert!(error.to_string().contains("10.0.0.1"));
+        assert_eq!(
+            error.without_messages(),
+            "host g1: the connection to it has ended; check the link and the host, then measure \
+             again"
+        );
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod digest;
 mod error;
 mod frame;
 mod greeting;
+mod image;
 mod lease;
 mod lock;
 mod message;

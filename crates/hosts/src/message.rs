@@ -24,6 +24,8 @@ pub enum Order {
     Machine,
     /// Asks what a process may use there.
     Limits,
+    /// Asks how the host is, which it watches for half a second.
+    Look,
     /// Makes a load ready. `files` raw frames follow.
     Load {
         /// What to load.
@@ -68,6 +70,8 @@ pub enum Report {
         cpus: u32,
         /// Address that the session came from and to, where there is one: to reach this host by.
         address: Option<String>,
+        /// All addresses of the host, which a record must not hold.
+        addresses: Vec<String>,
         /// What the kernel there calls itself since it started, where it says so: hosts that say the
         /// same are of one kernel.
         kernel: Option<String>,
@@ -90,6 +94,11 @@ pub enum Report {
     Limits {
         /// By name.
         limits: Value,
+    },
+    /// How the host is.
+    Look {
+        /// What was seen.
+        look: Value,
     },
     /// The load is ready to begin.
     Ready {

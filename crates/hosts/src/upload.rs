@@ -1,18 +1,16 @@
 //! Puts the program on a host that does not have it: its bytes go to the standard input of a
 //! command there.
 
-use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::process::ChildStdin;
 use std::time::{Duration, Instant};
 
 use crate::error::{Cause, cause_of_upload};
+use crate::image::Image;
 use crate::session::Child;
 use crate::start::Own;
 use crate::way::Place;
 
-/// The program of this process as it is mapped, wherever its file is now.
-const MAPPED: &str = "/proc/self/exe";
 /// Bytes written at once.
 const PIECE: usize = 256 << 10;
 /// Longest pause of the upload. Half a megabyte a second keeps it going.
@@ -67,7 +65,7 @@ pub(crate) fn upload(place: &Place, own: &Own) -> Result<(), Cause> {
 }
 
 fn send(mut input: ChildStdin, mut wrote: impl FnMut()) -> io::Result<()> {
-    let mut program = File::open(MAPPED)?;
+    let mut program = Image::own()?;
     let mut piece = vec![0; PIECE];
     loop {
         let read = program.read(&mut piece)?;

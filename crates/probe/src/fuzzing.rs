@@ -2,7 +2,7 @@
 
 use bakeoff_record::CounterSource;
 
-use crate::{diag, kernel, parse};
+use crate::{addresses, diag, kernel, parse};
 
 /// Reads `bytes` as each of the texts. None of them may panic.
 pub fn texts(bytes: &[u8]) {
@@ -23,6 +23,8 @@ pub fn texts(bytes: &[u8]) {
     let _ = kernel::groups_with_quota(bytes);
     let _ = kernel::queue(bytes, 8080);
     let _ = kernel::thread_run_ns(bytes);
+    let _ = addresses::v4(bytes);
+    let _ = addresses::v6(bytes);
     let _ = diag::sockets(bytes, &mut Vec::new());
 }
 

@@ -11,6 +11,7 @@
 //! What a reading costs is part of what is measured, so what is dear is read less often: see
 //! [`Probe`] for what is read when. The probe judges nothing; that is the audit's work.
 
+mod addresses;
 mod counters;
 mod diag;
 mod file;
@@ -27,6 +28,7 @@ mod queues;
 mod started;
 mod tree;
 
+pub use addresses::own_addresses;
 pub use counters::{Counted, ask, counted};
 pub use machine::{cpu_share_of_others, machine};
 pub use probe::{Probe, ProbeError, ProbeOptions, TreeSource};

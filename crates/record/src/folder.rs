@@ -22,6 +22,7 @@ use self::lock::Lock;
 pub use self::lock::Writer;
 pub use self::sums::{Changed, SumCheck, check_lines, check_sums};
 use self::sums::{SUMS_FILE, Sums};
+use crate::addresses::Addresses;
 use crate::hosts::LinkFacts;
 use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
 use crate::private::{open_private, private_folder, replace_private};
@@ -150,6 +151,8 @@ pub struct RecordFolder {
     sums: Sums,
     /// Bytes of the trials that this process has appended.
     appended: Range<u64>,
+    /// Addresses that are not to be written.
+    hidden: Addresses,
 }
 
 impl RecordFolder {
@@ -221,6 +224,7 @@ impl RecordFolder {
             trials,
             sums,
             appended: 0..0,
+            hidden: Addresses::default(),
         })
     }
 
@@ -242,6 +246,12 @@ impl RecordFolder {
         self.path.join("logs").join(trial_id)
     }
 
+    /// Has names of hosts written in the places of these addresses, in all trials from now on and
+    /// in their logs.
+    pub fn hide(&mut self, addresses: Addresses) {
+        self.hidden = addresses;
+    }
+
     /// Appends a trial and waits until the disk has it. Whole or not at all: what a full disk
     /// has taken of the line is cut off again.
     ///
@@ -252,8 +262,15 @@ impl RecordFolder {
             path: self.path.join(TRIALS_FILE),
             source,
         };
-        let mut line = serde_json::to_vec(trial).map_err(|error| failed(error.into()))?;
-        line.push(b'\n');
+        let mut line = serde_json::to_string(trial).map_err(|error| failed(error.into()))?;
+        if !self.hidden.is_empty() {
+            line = self.hidden.hide(&line);
+            self.hidden
+                .hide_in(&self.logs_of(&trial.id))
+                .map_err(failed)?;
+        }
+        line.push('\n');
+        let line = line.into_bytes();
         let end = self.trials.seek(SeekFrom::End(0)).map_err(failed)?;
         let written = self
             .trials

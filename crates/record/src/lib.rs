@@ -3,6 +3,7 @@
 //! The measuring half of bakeoff writes these values and the explaining half reads them; nothing
 //! else passes between the two. Units are in the names; a hole is `None`, never 0.
 
+mod addresses;
 mod disturbed;
 mod folder;
 mod histogram;
@@ -21,6 +22,7 @@ mod trial;
 mod usage;
 mod work;
 
+pub use addresses::Addresses;
 pub use disturbed::*;
 pub use folder::{
     Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer, check_lines,

@@ -216,9 +216,9 @@ fn a_cache_without_execution_is_named() {
 #[test]
 fn another_program_is_refused_and_both_are_named() {
     let other = |scene: &Scene, lab: &Lab<'_>| {
-        // Another build: the same with a byte behind its end.
+        // Another build: one byte of its header that means nothing.
         let mut bytes = std::fs::read(env!("CARGO_BIN_EXE_bakeoff")).unwrap();
-        bytes.push(0);
+        bytes[15] ^= 1;
         let path = scene.path("other");
         std::fs::write(&path, bytes).unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -267,6 +267,59 @@ fn a_banner_is_skipped() {
         log.starts_with("Welcome to g1\n"),
         "the banner came first: {log}"
     );
+}
+
+/// The doctor's table has a column for each host that can be reached, and the others are named.
+#[test]
+fn the_doctor_looks_at_every_host() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let ahead = Nature {
+        ahead_s: DAY_S,
+        ..PLAIN
+    };
+    let Some(lab) = Lab::new(&scene, &[("sut", PLAIN), ("g1", ahead), ("g2", PLAIN)]) else {
+        return;
+    };
+    scene.write("lab.toml", &lab.file(&["g1", "g2"], false));
+    let doctor = ["doctor", "--hosts", "lab.toml"];
+    let whole = lab.start_home(&doctor).finish().expect(0);
+    let row = |name: &str| -> Vec<&str> {
+        let line = whole.stdout.lines().find(|line| line.starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("no {name}: {whole:#?}"));
+        line[name.len()..]
+            .split("  ")
+            .map(str::trim)
+            .filter(|it| !it.is_empty())
+            .collect()
+    };
+    assert_eq!(row(" "), ["g1", "g2", "sut"]);
+    assert_eq!(row("host"), ["g1", "g2", "sut"], "each said its own name");
+    assert_eq!(row("roles"), ["generator", "generator", "server, origin"]);
+    assert!(
+        row("network").iter().all(|it| it.starts_with("eth0")),
+        "{whole:#?}"
+    );
+    assert!(row("clock")[0].starts_with("+86"), "{whole:#?}");
+    for name in [
+        "kernel",
+        "processors",
+        "governor",
+        "open files",
+        "ports",
+        "other load",
+    ] {
+        assert_eq!(row(name).len(), 3, "{name}: {whole:#?}");
+    }
+    assert!(!whole.stdout.contains("10.99.0."), "{whole:#?}");
+    lab.kill("g2");
+    let less = lab.start_home(&doctor).finish().expect(4);
+    named(&less, "g2");
+    assert!(
+        less.stdout.contains("g1") && less.stdout.contains("sut"),
+        "{less:#?}"
+    );
+    wait_until("nothing is left on any host", || lab.is_empty());
 }
 
 #[test]

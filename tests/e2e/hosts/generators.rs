@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::lab::{Lab, Nature};
 use crate::support::files::assert_accounted;
 use crate::support::scene::Scene;
-use crate::support::{alone, wait_until};
+use crate::support::servers::on_path;
+use crate::support::{alone, pass_over, wait_until};
 
 fn sum(load: &Value, of: impl Fn(&Value) -> u64) -> u64 {
     let generators = load["generators"].as_array().unwrap();
@@ -106,6 +107,76 @@ fn one_load_is_divided_over_four_hosts_and_merged_exactly() {
         chosen.stdout.contains("g4 ") && !chosen.stdout.contains("g1 "),
         "{chosen:#?}"
     );
+    wait_until("nothing is left on any host", || lab.is_empty());
+}
+
+/// A server that notes the path of each request that it answers.
+const NOTING: &str = r#"
+import http.server, sys
+host, port = sys.argv[2].split(":")
+log = open(sys.argv[1], "a", buffering=1)
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        log.write(self.path + "\n")
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+    def log_message(self, *_): pass
+server = http.server.ThreadingHTTPServer((host, int(port)), Handler)
+print("listening on", sys.argv[2], flush=True)
+server.serve_forever()
+"#;
+
+/// What the schedule sends does not depend on how many hosts send it: the same requests of a list
+/// of a hundred, each as often, at one seed, and others at another.
+#[test]
+fn two_generators_send_the_requests_that_one_would_have_sent() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let plain = Nature::default();
+    let Some(python) = on_path("python3") else {
+        return pass_over("python3 is missing");
+    };
+    let hosts = [("sut", plain), ("g1", plain), ("g2", plain)];
+    let Some(lab) = Lab::new(&scene, &hosts) else {
+        return;
+    };
+    scene.write("lab.toml", &lab.file(&["g1", "g2"], false));
+    let script = scene.write("noting.py", NOTING).display().to_string();
+    let log = scene.path("paths");
+    let (python, noted) = (python.display().to_string(), log.display().to_string());
+    let url = lab.serve_by("sut", &[&python, &script, &noted]);
+    let urls: String = (0..100).map(|n| format!("{url}{n}\n")).collect();
+    scene.write("urls", &urls);
+    let sent = |more: &[&str]| {
+        std::fs::write(&log, "").unwrap();
+        let load = [
+            "load",
+            "--urls",
+            "urls",
+            "-r",
+            "100",
+            "--arrival",
+            "poisson",
+            "-c",
+            "8",
+        ];
+        let load = [&load[..], &["-d", "3s", "--json"], more].concat();
+        let result = lab.start_home(&load).finish().expect(0).json();
+        let noted = std::fs::read_to_string(&log).unwrap();
+        let mut paths: Vec<String> = noted.lines().map(str::to_owned).collect();
+        paths.sort();
+        assert_eq!(paths.len() as u64, result["requests"]["ok"], "{result:#}");
+        (result["requests"]["due"].as_u64().unwrap(), paths)
+    };
+    let two = ["--hosts", "lab.toml", "-t", "1"];
+    let together = sent(&two);
+    assert!(together.0 > 200, "{together:?}");
+    let g1 = ["--hosts", "lab.toml", "--generators", "g1", "-t", "2"];
+    assert_eq!(together, sent(&g1), "one host with as many threads");
+    let other = sent(&[&two[..], &["--seed", "2"]].concat());
+    assert_ne!(together.1, other.1, "the seed decides");
     wait_until("nothing is left on any host", || lab.is_empty());
 }
 

@@ -25,6 +25,8 @@ const PROGRAMS: [&str; 7] = [
     "nsenter",
     "mount",
 ];
+/// Where home is on the bridge.
+const HOME_ADDRESS: &str = "10.99.0.200";
 /// What a lab's processes end after at the latest, seconds.
 const LIFE: &str = "300";
 
@@ -115,7 +117,7 @@ impl<'s> Lab<'s> {
             config.display()
         );
         lab.program("ssh", &script);
-        lab.connect(lab.home.id(), "home", "10.99.0.200");
+        lab.connect(lab.home.id(), "home", HOME_ADDRESS);
         for (index, host) in lab.hosts.iter().enumerate() {
             lab.connect(host.init, &host.name, &address(index));
         }
@@ -242,6 +244,59 @@ impl<'s> Lab<'s> {
         self.in_network(self.bridge.id(), &format!("ip link set v-{name} {state}"));
     }
 
+    /// Has the kernel carry so much over the link to a host and no more, from whoever sends.
+    pub(crate) fn hold_link(&self, name: &str, rate: &str, burst: &str) {
+        let qdisc = format!("tbf rate {rate} burst {burst} latency 50ms");
+        let script = format!("tc qdisc replace dev v-{name} root {qdisc}");
+        self.in_network(self.bridge.id(), &script);
+    }
+
+    /// Has it carry again what it can.
+    pub(crate) fn free_link(&self, name: &str) {
+        let script = format!("tc qdisc del dev v-{name} root");
+        self.in_network(self.bridge.id(), &script);
+    }
+
+    /// Puts a firewall before home that drops what comes from a host, but for answers to ssh.
+    /// False, and the reason said, where there can be none.
+    pub(crate) fn drop_from(&self, name: &str) -> bool {
+        if on_path("nft").is_none() {
+            pass_over("nft is missing: tests/programs.sh nftables");
+            return false;
+        }
+        let address = self.address(name);
+        let script = format!(
+            "nft add table inet lab && \
+             nft 'add chain inet lab in {{ type filter hook input priority 0; }}' && \
+             nft add rule inet lab in ip saddr {address} tcp sport != 22 drop"
+        );
+        self.in_network(self.home.id(), &script);
+        true
+    }
+
+    /// Names of the processes in the networks of the lab that bakeoff has started there.
+    pub(crate) fn ours(&self) -> Vec<String> {
+        let network = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+        let inits = self.hosts.iter().map(|host| host.init);
+        let networks: Vec<_> = inits
+            .chain([self.home.id(), self.bridge.id()])
+            .filter_map(|pid| network(&pid.to_string()))
+            .collect();
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let pid = entry.file_name().to_string_lossy().into_owned();
+            if network(&pid).is_none_or(|it| !networks.contains(&it)) {
+                continue;
+            }
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            let name = name.trim();
+            if ["bakeoff", "nginx", "ssh"].contains(&name) {
+                found.push(name.to_owned());
+            }
+        }
+        found
+    }
+
     /// Ends a host by force, with all that runs on it.
     pub(crate) fn kill(&self, name: &str) {
         processes::signal(self.host(name).init, Signal::KILL);
@@ -274,11 +329,19 @@ impl<'s> Lab<'s> {
 
     /// Starts the yardstick on a host, and returns its URL.
     pub(crate) fn serve(&self, name: &str) -> String {
+        let program = env!("CARGO_BIN_EXE_bakeoff");
+        self.serve_by(name, &[program, "yardstick", "--listen"])
+    }
+
+    /// Starts a server on a host by a command, whose last word comes here: the address. It says
+    /// `listening on` when it does.
+    pub(crate) fn serve_by(&self, name: &str, command: &[&str]) -> String {
         let listen = format!("{}:8080", self.address(name));
         let log = self.scene.path("server");
         let child = self
-            .entering(self.host(name).init, env!("CARGO_BIN_EXE_bakeoff"))
-            .args(["yardstick", "--listen", &listen])
+            .entering(self.host(name).init, command[0])
+            .args(&command[1..])
+            .arg(&listen)
             .stdin(Stdio::null())
             .stdout(fs::File::create(&log).unwrap())
             .spawn()
@@ -307,6 +370,14 @@ impl<'s> Lab<'s> {
         }
         let server = &self.hosts[0].name;
         text + &format!("[roles]\nserver = \"{server}\"\ngenerators = {generators:?}\n")
+    }
+
+    /// The same with the servers at home.
+    pub(crate) fn file_with_home(&self, generators: &[&str]) -> String {
+        let server = format!("server = \"{}\"", self.hosts[0].name);
+        let text = self.file(generators, false);
+        let text = text.replace(&server, "server = \"home\"");
+        format!("[hosts.home]\naddress = \"{HOME_ADDRESS}\"\n{text}")
     }
 
     /// What an agent on a host writes, with what its login files write before it.

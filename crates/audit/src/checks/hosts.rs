@@ -316,6 +316,16 @@ fn generators_agree(subject: &Subject<'_>, hosts: &Hosts) -> Option<Check> {
     if hosts.generators.len() < 2 {
         return None;
     }
+    let has_none = |part: &&Generator| part.result.requests.ok == 0;
+    let has_some = hosts.generators.iter().find(|part| !has_none(part));
+    if let (Some(none), Some(some)) = (hosts.generators.iter().find(has_none), has_some) {
+        let text = format!(
+            "{} had no answer while {} had some: the load was not the whole one",
+            none.host, some.host
+        );
+        let check = Check::new(Code::GeneratorsAgree, Level::Invalid, text);
+        return Some(check.figures(1.0, GENERATORS_SHARE));
+    }
     // What is divided: in a closed loop the clients, in an open one the schedule by threads.
     let weight = |part: &Generator| match subject.result.requests.due {
         None => part.result.observed.clients.count,

@@ -125,6 +125,11 @@ impl Work {
                 self.say(&Report::Machine { machine })
             }
             Order::Limits => self.say(&Report::Limits { limits: limits() }),
+            Order::Look => {
+                let look = serde_json::to_value(Look::take());
+                let look = look.map_err(|error| refused(error, false))?;
+                self.say(&Report::Look { look })
+            }
             Order::Load { order, files } => {
                 self.coming = Some(Coming::Load(Files::of(order, files)?));
                 self.begin_if_whole()
@@ -188,9 +193,11 @@ impl Work {
             Err(error @ LockError::Io { .. }) => Some(error.to_string()),
         };
         let cpus = u32::try_from(allowed_cpus().len()).unwrap_or(u32::MAX);
+        let addresses = bakeoff_probe::own_addresses();
         Ok(Report::Hello {
             cpus: cpus.max(1),
             address: own_address(),
+            addresses: addresses.iter().map(ToString::to_string).collect(),
             kernel: own_kernel(),
             unlocked,
         })

@@ -1,13 +1,13 @@
 //! `bakeoff doctor`: what on this machine would distort results, and how to fix it.
 
-use std::time::Duration;
-
 use bakeoff_record::Machine;
 
+use crate::commands::agent::LOOK;
+use crate::flags::DoctorFlags;
 use crate::{exit, output};
 
-/// How long to watch for other load.
-const LOOK: Duration = Duration::from_millis(500);
+mod hosts;
+
 /// Open files that ten thousand clients through a proxy need.
 const FILES_WANTED: u64 = 20_064;
 /// Ports that ten thousand clients with new connections need.
@@ -17,11 +17,32 @@ const BACKLOG_WANTED: u64 = 4_096;
 /// Share of the processors that other programs may use.
 const OTHERS_MAX: f64 = 0.05;
 
-pub(crate) fn carry_out() -> anyhow::Result<u8> {
-    let machine = bakeoff_probe::machine();
-    let others = bakeoff_probe::cpu_share_of_others(LOOK);
-    let mut text = facts(&machine, others);
-    let findings = findings(&machine, others);
+/// What runs here where no other host does anything.
+const ALL_ROLES: [&str; 3] = ["server", "origin", "load engine"];
+
+/// A machine, and what was seen of it.
+struct Seen<'s> {
+    machine: &'s Machine,
+    /// Share of the processors that other programs had.
+    others: Option<f64>,
+    /// What is to run on it.
+    roles: &'s [&'static str],
+}
+
+pub(crate) fn carry_out(flags: &DoctorFlags) -> anyhow::Result<u8> {
+    if let Some(file) = &flags.hosts {
+        return hosts::carry_out(file);
+    }
+    let seen = Seen {
+        machine: &bakeoff_probe::machine(),
+        others: bakeoff_probe::cpu_share_of_others(LOOK),
+        roles: &ALL_ROLES,
+    };
+    let lines = rows(&seen).into_iter();
+    let mut text: String = lines
+        .map(|(name, value)| format!("{name:15}{value}\n"))
+        .collect();
+    let findings = findings(&seen);
     if findings.is_empty() {
         text.push_str("\nfound nothing that would distort results\n");
     }
@@ -32,10 +53,13 @@ pub(crate) fn carry_out() -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-fn facts(machine: &Machine, others: Option<f64>) -> String {
+fn rows(seen: &Seen<'_>) -> Vec<(&'static str, String)> {
+    let Seen {
+        machine, others, ..
+    } = *seen;
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
     let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / (1_u64 << 30) as f64);
-    let rows = [
+    vec![
         ("host", machine.host.clone()),
         ("system", known(machine.system.os.clone())),
         ("kernel", machine.system.kernel.clone()),
@@ -71,22 +95,26 @@ fn facts(machine: &Machine, others: Option<f64>) -> String {
             "other load",
             known(others.map(|share| format!("{:.1} %", share * 100.0))),
         ),
-    ];
-    rows.iter()
-        .map(|(name, value)| format!("{name:15}{value}\n"))
-        .collect()
+    ]
 }
 
 /// What distorts results here, each with its fix.
-fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
+fn findings(seen: &Seen<'_>) -> Vec<(String, String)> {
+    let Seen {
+        machine,
+        others,
+        roles,
+    } = *seen;
     let mut found = Vec::new();
     let mut add = |what: String, fix: &str| found.push((what, fix.to_owned()));
-    if machine.processors.cpus < 3 {
+    let cpus = machine.processors.cpus;
+    if let Some((last, others)) = roles.split_last()
+        && !others.is_empty()
+        && (cpus as usize) < roles.len()
+    {
+        let others = others.join(", ");
         add(
-            format!(
-                "server, origin and load engine share {} processors",
-                machine.processors.cpus
-            ),
+            format!("{others} and {last} share {}", counted(cpus, "processor")),
             "compare contenders with each other on this machine; don't quote absolute figures",
         );
     }
@@ -146,6 +174,11 @@ fn findings(machine: &Machine, others: Option<f64>) -> Vec<(String, String)> {
     found
 }
 
+fn counted(number: u32, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{s}")
+}
+
 #[cfg(test)]
 mod tests {
     use bakeoff_record::{MachineLimits, MachineProcessors};
@@ -168,7 +201,15 @@ mod tests {
             },
             ..Machine::default()
         };
-        assert_eq!(findings(&good, Some(0.01)), []);
+        let found = |machine: &Machine, others, roles| {
+            let seen = Seen {
+                machine,
+                others: Some(others),
+                roles,
+            };
+            findings(&seen)
+        };
+        assert_eq!(found(&good, 0.01, &ALL_ROLES), []);
         let poor = Machine {
             processors: MachineProcessors {
                 cpus: 2,
@@ -184,6 +225,12 @@ mod tests {
             },
             ..Machine::default()
         };
-        assert_eq!(findings(&poor, Some(0.5)).len(), 7);
+        assert_eq!(found(&poor, 0.5, &ALL_ROLES).len(), 7);
+        // A host with one role shares its processors with nobody.
+        assert_eq!(found(&poor, 0.5, &["generator"]).len(), 6);
+        assert_eq!(
+            found(&poor, 0.5, &ALL_ROLES)[0].0,
+            "server, origin and load engine share 2 processors"
+        );
     }
 }

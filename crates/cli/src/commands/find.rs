@@ -49,6 +49,7 @@ pub(crate) fn carry_out(mut flags: FindFlags) -> anyhow::Result<u8> {
         strict: flags.record.strict,
         show_secrets: false,
         hosts: None,
+        addresses: false,
         repeat: None,
         gated: Gated::default(),
     };
@@ -98,6 +99,7 @@ fn go_on(path: &Path, flags: &FindFlags, library: &Folder) -> anyhow::Result<u8>
         strict: flags.record.strict,
         show_secrets: false,
         hosts: None,
+        addresses: false,
         repeat: None,
         gated: Gated::default(),
     };

@@ -1,11 +1,12 @@
 //! `bakeoff hosts`: what is there before a campaign on other hosts.
 
+pub(crate) mod addresses;
 mod check;
 pub(crate) mod links;
 mod manifest;
 mod reached;
 
-pub(crate) use check::carry_out as check;
+pub(crate) use check::{Found, Reached, aligned, carry_out as check, offset, reach};
 pub(crate) use manifest::carry_out as manifest;
 pub(crate) use reached::{
     Wanted, aliases, expanded, generators, kernel_of, kernels, open_all, own, owner, read,

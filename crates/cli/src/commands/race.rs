@@ -80,6 +80,7 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         strict: record.strict,
         show_secrets: false,
         hosts: None,
+        addresses: false,
         repeat: Some(as_a_file(&saved)),
         gated: Gated::of(&record.gated, None)?,
     };

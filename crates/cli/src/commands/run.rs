@@ -81,6 +81,8 @@ pub(super) struct Destination {
     pub(super) show_secrets: bool,
     /// The file of hosts that the load comes from; without one it comes from here.
     pub(super) hosts: Option<PathBuf>,
+    /// Whether the record may hold the addresses of those hosts.
+    pub(super) addresses: bool,
     /// The plan file that repeats it, for a campaign that was made of flags.
     pub(super) repeat: Option<PathBuf>,
     pub(super) gated: Gated,
@@ -97,6 +99,7 @@ impl Destination {
             strict: flags.strict,
             show_secrets: flags.show_secrets,
             hosts: flags.hosts.clone(),
+            addresses: flags.addresses,
             repeat: None,
             gated,
         }
@@ -144,6 +147,9 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     flags.gated.refuse_unlike(&machine, &plan)?;
     plan_notes::tell(&plan, &redaction);
     let (mut folder, earlier) = folder(resumed, &path, &plan, &machine)?;
+    if let Some(addresses) = far.as_ref().and_then(Far::addresses) {
+        folder.hide(addresses.clone());
+    }
     let options = Options {
         stop: interrupt.flag(),
         earlier,
@@ -183,6 +189,7 @@ fn sites(
         plan,
         servers: servers.as_deref(),
         folder: scratch.path(),
+        shows_addresses: flags.addresses,
     };
     let far = flags.hosts.as_deref().map(|file| Far::open(file, &with));
     let far = far.transpose()?;

@@ -20,8 +20,8 @@ use bakeoff_conduct::{Apart, Generated, Generators, Here, LoadOrder, Site, Under
 use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, monotonic_ns, open};
 use bakeoff_load::Threads;
 use bakeoff_record::{
-    ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts, LoadResult,
-    LostHost, Machine, When,
+    Addresses, ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts,
+    LoadResult, LostHost, Machine, When,
 };
 use bakeoff_stage::Listening;
 
@@ -62,6 +62,8 @@ struct Shared {
     links: Mutex<Vec<LinkFacts>>,
     server: Place,
     origin: Place,
+    /// What the record must not hold; `None` where the user wants it there.
+    addresses: Option<Addresses>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -98,6 +100,11 @@ impl Far {
             (Some(server), None) => Box::new(Apart::new(far(server), Box::new(here))),
             (Some(server), Some(origin)) => Box::new(Apart::new(far(server), far(origin))),
         }
+    }
+
+    /// Addresses that the record must not hold.
+    pub(super) fn addresses(&self) -> Option<&Addresses> {
+        self.generators.addresses.as_ref()
     }
 
     /// The generators, after what the network to them carries was measured.
@@ -148,7 +155,9 @@ impl Far {
             found.push(links::measure(&mut sessions, listening));
         }
         let _ = links::close(server);
-        let facts = found.into_iter().map(|link| links::noted(&from, link, when));
+        let facts = found
+            .into_iter()
+            .map(|link| links::noted(&from, link, when));
         facts.flatten().collect()
     }
 }
@@ -275,6 +284,7 @@ impl Generators for Loads {
         };
         let (shared, progress) = (self.0.clone(), Arc::new(Progress::of(&sent.load)));
         let known = shared.hosts(order.trial.workload.proxied);
+        let is_open = shared.addresses.is_none();
         let thread = {
             let progress = progress.clone();
             let load = move || shared.carry_out(&sent, &progress);
@@ -286,6 +296,7 @@ impl Generators for Loads {
         Ok(Box::new(FarLoad {
             progress,
             known,
+            is_open,
             thread,
         }))
     }
@@ -339,6 +350,8 @@ impl Watch for Progress {
 struct FarLoad {
     progress: Arc<Progress>,
     known: Hosts,
+    /// Whether messages of other programs, which may hold addresses, may be told.
+    is_open: bool,
     thread: JoinHandle<anyhow::Result<Together>>,
 }
 
@@ -364,30 +377,35 @@ impl UnderWay for FarLoad {
         let Self {
             progress,
             known,
+            is_open,
             thread,
         } = *self;
         let start_ns = progress.start_ns.load(Ordering::Relaxed);
         match thread.join() {
             Ok(Ok(together)) => generated(together, known, start_ns, progress.warmup),
-            Ok(Err(error)) => never_begun(&error, known),
+            Ok(Err(error)) => never_begun(&error, known, is_open),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
 }
 
 /// A load that no host began.
-fn never_begun(error: &anyhow::Error, mut hosts: Hosts) -> Generated {
+fn never_begun(error: &anyhow::Error, mut hosts: Hosts, is_open: bool) -> Generated {
+    let mut failed = format!("{error:#}");
     if let Some(error) = error.downcast_ref::<HostError>() {
         hosts.lost.push(LostHost {
             host: error.host.clone(),
             at_s: None,
             message: error.cause.problem(),
         });
+        if !is_open {
+            failed = error.without_messages();
+        }
     }
     Generated {
         result: None,
         hosts: Some(hosts),
-        failed: Some(format!("{error:#}")),
+        failed: Some(failed),
     }
 }
 

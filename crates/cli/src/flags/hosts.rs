@@ -30,6 +30,13 @@ pub(crate) struct HostsCheckFlags {
     pub(crate) no_links: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct DoctorFlags {
+    /// Look at every host of this file instead of this machine
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hosts: Option<PathBuf>,
+}
+
 /// Form of a report on hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HostsFormat {

@@ -92,6 +92,9 @@ pub(crate) struct RunFlags {
     /// `address` of `home`
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts: Option<PathBuf>,
+    /// Keep the addresses of hosts in the record, where their names stand otherwise
+    #[arg(long, requires = "hosts")]
+    pub(crate) addresses: bool,
     #[command(flatten)]
     pub(crate) stopping: StoppingFlags,
     #[command(flatten)]

@@ -377,6 +377,30 @@ fn a_record_goes_on_with_checksums_after_a_torn_end() {
     assert_eq!((check.whole, check.without, check.changed.len()), (4, 0, 0));
 }
 
+#[test]
+fn addresses_are_written_neither_in_trials_nor_in_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+    let mut addresses = Addresses::default();
+    addresses.add("10.99.0.1", "sut");
+    open.hide(addresses);
+    let logs = open.logs_of("a");
+    fs::create_dir_all(&logs).unwrap();
+    fs::write(logs.join("server.log"), "bound 10.99.0.1:80\n").unwrap();
+    let mut trial = trial("a");
+    let cause = "connect to 10.99.0.1:80: refused".to_owned();
+    trial.end = TrialEnd::Unsupported { reason: cause };
+    open.append(&trial).unwrap();
+    let written = fs::read_to_string(folder.path().join(TRIALS_FILE)).unwrap();
+    assert!(!written.contains("10.99"), "{written}");
+    assert!(written.contains("connect to sut:80: refused"), "{written}");
+    let log = fs::read_to_string(logs.join("server.log")).unwrap();
+    assert_eq!(log, "bound sut:80\n");
+    drop(open);
+    assert_eq!(check_sums(folder.path()).unwrap().whole, 1);
+    assert_eq!(ids(&Record::read(folder.path()).unwrap()), ["a"]);
+}
+
 fn far(id: &str) -> TrialRecord {
     let mut far = trial(id);
     far.course.hosts = Some(crate::Hosts {

@@ -21,21 +21,21 @@ const SCHEMA: &str = "bakeoff.hosts/1";
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// What was found of one host.
-struct Found {
-    name: String,
+pub(crate) struct Found {
+    pub(crate) name: String,
     way: &'static str,
-    roles: Vec<&'static str>,
+    pub(crate) roles: Vec<&'static str>,
     address: Option<String>,
-    state: Result<Reached, HostError>,
+    pub(crate) state: Result<Reached, HostError>,
 }
 
 /// What a host that was reached said.
-struct Reached {
-    session: Session,
+pub(crate) struct Reached {
+    pub(crate) session: Session,
     set_up: Duration,
-    machine: Machine,
+    pub(crate) machine: Machine,
     limits: Value,
-    clock: ClockOffset,
+    pub(crate) clock: ClockOffset,
     unlocked: Option<String>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn carry_out(flags: &HostsCheckFlags) -> anyhow::Result<u8> {
 }
 
 /// Reaches every host that has a role, and every other one of the file.
-fn reach(hosts: &Hosts) -> anyhow::Result<Vec<Found>> {
+pub(crate) fn reach(hosts: &Hosts) -> anyhow::Result<Vec<Found>> {
     let own = own()?;
     let mut names: Vec<&str> = hosts.hosts.iter().map(|host| host.name.as_str()).collect();
     let roles = &hosts.roles;
@@ -302,7 +302,7 @@ fn roles_text(host: &Found) -> String {
 }
 
 /// An offset with its bound: in milliseconds, and above a second in seconds.
-fn offset(clock: &ClockOffset) -> String {
+pub(crate) fn offset(clock: &ClockOffset) -> String {
     let error = clock.error_ns as f64 / 1e6;
     let offset = clock.offset_ns as f64;
     if clock.offset_ns.unsigned_abs() < 1_000_000_000 {
@@ -329,7 +329,7 @@ fn columns(texts: &[&str]) -> Vec<String> {
 }
 
 /// Rows with their columns below each other.
-fn aligned(rows: &[Vec<String>]) -> String {
+pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
     let mut widths: BTreeMap<usize, usize> = BTreeMap::new();
     for row in rows {
         for (column, text) in row.iter().enumerate() {

@@ -24,6 +24,8 @@ pub(crate) struct Campaign<'a> {
     pub(crate) servers: Option<&'a Path>,
     /// Folder at home for what belongs to it.
     pub(crate) folder: &'a Path,
+    /// Whether the record may hold addresses of hosts.
+    pub(crate) shows_addresses: bool,
 }
 
 impl Far {
@@ -46,8 +48,10 @@ impl Far {
         };
         let far = far_server.into_iter().chain(far_origin.filter(|_| proxied));
         let far: Vec<Wanted> = far.cloned().collect();
+        let mut addresses = hosts::addresses::of_file(&hosts);
         let (mut set_up, mut said) = (Vec::new(), Vec::new());
         for (wanted, session) in far.iter().zip(sessions(&far, &own, &owner)?) {
+            hosts::addresses::add_of(&mut addresses, &session);
             said.push((wanted.place.name.clone(), hosts::kernel_of(&session)));
             let stage = stage_of(wanted, &hosts, campaign)?;
             let at = (wanted.place.clone(), session);
@@ -62,7 +66,12 @@ impl Far {
         // After the stages, beside which a generator may be on the same host.
         let sessions = sessions(&wanted, &own, &owner)?;
         let engines = sessions.iter().map(half).collect();
-        let of_loads = sessions.iter().map(|it| (it.host().to_owned(), hosts::kernel_of(it)));
+        for session in &sessions {
+            hosts::addresses::add_of(&mut addresses, session);
+        }
+        let of_loads = sessions
+            .iter()
+            .map(|it| (it.host().to_owned(), hosts::kernel_of(it)));
         let (names, said): (Vec<String>, Vec<_>) = said.into_iter().chain(of_loads).unzip();
         let numbers = hosts::kernels(OWN_KERNEL, said.into_iter());
         Ok(Self {
@@ -78,6 +87,7 @@ impl Far {
                 engines,
                 kernels: names.into_iter().zip(numbers).collect(),
                 links: Mutex::default(),
+                addresses: (!campaign.shows_addresses).then_some(addresses),
                 server: server.place,
                 origin: origin.place,
             }),

@@ -1,0 +1,195 @@
+//! Addresses of hosts, which a record holds only where its user has asked for them: in what is
+//! written, the name of the host stands in the place of its address.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::{fs, io};
+
+use std::io::Read as _;
+
+use crate::private::replace_private;
+use crate::regular::open_regular;
+
+/// Longest address that is looked for, bytes: a name in DNS is no longer.
+const ADDRESS_BYTES_MAX: usize = 255;
+/// Logs of a trial longer than that are cut, bytes.
+const LOG_BYTES_MAX: u64 = 64 << 20;
+/// What stands at the end of a log that was cut.
+const CUT: &str = "\n[bakeoff has cut the rest: see --addresses]\n";
+
+/// Addresses that are not to be written, each with the name of its host.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Addresses(Vec<(String, String)>);
+
+impl Addresses {
+    /// Adds an address of the host called `name`: an IP address or a name in DNS. Those of
+    /// loopback lead nowhere from elsewhere, and are left as they are.
+    pub fn add(&mut self, address: &str, name: &str) {
+        let bare = address.trim_matches(['[', ']']);
+        let is_local = match bare.parse::<IpAddr>() {
+            Ok(ip) => ip.is_loopback() || ip.is_unspecified(),
+            Err(_) => bare == "localhost",
+        };
+        let fits = (1..=ADDRESS_BYTES_MAX).contains(&bare.len());
+        if is_local || !fits || bare == name || self.0.iter().any(|(known, _)| known == bare) {
+            return;
+        }
+        self.0.push((bare.to_owned(), name.to_owned()));
+        // Of two of which one begins as the other does, the longer one is looked for first.
+        self.0
+            .sort_by_key(|(address, _)| usize::MAX - address.len());
+    }
+
+    /// Whether there is nothing to be hidden.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text with names in the places of addresses.
+    pub fn hide(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut left = text;
+        let mut before = None;
+        'text: while let Some(next) = left.chars().next() {
+            for (address, name) in &self.0 {
+                if is_at(left, before, address) {
+                    out.push_str(name);
+                    left = &left[address.len()..];
+                    before = address.chars().last();
+                    continue 'text;
+                }
+            }
+            out.push(next);
+            before = Some(next);
+            left = &left[next.len_utf8()..];
+        }
+        out
+    }
+
+    /// Rewrites the files of a folder, and of those in it, that hold an address.
+    pub(crate) fn hide_in(&self, folder: &Path) -> io::Result<()> {
+        if self.is_empty() || !folder.exists() {
+            return Ok(());
+        }
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            if kind.is_dir() {
+                self.hide_in(&path)?;
+            } else if kind.is_file() {
+                self.hide_in_file(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hide_in_file(&self, path: &Path) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        let mut file = open_regular(path)?;
+        file.by_ref()
+            .take(LOG_BYTES_MAX + 1)
+            .read_to_end(&mut bytes)?;
+        let is_cut = bytes.len() as u64 > LOG_BYTES_MAX;
+        if is_cut {
+            // What is not read may hold one.
+            bytes.truncate(LOG_BYTES_MAX as usize - ADDRESS_BYTES_MAX);
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let hidden = self.hide(&text);
+        match (is_cut, hidden == text) {
+            (false, true) => Ok(()),
+            (false, false) => replace_private(path, hidden.as_bytes()),
+            (true, _) => replace_private(path, (hidden + CUT).as_bytes()),
+        }
+    }
+}
+
+/// Whether an address stands at the start of `left`, and not as a part of a longer one.
+fn is_at(left: &str, before: Option<char>, address: &str) -> bool {
+    let head = left.as_bytes().get(..address.len());
+    if !head.is_some_and(|head| head.eq_ignore_ascii_case(address.as_bytes())) {
+        return false;
+    }
+    // A port may follow, and after an IPv6 address only behind a bracket.
+    let is_v6 = address.contains(':');
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '-' || (is_v6 && c == ':');
+    let mut after = left[address.len()..].chars();
+    let goes_on = match (after.next(), after.next()) {
+        (Some('.'), Some(next)) => next.is_ascii_alphanumeric(),
+        (Some(next), _) => part(next),
+        (None, _) => false,
+    };
+    !goes_on && !before.is_some_and(|c| part(c) || c == '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses() -> Addresses {
+        let mut addresses = Addresses::default();
+        for (address, name) in [
+            ("10.99.0.1", "sut"),
+            ("10.99.0.11", "g1"),
+            ("2001:db8::1", "g2"),
+            ("g3.bench.example", "g3"),
+            ("127.0.0.2", "home"),
+            ("localhost", "home"),
+            ("g4", "g4"),
+        ] {
+            addresses.add(address, name);
+        }
+        addresses
+    }
+
+    #[test]
+    fn names_stand_in_the_places_of_addresses() {
+        for (text, expected) in [
+            ("listen 10.99.0.1:8080;", "listen sut:8080;"),
+            ("10.99.0.11 and 10.99.0.1.", "g1 and sut."),
+            (r#"{"a":"10.99.0.1"}"#, r#"{"a":"sut"}"#),
+            ("http://[2001:DB8::1]:80/", "http://[g2]:80/"),
+            ("https://g3.bench.example/", "https://g3/"),
+            ("ä10.99.0.1ä", "äsutä"),
+            ("x\\n10.99.0.1", "x\\nsut"),
+        ] {
+            assert_eq!(addresses().hide(text), expected);
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_one_stays() {
+        for text in [
+            "10.99.0.12",
+            "110.99.0.1",
+            "1.10.99.0.1",
+            "10.99.0.1.5",
+            "2001:db8::1:2",
+            "www.g3.bench.example",
+            "127.0.0.2:80 localhost g4",
+            "",
+        ] {
+            assert_eq!(addresses().hide(text), text);
+        }
+    }
+
+    #[test]
+    fn logs_are_rewritten_and_what_is_too_long_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let logs = folder.path().join("logs");
+        fs::create_dir(&logs).unwrap();
+        let plain = logs.join("plain");
+        fs::write(&plain, b"\xff nothing\n").unwrap();
+        fs::write(logs.join("access"), "10.99.0.11 - GET /\n").unwrap();
+        let long = logs.join("long");
+        let length = LOG_BYTES_MAX + 100;
+        fs::File::create(&long).unwrap().set_len(length).unwrap();
+        addresses().hide_in(folder.path()).unwrap();
+        let read = |name: &str| fs::read(logs.join(name)).unwrap();
+        assert_eq!(read("access"), b"g1 - GET /\n");
+        assert_eq!(read("plain"), b"\xff nothing\n", "untouched");
+        let cut = read("long");
+        assert!((cut.len() as u64) < length && cut.ends_with(CUT.as_bytes()));
+        Addresses::default().hide_in(&logs.join("none")).unwrap();
+    }
+}
