@@ -27,7 +27,7 @@ pub(crate) use load::{
     ArrivalFlag, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch,
     TlsFlags, TlsVersionFlag,
 };
-pub(crate) use race::{RaceFlags, RaceLoadFlags, RaceRecordFlags};
+pub(crate) use race::{OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 pub(crate) use run::{
     DebugFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
 };

@@ -15,7 +15,7 @@ use bakeoff_report::Redaction;
 use bakeoff_stage::{Choice, Stage, StageError, Surroundings};
 
 use super::own_file::{self, OwnFile};
-use super::race::name;
+use super::race::{self, name};
 use crate::flags::{TryFlags, TryFormat};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
@@ -99,7 +99,7 @@ pub(crate) fn carry_out(flags: &TryFlags) -> anyhow::Result<u8> {
     };
     let toml = plan.as_ref().map(|(text, _)| text.as_str());
     if let (Some(path), Some(text)) = (&flags.save_plan, toml) {
-        plan::save(text, path)?;
+        race::save(text, path)?;
     }
     match flags.format {
         TryFormat::Text => output::result(&text::drawn(&tried, toml, flags, &redaction))?,
