@@ -17,7 +17,7 @@ use bakeoff_plan::{Builtin, Plan, PlanError};
 
 use self::lock::Lock;
 pub use self::lock::Writer;
-pub use self::sums::{Changed, SumCheck, check_lines, check_sums};
+pub use self::sums::{Changed, SumCheck, check_lines, check_sums, hex};
 use self::sums::{SUMS_FILE, Sums};
 use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
 use crate::private::{open_private, private_folder, replace_private};

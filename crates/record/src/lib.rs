@@ -24,7 +24,7 @@ mod work;
 pub use disturbed::*;
 pub use folder::{
     Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer, check_lines,
-    check_sums,
+    check_sums, hex,
 };
 pub use histogram::Histogram;
 pub use hosts::*;

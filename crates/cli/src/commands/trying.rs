@@ -327,7 +327,7 @@ fn of_stage(error: &StageError) -> String {
 
 /// What an answer that is none to measure suggests; `None` for one that is.
 fn hint(answer: &AnswerCheck) -> Option<String> {
-    let to = header(answer, "location").unwrap_or("nowhere");
+    let to = answer.header("location").unwrap_or("nowhere");
     Some(match answer.status {
         0..=299 | 304 => return None,
         300..=399 => format!(
@@ -351,7 +351,7 @@ fn followed(answer: &AnswerCheck, choice: &Choice, file: &OwnFile) -> Option<Cho
     if !(300..400).contains(&answer.status) {
         return None;
     }
-    let to = header(answer, "location")?;
+    let to = answer.header("location")?;
     let (scheme, rest) = match to.split_once("://") {
         Some((scheme, rest)) => (Some(scheme), rest),
         None => (None, to),
@@ -390,10 +390,4 @@ fn followed(answer: &AnswerCheck, choice: &Choice, file: &OwnFile) -> Option<Cho
 fn is_listed(file: &OwnFile, host: &str) -> bool {
     let mut hosts = file.found.listeners.iter().flat_map(|it| &it.hosts);
     hosts.any(|listed| listed == host)
-}
-
-fn header<'a>(answer: &'a AnswerCheck, name: &str) -> Option<&'a str> {
-    let mut headers = answer.headers.iter();
-    let found = headers.find(|(key, _)| key.eq_ignore_ascii_case(name))?;
-    Some(&found.1)
 }

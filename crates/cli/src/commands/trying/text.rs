@@ -4,7 +4,7 @@ use bakeoff_record::AnswerCheck;
 use bakeoff_report::Redaction;
 use bakeoff_stage::{FileFound, Listener, ListenerKind, Named, Place, UpstreamKind};
 
-use super::{End, Tried, header};
+use super::{End, Tried};
 use crate::flags::TryFlags;
 
 /// Things of one kind, and lines of a server's message, that are shown.
@@ -234,7 +234,7 @@ fn changes(text: &mut String, one: &Tried, redaction: &Redaction) {
 fn described(answer: &AnswerCheck) -> String {
     let mut text = format!("{}, {} bytes", answer.status, answer.body_bytes);
     for name in HEADERS {
-        if let Some(value) = header(answer, name) {
+        if let Some(value) = answer.header(name) {
             text.push_str(&format!("; {name}: {value}"));
         }
     }
