@@ -21,7 +21,7 @@ use crate::listening::{LOOPBACK, free_port_at};
 use crate::log;
 use crate::overlay::{self, Overlay};
 use crate::program::{self, Program};
-use crate::ready::{self, Awaited, Ready};
+use crate::ready::{self, Awaited, FAILING_FOR, Ready};
 use crate::running::{Running, TrialFolder};
 use crate::server::Server;
 use crate::servers::Servers;
@@ -241,6 +241,7 @@ impl Prepared {
             log: &log,
             log_from: log::length(&log),
             within,
+            failing_for: FAILING_FOR,
         };
         user::make_log(&log, self.start.user.as_ref())?;
         let order = Order {

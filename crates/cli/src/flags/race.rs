@@ -7,6 +7,7 @@ use bakeoff_plan::{Cpus, Protocol};
 use clap::Args;
 
 use super::load::ArrivalFlag;
+use super::number::{per_second, whole};
 use super::run::{percentage, protocol};
 use super::{Format, cpus, duration, header};
 use super::{GateFlags, OtherCampaigns};
@@ -80,16 +81,17 @@ pub(crate) struct RequestFlags {
 #[derive(Debug, Args)]
 pub(crate) struct RaceLoadFlags {
     /// Connections
-    #[arg(short, long, value_name = "N", default_value_t = 50)]
+    #[arg(short, long, value_name = "N", default_value_t = 50,
+          value_parser = whole::<u32>(1, 1_000_000))]
     pub(crate) clients: u32,
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(long, value_name = "M")]
     pub(crate) streams: Option<u32>,
-    /// Stop each trial after this many requests, or after its duration
-    #[arg(long, value_name = "N")]
+    /// Stop each trial after this many requests, such as 10k, or after its duration
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1, u64::MAX))]
     pub(crate) requests: Option<u64>,
-    /// Compare latencies at this many requests per second
-    #[arg(short, long, value_name = "R")]
+    /// Compare latencies at this many requests per second, such as 500 or 2.5k
+    #[arg(short, long, value_name = "R", value_parser = per_second)]
     pub(crate) rate: Option<f64>,
     /// Gaps between the requests of an open loop
     #[arg(long, value_enum, requires = "rate")]
