@@ -24,6 +24,8 @@ use crate::{exit, output};
 
 mod json;
 mod plan;
+#[cfg(test)]
+mod tests;
 mod text;
 
 /// One answer may take this long.
@@ -283,12 +285,18 @@ impl Asking<'_> {
         let Some((_, _, first)) = parts.first() else {
             return Ok(None);
         };
-        let is_like = |choice: &Choice| choice.protocol == first.protocol;
-        let parts: Vec<_> = parts
-            .iter()
-            .filter(|(_, _, choice)| is_like(choice))
-            .copied()
-            .collect();
+        let wanted = first.protocol;
+        let (parts, others): (Vec<_>, Vec<_>) = parts
+            .into_iter()
+            .partition(|(_, _, choice)| choice.protocol == wanted);
+        for (name, _, choice) in others {
+            output::note(&format!(
+                "the plan leaves {name} out: it was asked over {}, and a plan asks all over one \
+                 protocol, here {}; give --protocol to choose another",
+                choice.protocol.name(),
+                wanted.name()
+            ));
+        }
         let text = plan::text(&parts);
         let plan = self.parsed(&text)?;
         Ok(Some((text, plan)))
