@@ -225,7 +225,12 @@ impl Prepared {
         );
         let awaited = Awaited {
             expectation: &expectation,
-            identity: self.server.identity.as_ref(),
+            // A user's own file may hide the server's name; whose socket it is, is known.
+            identity: self
+                .server
+                .identity
+                .as_ref()
+                .filter(|_| self.configuration.own().is_none()),
             transport: if self.workload.protocol.is_h3() {
                 Transport::Udp
             } else {

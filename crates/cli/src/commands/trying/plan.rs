@@ -35,7 +35,7 @@ pub(super) fn text(parts: &[Part<'_>]) -> String {
     }
     if parts
         .iter()
-        .any(|(_, file, _)| !file.found.roots.is_empty())
+        .any(|(_, file, _)| !file.found.roots.is_empty() || !file.has_upstream)
     {
         text.push_str(
             "\n[[workload.file]]\npath = \"index.html\"\n\
