@@ -6,3 +6,4 @@ mod deaths;
 mod generators;
 mod lab;
 mod pods;
+mod servers;

@@ -7,4 +7,4 @@ mod reached;
 
 pub(crate) use check::carry_out as check;
 pub(crate) use manifest::carry_out as manifest;
-pub(crate) use reached::{Wanted, aliases, generators, open_all, own, owner, read};
+pub(crate) use reached::{Wanted, aliases, expanded, generators, open_all, own, owner, read};

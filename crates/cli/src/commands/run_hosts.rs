@@ -1,37 +1,54 @@
-//! `bakeoff run PLAN --hosts FILE`: the servers here, and the load from other hosts.
+//! `bakeoff run PLAN --hosts FILE`: servers, the upstream behind them and the load on other hosts.
 //!
 //! The campaign is the same as without hosts. Only what carries out its loads is another: each is
 //! divided over the generators, which begin it together, and their parts are kept beside the sum.
+//! And so are the sites of its servers: every call is a message to the agent there.
+
+mod library;
+mod opened;
+mod site;
+mod stage;
 
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use bakeoff_conduct::{Generated, Generators, LoadOrder, UnderWay};
+use bakeoff_conduct::{Apart, Generated, Generators, Here, LoadOrder, Site, UnderWay};
 use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, Way, monotonic_ns, open};
 use bakeoff_load::Threads;
-use bakeoff_plan::{HOME, HostWay};
 use bakeoff_record::{
     ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts, LoadResult,
-    LostHost, When,
+    LostHost, Machine, When,
 };
 use bakeoff_stage::Listening;
 
 use super::agent;
 use super::generators::{self, Together, Watch};
-use super::hosts::{self, Wanted, links};
-use crate::{exit, output};
+use super::hosts::links;
+use crate::output;
+pub(super) use opened::Campaign;
+use site::FarSite;
+use stage::FarHost;
 
 /// The kernel of this machine and of its network namespaces.
 const OWN_KERNEL: u32 = 0;
 
-/// The generators of a campaign.
+/// The hosts of a campaign.
 #[derive(Debug)]
-pub(super) struct Far(Arc<Shared>);
+pub(super) struct Far {
+    generators: Arc<Shared>,
+    /// The host of servers, and that of the upstream; `None` for home. One host with both roles
+    /// is one.
+    server: Option<Arc<FarHost>>,
+    origin: Option<Arc<FarHost>>,
+    /// Whether server and upstream are on one host.
+    is_one_site: bool,
+    listening: Listening,
+}
 
+/// What every load of a campaign shares.
 struct Shared {
     own: Own,
     owner: String,
@@ -41,7 +58,8 @@ struct Shared {
     /// Threads of each.
     engines: Vec<u32>,
     links: Mutex<Vec<LinkFacts>>,
-    listening: Listening,
+    server: Place,
+    origin: Place,
 }
 
 impl std::fmt::Debug for Shared {
@@ -52,78 +70,67 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Far {
-    /// Opens a session with each generator of the file. Servers and the upstream stay here.
-    pub(super) fn open(file: &Path) -> anyhow::Result<Self> {
-        let hosts = hosts::read(file)?;
-        let named = |name: &str| hosts.named(name).is_none_or(|it| it.way == HostWay::Home);
-        for (role, name) in [
-            ("server", &hosts.roles.server),
-            ("origin", &hosts.roles.origin),
-        ] {
-            if !named(name) {
-                return Err(exit::usage(format!(
-                    "{}: `roles.{role}` is `{name}`; `bakeoff run` can start servers on `{HOME}` \
-                     only: start bakeoff on that host, and name the others as generators",
-                    file.display()
-                )));
-            }
-        }
-        let server = hosts.named(&hosts.roles.server);
-        let listening = listening(file, server.and_then(|home| home.address.as_deref()))?;
-        let wanted = hosts::generators(&hosts, &[])?;
-        let wanted = wanted.into_iter().collect::<Result<Vec<Wanted>, _>>();
-        let wanted = wanted.map_err(exit::not_valid)?;
-        let (own, owner) = (hosts::own()?, hosts::owner());
-        let (mut sessions, mut failed) = (Vec::new(), Vec::new());
-        for opened in hosts::open_all(&wanted, &own, &owner) {
-            match opened {
-                Ok((session, took)) => {
-                    let (name, ms) = (session.host(), took.as_millis());
-                    output::note(&format!("host {name} is ready after {ms} ms"));
-                    sessions.push(session);
-                }
-                Err(error) => failed.push(error.to_string()),
-            }
-        }
-        if !failed.is_empty() {
-            return Err(exit::not_valid(failed.join("\n")));
-        }
-        let engines = sessions.iter().map(half).collect();
-        Ok(Self(Arc::new(Shared {
-            own,
-            owner,
-            places: wanted.into_iter().map(|wanted| wanted.place).collect(),
-            sessions: Mutex::new(sessions.into_iter().map(Some).collect()),
-            engines,
-            links: Mutex::default(),
-            listening,
-        })))
+    /// Where servers that run here must listen for others to reach them.
+    pub(super) fn listening(&self) -> Listening {
+        self.listening.clone()
     }
 
-    /// Where servers must listen for the generators to reach them.
-    pub(super) fn listening(&self) -> Listening {
-        self.0.listening.clone()
+    /// Whether servers run elsewhere.
+    pub(super) fn has_server(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// The machine that servers run on, if that is not this one.
+    pub(super) fn machine(&self) -> Option<Machine> {
+        let facts = self.server.as_ref()?.facts()?;
+        Some(*facts.machine)
+    }
+
+    /// Where contestants run, `here` being this machine.
+    pub(super) fn site(&self, here: Here) -> Box<dyn Site> {
+        let far = |host: &Arc<FarHost>| -> Box<dyn Site> { Box::new(FarSite(host.clone())) };
+        match (&self.server, &self.origin) {
+            (None, None) => Box::new(here),
+            (Some(server), _) if self.is_one_site => far(server),
+            (None, Some(origin)) => Box::new(Apart::new(Box::new(here), far(origin))),
+            (Some(server), None) => Box::new(Apart::new(far(server), Box::new(here))),
+            (Some(server), Some(origin)) => Box::new(Apart::new(far(server), far(origin))),
+        }
     }
 
     /// The generators, after what the network to them carries was measured.
     pub(super) fn measured(self, should_stop: &dyn Fn() -> bool) -> Box<dyn Generators> {
-        self.measure_links(should_stop);
-        Box::new(self)
+        match &self.server {
+            Some(server) => {
+                let known = server.address();
+                let measured = server.with_session(|session| {
+                    let address = server_address(session, known);
+                    self.measure_links(session, address, should_stop);
+                    Ok(())
+                });
+                if let Err(gone) = measured {
+                    output::note(&format!("links were not measured: {}", gone.text));
+                }
+            }
+            None => self.measure_links_from_home(should_stop),
+        }
+        Box::new(Loads(self.generators))
+    }
+
+    fn measure_links_from_home(&self, should_stop: &dyn Fn() -> bool) {
+        let home = &self.generators.server;
+        match open(home, &self.generators.own, &self.generators.owner) {
+            Ok(mut server) => {
+                self.measure_links(&mut server, self.listening.address, should_stop);
+            }
+            Err(error) => output::note(&format!("links were not measured: {error}")),
+        }
     }
 
     /// Measures what the network to the generators carries: each alone, then all together.
-    fn measure_links(&self, should_stop: &dyn Fn() -> bool) {
-        let home = Place {
-            name: HOME.to_owned(),
-            way: Way::Home,
-            program: None,
-        };
-        let shared = &self.0;
-        let mut server = match open(&home, &shared.own, &shared.owner) {
-            Ok(server) => server,
-            Err(error) => return output::note(&format!("links were not measured: {error}")),
-        };
-        let listening = match links::serve(&mut server, shared.listening.address) {
+    fn measure_links(&self, server: &mut Session, address: IpAddr, should_stop: &dyn Fn() -> bool) {
+        let (shared, from) = (&self.generators, server.host().to_owned());
+        let listening = match links::serve(server, address) {
             Ok(listening) => listening,
             Err(error) => return output::note(&format!("links were not measured: {error}")),
         };
@@ -138,15 +145,15 @@ impl Far {
         if sessions.len() > 1 && !should_stop() {
             found.push(links::measure(&mut sessions, listening));
         }
-        let _ = links::close(&mut server);
+        let _ = links::close(server);
         for link in found {
             let to = link.from.join("+");
             match (link.bits_per_s, link.why_not) {
                 (Some(bits_per_s), _) => {
                     let mbit = bits_per_s / 1e6;
-                    output::note(&format!("link {HOME} -> {to}: {mbit:.0} Mbit/s"));
+                    output::note(&format!("link {from} -> {to}: {mbit:.0} Mbit/s"));
                     shared.keep_link(LinkFacts {
-                        from: vec![HOME.to_owned()],
+                        from: vec![from.clone()],
                         to: link.from,
                         bits_per_s,
                         rtt_ns: link.rtt_ns,
@@ -155,37 +162,21 @@ impl Far {
                 }
                 (None, why) => {
                     let why = why.unwrap_or_default();
-                    output::note(&format!("link {HOME} -> {to} was not measured: {why}"));
+                    output::note(&format!("link {from} -> {to} was not measured: {why}"));
                 }
             }
         }
     }
 }
 
-/// Half of a host's processors, as on one machine.
-fn half(session: &Session) -> u32 {
-    match session.hello() {
-        Some(Report::Hello { cpus, .. }) => (cpus / 2).max(1),
-        _ => 1,
-    }
-}
-
-fn listening(file: &Path, address: Option<&str>) -> anyhow::Result<Listening> {
-    let fail = |found: &str| {
-        exit::usage(format!(
-            "{}: {found}; generators need an address of this machine: write `[hosts.{HOME}]` with \
-             `address = \"10.0.0.1\"`",
-            file.display()
-        ))
+/// Where a server on the host of a session listens.
+fn server_address(session: &Session, known: Option<IpAddr>) -> IpAddr {
+    let asked = match session.hello() {
+        Some(Report::Hello { address, .. }) => address.as_ref().and_then(|it| it.parse().ok()),
+        _ => None,
     };
-    let text = address.ok_or_else(|| fail(&format!("`hosts.{HOME}` has no address")))?;
-    let address: IpAddr = text
-        .parse()
-        .map_err(|_| fail(&format!("`{text}` is no IP address")))?;
-    Ok(Listening {
-        address,
-        names: Vec::new(),
-    })
+    let any = IpAddr::from([127, 0, 0, 1]);
+    known.or(asked).unwrap_or(any)
 }
 
 impl Shared {
@@ -201,33 +192,21 @@ impl Shared {
     /// The hosts of a load, as far as they are known before it; of one with an upstream, if
     /// `proxied`.
     fn hosts(&self, proxied: bool) -> Hosts {
-        let upstream = proxied.then_some(HostRole::Origin);
-        let home = HostFacts {
-            name: HOME.to_owned(),
-            transport: HOME.to_owned(),
-            roles: [HostRole::Server].into_iter().chain(upstream).collect(),
-            kernel: OWN_KERNEL,
-            clock: None,
-            usage: None,
-        };
-        let generators = self
-            .places
-            .iter()
-            .zip(1..)
-            .map(|(place, number)| HostFacts {
-                name: place.name.clone(),
-                transport: place.way.name().to_owned(),
-                roles: vec![HostRole::Generator],
-                kernel: match place.way {
-                    Way::Home | Way::Netns(_) => OWN_KERNEL,
-                    Way::Ssh(_) | Way::Command(_) | Way::Pod { .. } => number,
-                },
-                clock: None,
-                usage: None,
-            });
+        let server = [(&self.server, HostRole::Server)];
+        let origin = proxied.then_some((&self.origin, HostRole::Origin));
+        let generators = self.places.iter();
+        let generators = generators.map(|place| (place, HostRole::Generator));
+        let each = server.into_iter().chain(origin).chain(generators);
+        let mut hosts: Vec<HostFacts> = Vec::new();
+        for (place, role) in each {
+            match hosts.iter_mut().find(|host| host.name == place.name) {
+                Some(host) => host.roles.push(role),
+                None => hosts.push(facts_of(place, role, hosts.len())),
+            }
+        }
         let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         Hosts {
-            hosts: std::iter::once(home).chain(generators).collect(),
+            hosts,
             links: links.clone(),
             generators: Vec::new(),
             lost: Vec::new(),
@@ -268,6 +247,23 @@ impl Shared {
     }
 }
 
+/// A host before anything was seen of it; `others` come before it.
+fn facts_of(place: &Place, role: HostRole, others: usize) -> HostFacts {
+    HostFacts {
+        name: place.name.clone(),
+        transport: place.way.name().to_owned(),
+        roles: vec![role],
+        kernel: match place.way {
+            Way::Home | Way::Netns(_) => OWN_KERNEL,
+            Way::Ssh(_) | Way::Command(_) | Way::Pod { .. } => {
+                u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1)
+            }
+        },
+        clock: None,
+        usage: None,
+    }
+}
+
 /// A load as it is sent.
 struct Sent {
     packed: agent::Packed,
@@ -275,7 +271,11 @@ struct Sent {
     load: bakeoff_plan::Load,
 }
 
-impl Generators for Far {
+/// The generators of a campaign.
+#[derive(Debug)]
+struct Loads(Arc<Shared>);
+
+impl Generators for Loads {
     fn begin(&self, order: &LoadOrder<'_>) -> Result<Box<dyn UnderWay>, String> {
         let spec = order.spec(Threads {
             count: 1,

@@ -76,7 +76,7 @@ pub(crate) fn aliases(names: &[String]) -> anyhow::Result<Vec<Wanted>> {
 }
 
 /// The hosts of one entry: one, or its pods.
-pub(super) fn expanded(hosts: &Hosts, name: &str) -> Vec<Result<Wanted, HostError>> {
+pub(crate) fn expanded(hosts: &Hosts, name: &str) -> Vec<Result<Wanted, HostError>> {
     let home = Host::home();
     let host = hosts.named(name).unwrap_or(&home);
     let HostWay::Kubectl(wanted_pods) = &host.way else {
