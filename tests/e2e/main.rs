@@ -27,6 +27,7 @@ mod load;
 mod load_view;
 mod locks;
 mod own;
+mod packaging;
 mod paths;
 mod privileges;
 mod protocols;
