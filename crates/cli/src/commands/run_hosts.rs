@@ -141,22 +141,14 @@ impl Far {
             Ok(server) => server,
             Err(error) => return links::unmeasured(&error),
         };
-        let listening = match links::serve(&mut server, shared.listening.address) {
-            Ok(listening) => listening,
-            Err(error) => return links::unmeasured(&error),
-        };
         let mut slots = shared.sessions();
         let mut sessions: Vec<&mut Session> = slots.iter_mut().flatten().collect();
-        let mut found = Vec::new();
-        for index in 0..sessions.len() {
-            if !should_stop() {
-                found.push(links::measure(&mut sessions[index..=index], listening));
-            }
-        }
-        if sessions.len() > 1 && !should_stop() {
-            found.push(links::measure(&mut sessions, listening));
-        }
-        let _ = links::close(&mut server);
+        let address = shared.listening.address;
+        let found = links::measure_all(&mut server, address, &mut sessions, should_stop);
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => return links::unmeasured(&error),
+        };
         let facts = found.into_iter().map(|link| links::noted(HOME, link, when));
         facts.flatten().collect()
     }
