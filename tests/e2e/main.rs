@@ -15,6 +15,7 @@ mod commands;
 mod contributing;
 mod deaths;
 mod demand;
+mod documents;
 mod equal;
 mod faults;
 mod find;
