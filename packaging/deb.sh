@@ -8,6 +8,7 @@ program=$1 architecture=$2 share=$3 file=$4
 epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH=$epoch LC_ALL=C TZ=UTC
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+maintainer=${DEB_MAINTAINER:-bakeoff <bakeoff@localhost>}
 date=$(date -u -d "@$epoch" -R)
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -46,7 +47,7 @@ install -m 644 "$share/bakeoff.cdx.json" "$documents/bakeoff.cdx.json"
     echo
     echo "  * NEWS.md says what changed."
     echo
-    echo " -- bakeoff <bakeoff@localhost>  $date"
+    echo " -- $maintainer  $date"
 } | gzip -9n >"$documents/changelog.gz"
 chmod 644 "$documents"/*
 size=$(du -sk --apparent-size "$root" | cut -f1)
@@ -56,7 +57,7 @@ cat >"$root/DEBIAN/control" <<CONTROL
 Package: bakeoff
 Version: $version
 Architecture: $architecture
-Maintainer: bakeoff <bakeoff@localhost>
+Maintainer: $maintainer
 Installed-Size: $size
 Section: web
 Priority: optional
