@@ -54,11 +54,6 @@ impl Image {
             at: 0,
         })
     }
-
-    /// Its length, bytes.
-    pub(crate) fn length(&self) -> u64 {
-        self.length
-    }
 }
 
 impl Read for Image {
@@ -121,7 +116,7 @@ mod tests {
         while let Ok(read @ 1..) = image.read(&mut piece) {
             bytes.extend_from_slice(&piece[..read]);
         }
-        assert_eq!(bytes.len() as u64, image.length());
+        assert_eq!(bytes.len() as u64, image.length);
         bytes
     }
 
