@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::checks::{LinkUse, fullest_link, own_overflows, window_growth, working, worst_on};
 use crate::limits::{
-    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, LINK_ROOM_SHARE,
-    SERVER_PACED, SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
+    BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, SERVER_PACED,
+    SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
 };
 use crate::subject::{Beside, Subject};
 use crate::words::count;
@@ -222,8 +222,7 @@ fn softirq(subject: &Subject<'_>) -> Option<Cause> {
 
 /// A link between hosts that carried nearly what it can.
 fn link(subject: &Subject<'_>) -> Option<Cause> {
-    let full = |link: &LinkUse| link.share() >= LINK_ROOM_SHARE;
-    let link = fullest_link(subject).filter(full)?;
+    let link = fullest_link(subject).filter(LinkUse::is_full)?;
     cause("network", link.described())
 }
 

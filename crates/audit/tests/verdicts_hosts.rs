@@ -60,6 +60,7 @@ fn link(to: &[&str], bits_per_s: f64, when: When) -> LinkFacts {
         from: vec!["sut".to_owned()],
         to: to.iter().map(|name| (*name).to_owned()).collect(),
         bits_per_s,
+        at_least: false,
         rtt_ns: Some(1_000),
         when,
     }
@@ -195,6 +196,28 @@ fn a_full_link_is_what_was_measured() {
         ["link-room: rate suspect, latency suspect"]
     );
     assert!(text_of(&judgement, Code::LinkRoom).starts_with("sut -> g1+g2"));
+}
+
+/// Where a processor was full before the link was, nobody knows what the link carries.
+#[test]
+fn a_link_that_was_never_full_held_nothing_down() {
+    let at_least = |trial: &mut TrialRecord, times: f64, all: bool| {
+        room(trial, times);
+        let links = &mut trial.course.hosts.as_mut().expect("there are hosts").links;
+        for link in links {
+            link.at_least = all || link.when == When::Before;
+        }
+    };
+    let judgement = judge(SOUND, |trial| at_least(trial, 1.0, true));
+    let check = judgement.check(Code::LinkRoom).expect("it was made");
+    assert_eq!(check.level, Level::Note);
+    assert!(check.text.contains("of at least"), "{}", check.text);
+    let room = judge(SOUND, |trial| at_least(trial, 2.0, true));
+    let room = room.check(Code::LinkRoom).map(|check| check.level);
+    assert_eq!(room, Some(Level::Passed), "there was room in any case");
+    let known = judge(SOUND, |trial| at_least(trial, 1.0, false));
+    let known = known.check(Code::LinkRoom).map(|check| check.level);
+    assert_eq!(known, Some(Level::Suspect), "the other measurement says it");
 }
 
 #[test]

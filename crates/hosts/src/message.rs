@@ -140,6 +140,10 @@ pub enum Report {
     Closed {
         /// Requests that it answered.
         requests: u64,
+        /// Nanoseconds for which its busiest thread ran; `None` where that is not counted.
+        ran_ns: Option<u64>,
+        /// Nanoseconds for which that thread wanted a processor and had none.
+        waited_ns: u64,
     },
     /// Something could not be done.
     Refused {

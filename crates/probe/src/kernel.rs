@@ -156,6 +156,12 @@ pub(crate) fn thread_run_ns(text: &[u8]) -> Option<u64> {
     number(words(text).next()?)
 }
 
+/// The same, and the time in which the thread wanted a processor and had none.
+pub(crate) fn thread_times_ns(text: &[u8]) -> Option<(u64, u64)> {
+    let mut words = words(text);
+    Some((number(words.next()?)?, number(words.next()?)?))
+}
+
 fn hexadecimal(word: &[u8]) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(word).ok()?, 16).ok()
 }
@@ -210,6 +216,8 @@ mod tests {
         );
         assert_eq!(throttled_us(b"usage_usec 30\n"), None);
         assert_eq!(thread_run_ns(b"2293811 5 1\n"), Some(2_293_811));
+        assert_eq!(thread_times_ns(b"2293811 5 1\n"), Some((2_293_811, 5)));
+        assert_eq!(thread_times_ns(b"2293811\n"), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! [`Probe`] for what is read when. The probe judges nothing; that is the audit's work.
 
 mod addresses;
+mod busiest;
 mod counters;
 mod diag;
 mod file;
@@ -29,6 +30,7 @@ mod started;
 mod tree;
 
 pub use addresses::own_addresses;
+pub use busiest::{ThreadTimes, busiest_thread};
 pub use counters::{Counted, ask, counted};
 pub use machine::{cpu_share_of_others, machine};
 pub use probe::{Probe, ProbeError, ProbeOptions, TreeSource};

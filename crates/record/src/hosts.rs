@@ -100,6 +100,9 @@ pub struct LinkFacts {
     pub to: Vec<String>,
     /// All that it carried, bits per second.
     pub bits_per_s: f64,
+    /// Whether a processor at one of its ends was full before it was: then it may carry more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
     /// Round trip of a request without load, nanoseconds; `None` where it was not measured.
     pub rtt_ns: Option<u64>,
     /// Before the first round or after the last.

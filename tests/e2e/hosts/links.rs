@@ -74,6 +74,8 @@ fn a_link_that_is_full_is_what_was_measured() {
     assert!(text.starts_with("home -> g1 carried 9"), "{text}");
     assert!(text.contains("of 9") && text.contains(" Mbit/s"), "{text}");
     lab.free_link("g1");
+    // Then processors are full before it is.
     let (_, level, text) = measured(&lab, &scene, "free");
-    assert_eq!(level, "passed", "{text}");
+    assert!(["passed", "note"].contains(&level.as_str()), "{text}");
+    assert!(text.contains("at least"), "{text}");
 }

@@ -139,22 +139,12 @@ impl Far {
         should_stop: &dyn Fn() -> bool,
     ) -> Vec<LinkFacts> {
         let (shared, from) = (&self.generators, server.host().to_owned());
-        let listening = match links::serve(server, address) {
-            Ok(listening) => listening,
-            Err(error) => return links::unmeasured(&error.to_string()),
-        };
         let mut slots = shared.sessions();
         let mut sessions: Vec<&mut Session> = slots.iter_mut().flatten().collect();
-        let mut found = Vec::new();
-        for index in 0..sessions.len() {
-            if !should_stop() {
-                found.push(links::measure(&mut sessions[index..=index], listening));
-            }
-        }
-        if sessions.len() > 1 && !should_stop() {
-            found.push(links::measure(&mut sessions, listening));
-        }
-        let _ = links::close(server);
+        let found = match links::measure_all(server, address, &mut sessions, should_stop) {
+            Ok(found) => found,
+            Err(error) => return links::unmeasured(&error.to_string()),
+        };
         let facts = found
             .into_iter()
             .map(|link| links::noted(&from, link, when));

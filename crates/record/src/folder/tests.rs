@@ -415,6 +415,7 @@ fn link(bits_per_s: f64, when: crate::When) -> LinkFacts {
         from: vec!["sut".to_owned()],
         to: vec!["g1".to_owned()],
         bits_per_s,
+        at_least: false,
         rtt_ns: None,
         when,
     }

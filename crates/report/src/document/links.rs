@@ -41,6 +41,7 @@ fn column(name: &str, title: &str, unit: Unit) -> Column {
 fn row(link: &Link) -> Row {
     let names = |names: &[String]| Field::text(plain(&names.join(" + ")));
     let bits = |bits: Option<f64>| Field {
+        bound: (link.at_least && bits.is_some()).then_some(">="),
         reason: bits.is_none().then(|| "not measured".to_owned()),
         ..Field::number(bits)
     };

@@ -15,9 +15,12 @@ pub struct Link {
     pub before_bits_per_s: Option<f64>,
     /// What it carried after the last round, bits per second; null where it was not measured.
     pub after_bits_per_s: Option<f64>,
+    /// Whether processors were full before it was in each measurement, so that it may carry more.
+    pub at_least: bool,
     /// The fastest round trip without load that was seen, nanoseconds; null where none was.
     pub rtt_ns: Option<u64>,
-    /// Whether the two differ by more than a tenth of the larger one; null without both.
+    /// Whether the two differ by more than a tenth of the larger one; null without both, or where
+    /// the link may carry more.
     pub changed: Option<bool>,
 }
 
@@ -55,6 +58,7 @@ impl Link {
             to: facts.to.clone(),
             before_bits_per_s: None,
             after_bits_per_s: None,
+            at_least: true,
             rtt_ns: None,
             changed: None,
         };
@@ -68,11 +72,13 @@ impl Link {
             When::After => &mut self.after_bits_per_s,
         };
         *place = Some(facts.bits_per_s);
+        self.at_least &= facts.at_least;
         self.rtt_ns = self.rtt_ns.into_iter().chain(facts.rtt_ns).min();
     }
 
     fn compared(mut self) -> Self {
         let both = self.before_bits_per_s.zip(self.after_bits_per_s);
+        let both = both.filter(|_| !self.at_least);
         self.changed = both.map(|(before, after)| bakeoff_audit::link_has_changed(before, after));
         self
     }

@@ -1,12 +1,13 @@
 //! The built-in server that an agent runs: at the other end of a link that is measured.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use bakeoff_hosts::{Outbox, Report};
 use bakeoff_origin::{Name, Protocol, Reply, ServeOptions, serve};
+use bakeoff_probe::ThreadTimes;
 
 use super::refused;
 
@@ -16,7 +17,15 @@ const BODY_BYTES_MAX: u32 = 64 << 20;
 /// The server of an agent: one at a time.
 pub(super) struct Servers {
     outbox: Outbox,
-    running: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
+    running: Option<Running>,
+}
+
+/// A server that runs.
+struct Running {
+    stop: Arc<AtomicBool>,
+    /// What its busiest thread had of processors when it was ended.
+    times: Arc<OnceLock<ThreadTimes>>,
+    thread: JoinHandle<()>,
 }
 
 impl Servers {
@@ -32,7 +41,7 @@ impl Servers {
         if self
             .running
             .as_ref()
-            .is_some_and(|(_, it)| !it.is_finished())
+            .is_some_and(|it| !it.thread.is_finished())
         {
             return Err(refused("a server runs already", false));
         }
@@ -59,7 +68,8 @@ impl Servers {
             certificate: None,
         };
         let stop = Arc::new(AtomicBool::new(false));
-        let (outbox, asked) = (self.outbox.clone(), stop.clone());
+        let times: Arc<OnceLock<ThreadTimes>> = Arc::default();
+        let (outbox, asked, worked) = (self.outbox.clone(), stop.clone(), times.clone());
         let thread = std::thread::Builder::new().name("server".to_owned());
         let running = thread
             .spawn(move || {
@@ -68,27 +78,42 @@ impl Servers {
                     let _ = outbox.send(&Report::Serving { address });
                 };
                 let report = match serve(&options, &mut announce, &asked) {
-                    Ok(counts) => Report::Closed {
-                        requests: counts.requests,
-                    },
+                    Ok(counts) => closed(counts.requests, worked.get()),
                     Err(error) => refused(format!("failed to {error}"), true),
                 };
                 let _ = outbox.send(&report);
             })
             .map_err(|error| refused(error, false))?;
-        self.running = Some((stop, running));
+        self.running = Some(Running {
+            stop,
+            times,
+            thread: running,
+        });
         Ok(())
     }
 
     pub(super) fn close(&mut self) -> Result<(), Report> {
         match self.running.take() {
-            Some((stop, running)) => {
-                stop.store(true, Ordering::Relaxed);
+            Some(running) => {
+                // Its threads still are.
+                if let Some(times) = bakeoff_probe::busiest_thread() {
+                    let _ = running.times.set(times);
+                }
+                running.stop.store(true, Ordering::Relaxed);
                 // It looks every 50 ms, and sends its report.
-                let _ = running.join();
+                let _ = running.thread.join();
                 Ok(())
             }
             None => Err(refused("no server runs", false)),
         }
+    }
+}
+
+fn closed(requests: u64, times: Option<&ThreadTimes>) -> Report {
+    let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Report::Closed {
+        requests,
+        ran_ns: times.map(|times| ns(times.ran)),
+        waited_ns: times.map_or(0, |times| ns(times.waited)),
     }
 }

@@ -204,21 +204,10 @@ fn measure_links(
     let Ok(reached) = &mut at_server.state else {
         return (Vec::new(), Vec::new());
     };
-    let mut measured = Vec::new();
-    let listening = match links::serve(&mut reached.session, address) {
-        Ok(listening) => listening,
-        Err(error) => return (measured, vec![error]),
-    };
-    for index in 0..sessions.len() {
-        if !should_stop() {
-            measured.push(links::measure(&mut sessions[index..=index], listening));
-        }
+    match links::measure_all(&mut reached.session, address, &mut sessions, should_stop) {
+        Ok(measured) => (measured, Vec::new()),
+        Err(error) => (Vec::new(), vec![error]),
     }
-    if sessions.len() > 1 && !should_stop() {
-        measured.push(links::measure(&mut sessions, listening));
-    }
-    let closed = links::close(&mut reached.session);
-    (measured, closed.err().into_iter().collect())
 }
 
 fn resolved(address: &str) -> Option<IpAddr> {
@@ -248,7 +237,12 @@ fn text(found: &[Found], links: &[Link], problems: &[HostError], addresses: bool
         let mut rows = vec![columns(&["link from", "round trip", "capacity"])];
         rows.extend(links.iter().map(|link| {
             let round_trip = link.rtt_ns.map_or("-".to_owned(), milliseconds);
-            let capacity = link.bits_per_s.map_or("-".to_owned(), bits);
+            let capacity = link.bits_per_s.map(bits);
+            let capacity = match capacity {
+                Some(bits) if link.at_least => format!("at least {bits}"),
+                Some(bits) => bits,
+                None => "-".to_owned(),
+            };
             vec![link.from.join(" + "), round_trip, capacity]
         }));
         text.push('\n');
@@ -380,6 +374,7 @@ fn document(
         json!({
             "from": link.from,
             "bits_per_s": link.bits_per_s,
+            "at_least": link.at_least,
             "rtt_ns": link.rtt_ns,
             "start_spread_ns": link.start_spread_ns,
             "measured": link.why_not.is_none(),

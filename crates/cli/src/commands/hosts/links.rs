@@ -7,7 +7,7 @@ use bakeoff_load::{
     Target, Threads,
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
-use bakeoff_record::{LinkFacts, When};
+use bakeoff_record::{LinkFacts, ThreadUsage, When};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ const CLIENTS: u32 = 4;
 /// How long each measurement takes, and its warm-up.
 const DURATION_S: f64 = 2.0;
 const WARMUP_S: f64 = 0.2;
+/// Share of the time from which on a thread has none left for more.
+const FULL_SHARE: f64 = 0.8;
 /// What starting and ending the server may take.
 const SERVER_WITHIN: Duration = Duration::from_secs(10);
 
@@ -31,6 +33,8 @@ pub(crate) struct Link {
     pub(crate) from: Vec<String>,
     /// What the bodies, heads and framing took that came to them.
     pub(crate) bits_per_s: Option<f64>,
+    /// Whether a thread at one of its ends had no time left: then it may carry more.
+    pub(crate) at_least: bool,
     /// The fastest connection, which is a round trip.
     pub(crate) rtt_ns: Option<u64>,
     /// Between the first and the last that began, with the errors of their clocks; of several.
@@ -39,8 +43,44 @@ pub(crate) struct Link {
     pub(crate) why_not: Option<String>,
 }
 
-/// Starts the server that links lead to, and returns where.
-pub(crate) fn serve(server: &mut Session, address: IpAddr) -> Result<SocketAddr, HostError> {
+/// Measures the links from the host of `server`, which listens on `address`, to each of the
+/// generators alone, then to all of them together.
+///
+/// # Errors
+/// The server's end cannot serve.
+pub(crate) fn measure_all(
+    server: &mut Session,
+    address: IpAddr,
+    generators: &mut [&mut Session],
+    should_stop: &dyn Fn() -> bool,
+) -> Result<Vec<Link>, HostError> {
+    let mut found = Vec::new();
+    let alone = (0..generators.len()).map(|index| index..index + 1);
+    let all = (generators.len() > 1).then_some(0..generators.len());
+    for part in alone.chain(all) {
+        if !should_stop() {
+            found.push(measure(server, address, &mut generators[part])?);
+        }
+    }
+    Ok(found)
+}
+
+/// Measures the link to these generators, all at once.
+fn measure(
+    server: &mut Session,
+    address: IpAddr,
+    generators: &mut [&mut Session],
+) -> Result<Link, HostError> {
+    let listening = serve(server, address)?;
+    let mut link = loaded(generators, listening);
+    let share = close(server)?;
+    // One thread serves them all.
+    link.at_least |= share.is_some_and(|share| share >= FULL_SHARE);
+    Ok(link)
+}
+
+/// Starts the server that a link leads to, and returns where.
+fn serve(server: &mut Session, address: IpAddr) -> Result<SocketAddr, HostError> {
     let listen = SocketAddr::new(address, 0).to_string();
     server.send(&Order::Serve {
         listen,
@@ -54,20 +94,32 @@ pub(crate) fn serve(server: &mut Session, address: IpAddr) -> Result<SocketAddr,
     Ok(found.parse().unwrap_or(SocketAddr::new(address, 0)))
 }
 
-/// Ends it.
-pub(crate) fn close(server: &mut Session) -> Result<(), HostError> {
+/// Ends it; the share of the load for which its thread ran, of the time in which it could.
+fn close(server: &mut Session) -> Result<Option<f64>, HostError> {
     server.send(&Order::Close)?;
     let is_closed = |report: &Report| matches!(report, Report::Closed { .. });
-    server.expect("end its server", SERVER_WITHIN, is_closed)?;
-    Ok(())
+    let report = server.expect("end its server", SERVER_WITHIN, is_closed)?;
+    let Report::Closed {
+        ran_ns, waited_ns, ..
+    } = report
+    else {
+        return Ok(None);
+    };
+    let load_s = WARMUP_S + DURATION_S;
+    Ok(ran_ns.map(|ran| ran_share(ran as f64 / 1e9, waited_ns as f64 / 1e9, load_s)))
 }
 
-/// Measures the link from these generators to `server`, all at once.
-pub(crate) fn measure(generators: &mut [&mut Session], server: SocketAddr) -> Link {
+/// Share of a load for which a thread ran, of the time in which it was not kept from running.
+fn ran_share(ran_s: f64, waited_s: f64, load_s: f64) -> f64 {
+    ran_s / (load_s - waited_s).max(ran_s).max(f64::MIN_POSITIVE)
+}
+
+fn loaded(generators: &mut [&mut Session], server: SocketAddr) -> Link {
     let from = generators.iter().map(|each| each.host().to_owned());
     let mut link = Link {
         from: from.collect(),
         bits_per_s: None,
+        at_least: false,
         rtt_ns: None,
         start_spread_ns: None,
         why_not: None,
@@ -94,6 +146,9 @@ pub(crate) fn measure(generators: &mut [&mut Session], server: SocketAddr) -> Li
         }
         bits_per_s += result.bytes.read as f64 * 8.0 / result.measured_s;
         link.rtt_ns = link.rtt_ns.into_iter().chain(result.connect.min()).min();
+        let full =
+            |it: &ThreadUsage| ran_share(it.cpu_s, it.kept_s, result.measured_s) >= FULL_SHARE;
+        link.at_least |= result.engine.threads.iter().any(full);
     }
     link.bits_per_s = Some(bits_per_s);
     link.start_spread_ns = together.start_spread_ns();
@@ -109,11 +164,13 @@ pub(crate) fn noted(server: &str, link: Link, when: When) -> Option<LinkFacts> {
         return None;
     };
     let mbit = bits_per_s / 1e6;
-    output::note(&format!("link {server} -> {to}: {mbit:.0} Mbit/s"));
+    let bound = if link.at_least { "at least " } else { "" };
+    output::note(&format!("link {server} -> {to}: {bound}{mbit:.0} Mbit/s"));
     Some(LinkFacts {
         from: vec![server.to_owned()],
         to: link.from,
         bits_per_s,
+        at_least: link.at_least,
         rtt_ns: link.rtt_ns,
         when,
     })
@@ -180,4 +237,19 @@ fn spec(server: SocketAddr, clients: u32) -> anyhow::Result<LoadSpec> {
         interval: Duration::from_millis(100),
         target,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread that another program keeps from its processor is as full as one that runs on.
+    #[test]
+    fn a_thread_without_sleep_is_full() {
+        assert_eq!(ran_share(2.2, 0.0, 2.2), 1.0);
+        assert_eq!(ran_share(1.1, 1.1, 2.2), 1.0);
+        assert_eq!(ran_share(0.1, 2.0, 2.2), 0.5, "it slept as long as it ran");
+        assert!(ran_share(0.05, 0.0, 2.2) < 0.03);
+        assert_eq!(ran_share(0.0, 3.0, 2.2), 0.0);
+    }
 }
