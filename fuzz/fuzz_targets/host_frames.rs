@@ -1,9 +1,12 @@
-//! Any bytes from a host, in two pieces: a banner, a greeting, frames. Never a panic, and never a
-//! frame that is longer than one may be.
+//! Any bytes from a host, in two pieces: a banner, a greeting, frames, reports with their files.
+//! Never a panic, and never a frame that is longer than one may be, or more files than a report
+//! announced.
 
 #![no_main]
 
-use bakeoff_hosts::{FRAME_BYTES_MAX, Frame, FrameReader, GreetingReader, Report, read_pods};
+use bakeoff_hosts::{
+    FRAME_BYTES_MAX, Frame, FrameReader, GreetingReader, ParcelReader, read_pods,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|pieces: (&[u8], &[u8])| {
@@ -34,10 +37,15 @@ fuzz_target!(|pieces: (&[u8], &[u8])| {
     bare.put(pieces.0);
     bare.put(pieces.1);
     for reader in [&mut frames, &mut bare] {
+        let mut parcels = ParcelReader::default();
         while let Ok(Some(frame)) = reader.next_frame() {
-            let (Frame::Json(bytes) | Frame::Raw(bytes)) = frame;
+            let (Frame::Json(bytes) | Frame::Raw(bytes)) = &frame;
             assert!(bytes.len() <= FRAME_BYTES_MAX);
-            let _ = serde_json::from_slice::<Report>(&bytes);
+            match parcels.put(frame) {
+                Ok(None) => {}
+                Ok(Some(parcel)) => assert_eq!(parcel.files.len(), parcel.report.files() as usize),
+                Err(_) => break,
+            }
         }
     }
     for pod in read_pods(&String::from_utf8_lossy(pieces.0)) {

@@ -52,7 +52,12 @@ impl Folder {
     }
 
     pub(crate) fn servers(&self) -> Servers {
-        Servers::new(self.path.as_ref().map(|folder| folder.join("servers")))
+        Servers::new(self.servers_folder())
+    }
+
+    /// The folder of the user's own servers.
+    pub(crate) fn servers_folder(&self) -> Option<PathBuf> {
+        self.path.as_ref().map(|folder| folder.join("servers"))
     }
 
     /// Names of all plans.

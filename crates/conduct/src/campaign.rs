@@ -1,6 +1,5 @@
 //! A plan carried out: trial after trial, each recorded before the next begins.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,17 +8,15 @@ use bakeoff_plan::{Plan, Trial};
 use bakeoff_record::{
     ContenderKind, Histogram, RecordFolder, TrialEnd, TrialRecord, Usage, Warning, disturbances,
 };
-use bakeoff_stage::Stage;
 
 use crate::ConductError;
 use crate::event::Event;
 use crate::find::Find;
 use crate::generators::{Generators, OwnEngine};
-use crate::programs::Programs;
 use crate::roles::Roles;
 use crate::rounds::{Rounds, Widest};
 use crate::sequence::Sequence;
-use crate::site::Here;
+use crate::site::Site;
 use crate::trial::{self, Setting};
 
 /// How often a rest looks whether somebody wants to stop.
@@ -28,14 +25,12 @@ const REST_PERIOD: Duration = Duration::from_millis(50);
 /// What a campaign needs besides its plan.
 #[derive(Debug)]
 pub struct Options {
-    /// The bakeoff program: keeper and built-in servers are parts of it.
-    pub bakeoff: PathBuf,
     /// Set to end the running trial cleanly and keep those before it.
     pub stop: Arc<AtomicBool>,
     /// Trials of an earlier part of this campaign.
     pub earlier: Vec<TrialRecord>,
-    /// The program of each contender.
-    pub programs: Programs,
+    /// Processors of the roles that are on this machine.
+    pub roles: Roles,
     /// What weakens every trial, as its caller knows.
     pub warnings: Vec<Warning>,
     /// What carries out loads; `None` for the engine of this process.
@@ -59,25 +54,17 @@ pub enum CampaignEnd {
 pub fn carry_out(
     plan: &Plan,
     folder: &mut RecordFolder,
-    stage: &Stage,
+    site: &dyn Site,
     options: Options,
     widest: &mut Widest<'_>,
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<CampaignEnd, ConductError> {
-    let roles = Roles::divide(&plan.pinning)?;
+    let roles = &options.roles;
     roles.move_this_thread();
-    let own = OwnEngine::of(&roles);
-    let here = Here {
-        stage,
-        bakeoff: &options.bakeoff,
-        roles: &roles,
-        seed: plan.seed,
-    };
+    let own = OwnEngine::of(roles);
     let setting = Setting {
-        stage,
-        site: &here,
-        programs: &options.programs,
-        roles: &roles,
+        site,
+        roles,
         generators: options.generators.as_deref().unwrap_or(&own),
         seed: plan.seed,
         stop: &options.stop,

@@ -9,11 +9,12 @@ use bakeoff_plan::{
     CertificateKey, Contender, Demand, Expected, KnownBy, Protocol, ServerChoice, Workload,
     format_duration,
 };
-use bakeoff_record::{Step, StopFacts};
+use bakeoff_record::{Pinned, Role, Step, StopFacts};
 use bakeoff_stage::{Helper, Running, Stage, StageError, Surroundings, Written};
 
 mod staged;
 
+use crate::site::{Part, StartOrder};
 use staged::Sampling;
 
 /// Time that a server has from its start to its first right answer.
@@ -33,10 +34,8 @@ pub(crate) struct Place<'a> {
     pub(crate) bakeoff: &'a Path,
     /// Folder of the trial's logs.
     pub(crate) logs: &'a Path,
-    pub(crate) server_cpus: &'a [usize],
-    pub(crate) origin_cpus: &'a [usize],
-    /// Processors for whoever watches; any where empty.
-    pub(crate) probe_cpus: &'a [usize],
+    /// Processors of each role; whoever watches has those of the engine. Any where empty.
+    pub(crate) pinned: &'a Pinned,
     /// Seed of what the origin draws: the plan's, so that each round draws the same.
     pub(crate) seed: u64,
 }
@@ -55,63 +54,98 @@ pub struct Contestant {
     /// The server's files as they were noted last.
     written: Option<Written>,
     sampling: Sampling,
-    /// Processors of the probe; any where empty.
-    probe_cpus: Vec<usize>,
+    /// Processors of each role.
+    pinned: Pinned,
+    /// The role of `server`.
+    role: Role,
 }
 
 impl Contestant {
     /// Starts what a trial needs; `step` is told each step before it begins.
     pub(crate) fn start(
         place: Place<'_>,
-        contender: &Contender,
-        workload: &Workload,
+        order: &StartOrder<'_>,
         step: &mut dyn FnMut(Step),
     ) -> Result<Self, StageError> {
+        let StartOrder {
+            contender,
+            workload,
+            part,
+            ..
+        } = *order;
         let built_in = match &contender.server {
+            _ if part == Part::Upstream => return Self::start_upstream(place, workload, step),
             ServerChoice::Program { .. } | ServerChoice::Command(_) | ServerChoice::Url(_) => None,
             ServerChoice::Yardstick => Some("yardstick"),
             ServerChoice::Origin => Some("origin"),
         };
         if let Some(name) = built_in {
             step(Step::Start);
-            let protocol = workload.protocol;
-            let server = start_helper(place, name, place.server_cpus, workload, protocol);
+            let (cpus, protocol) = (&place.pinned.server, workload.protocol);
+            let server = start_helper(place, name, cpus, workload, protocol);
             let server = server.map_err(in_the_servers_place)?;
-            let control = control_of(&server);
+            let demanded = workload.origin.is_some() && name == "origin";
             return Ok(Self {
-                server,
-                origin: None,
-                control,
-                demanded: workload.origin.is_some() && name == "origin",
-                written: None,
-                sampling: Sampling::default(),
-                probe_cpus: place.probe_cpus.to_vec(),
+                demanded,
+                control: control_of(&server),
+                ..Self::of(server, place)
             });
         }
         step(Step::Prepare);
-        let origin = if workload.proxied {
-            step(Step::Origin);
-            let (cpus, protocol) = (place.origin_cpus, Protocol::H1);
-            Some(start_helper(place, "origin", cpus, workload, protocol)?)
-        } else {
-            None
+        let (origin, upstream) = match part {
+            Part::ServerBefore(upstream) => (None, Some(upstream)),
+            Part::Whole | Part::Upstream if workload.proxied => {
+                step(Step::Origin);
+                let cpus = &place.pinned.origin;
+                let origin = start_helper(place, "origin", cpus, workload, Protocol::H1)?;
+                let address = origin.address();
+                (Some(origin), Some(address))
+            }
+            Part::Whole | Part::Upstream => (None, None),
         };
         let surroundings = Surroundings {
-            origin: origin.as_ref().map(Running::address),
-            cpus: place.server_cpus.to_vec(),
+            origin: upstream,
+            cpus: place.pinned.server.clone(),
             log_folder: place.logs.to_owned(),
         };
         let server = start_server(place.stage, contender, workload, &surroundings, step)?;
         let control = origin.as_ref().and_then(control_of);
         Ok(Self {
-            server,
             origin,
             control,
             demanded: workload.origin.is_some(),
+            ..Self::of(server, place)
+        })
+    }
+
+    /// Starts the upstream of a server on another site.
+    fn start_upstream(
+        place: Place<'_>,
+        workload: &Workload,
+        step: &mut dyn FnMut(Step),
+    ) -> Result<Self, StageError> {
+        step(Step::Origin);
+        let cpus = &place.pinned.origin;
+        let upstream = start_helper(place, "origin", cpus, workload, Protocol::H1)?;
+        Ok(Self {
+            control: control_of(&upstream),
+            demanded: workload.origin.is_some(),
+            role: Role::Origin,
+            ..Self::of(upstream, place)
+        })
+    }
+
+    fn of(server: Running, place: Place<'_>) -> Self {
+        Self {
+            server,
+            origin: None,
+            control: None,
+            demanded: false,
             written: None,
             sampling: Sampling::default(),
-            probe_cpus: place.probe_cpus.to_vec(),
-        })
+            pinned: place.pinned.clone(),
+            role: Role::Server,
+        }
     }
 
     /// Stops the server, then the origin behind it. A server that ran already goes on.
@@ -183,13 +217,16 @@ pub fn start_for_debugging(
         stage,
         bakeoff,
         logs,
-        server_cpus: &[],
-        origin_cpus: &[],
-        probe_cpus: &[],
+        pinned: &Pinned::default(),
         seed: 1,
     };
-    let workload = workload.asked_of(contender);
-    let contestant = Contestant::start(place, contender, &workload, &mut |_| {})?;
+    let order = StartOrder {
+        contender,
+        workload: &workload.asked_of(contender),
+        logs,
+        part: Part::Whole,
+    };
+    let contestant = Contestant::start(place, &order, &mut |_| {})?;
     let _ = contestant.behave(true);
     Ok(contestant)
 }
@@ -282,7 +319,7 @@ mod tests {
 
     /// Starts what a trial of the plan `smoke` needs, where no program can be kept; returns the
     /// steps that were told, and the one that failed.
-    fn failed_at(id: &str) -> (Vec<Step>, Step) {
+    fn failed_at(id: &str, part: Part) -> (Vec<Step>, Step) {
         let text = bakeoff_plan::builtin_plan("smoke").unwrap();
         let plan = bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).unwrap();
         let trials = bakeoff_plan::trials(&plan);
@@ -298,23 +335,35 @@ mod tests {
             stage: &stage.unwrap(),
             bakeoff: Path::new("/bin/false"),
             logs: &folder.path().join("logs/trial"),
-            server_cpus: &[],
-            origin_cpus: &[],
-            probe_cpus: &[],
+            pinned: &Pinned::default(),
             seed: 1,
+        };
+        let order = StartOrder {
+            contender: &trial.contender,
+            workload: &trial.workload,
+            logs: place.logs,
+            part,
         };
         let mut steps = Vec::new();
         let mut step = |step| steps.push(step);
-        let started = Contestant::start(place, &trial.contender, &trial.workload, &mut step);
+        let started = Contestant::start(place, &order, &mut step);
         (steps, started.unwrap_err().step)
     }
 
     #[test]
     fn a_built_in_server_fails_at_the_step_of_the_part_that_it_plays() {
         for id in ["r1-yardstick-synthetic-c5", "r1-origin-proxy-c5"] {
-            assert_eq!(failed_at(id), (vec![Step::Start], Step::Start), "{id}");
+            let failed = failed_at(id, Part::Whole);
+            assert_eq!(failed, (vec![Step::Start], Step::Start), "{id}");
         }
         let behind_nginx = (vec![Step::Prepare, Step::Origin], Step::Origin);
-        assert_eq!(failed_at("r1-nginx-default-proxy-c5"), behind_nginx);
+        let nginx = "r1-nginx-default-proxy-c5";
+        assert_eq!(failed_at(nginx, Part::Whole), behind_nginx);
+        let alone = (vec![Step::Origin], Step::Origin);
+        assert_eq!(failed_at(nginx, Part::Upstream), alone);
+        // Its upstream is elsewhere, so that the server itself comes next.
+        let elsewhere = Part::ServerBefore(([192, 0, 2, 1], 80).into());
+        let (steps, _) = failed_at(nginx, elsewhere);
+        assert!(!steps.contains(&Step::Origin), "{steps:?}");
     }
 }

@@ -11,13 +11,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{ConfigSource, Contender, Plan, Request, ServerChoice, Workload};
-use bakeoff_record::{Step, TrialEnd, When};
+use bakeoff_record::{Pinned, Step, TrialEnd, When};
 use bakeoff_stage::{Cause, Fetched, Stage, StageError};
+use serde::{Deserialize, Serialize};
 
 use crate::answers::{ANSWER_LIMIT, chosen};
 use crate::contestant::{Contestant, Place};
 use crate::learn::{Seen, learn};
 use crate::preflight::Finding;
+use crate::site::{Part, StartOrder};
 
 /// A clock in seconds has moved on by then.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(1100);
@@ -38,7 +40,7 @@ pub struct Approach<'a> {
 }
 
 /// What came of the first contact.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FirstAnswers {
     /// What is wrong, in the order of the plan.
     pub findings: Vec<Finding>,
@@ -185,12 +187,16 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
             stage: approach.stage,
             bakeoff: approach.bakeoff,
             logs: &approach.folder.join(&logs),
-            server_cpus: &[],
-            origin_cpus: &[],
-            probe_cpus: &[],
+            pinned: &Pinned::default(),
             seed: plan.seed,
         };
-        Contestant::start(place, contender, &workload, &mut |_| {})
+        let order = StartOrder {
+            contender,
+            workload: &workload,
+            logs: place.logs,
+            part: Part::Whole,
+        };
+        Contestant::start(place, &order, &mut |_| {})
     };
     let mut contestant = start()?;
     let asked = chosen(&workload.requests, true);

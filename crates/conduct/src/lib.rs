@@ -11,6 +11,7 @@
 //! number is worth is found out from the record alone.
 
 mod answers;
+mod apart;
 mod campaign;
 mod contestant;
 mod counters;
@@ -31,6 +32,7 @@ mod spec;
 mod trial;
 
 pub use answers::Encoded;
+pub use apart::Apart;
 pub use campaign::{CampaignEnd, Options, carry_out};
 pub use contestant::{Contestant, start_for_debugging};
 pub use event::Event;
@@ -39,10 +41,10 @@ pub use first::{Approach, FirstAnswers, first_answers};
 pub use generators::{Generated, Generators, LoadOrder, OwnEngine, Reached, UnderWay};
 pub use preflight::{Depth, Finding, preflight};
 pub use programs::{ProgramChanged, Programs};
-pub use roles::{Roles, RolesError, allowed_cpus};
+pub use roles::{Roles, RolesError, RolesHere, allowed_cpus};
 pub use rounds::{Rounds, Widest};
 pub use sequence::{Left, Sequence};
-pub use site::{Edge, Site, Staged, StartFailed};
+pub use site::{Edge, Here, Part, Site, SiteError, Staged, StartFailed, StartOrder};
 
 /// Why a campaign had to end.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +58,7 @@ pub enum ConductError {
         "failed to {0}; the trials before it are kept: make room, then continue the record with \
          --resume"
     )]
-    FullDisk(bakeoff_stage::StageError),
+    FullDisk(String),
     /// The processors asked for are not there.
     #[error(transparent)]
     Roles(#[from] RolesError),

@@ -118,7 +118,7 @@ struct Watch {
     told_at: Instant,
     counts_at_start: Option<Counts>,
     counts_at_end: Option<Counts>,
-    /// How the server ended by itself, and its last words.
+    /// How the server ended by itself, or its host was lost, and the last words.
     died: Option<(Step, String, String)>,
 }
 
@@ -149,10 +149,17 @@ impl Watch {
         }
         self.look_at_phase(contestant, tell);
         if self.died.is_none()
+            && let Some(cause) = contestant.lost()
+        {
+            self.died = Some((self.step.unwrap_or(Step::WarmUp), cause, String::new()));
+            self.load.stop();
+        }
+        if self.died.is_none()
             && let Some(status) = contestant.died()
         {
             let step = self.step.unwrap_or(Step::WarmUp);
-            self.died = Some((step, status, contestant.log_tail()));
+            let cause = format!("the server died under load: {status}");
+            self.died = Some((step, cause, contestant.log_tail()));
             self.load.stop();
         }
         let since = self.told_at.elapsed();
@@ -218,9 +225,9 @@ impl Watch {
             cause: format!("the load engine failed: {cause}"),
             message: None,
         });
-        let died = self.died.map(|(step, status, words)| TrialEnd::Failed {
+        let died = self.died.map(|(step, cause, words)| TrialEnd::Failed {
             step,
-            cause: format!("the server died under load: {status}"),
+            cause,
             message: (!words.trim().is_empty()).then_some(words),
         });
         let stopped = stop

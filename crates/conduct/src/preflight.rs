@@ -9,9 +9,10 @@ use std::path::Path;
 use bakeoff_plan::{Plan, ServerChoice};
 use bakeoff_record::TrialEnd;
 use bakeoff_stage::{Stage, Surroundings, check_command};
+use serde::{Deserialize, Serialize};
 
 /// A contender that cannot do a workload, or a configuration that its server rejects.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Contender's name.
     pub contender: String,

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use bakeoff_plan::{CONTROL_MARK, Contender, Plan, ServerChoice};
 use bakeoff_record::{Step, TrialEnd, TrialRecord};
 use bakeoff_stage::Stage;
+use serde::{Deserialize, Serialize};
 
 /// Programs by the contender's name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs(BTreeMap<String, Fixed>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Fixed {
     path: PathBuf,
     sha256: String,
@@ -34,39 +35,42 @@ pub struct ProgramChanged {
 }
 
 impl Programs {
-    /// Finds the program of each contender: the one that it had in earlier trials of this
-    /// campaign, or the one that is found now. Of a contender without a program none is fixed; its
-    /// trials say what is missing.
-    ///
-    /// # Errors
-    /// When a program of earlier trials is not what it was.
-    pub fn fix(
-        plan: &Plan,
-        stage: &Stage,
-        earlier: &[TrialRecord],
-    ) -> Result<Self, ProgramChanged> {
-        let mut fixed = BTreeMap::new();
+    /// The programs that contenders had in earlier trials of this campaign.
+    pub fn of_trials(plan: &Plan, earlier: &[TrialRecord]) -> Self {
+        let mut had = BTreeMap::new();
         for contender in &plan.contenders {
             let mut trials = earlier.iter().filter(|it| it.contender == contender.name);
             let facts = trials.find_map(|trial| trial.server.as_ref());
-            let before = facts.filter(|facts| !facts.binary_sha256.is_empty());
-            let program = match before {
-                Some(facts) => {
-                    let program = Fixed {
-                        path: PathBuf::from(&facts.binary),
-                        sha256: facts.binary_sha256.clone(),
-                    };
-                    program.check(stage, contender)?;
-                    program
-                }
-                None => match stage.program_of(contender) {
-                    Ok((path, sha256)) => Fixed { path, sha256 },
-                    Err(_) => continue,
-                },
-            };
-            fixed.insert(contender.name.clone(), program);
+            if let Some(facts) = facts.filter(|facts| !facts.binary_sha256.is_empty()) {
+                let program = Fixed {
+                    path: PathBuf::from(&facts.binary),
+                    sha256: facts.binary_sha256.clone(),
+                };
+                had.insert(contender.name.clone(), program);
+            }
         }
-        Ok(Self(fixed))
+        Self(had)
+    }
+
+    /// Finds the program of each contender: the one that it had `before`, or the one that is
+    /// found now. Of a contender without a program none is fixed; its trials say what is missing.
+    ///
+    /// # Errors
+    /// When a program that it had before is not what it was.
+    pub fn fix(plan: &Plan, stage: &Stage, before: Self) -> Result<Self, ProgramChanged> {
+        let mut fixed = before;
+        for contender in &plan.contenders {
+            match fixed.0.get(&contender.name) {
+                Some(program) => program.check(stage, contender)?,
+                None => {
+                    if let Ok((path, sha256)) = stage.program_of(contender) {
+                        let name = contender.name.clone();
+                        fixed.0.insert(name, Fixed { path, sha256 });
+                    }
+                }
+            }
+        }
+        Ok(fixed)
     }
 
     /// The contender with the program that it had at the start; or how a trial of it ends whose

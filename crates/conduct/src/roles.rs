@@ -3,6 +3,7 @@
 use bakeoff_plan::{Cpus, Pinning};
 use bakeoff_record::Pinned;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde::{Deserialize, Serialize};
 
 /// Most processors that are looked for.
 const CPUS_MAX: usize = 1024;
@@ -14,6 +15,27 @@ pub struct Roles {
     pub pinned: Pinned,
     /// Threads of the load engine.
     pub engine_threads: u32,
+}
+
+/// Which roles are on a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RolesHere {
+    /// Contestants.
+    pub server: bool,
+    /// The upstream behind them.
+    pub origin: bool,
+    /// An engine.
+    pub engine: bool,
+}
+
+impl RolesHere {
+    /// All of them.
+    pub const ALL: Self = Self {
+        server: true,
+        origin: true,
+        engine: true,
+    };
 }
 
 /// The processors asked for are not there.
@@ -34,7 +56,15 @@ impl Roles {
     /// # Errors
     /// When the plan names a processor that this process may not use.
     pub fn divide(pinning: &Pinning) -> Result<Self, RolesError> {
-        Self::divide_among(pinning, &allowed_cpus())
+        Self::divide_for(pinning, RolesHere::ALL)
+    }
+
+    /// Divides this machine among the roles that are on it.
+    ///
+    /// # Errors
+    /// When the plan names a processor for one of them that this process may not use.
+    pub fn divide_for(pinning: &Pinning, here: RolesHere) -> Result<Self, RolesError> {
+        Self::divide_among(pinning, &allowed_cpus(), here)
     }
 
     /// Moves the calling thread, and those that it starts from now on, to the engine's
@@ -49,9 +79,14 @@ impl Roles {
         let _ = sched_setaffinity(None, &set);
     }
 
-    fn divide_among(pinning: &Pinning, allowed: &[usize]) -> Result<Self, RolesError> {
-        let auto = automatic(allowed);
-        let choose = |role, cpus: &Cpus, auto: &[usize]| match cpus {
+    fn divide_among(
+        pinning: &Pinning,
+        allowed: &[usize],
+        here: RolesHere,
+    ) -> Result<Self, RolesError> {
+        let auto = automatic(allowed, here);
+        let choose = |role, is_here: bool, cpus: &Cpus, auto: &[usize]| match cpus {
+            _ if !is_here => Ok(Vec::new()),
             Cpus::Any => Ok(Vec::new()),
             Cpus::Auto => Ok(auto.to_vec()),
             Cpus::List(list) => match list.iter().find(|cpu| !allowed.contains(cpu)) {
@@ -64,9 +99,9 @@ impl Roles {
             },
         };
         let pinned = Pinned {
-            server: choose("the server", &pinning.server, &auto.server)?,
-            engine: choose("the engine", &pinning.engine, &auto.engine)?,
-            origin: choose("the origin", &pinning.origin, &auto.origin)?,
+            server: choose("the server", here.server, &pinning.server, &auto.server)?,
+            engine: choose("the engine", here.engine, &pinning.engine, &auto.engine)?,
+            origin: choose("the origin", here.origin, &pinning.origin, &auto.origin)?,
         };
         let half = allowed.len().div_ceil(2).max(1);
         let threads = if pinned.engine.is_empty() {
@@ -87,11 +122,15 @@ pub fn allowed_cpus() -> Vec<usize> {
     (0..CPUS_MAX).filter(|cpu| all.is_set(*cpu)).collect()
 }
 
-/// Half for the engine, half for server and origin. From four processors on the origin has one
-/// of its own; the server's processors are the same in every workload, so that they compare.
-fn automatic(allowed: &[usize]) -> Pinned {
-    let half = allowed.len() / 2;
-    if half == 0 {
+/// Half for the engine where it is here, and the rest for server and origin. From four processors
+/// on, or two without the engine, the origin has one of its own; the server's processors are the
+/// same in every workload, so that they compare.
+fn automatic(allowed: &[usize], here: RolesHere) -> Pinned {
+    let below = match here.engine {
+        true => allowed.len() / 2,
+        false => allowed.len(),
+    };
+    if below == 0 {
         let all = allowed.to_vec();
         return Pinned {
             server: all.clone(),
@@ -99,8 +138,9 @@ fn automatic(allowed: &[usize]) -> Pinned {
             origin: all,
         };
     }
-    let (lower, upper) = allowed.split_at(half);
+    let (lower, upper) = allowed.split_at(below);
     let (server, origin) = match lower {
+        _ if !(here.server && here.origin) => (lower.to_vec(), lower.to_vec()),
         [server @ .., origin] if !server.is_empty() => (server.to_vec(), vec![*origin]),
         shared => (shared.to_vec(), shared.to_vec()),
     };
@@ -116,7 +156,7 @@ mod tests {
     use super::*;
 
     fn check(allowed: &[usize], server: &[usize], origin: &[usize], engine: &[usize]) {
-        let roles = Roles::divide_among(&Pinning::default(), allowed).unwrap();
+        let roles = Roles::divide_among(&Pinning::default(), allowed, RolesHere::ALL).unwrap();
         assert_eq!(roles.pinned.server, server);
         assert_eq!(roles.pinned.origin, origin);
         assert_eq!(roles.pinned.engine, engine);
@@ -138,7 +178,7 @@ mod tests {
             server: Cpus::List(vec![7]),
             ..Pinning::default()
         };
-        let error = Roles::divide_among(&pinning, &[0, 1])
+        let error = Roles::divide_among(&pinning, &[0, 1], RolesHere::ALL)
             .unwrap_err()
             .to_string();
         assert!(error.contains("the server to processor 7"), "{error}");
@@ -146,7 +186,39 @@ mod tests {
             engine: Cpus::Any,
             ..Pinning::default()
         };
-        let roles = Roles::divide_among(&any, &[0, 1]).unwrap();
+        let roles = Roles::divide_among(&any, &[0, 1], RolesHere::ALL).unwrap();
         assert_eq!((roles.pinned.engine.len(), roles.engine_threads), (0, 1));
+    }
+
+    #[test]
+    fn a_machine_without_the_engine_belongs_to_the_others() {
+        let check = |server, origin, expected: (&[usize], &[usize])| {
+            let here = RolesHere {
+                server,
+                origin,
+                engine: false,
+            };
+            let roles = Roles::divide_among(&Pinning::default(), &[0, 1, 2], here).unwrap();
+            let Pinned {
+                server,
+                origin,
+                engine,
+            } = roles.pinned;
+            assert_eq!((&server[..], &origin[..]), expected);
+            assert!(engine.is_empty());
+        };
+        check(true, true, (&[0, 1], &[2]));
+        check(true, false, (&[0, 1, 2], &[]));
+        check(false, true, (&[], &[0, 1, 2]));
+        // What the plan says of a role that is elsewhere is not looked at.
+        let pinning = Pinning {
+            engine: Cpus::List(vec![7]),
+            ..Pinning::default()
+        };
+        let here = RolesHere {
+            engine: false,
+            ..RolesHere::ALL
+        };
+        assert!(Roles::divide_among(&pinning, &[0], here).is_ok());
     }
 }

@@ -4,32 +4,99 @@
 //! so that it makes no difference on which machine they are. This machine is a site in this
 //! process.
 
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bakeoff_origin::Counts;
-use bakeoff_plan::{Contender, Protocol, Request, Workload};
-use bakeoff_record::{GrownFile, ServerFacts, Step, StopFacts, TrialEnd, Usage, When, Work};
-use bakeoff_stage::{Fetched, Stage, StageError};
+use bakeoff_plan::{Contender, Plan, Protocol, Request, Workload};
+use bakeoff_record::{
+    GrownFile, Hosts, Pinned, ServerFacts, Step, StopFacts, TrialEnd, TrialRecord, Usage, When,
+    Work,
+};
+use bakeoff_stage::{Fetched, Stage};
+use rustix::process::{Resource, getrlimit};
+use serde::{Deserialize, Serialize};
 
 use crate::contestant::{Contestant, Place};
+use crate::first::{Approach, FirstAnswers, first_answers};
 use crate::generators::Reached;
+use crate::preflight::{Depth, Finding, preflight};
+use crate::programs::{ProgramChanged, Programs};
 use crate::roles::Roles;
 
 /// A machine that contestants run on.
 pub trait Site: std::fmt::Debug + Sync {
-    /// Starts what a trial needs, with logs in the folder `logs`. `step` is told each step before
-    /// it begins.
+    /// Finds the program of each contender, which its trials have from now on: the one of
+    /// `earlier` trials of this campaign, or the one that is found now.
+    ///
+    /// # Errors
+    /// A program of earlier trials is not what it was, or the site cannot be asked.
+    fn fix_programs(&self, plan: &Plan, earlier: &[TrialRecord]) -> Result<(), SiteError>;
+
+    /// Looks whether each contender can be measured at each workload, and starts nothing.
+    ///
+    /// # Errors
+    /// The site cannot be asked.
+    fn preflight(&self, plan: &Plan) -> Result<Vec<Finding>, SiteError>;
+
+    /// Starts each contender for each workload and asks it, except where `known` says that it
+    /// cannot be measured.
+    ///
+    /// # Errors
+    /// The site cannot be asked.
+    fn first_answers(&self, plan: &Plan, known: &[Finding]) -> Result<FirstAnswers, SiteError>;
+
+    /// Files that a process may open there; `None` for as many as it likes.
+    fn open_files(&self) -> Option<u64>;
+
+    /// Starts what a trial needs. `step` is told each step before it begins.
     ///
     /// # Errors
     /// Why it could not be; nothing of it runs then.
     fn start(
         &self,
-        contender: &Contender,
-        workload: &Workload,
-        logs: &Path,
+        order: &StartOrder<'_>,
         step: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Staged>, StartFailed>;
+}
+
+/// Why a site does not say what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SiteError {
+    /// What was asked for cannot be.
+    #[error("{0}")]
+    Refused(String),
+    /// The machine cannot be reached, or no longer.
+    #[error("{0}")]
+    Lost(String),
+}
+
+/// What is to be started.
+#[derive(Debug, Clone, Copy)]
+pub struct StartOrder<'a> {
+    /// What is measured.
+    pub contender: &'a Contender,
+    /// What it answers.
+    pub workload: &'a Workload,
+    /// Folder for logs.
+    pub logs: &'a Path,
+    /// Which part of it.
+    pub part: Part,
+}
+
+/// Which part of a contestant runs on a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The server, and the upstream behind it where the workload has one.
+    Whole,
+    /// The server alone: its upstream is on another site, at this address.
+    ServerBefore(SocketAddr),
+    /// The upstream alone.
+    Upstream,
 }
 
 /// Why a contestant could not be started.
@@ -37,12 +104,13 @@ pub trait Site: std::fmt::Debug + Sync {
 pub enum StartFailed {
     /// The trial ends so.
     Trial(TrialEnd),
-    /// There is no room for its files, nor for those of any other.
-    FullDisk(StageError),
+    /// There is no room for its files, nor for those of any other: what could not be done.
+    FullDisk(String),
 }
 
 /// An edge of the measured window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Edge {
     /// It is about to open.
     Start,
@@ -54,6 +122,9 @@ pub enum Edge {
 pub trait Staged {
     /// What the record keeps of the server.
     fn facts(&self) -> ServerFacts;
+
+    /// Processors given to each role.
+    fn pinned(&self) -> Pinned;
 
     /// Where clients on this machine reach it.
     fn reached(&self) -> Reached;
@@ -81,6 +152,14 @@ pub trait Staged {
 
     /// How the server ended by itself, if it has. Does not wait.
     fn died(&mut self) -> Option<String>;
+
+    /// Why the machine that it runs on was given up, if it was. Does not wait.
+    fn lost(&mut self) -> Option<String> {
+        None
+    }
+
+    /// Adds what is known of the machines that it runs on: clocks, samples, and why one was lost.
+    fn add_to(&self, _hosts: &mut Hosts) {}
 
     /// The end of the server's output.
     fn log_tail(&self) -> String;
@@ -117,37 +196,95 @@ pub trait Staged {
 }
 
 /// This machine.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Here<'a> {
-    pub(crate) stage: &'a Stage,
+#[derive(Debug)]
+pub struct Here {
+    /// Where servers are started.
+    pub stage: Stage,
     /// This program, which the built-in servers are a part of.
-    pub(crate) bakeoff: &'a Path,
-    pub(crate) roles: &'a Roles,
+    pub bakeoff: PathBuf,
+    /// Folder for what is tried before the first trial.
+    pub folder: PathBuf,
+    /// Which role runs on which processors.
+    pub roles: Roles,
     /// Seed of what the origin draws.
-    pub(crate) seed: u64,
+    pub seed: u64,
+    /// Set to look no further.
+    pub stop: Arc<AtomicBool>,
+    /// The program of each contender, once they are fixed.
+    pub programs: Mutex<Programs>,
 }
 
-impl Site for Here<'_> {
+impl Here {
+    /// Finds the program of each contender: the one that it had `before`, or the one that is
+    /// found now.
+    ///
+    /// # Errors
+    /// When a program that was there before is not what it was.
+    pub fn fix(&self, plan: &Plan, before: Programs) -> Result<(), ProgramChanged> {
+        let fixed = Programs::fix(plan, &self.stage, before)?;
+        *self.programs() = fixed;
+        Ok(())
+    }
+
+    /// The program of each contender, once they are fixed.
+    pub fn programs(&self) -> MutexGuard<'_, Programs> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Site for Here {
+    fn fix_programs(&self, plan: &Plan, earlier: &[TrialRecord]) -> Result<(), SiteError> {
+        let before = Programs::of_trials(plan, earlier);
+        let fixed = self.fix(plan, before);
+        fixed.map_err(|changed| SiteError::Refused(changed.to_string()))
+    }
+
+    fn preflight(&self, plan: &Plan) -> Result<Vec<Finding>, SiteError> {
+        let folder = self.folder.join("check");
+        Ok(preflight(plan, &self.stage, &folder, Depth::Whole))
+    }
+
+    fn first_answers(&self, plan: &Plan, known: &[Finding]) -> Result<FirstAnswers, SiteError> {
+        let approach = Approach {
+            stage: &self.stage,
+            bakeoff: &self.bakeoff,
+            folder: &self.folder.join("first"),
+            stop: &self.stop,
+        };
+        Ok(first_answers(plan, known, &approach))
+    }
+
+    fn open_files(&self) -> Option<u64> {
+        getrlimit(Resource::Nofile).maximum
+    }
+
     fn start(
         &self,
-        contender: &Contender,
-        workload: &Workload,
-        logs: &Path,
+        order: &StartOrder<'_>,
         step: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Staged>, StartFailed> {
-        let pinned = &self.roles.pinned;
+        let held = match order.part {
+            // It is a part of bakeoff.
+            Part::Upstream => Ok(order.contender.clone()),
+            Part::Whole | Part::ServerBefore(_) => {
+                self.programs().hold(&self.stage, order.contender)
+            }
+        };
+        let contender = &held.map_err(StartFailed::Trial)?;
         let place = Place {
-            stage: self.stage,
-            bakeoff: self.bakeoff,
-            logs,
-            server_cpus: &pinned.server,
-            origin_cpus: &pinned.origin,
-            probe_cpus: &pinned.engine,
+            stage: &self.stage,
+            bakeoff: &self.bakeoff,
+            logs: order.logs,
+            pinned: &self.roles.pinned,
             seed: self.seed,
         };
-        match Contestant::start(place, contender, workload, step) {
+        let order = StartOrder {
+            contender,
+            ..*order
+        };
+        match Contestant::start(place, &order, step) {
             Ok(contestant) => Ok(Box::new(contestant)),
-            Err(error) if error.is_full_disk() => Err(StartFailed::FullDisk(error)),
+            Err(error) if error.is_full_disk() => Err(StartFailed::FullDisk(error.to_string())),
             Err(error) => Err(StartFailed::Trial(error.trial_end())),
         }
     }

@@ -3,13 +3,19 @@
 use bakeoff_load::check_clients;
 use bakeoff_plan::Trial;
 use bakeoff_record::TrialEnd;
-use rustix::process::{Resource, getrlimit};
+
+use crate::generators::Generators;
+use crate::site::Site;
 
 /// Files that a server needs besides its connections.
 const OTHER_FILES: u64 = 64;
 
 /// Why the trial is not attempted, if it is not.
-pub(crate) fn forbidden(trial: &Trial) -> Option<TrialEnd> {
+pub(crate) fn forbidden(
+    trial: &Trial,
+    site: &dyn Site,
+    generators: &dyn Generators,
+) -> Option<TrialEnd> {
     let clients = trial.load.clients();
     if trial.load.model.is_share() {
         return Some(TrialEnd::Skipped {
@@ -21,7 +27,10 @@ pub(crate) fn forbidden(trial: &Trial) -> Option<TrialEnd> {
             fix: "see why those trials failed".to_owned(),
         });
     }
-    if let Err(shortage) = check_clients(clients, 1) {
+    // Generators elsewhere have limits of their own.
+    if generators.are_here()
+        && let Err(shortage) = check_clients(clients, 1)
+    {
         let text = shortage.to_string();
         let (reason, fix) = text.split_once("; ").unwrap_or((&text, "raise the limit"));
         return Some(TrialEnd::Skipped {
@@ -29,7 +38,7 @@ pub(crate) fn forbidden(trial: &Trial) -> Option<TrialEnd> {
             fix: fix.to_owned(),
         });
     }
-    let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let limit = site.open_files().unwrap_or(u64::MAX);
     server_needs_too_many(u64::from(clients), trial.workload.proxied, limit)
 }
 

@@ -10,16 +10,14 @@ use bakeoff_record::{
     Attempt, ContenderKind, Course, HOSTS_SCHEMA, Step, StepTime, StopFacts, TRIAL_SCHEMA,
     TrialEnd, TrialRecord, UpstreamWork, Usage,
 };
-use bakeoff_stage::Stage;
 
 use crate::ConductError;
 use crate::answers::{Encoded, check_after, check_before};
 use crate::event::Event;
 use crate::generators::Generators;
 use crate::measure::{Measured, measure};
-use crate::programs::Programs;
 use crate::roles::Roles;
-use crate::site::{Site, Staged, StartFailed};
+use crate::site::{Part, Site, Staged, StartFailed, StartOrder};
 use crate::skip::forbidden;
 
 /// Requests that show what a contender does for an answer: enough to distinguish
@@ -29,9 +27,7 @@ const OBSERVED: u32 = 10;
 
 /// What every trial of a campaign shares.
 pub(crate) struct Setting<'a> {
-    pub(crate) stage: &'a Stage,
     pub(crate) site: &'a dyn Site,
-    pub(crate) programs: &'a Programs,
     pub(crate) roles: &'a Roles,
     pub(crate) generators: &'a dyn Generators,
     pub(crate) seed: u64,
@@ -50,26 +46,22 @@ pub(crate) fn carry_out(
 ) -> Result<TrialRecord, ConductError> {
     let trial = &trial.as_asked();
     let mut record = blank(trial, setting.roles);
-    let contender = match forbidden(trial) {
-        Some(end) => Err(end),
-        None => setting.programs.hold(setting.stage, &trial.contender),
-    };
-    let contender = match contender {
-        Ok(contender) => contender,
-        Err(end) => {
-            record.end = end;
-            return Ok(record);
-        }
-    };
+    if let Some(end) = forbidden(trial, setting.site, setting.generators) {
+        record.end = end;
+        return Ok(record);
+    }
     let mut clock = StepClock::start();
     let mut begin = |step| {
         clock.begin(step);
         tell(Event::Step(step));
     };
-    let started = setting
-        .site
-        .start(&contender, &trial.workload, logs, &mut begin);
-    match started {
+    let order = StartOrder {
+        contender: &trial.contender,
+        workload: &trial.workload,
+        logs,
+        part: Part::Whole,
+    };
+    match setting.site.start(&order, &mut begin) {
         Ok(contestant) => on_stage(setting, trial, contestant, &mut clock, &mut record, tell),
         Err(StartFailed::FullDisk(error)) => return Err(ConductError::FullDisk(error)),
         Err(StartFailed::Trial(end)) => record.end = end,
@@ -93,6 +85,7 @@ fn on_stage(
     tell: &mut dyn FnMut(Event<'_>),
 ) {
     record.server = Some(contestant.facts());
+    record.pinned = contestant.pinned();
     let end = match check_before(trial, &*contestant, record) {
         Err(end) => Some(end),
         Ok(encoded) => {
@@ -217,10 +210,13 @@ fn under_load(
         warnings,
         end,
     } = measured;
-    if hosts.is_some() {
+    record.course.hosts = hosts.map(|mut hosts| {
+        contestant.add_to(&mut hosts);
+        hosts
+    });
+    if record.course.hosts.is_some() {
         record.schema = HOSTS_SCHEMA.to_owned();
     }
-    record.course.hosts = hosts;
     record.result = result;
     record.usage = usage;
     record.origin = origin;

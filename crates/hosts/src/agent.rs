@@ -36,9 +36,21 @@ impl Outbox {
     /// # Errors
     /// Home no longer listens.
     pub fn send(&self, report: &Report) -> io::Result<()> {
+        self.send_with_files(report, Vec::new())
+    }
+
+    /// Says something to home that announces these files, and sends them.
+    ///
+    /// # Errors
+    /// Home no longer listens.
+    pub fn send_with_files(&self, report: &Report, files: Vec<Vec<u8>>) -> io::Result<()> {
         let bytes = serde_json::to_vec(report).map_err(io::Error::other)?;
+        // Nothing comes between them.
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        write_frame(&mut *output, &Frame::Json(bytes), || {})
+        write_frame(&mut *output, &Frame::Json(bytes), || {})?;
+        files
+            .into_iter()
+            .try_for_each(|file| write_frame(&mut *output, &Frame::Raw(file), || {}))
     }
 }
 

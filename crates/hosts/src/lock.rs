@@ -24,7 +24,8 @@ const ATTEMPTS: usize = 20;
 /// Holds the host for one campaign until it is dropped.
 #[derive(Debug)]
 pub struct HostLock {
-    path: PathBuf,
+    /// The lock; `None` beside another agent of the same owner, which has it.
+    path: Option<PathBuf>,
     /// Locked for as long as it is open.
     _file: File,
 }
@@ -79,8 +80,15 @@ impl HostLock {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => {
-                    let owner = owner_in(&mut file);
-                    return Err(LockError::Held { owner });
+                    let holder = owner_in(&mut file);
+                    // Its own other agent: a host may have more than one role.
+                    if holder == plain(owner) {
+                        return Ok(Self {
+                            path: None,
+                            _file: file,
+                        });
+                    }
+                    return Err(LockError::Held { owner: holder });
                 }
                 Err(errno) => return Err(failed(errno.into())),
             }
@@ -91,7 +99,10 @@ impl HostLock {
             if is_there {
                 // The lock holds without the note, on a disk that is full.
                 let _ = note(&mut file, owner);
-                return Ok(Self { path, _file: file });
+                return Ok(Self {
+                    path: Some(path),
+                    _file: file,
+                });
             }
         }
         Err(failed(io::ErrorKind::ResourceBusy.into()))
@@ -101,20 +112,25 @@ impl HostLock {
 impl Drop for HostLock {
     fn drop(&mut self) {
         // Still locked: the file is closed after this.
-        let _ = fs::remove_file(&self.path);
+        if let Some(path) = &self.path {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 
 fn note(file: &mut File, owner: &str) -> io::Result<()> {
-    let plain: String = owner.chars().filter(|c| !c.is_control()).collect();
-    let end = plain
-        .char_indices()
-        .map(|(at, c)| at + c.len_utf8())
-        .take_while(|end| *end <= OWNER_BYTES_MAX)
-        .last();
     file.set_len(0)?;
     file.rewind()?;
-    file.write_all(&plain.as_bytes()[..end.unwrap_or(0)])
+    file.write_all(plain(owner).as_bytes())
+}
+
+/// An owner as it is written.
+fn plain(owner: &str) -> String {
+    let mut plain: String = owner.chars().filter(|c| !c.is_control()).collect();
+    let ends = plain.char_indices().map(|(at, c)| at + c.len_utf8());
+    let end = ends.take_while(|end| *end <= OWNER_BYTES_MAX).last();
+    plain.truncate(end.unwrap_or(0));
+    plain
 }
 
 fn owner_in(file: &mut File) -> String {
@@ -142,6 +158,10 @@ mod tests {
         let lock = HostLock::take(home.path(), "ada's load\n\u{1b}").unwrap();
         let second = HostLock::take(home.path(), "bob").unwrap_err().to_string();
         assert_eq!(second, "busy: ada's load");
+        // Another agent of the same campaign, for another role of this host.
+        let beside = HostLock::take(home.path(), "ada's load\n\u{1b}").unwrap();
+        drop(beside);
+        assert!(HostLock::take(home.path(), "bob").is_err(), "it is held on");
         drop(lock);
         let cache = home.path().join(CACHE);
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);

@@ -40,6 +40,13 @@ pub enum Order {
     },
     /// Ends the load early; its result comes as usual.
     Halt,
+    /// Something for the stage of the host. `files` raw frames follow.
+    Stage {
+        /// What.
+        order: Value,
+        /// Number of raw frames that follow.
+        files: u32,
+    },
     /// Starts a built-in server.
     Serve {
         /// Address and port to listen on; port 0 takes a free one.
@@ -117,6 +124,13 @@ pub enum Report {
         /// What was sampled of the host meanwhile, as `record` writes it.
         usage: Option<Value>,
     },
+    /// What came of an order to the stage, or what happened there. `files` raw frames follow.
+    Staged {
+        /// What.
+        report: Value,
+        /// Number of raw frames that follow.
+        files: u32,
+    },
     /// The built-in server accepts connections.
     Serving {
         /// Where.
@@ -138,4 +152,14 @@ pub enum Report {
         /// Whether the user can fix it in what was asked for.
         usage: bool,
     },
+}
+
+impl Report {
+    /// Number of raw frames that follow it.
+    pub fn files(&self) -> u32 {
+        match self {
+            Self::Staged { files, .. } => *files,
+            _ => 0,
+        }
+    }
 }

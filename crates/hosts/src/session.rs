@@ -19,6 +19,7 @@ use crate::frame::{Frame, FrameReader, write_frame};
 use crate::greeting::{Greeting, GreetingError, GreetingReader};
 use crate::lease::{Lease, SILENCE_MAX};
 use crate::message::{Order, Report};
+use crate::parcel::{Parcel, ParcelReader};
 use crate::start::Own;
 use crate::way::Place;
 
@@ -70,7 +71,7 @@ pub(crate) struct EarlyEnd {
 enum Event {
     Greeted(Greeting),
     NoGreeting(GreetingError),
-    Said(Box<Report>),
+    Said(Box<Parcel>),
     Stopped(Stop),
 }
 
@@ -205,11 +206,20 @@ impl Session {
     /// # Errors
     /// The session has ended.
     pub fn receive(&mut self, within: Duration) -> Result<Option<Report>, HostError> {
+        let parcel = self.receive_parcel(within)?;
+        Ok(parcel.map(|parcel| parcel.report))
+    }
+
+    /// The same with the files that it announces.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub fn receive_parcel(&mut self, within: Duration) -> Result<Option<Parcel>, HostError> {
         if let Some(stop) = self.stopped.clone() {
             return Err(self.stop_error(&stop));
         }
         match self.events.recv_timeout(within) {
-            Ok(Event::Said(report)) => Ok(Some(*report)),
+            Ok(Event::Said(parcel)) => Ok(Some(*parcel)),
             Ok(Event::Stopped(stop)) => {
                 self.stopped = Some(stop.clone());
                 Err(self.stop_error(&stop))
@@ -410,7 +420,7 @@ fn read(
     exchanges: &SyncSender<Exchange>,
 ) -> Stop {
     let mut greeting = Some(GreetingReader::default());
-    let mut frames = FrameReader::default();
+    let (mut frames, mut parcels) = (FrameReader::default(), ParcelReader::default());
     let mut piece = vec![0; PIECE];
     loop {
         let length = match output.read(&mut piece) {
@@ -440,7 +450,7 @@ fn read(
         } else {
             frames.put(bytes);
         }
-        if let Err(what) = pass_on(&mut frames, received_ns, events, exchanges) {
+        if let Err(what) = pass_on((&mut frames, &mut parcels), received_ns, events, exchanges) {
             return Stop::Confused(what);
         }
     }
@@ -452,20 +462,21 @@ fn read(
 
 /// Passes on every whole frame.
 fn pass_on(
-    frames: &mut FrameReader,
+    (frames, parcels): (&mut FrameReader, &mut ParcelReader),
     received_ns: u64,
     events: &SyncSender<Event>,
     exchanges: &SyncSender<Exchange>,
 ) -> Result<(), String> {
     loop {
-        let report = match frames.next_frame() {
+        let frame = match frames.next_frame() {
             Ok(None) => return Ok(()),
-            Ok(Some(Frame::Json(bytes))) => serde_json::from_slice(&bytes)
-                .map_err(|error| format!("a message that is none of this version: {error}"))?,
-            Ok(Some(Frame::Raw(_))) => return Err("a file that nobody asked for".to_owned()),
+            Ok(Some(frame)) => frame,
             Err(error) => return Err(error.to_string()),
         };
-        match report {
+        let Some(parcel) = parcels.put(frame)? else {
+            continue;
+        };
+        match parcel.report {
             Report::Pong { sent_ns, clock_ns } => {
                 let exchange = Exchange {
                     sent_ns,
@@ -477,8 +488,8 @@ fn pass_on(
                     return Ok(());
                 }
             }
-            report => {
-                if events.send(Event::Said(Box::new(report))).is_err() {
+            _ => {
+                if events.send(Event::Said(Box::new(parcel))).is_err() {
                     return Ok(());
                 }
             }

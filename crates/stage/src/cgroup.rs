@@ -4,6 +4,7 @@
 //! one step. Only version 2 does both: a group under version 1 would add nothing to what the
 //! keeper can do, so none is made there. No controller is ever switched on.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -122,16 +123,21 @@ pub(crate) fn remove(group: &Path) {
     }
 }
 
-/// The process that made a group: number and start time, or in a name of an earlier version the
-/// number alone.
+/// The process that made a group: number, start time and PID namespace, or in names of earlier
+/// versions less.
 #[derive(Debug, PartialEq)]
 struct Owner {
     pid: i32,
     started: Option<u64>,
+    namespace: Option<u64>,
 }
 
 impl Owner {
     fn is_running(&self) -> bool {
+        // A number of another namespace says nothing here, and whoever is there looks after it.
+        if self.namespace.is_some_and(|it| Some(it) != own_namespace()) {
+            return true;
+        }
         match (Pid::from_raw(self.pid), self.started) {
             (Some(pid), Some(started)) => tree::is_running(pid, started),
             _ => Path::new(&format!("/proc/{}", self.pid)).exists(),
@@ -142,21 +148,35 @@ impl Owner {
 /// The process that made the group of this name.
 fn owner(name: &str) -> Option<Owner> {
     let parts: Vec<&str> = name.strip_prefix("bakeoff-")?.split('-').collect();
-    let (pid, started, number) = match parts.as_slice() {
-        [pid, number] => (pid, None, number),
-        [pid, started, number] => (pid, Some(started.parse().ok()?), number),
+    let (pid, started, namespace, number) = match parts.as_slice() {
+        [pid, number] => (pid, None, None, number),
+        [pid, started, number] => (pid, Some(started.parse().ok()?), None, number),
+        [pid, started, namespace, number] => {
+            let namespace = Some(namespace.parse().ok()?);
+            (pid, Some(started.parse().ok()?), namespace, number)
+        }
         _ => return None,
     };
     number.parse::<u32>().ok()?;
     let pid = pid.parse().ok().filter(|&pid| pid > 0)?;
-    Some(Owner { pid, started })
+    Some(Owner {
+        pid,
+        started,
+        namespace,
+    })
+}
+
+/// The number of the PID namespace of this process.
+fn own_namespace() -> Option<u64> {
+    Some(std::fs::metadata("/proc/self/ns/pid").ok()?.ino())
 }
 
 fn make_in(base: &Path) -> Option<PathBuf> {
     let number = MADE.fetch_add(1, Ordering::Relaxed);
     let me = rustix::process::getpid();
     let started = tree::started(me)?;
-    let group = base.join(format!("bakeoff-{me}-{started}-{number}"));
+    let namespace = own_namespace()?;
+    let group = base.join(format!("bakeoff-{me}-{started}-{namespace}-{number}"));
     std::fs::create_dir(&group).ok()?;
     Some(group)
 }
@@ -253,11 +273,18 @@ mod tests {
 
     #[test]
     fn only_names_of_our_making_have_an_owner() {
-        let of = |pid, started| Some(Owner { pid, started });
-        assert_eq!(owner("bakeoff-71-5-3"), of(71, Some(5)));
-        assert_eq!(owner("bakeoff-71-3"), of(71, None));
+        let of = |pid, started, namespace| {
+            Some(Owner {
+                pid,
+                started,
+                namespace,
+            })
+        };
+        assert_eq!(owner("bakeoff-71-5-9-3"), of(71, Some(5), Some(9)));
+        assert_eq!(owner("bakeoff-71-5-3"), of(71, Some(5), None));
+        assert_eq!(owner("bakeoff-71-3"), of(71, None, None));
         assert_eq!(owner("bakeoff-71"), None);
-        assert_eq!(owner("bakeoff-71-5-3-1"), None);
+        assert_eq!(owner("bakeoff-71-5-9-3-1"), None);
         assert_eq!(owner("bakeoff-71-three"), None);
         assert_eq!(owner("system.slice"), None);
     }

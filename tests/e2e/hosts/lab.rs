@@ -403,6 +403,25 @@ impl<'s> Lab<'s> {
         agents.map(|it| it.pid).collect()
     }
 
+    /// Processes on a host that are neither its sshd nor of a session with it.
+    fn others_on(&self, name: &str) -> Vec<processes::Process> {
+        let mut below = processes::below(self.host(name).unshare.id());
+        below.retain(|it| !it.name.starts_with("sshd"));
+        below
+    }
+
+    /// What they are called.
+    pub(crate) fn left_on(&self, name: &str) -> Vec<String> {
+        let others = self.others_on(name).into_iter();
+        others.map(|it| format!("{} on {name}", it.name)).collect()
+    }
+
+    /// Their numbers.
+    pub(crate) fn numbers_on(&self, name: &str) -> Vec<u32> {
+        let others = self.others_on(name).into_iter();
+        others.map(|it| it.pid).collect()
+    }
+
     /// Whether no process of bakeoff is left on any host.
     pub(crate) fn is_empty(&self) -> bool {
         self.hosts

@@ -8,3 +8,4 @@ mod generators;
 mod lab;
 mod links;
 mod pods;
+mod servers;

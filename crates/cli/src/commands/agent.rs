@@ -1,8 +1,8 @@
 //! `bakeoff agent`: this program on another host, with home at its standard input and output.
 //!
-//! It does what one machine can be asked: say what it is, load, serve. Everything that it starts is
-//! a thread of its own, so its end is the end of everything. It ends with its input, and when
-//! nothing has come from home for ten seconds.
+//! It does what one machine can be asked: say what it is, load, serve, stage. Loads and its own
+//! server are threads of it, and servers that it stages have keepers, so its end is the end of
+//! everything. It ends with its input, and when nothing has come from home for ten seconds.
 
 use std::fs::File;
 use std::os::fd::AsFd as _;
@@ -18,23 +18,30 @@ use serde_json::{Value, json};
 use crate::exit;
 use loads::{Files, Loads};
 use servers::Servers;
+use stages::{Ending, Stages};
 
 mod loads;
 mod look;
 mod order;
 mod samples;
 mod servers;
+mod stage_order;
+mod stages;
 
 pub(crate) use look::{LOOK, Look};
 pub(crate) use order::{LoadOrder, Packed};
+pub(crate) use stage_order::{Of, SetUp, StageFacts, StageOrder, StageReport, Started};
+pub(crate) use stages::is_plain;
 
 pub(crate) fn carry_out() -> anyhow::Result<u8> {
     // Unlike the standard library's handles they keep nothing back.
     let input = File::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let output = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
     let taken = Taken::default();
-    let left = taken.clone();
+    let ending = Ending::default();
+    let (left, ends) = (taken.clone(), ending.clone());
     let silence = move || {
+        ends.end();
         left.give_up();
         // Nothing is unwound: a write that home does not take may hold a lock.
         signal_hook::low_level::exit(i32::from(exit::FAILED));
@@ -45,9 +52,10 @@ pub(crate) fn carry_out() -> anyhow::Result<u8> {
     let mut work = Work {
         outbox: agent.outbox(),
         taken: taken.clone(),
-        files: None,
+        coming: None,
         loads: Loads::new(agent.outbox()),
         servers: Servers::new(agent.outbox()),
+        stages: Stages::new(agent.outbox(), ending.clone()),
     };
     loop {
         let done = match agent.receive() {
@@ -61,6 +69,7 @@ pub(crate) fn carry_out() -> anyhow::Result<u8> {
             break;
         }
     }
+    ending.end();
     taken.give_up();
     Ok(exit::DONE)
 }
@@ -79,10 +88,17 @@ impl Taken {
 struct Work {
     outbox: Outbox,
     taken: Taken,
-    /// A load whose files have not all come.
-    files: Option<Files>,
+    /// An order whose files have not all come.
+    coming: Option<Coming>,
     loads: Loads,
     servers: Servers,
+    stages: Stages,
+}
+
+/// An order whose files are still coming.
+enum Coming {
+    Load(Files<LoadOrder>),
+    Stage(Files<StageOrder>),
 }
 
 /// Says that something could not be done; `usage` if the user can fix it in what was asked for.
@@ -95,7 +111,7 @@ fn refused(why: impl std::fmt::Display, usage: bool) -> Report {
 
 impl Work {
     fn carry_out(&mut self, order: Order) -> Result<(), Report> {
-        if self.files.is_some() {
+        if self.coming.is_some() {
             return Err(refused("an order came in place of a file", false));
         }
         match order {
@@ -115,9 +131,12 @@ impl Work {
                 self.say(&Report::Look { look })
             }
             Order::Load { order, files } => {
-                let files = Files::of(order, files)?;
-                self.files = Some(files);
-                self.load_if_whole()
+                self.coming = Some(Coming::Load(Files::of(order, files)?));
+                self.begin_if_whole()
+            }
+            Order::Stage { order, files } => {
+                self.coming = Some(Coming::Stage(Files::of(order, files)?));
+                self.begin_if_whole()
             }
             Order::Begin { at_ns } => self.loads.begin(at_ns),
             Order::Halt => {
@@ -132,24 +151,27 @@ impl Work {
     }
 
     fn take_file(&mut self, bytes: Vec<u8>) -> Result<(), Report> {
-        let Some(files) = &mut self.files else {
-            return Err(refused("a file came that no order had announced", false));
+        let added = match &mut self.coming {
+            None => return Err(refused("a file came that no order had announced", false)),
+            Some(Coming::Load(files)) => files.add(bytes),
+            Some(Coming::Stage(files)) => files.add(bytes),
         };
-        if let Err(refusal) = files.add(bytes) {
-            self.files = None;
+        if let Err(refusal) = added {
+            self.coming = None;
             return Err(refusal);
         }
-        self.load_if_whole()
+        self.begin_if_whole()
     }
 
-    fn load_if_whole(&mut self) -> Result<(), Report> {
-        if !self.files.as_ref().is_some_and(Files::are_whole) {
-            return Ok(());
+    fn begin_if_whole(&mut self) -> Result<(), Report> {
+        match self.coming.take() {
+            Some(Coming::Load(files)) if files.are_whole() => self.loads.start(files),
+            Some(Coming::Stage(files)) if files.are_whole() => self.stages.carry_out(files),
+            waiting => {
+                self.coming = waiting;
+                Ok(())
+            }
         }
-        let Some(files) = self.files.take() else {
-            return Ok(());
-        };
-        self.loads.start(files)
     }
 
     /// Takes the host for `owner`.

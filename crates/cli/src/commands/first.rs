@@ -1,12 +1,13 @@
 //! The first contact before a campaign: what is wrong with contenders is listed at once, and what
 //! they answer goes into the plan where it leaves that open.
 
-use bakeoff_conduct::{Approach, Finding, FirstAnswers, first_answers};
+use bakeoff_conduct::{Finding, FirstAnswers, Site};
 use bakeoff_plan::Plan;
 use bakeoff_report::Redaction;
-use std::sync::atomic::Ordering;
+use bakeoff_stage::host;
 
 use super::findings::tell_wrong;
+use super::run::not_asked;
 use crate::exit;
 
 /// Asks each contender once and returns the plan with what was left open, which its notes say. Of
@@ -18,7 +19,7 @@ pub(super) fn look(
     plan: Plan,
     known: &[Finding],
     least: usize,
-    approach: &Approach<'_>,
+    site: &dyn Site,
     redaction: &Redaction,
 ) -> anyhow::Result<Plan> {
     let mut requests = plan
@@ -29,10 +30,11 @@ pub(super) fn look(
     if plan.contenders.len() < 2 && least < 2 && !is_open {
         return Ok(plan);
     }
-    let first = first_answers(&plan, known, approach);
-    if approach.stop.load(Ordering::Relaxed) {
+    let first = site.first_answers(&plan, known);
+    if host::is_interrupted() {
         return Ok(plan);
     }
+    let first = first.map_err(not_asked)?;
     let FirstAnswers { findings, plan, .. } = first;
     tell_wrong(&findings, redaction);
     let all = [known, &findings].concat();

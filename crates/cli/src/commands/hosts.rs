@@ -8,4 +8,6 @@ mod reached;
 
 pub(crate) use check::{Found, Reached, aligned, carry_out as check, offset, reach};
 pub(crate) use manifest::carry_out as manifest;
-pub(crate) use reached::{Wanted, aliases, generators, kernels, open_all, own, owner, read};
+pub(crate) use reached::{
+    Wanted, aliases, expanded, generators, kernel_of, kernels, open_all, own, owner, read,
+};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use bakeoff_conduct::{
-    Approach, CampaignEnd, Depth, Event, Options, Programs, Roles, carry_out as conduct, preflight,
+    CampaignEnd, Event, Here, Options, Roles, Site, SiteError, carry_out as conduct,
 };
 use bakeoff_plan::{Overrides, Plan, RoundsAsked};
 use bakeoff_record::{
@@ -12,12 +12,11 @@ use bakeoff_record::{
     replace_private,
 };
 use bakeoff_report::{Redaction, Warnings};
-use bakeoff_stage::Stage;
 
 use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
 use super::report::Drawn;
-use super::run_hosts::Far;
+use super::run_hosts::{Campaign, Far};
 use super::{ending, find, first, folder_error, plan_notes, report, share};
 use crate::campaigns::{Beside, Place};
 use crate::display::Display;
@@ -114,7 +113,9 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         resumed,
         answering_least,
     } = asked;
-    Roles::divide(&plan.pinning).map_err(exit::usage)?;
+    if flags.hosts.is_none() {
+        Roles::divide(&plan.pinning).map_err(exit::usage)?;
+    }
     flags.gated.refuse_what_fits_nothing(&plan)?;
     let path = record_path(flags, &plan)?;
     if resumed.is_none() && RecordFolder::is_at(&path).map_err(folder_error)? {
@@ -127,44 +128,32 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         return Ok(exit::INTERRUPTED);
     };
     let scratch = RunFolder::make()?;
-    let far = flags.hosts.as_deref();
-    let far = far
-        .map(|file| Far::open(file, flags.addresses))
-        .transpose()?;
-    let listening = far.as_ref().map(Far::listening).unwrap_or_default();
-    let (bakeoff, stage) = scratch.stage_at(library.servers(), listening)?;
+    let (far, roles, site) = sites(flags, &plan, library, &scratch, &interrupt)?;
     let earlier = resumed.as_ref().map(|(_, record)| record.trials.as_slice());
     let earlier = earlier.unwrap_or_default();
-    let programs = Programs::fix(&plan, &stage, earlier).map_err(exit::usage)?;
-    let findings = preflight(&plan, &stage, &scratch.path().join("check"), Depth::Whole);
+    site.fix_programs(&plan, earlier).map_err(not_asked)?;
+    let findings = site.preflight(&plan).map_err(not_asked)?;
     if interrupt.came() {
         output::note("interrupted before the first trial");
         return Ok(exit::INTERRUPTED);
     }
     let redaction = redaction(&plan, earlier, flags.show_secrets);
     refuse_what_cannot_run(&plan, &findings, &redaction)?;
-    let stop = interrupt.flag();
-    let approach = Approach {
-        stage: &stage,
-        bakeoff: &bakeoff,
-        folder: &scratch.path().join("first"),
-        stop: &stop,
-    };
     let plan = match earlier.is_empty() {
-        true => first::look(plan, &findings, answering_least, &approach, &redaction)?,
+        true => first::look(plan, &findings, answering_least, &*site, &redaction)?,
         false => plan,
     };
-    flags.gated.refuse_unlike(&machine(), &plan)?;
+    let machine = machine(far.as_ref());
+    flags.gated.refuse_unlike(&machine, &plan)?;
     plan_notes::tell(&plan, &redaction);
-    let (mut folder, earlier) = folder(resumed, &path, &plan)?;
+    let (mut folder, earlier) = folder(resumed, &path, &plan, &machine)?;
     if let Some(addresses) = far.as_ref().and_then(Far::addresses) {
         folder.hide(addresses.clone());
     }
     let options = Options {
-        bakeoff,
-        stop,
+        stop: interrupt.flag(),
         earlier,
-        programs,
+        roles,
         generators: far.as_ref().map(|far| far.measured(&|| interrupt.came())),
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
@@ -172,7 +161,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let resume = format!("bakeoff {command} --resume {}", path.display());
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
-    let end = measure(&plan, &mut folder, &stage, options, redaction)?;
+    let end = measure(&plan, &mut folder, &*site, options, redaction)?;
     if let Some(far) = far.filter(|_| end == CampaignEnd::Complete) {
         let links = far.links(When::After, &|| interrupt.came());
         folder.keep_links(links).map_err(folder_error)?;
@@ -187,6 +176,53 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     finish(flags, &path, &ended)
 }
 
+/// The hosts of a file, the processors of the roles that are here, and where contestants run.
+fn sites(
+    flags: &Destination,
+    plan: &Plan,
+    library: &Folder,
+    scratch: &RunFolder,
+    interrupt: &Interrupt,
+) -> anyhow::Result<(Option<Far>, Roles, Box<dyn Site>)> {
+    let servers = library.servers_folder();
+    let with = Campaign {
+        plan,
+        servers: servers.as_deref(),
+        folder: scratch.path(),
+        addresses: flags.addresses,
+    };
+    let far = flags.hosts.as_deref().map(|file| Far::open(file, &with));
+    let far = far.transpose()?;
+    let serves_here = far.as_ref().is_none_or(|far| !far.has_server());
+    // Processors that the plan names are those of the server's host.
+    let pinning = serves_here.then(|| plan.pinning.clone());
+    let roles = Roles::divide(&pinning.unwrap_or_default()).map_err(exit::usage)?;
+    let listening = far.as_ref().map(Far::listening).unwrap_or_default();
+    let (bakeoff, stage) = scratch.stage_at(library.servers(), listening)?;
+    let here = Here {
+        stage,
+        bakeoff,
+        folder: scratch.path().to_owned(),
+        roles: roles.clone(),
+        seed: plan.seed,
+        stop: interrupt.flag(),
+        programs: Default::default(),
+    };
+    let site = match &far {
+        Some(far) => far.site(here),
+        None => Box::new(here),
+    };
+    Ok((far, roles, site))
+}
+
+/// The exit of a site that did not do what it was asked before the first trial.
+pub(super) fn not_asked(error: SiteError) -> anyhow::Error {
+    match error {
+        SiteError::Refused(why) => exit::usage(why),
+        SiteError::Lost(why) => exit::not_valid(why),
+    }
+}
+
 /// How a campaign came to its end.
 struct Ended<'a> {
     interrupted: bool,
@@ -199,9 +235,10 @@ fn folder(
     resumed: Option<(RecordFolder, Record)>,
     path: &Path,
     plan: &Plan,
+    machine: &Machine,
 ) -> anyhow::Result<(RecordFolder, Vec<TrialRecord>)> {
     let Some((folder, record)) = resumed else {
-        let folder = RecordFolder::create(path, plan, &machine()).map_err(folder_error)?;
+        let folder = RecordFolder::create(path, plan, machine).map_err(folder_error)?;
         return Ok((folder, Vec::new()));
     };
     if record.plan != *plan {
@@ -261,7 +298,7 @@ fn record_path(flags: &Destination, plan: &Plan) -> anyhow::Result<PathBuf> {
 fn measure(
     plan: &Plan,
     folder: &mut RecordFolder,
-    stage: &Stage,
+    site: &dyn Site,
     options: Options,
     redaction: Redaction,
 ) -> anyhow::Result<CampaignEnd> {
@@ -274,7 +311,7 @@ fn measure(
         let record = Record::read(&path).ok()?;
         bakeoff_report::widest(&record)
     };
-    let end = conduct(plan, folder, stage, options, &mut widest, &mut |event| {
+    let end = conduct(plan, folder, site, options, &mut widest, &mut |event| {
         display.show(&event);
         if let Event::Observed(trial) = &event {
             let lines = warnings.observed(trial);
@@ -357,7 +394,9 @@ fn print(report: &Drawn, flags: &Destination, record: &Path) -> anyhow::Result<(
     Ok(output::document(&report.shown(&shown)?)?)
 }
 
-fn machine() -> Machine {
+/// The machine that servers run on, and how this campaign was begun.
+fn machine(far: Option<&Far>) -> Machine {
+    let servers = far.and_then(Far::machine);
     Machine {
         schema: MACHINE_SCHEMA.to_owned(),
         bakeoff: env!("CARGO_PKG_VERSION").to_owned(),
@@ -365,7 +404,7 @@ fn machine() -> Machine {
             .map(|argument| argument.to_string_lossy().into_owned())
             .collect(),
         started_at: jiff::Timestamp::now().to_string(),
-        ..bakeoff_probe::machine()
+        ..servers.unwrap_or_else(bakeoff_probe::machine)
     }
 }
 

@@ -1,37 +1,54 @@
-//! `bakeoff run PLAN --hosts FILE`: the servers here, and the load from other hosts.
+//! `bakeoff run PLAN --hosts FILE`: servers, the upstream behind them and the load on other hosts.
 //!
 //! The campaign is the same as without hosts. Only what carries out its loads is another: each is
 //! divided over the generators, which begin it together, and their parts are kept beside the sum.
+//! And so are the sites of its servers: every call is a message to the agent there.
 
+mod library;
+mod opened;
+mod site;
+mod stage;
+
+use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use bakeoff_conduct::{Generated, Generators, LoadOrder, UnderWay};
-use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, Way, monotonic_ns, open};
+use bakeoff_conduct::{Apart, Generated, Generators, Here, LoadOrder, Site, UnderWay};
+use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, monotonic_ns, open};
 use bakeoff_load::Threads;
-use bakeoff_plan::{HOME, HostWay};
 use bakeoff_record::{
     Addresses, ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts,
-    LoadResult, LostHost, When,
+    LoadResult, LostHost, Machine, When,
 };
 use bakeoff_stage::Listening;
 
 use super::agent;
 use super::generators::{self, Together, Watch};
-use super::hosts::{self, Wanted, links};
-use crate::{exit, output};
+use super::hosts::links;
+pub(super) use opened::Campaign;
+use site::FarSite;
+use stage::FarHost;
 
 /// The kernel of this machine and of its network namespaces.
 const OWN_KERNEL: u32 = 0;
 
-/// The generators of a campaign.
-#[derive(Debug, Clone)]
-pub(super) struct Far(Arc<Shared>);
+/// The hosts of a campaign.
+#[derive(Debug)]
+pub(super) struct Far {
+    generators: Arc<Shared>,
+    /// The host of servers, and that of the upstream; `None` for home. One host with both roles
+    /// is one.
+    server: Option<Arc<FarHost>>,
+    origin: Option<Arc<FarHost>>,
+    /// Whether server and upstream are on one host.
+    is_one_site: bool,
+    listening: Listening,
+}
 
+/// What every load of a campaign shares.
 struct Shared {
     own: Own,
     owner: String,
@@ -40,12 +57,13 @@ struct Shared {
     sessions: Mutex<Vec<Option<Session>>>,
     /// Threads of each.
     engines: Vec<u32>,
-    /// A number for the kernel of each.
-    kernels: Vec<u32>,
+    /// A number for the kernel of each host, by its name; home's for others.
+    kernels: BTreeMap<String, u32>,
     links: Mutex<Vec<LinkFacts>>,
     /// What the record must not hold; `None` where the user wants it there.
     addresses: Option<Addresses>,
-    listening: Listening,
+    server: Place,
+    origin: Place,
 }
 
 impl std::fmt::Debug for Shared {
@@ -56,128 +74,92 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Far {
-    /// Opens a session with each generator of the file. Servers and the upstream stay here.
-    /// With `is_open` the record may hold their addresses.
-    pub(super) fn open(file: &Path, is_open: bool) -> anyhow::Result<Self> {
-        let hosts = hosts::read(file)?;
-        let named = |name: &str| hosts.named(name).is_none_or(|it| it.way == HostWay::Home);
-        for (role, name) in [
-            ("server", &hosts.roles.server),
-            ("origin", &hosts.roles.origin),
-        ] {
-            if !named(name) {
-                return Err(exit::usage(format!(
-                    "{}: `roles.{role}` is `{name}`; `bakeoff run` can start servers on `{HOME}` \
-                     only: start bakeoff on that host, and name the others as generators",
-                    file.display()
-                )));
-            }
-        }
-        let server = hosts.named(&hosts.roles.server);
-        let listening = listening(file, server.and_then(|home| home.address.as_deref()))?;
-        let wanted = hosts::generators(&hosts, &[])?;
-        let wanted = wanted.into_iter().collect::<Result<Vec<Wanted>, _>>();
-        let wanted = wanted.map_err(exit::not_valid)?;
-        let (own, owner) = (hosts::own()?, hosts::owner());
-        let (mut sessions, mut failed) = (Vec::new(), Vec::new());
-        for opened in hosts::open_all(&wanted, &own, &owner) {
-            match opened {
-                Ok((session, took)) => {
-                    let (name, ms) = (session.host(), took.as_millis());
-                    output::note(&format!("host {name} is ready after {ms} ms"));
-                    sessions.push(session);
-                }
-                Err(error) => failed.push(error.to_string()),
-            }
-        }
-        if !failed.is_empty() {
-            return Err(exit::not_valid(failed.join("\n")));
-        }
-        let engines = sessions.iter().map(half).collect();
-        let kernels = hosts::kernels(OWN_KERNEL, &sessions);
-        let mut addresses = hosts::addresses::of_file(&hosts);
-        for session in &sessions {
-            hosts::addresses::add_of(&mut addresses, session);
-        }
-        Ok(Self(Arc::new(Shared {
-            own,
-            owner,
-            places: wanted.into_iter().map(|wanted| wanted.place).collect(),
-            sessions: Mutex::new(sessions.into_iter().map(Some).collect()),
-            engines,
-            kernels,
-            links: Mutex::default(),
-            addresses: (!is_open).then_some(addresses),
-            listening,
-        })))
+    /// Where servers that run here must listen for others to reach them.
+    pub(super) fn listening(&self) -> Listening {
+        self.listening.clone()
     }
 
-    /// Where servers must listen for the generators to reach them.
-    pub(super) fn listening(&self) -> Listening {
-        self.0.listening.clone()
+    /// Whether servers run elsewhere.
+    pub(super) fn has_server(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// The machine that servers run on, if that is not this one.
+    pub(super) fn machine(&self) -> Option<Machine> {
+        let facts = self.server.as_ref()?.facts()?;
+        Some(*facts.machine)
+    }
+
+    /// Where contestants run, `here` being this machine.
+    pub(super) fn site(&self, here: Here) -> Box<dyn Site> {
+        let far = |host: &Arc<FarHost>| -> Box<dyn Site> { Box::new(FarSite(host.clone())) };
+        match (&self.server, &self.origin) {
+            (None, None) => Box::new(here),
+            (Some(server), _) if self.is_one_site => far(server),
+            (None, Some(origin)) => Box::new(Apart::new(Box::new(here), far(origin))),
+            (Some(server), None) => Box::new(Apart::new(far(server), Box::new(here))),
+            (Some(server), Some(origin)) => Box::new(Apart::new(far(server), far(origin))),
+        }
     }
 
     /// Addresses that the record must not hold.
     pub(super) fn addresses(&self) -> Option<&Addresses> {
-        self.0.addresses.as_ref()
+        self.generators.addresses.as_ref()
     }
 
     /// The generators, after what the network to them carries was measured.
     pub(super) fn measured(&self, should_stop: &dyn Fn() -> bool) -> Box<dyn Generators> {
         let links = self.links(When::Before, should_stop);
-        *self.0.links.lock().unwrap_or_else(PoisonError::into_inner) = links;
-        Box::new(self.clone())
+        self.generators.keep_links(links);
+        Box::new(Loads(self.generators.clone()))
     }
 
     /// Measures what the network to the generators carries: each alone, then all together.
     pub(super) fn links(&self, when: When, should_stop: &dyn Fn() -> bool) -> Vec<LinkFacts> {
-        let home = Place {
-            name: HOME.to_owned(),
-            way: Way::Home,
-            program: None,
+        let Some(server) = &self.server else {
+            let shared = &self.generators;
+            return match open(&shared.server, &shared.own, &shared.owner) {
+                Ok(mut home) => self.links_of(&mut home, self.listening.address, when, should_stop),
+                Err(error) => links::unmeasured(&error.to_string()),
+            };
         };
-        let shared = &self.0;
-        let mut server = match open(&home, &shared.own, &shared.owner) {
-            Ok(server) => server,
-            Err(error) => return links::unmeasured(&error),
-        };
+        let known = server.address();
+        let measured = server.with_session(|session| {
+            let address = server_address(session, known);
+            Ok(self.links_of(session, address, when, should_stop))
+        });
+        measured.unwrap_or_else(|gone| links::unmeasured(&gone.text))
+    }
+
+    fn links_of(
+        &self,
+        server: &mut Session,
+        address: IpAddr,
+        when: When,
+        should_stop: &dyn Fn() -> bool,
+    ) -> Vec<LinkFacts> {
+        let (shared, from) = (&self.generators, server.host().to_owned());
         let mut slots = shared.sessions();
         let mut sessions: Vec<&mut Session> = slots.iter_mut().flatten().collect();
-        let address = shared.listening.address;
-        let found = links::measure_all(&mut server, address, &mut sessions, should_stop);
-        let found = match found {
+        let found = match links::measure_all(server, address, &mut sessions, should_stop) {
             Ok(found) => found,
-            Err(error) => return links::unmeasured(&error),
+            Err(error) => return links::unmeasured(&error.to_string()),
         };
-        let facts = found.into_iter().map(|link| links::noted(HOME, link, when));
+        let facts = found
+            .into_iter()
+            .map(|link| links::noted(&from, link, when));
         facts.flatten().collect()
     }
 }
 
-/// Half of a host's processors, as on one machine.
-fn half(session: &Session) -> u32 {
-    match session.hello() {
-        Some(Report::Hello { cpus, .. }) => (cpus / 2).max(1),
-        _ => 1,
-    }
-}
-
-fn listening(file: &Path, address: Option<&str>) -> anyhow::Result<Listening> {
-    let fail = |found: &str| {
-        exit::usage(format!(
-            "{}: {found}; generators need an address of this machine: write `[hosts.{HOME}]` with \
-             `address = \"10.0.0.1\"`",
-            file.display()
-        ))
+/// Where a server on the host of a session listens.
+fn server_address(session: &Session, known: Option<IpAddr>) -> IpAddr {
+    let asked = match session.hello() {
+        Some(Report::Hello { address, .. }) => address.as_ref().and_then(|it| it.parse().ok()),
+        _ => None,
     };
-    let text = address.ok_or_else(|| fail(&format!("`hosts.{HOME}` has no address")))?;
-    let address: IpAddr = text
-        .parse()
-        .map_err(|_| fail(&format!("`{text}` is no IP address")))?;
-    Ok(Listening {
-        address,
-        names: Vec::new(),
-    })
+    let any = IpAddr::from([127, 0, 0, 1]);
+    known.or(asked).unwrap_or(any)
 }
 
 impl Shared {
@@ -185,36 +167,43 @@ impl Shared {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn keep_links(&self, links: Vec<LinkFacts>) {
+        *self.links.lock().unwrap_or_else(PoisonError::into_inner) = links;
+    }
+
     /// The hosts of a load, as far as they are known before it; of one with an upstream, if
     /// `proxied`.
     fn hosts(&self, proxied: bool) -> Hosts {
-        let upstream = proxied.then_some(HostRole::Origin);
-        let home = HostFacts {
-            name: HOME.to_owned(),
-            transport: HOME.to_owned(),
-            roles: [HostRole::Server].into_iter().chain(upstream).collect(),
-            kernel: OWN_KERNEL,
-            clock: None,
-            usage: None,
-        };
-        let generators = self
-            .places
-            .iter()
-            .zip(&self.kernels)
-            .map(|(place, kernel)| HostFacts {
-                name: place.name.clone(),
-                transport: place.way.name().to_owned(),
-                roles: vec![HostRole::Generator],
-                kernel: *kernel,
-                clock: None,
-                usage: None,
-            });
+        let server = [(&self.server, HostRole::Server)];
+        let origin = proxied.then_some((&self.origin, HostRole::Origin));
+        let generators = self.places.iter();
+        let generators = generators.map(|place| (place, HostRole::Generator));
+        let each = server.into_iter().chain(origin).chain(generators);
+        let mut hosts: Vec<HostFacts> = Vec::new();
+        for (place, role) in each {
+            match hosts.iter_mut().find(|host| host.name == place.name) {
+                Some(host) => host.roles.push(role),
+                None => hosts.push(self.facts_of(place, role)),
+            }
+        }
         let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         Hosts {
-            hosts: std::iter::once(home).chain(generators).collect(),
+            hosts,
             links: links.clone(),
             generators: Vec::new(),
             lost: Vec::new(),
+        }
+    }
+
+    /// A host before anything was seen of it.
+    fn facts_of(&self, place: &Place, role: HostRole) -> HostFacts {
+        HostFacts {
+            name: place.name.clone(),
+            transport: place.way.name().to_owned(),
+            roles: vec![role],
+            kernel: self.kernels.get(&place.name).copied().unwrap_or(OWN_KERNEL),
+            clock: None,
+            usage: None,
         }
     }
 
@@ -259,7 +248,11 @@ struct Sent {
     load: bakeoff_plan::Load,
 }
 
-impl Generators for Far {
+/// The generators of a campaign.
+#[derive(Debug)]
+struct Loads(Arc<Shared>);
+
+impl Generators for Loads {
     fn begin(&self, order: &LoadOrder<'_>) -> Result<Box<dyn UnderWay>, String> {
         let spec = order.spec(Threads {
             count: 1,
@@ -347,7 +340,7 @@ impl Watch for Progress {
 struct FarLoad {
     progress: Arc<Progress>,
     known: Hosts,
-    /// Whether messages of other programs, which may hold addresses, may be told.
+    /// Whether messages of other programs, which may hold addresses, may be kept.
     is_open: bool,
     thread: JoinHandle<anyhow::Result<Together>>,
 }
@@ -418,7 +411,10 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
             let before = reading(part.before);
             let after = part.after.map(reading);
             host.clock = after.map(|after| HostClock { before, after });
-            host.usage = part.usage;
+            // Where the server runs too, what is sampled there is the trial's own.
+            if !host.roles.contains(&HostRole::Server) {
+                host.usage = part.usage;
+            }
         }
         let began_ns = part.began_ns;
         let began_ns = began_ns.map(|began| began as i64 - start_ns as i64);

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use bakeoff_origin::Counts;
 use bakeoff_plan::{Protocol, Request, Workload};
 use bakeoff_probe::{Probe, ProbeOptions, TreeSource};
-use bakeoff_record::{GrownFile, Role, ServerFacts, StopFacts, TrialEnd, Usage, When, Work};
+use bakeoff_record::{
+    GrownFile, Pinned, Role, ServerFacts, StopFacts, TrialEnd, Usage, When, Work,
+};
 use bakeoff_stage::{Fetched, Running};
 
 use super::Contestant;
@@ -26,6 +28,10 @@ pub(super) struct Sampling {
 impl Staged for Contestant {
     fn facts(&self) -> ServerFacts {
         self.server.facts()
+    }
+
+    fn pinned(&self) -> Pinned {
+        self.pinned.clone()
     }
 
     fn reached(&self) -> Reached {
@@ -114,7 +120,7 @@ impl Contestant {
             })
         };
         let origin = self.origin.as_ref();
-        let of_server = source(Role::Server, &self.server);
+        let of_server = source(self.role, &self.server);
         let of_origin = origin.and_then(|origin| source(Role::Origin, origin));
         let mut trees: Vec<TreeSource> = of_server.into_iter().chain(of_origin).collect();
         trees.push(TreeSource {
@@ -127,9 +133,10 @@ impl Contestant {
         let server = self.server.address();
         let is_here = self.server.is_kept() || server.ip().is_loopback();
         let mut listeners: Vec<(Role, u16)> = Vec::new();
-        listeners.extend(is_here.then_some((Role::Server, server.port())));
+        listeners.extend(is_here.then_some((self.role, server.port())));
         listeners.extend(origin.map(|origin| (Role::Origin, origin.address().port())));
-        let pin = (!self.probe_cpus.is_empty()).then(|| self.probe_cpus.clone());
+        let cpus = &self.pinned.engine;
+        let pin = (!cpus.is_empty()).then(|| cpus.clone());
         ProbeOptions {
             zero: Instant::now(),
             period: PROBE_PERIOD,

@@ -2,15 +2,18 @@
 
 use std::path::Path;
 
-use bakeoff_plan::{Builtin, Load, Pinning, Protocol, Request, Workload};
-use bakeoff_record::{GrownFile, LostHost, ServerFacts, StopFacts, When, Work};
-use bakeoff_stage::{Fetched, Servers, Stage, StageOptions};
+use bakeoff_plan::{Builtin, Load, Pinning, Plan, Protocol, Request, Workload};
+use bakeoff_record::{
+    GrownFile, LostHost, Pinned, ServerFacts, StopFacts, TrialRecord, When, Work,
+};
+use bakeoff_stage::Fetched;
 
 use super::*;
+use crate::first::FirstAnswers;
 use crate::generators::{Generators, Reached};
-use crate::programs::Programs;
+use crate::preflight::Finding;
 use crate::roles::Roles;
-use crate::site::{Site, StartFailed};
+use crate::site::{Site, SiteError, StartFailed, StartOrder};
 
 /// A contestant that only notes what it is asked.
 #[derive(Debug, Default)]
@@ -19,11 +22,21 @@ struct Scripted {
     /// The look at which it is dead.
     dies_at: Option<u32>,
     looks: u32,
+    /// Why its host is given up.
+    lost: Option<&'static str>,
 }
 
 impl Staged for Scripted {
     fn facts(&self) -> ServerFacts {
         unreachable!("a load does not ask for it")
+    }
+
+    fn pinned(&self) -> Pinned {
+        unreachable!("a load does not ask for it")
+    }
+
+    fn lost(&mut self) -> Option<String> {
+        self.lost.map(str::to_owned)
     }
 
     fn reached(&self) -> Reached {
@@ -155,11 +168,25 @@ impl UnderWay for Load100 {
 struct Nowhere;
 
 impl Site for Nowhere {
+    fn fix_programs(&self, _: &Plan, _: &[TrialRecord]) -> Result<(), SiteError> {
+        Ok(())
+    }
+
+    fn preflight(&self, _: &Plan) -> Result<Vec<Finding>, SiteError> {
+        Ok(Vec::new())
+    }
+
+    fn first_answers(&self, _: &Plan, _: &[Finding]) -> Result<FirstAnswers, SiteError> {
+        unreachable!("a load does not ask for it")
+    }
+
+    fn open_files(&self) -> Option<u64> {
+        None
+    }
+
     fn start(
         &self,
-        _: &bakeoff_plan::Contender,
-        _: &Workload,
-        _: &Path,
+        _: &StartOrder<'_>,
         _: &mut dyn FnMut(Step),
     ) -> Result<Box<dyn Staged>, StartFailed> {
         Err(StartFailed::Trial(TrialEnd::Interrupted))
@@ -170,17 +197,8 @@ fn measured(generators: &dyn Generators, contestant: &mut Scripted) -> Measured 
     let text = bakeoff_plan::builtin_plan("smoke").expect("it is built in");
     let plan = bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).expect("a plan");
     let trials = bakeoff_plan::trials(&plan);
-    let folder = tempfile::tempdir().expect("a folder");
-    let stage = Stage::new(StageOptions {
-        run_folder: folder.path().join("run"),
-        keeper: vec!["/bin/false".to_owned()],
-        servers: Servers::new(None),
-        listening: Default::default(),
-    });
     let setting = Setting {
-        stage: &stage.expect("a stage"),
         site: &Nowhere,
-        programs: &Programs::default(),
         roles: &Roles::divide(&Pinning::default()).expect("processors"),
         generators,
         seed: 1,
@@ -225,4 +243,19 @@ fn a_server_that_dies_ends_the_load_on_other_hosts() {
     };
     assert_eq!(cause, "the server died under load: exit status 1");
     assert_eq!(message.as_deref(), Some("out of memory"));
+}
+
+#[test]
+fn a_lost_host_of_the_server_ends_the_load_and_is_named() {
+    let mut contestant = Scripted {
+        lost: Some("host sut was lost: nothing came for 10 s"),
+        ..Scripted::default()
+    };
+    let measured = measured(&Far { lost: false }, &mut contestant);
+    let Some(TrialEnd::Failed { cause, message, .. }) = measured.end else {
+        panic!("it failed: {:?}", measured.end);
+    };
+    assert_eq!(cause, "host sut was lost: nothing came for 10 s");
+    assert_eq!(message, None);
+    assert!(measured.result.is_some(), "what was measured is kept");
 }

@@ -7,36 +7,37 @@ use std::time::{Duration, Instant};
 use bakeoff_hosts::{Outbox, Report};
 use bakeoff_load::{Control, LoadError, LoadSpec};
 use bakeoff_record::LoadResult;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::order::{LoadOrder, Unpacked};
 use super::refused;
 use super::samples::Samples;
 
-/// Bytes of all files of a load.
+/// Bytes of all files of an order.
 const FILES_BYTES_MAX: usize = 256 << 20;
-/// Files of a load.
+/// Files of an order.
 const FILES_MAX: u32 = 1 << 20;
 /// Between two looks at an engine that is about to begin.
 const LOOK_PERIOD: Duration = Duration::from_millis(20);
 /// Between two reports on how the load goes.
 const LIVE_PERIOD: Duration = Duration::from_millis(500);
 
-/// A load whose files are still coming.
-pub(super) struct Files {
-    order: LoadOrder,
+/// An order whose files are still coming.
+pub(super) struct Files<T> {
+    order: T,
     expected: u32,
     files: Vec<Vec<u8>>,
     bytes: usize,
 }
 
-impl Files {
+impl<T: DeserializeOwned> Files<T> {
     pub(super) fn of(order: Value, expected: u32) -> Result<Self, Report> {
         let order = serde_json::from_value(order)
-            .map_err(|error| refused(format!("the load cannot be read: {error}"), false))?;
+            .map_err(|error| refused(format!("the order cannot be read: {error}"), false))?;
         if expected > FILES_MAX {
             return Err(refused(
-                format!("a load has at most {FILES_MAX} files"),
+                format!("an order has at most {FILES_MAX} files"),
                 true,
             ));
         }
@@ -52,7 +53,7 @@ impl Files {
         self.bytes = self.bytes.saturating_add(bytes.len());
         if self.bytes > FILES_BYTES_MAX || self.files.len() >= self.expected as usize {
             let mib = FILES_BYTES_MAX >> 20;
-            let why = format!("requests and bodies of a load are longer than {mib} MiB together");
+            let why = format!("the files of an order are longer than {mib} MiB together");
             return Err(refused(why, true));
         }
         self.files.push(bytes);
@@ -61,6 +62,10 @@ impl Files {
 
     pub(super) fn are_whole(&self) -> bool {
         self.files.len() == self.expected as usize
+    }
+
+    pub(super) fn into_parts(self) -> (T, Vec<Vec<u8>>) {
+        (self.order, self.files)
     }
 }
 
@@ -79,7 +84,7 @@ impl Loads {
     }
 
     /// Makes a load ready.
-    pub(super) fn start(&mut self, files: Files) -> Result<(), Report> {
+    pub(super) fn start(&mut self, files: Files<LoadOrder>) -> Result<(), Report> {
         if self
             .running
             .as_ref()
@@ -87,7 +92,7 @@ impl Loads {
         {
             return Err(refused("a load runs already", false));
         }
-        let Files { order, files, .. } = files;
+        let (order, files) = files.into_parts();
         let unpacked = order
             .unpack(&files)
             .map_err(|error| refused(format!("{error:#}"), true))?;

@@ -177,7 +177,7 @@ pub(crate) fn noted(server: &str, link: Link, when: When) -> Option<LinkFacts> {
 }
 
 /// Says why no link was measured.
-pub(crate) fn unmeasured(error: &HostError) -> Vec<LinkFacts> {
+pub(crate) fn unmeasured(error: &str) -> Vec<LinkFacts> {
     output::note(&format!("links were not measured: {error}"));
     Vec::new()
 }

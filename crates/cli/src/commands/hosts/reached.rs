@@ -77,7 +77,7 @@ pub(crate) fn aliases(names: &[String]) -> anyhow::Result<Vec<Wanted>> {
 }
 
 /// The hosts of one entry: one, or its pods.
-pub(super) fn expanded(hosts: &Hosts, name: &str) -> Vec<Result<Wanted, HostError>> {
+pub(crate) fn expanded(hosts: &Hosts, name: &str) -> Vec<Result<Wanted, HostError>> {
     let home = Host::home();
     let host = hosts.named(name).unwrap_or(&home);
     let HostWay::Kubectl(wanted_pods) = &host.way else {
@@ -164,14 +164,19 @@ pub(crate) fn open_all(
     })
 }
 
-/// A number for the kernel of each host: `own` for that of this machine, and one number for hosts
-/// of one kernel. A host that does not say has one of its own.
-pub(crate) fn kernels(own: u32, sessions: &[Session]) -> Vec<u32> {
-    let said = |session: &Session| match session.hello() {
+/// A number for the kernel of each host that has `said` what it calls itself: `own` for that of
+/// this machine, and one number for hosts of one kernel. A host that does not say has one of its
+/// own.
+pub(crate) fn kernels(own: u32, said: impl Iterator<Item = Option<String>>) -> Vec<u32> {
+    numbered(own, own_kernel(), said)
+}
+
+/// What the kernel of a host calls itself, where it says so.
+pub(crate) fn kernel_of(session: &Session) -> Option<String> {
+    match session.hello() {
         Some(Report::Hello { kernel, .. }) => kernel.clone(),
         _ => None,
-    };
-    numbered(own, own_kernel(), sessions.iter().map(said))
+    }
 }
 
 fn numbered(

@@ -1,0 +1,524 @@
+//! The stage of an agent: servers of this host, started, asked and stopped as home says.
+//!
+//! It works on a thread of its own, so that pings are answered while a server starts. Whatever
+//! ends the agent ends it first: the servers, their keepers, and the folder that they write in.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::net::IpAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bakeoff_conduct::{Here, Part, Programs, Roles, Site as _, Staged, StartFailed, StartOrder};
+use bakeoff_hosts::{Outbox, Report, monotonic_ns};
+use bakeoff_record::{Machine, private_folder};
+use bakeoff_stage::{Listening, Servers, host};
+
+use super::loads::Files;
+use super::refused;
+use super::stage_order::{Of, SetUp, StageFacts, StageOrder, StageReport, Started};
+use crate::run_folder::RunFolder;
+
+/// Orders that wait.
+const WAITING_MAX: usize = 8;
+/// Between two looks at whether a server has died.
+const LOOK_PERIOD: Duration = Duration::from_millis(50);
+/// What ending by force may take.
+const END_WITHIN: Duration = Duration::from_secs(2);
+/// Logs of a trial, how much of the end of one is sent, and bytes of all together.
+const LOGS_MAX: usize = 256;
+const LOG_BYTES_MAX: u64 = 4 << 20;
+const LOGS_BYTES_MAX: u64 = 64 << 20;
+/// Folders in folders of logs, and of files of servers.
+const DEPTH_MAX: usize = 8;
+
+/// What a message about the stage comes to: a report with its files.
+type Answer = (StageReport, Vec<Vec<u8>>);
+
+/// Ends the stage, from whatever thread.
+#[derive(Clone, Default)]
+pub(super) struct Ending {
+    stop: Arc<AtomicBool>,
+    is_over: Arc<AtomicBool>,
+    folder: Arc<Mutex<Option<PathBuf>>>,
+}
+
+impl Ending {
+    /// Ends what runs, waits a moment for it, and removes the folder. What is left then ends with
+    /// this process.
+    pub(super) fn end(&self) {
+        let folder = || self.folder.lock().unwrap_or_else(PoisonError::into_inner);
+        if folder().is_none() {
+            return;
+        }
+        self.stop.store(true, Ordering::Relaxed);
+        let end = Instant::now() + END_WITHIN;
+        while !self.is_over.load(Ordering::Relaxed) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if let Some(folder) = folder().take() {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// The stage of an agent.
+pub(super) struct Stages {
+    outbox: Outbox,
+    ending: Ending,
+    orders: Option<SyncSender<Files<StageOrder>>>,
+}
+
+impl Stages {
+    pub(super) fn new(outbox: Outbox, ending: Ending) -> Self {
+        Self {
+            outbox,
+            ending,
+            orders: None,
+        }
+    }
+
+    /// Has an order carried out; its report comes later.
+    pub(super) fn carry_out(&mut self, order: Files<StageOrder>) -> Result<(), Report> {
+        if self.orders.is_none() {
+            host::hear(self.ending.stop.clone());
+            let (orders, waiting) = sync_channel(WAITING_MAX);
+            let (outbox, ending) = (self.outbox.clone(), self.ending.clone());
+            let thread = std::thread::Builder::new().name("stage".to_owned());
+            let work = move || Worker::new(outbox, ending).work(&waiting);
+            thread.spawn(work).map_err(|error| refused(error, false))?;
+            self.orders = Some(orders);
+        }
+        let Some(orders) = &self.orders else {
+            return Ok(());
+        };
+        orders.try_send(order).map_err(|error| match error {
+            TrySendError::Full(_) => refused("the stage has too many orders", false),
+            TrySendError::Disconnected(_) => refused("the stage has ended", false),
+        })
+    }
+}
+
+/// Who carries out orders.
+struct Worker {
+    outbox: Outbox,
+    ending: Ending,
+    staged: Option<Box<dyn Staged>>,
+    /// Whether home knows that the server has died.
+    is_told: bool,
+    /// The folder of logs of what runs.
+    logs: PathBuf,
+    site: Option<Here>,
+    /// Goes last.
+    folder: Option<RunFolder>,
+}
+
+impl Worker {
+    fn new(outbox: Outbox, ending: Ending) -> Self {
+        Self {
+            outbox,
+            ending,
+            staged: None,
+            is_told: false,
+            logs: PathBuf::new(),
+            site: None,
+            folder: None,
+        }
+    }
+
+    fn work(mut self, orders: &Receiver<Files<StageOrder>>) {
+        while !self.ending.stop.load(Ordering::Relaxed) {
+            match orders.recv_timeout(LOOK_PERIOD) {
+                Ok(files) => {
+                    let (order, files) = files.into_parts();
+                    let (report, files) = self.carry_out(order, &files);
+                    self.say(&report, files);
+                }
+                Err(RecvTimeoutError::Timeout) => self.look(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        let over = self.ending.is_over.clone();
+        // Servers end here.
+        drop(self);
+        over.store(true, Ordering::Relaxed);
+    }
+
+    fn say(&self, report: &StageReport, files: Vec<Vec<u8>>) {
+        let said = match serde_json::to_value(report) {
+            Ok(report) => Report::Staged {
+                report,
+                files: u32::try_from(files.len()).unwrap_or(u32::MAX),
+            },
+            Err(error) => {
+                let _ = self.outbox.send(&refused(error, false));
+                return;
+            }
+        };
+        // Whoever no longer listens is noticed by the end of the input.
+        let _ = self.outbox.send_with_files(&said, files);
+    }
+
+    /// Says once that a server has died.
+    fn look(&mut self) {
+        let Some(staged) = self.staged.as_mut().filter(|_| !self.is_told) else {
+            return;
+        };
+        if let Some(status) = staged.died() {
+            let log_tail = staged.log_tail();
+            self.is_told = true;
+            self.say(&StageReport::Died { status, log_tail }, Vec::new());
+        }
+    }
+
+    fn carry_out(&mut self, order: StageOrder, files: &[Vec<u8>]) -> Answer {
+        let site = match (order, &self.site) {
+            (StageOrder::SetUp(set_up), _) => {
+                let ready = self.set_up(*set_up, files);
+                return without_files(
+                    ready.unwrap_or_else(|error| StageReport::Refused(format!("{error:#}"))),
+                );
+            }
+            (_, None) => {
+                return without_files(StageReport::Refused("no stage is set up".to_owned()));
+            }
+            (order, Some(site)) => (order, site),
+        };
+        without_files(match site {
+            (StageOrder::SetUp(_), _) => StageReport::Done,
+            (StageOrder::Programs { plan, before }, site) => match site.fix(&plan, before) {
+                Ok(()) => StageReport::Programs(site.programs().clone()),
+                Err(changed) => StageReport::Refused(changed.to_string()),
+            },
+            (StageOrder::Preflight { plan }, site) => match site.preflight(&plan) {
+                Ok(findings) => StageReport::Findings(findings),
+                Err(error) => StageReport::Refused(error.to_string()),
+            },
+            (StageOrder::First { plan, known }, site) => match site.first_answers(&plan, &known) {
+                Ok(first) => StageReport::First(Box::new(first)),
+                Err(error) => StageReport::Refused(error.to_string()),
+            },
+            (
+                StageOrder::Start {
+                    contender,
+                    workload,
+                    logs,
+                    part,
+                },
+                _,
+            ) => return self.start(&contender, &workload, &logs, part),
+            (StageOrder::OfContestant(of), _) => return self.of_contestant(of),
+        })
+    }
+
+    fn set_up(&mut self, set_up: SetUp, files: &[Vec<u8>]) -> anyhow::Result<StageReport> {
+        let SetUp {
+            address,
+            names,
+            pinning,
+            roles,
+            seed,
+            library,
+        } = set_up;
+        let own = || super::own_address()?.parse::<IpAddr>().ok();
+        let address = address.or_else(own);
+        let address = address.ok_or_else(|| anyhow::anyhow!("no address of this host is known"))?;
+        self.drop_staged();
+        self.site = None;
+        let folder = RunFolder::make()?;
+        let path = folder.path().to_owned();
+        *self
+            .ending
+            .folder
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(path.clone());
+        self.folder = Some(folder);
+        let servers = path.join("library");
+        write_library(&servers, &library, files)?;
+        let listening = Listening { address, names };
+        let servers = Servers::new((!library.is_empty()).then_some(servers));
+        let made = self
+            .folder
+            .as_ref()
+            .map(|it| it.stage_at(servers, listening));
+        let (bakeoff, stage) = made.ok_or_else(|| anyhow::anyhow!("no run folder"))??;
+        let site = Here {
+            stage,
+            bakeoff,
+            folder: path,
+            roles: Roles::divide_for(&pinning, roles)?,
+            seed,
+            stop: self.ending.stop.clone(),
+            programs: Mutex::new(Programs::default()),
+        };
+        let facts = StageFacts {
+            open_files: site.open_files(),
+            address,
+            machine: Box::new(Machine {
+                bakeoff: env!("CARGO_PKG_VERSION").to_owned(),
+                ..bakeoff_probe::machine()
+            }),
+        };
+        self.site = Some(site);
+        Ok(StageReport::Ready(Box::new(facts)))
+    }
+
+    fn drop_staged(&mut self) {
+        self.staged = None;
+        if !self.logs.as_os_str().is_empty() {
+            let _ = std::fs::remove_dir_all(std::mem::take(&mut self.logs));
+        }
+    }
+
+    fn start(
+        &mut self,
+        contender: &bakeoff_plan::Contender,
+        workload: &bakeoff_plan::Workload,
+        logs: &str,
+        part: Part,
+    ) -> Answer {
+        self.drop_staged();
+        let Some(site) = &self.site else {
+            return without_files(StageReport::Refused("no stage is set up".to_owned()));
+        };
+        if !is_plain(Path::new(logs), 1) {
+            let why = format!("`{logs}` is no name of a folder");
+            return without_files(StageReport::Refused(why));
+        }
+        self.logs = site.folder.join("logs").join(logs);
+        self.is_told = false;
+        let order = StartOrder {
+            contender,
+            workload,
+            logs: &self.logs,
+            part,
+        };
+        let started = site.start(&order, &mut |step| {
+            self.say(&StageReport::Step(step), Vec::new());
+        });
+        let staged = match started {
+            Ok(staged) => staged,
+            Err(StartFailed::Trial(end)) => return self.with_logs(StageReport::Failed(end)),
+            Err(StartFailed::FullDisk(why)) => return without_files(StageReport::FullDisk(why)),
+        };
+        let reached = staged.reached();
+        let authority = reached.authority.as_deref();
+        let authority = authority.and_then(|file| {
+            let file = bakeoff_record::read_regular(file, LOG_BYTES_MAX);
+            file.ok()
+        });
+        let started = Started {
+            facts: staged.facts(),
+            pinned: staged.pinned(),
+            address: reached.address,
+            host: reached.host,
+        };
+        self.staged = Some(staged);
+        let files = authority.into_iter().collect();
+        (StageReport::Started(Box::new(started)), files)
+    }
+
+    /// Of a start that failed nothing but its end is sent.
+    fn with_logs(&mut self, report: StageReport) -> Answer {
+        self.drop_staged();
+        without_files(report)
+    }
+
+    fn of_contestant(&mut self, of: Of) -> Answer {
+        let Some(staged) = &mut self.staged else {
+            let why = "nothing runs on the stage".to_owned();
+            return without_files(StageReport::Cannot(why));
+        };
+        without_files(match of {
+            Of::Fetch {
+                request,
+                protocol,
+                when,
+                within_ns,
+            } => {
+                let within = Duration::from_nanos(within_ns);
+                match staged.fetch(&request, protocol, when, within) {
+                    Ok(fetched) => {
+                        let check = StageReport::Fetched(Box::new(fetched.check));
+                        return (check, vec![fetched.body]);
+                    }
+                    Err(end) => StageReport::Failed(end),
+                }
+            }
+            Of::Observe { workload, requests } => {
+                StageReport::Work(Box::new(staged.observe(&workload, requests)))
+            }
+            Of::NoteWritten => {
+                staged.note_written();
+                StageReport::Done
+            }
+            Of::Grown => StageReport::Grown(staged.grown()),
+            Of::LogTail => StageReport::LogTail(staged.log_tail()),
+            Of::Behave { begin } => match staged.behave(begin) {
+                Ok(()) => StageReport::Done,
+                Err(why) => StageReport::Cannot(why),
+            },
+            Of::OriginCounts => StageReport::OriginCounts(staged.origin_counts().map(Box::new)),
+            Of::Sample { network } => match staged.sample(network) {
+                Ok(()) => StageReport::Done,
+                Err(why) => StageReport::Cannot(why),
+            },
+            Of::NoteEdge(edge) => {
+                staged.note_edge(edge);
+                StageReport::Done
+            }
+            Of::Sampled { start_ns } => {
+                StageReport::Usage(Box::new(staged.sampled(start_ns.map(instant))))
+            }
+            Of::Stop => return self.stop(),
+            Of::Drop => {
+                self.drop_staged();
+                StageReport::Done
+            }
+        })
+    }
+
+    fn stop(&mut self) -> Answer {
+        let Some(staged) = self.staged.take() else {
+            return without_files(StageReport::Done);
+        };
+        let stopped = staged.stop();
+        let (logs, files) = logs_in(&self.logs);
+        self.drop_staged();
+        (StageReport::Stopped { stopped, logs }, files)
+    }
+}
+
+fn without_files(report: StageReport) -> Answer {
+    (report, Vec::new())
+}
+
+/// A time of this host's monotonic clock.
+fn instant(ns: u64) -> Instant {
+    let (now, now_ns) = (Instant::now(), monotonic_ns());
+    let before = now.checked_sub(Duration::from_nanos(now_ns.saturating_sub(ns)));
+    let after = now.checked_add(Duration::from_nanos(ns.saturating_sub(now_ns)));
+    if ns <= now_ns { before } else { after }.unwrap_or(now)
+}
+
+/// Whether a path leads nowhere but below the folder that it is taken from.
+pub(crate) fn is_plain(path: &Path, depth_max: usize) -> bool {
+    let mut parts = path.components();
+    let depth = path.components().count();
+    (1..=depth_max).contains(&depth) && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Makes the files of servers that are the user's own.
+fn write_library(folder: &Path, names: &[String], files: &[Vec<u8>]) -> anyhow::Result<()> {
+    if names.len() != files.len() {
+        anyhow::bail!("{} files of servers came, not {}", files.len(), names.len());
+    }
+    for (name, bytes) in names.iter().zip(files) {
+        let path = Path::new(name);
+        if !is_plain(path, DEPTH_MAX) {
+            anyhow::bail!("`{name}` is no name of a server's file");
+        }
+        let path = folder.join(path);
+        private_folder(path.parent().unwrap_or(folder))?;
+        std::fs::write(path, bytes)?;
+    }
+    Ok(())
+}
+
+/// The logs below a folder, by name, each with its end.
+fn logs_in(folder: &Path) -> (Vec<String>, Vec<Vec<u8>>) {
+    let (mut names, mut files) = (Vec::new(), Vec::new());
+    let mut left = LOGS_BYTES_MAX;
+    let mut folders = vec![(folder.to_owned(), 1)];
+    while let Some((in_folder, depth)) = folders.pop() {
+        for entry in std::fs::read_dir(in_folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if depth < DEPTH_MAX {
+                    folders.push((path, depth + 1));
+                }
+                continue;
+            }
+            let name = path.strip_prefix(folder).ok().and_then(Path::to_str);
+            let (Some(name), Ok(bytes)) = (name, end_of(&path, LOG_BYTES_MAX.min(left))) else {
+                continue;
+            };
+            if names.len() == LOGS_MAX {
+                return (names, files);
+            }
+            left -= bytes.len() as u64;
+            names.push(name.to_owned());
+            files.push(bytes);
+        }
+    }
+    (names, files)
+}
+
+/// The end of a regular file.
+fn end_of(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let mut file = File::options()
+        .read(true)
+        .custom_flags(i32::try_from(flags.bits()).unwrap_or(0))
+        .open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    file.seek(SeekFrom::Start(found.len().saturating_sub(bytes_max)))?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_lead_elsewhere_are_not_plain() {
+        for (name, expected) in [
+            ("server.log", true),
+            ("own/nginx.conf", true),
+            ("../server.log", false),
+            ("/etc/passwd", false),
+            ("own/../../x", false),
+            ("", false),
+        ] {
+            assert_eq!(is_plain(Path::new(name), 2), expected, "{name}");
+        }
+        assert!(!is_plain(Path::new("a/b"), 1));
+    }
+
+    #[test]
+    fn of_logs_the_end_is_sent_and_of_links_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = vec![b'x'; usize::try_from(LOG_BYTES_MAX).unwrap()];
+        std::fs::write(
+            folder.path().join("server.log"),
+            [&long[..], b"end"].concat(),
+        )
+        .unwrap();
+        std::fs::create_dir(folder.path().join("own")).unwrap();
+        std::fs::write(folder.path().join("own/a.conf"), "listen").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link")).unwrap();
+        let (names, files) = logs_in(folder.path());
+        assert_eq!(names, ["server.log", "own/a.conf"]);
+        assert!(files[0].ends_with(b"xend") && files[0].len() == long.len());
+        assert_eq!(files[1], b"listen");
+    }
+
+    #[test]
+    fn a_time_of_this_clock_is_the_same_time_again() {
+        let (now, ns) = (Instant::now(), monotonic_ns());
+        let hour = Duration::from_secs(3600);
+        let later = instant(ns + 3_600_000_000_000);
+        let apart = later.duration_since(now);
+        assert!(apart >= hour && apart < hour + hour, "{apart:?}");
+        assert!(instant(ns) <= Instant::now());
+    }
+}

@@ -1,0 +1,207 @@
+//! From a file of hosts to hosts that are ready for a campaign.
+
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use bakeoff_conduct::RolesHere;
+use bakeoff_hosts::{Own, Report, Session, Way};
+use bakeoff_plan::{HOME, HostWay, Hosts, Plan};
+use bakeoff_stage::Listening;
+
+use super::library;
+use super::stage::FarHost;
+use super::{Far, OWN_KERNEL, Shared};
+use crate::commands::agent::SetUp;
+use crate::commands::hosts::{self, Wanted};
+use crate::commands::run::not_asked;
+use crate::{exit, output};
+
+/// What a campaign brings to its hosts.
+pub(crate) struct Campaign<'a> {
+    pub(crate) plan: &'a Plan,
+    /// Folder of servers of the user's own.
+    pub(crate) servers: Option<&'a Path>,
+    /// Folder at home for what belongs to it.
+    pub(crate) folder: &'a Path,
+    /// Whether the record may hold the addresses of hosts.
+    pub(crate) addresses: bool,
+}
+
+impl Far {
+    /// Opens a session with each host of the file, and sets up the stages of those with servers.
+    pub(crate) fn open(file: &Path, campaign: &Campaign<'_>) -> anyhow::Result<Self> {
+        let hosts = hosts::read(file)?;
+        let roles = &hosts.roles;
+        let is_one_site = roles.server == roles.origin;
+        let (own, owner) = (hosts::own()?, hosts::owner());
+        let server = one_place(file, &hosts, "server", &roles.server)?;
+        let origin = one_place(file, &hosts, "origin", &roles.origin)?;
+        // Home is asked for nothing that it cannot do by itself.
+        let far_server = Some(&server).filter(|it| it.place.way != Way::Home);
+        let far_origin = Some(&origin).filter(|it| it.place.way != Way::Home && !is_one_site);
+        let proxied = campaign.plan.workloads.iter().any(|it| it.proxied);
+        let serves_here = far_server.is_none() || (proxied && origin.place.way == Way::Home);
+        let listening = match serves_here {
+            true => listening(file, &hosts)?,
+            false => Listening::default(),
+        };
+        let far = far_server.into_iter().chain(far_origin.filter(|_| proxied));
+        let far: Vec<Wanted> = far.cloned().collect();
+        let (mut set_up, mut said) = (Vec::new(), Vec::new());
+        let mut addresses = hosts::addresses::of_file(&hosts);
+        for (wanted, session) in far.iter().zip(sessions(&far, &own, &owner)?) {
+            said.push((wanted.place.name.clone(), hosts::kernel_of(&session)));
+            hosts::addresses::add_of(&mut addresses, &session);
+            let stage = stage_of(wanted, &hosts, campaign)?;
+            let at = (wanted.place.clone(), session);
+            let by = (own.clone(), owner.clone());
+            let made = FarHost::set_up(at, by, stage, campaign.folder.to_owned());
+            set_up.push(Arc::new(made.map_err(not_asked)?));
+        }
+        let named = |name: &str| set_up.iter().find(|host| host.place.name == name).cloned();
+        let wanted = hosts::generators(&hosts, &[])?;
+        let wanted = wanted.into_iter().collect::<Result<Vec<Wanted>, _>>();
+        let wanted = wanted.map_err(exit::not_valid)?;
+        // After the stages, beside which a generator may be on the same host.
+        let sessions = sessions(&wanted, &own, &owner)?;
+        let engines = sessions.iter().map(half).collect();
+        for session in &sessions {
+            hosts::addresses::add_of(&mut addresses, session);
+        }
+        let of_loads = sessions
+            .iter()
+            .map(|it| (it.host().to_owned(), hosts::kernel_of(it)));
+        let (names, said): (Vec<String>, Vec<_>) = said.into_iter().chain(of_loads).unzip();
+        let numbers = hosts::kernels(OWN_KERNEL, said.into_iter());
+        Ok(Self {
+            server: named(&server.place.name),
+            origin: named(&origin.place.name),
+            is_one_site,
+            listening,
+            generators: Arc::new(Shared {
+                own,
+                owner,
+                places: wanted.into_iter().map(|wanted| wanted.place).collect(),
+                sessions: Mutex::new(sessions.into_iter().map(Some).collect()),
+                engines,
+                kernels: names.into_iter().zip(numbers).collect(),
+                links: Mutex::default(),
+                addresses: (!campaign.addresses).then_some(addresses),
+                server: server.place,
+                origin: origin.place,
+            }),
+        })
+    }
+}
+
+/// The one place of a role.
+fn one_place(file: &Path, hosts: &Hosts, role: &str, name: &str) -> anyhow::Result<Wanted> {
+    let found = hosts::expanded(hosts, name).into_iter();
+    let mut found = found.collect::<Result<Vec<Wanted>, _>>();
+    match found.as_mut().map(|found| (found.len(), found.pop())) {
+        Ok((1, Some(one))) => Ok(one),
+        Ok((many, _)) => Err(exit::usage(format!(
+            "{}: `roles.{role}` is `{name}`, which are {many} pods; expected one: narrow its \
+             selector",
+            file.display()
+        ))),
+        Err(error) => Err(exit::not_valid(error)),
+    }
+}
+
+/// A session with each of these hosts; one that cannot be had ends the command.
+fn sessions(wanted: &[Wanted], own: &Own, owner: &str) -> anyhow::Result<Vec<Session>> {
+    let (mut sessions, mut failed) = (Vec::new(), Vec::new());
+    for opened in hosts::open_all(wanted, own, owner) {
+        match opened {
+            Ok((session, took)) => {
+                let (name, ms) = (session.host(), took.as_millis());
+                output::note(&format!("host {name} is ready after {ms} ms"));
+                sessions.push(session);
+            }
+            Err(error) => failed.push(error.to_string()),
+        }
+    }
+    match failed.is_empty() {
+        true => Ok(sessions),
+        false => Err(exit::not_valid(failed.join("\n"))),
+    }
+}
+
+/// What a host with servers is set up with.
+fn stage_of(
+    wanted: &Wanted,
+    hosts: &Hosts,
+    campaign: &Campaign<'_>,
+) -> anyhow::Result<(SetUp, Vec<Vec<u8>>)> {
+    let name = &wanted.entry;
+    let text = wanted.address.as_deref();
+    let (address, names) = match text.map(|text| (text, text.parse::<IpAddr>())) {
+        None => (None, Vec::new()),
+        Some((_, Ok(address))) => (Some(address), Vec::new()),
+        Some((text, Err(_))) => (Some(resolved(name, text)?), vec![text.to_owned()]),
+    };
+    let (library, files) = match hosts.roles.server == *name {
+        true => library::files(campaign.plan, campaign.servers)?,
+        false => Default::default(),
+    };
+    let set_up = SetUp {
+        address,
+        names,
+        pinning: campaign.plan.pinning.clone(),
+        roles: RolesHere {
+            server: hosts.roles.server == *name,
+            origin: hosts.roles.origin == *name,
+            engine: hosts.roles.generators.contains(name),
+        },
+        seed: campaign.plan.seed,
+        library,
+    };
+    Ok((set_up, files))
+}
+
+/// The address of a host that has a name.
+fn resolved(host: &str, name: &str) -> anyhow::Result<IpAddr> {
+    let fail = |why: &str| {
+        exit::usage(format!(
+            "host {host}: its address `{name}` is no IP address and cannot be resolved here ({why})"
+        ))
+    };
+    let mut found = (name, 0)
+        .to_socket_addrs()
+        .map_err(|error| fail(&error.to_string()))?;
+    found
+        .next()
+        .map(|it| it.ip())
+        .ok_or_else(|| fail("nothing was found"))
+}
+
+/// Half of a host's processors, as on one machine.
+fn half(session: &Session) -> u32 {
+    match session.hello() {
+        Some(Report::Hello { cpus, .. }) => (cpus / 2).max(1),
+        _ => 1,
+    }
+}
+
+/// Where servers of this machine listen.
+fn listening(file: &Path, hosts: &Hosts) -> anyhow::Result<Listening> {
+    let home = hosts.hosts.iter().find(|it| it.way == HostWay::Home);
+    let fail = |found: &str| {
+        exit::usage(format!(
+            "{}: {found}; generators need an address of this machine: write `[hosts.{HOME}]` with \
+             `address = \"10.0.0.1\"`",
+            file.display()
+        ))
+    };
+    let text = home.and_then(|home| home.address.as_deref());
+    let text = text.ok_or_else(|| fail(&format!("`hosts.{HOME}` has no address")))?;
+    let address: IpAddr = text
+        .parse()
+        .map_err(|_| fail(&format!("`{text}` is no IP address")))?;
+    Ok(Listening {
+        address,
+        names: Vec::new(),
+    })
+}

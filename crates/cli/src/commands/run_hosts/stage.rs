@@ -1,0 +1,355 @@
+//! The stage of another host: what home says to it, and what it answers.
+//!
+//! A host that is lost is reached again at the next start. What it lost meanwhile is not made up
+//! for: the trial that ran has failed.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bakeoff_conduct::{Programs, SiteError};
+use bakeoff_hosts::{ClockOffset, HostError, Order, Own, Place, Report, Session, open};
+use bakeoff_plan::Plan;
+use bakeoff_record::Step;
+use bakeoff_stage::host;
+
+use crate::commands::agent::{Of, SetUp, StageFacts, StageOrder, StageReport};
+
+/// What setting up a stage may take.
+pub(super) const SET_UP_WITHIN: Duration = Duration::from_secs(30);
+/// Between two looks at whether somebody wants to stop.
+const LOOK_PERIOD: Duration = Duration::from_millis(100);
+
+/// A host with a stage.
+pub(super) struct FarHost {
+    pub(super) place: Place,
+    own: Own,
+    owner: String,
+    set_up: SetUp,
+    /// Files of servers of the user's own.
+    library: Vec<Vec<u8>>,
+    /// Folder at home for certificates.
+    pub(super) folder: PathBuf,
+    state: Mutex<State>,
+}
+
+/// What is known of a host.
+#[derive(Default)]
+struct State {
+    /// `None` after it was lost, until the next start.
+    session: Option<Session>,
+    facts: Option<StageFacts>,
+    /// For a stage that is set up again.
+    programs: Option<(Plan, Programs)>,
+    /// Status and last words of a server that ended by itself.
+    died: Option<(String, String)>,
+    /// Why it was given up in this trial.
+    lost: Option<Gone>,
+}
+
+/// Why a host was given up.
+#[derive(Debug, Clone)]
+pub(super) struct Gone {
+    pub(super) host: String,
+    /// Without what other programs wrote, which may hold addresses.
+    pub(super) problem: String,
+    pub(super) text: String,
+}
+
+impl From<HostError> for Gone {
+    fn from(error: HostError) -> Self {
+        Self {
+            problem: error.cause.problem(),
+            text: error.to_string(),
+            host: error.host,
+        }
+    }
+}
+
+impl Gone {
+    /// Of a host that nothing leads to; it is reached before it is asked.
+    fn unreached() -> Self {
+        let text = "it was not reached".to_owned();
+        Self {
+            host: String::new(),
+            problem: text.clone(),
+            text,
+        }
+    }
+}
+
+/// An answer of a stage and its files.
+pub(super) type Answer = (StageReport, Vec<Vec<u8>>);
+
+impl std::fmt::Debug for FarHost {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.place.name)
+    }
+}
+
+impl FarHost {
+    /// Sets up a stage over a session that was opened for it.
+    pub(super) fn set_up(
+        (place, session): (Place, Session),
+        (own, owner): (Own, String),
+        (set_up, library): (SetUp, Vec<Vec<u8>>),
+        folder: PathBuf,
+    ) -> Result<Self, SiteError> {
+        let host = Self {
+            place,
+            own,
+            owner,
+            set_up,
+            library,
+            folder,
+            state: Mutex::default(),
+        };
+        let mut state = host.state();
+        state.session = Some(session);
+        host.set_up_again(&mut state)?;
+        drop(state);
+        Ok(host)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_up_again(&self, state: &mut State) -> Result<(), SiteError> {
+        let order = StageOrder::SetUp(Box::new(self.set_up.clone()));
+        let asked = state.ask(&order, &self.library, SET_UP_WITHIN, &mut |_| {});
+        match asked.map_err(lost)?.0 {
+            StageReport::Ready(facts) => state.facts = Some(*facts),
+            other => return Err(self.other(&other)),
+        }
+        let Some((plan, before)) = state.programs.clone() else {
+            return Ok(());
+        };
+        let plan = Box::new(plan);
+        let order = StageOrder::Programs { plan, before };
+        let asked = state.ask(&order, &[], SET_UP_WITHIN, &mut |_| {});
+        match asked.map_err(lost)?.0 {
+            StageReport::Programs(_) => Ok(()),
+            other => Err(self.other(&other)),
+        }
+    }
+
+    /// What was said in place of the answer.
+    pub(super) fn other(&self, report: &StageReport) -> SiteError {
+        let name = &self.place.name;
+        match report {
+            StageReport::Refused(why) => SiteError::Refused(format!("host {name}: {why}")),
+            StageReport::Cannot(why) | StageReport::FullDisk(why) => {
+                SiteError::Lost(format!("host {name} failed to {why}"))
+            }
+            _ => SiteError::Lost(format!("host {name} gave another answer than expected")),
+        }
+    }
+
+    /// Fixes programs, and keeps them for a stage that is set up again.
+    pub(super) fn fix_programs(&self, plan: &Plan, before: Programs) -> Result<(), SiteError> {
+        let order = StageOrder::Programs {
+            plan: Box::new(plan.clone()),
+            before,
+        };
+        match self.ask(&order, SET_UP_WITHIN).map_err(lost)?.0 {
+            StageReport::Programs(fixed) => {
+                self.state().programs = Some((plan.clone(), fixed));
+                Ok(())
+            }
+            other => Err(self.other(&other)),
+        }
+    }
+
+    /// What the stage has said of itself.
+    pub(super) fn facts(&self) -> Option<StageFacts> {
+        self.state().facts.clone()
+    }
+
+    /// Where servers listen.
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.facts().map(|facts| facts.address)
+    }
+
+    /// Makes the host ready for a trial: reached, and nothing known of the one before.
+    pub(super) fn begin(&self) -> Result<(), SiteError> {
+        let mut state = self.state();
+        (state.died, state.lost) = (None, None);
+        if state.session.is_none() {
+            let opened = open(&self.place, &self.own, &self.owner);
+            state.session = Some(opened.map_err(|error| lost(error.into()))?);
+            self.set_up_again(&mut state)?;
+        }
+        Ok(())
+    }
+
+    /// Says something to the stage, and waits for the answer.
+    pub(super) fn ask(&self, order: &StageOrder, within: Duration) -> Result<Answer, Gone> {
+        self.state().ask(order, &[], within, &mut |_| {})
+    }
+
+    /// The same for a start, whose steps are passed on.
+    pub(super) fn ask_for_start(
+        &self,
+        order: &StageOrder,
+        within: Duration,
+        step: &mut dyn FnMut(Step),
+    ) -> Result<Answer, Gone> {
+        self.state().ask(order, &[], within, step)
+    }
+
+    /// The same of the contestant that runs.
+    pub(super) fn ask_of(&self, of: Of, within: Duration) -> Result<StageReport, Gone> {
+        let answer = self.ask(&StageOrder::OfContestant(of), within)?;
+        Ok(answer.0)
+    }
+
+    /// The host's clock against that of home.
+    pub(super) fn clock(&self) -> Result<ClockOffset, Gone> {
+        self.state().of_session(Session::clock)
+    }
+
+    /// What is done over the session of the host.
+    pub(super) fn with_session<T>(
+        &self,
+        work: impl FnOnce(&mut Session) -> Result<T, HostError>,
+    ) -> Result<T, Gone> {
+        self.state().of_session(work)
+    }
+
+    /// How the server ended by itself, if it has. Does not wait.
+    pub(super) fn died(&self) -> Option<(String, String)> {
+        let mut state = self.state();
+        state.hear();
+        state.died.clone()
+    }
+
+    /// Why the host was given up in this trial. Does not wait.
+    pub(super) fn lost(&self) -> Option<Gone> {
+        let mut state = self.state();
+        state.hear();
+        state.lost.clone()
+    }
+}
+
+/// The error of a host that cannot be asked.
+pub(super) fn lost(gone: Gone) -> SiteError {
+    SiteError::Lost(gone.text)
+}
+
+impl State {
+    fn of_session<T>(
+        &mut self,
+        work: impl FnOnce(&mut Session) -> Result<T, HostError>,
+    ) -> Result<T, Gone> {
+        let done = match (&mut self.session, &self.lost) {
+            (Some(session), _) => work(session),
+            (None, Some(gone)) => return Err(gone.clone()),
+            (None, None) => return Err(Gone::unreached()),
+        };
+        done.map_err(|error| {
+            let gone = Gone::from(error);
+            // What a session is at then is not known. Its end is that of all below the agent.
+            self.session = None;
+            self.lost = Some(gone.clone());
+            gone
+        })
+    }
+
+    fn ask(
+        &mut self,
+        order: &StageOrder,
+        files: &[Vec<u8>],
+        within: Duration,
+        step: &mut dyn FnMut(Step),
+    ) -> Result<Answer, Gone> {
+        let mut died = None;
+        let can_wait = !matches!(order, StageOrder::OfContestant(_));
+        let answer = self.of_session(|session| {
+            let value = serde_json::to_value(order);
+            session.send(&Order::Stage {
+                order: value.map_err(|error| session.confused(&error.to_string()))?,
+                files: u32::try_from(files.len()).unwrap_or(u32::MAX),
+            })?;
+            for file in files {
+                session.send_file(file.clone())?;
+            }
+            let end = Instant::now() + within;
+            loop {
+                match next(session)? {
+                    Some((StageReport::Step(begun), _)) => step(begun),
+                    Some((StageReport::Died { status, log_tail }, _)) => {
+                        died = Some((status, log_tail));
+                    }
+                    Some(answer) => return Ok(answer),
+                    // The end of the session ends whatever it is at.
+                    None if can_wait && host::is_interrupted() => {
+                        return Err(session.late("answer before it was interrupted", within));
+                    }
+                    None if Instant::now() >= end => {
+                        return Err(session.late("answer", within));
+                    }
+                    None => {}
+                }
+            }
+        });
+        if died.is_some() {
+            self.died = died;
+        }
+        answer
+    }
+
+    /// Takes what nobody has asked for.
+    fn hear(&mut self) {
+        let mut died = None;
+        if self.session.is_some() {
+            let _ = self.of_session(|session| {
+                while let Some(parcel) = session.receive_parcel(Duration::ZERO)? {
+                    if let (StageReport::Died { status, log_tail }, _) = read(session, parcel)? {
+                        died = Some((status, log_tail));
+                    }
+                }
+                Ok(())
+            });
+        }
+        if died.is_some() {
+            self.died = died;
+        }
+    }
+}
+
+/// What the stage says next; `None` if it says nothing for a moment.
+fn next(session: &mut Session) -> Result<Option<Answer>, HostError> {
+    match session.receive_parcel(LOOK_PERIOD)? {
+        Some(parcel) => read(session, parcel).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn read(session: &Session, parcel: bakeoff_hosts::Parcel) -> Result<Answer, HostError> {
+    match parcel.report {
+        Report::Staged { report, .. } => {
+            let report = serde_json::from_value(report)
+                .map_err(|error| session.confused(&format!("a bad answer: {error}")))?;
+            Ok((report, parcel.files))
+        }
+        Report::Refused { why, usage } => Err(session.refused(why, usage)),
+        _ => Err(session.confused("another answer")),
+    }
+}
+
+/// Writes what came of another host below a folder of the record.
+pub(super) fn keep(folder: &Path, names: &[String], files: &[Vec<u8>]) {
+    for (name, bytes) in names.iter().zip(files) {
+        let path = Path::new(name);
+        if !crate::commands::agent::is_plain(path, 8) {
+            continue;
+        }
+        let path = folder.join(path);
+        let parent = path.parent().unwrap_or(folder);
+        // The record of the trial holds what matters; a log that has no room is no failure.
+        let _ = bakeoff_record::private_folder(parent)
+            .and_then(|()| bakeoff_record::replace_private(&path, bytes));
+    }
+}

@@ -1,0 +1,180 @@
+//! A server on one site and the upstream behind it on another.
+//!
+//! Whoever conducts a trial sees one contestant. What is asked of the upstream goes to its site,
+//! and everything else to the server's.
+
+use std::time::{Duration, Instant};
+
+use bakeoff_origin::Counts;
+use bakeoff_plan::{Plan, Protocol, Request, ServerChoice, Workload};
+use bakeoff_record::{
+    GrownFile, HostFacts, HostRole, Hosts, Pinned, ServerFacts, Step, StopFacts, TrialEnd,
+    TrialRecord, Usage, When, Work,
+};
+use bakeoff_stage::Fetched;
+
+use crate::first::FirstAnswers;
+use crate::generators::Reached;
+use crate::preflight::Finding;
+use crate::site::{Edge, Part, Site, SiteError, Staged, StartFailed, StartOrder};
+
+/// Two sites: one for servers, and one for the upstream behind them.
+#[derive(Debug)]
+pub struct Apart {
+    server: Box<dyn Site>,
+    origin: Box<dyn Site>,
+}
+
+impl Apart {
+    /// Servers on the first, upstreams on the second.
+    pub fn new(server: Box<dyn Site>, origin: Box<dyn Site>) -> Self {
+        Self { server, origin }
+    }
+}
+
+impl Site for Apart {
+    fn fix_programs(&self, plan: &Plan, earlier: &[TrialRecord]) -> Result<(), SiteError> {
+        self.server.fix_programs(plan, earlier)
+    }
+
+    fn preflight(&self, plan: &Plan) -> Result<Vec<Finding>, SiteError> {
+        self.server.preflight(plan)
+    }
+
+    // With an upstream on the server's own site: what is asked is what the server makes of it.
+    fn first_answers(&self, plan: &Plan, known: &[Finding]) -> Result<FirstAnswers, SiteError> {
+        self.server.first_answers(plan, known)
+    }
+
+    fn open_files(&self) -> Option<u64> {
+        self.server.open_files()
+    }
+
+    fn start(
+        &self,
+        order: &StartOrder<'_>,
+        step: &mut dyn FnMut(Step),
+    ) -> Result<Box<dyn Staged>, StartFailed> {
+        let is_built_in = matches!(
+            order.contender.server,
+            ServerChoice::Yardstick | ServerChoice::Origin
+        );
+        if is_built_in || !order.workload.proxied {
+            return self.server.start(order, step);
+        }
+        let upstream = StartOrder {
+            part: Part::Upstream,
+            ..*order
+        };
+        let origin = self.origin.start(&upstream, step)?;
+        let server = StartOrder {
+            part: Part::ServerBefore(origin.reached().address),
+            ..*order
+        };
+        let server = self.server.start(&server, step)?;
+        Ok(Box::new(Pair {
+            server,
+            origin,
+            origin_usage: None,
+        }))
+    }
+}
+
+/// A server and its upstream. The server is dropped first.
+struct Pair {
+    server: Box<dyn Staged>,
+    origin: Box<dyn Staged>,
+    /// What was sampled where the upstream runs.
+    origin_usage: Option<Usage>,
+}
+
+impl Staged for Pair {
+    fn facts(&self) -> ServerFacts {
+        self.server.facts()
+    }
+
+    fn pinned(&self) -> Pinned {
+        Pinned {
+            origin: self.origin.pinned().origin,
+            ..self.server.pinned()
+        }
+    }
+
+    fn reached(&self) -> Reached {
+        self.server.reached()
+    }
+
+    fn fetch(
+        &self,
+        request: &Request,
+        protocol: Protocol,
+        when: When,
+        within: Duration,
+    ) -> Result<Fetched, TrialEnd> {
+        self.server.fetch(request, protocol, when, within)
+    }
+
+    fn observe(&self, workload: &Workload, requests: u32) -> Work {
+        self.server.observe(workload, requests)
+    }
+
+    fn note_written(&mut self) {
+        self.server.note_written();
+    }
+
+    fn grown(&self) -> Vec<GrownFile> {
+        self.server.grown()
+    }
+
+    fn died(&mut self) -> Option<String> {
+        self.server.died()
+    }
+
+    fn lost(&mut self) -> Option<String> {
+        self.server.lost().or_else(|| self.origin.lost())
+    }
+
+    fn add_to(&self, hosts: &mut Hosts) {
+        self.server.add_to(hosts);
+        self.origin.add_to(hosts);
+        let is_origin = |host: &&mut HostFacts| host.roles.contains(&HostRole::Origin);
+        if let Some(host) = hosts.hosts.iter_mut().find(is_origin) {
+            host.usage.clone_from(&self.origin_usage);
+        }
+    }
+
+    fn log_tail(&self) -> String {
+        self.server.log_tail()
+    }
+
+    fn behave(&self, begin: bool) -> Result<(), String> {
+        self.origin.behave(begin)
+    }
+
+    fn origin_counts(&self) -> Option<Counts> {
+        self.origin.origin_counts()
+    }
+
+    fn sample(&mut self, network: bool) -> Result<(), String> {
+        let origin = self.origin.sample(network);
+        self.server.sample(network).and(origin)
+    }
+
+    fn note_edge(&mut self, edge: Edge) {
+        self.server.note_edge(edge);
+    }
+
+    fn sampled(&mut self, start: Option<Instant>) -> Usage {
+        self.origin_usage = Some(self.origin.sampled(start));
+        self.server.sampled(start)
+    }
+
+    fn stop(self: Box<Self>) -> Result<Option<StopFacts>, TrialEnd> {
+        let Self { server, origin, .. } = *self;
+        let stopped = server.stop();
+        let origin = origin.stop();
+        let stopped = stopped?;
+        origin?;
+        Ok(stopped)
+    }
+}

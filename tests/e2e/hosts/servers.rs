@@ -1,0 +1,245 @@
+//! Servers and the upstream behind them on other hosts: staged, asked, sampled, stopped and
+//! recorded as on one machine, each host by its name.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::lab::{Lab, Nature};
+use crate::support::files::{measured, plan, trials};
+use crate::support::scene::{Running, Scene};
+use crate::support::servers::are_installed;
+use crate::support::{alone, processes, wait_until};
+
+const HOSTS: [&str; 4] = ["sut", "up", "g1", "g2"];
+/// After the end of its input an agent is gone in half a second; this machine may be busy.
+const AFTER_END: Duration = Duration::from_secs(4);
+/// After silence it is gone in 10 s, and its servers after it.
+const AFTER_SILENCE: Duration = Duration::from_secs(17);
+
+/// A lab of four hosts, and a file with their roles.
+fn lab(scene: &Scene) -> Option<Lab<'_>> {
+    let lab = Lab::new(scene, &HOSTS.map(|name| (name, Nature::default())))?;
+    let file = lab.file(&["g1", "g2"], false);
+    scene.write("lab.toml", &format!("{file}origin = \"up\"\n"));
+    Some(lab)
+}
+
+/// A plan whose contenders run the programs that are found here: hosts have the same files, but
+/// not the search path of the tests.
+fn plan_here(
+    scene: &Scene,
+    contenders: &[(&str, &str, &str)],
+    workloads: &str,
+    load: &str,
+) -> String {
+    let listed = scene.json(&["list", "--json"]);
+    let path = |name: &str| {
+        let servers = listed["servers"].as_array().unwrap();
+        let server = servers.iter().find(|server| server["name"] == name);
+        let program = &server.unwrap()["binary"];
+        program.as_str().unwrap_or_default().to_owned()
+    };
+    let mut text = plan(contenders, workloads, load).replace("clients = 3", "clients = 4");
+    for (name, server, _) in contenders {
+        let named = format!("name = \"{name}\"\n");
+        let with = format!("{named}binary = \"{}\"\n", path(server));
+        text = text.replace(&named, &with);
+    }
+    text
+}
+
+fn run(out: &str) -> [&str; 6] {
+    ["run", "plan.toml", "--hosts", "lab.toml", "--out", out]
+}
+
+/// What is left of an agent on any host: itself, a server, a keeper.
+fn left(lab: &Lab<'_>) -> Vec<String> {
+    HOSTS.iter().flat_map(|name| lab.left_on(name)).collect()
+}
+
+#[track_caller]
+fn host<'v>(trial: &'v Value, name: &str) -> &'v Value {
+    let hosts = trial["hosts"]["hosts"].as_array().unwrap();
+    let found = hosts.iter().find(|host| host["name"] == name);
+    found.unwrap_or_else(|| panic!("no host {name}: {hosts:#?}"))
+}
+
+fn seconds_of(usage: &Value, role: &str) -> usize {
+    let trees = usage["trees"].as_array().into_iter().flatten();
+    let of_role = trees.filter(|tree| tree["role"] == role);
+    of_role
+        .map(|tree| tree["ticks"].as_array().map_or(0, Vec::len))
+        .sum()
+}
+
+#[test]
+fn servers_run_on_one_host_and_their_upstream_on_another() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let Some(lab) = lab(&scene) else {
+        return;
+    };
+    let contenders = [("web", "nginx", "default")];
+    scene.write(
+        "plan.toml",
+        &plan_here(
+            &scene,
+            &contenders,
+            "synthetic\", \"proxy",
+            "duration = \"700ms\"",
+        ),
+    );
+    let finished = lab.start_home(&run("record")).finish();
+    finished.expect_measured();
+    let record = scene.path("record");
+    assert_eq!(measured(&record).len(), 2);
+    let address = lab.address("sut");
+    for trial in trials(&record) {
+        let id = trial["id"].as_str().unwrap();
+        let proxied = trial["workload"] == "proxy";
+        let at = trial["server"]["address"].as_str().unwrap();
+        assert!(at.starts_with(&format!("{address}:")), "{at}");
+        assert_eq!(host(&trial, "sut")["roles"], serde_json::json!(["server"]));
+        assert!(
+            host(&trial, "sut")["clock"]["after"]["error_ns"]
+                .as_u64()
+                .unwrap()
+                > 0
+        );
+        assert_eq!(trial["hosts"]["generators"].as_array().unwrap().len(), 2);
+        assert!(
+            seconds_of(&trial["usage"], "server") > 1,
+            "{id}: {}",
+            trial["usage"]
+        );
+        assert!(trial["usage"]["host"].as_array().unwrap().len() > 1);
+        let ok = trial["result"]["requests"]["ok"].as_u64().unwrap();
+        assert!(ok > 0);
+        if proxied {
+            let up = host(&trial, "up");
+            assert_eq!(up["roles"], serde_json::json!(["origin"]));
+            assert!(seconds_of(&up["usage"], "origin") > 1, "{up:#}");
+            // One request more or less may be under way at an edge for each client.
+            let counted = trial["origin"]["requests"].as_u64().unwrap();
+            assert!(counted + 100 > ok, "{counted} of {ok}");
+        } else {
+            assert_eq!(trial["hosts"]["hosts"].as_array().unwrap().len(), 3);
+        }
+        let logs = record.join("logs").join(id);
+        for file in ["server.log", "command.txt"] {
+            assert!(logs.join(file).is_file(), "{file} of {id}");
+        }
+        let config = trial["server"]["configs"][0]["path"].as_str().unwrap();
+        let text = std::fs::read_to_string(record.join(config)).unwrap();
+        assert!(text.contains(&format!("listen {address}:")), "{text}");
+    }
+    wait_until("nothing is left on any host", || left(&lab).is_empty());
+}
+
+/// Strikes the host of the server in the window of the first of two trials. The trial has failed,
+/// the host is named, and `within` so long nothing is left on it. The second trial ends as `second`.
+#[track_caller]
+fn check(strike: impl Fn(&Lab<'_>, &Running<'_>), within: Duration, second: &str) {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let Some(lab) = lab(&scene) else {
+        return;
+    };
+    let contenders = [("web", "nginx", "default")];
+    scene.write(
+        "plan.toml",
+        &plan_here(
+            &scene,
+            &contenders,
+            "synthetic\", \"html-small",
+            "duration = \"4s\"",
+        ),
+    );
+    let mut running = lab.start_home(&run("record"));
+    running.wait_until("the server runs", |_| {
+        scene.path("record").is_dir() && lab.left_on("sut").iter().any(|it| it.starts_with("nginx"))
+    });
+    // Into the window: checks, clocks and the start take less, and the load takes longer.
+    std::thread::sleep(Duration::from_millis(2500));
+    let since = Instant::now();
+    // Of the second trial there is something again, so that it is the first that is looked for.
+    let struck = lab.numbers_on("sut");
+    strike(&lab, &running);
+    while struck.iter().any(|pid| processes::exists(*pid)) {
+        assert!(
+            since.elapsed() < within,
+            "left on sut: {:?}",
+            lab.left_on("sut")
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    eprintln!("gone after {:?}", since.elapsed());
+    let finished = running.finish().expect(4);
+    let trials = trials(&scene.path("record"));
+    let (first, last) = (&trials[0], &trials[1]);
+    assert_eq!(
+        first["end"]["kind"], "failed",
+        "{:#} {finished:#?}",
+        first["end"]
+    );
+    let cause = first["end"]["cause"].as_str().unwrap();
+    assert!(cause.starts_with("host sut was lost: "), "{cause}");
+    let lost = first["hosts"]["lost"].as_array().unwrap();
+    assert_eq!(
+        (lost.len(), &lost[0]["host"]),
+        (1, &"sut".into()),
+        "{lost:?}"
+    );
+    assert!(
+        !lost[0].to_string().contains(&lab.address("sut")),
+        "{lost:?}"
+    );
+    let parts = first["hosts"]["generators"].as_array().unwrap();
+    assert_eq!(parts.len(), 2, "what the generators measured is kept");
+    assert_eq!(
+        last["end"]["kind"], second,
+        "{:#} {finished:#?}",
+        last["end"]
+    );
+    wait_until("nothing is left on any host", || left(&lab).is_empty());
+}
+
+#[test]
+fn an_ssh_to_the_server_that_is_killed_loses_the_trial_and_not_the_next() {
+    let strike = |lab: &Lab<'_>, running: &Running<'_>| {
+        processes::signal(lab.ssh_to(running, "sut"), Signal::KILL);
+    };
+    check(strike, AFTER_END, "measured");
+}
+
+#[test]
+fn an_agent_of_the_server_that_is_killed_takes_the_server_with_it() {
+    let strike = |lab: &Lab<'_>, _: &Running<'_>| {
+        for agent in lab.agents("sut") {
+            processes::signal(agent, Signal::KILL);
+        }
+    };
+    check(strike, AFTER_END, "measured");
+}
+
+#[test]
+fn a_host_of_the_server_that_is_killed_is_named() {
+    check(|lab, _| lab.kill("sut"), AFTER_END, "failed");
+}
+
+#[test]
+fn a_link_to_the_server_that_is_down_ends_the_server_after_silence() {
+    check(
+        |lab, _| lab.set_link("sut", "down"),
+        AFTER_SILENCE,
+        "failed",
+    );
+}
