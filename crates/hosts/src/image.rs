@@ -56,7 +56,8 @@ impl Image {
     }
 
     /// Its length, bytes.
-    pub(crate) fn length(&self) -> u64 {
+    #[cfg(test)]
+    fn length(&self) -> u64 {
         self.length
     }
 }
