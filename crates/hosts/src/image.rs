@@ -54,6 +54,12 @@ impl Image {
             at: 0,
         })
     }
+
+    /// Its length, bytes.
+    #[cfg(test)]
+    fn length(&self) -> u64 {
+        self.length
+    }
 }
 
 impl Read for Image {
@@ -116,7 +122,7 @@ mod tests {
         while let Ok(read @ 1..) = image.read(&mut piece) {
             bytes.extend_from_slice(&piece[..read]);
         }
-        assert_eq!(bytes.len() as u64, image.length);
+        assert_eq!(bytes.len() as u64, image.length());
         bytes
     }
 

@@ -90,8 +90,7 @@ pub(crate) struct RunFlags {
           conflicts_with_all = ["contender", "workload", "protocol", "streams", "requests",
                                 "clients", "rate", "arrival", "duration", "warmup", "seed"])]
     pub(crate) resume: Option<PathBuf>,
-    /// Take the load from the generators of this file, which reach the servers here at the
-    /// `address` of `home`
+    /// Run servers, upstream and load on the hosts of this file, by their roles
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts: Option<PathBuf>,
     /// Keep the addresses of hosts in the record, where their names stand otherwise
