@@ -10,7 +10,8 @@ PAGE_SOURCES := docs/schema/report.schema.json $(shell find web -path web/node_m
     -o -path web/dist -prune -o -path web/made -prune -o -type f -print)
 RUN = BAKEOFF_PROGRAMS="$(PROGRAMS)"
 
-.PHONY: bench bench-all build check clean deny fuzz page stats-check test test-page test-rust
+.PHONY: bench bench-all build check clean deny dist fuzz lint-workflows msrv package page site \
+    stats-check test test-page test-rust
 
 bench: build
 	@BAKEOFF_PROGRAMS="$(PROGRAMS)" BAKEOFF=target/release/bakeoff tests/programs.sh nginx caddy
@@ -33,7 +34,7 @@ $(PAGE): $(PAGE_SOURCES)
 	cd web && npm run --silent build
 	@touch $@
 
-test: check deny test-rust test-page fuzz instructions
+test: check deny lint-workflows package test-rust site test-page fuzz instructions
 
 check: $(PAGE)
 	$(CARGO) fmt --all --check
@@ -83,6 +84,36 @@ fuzz:
 stats-check:
 	$(CARGO) test --release --locked -p bakeoff-stats --test check -- \
 	    --ignored --nocapture --test-threads 1
+
+# Each crate as it would be published; `packaging/crates.sh verify` also compiles each on its own.
+package: $(PAGE)
+	@packaging/crates.sh
+
+# Compiles everything with the oldest Rust that Cargo.toml promises: rustup toolchain install 1.88.
+RUST_OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
+msrv:
+	$(CARGO) +$(RUST_OLDEST) check --workspace --all-targets --locked --target-dir target/msrv
+
+# What a release gives away, in target/dist: static programs, Debian packages, the sources with the
+# page, lists of what is built in, checksums. Twice the same bytes. See packaging/dist.sh for arm64.
+DIST_TARGETS ?= x86_64-unknown-linux-musl
+dist: $(PAGE)
+	@packaging/release.sh $(DIST_TARGETS)
+
+# The documentation as a site, in target/site/site, with a reference written from the sources.
+site:
+	@tests/programs.sh mdbook
+	$(CARGO) build --locked -p bakeoff
+	python3 -B docs/site.py $${CARGO_TARGET_DIR:-target}/debug/bakeoff .bench/mdbook/bin/mdbook \
+	    target/site
+
+lint-workflows:
+	@tests/programs.sh actionlint
+	@if [ -x .bench/actionlint/actionlint ]; then \
+	    .bench/actionlint/actionlint .github/workflows/*.yml; \
+	else \
+	    echo "left out: actionlint is not installed, and there is no Go to get it with"; \
+	fi
 
 clean:
 	$(CARGO) clean

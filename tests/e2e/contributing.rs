@@ -8,7 +8,7 @@ use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
 
 /// Files that a document shows: a line with a path in backticks, then the text between fences.
-fn shown_files(document: &str) -> Vec<(&str, &str)> {
+pub(crate) fn shown_files(document: &str) -> Vec<(&str, &str)> {
     let blocks = document.split("\n```\n").filter_map(|before_end| {
         let (before, text) = before_end.rsplit_once("\n```")?;
         let (_language, text) = text.split_once('\n')?;

@@ -13,7 +13,7 @@ use crate::support::scene::{Running, Scene};
 use crate::support::servers::script_server;
 
 /// Writes a plan of one contender, and one that is over soon; `false` where they cannot run.
-fn write_plans(scene: &Scene) -> bool {
+pub(crate) fn write_plans(scene: &Scene) -> bool {
     if !script_server(scene, 2000, &[("good", "serve()")]) {
         return false;
     }
@@ -26,7 +26,7 @@ fn write_plans(scene: &Scene) -> bool {
 }
 
 /// A campaign that measures for a minute.
-fn campaign(scene: &Scene) -> Running<'_> {
+pub(crate) fn campaign(scene: &Scene) -> Running<'_> {
     let mut running = scene.start(&RUN_OWN);
     until_it_measures(&mut running);
     running

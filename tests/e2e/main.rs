@@ -9,11 +9,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets an error has failed")]
 #![allow(clippy::print_stderr, reason = "the output says what was passed over")]
 
+mod action;
 mod audit;
 mod commands;
 mod contributing;
 mod deaths;
 mod demand;
+mod documents;
 mod equal;
 mod faults;
 mod find;
@@ -27,6 +29,7 @@ mod load;
 mod load_view;
 mod locks;
 mod own;
+mod packaging;
 mod paths;
 mod privileges;
 mod protocols;

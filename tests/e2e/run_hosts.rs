@@ -207,9 +207,6 @@ fn hosts_that_cannot_be_used_so_are_refused_before_anything_runs() {
         assert!(finished.stderr.contains(expected), "{finished:#?}");
     };
     let generators = "generators = [\"g1\"]";
-    let elsewhere = format!("server = \"g2\"\n{generators}");
-    let address = "address = \"127.0.0.2\"";
-    refused(&elsewhere, address, "`roles.server` is `g2`");
     refused(generators, "", "`hosts.home` has no address");
     refused(generators, "address = \"here\"", "`here` is no IP address");
 }

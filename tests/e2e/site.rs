@@ -66,6 +66,10 @@ server {
 }
 "#;
 
+/// A main file whose sites are on another machine.
+const WITHOUT_SITES: &str = "worker_processes 2;\nevents { worker_connections 512; }\nhttp {\n\
+    \x20   sendfile on;\n    include /nowhere/conf.d/*.conf;\n}\n";
+
 /// A plan that asks `path` of the configuration `file`.
 fn write_plan(scene: &Scene, file: &str, protocol: &str, path: &str) {
     let plan = format!(
@@ -218,4 +222,29 @@ fn files_of_a_distribution_are_looked_for_beside_the_site() {
     assert!(changes.contains("taken from beside the file"), "{changes}");
     assert_eq!(trials[0]["answers"][0]["body_bytes"], 11);
     assert!(!Path::new(&scene.path("etc/bakeoff-main.conf")).exists());
+}
+
+#[test]
+fn a_main_file_without_sites_gets_one_that_serves_files() {
+    let Some(changes) = measured(WITHOUT_SITES, "h1", "/", 18) else {
+        return;
+    };
+    let site = changes
+        .iter()
+        .find(|it| it.contains("server { listen 127.0.0.1:"));
+    assert!(site.is_some_and(|it| it.contains("overlay")), "{changes:?}");
+}
+
+#[test]
+fn a_site_that_says_nothing_of_its_port_listens_on_this_machine_only() {
+    let site = "server {\n    root /srv/nowhere;\n}\n";
+    let Some(changes) = measured(site, "h1", "/", 18) else {
+        return;
+    };
+    assert!(
+        changes
+            .iter()
+            .any(|it| it.starts_with("server { listen 127.0.0.1:")),
+        "{changes:?}"
+    );
 }

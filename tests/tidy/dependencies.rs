@@ -121,17 +121,7 @@ pub(crate) fn foreign_licences() -> Vec<Offence> {
 
 /// Crates of others that are built for this platform, and the licence that each names.
 fn described() -> Vec<(String, Option<String>)> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let output = Command::new(cargo)
-        .current_dir(root())
-        .args(["metadata", "--locked", "--format-version", "1"])
-        .args(["--filter-platform", &host])
-        .output()
-        .expect("cargo can be run");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "cargo metadata: {errors}");
-    let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
+    let metadata = metadata();
     let used: BTreeSet<&str> = list(&metadata["resolve"]["nodes"])
         .iter()
         .filter_map(|node| node["id"].as_str())
@@ -151,6 +141,21 @@ fn described() -> Vec<(String, Option<String>)> {
             (name, text("license"))
         })
         .collect()
+}
+
+/// What cargo says of the crates that are built for this platform.
+pub(crate) fn metadata() -> Value {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let output = Command::new(cargo)
+        .current_dir(root())
+        .args(["metadata", "--locked", "--format-version", "1"])
+        .args(["--filter-platform", &host])
+        .output()
+        .expect("cargo can be run");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo metadata: {errors}");
+    serde_json::from_slice(&output.stdout).expect("cargo writes JSON")
 }
 
 /// Whether a licence in the notation of SPDX can be met with those allowed.
@@ -257,7 +262,7 @@ fn texts(list: &toml::Value) -> Vec<String> {
         .collect()
 }
 
-fn list(value: &Value) -> &[Value] {
+pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
 

@@ -16,6 +16,7 @@ mod language;
 mod links;
 mod mask;
 mod rules;
+mod toolchain;
 mod types;
 mod unsafe_code;
 
@@ -68,6 +69,11 @@ fn crates_of_others_have_allowed_licences() {
 #[test]
 fn crates_of_others_are_there_once_or_listed() {
     assert_none(dependencies::unlisted_duplicates());
+}
+
+#[test]
+fn the_oldest_rust_is_the_one_that_is_promised() {
+    assert_none(toolchain::disagreements());
 }
 
 #[test]

@@ -51,6 +51,7 @@ pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge};
 pub use load::judge_load;
 pub use more::{More, ROUNDS_MOST};
 pub use number::{Number, number_of};
+pub use sentence::percent;
 pub use subject::{Beside, Ceilings, Drift, Subject};
 pub use trust::{Trust, Weakness};
 pub use verdict::{Judgement, Verdict, Verdicts};

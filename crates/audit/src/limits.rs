@@ -127,8 +127,6 @@ pub const IDLE_BESIDE_SHARE: f64 = 0.30;
 /// The yardsticks of two campaigns differ by at most so much: before and after a campaign the
 /// machine gives the same within 5 % (R10).
 pub const YARDSTICKS_APART: f64 = 0.05;
-/// R34: share of the link's rate from which the network may have been measured, not the server.
-pub const LINK_SHARE: f64 = 0.8;
 /// R24: shortest measurement whose course can be seen in parts of a second, seconds.
 pub const DURATION_S_MIN: f64 = 10.0;
 /// R22: requests that must lie beyond a quantile above the median.

@@ -137,7 +137,7 @@ fn adverb(metric: Metric, direction: Direction) -> &'static str {
 }
 
 /// A share as percent: `12`, `8.4`, `0.3`, `-2`.
-fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = match percent.abs() {
         small if small < 9.95 => format!("{percent:.1}"),

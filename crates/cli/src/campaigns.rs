@@ -132,6 +132,12 @@ impl Other {
     }
 }
 
+/// Other campaigns that run on this machine.
+pub(crate) fn others() -> anyhow::Result<Vec<String>> {
+    let (_place, others) = look()?;
+    Ok(others.into_iter().map(|other| other.description).collect())
+}
+
 /// Takes the first free place, if there is one, and finds who has the others.
 fn look() -> anyhow::Result<(Option<OwnedFd>, Vec<Other>)> {
     let name = std::env::var(NAME_VARIABLE).unwrap_or_else(|_| NAME.to_owned());

@@ -12,6 +12,7 @@ use crate::{exit, output, run_folder};
 
 mod agent;
 mod audit;
+mod clean;
 mod compare;
 mod debug;
 mod doctor;
@@ -26,6 +27,7 @@ mod install;
 mod list;
 mod load;
 mod load_together;
+mod man;
 mod own_file;
 mod plan;
 mod plan_notes;
@@ -51,7 +53,8 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
             | Command::Yardstick(_)
             | Command::Agent
             | Command::Completions { .. }
-            | Command::Man
+            | Command::Clean(_)
+            | Command::Man(_)
             | Command::Schema { .. }
     );
     if !is_small {
@@ -71,6 +74,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Plan(flags) => plan::carry_out(&flags),
         Command::List(flags) => list::carry_out(&flags),
         Command::Install(flags) => install::carry_out(&flags),
+        Command::Clean(flags) => clean::carry_out(&flags),
         Command::Hosts(HostsCommand::Check(flags)) => hosts::check(&flags),
         Command::Hosts(HostsCommand::Manifest(flags)) => hosts::manifest(&flags),
         Command::Doctor(flags) => doctor::carry_out(&flags),
@@ -83,11 +87,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
             clap_complete::generate(shell, &mut Flags::command(), "bakeoff", &mut text);
             print(&text)
         }
-        Command::Man => {
-            let mut text = Vec::new();
-            clap_mangen::Man::new(Flags::command()).render(&mut text)?;
-            print(&text)
-        }
+        Command::Man(flags) => man::carry_out(&flags),
         Command::Schema { of: SchemaOf::Plan } => print(bakeoff_plan::plan_schema().as_bytes()),
         Command::Schema {
             of: SchemaOf::Hosts,

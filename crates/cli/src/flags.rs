@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 mod audit;
+mod clean;
 mod compare;
 mod find;
 mod hosts;
@@ -16,6 +17,7 @@ mod serve;
 mod trying;
 
 pub(crate) use audit::{AuditFlags, AuditFormat, RigFlags};
+pub(crate) use clean::{CleanFlags, ManFlags};
 pub(crate) use compare::{
     BaselineFlags, CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags,
 };
@@ -29,7 +31,7 @@ pub(crate) use load::{
     ArrivalFlag, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch,
     TlsFlags, TlsVersionFlag,
 };
-pub(crate) use race::{RaceFlags, RaceLoadFlags, RaceRecordFlags};
+pub(crate) use race::{OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 pub(crate) use run::{
     DebugFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
 };
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     List(ListFlags),
     /// Install a server's program into the user's cache
     Install(InstallFlags),
+    /// Remove what bakeoff has left on this machine: folders of killed runs, caches; never records
+    Clean(CleanFlags),
     /// Check hosts that take part in a measurement, or make some on Kubernetes
     #[command(subcommand)]
     Hosts(HostsCommand),
@@ -97,7 +101,7 @@ pub(crate) enum Command {
         shell: clap_complete::Shell,
     },
     /// Print the manual page; view it with `bakeoff man | man -l -`
-    Man,
+    Man(ManFlags),
     /// Print the JSON Schema of plan, workload or hosts files, for editors
     Schema {
         /// The kind of file

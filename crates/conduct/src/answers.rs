@@ -125,10 +125,8 @@ fn check_answer(
         check: answer,
         body,
     } = fetched?;
-    let mut headers = answer.headers.iter();
-    let server = headers.find(|(name, _)| name.eq_ignore_ascii_case("server"));
     if let Some(facts) = record.server.as_mut() {
-        let header = server.map(|(_, value)| value.clone());
+        let header = answer.header("server").map(str::to_owned);
         facts.server_header = facts.server_header.take().or(header);
     }
     record.answers.push(answer);

@@ -24,7 +24,7 @@ use crate::site::{Part, StartOrder};
 /// A clock in seconds has moved on by then.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(1100);
 /// Contenders that are asked at the same time.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 6;
 
 /// What a first contact needs.
 #[derive(Debug, Clone, Copy)]

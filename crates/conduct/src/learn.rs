@@ -66,17 +66,11 @@ impl Seen {
         }
     }
 
-    fn header(&self, name: &str) -> Option<&str> {
-        let mut headers = self.check.headers.iter();
-        let found = headers.find(|(key, _)| key.eq_ignore_ascii_case(name))?;
-        Some(&found.1)
-    }
-
     /// `200, 1234 bytes of text/html`.
     fn described(&self) -> String {
-        let kind = self.header("Content-Type");
+        let kind = self.check.header("Content-Type");
         let kind = kind.map_or(String::new(), |kind| format!(" of {kind}"));
-        let encoding = self.header("Content-Encoding");
+        let encoding = self.check.header("Content-Encoding");
         let encoding = encoding.map_or(String::new(), |it| format!(", encoded as {it}"));
         format!(
             "{}, {} bytes{kind}{encoding}",
@@ -86,7 +80,7 @@ impl Seen {
 
     /// The right answer that this is.
     fn expected(&self) -> Expected {
-        let is_plain = self.header("Content-Encoding").is_none();
+        let is_plain = self.check.header("Content-Encoding").is_none();
         let is_whole = self.check.body_bytes == self.body.len() as u64;
         let text = std::str::from_utf8(&self.body).ok();
         let text = text.filter(|text| is_plain && is_whole && text.len() <= TEXT_BYTES_MAX);
@@ -312,11 +306,16 @@ impl Found<'_> {
             .find(|name| {
                 let (_, first) = self.seen[0];
                 let mut each = self.seen.iter();
-                each.any(|(_, seen)| seen.header(name) != first.header(name))
+                each.any(|(_, seen)| seen.check.header(name) != first.check.header(name))
             })?;
         let each = self.seen.iter();
         let each: Vec<String> = each
-            .map(|(name, seen)| format!("{name} {:?}", seen.header(different).unwrap_or("none")))
+            .map(|(name, seen)| {
+                format!(
+                    "{name} {:?}",
+                    seen.check.header(different).unwrap_or("none")
+                )
+            })
             .collect();
         Some(format!(
             "the bodies of the answers to `{}` are the same, and {different} differs: {}",

@@ -17,6 +17,7 @@
 
 mod agent;
 mod clock;
+mod copies;
 mod digest;
 mod error;
 mod frame;
@@ -34,6 +35,7 @@ mod way;
 
 pub use agent::{Agent, Heard, Outbox};
 pub use clock::{ClockOffset, Exchange, monotonic_ns};
+pub use copies::copies;
 pub use digest::{Digest, own_program};
 pub use error::{Cause, HostError};
 pub use frame::{FRAME_BYTES_MAX, Frame, FrameError, FrameReader, write_frame};

@@ -20,7 +20,7 @@ use bakeoff_plan::{Builtin, Plan, PlanError};
 use self::links::{LINKS_FILE, MeasuredAfter};
 use self::lock::Lock;
 pub use self::lock::Writer;
-pub use self::sums::{Changed, SumCheck, check_lines, check_sums};
+pub use self::sums::{Changed, SumCheck, check_lines, check_sums, hex};
 use self::sums::{SUMS_FILE, Sums};
 use crate::addresses::Addresses;
 use crate::hosts::LinkFacts;

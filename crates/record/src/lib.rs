@@ -26,7 +26,7 @@ pub use addresses::Addresses;
 pub use disturbed::*;
 pub use folder::{
     Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer, check_lines,
-    check_sums,
+    check_sums, hex,
 };
 pub use histogram::Histogram;
 pub use hosts::*;

@@ -431,6 +431,15 @@ pub struct AnswerCheck {
     pub right: bool,
 }
 
+impl AnswerCheck {
+    /// The value of its first header line of this name, in whatever case the name is.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        let found = headers.find(|(key, _)| key.eq_ignore_ascii_case(name))?;
+        Some(&found.1)
+    }
+}
+
 /// How long a step took.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]

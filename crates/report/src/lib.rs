@@ -57,7 +57,7 @@ pub use html::html;
 pub use json::json;
 pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
-pub use number::{count, milliseconds};
+pub use number::{bytes, count, milliseconds};
 pub use pack::{packed, unpacked};
 pub use published::{PUBLISHED_SCHEMA, published_json, published_markdown, published_text};
 pub use redaction::{Redacted, Redaction};

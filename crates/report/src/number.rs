@@ -64,7 +64,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// Bytes in the unit that leaves one to four digits: `512 B`, `4.5 KB`, `13.2 MB`.
-pub(crate) fn bytes(value: f64) -> String {
+pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
     let mut value = value;
     let mut unit = 0;

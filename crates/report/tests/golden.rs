@@ -337,7 +337,7 @@ fn a_load_for_scripts_and_for_eyes() {
     let result = failing
         .and_then(|trial| trial.result.clone())
         .expect("it was measured");
-    check("load.txt", &load_text(&result));
+    check("load.txt", &load_text(&result, None));
     let mut value = load_json(&result);
     value["intervals"]
         .as_array_mut()
@@ -362,7 +362,7 @@ fn an_open_loop_with_requests_that_had_no_end() {
     result.observed.closed_early_after.record(2_100_000);
     let schedule = result.schedule.as_mut().expect("an open loop has one");
     schedule.wait.record_n(90_000_000, gone);
-    check("load-open.txt", &load_text(&result));
+    check("load-open.txt", &load_text(&result, None));
     let value = load_json(&result);
     let bounds = &value["latency_ns"]["bounds"];
     assert_eq!(bounds["p50"]["high"].is_u64(), bounds["p50"].is_object());

@@ -197,7 +197,7 @@ fn hostile_texts_in_a_load_are_tame() {
         let record = soil.planted(|_, old| format!("{hostile}{old}"));
         let results = record.trials.iter().filter_map(|it| it.result.as_ref());
         for result in results.take(1) {
-            assert_tame("load", &load_text(result));
+            assert_tame("load", &load_text(result, None));
             let document = load_json(result).to_string();
             assert_tame("load --json", &json_safe(&document));
         }

@@ -198,6 +198,7 @@ impl Starting<'_> {
             log: &log,
             log_from: log::length(&log),
             within: self.within,
+            failing_for: self.within,
         };
         let user = User::of_command(self.contender)?;
         let trial = self.root.parent().unwrap_or(&self.root);

@@ -185,6 +185,7 @@ impl Configuration {
             variables,
             ports: &ports,
             user,
+            parts: &BTreeSet::new(),
             blocks: &BTreeSet::new(),
             served: &[],
             render: &render,

@@ -87,7 +87,7 @@ fn remove_run_folder(folder: &Path) -> usize {
     ended
 }
 
-fn is_own_folder(path: &Path) -> bool {
+pub(crate) fn is_own_folder(path: &Path) -> bool {
     let own = rustix::process::geteuid().as_raw();
     path.symlink_metadata()
         .is_ok_and(|data| data.is_dir() && data.uid() == own)

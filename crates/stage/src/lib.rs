@@ -35,6 +35,7 @@ mod files;
 mod found;
 #[cfg(test)]
 mod golden;
+mod holdings;
 mod install;
 mod installed;
 mod kept;
@@ -68,6 +69,7 @@ pub use found::{
     Choice, Found as FileFound, Listener, ListenerKind, Named, Place, Problem, Upstream,
     UpstreamKind,
 };
+pub use holdings::{Holding, HoldingKind, bytes_in, holdings, runs_from};
 pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, install};
 pub use listening::Listening;
 pub use prepared::Prepared;

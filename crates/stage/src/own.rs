@@ -89,6 +89,8 @@ pub(crate) struct Tools<'a> {
     pub(crate) ports: &'a Ports,
     /// Whom the server runs as, if not as bakeoff does.
     pub(crate) user: Option<&'a User>,
+    /// First words of what stands at the top of files that are taken in.
+    pub(crate) parts: &'a BTreeSet<String>,
     /// Names of blocks in all files that lines can name in place of an address.
     pub(crate) blocks: &'a BTreeSet<String>,
     /// What requests come to: a folder without any of it is not what the files were made for.
@@ -141,6 +143,7 @@ impl OwnFiles {
         let tools = &Tools {
             variables: &variables,
             blocks: &blocks,
+            parts: &self.parts(),
             served: &self.served,
             ..*tools
         };
@@ -186,6 +189,13 @@ impl OwnFiles {
             .iter()
             .flat_map(|file| rules.blocks_in(&file.text));
         names.map(str::to_owned).collect()
+    }
+
+    /// First words of the statements that files which are taken in bring along.
+    fn parts(&self) -> BTreeSet<String> {
+        let files = self.files.iter().skip(1);
+        let top = files.flat_map(|file| statements::parse(&file.text));
+        top.map(|it| it.name().to_owned()).collect()
     }
 
     /// Each file with its changes.

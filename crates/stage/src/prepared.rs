@@ -21,7 +21,7 @@ use crate::listening::{LOOPBACK, free_port_at};
 use crate::log;
 use crate::overlay::{self, Overlay};
 use crate::program::{self, Program};
-use crate::ready::{self, Awaited, Ready};
+use crate::ready::{self, Awaited, FAILING_FOR, Ready};
 use crate::running::{Running, TrialFolder};
 use crate::server::Server;
 use crate::servers::Servers;
@@ -225,7 +225,12 @@ impl Prepared {
         );
         let awaited = Awaited {
             expectation: &expectation,
-            identity: self.server.identity.as_ref(),
+            // A user's own file may hide the server's name; whose socket it is, is known.
+            identity: self
+                .server
+                .identity
+                .as_ref()
+                .filter(|_| self.configuration.own().is_none()),
             transport: if self.workload.protocol.is_h3() {
                 Transport::Udp
             } else {
@@ -241,6 +246,7 @@ impl Prepared {
             log: &log,
             log_from: log::length(&log),
             within,
+            failing_for: FAILING_FOR,
         };
         user::make_log(&log, self.start.user.as_ref())?;
         let order = Order {

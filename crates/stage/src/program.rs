@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use bakeoff_plan::Protocol;
-use bakeoff_record::Step;
+use bakeoff_record::{Step, hex};
 use sha2::{Digest as _, Sha256};
 
 use crate::bounded::{self, Question};
@@ -266,10 +266,6 @@ pub(crate) fn sha256_of(path: &Path) -> std::io::Result<String> {
 /// SHA-256 of `bytes`, hex.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The version that a program reports.

@@ -28,6 +28,9 @@ const ASK_LIMIT: Duration = Duration::from_secs(2);
 const WRONG_FOR: Duration = Duration::from_millis(300);
 /// The same where nothing is found yet: some load their routes only after they listen.
 const NOT_FOUND_FOR: Duration = Duration::from_millis(1500);
+/// The same where a web server reports a failure: its upstream is up before it, and what it has to
+/// load itself takes less. An application may fail for as long as it starts.
+pub(crate) const FAILING_FOR: Duration = Duration::from_secs(3);
 
 /// The likely port is waited for so long after another is there.
 const LIKELY_FOR: Duration = Duration::from_secs(1);
@@ -49,6 +52,8 @@ pub(crate) struct Awaited<'a> {
     /// Length of the log before it was started.
     pub(crate) log_from: u64,
     pub(crate) within: Duration,
+    /// How long complete answers of a status from 500 on are taken for a server that still starts.
+    pub(crate) failing_for: Duration,
 }
 
 /// A right answer and where it came from.
@@ -97,20 +102,21 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
             }
         }
         host::check(Step::Start)?;
-        if wrong.is_final() || Instant::now() >= end {
+        if wrong.is_final(awaited.failing_for) || Instant::now() >= end {
             return Err(gave_up(awaited, &last, &wrong));
         }
         kept.hear(LOOK_AGAIN);
     }
 }
 
-/// Whether what answers is wrong for good: complete answers, none of them a server's failure, and
-/// nobody who may still answer otherwise.
+/// Whether what answers is wrong for good: complete answers that stay wrong, and nobody who may
+/// still answer otherwise.
 #[derive(Default)]
 struct Wrong {
     since: Option<Instant>,
     has_answer: bool,
     may_change: bool,
+    is_failing: bool,
     is_not_found: bool,
     hint: String,
 }
@@ -119,12 +125,12 @@ impl Wrong {
     /// Another look at all addresses begins.
     fn begin_look(&mut self) {
         (self.has_answer, self.may_change) = (false, false);
-        self.is_not_found = false;
+        (self.is_failing, self.is_not_found) = (false, false);
     }
 
     fn came(&mut self, answer: &Answer, expectation: &Expectation) {
         self.has_answer = true;
-        self.may_change |= answer.status >= 500;
+        self.is_failing |= answer.status >= 500;
         self.is_not_found |= answer.status == 404;
         self.hint = expectation.hint(answer);
     }
@@ -137,14 +143,15 @@ impl Wrong {
     }
 
     /// At the end of a look.
-    fn is_final(&mut self) -> bool {
+    fn is_final(&mut self, failing_for: Duration) -> bool {
         if !self.has_answer || self.may_change {
             self.since = None;
             return false;
         }
-        let enough = match self.is_not_found {
-            true => NOT_FOUND_FOR,
-            false => WRONG_FOR,
+        let enough = match (self.is_failing, self.is_not_found) {
+            (true, _) => failing_for,
+            (false, true) => NOT_FOUND_FOR,
+            (false, false) => WRONG_FOR,
         };
         self.since.get_or_insert_with(Instant::now).elapsed() >= enough
     }
@@ -279,12 +286,15 @@ fn got(last: &Last) -> Option<String> {
 }
 
 fn gave_up(awaited: &Awaited<'_>, last: &Last, wrong: &Wrong) -> StageError {
-    let within = awaited.within;
     if let Some(got) = got(last) {
         let expected = awaited.expected_words();
-        let is_answer = wrong.has_answer && !wrong.may_change;
+        let within = match (wrong.has_answer && !wrong.may_change, wrong.is_failing) {
+            (true, false) => None,
+            (true, true) => Some(awaited.failing_for),
+            (false, _) => Some(awaited.within),
+        };
         return awaited.error(Cause::WrongAnswer {
-            within: (!is_answer).then_some(within),
+            within,
             expected,
             got,
             hint: wrong.hint.clone(),
@@ -297,6 +307,7 @@ fn gave_up(awaited: &Awaited<'_>, last: &Last, wrong: &Wrong) -> StageError {
         Some((port, owner)) => format!("; port {port} is held by {owner}"),
         None => String::new(),
     };
+    let within = awaited.within;
     awaited.error(Cause::NeverListened { within, aside })
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Reads whatever is there: what is no statement ends it, and the server says what is wrong.
 
+use std::collections::BTreeMap;
+
 /// Blocks in blocks that are read; nobody writes so many.
 const DEPTH_MAX: usize = 64;
 /// Statements of one text.
@@ -14,6 +16,8 @@ pub(crate) struct Statement {
     pub(crate) words: Vec<String>,
     /// From 1.
     pub(crate) line: usize,
+    /// The line on which its block opens; 0 without one.
+    pub(crate) opens: usize,
     /// What is in its block, if it has one.
     pub(crate) block: Option<Vec<Statement>>,
 }
@@ -62,6 +66,7 @@ pub(crate) fn parse(text: &str) -> Vec<Statement> {
             Token::End => here.push(std::mem::take(&mut statement)),
             Token::Open => {
                 let mut begun = std::mem::take(&mut statement);
+                begun.opens = tokens.line;
                 if begun.name().ends_with("_by_lua_block") {
                     tokens.skip_block();
                     begun.block = Some(Vec::new());
@@ -91,6 +96,23 @@ pub(crate) fn parse(text: &str) -> Vec<Statement> {
         here.push(begun);
     }
     here
+}
+
+/// The blocks of a text, inner ones too, by the line on which they open.
+pub(crate) fn blocks(text: &str) -> BTreeMap<usize, Vec<Statement>> {
+    let mut blocks: BTreeMap<usize, Vec<Statement>> = BTreeMap::new();
+    let mut left = parse(text);
+    left.reverse();
+    while let Some(mut statement) = left.pop() {
+        let Some(inner) = statement.block.take() else {
+            continue;
+        };
+        left.extend(inner.iter().rev().filter(|it| it.block.is_some()).cloned());
+        let of_line = blocks.entry(statement.opens).or_default();
+        statement.block = Some(inner);
+        of_line.push(statement);
+    }
+    blocks
 }
 
 enum Token {

@@ -75,6 +75,39 @@ fn a_wrong_body_shows_both_bodies() {
     assert!(text.contains("5 bytes \"howdy\""), "{text}");
 }
 
+/// A server that answers 502 until it has been asked this often.
+fn failing(times: u32) -> String {
+    format!(
+        "
+listener = socket.socket()
+listener.bind(('127.0.0.1', {{{{ port }}}}))
+listener.listen(64)
+asked = 0
+while True:
+    connection, _ = listener.accept()
+    while connection.recv(65536):
+        asked += 1
+        status, body = (502, b'nobody') if asked <= {times} else (200, b'hello')
+        head = 'HTTP/1.1 %d Status\\r\\nServer: script\\r\\nContent-Length: %d\\r\\n\\r\\n'
+        connection.sendall((head % (status, len(body))).encode() + body)
+    connection.close()"
+    )
+}
+
+#[test]
+fn a_web_server_that_goes_on_failing_is_given_up_before_its_time() {
+    let theatre = Theatre::new();
+    // It would be waited for until the test's own limit.
+    let error = fails(&theatre, &failing(u32::MAX), Duration::from_secs(3600));
+    let Cause::WrongAnswer { within, got, .. } = &*error.cause else {
+        panic!("{error}");
+    };
+    assert_eq!(*within, Some(Duration::from_secs(3)));
+    assert!(got.contains("502"), "{got}");
+    let running = theatre.start(&theatre.script(&failing(3)), PATIENCE);
+    running.unwrap().stop().unwrap();
+}
+
 #[test]
 fn another_server_is_not_taken_for_the_contender() {
     let theatre = Theatre::new();

@@ -257,7 +257,8 @@ proptest! {
         let bytes = bytes(&answers, &turns);
         let seen = read(&bytes, answers.len() as u32, &pieces);
         for (token, answer) in (0..).zip(&answers) {
-            prop_assert_eq!(seen.get(&token), Some(&answer.expected()));
+            let expected = answer.expected();
+            prop_assert_eq!(seen.get(&token), Some(&expected));
         }
     }
 }

@@ -96,9 +96,8 @@ pub(super) const FACTS: [Fact; 19] = [
     },
     Fact {
         read: |trial, _| {
-            let mut headers = before(trial)?.headers.iter();
-            let header = headers.find(|(name, _)| name.eq_ignore_ascii_case("Content-Encoding"));
-            Some(Value::new(header.map_or("none", |(_, value)| value)))
+            let encoding = before(trial)?.header("Content-Encoding");
+            Some(Value::new(encoding.unwrap_or("none")))
         },
         meaning: "compressing is work, and what is compressed is quicker to send",
         ..fact("encoding", "equal-encoding", "content encoding", "answers")

@@ -6,8 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Context;
-use bakeoff_plan::{Load, Plan, Search, goals, parse};
+use bakeoff_plan::{Load, Overrides, Plan, RoundsAsked, Search, goals};
 use bakeoff_report::FindReport;
 
 use super::gated::Gated;
@@ -15,7 +14,7 @@ use super::race;
 use super::report::refuse_for_search;
 use super::run::{Asked, Destination, campaign, default_folder, resume};
 use crate::display::spoken;
-use crate::flags::{FailIfFlags, FindFlags, GateFlags, RaceFlags, RaceLoadFlags, RaceRecordFlags};
+use crate::flags::FindFlags;
 use crate::library::Folder;
 use crate::{exit, output};
 
@@ -34,35 +33,19 @@ pub(crate) fn carry_out(mut flags: FindFlags) -> anyhow::Result<u8> {
     if let Some(path) = flags.record.resume.take() {
         return go_on(&path, &flags, &library);
     }
-    if flags.what.is_empty() && flags.start.is_empty() {
+    if flags.operands.what.is_empty() && flags.operands.start.is_empty() {
         return Err(exit::usage(
             "a search needs a contender: a URL, a server, a configuration file or --start \
              'COMMAND', as in `bakeoff find nginx --slo 'p99<10ms'`",
         ));
     }
+    let plan = plan(&flags, &library)?;
+    let out = flags.record.out.clone();
+    let out = out.unwrap_or_else(|| default_folder(&plan));
     let destination = Destination {
-        resume: None,
-        out: flags.record.out.clone(),
-        others: flags.record.others,
-        format: flags.record.format,
-        full: flags.record.full,
-        strict: flags.record.strict,
-        show_secrets: false,
-        hosts: None,
-        addresses: false,
-        repeat: None,
-        gated: Gated::default(),
-    };
-    let plan = plan(flags, &library)?;
-    let out = destination
-        .out
-        .clone()
-        .unwrap_or_else(|| default_folder(&plan));
-    let saved = out.join("plan.toml");
-    let destination = Destination {
+        repeat: Some(out.join("plan.toml")),
         out: Some(out),
-        repeat: Some(saved),
-        ..destination
+        ..destination(&flags)
     };
     announce(&plan);
     let asked = Asked {
@@ -92,16 +75,7 @@ fn go_on(path: &Path, flags: &FindFlags, library: &Folder) -> anyhow::Result<u8>
     announce(&plan);
     let destination = Destination {
         resume: Some(path.to_owned()),
-        out: None,
-        others: flags.record.others,
-        format: flags.record.format,
-        full: flags.record.full,
-        strict: flags.record.strict,
-        show_secrets: false,
-        hosts: None,
-        addresses: false,
-        repeat: None,
-        gated: Gated::default(),
+        ..destination(flags)
     };
     let asked = Asked {
         plan,
@@ -109,6 +83,24 @@ fn go_on(path: &Path, flags: &FindFlags, library: &Folder) -> anyhow::Result<u8>
         answering_least: 1,
     };
     campaign(asked, library, &destination)
+}
+
+/// What is shown of a search, wherever its record lies.
+fn destination(flags: &FindFlags) -> Destination {
+    let record = &flags.record;
+    Destination {
+        resume: None,
+        out: None,
+        others: record.others,
+        format: record.format,
+        full: record.full,
+        strict: record.strict,
+        show_secrets: false,
+        hosts: None,
+        addresses: false,
+        repeat: None,
+        gated: Gated::default(),
+    }
 }
 
 /// What it will do at the most, before it does anything.
@@ -131,17 +123,22 @@ fn names(plan: &Plan) -> String {
 }
 
 /// The plan of the search, as its file would be read again.
-fn plan(flags: FindFlags, library: &Folder) -> anyhow::Result<Plan> {
-    let here = std::env::current_dir().context("failed to find the current folder")?;
-    let mut load = sought(&flags);
-    let budget = flags.goals.budget;
-    let save = flags.record.save_plan.clone();
-    let mut plan = race::planned(&as_race(flags), library)?;
+fn plan(flags: &FindFlags, library: &Folder) -> anyhow::Result<Plan> {
+    let asked = Overrides {
+        clients: Some(vec![flags.load.clients]),
+        streams: flags.load.streams,
+        rounds: RoundsAsked::number(1),
+        seed: flags.load.seed,
+        ..Overrides::default()
+    };
+    let mut plan = race::contenders(&flags.operands, asked, library)?;
+    plan.pinning = race::pinning(&flags.load.pinning);
     plan.name = "find".to_owned();
     for workload in plan.workloads.iter_mut().filter(|it| it.name == "race") {
         workload.name = "request".to_owned();
     }
-    if budget.is_none() {
+    let mut load = sought(flags);
+    if flags.goals.budget.is_none() {
         let cells = plan.contenders.len() * plan.workloads.len();
         let one = load.search().map_or(BUDGET, |search| search.budget);
         load.set_budget(one * u32::try_from(cells.max(1)).unwrap_or(u32::MAX));
@@ -149,10 +146,9 @@ fn plan(flags: FindFlags, library: &Folder) -> anyhow::Result<Plan> {
     plan.description = format!("The highest rates of {}.", names(&plan));
     load.streams = plan.loads.first().map_or(1, |load| load.streams);
     plan.loads = vec![load];
-    // What flags said is checked as what a file says.
-    let plan = parse(&plan.to_toml(), "find", &here, library).map_err(exit::usage)?;
-    if let Some(path) = &save {
-        race::save(&plan, path)?;
+    let plan = race::checked(&plan, "find", library)?;
+    if let Some(path) = &flags.record.save_plan {
+        race::save(&plan.to_toml(), path)?;
     }
     Ok(plan)
 }
@@ -181,48 +177,6 @@ fn sought(flags: &FindFlags) -> Load {
     };
     let warmup = load.warmup.unwrap_or(usual(1_000, 500));
     Load::sought(search, trial, warmup)
-}
-
-/// The same contenders and request as the arguments of a race.
-fn as_race(flags: FindFlags) -> RaceFlags {
-    let (load, record) = (flags.load, flags.record);
-    RaceFlags {
-        what: flags.what,
-        start: flags.start,
-        folder: flags.folder,
-        server: flags.server,
-        workload: flags.workload,
-        request: flags.request,
-        load: RaceLoadFlags {
-            clients: load.clients,
-            streams: load.streams,
-            requests: None,
-            rate: None,
-            arrival: None,
-            duration: None,
-            warmup: None,
-            rounds: 1,
-            until: None,
-            seed: load.seed,
-            server_cpus: load.server_cpus,
-            engine_cpus: load.engine_cpus,
-        },
-        record: RaceRecordFlags {
-            out: None,
-            save_plan: None,
-            format: record.format,
-            full: false,
-            strict: false,
-            gated: GateFlags {
-                gate: None,
-                conditions: FailIfFlags {
-                    fail_if: Vec::new(),
-                },
-            },
-            others: record.others,
-            library: record.library,
-        },
-    }
 }
 
 /// How a search ends: 0, or 4 where it found nothing, and with `strict` where anything weakens it.

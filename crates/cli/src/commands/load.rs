@@ -57,7 +57,10 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
         let text = serde_json::to_string_pretty(&bakeoff_report::load_json(&result))?;
         output::document(&bakeoff_report::json_safe(&text))?;
     } else {
-        output::result(&bakeoff_report::load_text(&result))?;
+        output::result(&bakeoff_report::load_text(
+            &result,
+            output::terminal_width(),
+        ))?;
     }
     let mut code = exit_code(flags, &result, interrupt.came());
     if code != exit::INTERRUPTED {

@@ -169,7 +169,7 @@ fn warnings(together: &Together) -> Vec<(&'static str, String)> {
 
 fn text(merged: Option<&LoadResult>, together: &Together) -> String {
     let mut text = match merged {
-        Some(merged) => bakeoff_report::load_text(merged),
+        Some(merged) => bakeoff_report::load_text(merged, output::terminal_width()),
         None => "no result of the whole load: a generator was lost\n".to_owned(),
     };
     text.push('\n');

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bakeoff_plan::{
-    Arrival, Contender, Content, Expected, Overrides, Plan, Protocol, Request, RequestBody,
-    RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Url, Workload, parse,
+    Arrival, Contender, Content, Expected, Overrides, Pinning, Plan, Protocol, Request,
+    RequestBody, RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Url, Workload, parse,
 };
 use bakeoff_record::read_regular_text;
 
 use super::gated::Gated;
 use super::run::{Asked, Destination, campaign, default_folder};
-use crate::flags::{ArrivalFlag, RaceFlags};
+use crate::flags::{ArrivalFlag, OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 use crate::library::Folder;
 use crate::{exit, output};
 
@@ -49,7 +49,7 @@ const BODY_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
     let library = Folder::new(flags.record.library.clone())?;
-    let operands = operand::read(flags, &library)?;
+    let operands = operand::read(&flags.operands, &library)?;
     if operands.contenders.len() < 2 {
         return Err(exit::usage(
             "a race needs at least two contenders: URLs, servers, configuration files or \
@@ -58,7 +58,7 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
     }
     let plan = plan(flags, operands, &library)?;
     if let Some(path) = &flags.record.save_plan {
-        save(&plan, path)?;
+        save(&plan.to_toml(), path)?;
     }
     let record = &flags.record;
     let out = record.out.clone().unwrap_or_else(|| default_folder(&plan));
@@ -96,14 +96,51 @@ fn as_a_file(path: &Path) -> PathBuf {
     }
 }
 
-/// What a command line asks for as the plan of a race, for whoever makes another plan of it.
-pub(super) fn planned(flags: &RaceFlags, library: &Folder) -> anyhow::Result<Plan> {
-    let operands = operand::read(flags, library)?;
-    plan(flags, operands, library)
-}
-
 /// The plan of the race, as its file would be read again.
 fn plan(flags: &RaceFlags, operands: Operands, library: &Folder) -> anyhow::Result<Plan> {
+    let load = &flags.load;
+    let mut plan = contest(&flags.operands, operands, overrides(load), library)?;
+    plan.pinning = pinning(&load.pinning);
+    if load.duration.is_none() && load.requests.is_none() {
+        let window = window(&plan);
+        for load in &mut plan.loads {
+            load.duration_s = window.as_secs_f64();
+        }
+    }
+    plan.note_contenders();
+    checked(&plan, "race", library)
+}
+
+/// The contenders of a command line and what they are asked, under one load.
+pub(super) fn contenders(
+    flags: &OperandFlags,
+    load: Overrides,
+    library: &Folder,
+) -> anyhow::Result<Plan> {
+    contest(flags, operand::read(flags, library)?, load, library)
+}
+
+/// What flags said, checked as what a file says.
+pub(super) fn checked(plan: &Plan, name: &str, library: &Folder) -> anyhow::Result<Plan> {
+    let here = std::env::current_dir().context("failed to find the current folder")?;
+    parse(&plan.to_toml(), name, &here, library).map_err(exit::usage)
+}
+
+/// Who has which processors.
+pub(super) fn pinning(flags: &PinningFlags) -> Pinning {
+    Pinning {
+        server: flags.server_cpus.clone().unwrap_or_default(),
+        engine: flags.engine_cpus.clone().unwrap_or_default(),
+        ..Pinning::default()
+    }
+}
+
+fn contest(
+    flags: &OperandFlags,
+    operands: Operands,
+    load: Overrides,
+    library: &Folder,
+) -> anyhow::Result<Plan> {
     let here = std::env::current_dir().context("failed to find the current folder")?;
     let name = flags.workload.as_deref().unwrap_or("html-small");
     let skeleton = SKELETON.replace("html-small", &escaped(name));
@@ -114,31 +151,22 @@ fn plan(flags: &RaceFlags, operands: Operands, library: &Folder) -> anyhow::Resu
         .map(|it| it.name.as_str())
         .collect();
     plan.description = format!("A race of {}.", names.join(", "));
-    plan.rounds = flags.load.rounds;
     if flags.workload.is_none() {
         for workload in &mut plan.workloads {
             request(workload, flags, &operands)?;
         }
     }
-    plan.pinning.server = flags.load.server_cpus.clone().unwrap_or_default();
-    plan.pinning.engine = flags.load.engine_cpus.clone().unwrap_or_default();
     operands
         .reasons
         .iter()
         .for_each(|reason| output::note(reason));
     let protocol = protocol(flags, &operands.contenders)?.or(operands.protocol);
     plan.contenders = operands.contenders;
-    let plan = plan.with(&overrides(flags, protocol));
-    let mut plan = plan.map_err(exit::usage)?;
-    if flags.load.duration.is_none() && flags.load.requests.is_none() {
-        let window = window(&plan);
-        for load in &mut plan.loads {
-            load.duration_s = window.as_secs_f64();
-        }
-    }
-    plan.note_contenders();
-    // What flags said is checked as what a file says.
-    parse(&plan.to_toml(), "race", &here, library).map_err(exit::usage)
+    let overrides = Overrides {
+        protocols: protocol.into_iter().collect(),
+        ..load
+    };
+    plan.with(&overrides).map_err(exit::usage)
 }
 
 /// A text as it stands between the quotes of TOML.
@@ -148,7 +176,11 @@ fn escaped(text: &str) -> String {
 
 /// Makes the workload that of one request whose right answer is what contenders answer first,
 /// unless they are all known to serve the workload as it is.
-fn request(workload: &mut Workload, flags: &RaceFlags, operands: &Operands) -> anyhow::Result<()> {
+fn request(
+    workload: &mut Workload,
+    flags: &OperandFlags,
+    operands: &Operands,
+) -> anyhow::Result<()> {
     let asked = &flags.request;
     let is_plain = asked.method == "GET" && asked.headers.is_empty() && asked.body.is_none();
     if operands.are_of_the_library && operands.path.is_none() && is_plain {
@@ -188,7 +220,7 @@ fn text_of(path: &Path) -> anyhow::Result<String> {
 }
 
 /// The protocol of all, which the scheme of URLs chooses where no flag does.
-fn protocol(flags: &RaceFlags, contenders: &[Contender]) -> anyhow::Result<Option<Protocol>> {
+fn protocol(flags: &OperandFlags, contenders: &[Contender]) -> anyhow::Result<Option<Protocol>> {
     let urls: Vec<&Url> = contenders.iter().filter_map(url).collect();
     let Some(first) = urls.first() else {
         return Ok(flags.request.protocol);
@@ -218,13 +250,9 @@ fn url(contender: &Contender) -> Option<&Url> {
     }
 }
 
-fn overrides(flags: &RaceFlags, protocol: Option<Protocol>) -> Overrides {
-    let load = &flags.load;
+fn overrides(load: &RaceLoadFlags) -> Overrides {
     Overrides {
-        contenders: Vec::new(),
-        workloads: Vec::new(),
         clients: Some(vec![load.clients]),
-        protocols: protocol.into_iter().collect(),
         streams: load.streams,
         requests: load.requests,
         rate: load.rate,
@@ -235,11 +263,12 @@ fn overrides(flags: &RaceFlags, protocol: Option<Protocol>) -> Overrides {
         duration: load.duration,
         warmup: load.warmup,
         rounds: RoundsAsked {
-            number: None,
+            number: Some(load.rounds),
             until: load.until,
             at_most: None,
         },
         seed: load.seed,
+        ..Overrides::default()
     }
 }
 
@@ -261,7 +290,8 @@ fn window(plan: &Plan) -> Duration {
     Duration::from_millis((window.as_millis() as u64) / 100 * 100)
 }
 
-pub(super) fn save(plan: &Plan, path: &Path) -> anyhow::Result<()> {
+/// Writes a plan to a file that does not exist yet.
+pub(super) fn save(plan: &str, path: &Path) -> anyhow::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     let file = options.write(true).create_new(true).open(path);
     let failed = |error: std::io::Error| {
@@ -271,7 +301,7 @@ pub(super) fn save(plan: &Plan, path: &Path) -> anyhow::Result<()> {
         ))
     };
     let mut file = file.map_err(failed)?;
-    file.write_all(plan.to_toml().as_bytes()).map_err(failed)
+    file.write_all(plan.as_bytes()).map_err(failed)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use bakeoff_report::Redaction;
 use bakeoff_stage::{Choice, Stage, StageError, Surroundings};
 
 use super::own_file::{self, OwnFile};
-use super::race::name;
+use super::race::{self, name};
 use crate::flags::{TryFlags, TryFormat};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
@@ -24,6 +24,8 @@ use crate::{exit, output};
 
 mod json;
 mod plan;
+#[cfg(test)]
+mod tests;
 mod text;
 
 /// One answer may take this long.
@@ -99,7 +101,7 @@ pub(crate) fn carry_out(flags: &TryFlags) -> anyhow::Result<u8> {
     };
     let toml = plan.as_ref().map(|(text, _)| text.as_str());
     if let (Some(path), Some(text)) = (&flags.save_plan, toml) {
-        plan::save(text, path)?;
+        race::save(text, path)?;
     }
     match flags.format {
         TryFormat::Text => output::result(&text::drawn(&tried, toml, flags, &redaction))?,
@@ -283,12 +285,18 @@ impl Asking<'_> {
         let Some((_, _, first)) = parts.first() else {
             return Ok(None);
         };
-        let is_like = |choice: &Choice| choice.protocol == first.protocol;
-        let parts: Vec<_> = parts
-            .iter()
-            .filter(|(_, _, choice)| is_like(choice))
-            .copied()
-            .collect();
+        let wanted = first.protocol;
+        let (parts, others): (Vec<_>, Vec<_>) = parts
+            .into_iter()
+            .partition(|(_, _, choice)| choice.protocol == wanted);
+        for (name, _, choice) in others {
+            output::note(&format!(
+                "the plan leaves {name} out: it was asked over {}, and a plan asks all over one \
+                 protocol, here {}; give --protocol to choose another",
+                choice.protocol.name(),
+                wanted.name()
+            ));
+        }
         let text = plan::text(&parts);
         let plan = self.parsed(&text)?;
         Ok(Some((text, plan)))
@@ -327,7 +335,7 @@ fn of_stage(error: &StageError) -> String {
 
 /// What an answer that is none to measure suggests; `None` for one that is.
 fn hint(answer: &AnswerCheck) -> Option<String> {
-    let to = header(answer, "location").unwrap_or("nowhere");
+    let to = answer.header("location").unwrap_or("nowhere");
     Some(match answer.status {
         0..=299 | 304 => return None,
         300..=399 => format!(
@@ -351,7 +359,7 @@ fn followed(answer: &AnswerCheck, choice: &Choice, file: &OwnFile) -> Option<Cho
     if !(300..400).contains(&answer.status) {
         return None;
     }
-    let to = header(answer, "location")?;
+    let to = answer.header("location")?;
     let (scheme, rest) = match to.split_once("://") {
         Some((scheme, rest)) => (Some(scheme), rest),
         None => (None, to),
@@ -390,10 +398,4 @@ fn followed(answer: &AnswerCheck, choice: &Choice, file: &OwnFile) -> Option<Cho
 fn is_listed(file: &OwnFile, host: &str) -> bool {
     let mut hosts = file.found.listeners.iter().flat_map(|it| &it.hosts);
     hosts.any(|listed| listed == host)
-}
-
-fn header<'a>(answer: &'a AnswerCheck, name: &str) -> Option<&'a str> {
-    let mut headers = answer.headers.iter();
-    let found = headers.find(|(key, _)| key.eq_ignore_ascii_case(name))?;
-    Some(&found.1)
 }

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bakeoff_plan::{Cpus, Objective, parse_errors};
+use bakeoff_plan::{Objective, parse_errors};
 use clap::Args;
 
 use super::load::ArrivalFlag;
-use super::race::{RaceRequestFlags, processors};
+use super::number::whole;
+use super::race::{OperandFlags, PinningFlags};
 use super::{Format, OtherCampaigns, duration};
 
 /// Who is asked, and for what.
@@ -18,25 +19,8 @@ use super::{Format, OtherCampaigns, duration};
     bakeoff find ./nginx.conf --workload proxy --slo 'p95<20ms' --quick\n  \
     bakeoff find --resume bakeoff-results/find-20260101T120000Z")]
 pub(crate) struct FindFlags {
-    /// Contenders, as `bakeoff race` takes them: a URL, SERVER, SERVER@VERSION, SERVER:VARIANT, or
-    /// a configuration file; and last the path to ask for, such as /index.html
-    #[arg(value_name = "CONTENDER")]
-    pub(crate) what: Vec<String>,
-    /// Command line that starts a contender; may be repeated. `{port}` in it is the port to listen
-    /// on, which is in PORT of its environment too
-    #[arg(long, value_name = "COMMAND")]
-    pub(crate) start: Vec<String>,
-    /// Working folder of the commands [default: this one]
-    #[arg(long, value_name = "DIR", requires = "start")]
-    pub(crate) folder: Option<PathBuf>,
-    /// Server of the configuration files, where neither name nor content says it
-    #[arg(long, value_name = "NAME")]
-    pub(crate) server: Option<String>,
-    /// Workload to ask instead of one path
-    #[arg(long, value_name = "NAME")]
-    pub(crate) workload: Option<String>,
     #[command(flatten)]
-    pub(crate) request: RaceRequestFlags,
+    pub(crate) operands: OperandFlags,
     #[command(flatten)]
     pub(crate) goals: FindGoalFlags,
     #[command(flatten)]
@@ -72,7 +56,8 @@ pub(crate) struct FindGoalFlags {
 #[derive(Debug, Args)]
 pub(crate) struct FindLoadFlags {
     /// Connections that requests are spread over
-    #[arg(short, long, value_name = "N", default_value_t = 100)]
+    #[arg(short, long, value_name = "N", default_value_t = 100,
+          value_parser = whole::<u32>(1, 1_000_000))]
     pub(crate) clients: u32,
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(long, value_name = "M")]
@@ -92,12 +77,8 @@ pub(crate) struct FindLoadFlags {
     /// Seed for schedules
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Processors of the servers: auto, any, or a list such as 0,1
-    #[arg(long, value_name = "CPUS", value_parser = processors)]
-    pub(crate) server_cpus: Option<Cpus>,
-    /// Processors of the load engine
-    #[arg(long, value_name = "CPUS", value_parser = processors)]
-    pub(crate) engine_cpus: Option<Cpus>,
+    #[command(flatten)]
+    pub(crate) pinning: PinningFlags,
 }
 
 /// Where the record goes, and what is shown of it.

@@ -22,6 +22,12 @@ pub(crate) fn real(text: &str) -> Option<f64> {
     Some(number * scale as f64)
 }
 
+/// Reads a rate such as `500` or `2.5k`, in requests/s; a plan knows its limits.
+pub(crate) fn per_second(text: &str) -> Result<f64, String> {
+    let rate = real(text).filter(|rate| rate.is_finite());
+    rate.ok_or_else(|| "expected requests per second, such as 500 or 2.5k".to_owned())
+}
+
 /// The number without its suffix, and what that stands for.
 fn split(text: &str) -> (&str, u64) {
     let suffix = text.chars().last().map(|last| last.to_ascii_lowercase());
@@ -101,6 +107,8 @@ mod tests {
         assert_eq!(real("2.5k"), Some(2_500.0));
         assert_eq!(real("1e3"), Some(1_000.0));
         assert_eq!(real("k"), None);
+        assert_eq!(per_second("2.5k"), Ok(2_500.0));
+        assert!(per_second("inf").is_err());
     }
 
     #[test]

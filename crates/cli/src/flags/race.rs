@@ -7,11 +7,12 @@ use bakeoff_plan::{Cpus, Protocol};
 use clap::Args;
 
 use super::load::ArrivalFlag;
+use super::number::{per_second, whole};
 use super::run::{percentage, protocol};
 use super::{Format, cpus, duration, header};
 use super::{GateFlags, OtherCampaigns};
 
-/// What is compared, and what it is asked.
+/// What is compared, and how.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     bakeoff race http://127.0.0.1:9001/ http://127.0.0.1:9002/\n  \
@@ -21,6 +22,17 @@ use super::{GateFlags, OtherCampaigns};
     bakeoff race caddy@2.8.4 caddy@2.11.7 --gate rate=5%\n  \
     bakeoff race ./nginx.conf ./Caddyfile --rate 500")]
 pub(crate) struct RaceFlags {
+    #[command(flatten)]
+    pub(crate) operands: OperandFlags,
+    #[command(flatten)]
+    pub(crate) load: RaceLoadFlags,
+    #[command(flatten)]
+    pub(crate) record: RaceRecordFlags,
+}
+
+/// Contenders, and what they are asked.
+#[derive(Debug, Args)]
+pub(crate) struct OperandFlags {
     /// Contenders: a URL that is answered already, SERVER, SERVER@VERSION, SERVER:VARIANT, or a
     /// configuration file; and last the path to ask for, such as /index.html
     #[arg(value_name = "CONTENDER")]
@@ -39,16 +51,12 @@ pub(crate) struct RaceFlags {
     #[arg(long, value_name = "NAME")]
     pub(crate) workload: Option<String>,
     #[command(flatten)]
-    pub(crate) request: RaceRequestFlags,
-    #[command(flatten)]
-    pub(crate) load: RaceLoadFlags,
-    #[command(flatten)]
-    pub(crate) record: RaceRecordFlags,
+    pub(crate) request: RequestFlags,
 }
 
 /// The request.
 #[derive(Debug, Args)]
-pub(crate) struct RaceRequestFlags {
+pub(crate) struct RequestFlags {
     /// Protocol [default: h1, and h1-tls for https]
     #[arg(long, value_name = "NAME", value_parser = protocol)]
     pub(crate) protocol: Option<Protocol>,
@@ -73,16 +81,17 @@ pub(crate) struct RaceRequestFlags {
 #[derive(Debug, Args)]
 pub(crate) struct RaceLoadFlags {
     /// Connections
-    #[arg(short, long, value_name = "N", default_value_t = 50)]
+    #[arg(short, long, value_name = "N", default_value_t = 50,
+          value_parser = whole::<u32>(1, 1_000_000))]
     pub(crate) clients: u32,
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(long, value_name = "M")]
     pub(crate) streams: Option<u32>,
-    /// Stop each trial after this many requests, or after its duration
-    #[arg(long, value_name = "N")]
+    /// Stop each trial after this many requests, such as 10k, or after its duration
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1, u64::MAX))]
     pub(crate) requests: Option<u64>,
-    /// Compare latencies at this many requests per second
-    #[arg(short, long, value_name = "R")]
+    /// Compare latencies at this many requests per second, such as 500 or 2.5k
+    #[arg(short, long, value_name = "R", value_parser = per_second)]
     pub(crate) rate: Option<f64>,
     /// Gaps between the requests of an open loop
     #[arg(long, value_enum, requires = "rate")]
@@ -103,6 +112,13 @@ pub(crate) struct RaceLoadFlags {
     /// Seed for the order of trials and for schedules
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) pinning: PinningFlags,
+}
+
+/// Which processors are whose.
+#[derive(Debug, Args)]
+pub(crate) struct PinningFlags {
     /// Processors of the servers: auto, any, or a list such as 0,1
     #[arg(long, value_name = "CPUS", value_parser = processors)]
     pub(crate) server_cpus: Option<Cpus>,
@@ -139,7 +155,7 @@ pub(crate) struct RaceRecordFlags {
 }
 
 /// A choice of processors as plans have it.
-pub(super) fn processors(text: &str) -> Result<Cpus, String> {
+fn processors(text: &str) -> Result<Cpus, String> {
     match text {
         "auto" => Ok(Cpus::Auto),
         "any" => Ok(Cpus::Any),

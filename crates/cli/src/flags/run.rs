@@ -10,6 +10,7 @@ use super::BaselineFlags;
 use super::duration;
 use super::library::LibraryFlags;
 use super::load::ArrivalFlag;
+use super::number::{per_second, whole};
 
 /// A plan and the flags that change it.
 #[derive(Debug, Args)]
@@ -30,14 +31,15 @@ pub(crate) struct PlanFlags {
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(long, value_name = "M")]
     pub(crate) streams: Option<u32>,
-    /// Stop each trial after this many requests, or after its duration
-    #[arg(long, value_name = "N")]
+    /// Stop each trial after this many requests, such as 10k, or after its duration
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1, u64::MAX))]
     pub(crate) requests: Option<u64>,
     /// Use closed loops with these numbers of clients, such as 10,200
-    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    #[arg(long, value_name = "N,...", value_delimiter = ',',
+          value_parser = whole::<u32>(1, 1_000_000))]
     pub(crate) clients: Option<Vec<u32>>,
-    /// Use an open loop with this many requests per second
-    #[arg(long, value_name = "R")]
+    /// Use an open loop with this many requests per second, such as 500 or 2.5k
+    #[arg(long, value_name = "R", value_parser = per_second)]
     pub(crate) rate: Option<f64>,
     /// Gaps between the requests of an open loop
     #[arg(long, value_enum, requires = "rate")]

@@ -54,7 +54,8 @@ fn on_one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as hexadecimal digits, as digests are written.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

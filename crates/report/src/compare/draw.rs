@@ -1,6 +1,6 @@
 //! A comparison as a document: the answer first, then a table for each workload and load.
 
-use bakeoff_audit::{Metric, Ruling, Worse};
+use bakeoff_audit::{Metric, Ruling, Worse, percent};
 use bakeoff_stats::Estimate;
 
 use super::{Compare, CompareRow, CompareSide};
@@ -169,21 +169,6 @@ fn amount(worse: &Worse) -> String {
         end(low),
         end(high)
     )
-}
-
-/// A share as percent with at most one digit after the point.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    let text = if percent.abs() < 9.95 {
-        format!("{percent:.1}")
-    } else {
-        format!("{percent:.0}")
-    };
-    let text = text.strip_suffix(".0").unwrap_or(&text);
-    match text {
-        "-0" => "0".to_owned(),
-        text => text.to_owned(),
-    }
 }
 
 fn cell(rows: &[CompareRow]) -> Section {

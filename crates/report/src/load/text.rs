@@ -8,15 +8,28 @@ use bakeoff_record::{Bounds, EarlyData, Histogram, LoadResult, Outcome, QuicLedg
 use super::histogram::histogram;
 use super::{engine_ns_per_request, per_second};
 use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
+use crate::style::{WIDTH_LEAST, length};
 
-/// The result for a terminal or a log, without colour.
-pub fn load_text(result: &LoadResult) -> String {
+/// Columns before the numbers: the name of a row.
+const NAMES: usize = 13;
+
+/// The result for a terminal of so many columns or, without them, for a log; without colour.
+///
+/// A narrow terminal shows fewer percentiles, and long lines are folded between words.
+pub fn load_text(result: &LoadResult, columns: Option<usize>) -> String {
+    let columns = columns.unwrap_or(usize::MAX).max(WIDTH_LEAST);
+    let text = drawn(result, columns);
+    let lines = text.lines().flat_map(|line| kept_within(line, columns));
+    lines.map(|line| line + "\n").collect()
+}
+
+fn drawn(result: &LoadResult, columns: usize) -> String {
     let mut text = String::new();
     let warnings = bakeoff_audit::judge_load(result);
     answer(&mut text, result, warnings.len());
     heading(&mut text, result);
     requests(&mut text, result);
-    latencies(&mut text, result);
+    latencies(&mut text, result, columns);
     histogram(&mut text, &result.latency);
     outcomes(&mut text, result);
     transport(&mut text, result);
@@ -26,6 +39,28 @@ pub fn load_text(result: &LoadResult) -> String {
         let _ = writeln!(text, "             {}", plain(&warning.hint));
     }
     text
+}
+
+/// A line in pieces of so many columns, broken at blanks behind the name of its row. A word that
+/// is longer stays whole.
+fn kept_within(line: &str, columns: usize) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut rest = line.to_owned();
+    while length(&rest) > columns {
+        let begins = rest.len() - rest.trim_start().len();
+        let blanks = rest.char_indices().enumerate();
+        let blanks = blanks.filter(|(_, (at, letter))| *letter == ' ' && *at > begins.max(NAMES));
+        let blanks: Vec<(usize, usize)> = blanks.map(|(column, (at, _))| (column, at)).collect();
+        let within = blanks.iter().rev().find(|(column, _)| *column <= columns);
+        let Some((_, at)) = within.or(blanks.first()) else {
+            break;
+        };
+        let behind = rest.split_off(*at);
+        pieces.push(rest.trim_end().to_owned());
+        rest = format!("{:NAMES$}  {}", "", behind.trim_start());
+    }
+    pieces.push(rest);
+    pieces
 }
 
 /// The result as a sentence.
@@ -144,15 +179,12 @@ fn success(text: &mut String, due: u64, asked: &Requests) {
     }
 }
 
-fn latencies(text: &mut String, result: &LoadResult) {
+fn latencies(text: &mut String, result: &LoadResult, columns: usize) {
     let names = [
         "min", "p50", "mean", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max",
     ];
-    let _ = write!(text, "{:<13}", "ms");
-    for name in names {
-        let _ = write!(text, "{name:>9}");
-    }
-    text.push('\n');
+    let shown = shown_within(columns);
+    row(text, "ms", &shown, names.map(str::to_owned));
     let errors = result.error_latency();
     let (none, schedule) = (Histogram::new(), result.schedule.as_ref());
     let (slip, wait) = schedule.map_or((&none, &none), |kept| (&kept.slip, &kept.wait));
@@ -170,9 +202,9 @@ fn latencies(text: &mut String, result: &LoadResult) {
     ];
     for (name, histogram) in rows {
         if name == "latency" {
-            row(text, name, latency_fields(result));
+            row(text, name, &shown, latency_fields(result));
         } else if histogram.count() > 0 {
-            row(text, name, fields(histogram));
+            row(text, name, &shown, fields(histogram));
         }
     }
     for (name, histogram) in rows {
@@ -205,6 +237,20 @@ fn latencies(text: &mut String, result: &LoadResult) {
 /// Columns of two of them among all.
 const P50: usize = 1;
 const P99: usize = 6;
+/// Columns that a narrow terminal does without, the first ones first; median, p99 and maximum stay.
+const LEFT_OUT: [usize; 7] = [3, 5, 8, 0, 2, 4, 7];
+/// Width of a column.
+const COLUMN: usize = 9;
+
+/// The columns for which there is room.
+fn shown_within(columns: usize) -> Vec<usize> {
+    let room = columns.saturating_sub(NAMES) / COLUMN;
+    let out = LEFT_OUT.len().min(10_usize.saturating_sub(room));
+    (0..10)
+        .filter(|column| !LEFT_OUT[..out].contains(column))
+        .collect()
+}
+
 /// Percentiles of a row, in the order of its columns.
 const PERCENTILES: [f64; 7] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
@@ -245,11 +291,11 @@ fn with_percentiles(
     fields.map(|field| field.unwrap_or("-".into()))
 }
 
-fn row(text: &mut String, name: &str, fields: [String; 10]) {
-    let _ = write!(text, "{name:<13}");
-    for field in fields {
+fn row(text: &mut String, name: &str, shown: &[usize], fields: [String; 10]) {
+    let _ = write!(text, "{name:<NAMES$}");
+    for column in shown {
         // A space of its own, for a field that is wider than its column.
-        let _ = write!(text, " {field:>8}");
+        let _ = write!(text, " {:>8}", fields[*column]);
     }
     text.push('\n');
 }
@@ -421,4 +467,30 @@ fn transport(text: &mut String, result: &LoadResult) {
         },
         bytes(engine.rss_bytes_max as f64),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_folded_between_words_behind_their_names() {
+        let line = "warning      lag: one two three four five";
+        assert_eq!(kept_within(line, 80), [line]);
+        let folded = [
+            "warning      lag: one two",
+            "               three four",
+            "               five",
+        ];
+        assert_eq!(kept_within(line, 25), folded);
+        let long = "warning      averylongwordthatdoesnotfit";
+        assert_eq!(kept_within(long, 20), [long]);
+    }
+
+    #[test]
+    fn median_p99_and_maximum_are_shown_however_narrow_it_is() {
+        assert_eq!(shown_within(103), (0..10).collect::<Vec<_>>());
+        assert_eq!(shown_within(80), [0, 1, 2, 4, 6, 7, 9]);
+        assert_eq!(shown_within(24), [1, 6, 9]);
+    }
 }

@@ -26,6 +26,7 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
             add(&mut found.listeners, listener);
         }
     }
+    found.listeners.extend(stand_in(&tree, &sites));
     for listen in streams(&tree) {
         let (address, port) = address(listen.value());
         let listener = Listener {
@@ -50,6 +51,18 @@ pub(super) fn read(files: &[Text<'_>]) -> Found {
     found
 }
 
+/// Where the site listens that a trial adds to a configuration without any.
+fn stand_in(tree: &[Node], sites: &[Block<'_>]) -> Option<Listener> {
+    let http = tree.iter().find(|node| node.name() == "http")?;
+    sites.is_empty().then(|| Listener {
+        address: "127.0.0.1".to_owned(),
+        port: Some(80),
+        protocols: vec![Protocol::H1],
+        place: http.place.clone(),
+        ..Listener::default()
+    })
+}
+
 /// The ways that requests take through a configuration.
 #[derive(Debug)]
 pub(crate) struct Routes(Vec<Node>);
@@ -60,8 +73,8 @@ impl Routes {
         Self(tree::of(files))
     }
 
-    /// The ways of requests for `paths` to the site `host`, over TLS or not; none where no site
-    /// answers so.
+    /// The ways of requests for `paths` to the site `host`, over TLS or not; none where there are
+    /// sites and none answers so.
     pub(crate) fn ways<'p>(
         &self,
         host: Option<&str>,
@@ -69,6 +82,20 @@ impl Routes {
         paths: impl Iterator<Item = &'p str>,
     ) -> Vec<Way> {
         let sites = sites(&self.0);
+        let plain = paths.map(|path| path.split('?').next().unwrap_or_default());
+        if sites.is_empty() {
+            // The site that a trial adds serves files.
+            let index = |path: &str| {
+                if path.ends_with('/') {
+                    "index.html"
+                } else {
+                    ""
+                }
+            };
+            return plain
+                .map(|path| Way::File(format!("{path}{}", index(path))))
+                .collect();
+        }
         let speaks = |site: &&Block<'_>| site.listeners().iter().any(|it| is_secure == secure(it));
         let mut speaking = sites.iter().filter(speaks);
         let serves = |site: &&Block<'_>| site.hosts().any(|name| Some(name) == host);
@@ -82,7 +109,6 @@ impl Routes {
             is_secure,
             ..site.site()
         };
-        let plain = paths.map(|path| path.split('?').next().unwrap_or_default());
         plain.map(|path| site.way(path)).collect()
     }
 }

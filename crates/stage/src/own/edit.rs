@@ -7,14 +7,17 @@ use bakeoff_record::{ConfigChange, open_regular};
 use regex_lite::{Captures, Match, Regex};
 
 use super::includes::Lead;
-use super::rules::Rule;
+use super::rules::{OpensTable, Rule};
 use super::{OwnFile, Tools};
 use crate::found::stand_in;
+use crate::statements::{self, Statement};
 use crate::template::Variables;
 
 /// Longest text after its changes, bytes: replacements of what others have put there may grow
 /// without end.
 const TEXT_BYTES_MAX: usize = 64 << 20;
+/// Where a site listens that says nothing of it.
+const SITE_PORT: u16 = 80;
 
 pub(super) struct Edit<'a> {
     file: &'a OwnFile,
@@ -22,6 +25,8 @@ pub(super) struct Edit<'a> {
     base: &'a Path,
     tools: &'a Tools<'a>,
     lines: Vec<Line<'a>>,
+    /// Blocks by the line on which they open, from 1; empty unless a rule asks for them.
+    blocks: BTreeMap<usize, Vec<Statement>>,
     /// Of the file, and of all that was put into it.
     bytes: usize,
 }
@@ -49,10 +54,14 @@ impl<'a> Edit<'a> {
             now: before.to_owned(),
             why: Vec::new(),
         };
+        let mut changes = tools.rules.changes.iter();
+        let needs_blocks = changes.any(|rule| rule.opens.is_some());
+        let blocks = needs_blocks.then(|| statements::blocks(&file.text));
         Self {
             file,
             base,
             tools,
+            blocks: blocks.unwrap_or_default(),
             lines: file.text.lines().map(line).collect(),
             bytes: file.text.len(),
         }
@@ -93,7 +102,7 @@ impl<'a> Edit<'a> {
                 if rule.line.as_ref().is_some_and(|line| !line.is_match(now)) {
                     continue;
                 }
-                let changed = self.changed_by(rule, now, is_readable)?;
+                let changed = self.changed_by(rule, index, is_readable)?;
                 let line = &mut self.lines[index];
                 if changed != line.now {
                     self.bytes += changed.len();
@@ -138,9 +147,10 @@ impl<'a> Edit<'a> {
         Ok(())
     }
 
-    fn changed_by(&self, rule: &Rule, line: &str, is_readable: bool) -> Result<String, String> {
+    fn changed_by(&self, rule: &Rule, index: usize, is_readable: bool) -> Result<String, String> {
+        let line = self.lines[index].now.as_str();
         let mut changed = String::new();
-        let mut from = 0;
+        let (mut from, mut number) = (0, 0);
         while let Some(captures) = rule.pattern.captures_at(line, from) {
             let Some(whole) = captures.get(0) else {
                 break;
@@ -153,8 +163,11 @@ impl<'a> Edit<'a> {
             variables.set("is_readable", is_readable);
             let render = |template| (self.tools.render)(template, &variables, &self.file.text);
             let condition = rule.condition.as_deref().map(render).transpose()?;
+            let rests = condition.is_some_and(|said| said.trim().is_empty())
+                || self.is_said_inside(rule, index, number);
+            number += 1;
             changed.push_str(&line[from..whole.start()]);
-            if condition.is_some_and(|said| said.trim().is_empty()) {
+            if rests {
                 changed.push_str(&line[whole.start()..end]);
             } else {
                 changed.push_str(&render(&rule.to)?);
@@ -164,6 +177,25 @@ impl<'a> Edit<'a> {
         }
         changed.push_str(&line[from..]);
         Ok(changed)
+    }
+
+    /// Whether the block that the match `number` of a line opens says what the rule would add.
+    fn is_said_inside(&self, rule: &Rule, index: usize, number: usize) -> bool {
+        let Some(OpensTable {
+            block,
+            without: word,
+        }) = &rule.opens
+        else {
+            return false;
+        };
+        let opened = self.blocks.get(&(index + 1)).into_iter().flatten();
+        let mut opened = opened.filter(|it| it.name() == block);
+        let Some(block) = opened.nth(number) else {
+            return true;
+        };
+        let mut inner = block.inner().iter();
+        let may_take_in = self.tools.parts.contains(word);
+        inner.any(|it| it.name() == word || may_take_in && it.name() == "include")
     }
 
     /// Whether every file that a rule's group `own_file` names can be read: a certificate of one
@@ -210,6 +242,8 @@ impl<'a> Edit<'a> {
                     let port = text.parse().map_err(|_| format!("{text} is no port"))?;
                     variables.set("mapped_port", self.tools.ports.of(port)?);
                 }
+                // A site that is not in the file listens where one would by default.
+                "own_site" => variables.set("site_port", self.tools.ports.of(SITE_PORT)?),
                 "own_folder" => variables.set("is_folder", self.is_served(&self.path(text))),
                 "own_regular" => variables.set("is_there", self.path(text).is_file()),
                 // A variable that is set is the server's to read.
@@ -329,6 +363,7 @@ mod tests {
             variables: &variables,
             ports: &Ports::default(),
             user: None,
+            parts: &BTreeSet::new(),
             blocks: &server.own.blocks_in(text).map(str::to_owned).collect(),
             served: &[],
             render: &render,
@@ -366,9 +401,9 @@ mod tests {
                         listen 127.0.0.1:8083; } # listen 1;";
         check("nginx", line, expected);
         check("nginx", "# a; listen 8081;", "# a; listen 8081;");
-        let line = "upstream a { server b weight=2; server unix:/c; } server { }";
+        let line = "upstream a { server b weight=2; server unix:/c; } server_name { }";
         let expected = "upstream a { server 127.0.0.1:3999 weight=2; \
-                        server 127.0.0.1:3999; } server { }";
+                        server 127.0.0.1:3999; } server_name { }";
         check("nginx", line, expected);
         let line = "\tbind :8081,ipv4@10.0.0.1:8082,[::]:8083-8084 ssl alpn h2,http/1.1";
         let expected = "\tbind 127.0.0.1:8081,127.0.0.1:8082,[::1]:8083-8084 ssl \
@@ -376,6 +411,21 @@ mod tests {
         check("haproxy", line, expected);
         let line = "<virtualhost 10.0.0.1 *:8081 [::1]:8082>";
         check("apache", line, "<virtualhost * *:8081 *:8082>");
+    }
+
+    #[test]
+    fn a_site_without_a_listener_listens_on_this_machine_only() {
+        let text = "http {\n  server\n  {\n    root /;\n  }\n  server { a b; } server { listen 8081; }\n  \
+                    map $a $b { default 1; }\n}\n";
+        let now = changed("nginx", text).unwrap();
+        let lines: Vec<&str> = now.lines().collect();
+        let added = |line: &str| line.matches("listen 127.0.0.1:").count();
+        let counts: Vec<usize> = lines.iter().map(|line| added(line)).collect();
+        assert_eq!(counts, [0, 0, 1, 0, 0, 2, 0, 0], "{now}");
+        assert!(lines[5].contains("{ listen 127.0.0.1:8081; }"), "{now}");
+        let said = "server {\n  listen unix:/x/a.sock;\n}\n";
+        let kept = changed("nginx", said).unwrap();
+        assert_eq!(kept, "server {\n  listen unix:/t/trial/run/a.sock;\n}\n");
     }
 
     #[test]

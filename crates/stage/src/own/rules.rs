@@ -69,10 +69,23 @@ struct ChangeTable {
     /// A block; what `unless` says counts only directly in it.
     #[serde(rename = "unless-in")]
     unless_in: Option<String>,
+    /// A block that a match must open, and a word: nothing is changed where it has a statement
+    /// directly in it that begins with that, or may take one in.
+    opens: Option<OpensTable>,
     /// A pattern; the rule rests where no line of any file is like it.
     when: Option<String>,
     /// Why a trial needs it, for people.
     why: String,
+}
+
+/// The block that a line opens.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpensTable {
+    /// Its name.
+    pub(crate) block: String,
+    /// What it must not say.
+    pub(crate) without: String,
 }
 
 /// Lines that the main file gets.
@@ -115,6 +128,7 @@ pub(crate) struct Rule {
     pub(crate) condition: Option<String>,
     pub(crate) unless: Option<String>,
     pub(crate) unless_in: Option<String>,
+    pub(crate) opens: Option<OpensTable>,
     pub(crate) when: Option<Regex>,
     pub(crate) why: String,
 }
@@ -145,6 +159,7 @@ impl OwnTable {
                 condition: table.condition.clone(),
                 unless: table.unless.clone(),
                 unless_in: table.unless_in.clone(),
+                opens: table.opens.clone(),
                 when: optional("change.when", &table.when)?,
                 why: table.why.clone(),
             });

@@ -32,6 +32,7 @@ fn change(
         variables: &Variables::default(),
         ports: &Ports::default(),
         user: None,
+        parts: &BTreeSet::new(),
         blocks: &BTreeSet::new(),
         served: &[],
         render: &|text, _, _| Ok(text.to_owned()),

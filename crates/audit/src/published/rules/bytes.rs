@@ -1,7 +1,7 @@
 //! Rules on bytes: of the link, and of the answers.
 
 use super::{Outcome, found};
-use crate::limits::{BODY_SENT_SHARE, LINK_SHARE};
+use crate::limits::{BODY_SENT_SHARE, LINK_ROOM_SHARE};
 use crate::published::code::Code;
 use crate::published::derived::Subject;
 use crate::published::sentence::{bits, percent, rate};
@@ -18,7 +18,7 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
     let Some(share) = subject.link_share() else {
         return Outcome::Missing(BODY);
     };
-    if share < LINK_SHARE {
+    if share < LINK_ROOM_SHARE {
         return Outcome::Passed;
     }
     let from = match (subject.answered_per_s(), subject.body_bytes()) {
@@ -35,7 +35,7 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
         percent(share),
         bits(link)
     );
-    found(Code::NetworkBound, share, LINK_SHARE, text)
+    found(Code::NetworkBound, share, LINK_ROOM_SHARE, text)
 }
 
 /// R32: bytes are the sum of the answers, and fit through the link.

@@ -12,7 +12,7 @@ use bakeoff_stage::{Choice, Servers};
 use super::super::own_file::{self, OwnFile};
 use super::name;
 use crate::exit;
-use crate::flags::RaceFlags;
+use crate::flags::OperandFlags;
 use crate::library::Folder;
 
 /// What the arguments came to.
@@ -46,7 +46,7 @@ enum Operand {
 }
 
 /// Reads the arguments, then the commands of `--start`.
-pub(super) fn read(flags: &RaceFlags, library: &Folder) -> anyhow::Result<Operands> {
+pub(super) fn read(flags: &OperandFlags, library: &Folder) -> anyhow::Result<Operands> {
     let here = std::env::current_dir().context("failed to find the current folder")?;
     let servers = library.servers();
     let (path, what) = match flags.what.split_last() {
@@ -91,7 +91,7 @@ pub(super) fn read(flags: &RaceFlags, library: &Folder) -> anyhow::Result<Operan
 
 /// The protocol of the flags, or what all files are there for; `None` where a running URL or a
 /// command has its own.
-fn protocol(flags: &RaceFlags, operands: &[Operand], files: &[&OwnFile]) -> Option<Protocol> {
+fn protocol(flags: &OperandFlags, operands: &[Operand], files: &[&OwnFile]) -> Option<Protocol> {
     let is_open = |it: &Operand| matches!(it, Operand::File(_) | Operand::Server { .. });
     if flags.request.protocol.is_some() || !operands.iter().all(is_open) {
         return flags.request.protocol;
@@ -101,7 +101,7 @@ fn protocol(flags: &RaceFlags, operands: &[Operand], files: &[&OwnFile]) -> Opti
 }
 
 /// What was chosen by what the files say, each with its file's name.
-fn reasons(files: &[&OwnFile], choices: &[Choice], flags: &RaceFlags) -> Vec<String> {
+fn reasons(files: &[&OwnFile], choices: &[Choice], flags: &OperandFlags) -> Vec<String> {
     if host_of(flags).is_some() {
         return Vec::new();
     }
@@ -131,7 +131,7 @@ fn asked_path(text: &str) -> anyhow::Result<String> {
 }
 
 /// A `Host` header is the name that all are asked by.
-fn host_of(flags: &RaceFlags) -> Option<String> {
+fn host_of(flags: &OperandFlags) -> Option<String> {
     let mut headers = flags.request.headers.iter();
     let host = headers.find(|(name, _)| name.eq_ignore_ascii_case("host"));
     host.map(|(_, value)| value.clone())

@@ -6,7 +6,7 @@ use bakeoff_stage::Named;
 use serde_json::{Value, json};
 
 use super::text::HEADERS;
-use super::{End, Tried, header};
+use super::{End, Tried};
 
 /// The document, with its keys always the same; what is not known is null.
 pub(super) fn document(tried: &[Tried], plan: Option<&str>, redaction: &Redaction) -> String {
@@ -71,7 +71,7 @@ fn found(file: &super::OwnFile, redaction: &Redaction) -> Value {
 fn described(answer: &AnswerCheck, redaction: &Redaction) -> Value {
     let headers = HEADERS
         .iter()
-        .filter_map(|name| Some((*name, redaction.line(header(answer, name)?))));
+        .filter_map(|name| Some((*name, redaction.line(answer.header(name)?))));
     json!({
         "status": answer.status,
         "body_bytes": answer.body_bytes,

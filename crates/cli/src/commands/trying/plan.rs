@@ -1,12 +1,8 @@
 //! The plan that measures the files, as a person would write it.
 
-use std::io::Write as _;
-use std::path::Path;
-
 use bakeoff_stage::Choice;
 
 use super::super::own_file::OwnFile;
-use crate::exit;
 
 /// Contender, its file, and how that is asked.
 type Part<'a> = (&'a str, &'a OwnFile, &'a Choice);
@@ -39,7 +35,7 @@ pub(super) fn text(parts: &[Part<'_>]) -> String {
     }
     if parts
         .iter()
-        .any(|(_, file, _)| !file.found.roots.is_empty())
+        .any(|(_, file, _)| !file.found.roots.is_empty() || !file.has_upstream)
     {
         text.push_str(
             "\n[[workload.file]]\npath = \"index.html\"\n\
@@ -55,16 +51,4 @@ pub(super) fn text(parts: &[Part<'_>]) -> String {
 /// A text as TOML has it: the escapes of JSON are TOML's too.
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
-}
-
-/// Writes the plan to a file that is not there yet.
-pub(super) fn save(text: &str, path: &Path) -> anyhow::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    let file = options.write(true).create_new(true).open(path);
-    let failed = |error: std::io::Error| {
-        let path = path.display();
-        exit::usage(format!("failed to write the plan to {path}: {error}"))
-    };
-    let mut file = file.map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)
 }

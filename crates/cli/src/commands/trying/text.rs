@@ -4,7 +4,7 @@ use bakeoff_record::AnswerCheck;
 use bakeoff_report::Redaction;
 use bakeoff_stage::{FileFound, Listener, ListenerKind, Named, Place, UpstreamKind};
 
-use super::{End, Tried, header};
+use super::{End, Tried};
 use crate::flags::TryFlags;
 
 /// Things of one kind, and lines of a server's message, that are shown.
@@ -183,11 +183,19 @@ fn listener(listener: &Listener) -> String {
     format!("{}{port} {speaks}{hosts}", listener.address)
 }
 
-fn rows(text: &mut String, name: &str, things: Vec<(String, &Place)>) {
-    for (index, (thing, place)) in things.iter().take(LINES_MAX).enumerate() {
-        let line = match place.line {
-            0 => String::new(),
-            line => format!("  (line {line})"),
+fn rows(text: &mut String, name: &str, all: Vec<(String, &Place)>) {
+    let mut things: Vec<(String, Vec<usize>)> = Vec::new();
+    for (thing, place) in all {
+        match things.iter_mut().find(|(known, _)| *known == thing) {
+            Some((_, lines)) => lines.push(place.line),
+            None => things.push((thing, vec![place.line])),
+        }
+    }
+    for (index, (thing, lines)) in things.iter().take(LINES_MAX).enumerate() {
+        let line = match lines.as_slice() {
+            [] | [0, ..] => String::new(),
+            [line] => format!("  (line {line})"),
+            [first, others @ ..] => format!("  (line {first} and {} more)", others.len()),
         };
         row(
             text,
@@ -234,7 +242,7 @@ fn changes(text: &mut String, one: &Tried, redaction: &Redaction) {
 fn described(answer: &AnswerCheck) -> String {
     let mut text = format!("{}, {} bytes", answer.status, answer.body_bytes);
     for name in HEADERS {
-        if let Some(value) = header(answer, name) {
+        if let Some(value) = answer.header(name) {
             text.push_str(&format!("; {name}: {value}"));
         }
     }

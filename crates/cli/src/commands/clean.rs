@@ -1,0 +1,161 @@
+//! `bakeoff clean`: removes what bakeoff has left on this machine outside of records.
+//!
+//! It looks into the folder for temporary files, the folders of installed programs and the cache
+//! for agents, and nowhere else. What somebody uses stays. Records are never touched.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use bakeoff_report::bytes;
+use bakeoff_stage::{Holding, HoldingKind, bytes_in, holdings, leftovers, runs_from};
+
+use crate::flags::CleanFlags;
+use crate::{campaigns, exit, output};
+
+/// What is said of an installed program that stays.
+const WITH_PROGRAMS: &str = "kept; --programs removes it";
+
+/// What can be found.
+enum Thing {
+    /// In a folder of this machine's own.
+    Held(Holding),
+    /// A copy of bakeoff for an agent.
+    Copy { path: PathBuf, in_use: bool },
+}
+
+/// What is said of a thing, and whether it takes room no more.
+struct Said {
+    text: &'static str,
+    is_gone: bool,
+}
+
+pub(crate) fn carry_out(flags: &CleanFlags) -> anyhow::Result<u8> {
+    let temporary = std::env::temp_dir();
+    let things = found(&temporary)?;
+    // Its programs are used without a lock, between two trials by nobody that can be seen.
+    let someone_works = !campaigns::others()?.is_empty()
+        || things
+            .iter()
+            .any(|thing| thing.is(HoldingKind::Run) && thing.in_use());
+    let ended = if flags.dry_run {
+        0
+    } else {
+        leftovers::remove(&temporary)
+    };
+    let (mut freed, mut lines) = (0, String::new());
+    for thing in things {
+        let size = thing.bytes();
+        let said = remove(&thing, flags, someone_works);
+        let said = said.with_context(|| format!("failed to remove {}", thing.path().display()))?;
+        freed += if said.is_gone { size } else { 0 };
+        lines.push_str(&format!(
+            "{:>9}  {:24} {}  ({})\n",
+            bytes(size as f64),
+            thing.name(),
+            thing.path().display(),
+            said.text
+        ));
+    }
+    let verb = if flags.dry_run { "would free" } else { "freed" };
+    lines.push_str(&format!("{verb} {}", bytes(freed as f64)));
+    if ended > 0 {
+        lines.push_str(&format!("; ended {ended} processes of a killed bakeoff"));
+    }
+    output::result(&lines)?;
+    Ok(exit::DONE)
+}
+
+fn found(temporary: &Path) -> anyhow::Result<Vec<Thing>> {
+    let mut things: Vec<Thing> = holdings(temporary).into_iter().map(Thing::Held).collect();
+    if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty()) {
+        let home = PathBuf::from(home);
+        let copies = bakeoff_hosts::copies(&home);
+        let (copies, is_held) =
+            copies.with_context(|| format!("failed to read the cache below {}", home.display()))?;
+        things.extend(copies.into_iter().map(|path| Thing::Copy {
+            in_use: is_held || runs_from(&path),
+            path,
+        }));
+    }
+    Ok(things)
+}
+
+/// Removes a thing if it may go. What killed bakeoffs have left was removed before.
+fn remove(thing: &Thing, flags: &CleanFlags, someone_works: bool) -> std::io::Result<Said> {
+    let stays = |text| {
+        Ok(Said {
+            text,
+            is_gone: false,
+        })
+    };
+    let is_program = thing.is(HoldingKind::Program);
+    if thing.in_use() {
+        return stays("in use, kept");
+    }
+    if is_program && !flags.programs {
+        return stays(WITH_PROGRAMS);
+    }
+    if is_program && someone_works {
+        return stays("kept, because another bakeoff is running");
+    }
+    if flags.dry_run {
+        return Ok(Said {
+            text: "would be removed",
+            is_gone: true,
+        });
+    }
+    match thing {
+        Thing::Held(holding) if is_program => {
+            if !holding.remove()? {
+                return stays("in use, kept");
+            }
+        }
+        Thing::Held(holding) if holding.path.exists() => {
+            return stays("could not be removed");
+        }
+        Thing::Held(_) => {}
+        Thing::Copy { path, .. } => std::fs::remove_dir_all(path)?,
+    }
+    Ok(Said {
+        text: "removed",
+        is_gone: true,
+    })
+}
+
+impl Thing {
+    fn is(&self, kind: HoldingKind) -> bool {
+        matches!(self, Self::Held(holding) if holding.kind == kind)
+    }
+
+    fn in_use(&self) -> bool {
+        match self {
+            Self::Held(holding) => holding.in_use,
+            Self::Copy { in_use, .. } => *in_use,
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Held(holding) => &holding.path,
+            Self::Copy { path, .. } => path,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Held(holding) => holding.bytes,
+            Self::Copy { path, .. } => bytes_in(path),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Held(holding) => match holding.kind {
+                HoldingKind::Run => "run folder",
+                HoldingKind::Installation => "unfinished installation",
+                HoldingKind::Program => "installed program",
+            },
+            Self::Copy { .. } => "copy for an agent",
+        }
+    }
+}

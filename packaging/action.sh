@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What action.yml runs: gets bakeoff, runs it, writes the summary of its record to the page of the
+# job. Its variables are set in action.yml.
+set -euo pipefail
+
+download() {
+    case $(uname -m) in
+    x86_64) name=bakeoff-x86_64-unknown-linux-musl ;;
+    aarch64) name=bakeoff-aarch64-unknown-linux-musl ;;
+    *)
+        echo "::error::there is no bakeoff for $(uname -m); build it, and set \`program\`"
+        exit 1
+        ;;
+    esac
+    folder=${RUNNER_TEMP:-/tmp}/bakeoff-$BAKEOFF_REF
+    mkdir -p "$folder"
+    gh release download "$BAKEOFF_REF" --repo "$BAKEOFF_REPOSITORY" --dir "$folder" --clobber \
+        --pattern "$name" --pattern SHA256SUMS
+    (cd "$folder" && grep " $name\$" SHA256SUMS | sha256sum --check --quiet --strict)
+    chmod 755 "$folder/$name"
+    BAKEOFF=$folder/$name
+}
+
+case ${BAKEOFF_UNDECIDED:-warn} in
+warn | fail) ;;
+*)
+    echo "::error::\`undecided\` is \`$BAKEOFF_UNDECIDED\`; write warn or fail"
+    exit 2
+    ;;
+esac
+[ -n "${BAKEOFF:-}" ] || download
+
+arguments=()
+while IFS= read -r line; do
+    [ -z "$line" ] || arguments+=("$line")
+done <<<"$BAKEOFF_ARGUMENTS"
+# Those commands make a record; where it goes must be known afterwards.
+case ${arguments[0]:-} in
+run | race | find) arguments+=(--out "$BAKEOFF_RECORD") ;;
+esac
+
+code=0
+"$BAKEOFF" "${arguments[@]}" || code=$?
+{
+    echo "exit-code=$code"
+    echo "record=$BAKEOFF_RECORD"
+} >>"$GITHUB_OUTPUT"
+if [ -f "$BAKEOFF_RECORD/trials.jsonl" ]; then
+    "$BAKEOFF" report "$BAKEOFF_RECORD" --format summary >>"$GITHUB_STEP_SUMMARY" || true
+fi
+case $code in
+0) ;;
+3) echo "::error::a gate was breached" ;;
+4)
+    if [ "${BAKEOFF_UNDECIDED:-warn}" = warn ]; then
+        echo "::warning::the rounds cannot tell; add rounds, or use a quieter machine"
+        exit 0
+    fi
+    echo "::error::the rounds cannot tell"
+    ;;
+*) echo "::error::bakeoff ended with $code" ;;
+esac
+exit "$code"

@@ -1,0 +1,72 @@
+//! The script of `action.yml`: exit codes become what GitHub shows, and the record a summary.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::locks;
+use crate::support::scene::Scene;
+
+/// Runs the script as the action does, with these arguments for this program.
+fn act(scene: &Scene, program: &Path, arguments: &str, undecided: &str) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/action.sh");
+    let mut command = scene.settle(Command::new("bash"));
+    command.arg(script);
+    for name in ["output", "summary"] {
+        scene.write(name, "");
+    }
+    command
+        .env("BAKEOFF", program)
+        .env("BAKEOFF_ARGUMENTS", arguments)
+        .env("BAKEOFF_RECORD", "record")
+        .env("BAKEOFF_UNDECIDED", undecided)
+        .env("GITHUB_OUTPUT", scene.path("output"))
+        .env("GITHUB_STEP_SUMMARY", scene.path("summary"));
+    command.output().unwrap()
+}
+
+#[test]
+fn an_exit_code_becomes_a_red_build_a_warning_or_nothing() {
+    let scene = Scene::new();
+    let program = scene.write("bakeoff", "#!/bin/sh\nexit \"$2\"\n");
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    for (code, undecided, ends, says) in [
+        (0, "warn", 0, ""),
+        (1, "warn", 1, "::error::bakeoff ended with 1"),
+        (2, "warn", 2, "::error::bakeoff ended with 2"),
+        (3, "warn", 3, "::error::a gate was breached"),
+        (4, "warn", 0, "::warning::the rounds cannot tell"),
+        (4, "fail", 4, "::error::the rounds cannot tell"),
+        (0, "perhaps", 2, "write warn or fail"),
+    ] {
+        let output = act(&scene, &program, &format!("end\n{code}\n"), undecided);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(ends),
+            "{code} {undecided}: {text}"
+        );
+        assert!(text.contains(says), "{text}");
+        assert_eq!(text.is_empty(), says.is_empty(), "{text}");
+        let noted = std::fs::read_to_string(scene.path("output")).unwrap();
+        let is_noted = noted.contains(&format!("exit-code={code}\n"));
+        assert_eq!(is_noted, undecided != "perhaps", "{noted}");
+    }
+}
+
+#[test]
+fn a_record_becomes_a_summary() {
+    let scene = Scene::new();
+    if !locks::write_plans(&scene) {
+        return;
+    }
+    let program = Path::new(env!("CARGO_BIN_EXE_bakeoff"));
+    let arguments = "run\n./short.toml\n--library\nlibrary\n";
+    let output = act(&scene, program, arguments, "warn");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    let summary = std::fs::read_to_string(scene.path("summary")).unwrap();
+    let report = scene.run(&["report", "record", "--format", "summary"]);
+    assert_eq!(summary.trim_end(), report.expect(0).stdout.trim_end());
+    assert!(!summary.is_empty());
+}
