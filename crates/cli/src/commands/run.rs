@@ -189,7 +189,7 @@ fn sites(
         plan,
         servers: servers.as_deref(),
         folder: scratch.path(),
-        addresses: flags.addresses,
+        shows_addresses: flags.addresses,
     };
     let far = flags.hosts.as_deref().map(|file| Far::open(file, &with));
     let far = far.transpose()?;
