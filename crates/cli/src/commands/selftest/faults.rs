@@ -319,12 +319,12 @@ fn courses() -> Vec<Fault> {
     ]
 }
 
-/// An open loop of 200/s over 2 s whose server stands still for a while.
+/// An open loop of 600/s over 2 s whose server stands still for a while.
 fn stop(planted: bool, fault: &str) -> Setup {
     let fault = if planted { fault } else { "" };
-    let server = format!("--work 300us {fault}");
-    let mut campaign = Campaign::open(200, &server).window_ms(2000);
-    campaign.load = "rate = 200\narrival = \"constant\"\nclients = 64\ntimeout = \"3s\"".to_owned();
+    let server = format!("--work 100us {fault}");
+    let mut campaign = Campaign::open(600, &server).window_ms(2000);
+    campaign.load = "rate = 600\narrival = \"constant\"\nclients = 64\ntimeout = \"3s\"".to_owned();
     Setup::Campaign(campaign)
 }
 
