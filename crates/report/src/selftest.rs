@@ -86,9 +86,10 @@ pub struct Tally {
     pub runs: u32,
     /// Of them those in which the fault was named.
     pub named: u32,
-    /// Of the runs those that were made again because something else on the machine took
-    /// processors away.
+    /// Runs that were made once more because other programs took processors away.
     pub again: u32,
+    /// Of the runs those that other programs disturbed all the same.
+    pub disturbed: u32,
     /// Everything that weakened a number, or was noted, by its code: in how many runs.
     pub seen: BTreeMap<String, u32>,
 }
@@ -121,11 +122,19 @@ impl FaultRow {
     }
 
     fn finding(&self) -> String {
-        match (self.is_found(), &self.left_out) {
-            (_, Some(why)) => format!("left out: {why}"),
-            (None, None) => "not reached".to_owned(),
-            (Some(true), None) => "found".to_owned(),
-            (Some(false), None) => "MISSED".to_owned(),
+        let finding = match (self.is_found(), &self.left_out) {
+            (_, Some(why)) => return format!("left out: {why}"),
+            (None, None) => return "not reached".to_owned(),
+            (Some(true), None) => "found",
+            (Some(false), None) => "MISSED",
+        };
+        let disturbed = self.with.disturbed + self.without.disturbed;
+        match disturbed {
+            0 => finding.to_owned(),
+            runs => {
+                let all = self.with.runs + self.without.runs;
+                format!("{finding} ({runs} of {all} runs disturbed)")
+            }
         }
     }
 }
@@ -143,16 +152,18 @@ impl SelfTest {
         (each(|tally| tally.named), each(|tally| tally.runs))
     }
 
-    /// Whether each fault was reached and all limits hold; those on twins and pairs are not asked of a quick one.
+    /// Whether it came to its end and all limits hold; those on twins and pairs are not asked
+    /// of a quick one.
     pub fn holds(&self) -> bool {
         let (flagged, twins) = self.twins();
         let within = |part: u32, all: u32, share: f64| f64::from(part) <= share * f64::from(all);
         let calm = within(flagged, twins, TWINS_SHARE)
             && within(self.pairs.winners, self.pairs.compared, WINNERS_SHARE);
-        let planted = self.faults.iter().any(|row| row.with.runs > 0) || self.pairs.compared > 0;
+        let planted = self.faults.iter().any(|row| row.with.runs > 0);
         let mut rows = self.faults.iter();
         let reached = rows.all(|row| row.with.runs > 0 || row.left_out.is_some());
-        planted && reached && self.missed().is_empty() && (calm || self.quick)
+        let whole = planted && reached && self.ended_early.is_none();
+        whole && self.missed().is_empty() && (calm || self.quick)
     }
 
     /// The result in a few sentences.

@@ -30,6 +30,8 @@ use world::World;
 
 /// A run that other programs disturbed is made again so often.
 const AGAIN_MAX: u32 = 2;
+/// Load average for each processor from which other programs will be in the result.
+const BUSY_SHARE: f64 = 0.25;
 /// What it may take to end after an interruption, seconds.
 const END_WITHIN_S: u64 = 3;
 /// Columns where standard output is no terminal.
@@ -178,8 +180,8 @@ struct Test {
 impl Test {
     /// Plants each fault once, then each a second time: what ends early has seen all.
     fn plant_all(&mut self, faults: &[Fault], repeats: u32, pairs: u32) -> anyhow::Result<Ended> {
-        if !self.quick && !world::has_processors_apart() {
-            output::note("one processor for all roles: what takes processors away cannot be seen");
+        if !self.quick {
+            self.say_what_hinders();
         }
         for repeat in 1..=repeats {
             for (place, fault) in faults.iter().enumerate() {
@@ -196,6 +198,26 @@ impl Test {
                 }
             }
         }
+        self.compare_equals(pairs)
+    }
+
+    /// Says what on this machine hinders it.
+    fn say_what_hinders(&self) {
+        if !world::has_processors_apart() {
+            output::note("one processor for all roles: what takes processors away cannot be seen");
+        }
+        let rig = &self.result.rig;
+        let busy = rig.load_average.unwrap_or(0.0);
+        if busy > BUSY_SHARE * f64::from(rig.cpus) {
+            output::note(&format!(
+                "the machine is busy (load average {busy:.1}): what other programs do is named \
+                 too, in twins as well; what is said of processors needs an idle machine"
+            ));
+        }
+    }
+
+    /// Compares pairs of servers that are the same.
+    fn compare_equals(&mut self, pairs: u32) -> anyhow::Result<Ended> {
         for _ in 0..pairs {
             if self.is_over() {
                 return Ok(Ended::Whole);
@@ -235,10 +257,13 @@ impl Test {
     ) -> anyhow::Result<bool> {
         let setup = (fault.setup)(planted);
         let mut again = 0;
+        let mut disturbed;
         let seen = loop {
             let seen = match self.world.see(&setup) {
                 Ok(Some(seen)) => seen,
                 Ok(None) => return Ok(false),
+                // What was being started was stopped with it.
+                Err(_) if self.world.is_stopped() => return Ok(false),
                 Err(error) => {
                     let why = format!("{error:#}");
                     output::note(&format!("{}: left out: {why}", fault.name));
@@ -246,8 +271,9 @@ impl Test {
                     return Ok(true);
                 }
             };
+            disturbed = is_disturbed(fault, &setup, &seen);
             let may_be_repeated = !self.quick && again < AGAIN_MAX;
-            if may_be_repeated && is_disturbed(fault, &setup, &seen) && !self.is_over() {
+            if may_be_repeated && disturbed && !self.is_over() {
                 again += 1;
                 continue;
             }
@@ -263,8 +289,9 @@ impl Test {
         } else {
             &mut row.without
         };
-        tally.add(named, &seen.codes());
+        tally.add(named, &seen.codes(fault.finds));
         tally.again += again;
+        tally.disturbed += u32::from(disturbed);
         let said = match (planted, named) {
             (true, true) => "found",
             (true, false) => "NOT found",

@@ -9,20 +9,21 @@ use crate::safe::plain;
 /// What stands above the result.
 const INTRODUCTION: &str = "\
 # Self-test
-The judge is judged: `bakeoff selftest` plants faults into the world, not into records: servers that
-misbehave, programs that take processors away, limits and networks that are too narrow. Each set-up is also
-measured without its fault, as a clean twin. A fault is *found* when the checks of [method.md](method.md)
-name it in 80 % of its runs. At most 5 % of the twins may be named as faulty, and of at most 5 % of the
-pairs of equal servers one may be called better (R41). Everything below was written by the command.
+The judge is judged: `bakeoff selftest` plants faults into the world, not into records: servers
+that misbehave, programs that take processors away, limits and networks that are too narrow. Each
+set-up is also measured without its fault, as a clean twin. A fault is *found* when the checks of
+[method.md](method.md) name it in 80 % of its runs. At most 5 % of the twins may be named as
+faulty, and of at most 5 % of the pairs of equal servers one may be called better (R41). All of
+this page was written by the command.
 ";
 
 /// What is not planted.
 const NOT_PLANTED: &str = "
 ## What is not planted
-A single machine cannot make some things happen to itself, or only by disturbing everybody on it: `steal`,
-`throttled`, `frequency`, `clock-error`, `conntrack`, `softnet-drops`, `udp-drops`, `major-faults`, and the
-checks of other hosts and their links. Records hold them in the tests of `crates/audit`. `counts-add-up`
-looks for faults of the engine itself, which has none to plant.
+A single machine cannot make some things happen to itself, or only by disturbing everybody on it:
+`steal`, `throttled`, `frequency`, `clock-error`, `conntrack`, `softnet-drops`, `udp-drops`,
+`major-faults`, and the checks of other hosts and their links. The tests of `crates/audit` plant
+them into records. `counts-add-up` looks for faults of the engine itself, which has none to plant.
 ";
 
 /// The self-test as Markdown: the answer, a table of faults, and the confusion matrix.
@@ -53,7 +54,8 @@ pub fn selftest_markdown(test: &SelfTest) -> String {
     out.push_str(
         "\n## Confusion matrix\nEverything that the checks said, and in how many runs; what names \
          the fault is among it.\nA run that another program on the machine disturbed was made \
-         again, twice at most.\n\n",
+         again, twice at most. One that was disturbed\neach time counts all the same, as found, \
+         missed or flagged.\n\n",
     );
     out.push_str("| fault | with it | without it | made again |\n| --- | --- | --- | --: |\n");
     for row in test.faults.iter().filter(|row| row.with.runs > 0) {

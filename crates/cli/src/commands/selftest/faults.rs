@@ -524,15 +524,19 @@ fn bottlenecks() -> Vec<Fault> {
 
 /// Two servers over rounds; the second one's work takes so many microseconds.
 fn race(second_us: u32, rounds: u32, fault: &str) -> Setup {
-    let first = format!("--work 1ms {fault}");
+    // Long enough that what a server does besides, some 0.02 ms, is not in the ratio.
+    let first = format!("--work 3ms {fault}");
     let second = format!("--work {second_us}us {fault}");
     let campaign = Campaign::closed(&first).against(&second).rounds(rounds);
-    Setup::Campaign(campaign.window_ms(700))
+    Setup::Campaign(Campaign {
+        times_ms: (200, 600),
+        ..campaign
+    })
 }
 
 /// Servers without a difference, for the pairs.
 pub(super) fn equals() -> Setup {
-    race(1000, 6, "")
+    race(3000, 6, "")
 }
 
 fn comparisons() -> Vec<Fault> {
@@ -542,21 +546,21 @@ fn comparisons() -> Vec<Fault> {
             "R20",
             "of two servers the second one takes 10 % longer for an answer, over 10 rounds",
             Finds::Ratio(1.0 / 1.1),
-            |planted| race(if planted { 1100 } else { 1000 }, 10, ""),
+            |planted| race(if planted { 3300 } else { 3000 }, 10, ""),
         ),
         timed(
             "drift",
             "R19",
             "the same while both become slower by 1 % a second",
             Finds::Ratio(1.0 / 1.1),
-            |planted| race(if planted { 1100 } else { 1000 }, 10, "--fault drift"),
+            |planted| race(if planted { 3300 } else { 3000 }, 10, "--fault drift"),
         ),
         timed(
             "too-few-rounds",
             "R18",
             "a difference of 10 % after two rounds, which must not be called one",
             Finds::NotShown,
-            |planted| race(1100, if planted { 2 } else { 10 }, ""),
+            |planted| race(3300, if planted { 2 } else { 10 }, ""),
         ),
         timed(
             "two-modes",

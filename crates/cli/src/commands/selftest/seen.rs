@@ -205,37 +205,27 @@ impl Seen {
         DISTURBING.iter().any(|code| self.weakened.contains(*code))
     }
 
-    /// Everything that was said, by codes.
-    pub(super) fn codes(&self) -> BTreeSet<String> {
+    /// Everything that was said, by codes; what was looked for in any case.
+    pub(super) fn codes(&self, sought: Finds) -> BTreeSet<String> {
         let mut codes = self.weakened.clone();
         // Every trial here has several roles on few processors.
-        codes.extend(
-            self.noted
-                .iter()
-                .filter(|code| *code != "co-located")
-                .cloned(),
-        );
-        let not_run = self
-            .not_run
-            .iter()
-            .filter(|code| !NEEDS.contains(&code.as_str()));
+        let noted = self.noted.iter().filter(|code| *code != "co-located");
+        codes.extend(noted.cloned());
+        let sought = sought.named_by();
+        let is_shown = |code: &&String| sought.contains(code) || !NEEDS.contains(&code.as_str());
+        let not_run = self.not_run.iter().filter(is_shown);
         codes.extend(not_run.map(|code| format!("{code} (not run)")));
         codes.extend(self.unequal.iter().cloned());
-        codes.extend(
-            self.bottlenecks
-                .iter()
-                .map(|name| format!("bottleneck {name}")),
-        );
-        codes.extend(
-            self.rate
-                .iter()
-                .map(|rate| format!("rate {}", rate.conclusion)),
-        );
-        codes.extend(
-            self.winners
-                .iter()
-                .map(|metric| format!("winner by {metric}")),
-        );
+        let mut add = |kind: &str, name: &str| codes.insert(format!("{kind} {name}"));
+        for name in &self.bottlenecks {
+            add("bottleneck", name);
+        }
+        if let Some(rate) = &self.rate {
+            add("rate", rate.conclusion);
+        }
+        for metric in &self.winners {
+            add("winner by", metric);
+        }
         if let Some(printed) = &self.printed {
             let code = printed.lines().next().unwrap_or("no exit code");
             codes.insert(format!("exit {code}"));

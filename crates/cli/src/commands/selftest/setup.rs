@@ -115,10 +115,11 @@ impl Campaign {
         }
         for (name, server) in ["a", "b"].iter().zip(&self.contenders) {
             let command = server.command(program, &folder.join(name), self.body);
+            let command = command.replace('\\', "\\\\").replace('"', "\\\"");
             let _ = writeln!(
                 plan,
-                "[[contender]]\nname = \"{name}\"\ncommand = \"{}\"\nstop = {{ grace = \"500ms\" }}",
-                command.replace('\\', "\\\\").replace('"', "\\\"")
+                "[[contender]]\nname = \"{name}\"\ncommand = \"{command}\"\n\
+                 stop = {{ grace = \"500ms\" }}"
             );
         }
         let timeout = match self.load.contains("timeout") {

@@ -59,6 +59,11 @@ impl World {
         seen
     }
 
+    /// Whether somebody wants to stop.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// What a line of a shell prints, below its exit code.
     fn print(&self, line: &str, folder: &Path) -> anyhow::Result<Seen> {
         let script = format!("{line}; echo \"ended with $?\"; echo {LINE_END}; exec sleep 60");
@@ -90,7 +95,7 @@ impl World {
             true => self.with_answers(plan, folder)?,
             false => plan,
         };
-        if self.stop.load(Ordering::Relaxed) {
+        if self.is_stopped() {
             return Ok(None);
         }
         let mut beside = Vec::new();
@@ -101,7 +106,7 @@ impl World {
         for running in beside {
             running.stop()?;
         }
-        if end? == CampaignEnd::Interrupted || self.stop.load(Ordering::Relaxed) {
+        if end? == CampaignEnd::Interrupted || self.is_stopped() {
             return Ok(None);
         }
         let record = Record::read(&folder.join("record"))?;
