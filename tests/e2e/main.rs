@@ -36,6 +36,7 @@ mod protocols;
 mod race;
 mod run;
 mod run_hosts;
+mod selftest;
 mod share;
 mod site;
 mod support;

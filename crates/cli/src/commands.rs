@@ -17,6 +17,7 @@ mod compare;
 mod debug;
 mod doctor;
 mod ending;
+mod faulty;
 mod find;
 mod findings;
 mod first;
@@ -35,6 +36,7 @@ mod race;
 mod report;
 mod run;
 mod run_hosts;
+mod selftest;
 mod serve;
 mod share;
 mod trying;
@@ -51,6 +53,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Audit(_)
             | Command::Origin(_)
             | Command::Yardstick(_)
+            | Command::Faulty(_)
             | Command::Agent
             | Command::Completions { .. }
             | Command::Clean(_)
@@ -71,6 +74,8 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Compare(flags) => compare::carry_out(&flags),
         Command::Verify(flags) => verify::carry_out(&flags),
         Command::Audit(flags) => audit::carry_out(&flags),
+        Command::Selftest(flags) => selftest::carry_out(&flags),
+        Command::Faulty(command) => faulty::carry_out(&command),
         Command::Plan(flags) => plan::carry_out(&flags),
         Command::List(flags) => list::carry_out(&flags),
         Command::Install(flags) => install::carry_out(&flags),

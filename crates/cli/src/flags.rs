@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 mod audit;
 mod clean;
 mod compare;
+mod faulty;
 mod find;
 mod hosts;
 mod install;
@@ -13,6 +14,7 @@ mod load;
 mod number;
 mod race;
 mod run;
+mod selftest;
 mod serve;
 mod trying;
 
@@ -21,6 +23,7 @@ pub(crate) use clean::{CleanFlags, ManFlags};
 pub(crate) use compare::{
     BaselineFlags, CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags,
 };
+pub(crate) use faulty::{Fault, FaultyCommand, FaultyServerFlags};
 pub(crate) use find::FindFlags;
 pub(crate) use hosts::{
     DoctorFlags, HostsCheckFlags, HostsCommand, HostsFormat, LoadCommand, ManifestFlags,
@@ -35,6 +38,7 @@ pub(crate) use race::{OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 pub(crate) use run::{
     DebugFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
 };
+pub(crate) use selftest::{SelftestFlags, SelftestFormat};
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
 pub(crate) use trying::{TryFlags, TryFormat};
 
@@ -73,6 +77,8 @@ pub(crate) enum Command {
     Verify(VerifyFlags),
     /// Judge other people's results: a table, or what k6, vegeta, oha, wrk or h2load printed
     Audit(Box<AuditFlags>),
+    /// Judge the judge: plant faults, and see whether the checks name them and nothing else
+    Selftest(SelftestFlags),
     /// Show the trials of a plan, their order and how long they will take, without running anything
     Plan(PlanFlags),
     /// List servers, workloads and plans, and the installed versions of each server
@@ -95,6 +101,9 @@ pub(crate) enum Command {
     /// Serve a bakeoff on another host over standard input and output; it starts this itself
     #[command(hide = true)]
     Agent,
+    /// Be a server with a fault, or a program that disturbs; `selftest` starts this itself
+    #[command(hide = true, subcommand)]
+    Faulty(FaultyCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell

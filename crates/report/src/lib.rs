@@ -25,6 +25,7 @@ mod published;
 mod redaction;
 mod safe;
 mod schema;
+mod selftest;
 mod style;
 mod terminal;
 mod text;
@@ -63,6 +64,10 @@ pub use published::{PUBLISHED_SCHEMA, published_json, published_markdown, publis
 pub use redaction::{Redacted, Redaction};
 pub use safe::{json_safe, plain, plain_lines};
 pub use schema::report_schema;
+pub use selftest::{
+    FaultRow, Pairs, SELFTEST_SCHEMA, SelfTest, SelfTestRig, Tally, selftest_json,
+    selftest_markdown, selftest_text,
+};
 pub use text::{TextOptions, text};
 pub use verify::{Difference, differences, stored_document};
 pub use view::{Report, view, view_of};
