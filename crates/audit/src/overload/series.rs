@@ -75,8 +75,8 @@ impl Kind {
     }
 }
 
-/// Requests by how they failed, in the order of [`Kind::ALL`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+/// Requests by how they failed; written as names with counts, without those that none came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kinds([u64; Kind::ALL.len()]);
 
 impl Kinds {
@@ -119,6 +119,13 @@ impl Kinds {
         kinds.0[Kind::Wrong as usize] -= busy;
         kinds.add(Kind::Busy, busy);
         kinds
+    }
+}
+
+impl Serialize for Kinds {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let counts = Kind::ALL.map(|kind| (kind, self.of(kind)));
+        serializer.collect_map(counts.into_iter().filter(|(_, count)| *count > 0))
     }
 }
 

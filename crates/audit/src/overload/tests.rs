@@ -330,7 +330,11 @@ fn rounds_agree_by_majority_and_have_a_median() {
 }
 
 mod ladders {
-    use bakeoff_record::{Histogram, LoadResult, Outcome, TrialEnd, TrialRecord};
+    use bakeoff_plan::{Connect, Load, LoadModel};
+    use bakeoff_record::{
+        Attempt, ContenderKind, Course, Histogram, LoadResult, Outcome, Pinned, TRIAL_SCHEMA,
+        TrialEnd, TrialRecord, Usage,
+    };
 
     use super::super::*;
     use super::MS;
@@ -354,18 +358,35 @@ mod ladders {
     }
 
     fn blank() -> TrialRecord {
-        serde_json::from_str(
-            r#"{"schema": "bakeoff.trial/2", "id": "r1", "index": 0, "round": 1,
-                "contender": "a", "kind": "contender", "workload": "w",
-                "load": {"model": {"kind": "closed", "clients": 10}, "warmup_s": 0.0,
-                         "duration_s": 10.0, "timeout_s": 5.0},
-                "started_at": "", "steps": [], "warnings": [], "end": {"kind": "measured"},
-                "server": null, "pinned": {"server": [], "engine": [], "origin": []},
-                "result": null, "origin": null, "answers": [],
-                "usage": {"trees": [], "host": [], "tcp": [],
-                          "probe": {"ticks": 0, "late": 0, "cpu_s": 0.0, "tick_s_max": 0.0}}}"#,
-        )
-        .unwrap()
+        TrialRecord {
+            schema: TRIAL_SCHEMA.to_owned(),
+            id: "r1".to_owned(),
+            index: 0,
+            round: 1,
+            attempt: Attempt::number(1),
+            contender: "a".to_owned(),
+            kind: ContenderKind::Contender,
+            workload: "w".to_owned(),
+            load: Load {
+                model: LoadModel::Closed { clients: 10 },
+                streams: 1,
+                requests: None,
+                warmup_s: 0.0,
+                duration_s: 10.0,
+                timeout_s: 5.0,
+                connect: Connect::First,
+            },
+            load_name: None,
+            course: Course::default(),
+            end: TrialEnd::Measured,
+            server: None,
+            pinned: Pinned::default(),
+            result: None,
+            usage: Usage::default(),
+            origin: None,
+            answers: Vec::new(),
+            work: None,
+        }
     }
 
     fn judged(rungs: &[(u32, TrialRecord)]) -> Ladder {
