@@ -36,6 +36,11 @@ pub(crate) fn milliseconds(ns: f64) -> String {
     }
 }
 
+/// A time of so many seconds that somebody chose: `0.5 s`, `5 s`.
+pub(crate) fn seconds(s: f64) -> String {
+    format!("{} s", (s * 1000.0).round() / 1000.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,7 @@ mod install;
 mod library;
 mod load;
 mod number;
+mod overload;
 mod race;
 mod run;
 mod serve;
@@ -31,6 +32,7 @@ pub(crate) use load::{
     ArrivalFlag, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch,
     TlsFlags, TlsVersionFlag,
 };
+pub(crate) use overload::OverloadFlags;
 pub(crate) use race::{OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 pub(crate) use run::{
     DebugFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     Try(TryFlags),
     /// Find the highest rate at which contenders stay below a latency and a share of failures
     Find(Box<FindFlags>),
+    /// Load contenders beyond their capacity and back: who refuses, who slows, who recovers
+    Overload(Box<OverloadFlags>),
     /// Load one URL, as you would with wrk, h2load, vegeta or oha
     Load(Box<LoadCommand>),
     /// Report on a stored record

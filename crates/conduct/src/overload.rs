@@ -21,6 +21,9 @@ const CLOSED_CLIENTS: u32 = 100;
 /// Its length beside that of a step, and its limits, seconds.
 const CLOSED_SHARE: f64 = 0.25;
 const CLOSED_S: (f64, f64) = (2.0, 10.0);
+/// A client of a closed loop waits for so long, seconds, as in any other plan: thousands of them
+/// wait for each other.
+const CLOSED_TIMEOUT_S: f64 = 10.0;
 
 /// The overloads of a plan.
 #[derive(Debug)]
@@ -192,6 +195,7 @@ impl Cell<'_> {
         Load {
             model: LoadModel::Closed { clients },
             connect: Connect::First,
+            timeout_s: CLOSED_TIMEOUT_S,
             ..self.load.clone()
         }
     }

@@ -1,9 +1,9 @@
 //! Classes of a step, with the figures that each rests on.
 
-use super::series::{Kind, Part, Series, Step};
+use super::series::{Kind, Kinds, Part, Series, Step};
 use super::{OverloadClass, OverloadFound};
 use crate::limits::{SEND_LAG_NS, SEND_LAG_SHARE};
-use crate::words::{milliseconds, percent};
+use crate::words::{milliseconds, percent, seconds};
 
 /// Share of the requests due from which a way to fail is what the server does.
 const SHARE: f64 = 0.01;
@@ -22,6 +22,8 @@ const QUICK_NS: f64 = 10e6;
 const GONE: f64 = 0.9;
 /// Share of what was offered that a server carries that is not beyond its capacity.
 const CARRIED: f64 = 0.95;
+/// Parts at the end of a server in which its death may be why requests failed.
+const LOST_PARTS: usize = 2;
 /// Parts of the first step that show what is usual.
 const PARTS_LEAST: usize = 3;
 
@@ -76,8 +78,13 @@ pub(super) fn of_step(
             evidence: format!("{evidence} {at}"),
         });
     };
-    let share = |kind| percent(step.share_of(kind));
-    let has = |kind| step.share_of(kind) >= SHARE;
+    let lost = lost_at_its_end(series, step);
+    let share_of = |kind| {
+        let failed = step.failed.of(kind).saturating_sub(lost.of(kind));
+        failed as f64 / step.due.max(1) as f64
+    };
+    let share = |kind| percent(share_of(kind));
+    let has = |kind| share_of(kind) >= SHARE;
     if has(Kind::Refused) {
         add(
             OverloadClass::Refuse,
@@ -120,8 +127,8 @@ pub(super) fn of_step(
         add(
             OverloadClass::Drop,
             format!(
-                "{dropped} had no connection in {} s{overflows}",
-                series.patience_s
+                "{dropped} had no connection in {}{overflows}",
+                seconds(series.patience_s)
             ),
         );
     }
@@ -132,6 +139,20 @@ pub(super) fn of_step(
         add(OverloadClass::Collapse, evidence);
     }
     found
+}
+
+/// What failed because the server ended: connections that were open are closed, and new ones are
+/// refused, until the load is stopped.
+fn lost_at_its_end(series: &Series, step: &Step) -> Kinds {
+    let mut lost = Kinds::default();
+    if series.died.is_some() {
+        let parts = series.parts_of(step);
+        let at_end = series.parts.len().saturating_sub(LOST_PARTS);
+        let last = &series.parts[at_end..];
+        let own = last.iter().filter(|part| parts.contains(part));
+        own.for_each(|part| lost.merge(&part.failed));
+    }
+    lost
 }
 
 /// Answers take longer, or come too late, while others still come.
@@ -175,9 +196,9 @@ fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Optio
     });
     let gave_up = if late >= SHARE {
         format!(
-            ", and {} of the clients gave up after {} s",
+            ", and {} of the clients gave up after {}",
             percent(late),
-            series.patience_s
+            seconds(series.patience_s)
         )
     } else {
         String::new()
@@ -227,7 +248,7 @@ pub(super) fn stall(series: &Series) -> Option<OverloadFound> {
     (length_s >= STALL_S - 1e-6 && !series.steps[step].is_engine_busy()).then(|| OverloadFound {
         class: OverloadClass::Stall,
         step,
-        evidence: format!("nothing was answered for {length_s:.1} s from {start_s:.1} s on"),
+        evidence: format!("no answer came in time for {length_s:.1} s from {start_s:.1} s on"),
     })
 }
 

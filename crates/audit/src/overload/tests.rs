@@ -1,6 +1,6 @@
 //! Every class on a made series, beside a healthy server under the same load.
 
-use super::series::{Kind, Part, Series, Step};
+use super::series::{Kind, Kinds, Part, Series, Step};
 use super::*;
 
 const CAPACITY: f64 = 1000.0;
@@ -184,7 +184,7 @@ fn a_stall_is_two_seconds_without_any_answer() {
     };
     let judged = check(&stands(50.0, 53.0), &[OverloadClass::Stall]);
     let evidence = &judged.classes[0].evidence;
-    assert_eq!(evidence, "nothing was answered for 3.0 s from 50.0 s on");
+    assert_eq!(evidence, "no answer came in time for 3.0 s from 50.0 s on");
     check(&stands(50.0, 51.0), &[]);
     // Before the load rose, it is not the load's doing.
     check(&stands(2.0, 5.0), &[]);
@@ -231,6 +231,17 @@ fn a_server_that_ends_has_crashed_and_never_recovers() {
             "the server died under load: signal 9, 50.0 s after the start"
         )
     );
+    // Connections that are closed because it ended are no class of their own.
+    for part in &mut died.parts {
+        part.failed = Kinds::default();
+    }
+    for step in &mut died.steps {
+        step.failed = Kinds::default();
+    }
+    let last = died.parts.len() - 1;
+    died.parts[last].failed.add(Kind::Reset, 900);
+    died.steps[2].failed.add(Kind::Reset, 900);
+    check(&died, &[OverloadClass::Crash]);
     // Where nobody sees the process, that nothing listens until the end says the same.
     let gone = series(&|at, _, part| {
         if at >= 55.0 {

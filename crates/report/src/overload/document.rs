@@ -8,7 +8,7 @@ use super::view::{OverloadReport, OverloadRow};
 use crate::document::{
     Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, Value, fitted,
 };
-use crate::number::{percent, plain};
+use crate::number::{counted, percent, plain};
 use crate::view::Tone;
 
 /// With `sparks`, each server over time as lines of characters.
@@ -148,8 +148,10 @@ fn evidence(report: &OverloadReport) -> Section {
     let mut lines = Vec::new();
     for row in &report.contenders {
         let beyond = &row.beyond;
-        let disturbed = row.disturbed.iter();
-        let disturbed = disturbed.map(|id| format!("disturbed by other load: {}", plain(id)));
+        let disturbed = (!row.disturbed.is_empty()).then(|| {
+            let count = counted(row.disturbed.len() as u64, "trial");
+            format!("careful: other load on the machine disturbed {count}")
+        });
         let seen = |one: &bakeoff_audit::overload::ClassSeen| {
             let rounds = format!("{} of {} rounds", one.rounds, beyond.rounds);
             format!("{} ({rounds}): {}", one.class.name(), plain(&one.evidence))
@@ -235,7 +237,7 @@ fn steps(report: &OverloadReport) -> Section {
         column("contender", "contender", Unit::Text),
         column("workload", "workload", Unit::Text),
         column("round", "round", Unit::Count),
-        column("share", "of capacity", Unit::Percent),
+        column("share", "of capacity", Unit::Ratio),
         column("offered_per_s", "offered/s", Unit::PerSecond),
         column("goodput_per_s", "goodput/s", Unit::PerSecond),
         column("p50_ns", "p50", Unit::Milliseconds),

@@ -7,7 +7,7 @@ use bakeoff_audit::overload::{Kind, OverloadRamp, Part, Recovery, Series};
 
 use super::view::OverloadRow;
 use crate::html::escaped;
-use crate::number::{bytes, digits, percent, plain, whole};
+use crate::number::{bytes, digits, percent, plain, share, whole};
 
 /// Width of a picture, and the edges of its plots, in units of its own.
 const WIDTH: f64 = 480.0;
@@ -133,7 +133,7 @@ fn steps(out: &mut String, frame: &Frame<'_>) {
             floor - TOP,
             (x + end) / 2.0,
             TOP - 6.0,
-            percent(step.share)
+            share(step.share)
         );
     }
     let _ = writeln!(

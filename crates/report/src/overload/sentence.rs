@@ -3,7 +3,7 @@
 use bakeoff_audit::overload::{ClassSeen, OverloadClass};
 
 use super::view::OverloadRow;
-use crate::number::{percent, plain, whole};
+use crate::number::{percent, plain, share, whole};
 
 /// One sentence for each contender, then what cannot be said of it, and its ladder.
 pub(super) fn answer(rows: &[OverloadRow]) -> Vec<String> {
@@ -55,9 +55,8 @@ fn one(row: &OverloadRow, name: &str) -> String {
     let recovery = match (ended, beyond.recovery.as_str()) {
         (true, _) => String::new(),
         (false, "not known") => String::new(),
-        (false, recovery) if recovery.starts_with('>') => {
-            format!(" It does not recover: {recovery}.")
-        }
+        (false, _) if beyond.classes.is_empty() => String::new(),
+        (false, recovery) if recovery.starts_with('>') => String::new(),
         (false, recovery) => format!(" It recovers in {recovery}."),
     };
     let peak = beyond.peak_per_s.and_then(|peak| peak.median);
@@ -69,7 +68,8 @@ fn one(row: &OverloadRow, name: &str) -> String {
 fn does(seen: &ClassSeen) -> String {
     let verb = seen.class.verb();
     match seen.class {
+        OverloadClass::Crash => format!("{verb} at {} %", share(seen.from_share)),
         OverloadClass::Metastable => "does not recover after the load has gone back".to_owned(),
-        _ => format!("{verb} from {} % on", percent(seen.from_share)),
+        _ => format!("{verb} from {} % on", share(seen.from_share)),
     }
 }

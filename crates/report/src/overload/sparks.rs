@@ -2,7 +2,7 @@
 
 use bakeoff_audit::overload::{Kind, Part, Series};
 
-use crate::number::{bytes, digits, percent, whole};
+use crate::number::{bytes, digits, share, whole};
 
 /// Eighths of a line, from nothing to full.
 const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -106,7 +106,7 @@ fn axis(series: &Series, width: usize) -> String {
         while axis.chars().count() < at {
             axis.push(' ');
         }
-        axis.push_str(&format!("{}%", percent(step.share)));
+        axis.push_str(&format!("{}%", share(step.share)));
     }
     format!("{:NAME$}|{axis}", "of capacity")
 }
