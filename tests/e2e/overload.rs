@@ -1,5 +1,5 @@
-//! `bakeoff overload`: servers that each fail in a way of their own, named from their answers alone;
-//! interrupted and continued. How fast anything is, is not judged here.
+//! `bakeoff overload`: servers that each fail in a way of their own, named from their answers
+//! alone; interrupted and continued. How fast anything is, is not judged here.
 
 use std::process::Command;
 

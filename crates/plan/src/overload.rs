@@ -53,8 +53,8 @@ impl Overload {
     }
 }
 
-/// What a trial of an overload is for. It is a part of the trial's load name, so that a report finds
-/// the trial again.
+/// What a trial of an overload is for. It is a part of the trial's load name, so that a report
+/// finds the trial again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// A closed loop that shows the capacity.

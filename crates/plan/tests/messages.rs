@@ -383,22 +383,22 @@ fn overload(keys: &str, expected: &str) {
 fn overloads() {
     overload(
         "steps = [0.5, 2.0, 1.5]",
-        "p.toml:10:1: `steps` begins or ends near the capacity or beyond it; begin and end with \
+        "p.toml:10:9: `steps` begins or ends near the capacity or beyond it; begin and end with \
          at most 0.9, so that there is a load to go back to",
     );
     overload(
         "steps = [0.5, 2000.0, 0.5]",
-        "p.toml:10:1: `steps` has a share out of range; write shares of the capacity from 0.05 to \
+        "p.toml:10:9: `steps` has a share out of range; write shares of the capacity from 0.05 to \
          20",
     );
     overload(
         "step = \"4s\"\npatience = \"2s\"",
-        "p.toml:11:1: `patience` is out of range; write at most a quarter of `step`: what waits at \
+        "p.toml:11:12: `patience` is out of range; write at most a quarter of `step`: what waits at \
          the turn must be over before the way back ends",
     );
     overload(
         "ladder = [10, 10]",
-        "p.toml:10:1: `ladder` does not rise; write each rung above the last",
+        "p.toml:10:10: `ladder` does not rise; write each rung above the last",
     );
     overload(
         "step = \"4s\"\npatience = \"1s\"\n[[load]]\nclients = 2",

@@ -1,8 +1,8 @@
-//! What servers do beyond their capacity, in every format: classes, goodput, recovery, and a picture
-//! of each over time.
+//! What servers do beyond their capacity, in every format: classes, goodput, recovery, and a
+//! picture of each over time.
 //!
-//! Like a search, an overload is no campaign of rounds to be compared, and has a view and a document
-//! of its own.
+//! Like a search, an overload is no campaign of rounds to be compared, and has a view and a
+//! document of its own.
 
 mod document;
 mod picture;

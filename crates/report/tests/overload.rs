@@ -235,8 +235,10 @@ fn the_first_line_says_what_each_does() {
     assert_eq!(
         report.answer[0],
         "Beyond its capacity nginx-default (peak 1,000/s) refuses connections from 150 % on. At \
-         twice its capacity it gives 100 % of its peak. It recovers in 0.0 s."
+         twice its capacity it gives 100 % of its peak. It recovers at once."
     );
+    let end = "In 1 of 2 rounds it ends.";
+    assert!(report.answer[2].ends_with(end), "{}", report.answer[2]);
     let csv = overload_csv(&report);
     assert_eq!(csv.lines().count(), 1 + 2 * 2 * STEPS.len());
     assert_eq!(report.why_not_valid(false), None);

@@ -179,6 +179,19 @@ fn classify(rung: &mut Rung, first_p99: Option<u64>, best_per_s: Option<f64>) {
     rung.classes = classes;
 }
 
+/// Share of a rung's requests that a class is about.
+fn share_of(rung: &Rung, class: OverloadClass) -> f64 {
+    let kind = match class {
+        OverloadClass::Refuse => Kind::Refused,
+        OverloadClass::Drop => Kind::Dropped,
+        OverloadClass::Reset => Kind::Reset,
+        OverloadClass::Shed => Kind::Busy,
+        _ => return rung.failed_share.unwrap_or(0.0),
+    };
+    let all = rung.failed.sum().max(1) as f64;
+    rung.failed_share.unwrap_or(0.0) * rung.failed.of(kind) as f64 / all
+}
+
 fn summary(rungs: &[Rung], first_p99: Option<u64>) -> Vec<String> {
     let mut lines = Vec::new();
     for class in OverloadClass::ALL {
@@ -196,9 +209,15 @@ fn summary(rungs: &[Rung], first_p99: Option<u64>) -> Vec<String> {
                 milliseconds(p99 as f64),
                 last.clients
             ),
-            _ => format!(
-                "{verb} from {clients} clients on: {} of the requests failed with {}",
+            (OverloadClass::Crash, _) => format!("{verb} under {clients} clients"),
+            (OverloadClass::Queue | OverloadClass::Stall | OverloadClass::Collapse, _) => format!(
+                "{verb} from {clients} clients on, and {} of the requests fail with {}",
                 percent(last.failed_share.unwrap_or(0.0)),
+                last.clients
+            ),
+            _ => format!(
+                "{verb} from {clients} clients on: {} of the requests with {}",
+                percent(share_of(last, class)),
                 last.clients
             ),
         });

@@ -39,9 +39,10 @@ pub enum Recovery {
 }
 
 impl Recovery {
-    /// In a table: `3.2 s`, `> 60 s`.
+    /// In a table: `at once`, `3.2 s`, `> 60 s`.
     pub fn text(self) -> String {
         match self {
+            Self::After { seconds } if seconds < 0.05 => "at once".to_owned(),
             Self::After { seconds } => format!("{seconds:.1} s"),
             Self::NotWithin { seconds } => format!("> {seconds:.0} s"),
             Self::Never => "never".to_owned(),

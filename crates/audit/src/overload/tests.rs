@@ -334,7 +334,7 @@ fn rounds_agree_by_majority_and_have_a_median() {
     };
     assert_eq!(names(&all.classes), [(OverloadClass::Queue, 2, 1.5)]);
     assert_eq!(names(&all.seldom), [(OverloadClass::Refuse, 1, 1.5)]);
-    assert_eq!(all.recovery, "2.0 s (0.0 s to 4.0 s)");
+    assert_eq!(all.recovery, "2.0 s (at once to 4.0 s)");
     let censored = judge_rounds(&[recovers(20.0)], &SHARES);
     assert_eq!(censored.recovery, "> 20 s");
     assert_eq!(censored.recovery_s.and_then(|it| it.median), None);
@@ -419,7 +419,7 @@ mod ladders {
         assert_eq!(refuses.rungs[1].classes, [OverloadClass::Refuse]);
         assert_eq!(
             refuses.summary,
-            ["refuses connections from 1000 clients on: 91 % of the requests failed with 1000"]
+            ["refuses connections from 1000 clients on: 91 % of the requests with 1000"]
         );
         let slows = judged(&[
             rung(10, 10_000, 1, none),

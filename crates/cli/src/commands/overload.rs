@@ -23,8 +23,8 @@ const STEP: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(4)];
 const RUNG: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(2)];
 const WARMUP: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(500)];
 const ROUNDS: [u32; 2] = [3, 1];
-/// A client gives up after so long, or after such a part of a step where that is shorter. What waits
-/// when the load goes back is as old at the most, and is over long before the step is.
+/// A client gives up after so long, or after such a part of a step where that is shorter. What
+/// waits when the load goes back is as old at the most, and is over long before the step is.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_OF_STEP: u32 = 8;
 

@@ -16,7 +16,7 @@ const RIGHT: f64 = 468.0;
 /// Heights of the plots, from top to bottom: requests, latency, memory.
 const HEIGHTS: [f64; 3] = [130.0, 80.0, 44.0];
 /// Room above the first plot, and above each for its title.
-const TOP: f64 = 44.0;
+const TOP: f64 = 36.0;
 const TITLE: f64 = 22.0;
 /// Colours that are told apart by most people with and without a deficiency (Okabe and Ito).
 const GOOD: &str = "#0072b2";
@@ -29,8 +29,8 @@ fn colour(kind: Kind) -> &'static str {
         Kind::Dropped => "#8c3b00",
         Kind::Reset => "#e69f00",
         Kind::Busy => "#f0e442",
-        Kind::Timeout => "#000000",
-        Kind::Unsent => "#888888",
+        Kind::Timeout => "#7b3294",
+        Kind::Unsent => "#999999",
         Kind::Wrong => "#009e73",
         Kind::Local => "#56b4e9",
     }
@@ -69,10 +69,11 @@ pub(super) fn draw(row: &OverloadRow) -> String {
     let name = escaped(&plain(&format!("{} ({})", row.contender, row.workload)));
     let height = Frame::plot(2).1 + 22.0;
     let mut out = format!(
-        "<figure style=\"margin:1.5rem 0\"><figcaption><b>{name}</b>: {}</figcaption>\n\
+        "<figure style=\"margin:1.5rem 0\"><figcaption><b>{name}</b>: {}</figcaption>\n{}\
          <svg viewBox=\"0 0 {WIDTH} {height}\" style=\"width:100%;font-size:11px\" role=\"img\" \
          aria-label=\"{name} beyond its capacity and back, over time\">\n",
-        escaped(&caption(row, ramp))
+        escaped(&caption(row, ramp)),
+        legend(series)
     );
     steps(&mut out, &frame);
     requests(&mut out, &frame);
@@ -102,6 +103,9 @@ fn caption(row: &OverloadRow, ramp: &OverloadRamp) -> String {
     });
     let recovery = match ramp.recovery {
         None | Some(Recovery::Never) => String::new(),
+        Some(Recovery::After { seconds }) if seconds < 0.05 => {
+            "; back to normal at once".to_owned()
+        }
         Some(Recovery::After { seconds }) => format!("; back to normal after {seconds:.1} s"),
         Some(Recovery::NotWithin { seconds }) => {
             format!("; not back to normal within {seconds:.0} s")
@@ -127,7 +131,8 @@ fn steps(out: &mut String, frame: &Frame<'_>) {
         let shade = 0.03 + 0.12 * step.share / most.max(1e-9);
         let _ = writeln!(
             out,
-            "<rect x=\"{x:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\" opacity=\"{shade:.2}\"/>\
+            "<rect x=\"{x:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\" \
+             opacity=\"{shade:.2}\"/>\
              <text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{} %</text>",
             end - x,
             floor - TOP,
@@ -136,10 +141,6 @@ fn steps(out: &mut String, frame: &Frame<'_>) {
             share(step.share)
         );
     }
-    let _ = writeln!(
-        out,
-        "<text x=\"{LEFT}\" y=\"14\">offered, of the capacity:</text>"
-    );
 }
 
 fn rate(part: &Part, count: u64) -> f64 {
@@ -154,13 +155,11 @@ fn requests(out: &mut String, frame: &Frame<'_>) {
     let most = parts.iter().map(height).fold(1e-9, f64::max);
     let y = |value: f64| floor - value / most * (floor - top);
     let mut base: Vec<f64> = vec![0.0; parts.len()];
-    let mut legend = vec![("right answers", GOOD)];
     band(out, frame, (&mut base, &|part| part.ok), (GOOD, &y));
     for kind in Kind::ALL {
         if parts.iter().any(|part| part.failed.of(kind) > 0) {
             let count = move |part: &Part| part.failed.of(kind);
             band(out, frame, (&mut base, &count), (colour(kind), &y));
-            legend.push((kind.name(), colour(kind)));
         }
     }
     let mut line = String::new();
@@ -175,18 +174,22 @@ fn requests(out: &mut String, frame: &Frame<'_>) {
         line.trim_end()
     );
     title(out, 0, &format!("requests/s, at most {}", whole(most)));
-    let mut x = RIGHT;
-    for (name, colour) in legend.iter().rev() {
-        x -= name.len() as f64 * 5.6 + 16.0;
-        let _ = writeln!(
-            out,
-            "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"9\" height=\"9\" fill=\"{colour}\" \
-             stroke=\"currentColor\" stroke-width=\"0.3\"/><text x=\"{:.1}\" y=\"{:.1}\">{name}</text>",
-            top - 14.0,
-            x + 12.0,
-            top - 6.0
+}
+
+/// What the colours of the first plot are, as text that wraps where there is little room.
+fn legend(series: &Series) -> String {
+    let seen = |kind: &Kind| series.parts.iter().any(|part| part.failed.of(*kind) > 0);
+    let kinds = Kind::ALL.into_iter().filter(seen);
+    let kinds = kinds.map(|kind| (kind.name(), colour(kind)));
+    let mut legend = "<div style=\"font-size:.85em\">".to_owned();
+    for (name, colour) in std::iter::once(("right answers", GOOD)).chain(kinds) {
+        let _ = write!(
+            legend,
+            "<span style=\"white-space:nowrap\"><span style=\"display:inline-block;width:.8em;\
+             height:.8em;background:{colour}\"></span> {name} &nbsp;</span> "
         );
     }
+    legend + "&mdash; offered, its share of the capacity above</div>\n"
 }
 
 /// A band of a count above what lies below, which it is added to.
@@ -236,7 +239,12 @@ fn latency(out: &mut String, frame: &Frame<'_>) {
             "<path d=\"M{LEFT} {at:.1} H{RIGHT}\" stroke=\"currentColor\" opacity=\"0.2\"/>\
              <text x=\"{}\" y=\"{:.1}\" opacity=\"0.7\" font-size=\"9\">{}</text>",
             LEFT + 2.0,
-            at - 2.0,
+            // Below its line, where the title is not; the last one has no room there.
+            if power == low as i32 {
+                at - 2.0
+            } else {
+                at + 9.0
+            },
             duration(10_f64.powi(power))
         );
     }
@@ -317,7 +325,7 @@ fn events(out: &mut String, frame: &Frame<'_>, ramp: &OverloadRamp) {
         let _ = writeln!(
             out,
             "<path d=\"M{x:.1} {TOP} V{bottom:.1}\" stroke=\"currentColor\" \
-             stroke-dasharray=\"4 3\"/><text x=\"{x:.1}\" y=\"30\" text-anchor=\"{anchor}\" \
+             stroke-dasharray=\"4 3\"/><text x=\"{x:.1}\" y=\"12\" text-anchor=\"{anchor}\" \
              dx=\"{}\">{text}</text>",
             if anchor == "end" { 0 } else { 2 }
         );

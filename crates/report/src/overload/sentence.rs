@@ -57,11 +57,26 @@ fn one(row: &OverloadRow, name: &str) -> String {
         (false, "not known") => String::new(),
         (false, _) if beyond.classes.is_empty() => String::new(),
         (false, recovery) if recovery.starts_with('>') => String::new(),
+        (false, "at once") => " It recovers at once.".to_owned(),
         (false, recovery) => format!(" It recovers in {recovery}."),
     };
     let peak = beyond.peak_per_s.and_then(|peak| peak.median);
     let peak = peak.map_or(String::new(), |peak| format!(" (peak {}/s)", whole(peak)));
-    format!("Beyond its capacity {name}{peak} {does}.{goodput}{recovery}")
+    let seldom: String = beyond
+        .seldom
+        .iter()
+        .map(|seen| also(seen, beyond.rounds))
+        .collect();
+    format!("Beyond its capacity {name}{peak} {does}.{goodput}{recovery}{seldom}")
+}
+
+/// What fewer rounds show must not be overlooked: a server that ends once has ended.
+fn also(seen: &ClassSeen, rounds: usize) -> String {
+    format!(
+        " In {} of {rounds} rounds it {}.",
+        seen.rounds,
+        seen.class.verb()
+    )
 }
 
 /// `refuses connections from 150 % of the capacity on`.
