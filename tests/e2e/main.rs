@@ -28,6 +28,7 @@ mod interrupts;
 mod load;
 mod load_view;
 mod locks;
+mod overload;
 mod own;
 mod packaging;
 mod paths;

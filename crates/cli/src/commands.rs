@@ -29,6 +29,7 @@ mod list;
 mod load;
 mod load_together;
 mod man;
+mod overload;
 mod own_file;
 mod plan;
 mod plan_notes;
@@ -68,6 +69,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Race(flags) => race::carry_out(&flags),
         Command::Try(flags) => trying::carry_out(&flags),
         Command::Find(flags) => find::carry_out(*flags),
+        Command::Overload(flags) => overload::carry_out(*flags),
         Command::Load(flags) if flags.hosts.are_given() => load_together::carry_out(*flags),
         Command::Load(flags) => load::carry_out(&flags.load),
         Command::Report(flags) => report::carry_out(&flags),

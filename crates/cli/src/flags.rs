@@ -12,6 +12,7 @@ mod install;
 mod library;
 mod load;
 mod number;
+mod overload;
 mod race;
 mod run;
 mod selftest;
@@ -34,6 +35,7 @@ pub(crate) use load::{
     ArrivalFlag, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch,
     TlsFlags, TlsVersionFlag,
 };
+pub(crate) use overload::OverloadFlags;
 pub(crate) use race::{OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 pub(crate) use run::{
     DebugFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
@@ -67,6 +69,8 @@ pub(crate) enum Command {
     Try(TryFlags),
     /// Find the highest rate at which contenders stay below a latency and a share of failures
     Find(Box<FindFlags>),
+    /// Load contenders beyond their capacity and back: who refuses, who slows, who recovers
+    Overload(Box<OverloadFlags>),
     /// Load one URL, as you would with wrk, h2load, vegeta or oha
     Load(Box<LoadCommand>),
     /// Report on a stored record

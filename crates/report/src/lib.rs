@@ -20,6 +20,7 @@ mod json;
 mod load;
 mod markdown;
 mod number;
+mod overload;
 mod pack;
 mod published;
 mod redaction;
@@ -59,6 +60,10 @@ pub use json::json;
 pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
 pub use number::{bytes, count, milliseconds};
+pub use overload::{
+    OVERLOAD_SCHEMA, OverloadReport, OverloadRow, overload_csv, overload_html, overload_json,
+    overload_markdown, overload_text, overload_view,
+};
 pub use pack::{packed, unpacked};
 pub use published::{PUBLISHED_SCHEMA, published_json, published_markdown, published_text};
 pub use redaction::{Redacted, Redaction};
