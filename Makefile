@@ -94,8 +94,8 @@ RUST_OLDEST := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
 msrv:
 	$(CARGO) +$(RUST_OLDEST) check --workspace --all-targets --locked --target-dir target/msrv
 
-# What a release gives away, in target/dist: static programs, Debian packages, the sources with the
-# page, lists of what is built in, checksums. Twice the same bytes. See packaging/dist.sh for arm64.
+# What a release gives away, in target/packages: static programs, Debian packages, the sources with
+# the page, lists of what is built in, checksums. Twice the same bytes. arm64 needs zig, see dist.sh.
 DIST_TARGETS ?= x86_64-unknown-linux-musl
 dist: $(PAGE)
 	@packaging/release.sh $(DIST_TARGETS)
