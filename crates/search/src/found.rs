@@ -19,7 +19,7 @@ const BEYOND: f64 = 1.1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Irregular {
-    /// The load engine, and not the server, is what ends at the upper bound, or may be.
+    /// The load engine, and not the server, is what ends above the lower bound, or may be.
     GeneratorLimited,
     /// No rate meets the goal, however low.
     NoLower,
@@ -159,6 +159,10 @@ impl Progress<'_> {
             Confirmed::Missing { .. } | Confirmed::NotAsked => None,
         };
         let (irregular, why) = self.irregular(goal, yardstick_per_s);
+        if irregular == Some(Irregular::GeneratorLimited) && rates.cap(bounds).is_none() {
+            // What ends there may be the engine's ceiling.
+            upper = None;
+        }
         let standing = Standing {
             lower_per_s: lower,
             upper_per_s: upper,
@@ -287,9 +291,8 @@ fn why_limited(
     bounds: Bounds,
     yardstick_per_s: Option<f64>,
 ) -> Option<String> {
-    let is_first = |cap: &f64| bounds.upper.is_none_or(|upper| *cap < upper);
-    if let Some(cap) = rates.cap().filter(is_first) {
-        return Some(why_capped(progress, cap));
+    if let Some(cap) = rates.cap(bounds) {
+        return Some(why_capped(progress, cap, bounds.upper));
     }
     let (lower, ceiling) = bounds.lower.zip(yardstick_per_s)?;
     (CEILING_SHARE * ceiling..=BEYOND * ceiling)
@@ -304,7 +307,7 @@ fn why_limited(
 
 /// What the engine did at the rate from which on it spoils trials, and whether something else on
 /// the machine may be why.
-fn why_capped(progress: &Progress<'_>, cap: f64) -> String {
+fn why_capped(progress: &Progress<'_>, cap: f64, upper: Option<f64>) -> String {
     let here = progress.trials.iter().filter(|it| it.rate_per_s == cap);
     let (disturbed, quiet): (Vec<&Seen>, Vec<&Seen>) = here.partition(|it| it.is_disturbed);
     let beside = match (disturbed.len(), disturbed.len() + quiet.len()) {
@@ -313,8 +316,9 @@ fn why_capped(progress: &Progress<'_>, cap: f64) -> String {
             format!("; something else on the machine disturbed {disturbed} of {all} trials there")
         }
     };
+    let to = upper.map_or("on".to_owned(), |upper| format!("to {}", shown(upper)));
     format!(
-        "from {} requests/s on the load engine was too late or too busy{beside}",
+        "from {} requests/s {to} the load engine was too late or too busy{beside}",
         shown(cap)
     )
 }
