@@ -124,7 +124,7 @@ pub struct CurvePoint {
     pub failed_share: Option<f64>,
 }
 
-/// Quantiles of the curve, percent.
+/// Quantiles of every curve, percent.
 const QUANTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
 impl Progress<'_> {
@@ -276,9 +276,24 @@ impl Progress<'_> {
 
     /// The latency curve, by rising rate.
     pub fn curve(&self) -> Vec<CurvePoint> {
-        let mut points: Vec<CurvePoint> = self.trials.iter().filter_map(point).collect();
+        let percents = self.percents();
+        let points = self
+            .trials
+            .iter()
+            .filter_map(|trial| point(trial, &percents));
+        let mut points: Vec<CurvePoint> = points.collect();
         points.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
         points
+    }
+
+    /// Quantiles of the curve, percent: the usual ones and those of the goals.
+    fn percents(&self) -> Vec<f64> {
+        let objectives = self.search.goals.iter().filter_map(|goal| goal.objective);
+        let asked = objectives.map(|objective| objective.percent);
+        let mut percents: Vec<f64> = QUANTILES.into_iter().chain(asked).collect();
+        percents.sort_by(f64::total_cmp);
+        percents.dedup();
+        percents
     }
 }
 
@@ -334,13 +349,14 @@ fn lower_above(progress: &Progress<'_>, goal: &Goal, rate: f64, most: Option<f64
         .reduce(f64::min)
 }
 
-fn point(trial: &Seen) -> Option<CurvePoint> {
+fn point(trial: &Seen, percents: &[f64]) -> Option<CurvePoint> {
     let Purpose::Curve { percent } = trial.purpose else {
         return None;
     };
     let measured = trial.measured()?;
     let count = measured.latency.count();
-    let quantile = |percent: f64| {
+    let quantile = |percent: &f64| {
+        let percent = *percent;
         let share = percent / 100.0;
         let is_there = count as f64 * (1.0 - share) >= 3.68;
         let value = measured.latency.quantile(share).filter(|_| is_there);
@@ -350,7 +366,7 @@ fn point(trial: &Seen) -> Option<CurvePoint> {
         percent,
         rate_per_s: trial.rate_per_s,
         count: measured.due,
-        latency_ns: QUANTILES.map(quantile).to_vec(),
+        latency_ns: percents.iter().map(quantile).collect(),
         failed_share: failed_share(measured),
     })
 }
