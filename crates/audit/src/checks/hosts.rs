@@ -108,7 +108,7 @@ pub(crate) fn fullest_link(subject: &Subject<'_>) -> Option<LinkUse> {
     let hosts = subject.hosts()?;
     let used = by_link(hosts).into_values().filter_map(|measured| {
         let of = |at_least: bool| {
-            let fits = measured.iter().filter(|link| link.at_least == at_least);
+            let fits = measured.iter().filter(move |link| link.at_least == at_least);
             fits.map(|link| link.bits_per_s)
         };
         let known = of(false).reduce(f64::min);
