@@ -25,8 +25,8 @@ mod work;
 pub use addresses::Addresses;
 pub use disturbed::*;
 pub use folder::{
-    Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer, check_lines,
-    check_sums, hex,
+    CONFIRM_FOLDER, Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer,
+    check_lines, check_sums, hex,
 };
 pub use histogram::Histogram;
 pub use hosts::*;

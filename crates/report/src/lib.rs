@@ -26,6 +26,7 @@ mod redaction;
 mod safe;
 mod schema;
 mod style;
+mod suspected;
 mod terminal;
 mod text;
 mod vegeta;
@@ -34,6 +35,7 @@ pub mod view;
 mod widest;
 mod xml;
 
+pub use bakeoff_audit::Suspected;
 pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
     Condition, GateError, Gates, Mismatch, Ruling, Verdict, fits, judge_load, plan_mismatches,
@@ -63,6 +65,7 @@ pub use published::{PUBLISHED_SCHEMA, published_json, published_markdown, publis
 pub use redaction::{Redacted, Redaction};
 pub use safe::{json_safe, plain, plain_lines};
 pub use schema::report_schema;
+pub use suspected::suspected;
 pub use text::{TextOptions, text};
 pub use verify::{Difference, differences, stored_document};
 pub use view::{Report, view, view_of};
