@@ -12,6 +12,7 @@
 mod action;
 mod audit;
 mod commands;
+mod confirm;
 mod contributing;
 mod deaths;
 mod demand;

@@ -14,6 +14,7 @@ mod agent;
 mod audit;
 mod clean;
 mod compare;
+mod confirm;
 mod debug;
 mod doctor;
 mod ending;

@@ -216,7 +216,7 @@ fn kept(mut record: TrialRecord) -> TrialRecord {
 }
 
 /// Sleeps, unless somebody wants to stop.
-fn rest(length: Duration, stop: &AtomicBool) {
+pub(crate) fn rest(length: Duration, stop: &AtomicBool) {
     let end = Instant::now() + length;
     while !stop.load(Ordering::Relaxed) {
         let left = end.saturating_duration_since(Instant::now());

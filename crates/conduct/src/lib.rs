@@ -13,6 +13,7 @@
 mod answers;
 mod apart;
 mod campaign;
+mod confirm;
 mod contestant;
 mod counters;
 mod event;
@@ -35,6 +36,7 @@ mod trial;
 pub use answers::Encoded;
 pub use apart::Apart;
 pub use campaign::{CampaignEnd, Options, carry_out};
+pub use confirm::{CONFIRM_ROUNDS, Experiments, Suspicion, confirm};
 pub use contestant::{Contestant, start_for_debugging};
 pub use event::Event;
 pub use find::Find;

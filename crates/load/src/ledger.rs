@@ -127,6 +127,8 @@ pub(crate) struct Ledger {
     last_sent: u64,
     /// When a request last ended.
     pub(crate) last_done: u64,
+    /// The most that this thread was late since nothing was in flight, nanoseconds.
+    late_ns: u64,
     /// Whether latencies are still kept one by one.
     samples_latencies: bool,
     clock: Clock,
@@ -150,6 +152,7 @@ impl Ledger {
             last_latency: 0,
             last_sent: 0,
             last_done: 0,
+            late_ns: 0,
             samples_latencies: true,
             clock: Clock::new(),
             counts: Counts::new(exchanges),
@@ -169,6 +172,9 @@ impl Ledger {
         // A request that begins after an edge was passed is after it, whatever time it is given.
         origin.began = origin.began.max(self.clock.passed);
         self.clock.begun = origin.began;
+        if self.in_flight == 0 {
+            self.late_ns = 0;
+        }
         self.in_flight += 1;
         self.counts.clock.balance.begun += u64::from(self.stage == Stage::Open);
         if self.is_open_loop && self.window.holds(origin.intended) {
@@ -204,16 +210,29 @@ impl Ledger {
             self.counts.schedule.blocked.record(blocked_ns);
         }
         self.last_sent = now;
-        if self.is_open_loop && self.window.holds(origin.intended) {
-            let late_ns = now.saturating_sub(origin.intended);
+        if !self.is_open_loop {
+            return;
+        }
+        let late_ns = now.saturating_sub(origin.intended);
+        let is_servers = origin.was_short || blocked_ns > 0;
+        if !is_servers {
+            self.note_late(late_ns);
+        }
+        if self.window.holds(origin.intended) {
             let schedule = &mut self.counts.schedule;
             schedule.send_lag.record(late_ns);
-            if origin.was_short || blocked_ns > 0 {
+            if is_servers {
                 schedule.wait.record(late_ns);
             } else {
                 schedule.slip.record(late_ns);
             }
         }
+    }
+
+    /// The thread is late by so much: in sending, or in turning to what is due and to answers.
+    #[inline(always)]
+    pub(crate) fn note_late(&mut self, late_ns: u64) {
+        self.late_ns = self.late_ns.max(late_ns);
     }
 
     /// A whole response ended a request. Returns whether it was `ok` and counted.
@@ -302,6 +321,8 @@ impl Ledger {
         requests.latency.record(latency);
         let service = answer.done.saturating_sub(flight.sent);
         requests.service.record(service);
+        let punctual = latency.saturating_sub(self.late_ns);
+        self.counts.schedule.punctual.record(punctual);
         self.due_part(flight.origin.intended).ended += 1;
         true
     }

@@ -130,6 +130,7 @@ impl Merged {
         ScheduleKept {
             slip: std::mem::take(&mut schedule.slip),
             wait: std::mem::take(&mut schedule.wait),
+            punctual: std::mem::take(&mut schedule.punctual),
             parts: std::mem::take(&mut schedule.parts),
         }
     }

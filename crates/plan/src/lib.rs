@@ -8,6 +8,7 @@
 //!
 //! A pure crate: it reads no file and no clock; text goes in and ready values come out.
 
+mod change;
 mod contender;
 mod course;
 mod model;
@@ -49,6 +50,7 @@ mod random;
 mod schedule;
 mod williams;
 
+pub use change::Change;
 pub use contender::*;
 pub use contenders::RESERVED;
 pub use course::{CONTROL_FROM, CompareMode, REPEAT_FROM, References, Until};

@@ -253,6 +253,7 @@ impl ScheduleKept {
     fn merge(&mut self, other: &Self) {
         self.slip.merge(&other.slip);
         self.wait.merge(&other.wait);
+        self.punctual.merge(&other.punctual);
         DuePart::merge(&mut self.parts, &other.parts);
     }
 }

@@ -28,6 +28,7 @@ mod safe;
 mod schema;
 mod selftest;
 mod style;
+mod suspected;
 mod terminal;
 mod text;
 mod vegeta;
@@ -36,6 +37,7 @@ pub mod view;
 mod widest;
 mod xml;
 
+pub use bakeoff_audit::Suspected;
 pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
     Condition, GateError, Gates, Mismatch, Ruling, Verdict, fits, judge_load, plan_mismatches,
@@ -73,6 +75,7 @@ pub use selftest::{
     FaultRow, Pairs, SELFTEST_SCHEMA, SelfTest, SelfTestRig, Tally, selftest_json,
     selftest_markdown, selftest_text,
 };
+pub use suspected::suspected;
 pub use text::{TextOptions, text};
 pub use verify::{Difference, differences, stored_document};
 pub use view::{Report, view, view_of};

@@ -111,6 +111,10 @@ pub(crate) struct RunFlags {
     /// Exit with 4 unless every cell is valid, not just if no cell can be shown
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Put what limits each contender to the test after the rounds: change one resource at a time,
+    /// such as a worker more or a processor less, six rounds each
+    #[arg(long, conflicts_with = "hosts")]
+    pub(crate) confirm: bool,
     /// Show passwords, tokens, cookies and the like in the report and in progress messages
     #[arg(long)]
     pub(crate) show_secrets: bool,

@@ -170,6 +170,37 @@ fn slack_sends_late_by_itself_and_not_later() {
     assert_eq!(result.send_lag.max(), Some(ms(2)));
     assert_eq!(result.latency.max(), Some(ms(3)));
     assert_eq!(result.service.max(), Some(ms(1)));
+    assert_eq!(kept.punctual.count(), 100);
+    let bounds = (kept.punctual.min(), kept.punctual.max());
+    assert_eq!(
+        bounds,
+        (Some(ms(1)), Some(ms(1))),
+        "the engine's part is not in it"
+    );
+}
+
+/// A server that takes one request at a time: what was sent late pushes back all that follow until
+/// nothing is left to do, and is taken off each of them; what the server itself takes is not.
+#[test]
+fn what_a_late_request_pushes_back_is_known_too() {
+    let mut spec = open(1000.0, 8);
+    let on_time = play(&spec, Server::new(|asked| asked.hello(us(900))));
+    spec.pacing.waiting = Waiting::Slack(Duration::from_micros(2500));
+    let free_at = RefCell::new(0);
+    let late = play(
+        &spec,
+        Server::new(|asked| {
+            let ends = asked.now.max(*free_at.borrow()) + us(900);
+            free_at.replace(ends);
+            asked.hello(ends - asked.now)
+        }),
+    );
+    let least = on_time.result.latency;
+    let kept = late.result.schedule.expect("an open loop has one");
+    assert_eq!((least.min(), least.max()), (Some(us(900)), Some(us(900))));
+    assert!(late.result.latency.quantile(0.9) > Some(ms(2)));
+    assert!(kept.punctual.max() <= least.max(), "{:?}", kept.punctual);
+    assert_eq!(kept.punctual.count(), 1000);
 }
 
 #[test]
