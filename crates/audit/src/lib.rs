@@ -24,6 +24,7 @@ pub mod limits;
 mod load;
 mod more;
 mod number;
+pub mod overload;
 pub mod published;
 mod sentence;
 mod subject;

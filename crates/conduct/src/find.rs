@@ -104,6 +104,7 @@ fn trial(
         workload: workload.clone(),
         load: load_of(load, search, step),
         load_name: Some(step.purpose().load_name(&label)),
+        ramp: None,
     })
 }
 

@@ -81,6 +81,8 @@ pub(crate) struct Window {
     /// When it closed; before that, when it is to.
     pub(crate) end: u64,
     pub(crate) interval: u64,
+    /// Whether the rate of an open loop changes in it.
+    pub(crate) is_shaped: bool,
 }
 
 impl Window {
@@ -137,6 +139,7 @@ impl Ledger {
             start: u64::MAX,
             end: u64::MAX,
             interval: u64::MAX,
+            is_shaped: false,
         };
         Self {
             window: never,
@@ -308,11 +311,12 @@ impl Ledger {
     pub(crate) fn fail(&mut self, flight: &Flight, failure: &Failure<'_>) {
         let origin = &flight.origin;
         self.end_any(failure.done, origin);
-        self.clock.parts.error();
+        let age = failure.done.saturating_sub(origin.intended);
+        let parts = &mut self.clock.parts;
+        parts.error(failure.end.outcome(), failure.status, age);
         if !self.belongs(origin) {
             return self.note_unended(origin);
         }
-        let age = failure.done.saturating_sub(origin.intended);
         let requests = &mut self.counts.requests;
         requests.bodies_checked += u64::from(failure.status.is_some() && flight.body.on);
         requests.fail(origin.exchange, failure.end, failure.status, age);

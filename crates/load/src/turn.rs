@@ -5,6 +5,7 @@
 
 use std::io;
 
+use bakeoff_plan::RateShape;
 use bakeoff_record::Outcome;
 
 use crate::control::Control;
@@ -124,6 +125,7 @@ impl<'a, D: Driver> Loop<'a, D> {
             start,
             end,
             interval,
+            is_shaped: spec.shape != RateShape::Level,
         };
         self.thread.ledger.set_window(zero, window);
         self.turned = self.thread.driver.now();

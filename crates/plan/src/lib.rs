@@ -11,6 +11,7 @@
 mod contender;
 mod course;
 mod model;
+mod overload;
 mod request;
 mod search;
 mod trial;
@@ -27,6 +28,7 @@ mod hosts;
 mod list;
 mod loads;
 mod nearest;
+mod overloads;
 mod protocols;
 mod replay;
 mod requests;
@@ -62,6 +64,7 @@ pub use nearest::nearest;
 pub use order::{
     Block, TRIAL_OVERHEAD, blocks, expected, expected_duration, trials, why_no_references,
 };
+pub use overload::{Overload, Purpose, RUNGS_MAX, Ramp, STEPS_MAX};
 pub use overrides::{Overrides, RoundsAsked};
 pub use random::Random;
 pub use replay::{AccessLog, Page, PageRequest};

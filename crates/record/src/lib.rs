@@ -5,6 +5,7 @@
 
 mod addresses;
 mod disturbed;
+mod failed;
 mod folder;
 mod histogram;
 mod hosts;
@@ -24,6 +25,7 @@ mod work;
 
 pub use addresses::Addresses;
 pub use disturbed::*;
+pub use failed::Failed;
 pub use folder::{
     Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer, check_lines,
     check_sums, hex,

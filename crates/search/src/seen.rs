@@ -136,9 +136,10 @@ impl Seen {
             purpose,
             rate_per_s: match record.load.model {
                 LoadModel::Open { rate_per_s, .. } => rate_per_s,
-                LoadModel::Closed { .. } | LoadModel::OpenShare { .. } | LoadModel::Sought(_) => {
-                    0.0
-                }
+                LoadModel::Closed { .. }
+                | LoadModel::OpenShare { .. }
+                | LoadModel::Sought(_)
+                | LoadModel::Overload(_) => 0.0,
             },
             length_s: record.load.duration_s,
             took_s: record.course.steps.iter().map(|step| step.took_s).sum(),

@@ -17,7 +17,7 @@ use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
 use super::report::Drawn;
 use super::run_hosts::{Campaign, Far};
-use super::{ending, find, first, folder_error, plan_notes, report, share};
+use super::{ending, find, first, folder_error, overload, plan_notes, report, share};
 use crate::campaigns::{Beside, Place};
 use crate::display::Display;
 use crate::flags::{Format, OtherCampaigns, RunFlags};
@@ -157,7 +157,11 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         generators: far.as_ref().map(|far| far.measured(&|| interrupt.came())),
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
-    let command = if plan.is_search() { "find" } else { "run" };
+    let command = match (plan.is_search(), plan.is_overload()) {
+        (true, _) => "find",
+        (_, true) => "overload",
+        _ => "run",
+    };
     let resume = format!("bakeoff {command} --resume {}", path.display());
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
@@ -189,7 +193,7 @@ fn sites(
         plan,
         servers: servers.as_deref(),
         folder: scratch.path(),
-        addresses: flags.addresses,
+        shows_addresses: flags.addresses,
     };
     let far = flags.hosts.as_deref().map(|file| Far::open(file, &with));
     let far = far.transpose()?;
@@ -273,6 +277,7 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
             flags.gated.tell(path, otherwise)
         }
         Drawn::Search(report) => Ok(find::ending(report, flags.strict)),
+        Drawn::Overload(report) => Ok(overload::ending(report, flags.strict)),
     }
 }
 

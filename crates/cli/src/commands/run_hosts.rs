@@ -60,10 +60,10 @@ struct Shared {
     /// A number for the kernel of each host, by its name; home's for others.
     kernels: BTreeMap<String, u32>,
     links: Mutex<Vec<LinkFacts>>,
-    /// What the record must not hold; `None` where the user wants it there.
-    addresses: Option<Addresses>,
     server: Place,
     origin: Place,
+    /// What the record must not hold; `None` where the user wants it there.
+    addresses: Option<Addresses>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -340,7 +340,7 @@ impl Watch for Progress {
 struct FarLoad {
     progress: Arc<Progress>,
     known: Hosts,
-    /// Whether messages of other programs, which may hold addresses, may be kept.
+    /// Whether messages of other programs, which may hold addresses, may be told.
     is_open: bool,
     thread: JoinHandle<anyhow::Result<Together>>,
 }

@@ -24,8 +24,8 @@ pub(crate) struct Campaign<'a> {
     pub(crate) servers: Option<&'a Path>,
     /// Folder at home for what belongs to it.
     pub(crate) folder: &'a Path,
-    /// Whether the record may hold the addresses of hosts.
-    pub(crate) addresses: bool,
+    /// Whether the record may hold addresses of hosts.
+    pub(crate) shows_addresses: bool,
 }
 
 impl Far {
@@ -48,11 +48,11 @@ impl Far {
         };
         let far = far_server.into_iter().chain(far_origin.filter(|_| proxied));
         let far: Vec<Wanted> = far.cloned().collect();
-        let (mut set_up, mut said) = (Vec::new(), Vec::new());
         let mut addresses = hosts::addresses::of_file(&hosts);
+        let (mut set_up, mut said) = (Vec::new(), Vec::new());
         for (wanted, session) in far.iter().zip(sessions(&far, &own, &owner)?) {
-            said.push((wanted.place.name.clone(), hosts::kernel_of(&session)));
             hosts::addresses::add_of(&mut addresses, &session);
+            said.push((wanted.place.name.clone(), hosts::kernel_of(&session)));
             let stage = stage_of(wanted, &hosts, campaign)?;
             let at = (wanted.place.clone(), session);
             let by = (own.clone(), owner.clone());
@@ -87,7 +87,7 @@ impl Far {
                 engines,
                 kernels: names.into_iter().zip(numbers).collect(),
                 links: Mutex::default(),
-                addresses: (!campaign.addresses).then_some(addresses),
+                addresses: (!campaign.shows_addresses).then_some(addresses),
                 server: server.place,
                 origin: origin.place,
             }),

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use bakeoff_plan::Schedule;
 
 use super::*;
+use crate::driver::invented::Act;
 
 /// When a load begins its requests, after its start.
 pub(super) fn planned(spec: &LoadSpec) -> Vec<u64> {
@@ -364,4 +365,35 @@ fn streams_keep_a_schedule_as_connections_do() {
         (kept.wait.count(), kept.wait.max()),
         (999, Some(us(999 * 500)))
     );
+}
+
+#[test]
+fn an_open_loop_that_connects_as_needed_has_as_many_connections_as_answers_take() {
+    let opened = |after| {
+        let mut spec = open(100.0, 50);
+        spec.load.connect = Connect::AsNeeded;
+        let result = play(&spec, Server::after(after)).result;
+        assert_eq!(result.requests.ok, 100);
+        result.connections.opened
+    };
+    // One is due every 10 ms. An answer that takes 25 ms, connecting aside, keeps three busy.
+    assert_eq!(opened(ms(25)), 3);
+    assert_eq!(opened(ms(195)), 20);
+}
+
+#[test]
+fn each_part_of_the_window_says_how_its_requests_failed() {
+    let spec = open(10.0, 10);
+    let result = play(
+        &spec,
+        Server::new(|_| {
+            let sorry = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+            vec![Act::Send(ms(1), sorry.to_vec())]
+        }),
+    )
+    .result;
+    let failed = result.intervals.iter().filter_map(|it| it.failed.as_ref());
+    let counts: Vec<u64> = failed.map(|it| it.status[&503]).collect();
+    assert_eq!(counts.iter().sum::<u64>(), 10, "{counts:?}");
+    assert_eq!(result.outcomes.of(Outcome::Status), 10);
 }
