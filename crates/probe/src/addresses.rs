@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn addresses_are_read_as_the_kernel_writes_them() {
-        let trie = b"Local:\n  +-- 10.0.0.0/8 2 0 2\n     |-- 10.9.0.0\n        /24 link UNICAST\n     \
-            |-- 10.9.0.5\n        /32 host LOCAL\n     |-- 10.9.0.255\n        /32 link BROADCAST\n";
+        let trie = b"Local:\n  +-- 10.0.0.0/8 2 0 2\n     |-- 10.9.0.0\n        /24 link UNICAST\n\
+            |-- 10.9.0.5\n        /32 host LOCAL\n|-- 10.9.0.255\n   /32 link BROADCAST\n";
         assert_eq!(v4(trie), ["10.9.0.5".parse::<IpAddr>().unwrap()]);
         let list = b"fd000000000000000000000000000002 04 40 00 82     eth0\n1 01 80 10 80 lo\n";
         assert_eq!(v6(list), ["fd00::2".parse::<IpAddr>().unwrap()]);

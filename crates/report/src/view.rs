@@ -33,7 +33,7 @@ pub use bakeoff_audit::{
 };
 pub use believe::{Note, Sentence};
 pub use campaign::{
-    Campaign, ContenderFacts, IntervalFacts, LoadFacts, TrialCounts, WorkloadFacts,
+    Campaign, ContenderFacts, IntervalFacts, LoadFacts, OrderFacts, TrialCounts, WorkloadFacts,
 };
 pub use cell::{Cell, Counts, Familiar, Rounds, Values, Verdict};
 pub use changes::ConfigChanges;

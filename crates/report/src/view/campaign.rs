@@ -21,10 +21,9 @@ pub struct Campaign {
     pub description: String,
     /// Rounds planned.
     pub rounds: u32,
-    /// Seed of the order of trials.
-    pub seed: u64,
-    /// Pause between trials, seconds.
-    pub rest_s: f64,
+    /// How its trials follow each other.
+    #[serde(flatten)]
+    pub order: OrderFacts,
     /// What each number is, for people.
     pub caption: String,
     /// What `low` and `high` of an estimate are in this campaign.
@@ -42,6 +41,15 @@ pub struct Campaign {
     pub loads: Vec<LoadFacts>,
     /// Trials by how they ended.
     pub trials: TrialCounts,
+}
+
+/// How trials follow each other.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OrderFacts {
+    /// Seed of the order of trials.
+    pub seed: u64,
+    /// Pause between trials, seconds.
+    pub rest_s: f64,
 }
 
 /// What `low` and `high` of an estimate are.
@@ -163,8 +171,10 @@ pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -
         name: plan.name.clone(),
         description: plan.description.clone(),
         rounds: plan.rounds,
-        seed: plan.seed,
-        rest_s: plan.rest.as_secs_f64(),
+        order: OrderFacts {
+            seed: plan.seed,
+            rest_s: plan.rest.as_secs_f64(),
+        },
         caption: caption(&interval),
         interval,
         machine: record.machine.clone(),
