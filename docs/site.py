@@ -61,6 +61,7 @@ SUMMARY = [
         "Explanation",
         [
             ("docs/method.md", "Method"),
+            ("docs/selftest.md", "Self-test"),
             ("docs/http1.md", "HTTP/1.1"),
             ("docs/http2.md", "HTTP/2"),
             ("docs/http3.md", "HTTP/3"),

@@ -10,8 +10,11 @@ flags=(--workspace --locked --allow-dirty --quiet)
 [ "$mode" = verify ] || flags+=(--no-verify)
 packages=${CARGO_TARGET_DIR:-target}/package
 rm -f "$packages"/*.crate
-# The page is no file of git's; that packages hold what is not committed is what is checked here.
-${CARGO:-cargo} package "${flags[@]}" 2>&1 | grep -v 'no documentation, homepage or repository\|^ *|\|^ *= note\|^warning: ignoring\|^$' || true
+# The page is no file of git's, so that what is packaged differs from what is committed.
+if ! output=$(${CARGO:-cargo} package "${flags[@]}" 2>&1); then
+    printf '%s\n' "$output" >&2
+    exit 1
+fi
 count=0
 fail() {
     echo "$1" >&2

@@ -64,3 +64,7 @@ ${CARGO:-cargo} build --profile dist --locked --target "$target" -p bakeoff \
     --jobs "${DIST_JOBS:-$(nproc)}"
 mkdir -p "$(dirname "$file")"
 install -m 755 "$built/$target/dist/bakeoff" "$file"
+# Cargo leaves symbols in where a package has settings of its own. Rust's tool knows every target.
+sysroot=$(rustc --print sysroot)
+host=$(rustc -vV | sed -n 's/^host: //p')
+LD_LIBRARY_PATH=$sysroot/lib "$sysroot/lib/rustlib/$host/bin/rust-objcopy" --strip-all "$file"

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Makes everything of a release in target/dist: static programs, packages, the sources with the page,
-# what the programs are built of, and checksums. The same sources give the same bytes.
+# Makes everything of a release in target/packages: static programs, packages, the sources with the
+# page, what the programs are built of, and checksums. The same sources give the same bytes.
 #   packaging/release.sh [TARGET...]     default: x86_64-unknown-linux-musl
 set -euo pipefail
 cd "$(dirname "$0")/.."
-targets=("${@:-x86_64-unknown-linux-musl}")
+[ $# -gt 0 ] || set -- x86_64-unknown-linux-musl
+targets=("$@")
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
-dist=$PWD/target/dist
+dist=$PWD/target/packages
 most=20000000
 rm -rf "$dist"
 mkdir -p "$dist"

@@ -1,6 +1,6 @@
 //! The script of `action.yml`: exit codes become what GitHub shows, and the record a summary.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 

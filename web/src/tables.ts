@@ -289,7 +289,9 @@ export function remarks(cells: Cell[]): HTMLElement {
       words.push(`no latency: ${reason}. `);
     }
     if (cell.bottleneck && cell.kind === "contender") {
-      words.push(`bottleneck: ${cell.bottleneck.name} (${cell.bottleneck.text}).`);
+      const { name, text, confirmations } = cell.bottleneck;
+      const tested = confirmations.map((one) => `; ${one.text}`).join("");
+      words.push(`bottleneck: ${name} (${text})${tested}.`);
     }
     if (words.length > 0)
       list.append(element("li", {}, named(cell.contender, cell.kind), " ", ...words));

@@ -1,7 +1,8 @@
 //! What held the rate down (R34): names from the method's table, each with its figures.
 //!
 //! A first form: it names what the record's counters show and infers nothing from the absence of
-//! one. "unknown" is a legal answer; nothing is "confirmed", which takes an intervention (R35).
+//! one. "unknown" is a legal answer; "confirmed" takes an experiment (R35), which
+//! [`crate::confirmation`] weighs.
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{FOREIGN_DISTURBED_CPUS, Outcome, Record, TrialRecord, foreign_cpus};
@@ -9,6 +10,7 @@ use bakeoff_stats::{Cell, Measure, median, server_tree};
 use serde::Serialize;
 
 use crate::checks::{LinkUse, fullest_link, own_overflows, window_growth, working, worst_on};
+use crate::confirmation::{Confirmation, confirmations};
 use crate::limits::{
     BACKEND_SHARE, CEILING_SHARE, ENGINE_BUSY_INVALID, IDLE_BESIDE_SHARE, SERVER_PACED,
     SERVER_SATURATED, SOFTIRQ_SHARE, STARTED_SHARE, STEAL_SUSPECT, THREAD_FULL_SHARE,
@@ -28,6 +30,8 @@ pub struct Bottleneck {
     pub text: String,
     /// Further causes.
     pub also: Vec<Cause>,
+    /// What changing one resource at a time came to; empty where nobody asked.
+    pub confirmations: Vec<Confirmation>,
 }
 
 /// One thing that the figures speak for.
@@ -51,11 +55,20 @@ pub(crate) fn bottleneck(
     let subject = Subject::new(record, trial, beside.ceilings(trial))?;
     let causes = causes(&subject);
     let (first, also) = causes.split_first()?;
-    Some(Bottleneck {
+    let mut found = Bottleneck {
         name: first.name,
         text: first.text.clone(),
         also: also.to_vec(),
-    })
+        confirmations: Vec::new(),
+    };
+    let label = trial.load_label();
+    let place = (
+        trial.contender.as_str(),
+        trial.workload.as_str(),
+        label.as_str(),
+    );
+    found.confirmations = confirmations(record, place, &found);
+    Some(found)
 }
 
 /// The measured round whose rate is nearest to the median; the earliest of equally near ones.

@@ -37,9 +37,10 @@ pub(crate) fn rounds_enough(record: &Record, cells: &[JudgedCell<'_>]) -> Option
 fn of_cell(judged: &JudgedCell<'_>, planned: usize) -> Option<usize> {
     let compared = match judged.cell.trials.first()?.load.model {
         LoadModel::Closed { .. } => [Number::Rate, Number::Cpu],
-        LoadModel::Open { .. } | LoadModel::OpenShare { .. } | LoadModel::Sought(_) => {
-            [Number::Latency, Number::Cpu]
-        }
+        LoadModel::Open { .. }
+        | LoadModel::OpenShare { .. }
+        | LoadModel::Sought(_)
+        | LoadModel::Overload(_) => [Number::Latency, Number::Cpu],
     };
     let suspect = |number: &Number| judged.judgement.verdicts.of(*number) == Verdict::Suspect;
     let lacking = compared.into_iter().filter(suspect);

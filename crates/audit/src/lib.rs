@@ -14,6 +14,7 @@ mod code;
 mod comparisons;
 mod conclusion;
 mod condition;
+mod confirmation;
 mod enough;
 mod equivalence;
 mod findings;
@@ -24,6 +25,7 @@ pub mod limits;
 mod load;
 mod more;
 mod number;
+pub mod overload;
 pub mod published;
 mod sentence;
 mod subject;
@@ -38,6 +40,7 @@ pub use code::Code;
 pub use comparisons::{Compared, Floor, compare, widest_interval};
 pub use conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, PairKey, Reason, Side};
 pub use condition::{Condition, Held};
+pub use confirmation::{ConfirmAnswer, Confirmation, Suspected, suspected};
 pub use equivalence::{
     Class, EqualFact, Equivalence, FactRow, Inequality, Remedy, UnknownFact, equivalences,
 };

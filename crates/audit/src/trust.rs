@@ -168,7 +168,9 @@ fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
         true => "generator, server and upstream",
         false => "generator and server",
     };
-    let text = match (cpus < roles, lower.is_empty()) {
+    // Of roles on several hosts, the check of each trial says what they share.
+    let is_one_machine = record.trials.iter().all(|it| it.course.hosts.is_none());
+    let text = match (cpus < roles && is_one_machine, lower.is_empty()) {
         (false, true) => return None,
         (false, false) => lower,
         (true, true) => format!("{who} share {cpus} CPUs: ratios mean more than figures"),

@@ -18,6 +18,29 @@ pub(crate) fn rate(per_s: f64) -> String {
     count(per_s.max(0.0).round() as u64)
 }
 
+/// A share in percent: `0.4 %`, `12 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        _ if percent > 0.0 && percent < 10.0 && percent.fract() != 0.0 => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    }
+}
+
+/// A time of so many nanoseconds: `0.80 ms`, `12 ms`, `1.5 s`.
+pub(crate) fn milliseconds(ns: f64) -> String {
+    match ns / 1e6 {
+        ms if ms < 10.0 => format!("{ms:.2} ms"),
+        ms if ms < 1000.0 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1000.0),
+    }
+}
+
+/// A time of so many seconds that somebody chose: `0.5 s`, `5 s`.
+pub(crate) fn seconds(s: f64) -> String {
+    format!("{} s", (s * 1000.0).round() / 1000.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,5 +55,13 @@ mod tests {
         ] {
             assert_eq!(count(value), text);
         }
+    }
+
+    #[test]
+    fn shares_and_times_are_short() {
+        let shares = [0.0, 0.004, 0.05, 0.123, 1.5].map(percent);
+        assert_eq!(shares, ["0 %", "0.4 %", "5 %", "12 %", "150 %"]);
+        let times = [800_000.0, 12.3e6, 1.54e9].map(milliseconds);
+        assert_eq!(times, ["0.80 ms", "12 ms", "1.5 s"]);
     }
 }

@@ -14,9 +14,11 @@ mod agent;
 mod audit;
 mod clean;
 mod compare;
+mod confirm;
 mod debug;
 mod doctor;
 mod ending;
+mod faulty;
 mod find;
 mod findings;
 mod first;
@@ -28,6 +30,7 @@ mod list;
 mod load;
 mod load_together;
 mod man;
+mod overload;
 mod own_file;
 mod plan;
 mod plan_notes;
@@ -35,6 +38,7 @@ mod race;
 mod report;
 mod run;
 mod run_hosts;
+mod selftest;
 mod serve;
 mod share;
 mod trying;
@@ -51,6 +55,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Audit(_)
             | Command::Origin(_)
             | Command::Yardstick(_)
+            | Command::Faulty(_)
             | Command::Agent
             | Command::Completions { .. }
             | Command::Clean(_)
@@ -65,12 +70,15 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Race(flags) => race::carry_out(&flags),
         Command::Try(flags) => trying::carry_out(&flags),
         Command::Find(flags) => find::carry_out(*flags),
+        Command::Overload(flags) => overload::carry_out(*flags),
         Command::Load(flags) if flags.hosts.are_given() => load_together::carry_out(*flags),
         Command::Load(flags) => load::carry_out(&flags.load),
         Command::Report(flags) => report::carry_out(&flags),
         Command::Compare(flags) => compare::carry_out(&flags),
         Command::Verify(flags) => verify::carry_out(&flags),
         Command::Audit(flags) => audit::carry_out(&flags),
+        Command::Selftest(flags) => selftest::carry_out(&flags),
+        Command::Faulty(command) => faulty::carry_out(&command),
         Command::Plan(flags) => plan::carry_out(&flags),
         Command::List(flags) => list::carry_out(&flags),
         Command::Install(flags) => install::carry_out(&flags),

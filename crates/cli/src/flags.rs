@@ -5,14 +5,17 @@ use clap::{Parser, Subcommand};
 mod audit;
 mod clean;
 mod compare;
+mod faulty;
 mod find;
 mod hosts;
 mod install;
 mod library;
 mod load;
 mod number;
+mod overload;
 mod race;
 mod run;
+mod selftest;
 mod serve;
 mod trying;
 
@@ -21,6 +24,7 @@ pub(crate) use clean::{CleanFlags, ManFlags};
 pub(crate) use compare::{
     BaselineFlags, CompareFlags, CompareFormat, FailIfFlags, GateFlags, VerifyFlags,
 };
+pub(crate) use faulty::{Fault, FaultyCommand, FaultyServerFlags};
 pub(crate) use find::FindFlags;
 pub(crate) use hosts::{
     DoctorFlags, HostsCheckFlags, HostsCommand, HostsFormat, LoadCommand, ManifestFlags,
@@ -31,10 +35,12 @@ pub(crate) use load::{
     ArrivalFlag, ConnectFlag, LoadFlags, PaceFlags, ProtocolFlag, ProxyVersionFlag, Switch,
     TlsFlags, TlsVersionFlag,
 };
+pub(crate) use overload::OverloadFlags;
 pub(crate) use race::{OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 pub(crate) use run::{
     DebugFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
 };
+pub(crate) use selftest::{SelftestFlags, SelftestFormat};
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
 pub(crate) use trying::{TryFlags, TryFormat};
 
@@ -63,6 +69,8 @@ pub(crate) enum Command {
     Try(TryFlags),
     /// Find the highest rate at which contenders stay below a latency and a share of failures
     Find(Box<FindFlags>),
+    /// Load contenders beyond their capacity and back: who refuses, who slows, who recovers
+    Overload(Box<OverloadFlags>),
     /// Load one URL, as you would with wrk, h2load, vegeta or oha
     Load(Box<LoadCommand>),
     /// Report on a stored record
@@ -73,6 +81,8 @@ pub(crate) enum Command {
     Verify(VerifyFlags),
     /// Judge other people's results: a table, or what k6, vegeta, oha, wrk or h2load printed
     Audit(Box<AuditFlags>),
+    /// Judge the judge: plant faults, and see whether the checks name them and nothing else
+    Selftest(SelftestFlags),
     /// Show the trials of a plan, their order and how long they will take, without running anything
     Plan(PlanFlags),
     /// List servers, workloads and plans, and the installed versions of each server
@@ -95,6 +105,9 @@ pub(crate) enum Command {
     /// Serve a bakeoff on another host over standard input and output; it starts this itself
     #[command(hide = true)]
     Agent,
+    /// Be a server with a fault, or a program that disturbs; `selftest` starts this itself
+    #[command(hide = true, subcommand)]
+    Faulty(FaultyCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell

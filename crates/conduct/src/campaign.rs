@@ -13,6 +13,7 @@ use crate::ConductError;
 use crate::event::Event;
 use crate::find::Find;
 use crate::generators::{Generators, OwnEngine};
+use crate::overload::Beyond;
 use crate::roles::Roles;
 use crate::rounds::{Rounds, Widest};
 use crate::sequence::Sequence;
@@ -70,16 +71,19 @@ pub fn carry_out(
         stop: &options.stop,
     };
     let earlier = options.earlier.into_iter().map(kept);
-    let (mut rounds, mut find);
+    let (mut rounds, mut find, mut beyond);
     let sequence: &mut dyn Sequence = if plan.is_search() {
         find = Find::new(plan);
         &mut find
+    } else if plan.is_overload() {
+        beyond = Beyond::new(plan);
+        &mut beyond
     } else {
         rounds = Rounds::new(plan, widest);
         &mut rounds
     };
-    // The trials of a search belong to no block: each has a rate of its own.
-    let in_blocks = !plan.is_search();
+    // The trials of a search and of an overload belong to no block: each has a rate of its own.
+    let in_blocks = !plan.is_search() && !plan.is_overload();
     let mut campaign = Campaign {
         sequence,
         recorded: earlier.collect(),
@@ -212,7 +216,7 @@ fn kept(mut record: TrialRecord) -> TrialRecord {
 }
 
 /// Sleeps, unless somebody wants to stop.
-fn rest(length: Duration, stop: &AtomicBool) {
+pub(crate) fn rest(length: Duration, stop: &AtomicBool) {
     let end = Instant::now() + length;
     while !stop.load(Ordering::Relaxed) {
         let left = end.saturating_duration_since(Instant::now());

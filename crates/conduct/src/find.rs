@@ -2,7 +2,8 @@
 //!
 //! Rates are chosen in the crate `search`, from the record alone; here they become trials. The
 //! contenders take turns, so that what is slow about the machine for some minutes is slow for all
-//! of them. Every trial has a fresh server and a schedule of its own.
+//! of them, and those that have their bounds wait with their curves for the others. Every trial
+//! has a fresh server and a schedule of its own.
 
 use std::time::Duration;
 
@@ -11,9 +12,12 @@ use bakeoff_plan::{
     why_no_references,
 };
 use bakeoff_record::{Disturbance, TrialRecord};
-use bakeoff_search::{CLOSED_S, Quest, Step, quests, sought, yardstick};
+use bakeoff_search::{CLOSED_S, Purpose, Quest, Step, quests, sought, yardstick};
 
 use crate::sequence::{Left, Sequence};
+
+/// More than the trials that come before a curve.
+const TRIALS_BEFORE: f64 = 1e6;
 
 /// The searches of a plan.
 #[derive(Debug)]
@@ -51,7 +55,7 @@ impl Sequence for Find<'_> {
         let open = all
             .iter()
             .filter_map(|quest| Some((quest, quest.progress.next()?)));
-        let (quest, step) = open.min_by_key(|(quest, _)| quest.ended())?;
+        let (quest, step) = open.min_by(|left, right| turn(left).total_cmp(&turn(right)))?;
         let number = (quest.ended() + 1, recorded.len());
         trial(quest.contender, (quest.workload, quest.load), &step, number)
     }
@@ -70,6 +74,15 @@ impl Sequence for Find<'_> {
             trials: sum.trials + left.trials,
             expected: sum.expected.saturating_add(left.expected),
         })
+    }
+}
+
+/// Whose turn it is: the lowest goes first. Bounds come before curves, so that the contenders'
+/// latencies at one share of their rates are measured one after the other.
+fn turn((quest, step): &(&Quest<'_>, Step)) -> f64 {
+    match step.purpose() {
+        Purpose::Curve { percent } => TRIALS_BEFORE + percent,
+        Purpose::Closed | Purpose::Search | Purpose::Confirm => quest.ended() as f64,
     }
 }
 
@@ -104,6 +117,7 @@ fn trial(
         workload: workload.clone(),
         load: load_of(load, search, step),
         load_name: Some(step.purpose().load_name(&label)),
+        ramp: None,
     })
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bakeoff_plan::{CONTROL_MARK, Contender, Plan, ServerChoice};
+use bakeoff_plan::{CONTROL_MARK, Change, Contender, Plan, ServerChoice};
 use bakeoff_record::{Step, TrialEnd, TrialRecord};
 use bakeoff_stage::Stage;
 use serde::{Deserialize, Serialize};
@@ -76,8 +76,9 @@ impl Programs {
     /// The contender with the program that it had at the start; or how a trial of it ends whose
     /// program is another one now.
     pub(crate) fn hold(&self, stage: &Stage, contender: &Contender) -> Result<Contender, TrialEnd> {
-        // The control runs the first contender's program.
-        let name = contender.name.strip_suffix(CONTROL_MARK);
+        // The control runs the first contender's program, and a changed contender its own.
+        let changed = Change::of_name(&contender.name).map(|(name, _)| name);
+        let name = contender.name.strip_suffix(CONTROL_MARK).or(changed);
         let Some(fixed) = self.0.get(name.unwrap_or(&contender.name)) else {
             return Ok(contender.clone());
         };

@@ -79,7 +79,7 @@ impl Roles {
         let _ = sched_setaffinity(None, &set);
     }
 
-    fn divide_among(
+    pub(crate) fn divide_among(
         pinning: &Pinning,
         allowed: &[usize],
         here: RolesHere,

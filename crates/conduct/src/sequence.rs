@@ -47,7 +47,10 @@ pub(crate) fn at_found_rate(trial: Trial, recorded: &[TrialRecord]) -> Trial {
     let had_before = recorded.iter().filter(same).find_map(|record| {
         let rate = match record.load.model {
             LoadModel::Open { rate_per_s, .. } => Some(rate_per_s),
-            LoadModel::Closed { .. } | LoadModel::OpenShare { .. } | LoadModel::Sought(_) => None,
+            LoadModel::Closed { .. }
+            | LoadModel::OpenShare { .. }
+            | LoadModel::Sought(_)
+            | LoadModel::Overload(_) => None,
         };
         rate.filter(|_| record.load_name.as_deref() == Some(label.as_str()))
     });

@@ -26,12 +26,23 @@ pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpe
     } = *order;
     let workload = &trial.workload;
     let target = target(workload, server);
+    let seconds = Duration::from_secs_f64;
+    let level = LoadSpec::interval_for(seconds(trial.load.duration_s));
+    let (shape, interval, deadline) = match &trial.ramp {
+        None => (RateShape::Level, level, None),
+        Some(ramp) => {
+            let then_per_s = ramp.then_per_s.clone();
+            // Who has waited for a connection as long as for an answer has given up, too.
+            let patience = seconds(trial.load.timeout_s);
+            (RateShape::Steps { then_per_s }, ramp.part, Some(patience))
+        }
+    };
     Ok(LoadSpec {
         speaking: speaking(workload, server),
         exchanges: exchanges(workload, &target.host, encoded)?,
         target,
         load: trial.load.clone(),
-        shape: RateShape::Level,
+        shape,
         count: trial.load.requests,
         connections: ConnectionUse {
             requests_per_connection: match workload.connections {
@@ -46,11 +57,11 @@ pub(crate) fn spec_of(order: &LoadOrder<'_>, threads: Threads) -> Result<LoadSpe
         check: BodyCheck::OneIn(CHECK_ONE_IN),
         pacing: Pacing {
             order: Order::ByWeight,
-            deadline: None,
+            deadline,
             waiting: Waiting::Nap,
             gather: true,
         },
-        interval: LoadSpec::interval_for(Duration::from_secs_f64(trial.load.duration_s)),
+        interval,
     })
 }
 

@@ -241,7 +241,7 @@ fn keep_stop(record: &mut TrialRecord, facts: Option<StopFacts>) {
 }
 
 /// A record with nothing measured yet.
-fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
+pub(crate) fn blank(trial: &Trial, roles: &Roles) -> TrialRecord {
     TrialRecord {
         schema: TRIAL_SCHEMA.to_owned(),
         id: trial.id.clone(),

@@ -81,6 +81,8 @@ pub(crate) struct Window {
     /// When it closed; before that, when it is to.
     pub(crate) end: u64,
     pub(crate) interval: u64,
+    /// Whether the rate of an open loop changes in it.
+    pub(crate) is_shaped: bool,
 }
 
 impl Window {
@@ -125,6 +127,8 @@ pub(crate) struct Ledger {
     last_sent: u64,
     /// When a request last ended.
     pub(crate) last_done: u64,
+    /// The most that this thread was late since nothing was in flight, nanoseconds.
+    late_ns: u64,
     /// Whether latencies are still kept one by one.
     samples_latencies: bool,
     clock: Clock,
@@ -137,6 +141,7 @@ impl Ledger {
             start: u64::MAX,
             end: u64::MAX,
             interval: u64::MAX,
+            is_shaped: false,
         };
         Self {
             window: never,
@@ -147,6 +152,7 @@ impl Ledger {
             last_latency: 0,
             last_sent: 0,
             last_done: 0,
+            late_ns: 0,
             samples_latencies: true,
             clock: Clock::new(),
             counts: Counts::new(exchanges),
@@ -166,6 +172,9 @@ impl Ledger {
         // A request that begins after an edge was passed is after it, whatever time it is given.
         origin.began = origin.began.max(self.clock.passed);
         self.clock.begun = origin.began;
+        if self.in_flight == 0 {
+            self.late_ns = 0;
+        }
         self.in_flight += 1;
         self.counts.clock.balance.begun += u64::from(self.stage == Stage::Open);
         if self.is_open_loop && self.window.holds(origin.intended) {
@@ -201,16 +210,29 @@ impl Ledger {
             self.counts.schedule.blocked.record(blocked_ns);
         }
         self.last_sent = now;
-        if self.is_open_loop && self.window.holds(origin.intended) {
-            let late_ns = now.saturating_sub(origin.intended);
+        if !self.is_open_loop {
+            return;
+        }
+        let late_ns = now.saturating_sub(origin.intended);
+        let is_servers = origin.was_short || blocked_ns > 0;
+        if !is_servers {
+            self.note_late(late_ns);
+        }
+        if self.window.holds(origin.intended) {
             let schedule = &mut self.counts.schedule;
             schedule.send_lag.record(late_ns);
-            if origin.was_short || blocked_ns > 0 {
+            if is_servers {
                 schedule.wait.record(late_ns);
             } else {
                 schedule.slip.record(late_ns);
             }
         }
+    }
+
+    /// The thread is late by so much: in sending, or in turning to what is due and to answers.
+    #[inline(always)]
+    pub(crate) fn note_late(&mut self, late_ns: u64) {
+        self.late_ns = self.late_ns.max(late_ns);
     }
 
     /// A whole response ended a request. Returns whether it was `ok` and counted.
@@ -299,6 +321,8 @@ impl Ledger {
         requests.latency.record(latency);
         let service = answer.done.saturating_sub(flight.sent);
         requests.service.record(service);
+        let punctual = latency.saturating_sub(self.late_ns);
+        self.counts.schedule.punctual.record(punctual);
         self.due_part(flight.origin.intended).ended += 1;
         true
     }
@@ -308,11 +332,12 @@ impl Ledger {
     pub(crate) fn fail(&mut self, flight: &Flight, failure: &Failure<'_>) {
         let origin = &flight.origin;
         self.end_any(failure.done, origin);
-        self.clock.parts.error();
+        let age = failure.done.saturating_sub(origin.intended);
+        let parts = &mut self.clock.parts;
+        parts.error(failure.end.outcome(), failure.status, age);
         if !self.belongs(origin) {
             return self.note_unended(origin);
         }
-        let age = failure.done.saturating_sub(origin.intended);
         let requests = &mut self.counts.requests;
         requests.bodies_checked += u64::from(failure.status.is_some() && flight.body.on);
         requests.fail(origin.exchange, failure.end, failure.status, age);

@@ -130,6 +130,7 @@ impl Merged {
         ScheduleKept {
             slip: std::mem::take(&mut schedule.slip),
             wait: std::mem::take(&mut schedule.wait),
+            punctual: std::mem::take(&mut schedule.punctual),
             parts: std::mem::take(&mut schedule.parts),
         }
     }
@@ -150,9 +151,10 @@ impl Merged {
         let completed = counted.outcomes.completed();
         let (due, begun) = match spec.load.model {
             // Who runs a load has found its rate.
-            LoadModel::Closed { .. } | LoadModel::OpenShare { .. } | LoadModel::Sought(_) => {
-                (None, balance.begun)
-            }
+            LoadModel::Closed { .. }
+            | LoadModel::OpenShare { .. }
+            | LoadModel::Sought(_)
+            | LoadModel::Overload(_) => (None, balance.begun),
             LoadModel::Open { .. } => (Some(schedule.due), schedule.begun),
         };
         Requests {

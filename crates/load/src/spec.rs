@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
+use bakeoff_plan::{Connect, Load, RateShape};
 use bakeoff_wire::h1::Request;
 use bakeoff_wire::proxy_protocol::ProxyVersion;
 use bakeoff_wire::{h2, h3};
@@ -194,11 +194,10 @@ impl Default for ConnectionUse {
 }
 
 impl LoadSpec {
-    /// Whether connections are opened only as requests need them; an open loop always connects
-    /// first.
+    /// Whether connections are opened only as requests need them. Where an open loop does that,
+    /// more clients come as answers take longer.
     pub(crate) fn connects_as_needed(&self) -> bool {
-        let is_closed_loop = matches!(self.load.model, LoadModel::Closed { .. });
-        is_closed_loop && self.load.connect == Connect::AsNeeded
+        self.load.connect == Connect::AsNeeded
     }
 
     /// The limits that an HTTP/2 connection begins with.

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use bakeoff_plan::RateShape;
 use bakeoff_record::Outcome;
 
 use crate::control::Control;
@@ -124,6 +125,7 @@ impl<'a, D: Driver> Loop<'a, D> {
             start,
             end,
             interval,
+            is_shaped: spec.shape != RateShape::Level,
         };
         self.thread.ledger.set_window(zero, window);
         self.turned = self.thread.driver.now();
@@ -284,6 +286,7 @@ impl<'a, D: Driver> Loop<'a, D> {
         self.thread.ledger.counts.meter.waited(before, woke);
         self.thread.ledger.advance(woke);
         self.settle();
+        self.note_late(woke);
         let unread = self.thread.agenda.unread();
         for index in 0..ready {
             let ready = self.thread.driver.ready(index);
@@ -308,6 +311,18 @@ impl<'a, D: Driver> Loop<'a, D> {
         self.thread.ledger.counts.meter.turned(woke, now);
         self.turned = now;
         Ok(())
+    }
+
+    /// What is due and has a place, and was not begun, shows how long nobody looked: answers may
+    /// have waited as long.
+    #[inline]
+    fn note_late(&mut self, now: u64) {
+        if let Pace::Open(pace) = &mut self.thread.pace
+            && pace.may_have_free()
+            && let Some(due) = pace.next_due()
+        {
+            self.thread.ledger.note_late(now.saturating_sub(due));
+        }
     }
 
     #[inline]

@@ -19,11 +19,13 @@ use crate::model::{Arrival, Connect, Cpus, Protocol};
 
 mod contender;
 mod header;
+mod overload;
 mod search;
 mod workload;
 
 pub(crate) use contender::{ContenderTable, OwnAnswerTable, OwnKeys, ReadyTable, StopTable};
 pub(crate) use header::HeaderText;
+pub(crate) use overload::OverloadTable;
 pub(crate) use search::{EffortKeys, SearchTable};
 pub use workload::LogFormat;
 pub(crate) use workload::{
@@ -92,6 +94,9 @@ pub(crate) struct PlanFile {
     /// Rates that are sought, in place of `[[load]]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) search: Vec<SearchTable>,
+    /// Loads beyond the capacity and back, in place of `[[load]]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) overload: Vec<OverloadTable>,
     /// Workloads of this plan's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) workload: Vec<WorkloadFile>,

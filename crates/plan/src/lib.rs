@@ -8,9 +8,11 @@
 //!
 //! A pure crate: it reads no file and no clock; text goes in and ready values come out.
 
+mod change;
 mod contender;
 mod course;
 mod model;
+mod overload;
 mod request;
 mod search;
 mod trial;
@@ -27,6 +29,7 @@ mod hosts;
 mod list;
 mod loads;
 mod nearest;
+mod overloads;
 mod protocols;
 mod replay;
 mod requests;
@@ -47,6 +50,7 @@ mod random;
 mod schedule;
 mod williams;
 
+pub use change::Change;
 pub use contender::*;
 pub use contenders::RESERVED;
 pub use course::{CONTROL_FROM, CompareMode, REPEAT_FROM, References, Until};
@@ -62,6 +66,7 @@ pub use nearest::nearest;
 pub use order::{
     Block, TRIAL_OVERHEAD, blocks, expected, expected_duration, trials, why_no_references,
 };
+pub use overload::{Overload, Purpose, RUNGS_MAX, Ramp, STEPS_MAX};
 pub use overrides::{Overrides, RoundsAsked};
 pub use random::Random;
 pub use replay::{AccessLog, Page, PageRequest};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::contender::Contender;
 use crate::course::{CompareMode, References, Until};
 use crate::demand::Demand;
+use crate::overload::Overload;
 use crate::request::{Connections, Requests};
 use crate::search::Search;
 use crate::stored;
@@ -235,6 +236,8 @@ impl Connect {
     pub fn usual(model: &LoadModel, by_count: bool) -> Self {
         match model {
             LoadModel::Closed { .. } if by_count => Self::AsNeeded,
+            // More clients come as answers take longer.
+            LoadModel::Overload(_) => Self::AsNeeded,
             LoadModel::Closed { .. }
             | LoadModel::Open { .. }
             | LoadModel::OpenShare { .. }
@@ -310,6 +313,8 @@ pub enum LoadModel {
     /// An open loop whose rate is sought: the highest that meets the goals of a search. A trial
     /// that runs has a rate of its own.
     Sought(Box<Search>),
+    /// An open loop beyond the capacity and back. A trial that runs has rates of its own.
+    Overload(Box<Overload>),
 }
 
 impl LoadModel {
@@ -356,6 +361,7 @@ impl Load {
             | LoadModel::Open { clients, .. }
             | LoadModel::OpenShare { clients, .. } => *clients,
             LoadModel::Sought(search) => search.clients,
+            LoadModel::Overload(overload) => overload.clients,
         }
     }
 
@@ -380,6 +386,7 @@ impl Load {
                 ..
             } => format!("share{capacity_share}{}-", poisson(arrival)),
             LoadModel::Sought(search) => format!("{}-", search.label()),
+            LoadModel::Overload(overload) => format!("{}-", overload.label()),
         };
         let streams = match self.streams {
             1 => String::new(),

@@ -75,6 +75,7 @@ fn block(plan: &Plan, round: u32, workload: &Workload, load: &Load, index: usize
         workload: workload.clone(),
         load: load_for(plan, &entrant.contender, load),
         load_name: None,
+        ramp: None,
     };
     ordered.enumerate().map(trial).collect()
 }

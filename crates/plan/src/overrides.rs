@@ -81,6 +81,7 @@ impl Plan {
             &it.name
         })?;
         self.refuse_for_searches(overrides)?;
+        self.refuse_for_overloads(overrides)?;
         self.protocols(overrides)?;
         if let Some(rounds) = overrides.rounds.number {
             rules::rounds(rounds).map_err(|fault| fault.at(flag("rounds")))?;
@@ -107,6 +108,7 @@ impl Plan {
             fault.at(flag(if streams { "streams" } else { "protocol" }))
         })?;
         self.check_searches()
+            .and_then(|()| self.check_overloads())
             .map_err(|fault| fault.at(flag("duration")))?;
         order::check_ids(&self).map_err(|fault| fault.at(flag("clients")))?;
         Ok(self)
@@ -199,7 +201,9 @@ impl Plan {
                     LoadModel::Open { arrival, .. } | LoadModel::OpenShare { arrival, .. } => {
                         arrival
                     }
-                    LoadModel::Closed { .. } | LoadModel::Sought(_) => Arrival::Poisson,
+                    LoadModel::Closed { .. } | LoadModel::Sought(_) | LoadModel::Overload(_) => {
+                        Arrival::Poisson
+                    }
                 };
                 let clients = load.clients();
                 load.model = LoadModel::Open {
@@ -219,6 +223,7 @@ impl Plan {
                     *arrival = chosen;
                 }
                 LoadModel::Sought(search) => search.arrival = chosen,
+                LoadModel::Overload(overload) => overload.arrival = chosen,
                 LoadModel::Closed { .. } => continue,
             }
             open = true;
@@ -286,6 +291,7 @@ fn with_clients(load: &Load, clients: u32) -> Load {
         | LoadModel::Open { clients: own, .. }
         | LoadModel::OpenShare { clients: own, .. } => *own = clients,
         LoadModel::Sought(search) => search.clients = clients,
+        LoadModel::Overload(overload) => overload.clients = clients,
     }
     load
 }

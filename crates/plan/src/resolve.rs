@@ -16,6 +16,7 @@ use crate::loads::{check_shares, check_streams, loads};
 use crate::model::{Pinning, Plan, Protocol, Workload};
 use crate::nearest::nearest;
 use crate::order;
+use crate::overloads::overloads;
 use crate::protocols::{Asked, check_each, expand};
 use crate::rules::{self, Fault};
 use crate::searches::searches;
@@ -100,7 +101,12 @@ pub fn parse(
         references: references(&source, &file)?,
         contenders: contenders(&source, &file.contender, base)?,
         workloads: workloads(&source, &file, base, library)?,
-        loads: [loads(&source, &file.load)?, searches(&source, &file)?].concat(),
+        loads: [
+            loads(&source, &file.load)?,
+            searches(&source, &file)?,
+            overloads(&source, &file)?,
+        ]
+        .concat(),
     };
     own_answers(&source, &file.contender, &plan)?;
     plan.note_contenders();

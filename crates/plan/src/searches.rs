@@ -69,7 +69,10 @@ impl Load {
     pub fn search(&self) -> Option<&Search> {
         match &self.model {
             LoadModel::Sought(search) => Some(search),
-            LoadModel::Closed { .. } | LoadModel::Open { .. } | LoadModel::OpenShare { .. } => None,
+            LoadModel::Closed { .. }
+            | LoadModel::Open { .. }
+            | LoadModel::OpenShare { .. }
+            | LoadModel::Overload(_) => None,
         }
     }
 
@@ -117,7 +120,7 @@ pub(crate) fn searches(source: &Source<'_>, file: &PlanFile) -> Result<Vec<Load>
             fix: "write two plans".to_owned(),
         });
     }
-    if loads.is_empty() && file.load.is_empty() {
+    if loads.is_empty() && file.load.is_empty() && file.overload.is_empty() {
         let fault = Fault::new(
             "nothing says how hard it is asked",
             "add `[[load]]` with `clients = 50`, or `[[search]]` with `slo = [\"p99<10ms\"]`",

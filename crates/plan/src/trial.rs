@@ -2,6 +2,7 @@
 
 use crate::contender::Contender;
 use crate::model::{Load, LoadModel, Workload};
+use crate::overload::Ramp;
 
 /// One contender, one workload, one load, once.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +26,8 @@ pub struct Trial {
     pub load: Load,
     /// Label of the plan's load where the rate of `load` was found in the campaign.
     pub load_name: Option<String>,
+    /// How its rate changes in the window; `None` where it does not.
+    pub ramp: Option<Ramp>,
 }
 
 /// What follows the first contender's name where it is measured a second time. No contender of a

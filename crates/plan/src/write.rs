@@ -12,6 +12,7 @@ use crate::file::{
     OwnKeys, PinningTable, PlanFile, ReadyTable, ReferencesTable, StopTable,
 };
 use crate::model::{Load, LoadModel, Plan};
+use crate::overloads::overload_table;
 use crate::searches::search_table;
 use crate::workload::workload_table;
 
@@ -51,6 +52,7 @@ impl Plan {
             contender: self.contenders.iter().map(contender_table).collect(),
             load: self.loads.iter().filter_map(load_table).collect(),
             search: self.loads.iter().filter_map(search_table).collect(),
+            overload: self.loads.iter().filter_map(overload_table).collect(),
             workload: self.workloads.iter().map(workload_table).collect(),
         };
         toml::to_string_pretty(&file).expect("a plan's types are all TOML's")
@@ -138,7 +140,7 @@ fn answer_table(answer: &OwnAnswer) -> OwnAnswerTable {
     }
 }
 
-/// `None` of a load whose rate is sought: that is a search.
+/// `None` of a load whose rate is sought, which is a search, and of an overload.
 fn load_table(load: &Load) -> Option<LoadTable> {
     let (rate, capacity_share, arrival) = match load.model {
         LoadModel::Closed { .. } => (None, None, None),
@@ -152,7 +154,7 @@ fn load_table(load: &Load) -> Option<LoadTable> {
             arrival,
             ..
         } => (None, Some(capacity_share), Some(arrival)),
-        LoadModel::Sought(_) => return None,
+        LoadModel::Sought(_) | LoadModel::Overload(_) => return None,
     };
     Some(LoadTable {
         clients: Some(ClientsText::One(load.clients())),

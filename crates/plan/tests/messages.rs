@@ -68,7 +68,7 @@ fn unknown_keys() {
         "rounds = 3",
         "colour = 3",
         "p.toml:2:1: unknown key `colour`; known are compare, contender, description, load, \
-         max_rounds, name, pinning, protocols, references, rest, rounds, search, seed, until, \
+         max_rounds, name, overload, pinning, protocols, references, rest, rounds, search, seed, until, \
          workload, workloads",
     );
     plan(
@@ -365,6 +365,45 @@ fn search(keys: &str, expected: &str) {
         "[[load]]\nclients = [10, 200]\nduration = \"2s\"",
         &new,
         expected,
+    );
+}
+
+/// The load of `PLAN` replaced by an overload of these keys.
+#[track_caller]
+fn overload(keys: &str, expected: &str) {
+    let new = format!("[[overload]]\n{keys}");
+    plan(
+        "[[load]]\nclients = [10, 200]\nduration = \"2s\"",
+        &new,
+        expected,
+    );
+}
+
+#[test]
+fn overloads() {
+    overload(
+        "steps = [0.5, 2.0, 1.5]",
+        "p.toml:10:9: `steps` begins or ends near the capacity or beyond it; begin and end with \
+         at most 0.9, so that there is a load to go back to",
+    );
+    overload(
+        "steps = [0.5, 2000.0, 0.5]",
+        "p.toml:10:9: `steps` has a share out of range; write shares of the capacity from 0.05 to \
+         20",
+    );
+    overload(
+        "step = \"4s\"\npatience = \"2s\"",
+        "p.toml:11:12: `patience` is out of range; write at most a quarter of `step`: what waits at \
+         the turn must be over before the way back ends",
+    );
+    overload(
+        "ladder = [10, 10]",
+        "p.toml:10:10: `ladder` does not rise; write each rung above the last",
+    );
+    overload(
+        "step = \"4s\"\npatience = \"1s\"\n[[load]]\nclients = 2",
+        "p.toml:9:1: a plan has one of `[[load]]`, `[[search]]` and `[[overload]]`; write several \
+         plans",
     );
 }
 

@@ -8,9 +8,10 @@ use std::time::Duration;
 use bakeoff_plan::{
     Arrival, Builtin, CertificateKey, CompareMode, ConfigSource, Connect, Connections, Contender,
     Content, ContentKind, Cpus, Delay, Demand, Encoding, Expected, KnownBy, Library, Load,
-    LoadModel, OwnAnswer, OwnCommand, Pinning, Plan, Protocol, Readiness, References, Replacement,
-    Request, RequestBody, Requests, RunningUrl, Search, SentBody, ServedFile, ServerChoice,
-    SlowBody, StopSignal, Stopping, Until, Url, Workload, builtin_plan, goals, parse, trials,
+    LoadModel, Overload, OwnAnswer, OwnCommand, Pinning, Plan, Protocol, Readiness, References,
+    Replacement, Request, RequestBody, Requests, RunningUrl, Search, SentBody, ServedFile,
+    ServerChoice, SlowBody, StopSignal, Stopping, Until, Url, Workload, builtin_plan, goals, parse,
+    trials,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -411,6 +412,29 @@ fn sought(index: u32) -> impl Strategy<Value = Load> {
         )
 }
 
+/// An overload number `index`, which differs from the others in its clients.
+fn beyond(index: u32) -> impl Strategy<Value = Load> {
+    let between = vec(0.05..20.0_f64, 1..9);
+    (
+        between,
+        option::of(0.001..1e6_f64),
+        1..100_u32,
+        4_000..600_000_u64,
+    )
+        .prop_map(move |(between, capacity_per_s, rungs, step_ms)| {
+            let overload = Overload {
+                steps: std::iter::once(0.5).chain(between).chain([0.9]).collect(),
+                capacity_per_s,
+                arrival: Arrival::Poisson,
+                clients: 10 + index,
+                ladder: (1..rungs % 8).map(|rung| rung * 7).collect(),
+                rung: Duration::from_millis(step_ms),
+            };
+            let step = Duration::from_millis(step_ms);
+            Load::beyond(overload, step, step / 4)
+        })
+}
+
 /// All contenders; the answers of the last are to this workload.
 fn all((mut all, own): (Vec<Contender>, Option<Contender>), workload: &str) -> Vec<Contender> {
     all.extend(own);
@@ -420,11 +444,12 @@ fn all((mut all, own): (Vec<Contender>, Option<Contender>), workload: &str) -> V
     all
 }
 
-/// Loads, or searches in their place.
+/// Loads, or searches or overloads in their place.
 fn loads() -> impl Strategy<Value = Vec<Load>> {
     let loads = (1..4_u32).prop_flat_map(|n| (0..n).map(load).collect::<Vec<_>>());
     let searches = (1..3_u32).prop_flat_map(|n| (0..n).map(sought).collect::<Vec<_>>());
-    prop_oneof![3 => loads, 1 => searches]
+    let overloads = (1..3_u32).prop_flat_map(|n| (0..n).map(beyond).collect::<Vec<_>>());
+    prop_oneof![3 => loads, 1 => searches, 1 => overloads]
 }
 
 fn plan() -> impl Strategy<Value = Plan> {

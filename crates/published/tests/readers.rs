@@ -237,6 +237,18 @@ fn oha_leaves_what_it_broke_off_at_the_end_out() {
     assert_eq!(quantiles(&row), [(0.5, 1e6), (0.99, 50e6)]);
 }
 
+#[test]
+fn oha_as_it_writes_today() {
+    let row = only("oha.json", Format::Oha);
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(97_952.0), Some(0.0))
+    );
+    near(row.load.duration_s, 12.001_363_345);
+    near(row.transfer.read_bytes, 401_211_392.0);
+    assert_eq!(row.latency.quantiles.len(), 9);
+}
+
 fn csv(text: &str, rules: &[&str]) -> Result<Published, ReadError> {
     let rules: Vec<_> = rules
         .iter()

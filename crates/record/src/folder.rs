@@ -39,6 +39,8 @@ const PLAN_COPY: &str = "plan.toml";
 const MACHINE_FILE: &str = "machine.json";
 /// One trial a line.
 const TRIALS_FILE: &str = "trials.jsonl";
+/// Folder in a record that holds another one, of the trials that confirm bottlenecks.
+pub const CONFIRM_FOLDER: &str = "confirm";
 /// What of a folder is the record's.
 const OWN_NAMES: [&str; 8] = [
     PLAN_FILE,
@@ -62,6 +64,9 @@ pub struct Record {
     pub machine: Machine,
     /// Trials in the order in which they ended; of two with the same id only the later one.
     pub trials: Vec<TrialRecord>,
+    /// Trials that confirm bottlenecks, one resource changed at a time, from the record in the
+    /// folder [`CONFIRM_FOLDER`].
+    pub confirming: Vec<TrialRecord>,
 }
 
 /// `plan.json`.
@@ -319,30 +324,38 @@ impl Record {
             &read_text(&machine_file)?,
             &MACHINE_SCHEMAS_READ,
         )?;
-        let trials_file = path.join(TRIALS_FILE);
-        let text = read_text(&trials_file)?;
-        let measured_after = links::read(path)?;
-        let mut trials: Vec<TrialRecord> = Vec::new();
-        let mut offset = 0;
-        for (index, line) in text.split_inclusive('\n').enumerate() {
-            if !line.ends_with('\n') {
-                break;
-            }
-            let mut trial: TrialRecord =
-                read_versioned(&trials_file, index + 1, line, &TRIAL_SCHEMAS_READ)?;
-            for measured in &measured_after {
-                measured.give(offset, &mut trial);
-            }
-            offset += line.len() as u64;
-            trials.retain(|earlier| earlier.id != trial.id);
-            trials.push(trial);
-        }
+        let within = path.join(CONFIRM_FOLDER);
         Ok(Self {
             plan,
             machine,
-            trials,
+            trials: read_trials(path)?,
+            confirming: match is_record(&within)? {
+                true => read_trials(&within)?,
+                false => Vec::new(),
+            },
         })
     }
+}
+
+fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, FolderError> {
+    let file = path.join(TRIALS_FILE);
+    let text = read_text(&file)?;
+    let measured_after = links::read(path)?;
+    let mut trials: Vec<TrialRecord> = Vec::new();
+    let mut offset = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        if !line.ends_with('\n') {
+            break;
+        }
+        let mut trial: TrialRecord = read_versioned(&file, index + 1, line, &TRIAL_SCHEMAS_READ)?;
+        for measured in &measured_after {
+            measured.give(offset, &mut trial);
+        }
+        offset += line.len() as u64;
+        trials.retain(|earlier| earlier.id != trial.id);
+        trials.push(trial);
+    }
+    Ok(trials)
 }
 
 /// A record is private, so that another user's is no missing one.

@@ -5,6 +5,7 @@
 
 mod addresses;
 mod disturbed;
+mod failed;
 mod folder;
 mod histogram;
 mod hosts;
@@ -24,9 +25,10 @@ mod work;
 
 pub use addresses::Addresses;
 pub use disturbed::*;
+pub use failed::Failed;
 pub use folder::{
-    Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer, check_lines,
-    check_sums, hex,
+    CONFIRM_FOLDER, Changed, FolderError, PLAN_SCHEMA, Record, RecordFolder, SumCheck, Writer,
+    check_lines, check_sums, hex,
 };
 pub use histogram::Histogram;
 pub use hosts::*;

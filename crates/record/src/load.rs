@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bakeoff_plan::{Load, LoadModel, RateShape};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::failed::Failed;
 use crate::histogram::{Histogram, merge_longer};
 use crate::observed::{Balance, Bounds, EngineSettings, Observed, ScheduleKept, ThreadUsage};
 use crate::outcome::{Outcome, OutcomeCounts};
@@ -111,7 +112,9 @@ pub struct LoadResult {
 
 /// JSON knows texts as keys alone. In a part of a line that is read apart, as generators are, they
 /// do not become numbers by themselves.
-fn by_status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<u16, u64>, D::Error> {
+pub(crate) fn by_status<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<u16, u64>, D::Error> {
     let texts = BTreeMap::<String, u64>::deserialize(deserializer)?;
     let each = texts.into_iter().map(|(status, n)| {
         let number: Result<u16, D::Error> = status.parse().map_err(|_| {
@@ -406,6 +409,10 @@ pub struct Interval {
     pub errors: u64,
     /// Latencies of the `ok` ones; all intervals together are the window's histogram.
     pub latency: Histogram,
+    /// How the others ended; absent where there are none, and in records written before this field
+    /// existed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Failed>,
 }
 
 /// Something that weakens a number.

@@ -253,6 +253,7 @@ impl ScheduleKept {
     fn merge(&mut self, other: &Self) {
         self.slip.merge(&other.slip);
         self.wait.merge(&other.wait);
+        self.punctual.merge(&other.punctual);
         DuePart::merge(&mut self.parts, &other.parts);
     }
 }
@@ -296,6 +297,11 @@ impl Interval {
         latency.merge(&self.latency);
         latency.merge(&other.latency);
         self.latency = latency.trimmed();
+        match (&mut self.failed, &other.failed) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (None, Some(theirs)) => self.failed = Some(theirs.clone()),
+            (_, None) => {}
+        }
     }
 
     /// Adds another thread's or engine's parts of the same stretch, by their place in it. Where

@@ -63,6 +63,12 @@ pub struct ScheduleKept {
     pub slip: Histogram,
     /// From the due time to sending, where no connection was free: the server's lateness.
     pub wait: Histogram,
+    /// Latencies of `ok` responses, each less the most that the engine's thread was late since
+    /// nothing of it was in flight. A server that takes requests in their order ends none later
+    /// than by that, so an engine that is never late would have seen these at the least. Empty in
+    /// records written before this field existed.
+    #[serde(default)]
+    pub punctual: Histogram,
     /// The window by when requests were due.
     pub parts: Vec<DuePart>,
 }

@@ -5,6 +5,7 @@
 //! document of its own, which the formats walk like the other one.
 
 mod document;
+mod picture;
 mod sentence;
 mod view;
 
@@ -41,7 +42,7 @@ pub fn find_csv(report: &FindReport) -> String {
 
 /// A page that loads nothing from anywhere.
 pub fn find_html(report: &FindReport) -> String {
-    let picture = document::picture(report);
+    let picture = picture::pictures(report);
     html::plain(&document::draw(report), ("curve", &picture)) + "</html>\n"
 }
 

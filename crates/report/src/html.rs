@@ -202,7 +202,10 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color-s
                      border-bottom:1px solid #8884}.n{text-align:right;white-space:nowrap;\
                      font-variant-numeric:tabular-nums}.dim,small{opacity:.65}.below\
                      {margin-left:1.5rem}svg{max-width:46rem;font-size:13px;fill:currentColor}\
-                     .l{stroke:currentColor;fill:none}.hollow{fill:Canvas;stroke:currentColor}";
+                     .l{stroke:currentColor;fill:none}.hollow{fill:Canvas;stroke:currentColor}\
+                     .curves{display:flex;flex-wrap:wrap;gap:1rem;margin-top:1rem}\
+                     .curves svg{flex:1 1 22rem;max-width:38rem}\
+                     @media(max-width:30rem){body{margin:1rem}}";
 
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")

@@ -20,12 +20,15 @@ mod json;
 mod load;
 mod markdown;
 mod number;
+mod overload;
 mod pack;
 mod published;
 mod redaction;
 mod safe;
 mod schema;
+mod selftest;
 mod style;
+mod suspected;
 mod terminal;
 mod text;
 mod vegeta;
@@ -34,6 +37,7 @@ pub mod view;
 mod widest;
 mod xml;
 
+pub use bakeoff_audit::Suspected;
 pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
     Condition, GateError, Gates, Mismatch, Ruling, Verdict, fits, judge_load, plan_mismatches,
@@ -58,11 +62,20 @@ pub use json::json;
 pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
 pub use number::{bytes, count, milliseconds};
+pub use overload::{
+    OVERLOAD_SCHEMA, OverloadReport, OverloadRow, overload_csv, overload_html, overload_json,
+    overload_markdown, overload_text, overload_view,
+};
 pub use pack::{packed, unpacked};
 pub use published::{PUBLISHED_SCHEMA, published_json, published_markdown, published_text};
 pub use redaction::{Redacted, Redaction};
 pub use safe::{json_safe, plain, plain_lines};
 pub use schema::report_schema;
+pub use selftest::{
+    FaultRow, Pairs, SELFTEST_SCHEMA, SelfTest, SelfTestRig, Tally, selftest_json,
+    selftest_markdown, selftest_text,
+};
+pub use suspected::suspected;
 pub use text::{TextOptions, text};
 pub use verify::{Difference, differences, stored_document};
 pub use view::{Report, view, view_of};

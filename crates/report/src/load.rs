@@ -155,7 +155,7 @@ fn load_of(result: &LoadResult) -> Value {
         LoadModel::Closed { .. } => ("closed", None, None, None),
         // A trial that ran had a rate; without one there is none to tell.
         LoadModel::OpenShare { arrival, .. } => ("open", None, Some(arrival), Some(result.seed)),
-        LoadModel::Sought(_) => ("open", None, None, Some(result.seed)),
+        LoadModel::Sought(_) | LoadModel::Overload(_) => ("open", None, None, Some(result.seed)),
         LoadModel::Open {
             rate_per_s,
             arrival,

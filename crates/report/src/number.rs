@@ -50,6 +50,12 @@ pub(crate) fn counted(value: u64, noun: &str) -> String {
     )
 }
 
+/// A share of a capacity, which may be beyond all of it, in per cent without the sign: `12.5`,
+/// `200`.
+pub(crate) fn share(share: f64) -> String {
+    format!("{}", (share * 1000.0).round() / 10.0)
+}
+
 /// A share as a percentage without its sign: `0`, `<0.001`, `0.125`, `97.4`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;

@@ -81,7 +81,7 @@ fn carried_out(capacities: &[(&str, f64)]) -> Record {
     record
 }
 
-/// 1 ms up to the capacity, and 40 ms beyond.
+/// Latencies that rise towards the capacity, as those of a queue do, and 40 ms beyond.
 fn trial(pattern: &TrialRecord, step: &Step, capacity: f64) -> TrialRecord {
     let rate = step.rate_per_s().unwrap_or(capacity);
     let load = Load {
@@ -100,14 +100,15 @@ fn trial(pattern: &TrialRecord, step: &Step, capacity: f64) -> TrialRecord {
     let due = (rate * step.length_s()).round() as u64;
     (result.requests.due, result.requests.ok) = (Some(due), due);
     let mut latency = Histogram::new();
-    latency.record_n(
-        if rate <= capacity {
-            1_000_000
-        } else {
-            40_000_000
-        },
-        due,
-    );
+    if rate <= capacity {
+        let mean_ns = 400_000.0 / (1.05 - rate / capacity);
+        let slow = [(0.6, 0.4), (0.35, 0.8), (0.05, 1.1)];
+        for (share, times) in slow {
+            latency.record_n((mean_ns * times) as u64, (share * due as f64) as u64);
+        }
+    } else {
+        latency.record_n(40_000_000, due);
+    }
     result.latency = latency.trimmed();
     TrialRecord {
         load,

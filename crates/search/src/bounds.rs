@@ -67,14 +67,24 @@ impl Rates {
         upper.zip(most).is_some_and(|(upper, most)| most > upper)
     }
 
-    /// The lowest rate at which the engine spoils more trials than are left.
-    pub(crate) fn cap(&self) -> Option<f64> {
+    /// The lowest rate between the bounds at which the engine spoils more trials than are left.
+    pub(crate) fn cap(&self, bounds: Bounds) -> Option<f64> {
+        self.spoiled(bounds).next()
+    }
+
+    /// Rates between the bounds at which the engine spoils more trials than are left, ascending.
+    fn spoiled(&self, bounds: Bounds) -> impl DoubleEndedIterator<Item = f64> {
+        let is_between = move |rate: &f64| {
+            bounds.lower.is_none_or(|lower| *rate > lower)
+                && bounds.upper.is_none_or(|upper| *rate < upper)
+        };
         let is_spoiled = |(_, trials): &&(f64, Vec<(f64, Judged)>)| {
             let is_limited = |(_, judged): &&(f64, Judged)| *judged == Judged::Limited;
             let limited = trials.iter().filter(is_limited).count();
             limited >= LIMITED_LEAST && limited > trials.len() - limited
         };
-        self.0.iter().find(is_spoiled).map(|(rate, _)| *rate)
+        let spoiled = self.0.iter().filter(is_spoiled).map(|(rate, _)| *rate);
+        spoiled.filter(is_between)
     }
 
     /// Fresh servers behind a bound.
@@ -86,22 +96,37 @@ impl Rates {
     /// The rate to measure next, and at which stage; `None` once the last stage has its bounds, or
     /// the range has none. The stages before it say where the last one begins.
     pub(crate) fn next<'s>(&self, stages: &'s [Stage], range: Range) -> Option<(f64, &'s Stage)> {
-        let cap = self.cap();
         let mut earlier = Bounds::default();
         let mut width = None;
         for stage in stages {
             let mut known = self.bounds(stage);
-            known.upper = known.upper.into_iter().chain(cap).reduce(f64::min);
-            known.lower = known
-                .lower
-                .filter(|lower| known.upper.is_none_or(|upper| *lower < upper));
+            known.upper = self.cap(known).or(known.upper);
             let reach = self.reach(stage, width, known.lower.is_some());
             if let Some(rate) = between(stage, known, earlier, reach, range) {
                 return Some((rate, stage));
             }
             (earlier, width) = (known, Some(stage.width));
         }
-        None
+        let last = stages.last()?;
+        Some((self.beyond(last)?, last))
+    }
+
+    /// The rate to measure next above those that the engine spoils, to learn where the server ends
+    /// for certain. It begins with a rate at which a trial showed that, if only a short one.
+    fn beyond(&self, stage: &Stage) -> Option<f64> {
+        let bounds = self.bounds(stage);
+        let spoiled = self.spoiled(bounds).next_back()?;
+        let Some(upper) = bounds.upper else {
+            let exceeds = |(_, judged): &(f64, Judged)| matches!(judged, Judged::Exceeds(_));
+            let mut above = self.0.iter().filter(|(rate, _)| *rate > spoiled);
+            let found = above.find(|(_, trials)| {
+                trials.iter().any(exceeds) && classify(stage, trials) != Class::Lower
+            });
+            return found.map(|(rate, _)| *rate);
+        };
+        let middle = readable((spoiled * upper).sqrt());
+        let is_apart = (upper - spoiled) / upper > stage.width;
+        (is_apart && spoiled < middle && middle < upper).then_some(middle)
     }
 
     /// By which factor the next rate may lie beyond the one bound that is known. In the first stage
@@ -230,6 +255,46 @@ mod tests {
         assert_eq!(next(&spoiled), Some(141.4));
         let close = [(198.0, 1, Judged::Meets), (200.0, 3, Judged::Limited)];
         assert_eq!(next(&close), None);
+    }
+
+    #[test]
+    fn beyond_rates_that_the_engine_spoils_the_server_s_end_is_looked_for() {
+        let range = Range {
+            start: 100.0,
+            least: 10.0,
+            most: 10_000.0,
+        };
+        let short = Stage {
+            trial_s: 1.0,
+            sum_s: 1.0,
+            ..STAGE
+        };
+        let next = |full: &[(f64, usize, Judged)]| {
+            let mut all = rates(full);
+            all.add(300.0, 1.0, Judged::Exceeds(Why::Latency));
+            all.next(&[short, STAGE], range).map(|(rate, _)| rate)
+        };
+        let exceeds = Judged::Exceeds(Why::Latency);
+        let spoiled = [(198.0, 1, Judged::Meets), (200.0, 3, Judged::Limited)];
+        let with = |more: &[(f64, usize, Judged)]| next(&[&spoiled, more].concat());
+        assert_eq!(with(&[]), Some(300.0), "only a short trial says so yet");
+        assert_eq!(with(&[(300.0, 1, exceeds)]), Some(244.9));
+        let more = [(300.0, 1, exceeds), (244.9, 3, Judged::Limited)];
+        assert_eq!(with(&more), Some(271.1));
+        assert_eq!(with(&[(203.0, 1, exceeds)]), None);
+        assert_eq!(
+            with(&[(300.0, 3, Judged::Limited)]),
+            None,
+            "nothing is known above"
+        );
+        let higher = [(300.0, 3, Judged::Limited), (400.0, 1, exceeds)];
+        assert_eq!(with(&higher), Some(346.4));
+        let carried = [(300.0, 1, exceeds), (244.9, 1, Judged::Meets)];
+        assert_eq!(
+            with(&carried),
+            Some(271.1),
+            "what was spoiled below it is of no matter"
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@ const BEYOND: f64 = 1.1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Irregular {
-    /// The load engine, and not the server, is what ends at the upper bound, or may be.
+    /// The load engine, and not the server, is what ends above the lower bound, or may be.
     GeneratorLimited,
     /// No rate meets the goal, however low.
     NoLower,
@@ -124,7 +124,7 @@ pub struct CurvePoint {
     pub failed_share: Option<f64>,
 }
 
-/// Quantiles of the curve, percent.
+/// Quantiles of every curve, percent.
 const QUANTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
 impl Progress<'_> {
@@ -159,6 +159,10 @@ impl Progress<'_> {
             Confirmed::Missing { .. } | Confirmed::NotAsked => None,
         };
         let (irregular, why) = self.irregular(goal, yardstick_per_s);
+        if irregular == Some(Irregular::GeneratorLimited) && rates.cap(bounds).is_none() {
+            // What ends there may be the engine's ceiling.
+            upper = None;
+        }
         let standing = Standing {
             lower_per_s: lower,
             upper_per_s: upper,
@@ -272,9 +276,24 @@ impl Progress<'_> {
 
     /// The latency curve, by rising rate.
     pub fn curve(&self) -> Vec<CurvePoint> {
-        let mut points: Vec<CurvePoint> = self.trials.iter().filter_map(point).collect();
+        let percents = self.percents();
+        let points = self
+            .trials
+            .iter()
+            .filter_map(|trial| point(trial, &percents));
+        let mut points: Vec<CurvePoint> = points.collect();
         points.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
         points
+    }
+
+    /// Quantiles of the curve, percent: the usual ones and those of the goals.
+    fn percents(&self) -> Vec<f64> {
+        let objectives = self.search.goals.iter().filter_map(|goal| goal.objective);
+        let asked = objectives.map(|objective| objective.percent);
+        let mut percents: Vec<f64> = QUANTILES.into_iter().chain(asked).collect();
+        percents.sort_by(f64::total_cmp);
+        percents.dedup();
+        percents
     }
 }
 
@@ -287,9 +306,8 @@ fn why_limited(
     bounds: Bounds,
     yardstick_per_s: Option<f64>,
 ) -> Option<String> {
-    let is_first = |cap: &f64| bounds.upper.is_none_or(|upper| *cap < upper);
-    if let Some(cap) = rates.cap().filter(is_first) {
-        return Some(why_capped(progress, cap));
+    if let Some(cap) = rates.cap(bounds) {
+        return Some(why_capped(progress, cap, bounds.upper));
     }
     let (lower, ceiling) = bounds.lower.zip(yardstick_per_s)?;
     (CEILING_SHARE * ceiling..=BEYOND * ceiling)
@@ -304,7 +322,7 @@ fn why_limited(
 
 /// What the engine did at the rate from which on it spoils trials, and whether something else on
 /// the machine may be why.
-fn why_capped(progress: &Progress<'_>, cap: f64) -> String {
+fn why_capped(progress: &Progress<'_>, cap: f64, upper: Option<f64>) -> String {
     let here = progress.trials.iter().filter(|it| it.rate_per_s == cap);
     let (disturbed, quiet): (Vec<&Seen>, Vec<&Seen>) = here.partition(|it| it.is_disturbed);
     let beside = match (disturbed.len(), disturbed.len() + quiet.len()) {
@@ -313,8 +331,9 @@ fn why_capped(progress: &Progress<'_>, cap: f64) -> String {
             format!("; something else on the machine disturbed {disturbed} of {all} trials there")
         }
     };
+    let to = upper.map_or("on".to_owned(), |upper| format!("to {}", shown(upper)));
     format!(
-        "from {} requests/s on the load engine was too late or too busy{beside}",
+        "from {} requests/s {to} the load engine was too late or too busy{beside}",
         shown(cap)
     )
 }
@@ -330,13 +349,14 @@ fn lower_above(progress: &Progress<'_>, goal: &Goal, rate: f64, most: Option<f64
         .reduce(f64::min)
 }
 
-fn point(trial: &Seen) -> Option<CurvePoint> {
+fn point(trial: &Seen, percents: &[f64]) -> Option<CurvePoint> {
     let Purpose::Curve { percent } = trial.purpose else {
         return None;
     };
     let measured = trial.measured()?;
     let count = measured.latency.count();
-    let quantile = |percent: f64| {
+    let quantile = |percent: &f64| {
+        let percent = *percent;
         let share = percent / 100.0;
         let is_there = count as f64 * (1.0 - share) >= 3.68;
         let value = measured.latency.quantile(share).filter(|_| is_there);
@@ -346,7 +366,7 @@ fn point(trial: &Seen) -> Option<CurvePoint> {
         percent,
         rate_per_s: trial.rate_per_s,
         count: measured.due,
-        latency_ns: QUANTILES.map(quantile).to_vec(),
+        latency_ns: percents.iter().map(quantile).collect(),
         failed_share: failed_share(measured),
     })
 }

@@ -1,6 +1,6 @@
 //! A trial against a goal: whether it meets it.
 
-use bakeoff_plan::Goal;
+use bakeoff_plan::{Goal, Objective};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,6 +13,9 @@ const ENGINE_BUSY_MAX: f64 = 0.9;
 const SLIP_NS: f64 = 1e6;
 /// The same as a share of the latency.
 const SLIP_SHARE: f64 = 0.05;
+/// Share of the requests due that an engine may leave out and still have offered the rate (method
+/// R7).
+const UNBEGUN_MAX: f64 = 0.01;
 /// The quantile that an engine's lateness is held against where a goal has none.
 const USUAL_QUANTILE: f64 = 0.99;
 
@@ -23,7 +26,8 @@ pub enum Judged {
     Meets,
     /// It did not.
     Exceeds(Why),
-    /// The goal was missed, and the load engine may be why: that says nothing about the server.
+    /// The load engine may be why the goal was missed, or did not offer the rate: that says nothing
+    /// about the server.
     Limited,
 }
 
@@ -60,30 +64,71 @@ pub fn judge(goal: &Goal, seen: &Seen) -> Option<Judged> {
         Came::Died => return Some(Judged::Exceeds(Why::Died)),
         Came::Lost(_) => return None,
     };
-    let Some(why) = missed(goal, seen, measured) else {
-        return Some(Judged::Meets);
-    };
-    // However late it was asked, a server that answers wrong has failed.
-    let is_wrong = measured.wrong as f64 > goal.errors() * measured.due as f64;
-    Some(match is_engines_fault(goal, measured) && !is_wrong {
-        true => Judged::Limited,
-        false => Judged::Exceeds(why),
+    let fault = fault(goal, measured);
+    Some(match missed(goal, seen, measured, Lateness::None) {
+        // What was sent late counts from when it was due, and what comes late ends no earlier. So
+        // an engine on time would have met the goal too, as long as it sent all that was due.
+        None if fault.is_none() || measured.is_offered() => Judged::Meets,
+        None => Judged::Limited,
+        Some(why) => match fault {
+            None => Judged::Exceeds(why),
+            Some(fault) => {
+                missed_anyway(goal, seen, measured, fault).map_or(Judged::Limited, Judged::Exceeds)
+            }
+        },
     })
 }
 
-fn missed(goal: &Goal, seen: &Seen, measured: &Measured) -> Option<Why> {
-    let failed = measured.due.saturating_sub(measured.ok);
-    if measured.ok == 0 || failed as f64 > goal.errors() * measured.due as f64 {
+/// What the engine did that may be why a goal was missed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// It sent late, and how late is known of each request.
+    Late,
+    /// It had no time or no ports left: what it saw late is not known.
+    Short,
+}
+
+/// How much of what was measured is taken to be the engine's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lateness {
+    None,
+    All,
+}
+
+/// In what the server missed the goal by itself, whatever the engine did.
+fn missed_anyway(goal: &Goal, seen: &Seen, measured: &Measured, fault: Fault) -> Option<Why> {
+    // However late it was asked, a server that answers wrong has failed.
+    if measured.wrong as f64 > goal.errors() * measured.due as f64 {
         return Some(Why::Failures);
     }
-    let low_ns = goal.objective.and_then(|objective| {
-        let low = measured.latency.quantile(objective.quantile())?;
-        (u128::from(low) > objective.below.as_nanos()).then_some(low)
-    });
-    if low_ns.is_some() {
+    match fault {
+        Fault::Late => missed(goal, seen, measured, Lateness::All),
+        Fault::Short => None,
+    }
+}
+
+fn missed(goal: &Goal, seen: &Seen, measured: &Measured, lateness: Lateness) -> Option<Why> {
+    let failed = measured.due.saturating_sub(measured.ok);
+    let is_servers = lateness == Lateness::None;
+    let fails = measured.ok == 0 || failed as f64 > goal.errors() * measured.due as f64;
+    if fails && is_servers {
+        return Some(Why::Failures);
+    }
+    let is_slow = |objective: &Objective| {
+        let q = objective.quantile();
+        let low = match lateness {
+            Lateness::None => measured.latency.quantile(q),
+            Lateness::All => measured.punctual(q),
+        };
+        low.is_some_and(|low| u128::from(low) > objective.below.as_nanos())
+    };
+    if goal.objective.as_ref().is_some_and(is_slow) {
         return Some(Why::Latency);
     }
-    let backlog = measured.backlog?;
+    let mut backlog = measured.backlog?;
+    if lateness == Lateness::All {
+        backlog = backlog.without(measured.engine.late_requests(seen.rate_per_s)?);
+    }
     // By Little's law so many requests in flight wait for as long as the objective.
     let allowed = goal
         .objective
@@ -93,28 +138,49 @@ fn missed(goal: &Goal, seen: &Seen, measured: &Measured) -> Option<Why> {
     (is_long || grows).then_some(Why::QueueGrows)
 }
 
-/// Whether the engine was too busy or too late for the miss to be the server's.
-fn is_engines_fault(goal: &Goal, measured: &Measured) -> bool {
+/// Whether the engine was too busy or too late for a miss to be the server's without more ado.
+fn fault(goal: &Goal, measured: &Measured) -> Option<Fault> {
     let engine = measured.engine;
     let quantile = goal
         .objective
         .map_or(USUAL_QUANTILE, |objective| objective.quantile());
     let latency = measured.latency.quantile(quantile).unwrap_or(0) as f64;
     let is_late = |slip: u64| slip as f64 > SLIP_NS.max(SLIP_SHARE * latency);
-    engine.local > 0
-        || engine.busy.is_some_and(|busy| busy > ENGINE_BUSY_MAX)
-        || engine.slip_p99_ns.is_some_and(is_late)
+    let is_busy = engine.busy.is_some_and(|busy| busy > ENGINE_BUSY_MAX);
+    if engine.local > 0 || is_busy {
+        return Some(Fault::Short);
+    }
+    let slip = engine.slip.filter(|slip| is_late(slip.p99_ns));
+    slip.map(|_| Fault::Late)
+}
+
+impl Measured {
+    /// Whether nearly all that was due was sent, however late.
+    fn is_offered(&self) -> bool {
+        self.engine.unbegun as f64 <= UNBEGUN_MAX * self.due as f64
+    }
+
+    /// A quantile of the latencies that an engine on time would have seen, at the least,
+    /// nanoseconds. Engines of several threads do not know how late the others were; then the
+    /// latest request stands for all of them.
+    fn punctual(&self, quantile: f64) -> Option<u64> {
+        if let Some(punctual) = &self.punctual {
+            return punctual.quantile(quantile);
+        }
+        let slip = self.engine.slip?;
+        let latency = self.latency.quantile(quantile)?;
+        Some(latency.saturating_sub(slip.max_ns))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use bakeoff_plan::Objective;
     use bakeoff_record::Histogram;
 
     use super::*;
-    use crate::seen::{Engine, Purpose};
+    use crate::seen::{Engine, Purpose, Slip};
 
     /// 10 s at 1,000 requests per second, all of them right and in 1 ms.
     fn trial(change: impl Fn(&mut Measured)) -> Seen {
@@ -125,6 +191,7 @@ mod tests {
             ok: 10_000,
             wrong: 0,
             latency,
+            punctual: None,
             backlog: Some(Backlog {
                 growth: 0.0,
                 end: 1.0,
@@ -171,29 +238,132 @@ mod tests {
         });
     }
 
-    #[test]
-    fn the_engine_is_blamed_only_for_what_was_missed() {
-        let goal = Goal {
+    fn p99_below_10_ms(errors_percent: f64) -> Goal {
+        Goal {
             objective: "p99<10ms".parse().ok(),
-            errors_percent: 0.0,
-        };
+            errors_percent,
+        }
+    }
+
+    /// 99 % of the requests were at most 2 ms late, and one was 8 ms late.
+    const LATE: Slip = Slip {
+        p99_ns: 2_000_000,
+        max_ns: 8_000_000,
+    };
+
+    fn histogram(all: &[(u64, u64)]) -> Histogram {
+        let mut histogram = Histogram::new();
+        for (ms, times) in all {
+            histogram.record_n(ms * 1_000_000, *times);
+        }
+        histogram
+    }
+
+    #[test]
+    fn a_goal_that_is_met_is_met_however_late_the_engine_was() {
+        let goal = p99_below_10_ms(0.0);
         let faults: [fn(&mut Engine); 3] = [
             |engine| engine.busy = Some(0.95),
-            |engine| engine.slip_p99_ns = Some(2_000_000),
+            |engine| engine.slip = Some(LATE),
             |engine| engine.local = 1,
         ];
         for fault in faults {
             let met = trial(|it| fault(&mut it.engine));
             assert_eq!(judge(&goal, &met), Some(Judged::Meets));
             let missed = trial(|it| {
-                it.latency.record_n(20_000_000, 1000);
+                it.latency = histogram(&[(1, 9_000), (12, 1_000)]);
                 fault(&mut it.engine);
             });
             assert_eq!(judge(&goal, &missed), Some(Judged::Limited));
         }
+    }
+
+    #[test]
+    fn a_rate_that_was_not_offered_is_not_met() {
+        let goal = p99_below_10_ms(5.0);
+        let left_out = |unbegun, slip| {
+            trial(move |it| {
+                it.ok = 10_000 - unbegun;
+                (it.engine.unbegun, it.engine.slip) = (unbegun, slip);
+            })
+        };
+        let judged = |unbegun, slip| judge(&goal, &left_out(unbegun, slip));
+        assert_eq!(judged(100, Some(LATE)), Some(Judged::Meets));
+        assert_eq!(judged(101, Some(LATE)), Some(Judged::Limited));
+        let on_time = Slip {
+            p99_ns: 100_000,
+            ..LATE
+        };
+        let met = Some(Judged::Meets);
+        assert_eq!(
+            judged(101, Some(on_time)),
+            met,
+            "the server's connections were taken"
+        );
+    }
+
+    /// The same latencies: in one trial the engine sent them late, in the other the server was
+    /// slow beside a late engine.
+    #[test]
+    fn what_is_missed_without_the_engines_lateness_too_is_the_servers() {
+        let goal = p99_below_10_ms(0.0);
+        let latency = histogram(&[(1, 9_000), (12, 1_000)]);
+        let check = |punctual: &[(u64, u64)], expected| {
+            let trial = trial(|it| {
+                it.latency = latency.clone();
+                it.punctual = Some(Box::new(histogram(punctual)));
+                it.engine.slip = Some(LATE);
+            });
+            assert_eq!(judge(&goal, &trial), Some(expected), "{punctual:?}");
+        };
+        check(&[(1, 9_000), (11, 1_000)], Judged::Exceeds(Why::Latency));
+        check(
+            &[(1, 9_000), (4, 700), (11, 300)],
+            Judged::Exceeds(Why::Latency),
+        );
+        check(&[(1, 9_000), (4, 950), (11, 50)], Judged::Limited);
+        check(&[(1, 9_000), (4, 1_000)], Judged::Limited);
+    }
+
+    #[test]
+    fn without_knowing_each_request_the_latest_stands_for_all() {
+        let goal = p99_below_10_ms(0.0);
+        let slow = |ms| {
+            trial(move |it| {
+                it.latency = histogram(&[(1, 9_000), (ms, 1_000)]);
+                it.engine.slip = Some(LATE);
+            })
+        };
+        assert_eq!(judge(&goal, &slow(17)), Some(Judged::Limited));
+        let expected = Some(Judged::Exceeds(Why::Latency));
+        assert_eq!(judge(&goal, &slow(19)), expected);
+    }
+
+    #[test]
+    fn a_queue_that_grows_by_more_than_was_sent_late_is_the_servers() {
+        let goal = Goal {
+            objective: "p99<1s".parse().ok(),
+            errors_percent: 0.0,
+        };
+        // At 1,000 requests per second 8 are sent late at once, at the most.
+        let growing = |growth| {
+            trial(move |it| {
+                it.backlog = Some(Backlog { growth, end: 20.0 });
+                it.engine.slip = Some(LATE);
+            })
+        };
+        assert_eq!(judge(&goal, &growing(14.0)), Some(Judged::Meets));
+        assert_eq!(judge(&goal, &growing(26.0)), Some(Judged::Limited));
+        let expected = Some(Judged::Exceeds(Why::QueueGrows));
+        assert_eq!(judge(&goal, &growing(28.0)), expected);
+    }
+
+    #[test]
+    fn lateness_that_is_little_beside_the_latency_is_none() {
+        let goal = p99_below_10_ms(0.0);
         let late_beside_slow = trial(|it| {
             it.latency.record_n(200_000_000, 1000);
-            it.engine.slip_p99_ns = Some(2_000_000);
+            it.engine.slip = Some(LATE);
         });
         let expected = Some(Judged::Exceeds(Why::Latency));
         assert_eq!(judge(&goal, &late_beside_slow), expected);
@@ -201,14 +371,11 @@ mod tests {
 
     #[test]
     fn wrong_answers_are_the_servers_fault_however_late_the_engine_was() {
-        let goal = Goal {
-            objective: "p99<10ms".parse().ok(),
-            errors_percent: 0.1,
-        };
+        let goal = p99_below_10_ms(0.1);
         let late = |wrong| {
             trial(move |it| {
                 (it.ok, it.wrong) = (9_900, wrong);
-                it.engine.slip_p99_ns = Some(5_000_000);
+                it.engine.slip = Some(LATE);
             })
         };
         assert_eq!(judge(&goal, &late(0)), Some(Judged::Limited), "never begun");

@@ -26,4 +26,4 @@ pub use classify::Class;
 pub use found::{CurvePoint, Found, Irregular, Standing, TrialFound};
 pub use judged::{Judged, Why, judge};
 pub use progress::{Budget, CLOSED_S, Progress, Step};
-pub use seen::{Backlog, Came, Engine, Measured, Purpose, Seen};
+pub use seen::{Backlog, Came, Engine, Measured, Purpose, Seen, Slip};

@@ -97,6 +97,9 @@ pub struct Measured {
     pub wrong: u64,
     /// Latencies of right answers, and the ages of requests without an end.
     pub latency: Histogram,
+    /// The same as an engine on time would have seen them, at the least; `None` where that is not
+    /// known of each request.
+    pub punctual: Option<Box<Histogram>>,
     /// How many requests waited for their answer; `None` where that is not known.
     pub backlog: Option<Backlog>,
     /// What the engine did.
@@ -117,10 +120,29 @@ pub struct Backlog {
 pub struct Engine {
     /// Share of the window that its busiest thread worked; `None` where that is not known.
     pub busy: Option<f64>,
-    /// 99 % of the requests that found a free connection were sent within this, nanoseconds.
-    pub slip_p99_ns: Option<u64>,
+    /// How late it was where a connection was free; `None` where nothing was sent or it is not
+    /// known.
+    pub slip: Option<Slip>,
     /// Requests that could not be sent: no file, port or memory on this side.
     pub local: u64,
+    /// Requests that were due and never begun.
+    pub unbegun: u64,
+}
+
+/// How late requests were sent that found a free connection, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slip {
+    /// 99 % of them no later than this.
+    pub p99_ns: u64,
+    /// None of them later than this.
+    pub max_ns: u64,
+}
+
+impl Engine {
+    /// Requests that were sent late together, at the most, at a rate.
+    pub(crate) fn late_requests(&self, rate_per_s: f64) -> Option<f64> {
+        self.slip.map(|slip| rate_per_s * slip.max_ns as f64 / 1e9)
+    }
 }
 
 impl Seen {
@@ -136,9 +158,10 @@ impl Seen {
             purpose,
             rate_per_s: match record.load.model {
                 LoadModel::Open { rate_per_s, .. } => rate_per_s,
-                LoadModel::Closed { .. } | LoadModel::OpenShare { .. } | LoadModel::Sought(_) => {
-                    0.0
-                }
+                LoadModel::Closed { .. }
+                | LoadModel::OpenShare { .. }
+                | LoadModel::Sought(_)
+                | LoadModel::Overload(_) => 0.0,
             },
             length_s: record.load.duration_s,
             took_s: record.course.steps.iter().map(|step| step.took_s).sum(),
@@ -191,13 +214,41 @@ fn measured(result: &LoadResult) -> Measured {
             .completed
             .saturating_sub(result.requests.ok + result.outcomes.of(Outcome::Local)),
         latency: result.latency_with_unended().trimmed(),
+        punctual: punctual(result),
         backlog: backlog(result),
         engine: Engine {
             busy: busy(result),
-            slip_p99_ns: schedule.and_then(|kept| kept.slip.quantile(0.99)),
+            slip: schedule.and_then(|kept| slip(&kept.slip)),
             local: result.outcomes.of(Outcome::Local),
+            unbegun: result
+                .requests
+                .asked()
+                .saturating_sub(result.requests.begun),
         },
     }
+}
+
+fn slip(slip: &Histogram) -> Option<Slip> {
+    Some(Slip {
+        p99_ns: slip.quantile(0.99)?,
+        max_ns: slip.max()?,
+    })
+}
+
+/// Latencies without the lateness of the one thread that sent all requests, with requests without
+/// an end at their age. Several threads know only each its own.
+fn punctual(result: &LoadResult) -> Option<Box<Histogram>> {
+    let kept = result.schedule.as_ref()?;
+    let is_whole = kept.punctual.count() == result.latency.count();
+    if result.threads != 1 || kept.punctual.count() == 0 || !is_whole {
+        return None;
+    }
+    let mut all = kept.punctual.clone();
+    let most = kept.slip.max().unwrap_or(0);
+    for (age_ns, times) in result.at_least.buckets() {
+        all.record_n(age_ns.saturating_sub(most), times);
+    }
+    Some(Box::new(all.trimmed()))
 }
 
 fn busy(result: &LoadResult) -> Option<f64> {
@@ -227,6 +278,16 @@ fn backlog(result: &LoadResult) -> Option<Backlog> {
 }
 
 impl Backlog {
+    /// At the least, where up to so many of the requests waited because they were sent late. Any
+    /// number of them, at any time, moves the slope of the line by at most 3/2 of that over the
+    /// window, and its end by at most 4/3.
+    pub(crate) fn without(self, late: f64) -> Self {
+        Self {
+            growth: self.growth - 1.5 * late,
+            end: self.end - 4.0 / 3.0 * late,
+        }
+    }
+
     /// By how many requests a backlog may grow over a window in which `due` are due, at a rate
     /// that the server can carry for good.
     ///

@@ -142,6 +142,138 @@ fn servers_run_on_one_host_and_their_upstream_on_another() {
     wait_until("nothing is left on any host", || left(&lab).is_empty());
 }
 
+#[test]
+fn three_proxies_are_compared_over_tls() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx", "caddy", "haproxy"]) {
+        return;
+    }
+    let Some(lab) = lab(&scene) else {
+        return;
+    };
+    let contenders = ["nginx", "caddy", "haproxy"].map(|name| (name, name, "default"));
+    let load = "duration = \"300ms\"";
+    scene.write("plan.toml", &plan_here(&scene, &contenders, "proxy", load));
+    let tls = [&run("record")[..], &["--protocol", "h1-tls"]].concat();
+    let finished = lab.start_home(&tls).finish();
+    finished.expect_measured();
+    let record = scene.path("record");
+    assert_eq!(measured(&record).len(), 3);
+    for trial in trials(&record) {
+        let answers = trial["answers"].as_array().unwrap();
+        assert!(answers.len() > 1 && answers.iter().all(|it| it["right"] == true));
+        let upstream = &trial["work"]["upstream"]["requests"];
+        assert!(upstream.as_u64().unwrap() >= 10, "{:#}", trial["work"]);
+        assert!(trial["origin"]["requests"].as_u64().unwrap() > 0);
+        assert!(trial["server"]["stopped"]["took_s"].as_f64().is_some());
+    }
+    wait_until("nothing is left on any host", || left(&lab).is_empty());
+}
+
+/// A plan of a user's own nginx, of a command and of what runs already, all on `sut`.
+fn plan_of_own(scene: &Scene, url: &str) -> String {
+    scene.write(
+        "own.conf",
+        "events {}\nhttp { server { listen 127.0.0.1:8080; location / { return 200 own; } } }\n",
+    );
+    let nginx = plan_here(
+        scene,
+        &[("own", "nginx", "own.conf")],
+        "any",
+        "duration = \"300ms\"",
+    );
+    let bakeoff = env!("CARGO_BIN_EXE_bakeoff");
+    format!(
+        "{nginx}[[contender]]\nname = \"command\"\n\
+         command = \"{bakeoff} yardstick --listen 0.0.0.0:{{port}}\"\n\
+         [[contender]]\nname = \"running\"\nurl = \"{url}\"\n\
+         [[workload]]\nname = \"any\"\n[[workload.request]]\npath = \"/\"\n\
+         expect = {{ status = 200, body = \"any\" }}\n"
+    )
+}
+
+#[test]
+fn files_commands_and_running_servers_are_those_of_the_servers_host() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let Some(lab) = lab(&scene) else {
+        return;
+    };
+    let url = lab.serve("sut");
+    scene.write("plan.toml", &plan_of_own(&scene, &url));
+    lab.start_home(&run("record")).finish().expect_measured();
+    let record = scene.path("record");
+    assert_eq!(measured(&record).len(), 3);
+    for trial in trials(&record) {
+        let at = trial["server"]["address"].as_str().unwrap();
+        assert!(at.starts_with("sut:"), "{}: {at}", trial["contender"]);
+        assert!(trial["result"]["requests"]["ok"].as_u64().unwrap() > 0);
+        assert!(
+            seconds_of(&trial["usage"], "server") > 1,
+            "{}",
+            trial["contender"]
+        );
+    }
+    // What ran before goes on, and nothing else.
+    let left = left(&lab);
+    assert_eq!(left, ["bakeoff on sut"]);
+}
+
+/// The server at home and the upstream elsewhere, and the other way round, with a generator on
+/// the host of the server.
+#[test]
+fn roles_may_be_on_any_hosts() {
+    let _alone = alone();
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let Some(lab) = lab(&scene) else {
+        return;
+    };
+    let contenders = [("web", "nginx", "default")];
+    let load = "duration = \"300ms\"";
+    scene.write("plan.toml", &plan_here(&scene, &contenders, "proxy", load));
+    let file = lab.file(&["g1"], false);
+    let (hosts, _) = file.split_once("[roles]").unwrap();
+    let home = "[hosts.home]\naddress = \"10.99.0.200\"\n";
+    for (index, (server, origin, generator)) in [
+        ("home", "up", "g1"),
+        ("sut", "home", "g1"),
+        ("sut", "sut", "sut"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let roles = format!(
+            "[roles]\nserver = \"{server}\"\norigin = \"{origin}\"\ngenerators = [\"{generator}\"]\n"
+        );
+        scene.write("lab.toml", &format!("{hosts}{home}{roles}"));
+        let record = format!("record-{index}");
+        lab.start_home(&run(&record)).finish().expect_measured();
+        let trials = trials(&scene.path(&record));
+        assert_eq!(trials.len(), 1);
+        let roles_of = |role: &str, name: &str| {
+            let roles = host(&trials[0], name)["roles"].as_array().unwrap();
+            assert!(
+                roles.iter().any(|it| it == role),
+                "{role} on {name}: {roles:?}"
+            );
+        };
+        roles_of("server", server);
+        roles_of("origin", origin);
+        roles_of("generator", generator);
+        let at = trials[0]["server"]["address"].as_str().unwrap();
+        assert!(at.starts_with(&format!("{server}:")), "{at}");
+        assert!(trials[0]["origin"]["requests"].as_u64().unwrap() > 0);
+    }
+    wait_until("nothing is left on any host", || left(&lab).is_empty());
+}
+
 /// Strikes the host of the server in the window of the first of two trials. The trial has failed,
 /// the host is named, and `within` so long nothing is left on it. The second trial ends as `second`.
 #[track_caller]

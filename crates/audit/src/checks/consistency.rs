@@ -35,9 +35,13 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
             ));
             checks.push(starved);
         }
-        (LoadModel::Open { .. } | LoadModel::OpenShare { .. } | LoadModel::Sought(_), _) => {
-            checks.extend(little_open(subject))
-        }
+        (
+            LoadModel::Open { .. }
+            | LoadModel::OpenShare { .. }
+            | LoadModel::Sought(_)
+            | LoadModel::Overload(_),
+            _,
+        ) => checks.extend(little_open(subject)),
     }
     if subject.may_be_proxied() && subject.is_contender() {
         checks.push(origin_asked(subject));

@@ -59,9 +59,10 @@ pub fn fits(gates: &Gates, plan: &Plan) -> Result<(), GateError> {
         let mut loads = plan.loads.iter();
         loads.any(|load| match load.model {
             LoadModel::Closed { .. } => !metric.is_latency(),
-            LoadModel::Open { .. } | LoadModel::OpenShare { .. } | LoadModel::Sought(_) => {
-                metric != Metric::RatePerS
-            }
+            LoadModel::Open { .. }
+            | LoadModel::OpenShare { .. }
+            | LoadModel::Sought(_)
+            | LoadModel::Overload(_) => metric != Metric::RatePerS,
         })
     };
     match gates.iter().find(|(metric, _)| !fits(*metric)) {

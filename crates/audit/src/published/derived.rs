@@ -173,7 +173,10 @@ impl<'a> Subject<'a> {
         let clients = self
             .in_flight_most()
             .filter(|_| self.planned_per_s().is_none())?;
-        Some(self.timed()? * self.row.latency.mean?.low() / 1e9 / clients)
+        // Where the tool has added latencies, the mean is longer than requests were.
+        let latency = &self.row.latency;
+        let mean = latency.mean.filter(|_| !latency.corrected)?;
+        Some(self.timed()? * mean.low() / 1e9 / clients)
     }
 
     fn duration_min_s(&self) -> Option<f64> {

@@ -97,7 +97,7 @@ struct Work {
 
 /// An order whose files are still coming.
 enum Coming {
-    Load(Files<LoadOrder>),
+    Load(Box<Files<LoadOrder>>),
     Stage(Files<StageOrder>),
 }
 
@@ -131,7 +131,7 @@ impl Work {
                 self.say(&Report::Look { look })
             }
             Order::Load { order, files } => {
-                self.coming = Some(Coming::Load(Files::of(order, files)?));
+                self.coming = Some(Coming::Load(Box::new(Files::of(order, files)?)));
                 self.begin_if_whole()
             }
             Order::Stage { order, files } => {
@@ -165,7 +165,7 @@ impl Work {
 
     fn begin_if_whole(&mut self) -> Result<(), Report> {
         match self.coming.take() {
-            Some(Coming::Load(files)) if files.are_whole() => self.loads.start(files),
+            Some(Coming::Load(files)) if files.are_whole() => self.loads.start(*files),
             Some(Coming::Stage(files)) if files.are_whole() => self.stages.carry_out(files),
             waiting => {
                 self.coming = waiting;

@@ -95,6 +95,7 @@ fn destination(flags: &FindFlags) -> Destination {
         format: record.format,
         full: record.full,
         strict: record.strict,
+        confirm: false,
         show_secrets: false,
         hosts: None,
         addresses: false,

@@ -3,7 +3,7 @@
 //! It executes nothing, not even for the version of a program: a plan from somebody else can be
 //! looked at first.
 
-use bakeoff_conduct::{Depth, preflight};
+use bakeoff_conduct::{Beyond, Depth, Sequence as _, preflight};
 use bakeoff_plan::{Plan, expected_duration, trials};
 use bakeoff_report::Redaction;
 use bakeoff_stage::Asks;
@@ -37,6 +37,9 @@ pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
 fn listing(plan: &Plan) -> String {
     if plan.is_search() {
         return searches(plan);
+    }
+    if plan.is_overload() {
+        return overloads(plan);
     }
     let trials = trials(plan);
     let mut text = format!("{}: {}\n", plan.name, plan.description.trim());
@@ -84,6 +87,37 @@ fn searches(plan: &Plan) -> String {
         for goal in &search.goals {
             text.push_str(&format!("  {goal}\n"));
         }
+    }
+    text
+}
+
+/// The rates of an overload are known once the capacities are.
+fn overloads(plan: &Plan) -> String {
+    let left = Beyond::new(plan).left(&[]);
+    let mut text = format!("{}: {}\n", plan.name, plan.description.trim());
+    text.push_str(&format!(
+        "{} contenders, {} workloads, {} rounds: {} trials, about {}\n",
+        plan.contenders.len(),
+        plan.workloads.len(),
+        plan.rounds,
+        left.trials,
+        spoken(left.expected)
+    ));
+    for load in &plan.loads {
+        let Some(overload) = load.overload() else {
+            continue;
+        };
+        let steps: Vec<String> = overload
+            .steps
+            .iter()
+            .map(|it| format!("{}", it * 100.0))
+            .collect();
+        text.push_str(&format!(
+            "  {}: {} % of the capacity, {} s each\n",
+            load.label(),
+            steps.join(", "),
+            load.duration_s
+        ));
     }
     text
 }

@@ -78,6 +78,7 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         format: record.format,
         full: record.full,
         strict: record.strict,
+        confirm: record.confirm,
         show_secrets: false,
         hosts: None,
         addresses: false,

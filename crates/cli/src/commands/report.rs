@@ -5,7 +5,9 @@ use std::path::Path;
 
 use anyhow::Context;
 use bakeoff_record::Record;
-use bakeoff_report::{FindReport, MarkdownOptions, Redacted, Report, TextOptions, Verdict};
+use bakeoff_report::{
+    FindReport, MarkdownOptions, OverloadReport, Redacted, Report, TextOptions, Verdict,
+};
 
 use crate::flags::{Format, ReportFlags};
 use crate::{exit, output};
@@ -54,6 +56,7 @@ pub(crate) fn redacted(record: Record, show_secrets: bool) -> Redacted {
 pub(crate) enum Drawn {
     Rounds(Box<Report>),
     Search(Box<FindReport>),
+    Overload(Box<OverloadReport>),
 }
 
 impl Drawn {
@@ -61,6 +64,9 @@ impl Drawn {
     pub(crate) fn of(redacted: &Redacted, path: &Path) -> Self {
         if let Some(report) = bakeoff_report::find_view(redacted) {
             return Self::Search(Box::new(report));
+        }
+        if let Some(report) = bakeoff_report::overload_view(redacted) {
+            return Self::Overload(Box::new(report));
         }
         let mut report = bakeoff_report::view_of(redacted);
         report.answer.record = name_of(path);
@@ -72,6 +78,7 @@ impl Drawn {
         match self {
             Self::Rounds(report) => bakeoff_report::html(report),
             Self::Search(report) => bakeoff_report::find_html(report),
+            Self::Overload(report) => bakeoff_report::overload_html(report),
         }
     }
 
@@ -82,6 +89,7 @@ impl Drawn {
     pub(crate) fn shown(&self, shown: &Shown) -> anyhow::Result<String> {
         let report = match self {
             Self::Rounds(report) => return Ok(draw(report, shown)),
+            Self::Overload(report) => return overload(report, shown),
             Self::Search(report) => report,
         };
         refuse_for_search(shown.format)?;
@@ -95,12 +103,24 @@ impl Drawn {
     }
 }
 
-/// Refuses a format that has no place for the result of a search.
+fn overload(report: &OverloadReport, shown: &Shown) -> anyhow::Result<String> {
+    refuse_for_search(shown.format)?;
+    Ok(match shown.format {
+        Format::Html => bakeoff_report::overload_html(report),
+        Format::Md => bakeoff_report::overload_markdown(report, shown.full),
+        Format::Csv => bakeoff_report::overload_csv(report),
+        Format::Json => bakeoff_report::overload_json(report),
+        _ => bakeoff_report::overload_text(report, text_options(shown)),
+    })
+}
+
+/// Refuses a format that has no place for the result of a search or an overload.
 pub(crate) fn refuse_for_search(format: Format) -> anyhow::Result<()> {
     match format {
         Format::Text | Format::Html | Format::Md | Format::Csv | Format::Json => Ok(()),
         _ => Err(exit::usage(
-            "this format is for comparisons; for a search, --format is text, html, md, csv or json",
+            "this format is for comparisons; for a search or an overload, --format is text, html, \
+             md, csv or json",
         )),
     }
 }

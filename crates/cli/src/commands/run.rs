@@ -17,7 +17,7 @@ use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
 use super::report::Drawn;
 use super::run_hosts::{Campaign, Far};
-use super::{ending, find, first, folder_error, plan_notes, report, share};
+use super::{confirm, ending, find, first, folder_error, overload, plan_notes, report, share};
 use crate::campaigns::{Beside, Place};
 use crate::display::Display;
 use crate::flags::{Format, OtherCampaigns, RunFlags};
@@ -42,6 +42,12 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
             .with(&stopping_rule(flags))
             .map_err(exit::usage)?,
     };
+    if flags.confirm && plan.is_search() {
+        return Err(exit::usage(
+            "--confirm is for rounds; a search confirms its bounds by longer trials, as the key \
+             `confirm` of its plan says",
+        ));
+    }
     let asked = Asked {
         plan,
         resumed,
@@ -78,6 +84,8 @@ pub(super) struct Destination {
     pub(super) format: Format,
     pub(super) full: bool,
     pub(super) strict: bool,
+    /// Whether suspected bottlenecks are put to the test after the rounds.
+    pub(super) confirm: bool,
     pub(super) show_secrets: bool,
     /// The file of hosts that the load comes from; without one it comes from here.
     pub(super) hosts: Option<PathBuf>,
@@ -97,6 +105,7 @@ impl Destination {
             format: flags.format,
             full: flags.full,
             strict: flags.strict,
+            confirm: flags.confirm,
             show_secrets: flags.show_secrets,
             hosts: flags.hosts.clone(),
             addresses: flags.addresses,
@@ -150,6 +159,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     if let Some(addresses) = far.as_ref().and_then(Far::addresses) {
         folder.hide(addresses.clone());
     }
+    let means = confirm::Means::of(flags, &plan, library, (&scratch, &interrupt))?;
     let options = Options {
         stop: interrupt.flag(),
         earlier,
@@ -157,11 +167,17 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         generators: far.as_ref().map(|far| far.measured(&|| interrupt.came())),
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
-    let command = if plan.is_search() { "find" } else { "run" };
+    let command = match (plan.is_search(), plan.is_overload()) {
+        (true, _) => "find",
+        (_, true) => "overload",
+        _ => "run",
+    };
     let resume = format!("bakeoff {command} --resume {}", path.display());
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
+    let shown = redaction.clone();
     let end = measure(&plan, &mut folder, &*site, options, redaction)?;
+    let end = confirm::after(end, &path, means, shown)?;
     if let Some(far) = far.filter(|_| end == CampaignEnd::Complete) {
         let links = far.links(When::After, &|| interrupt.came());
         folder.keep_links(links).map_err(folder_error)?;
@@ -273,6 +289,7 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
             flags.gated.tell(path, otherwise)
         }
         Drawn::Search(report) => Ok(find::ending(report, flags.strict)),
+        Drawn::Overload(report) => Ok(overload::ending(report, flags.strict)),
     }
 }
 

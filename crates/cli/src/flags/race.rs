@@ -145,6 +145,10 @@ pub(crate) struct RaceRecordFlags {
     /// Exit with 4 unless every cell is valid
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Put what limits each contender to the test after the rounds: change one resource at a time,
+    /// such as a worker more or a processor less, six rounds each
+    #[arg(long)]
+    pub(crate) confirm: bool,
     #[command(flatten)]
     pub(crate) gated: GateFlags,
     #[command(flatten)]

@@ -90,8 +90,7 @@ pub(crate) struct RunFlags {
           conflicts_with_all = ["contender", "workload", "protocol", "streams", "requests",
                                 "clients", "rate", "arrival", "duration", "warmup", "seed"])]
     pub(crate) resume: Option<PathBuf>,
-    /// Take the load from the generators of this file, which reach the servers here at the
-    /// `address` of `home`
+    /// Run servers, upstream and load on the hosts of this file, by their roles
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts: Option<PathBuf>,
     /// Keep the addresses of hosts in the record, where their names stand otherwise
@@ -112,6 +111,10 @@ pub(crate) struct RunFlags {
     /// Exit with 4 unless every cell is valid, not just if no cell can be shown
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Put what limits each contender to the test after the rounds: change one resource at a time,
+    /// such as a worker more or a processor less, six rounds each
+    #[arg(long, conflicts_with = "hosts")]
+    pub(crate) confirm: bool,
     /// Show passwords, tokens, cookies and the like in the report and in progress messages
     #[arg(long)]
     pub(crate) show_secrets: bool,

@@ -108,6 +108,19 @@ fn contenders_take_turns_and_each_trial_has_its_own_schedule() {
     assert_eq!(names[0], "yardstick");
     let together = names.iter().filter(|name| **name == "slow").count().min(20);
     assert_eq!(names[1..=2 * together], ["fast", "slow"].repeat(together));
+    let last = trials[trials.len() - 8..].iter();
+    let last: Vec<String> = last
+        .map(|it| {
+            format!(
+                "{}{}",
+                it.contender.name,
+                it.load_label().replace("find-p99-10ms-c100", "")
+            )
+        })
+        .collect();
+    let curves = ["at25", "at50", "at75", "at90"];
+    let expected = curves.map(|at| vec![format!("fast-{at}"), format!("slow-{at}")]);
+    assert_eq!(last, expected.concat(), "curves are measured together");
     let mut ids: Vec<&str> = trials.iter().map(|trial| trial.id.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();

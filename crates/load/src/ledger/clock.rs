@@ -4,7 +4,7 @@ use bakeoff_record::DuePart;
 
 use super::Window;
 use super::looks::Looks;
-use super::parts::{PARTS_MAX, Parts};
+use super::parts::{PARTS_MAX, PARTS_MAX_SHAPED, Parts};
 
 /// What of the ledger follows the clock.
 pub(super) struct Clock {
@@ -39,11 +39,15 @@ impl Clock {
     /// The load begins at `zero`.
     pub(super) fn begin(&mut self, zero: u64, window: &Window) {
         let added = std::mem::take(&mut self.parts.added);
-        self.parts = Parts::new(zero, window.interval);
+        let most = match window.is_shaped {
+            true => PARTS_MAX_SHAPED,
+            false => PARTS_MAX,
+        };
+        self.parts = Parts::new(zero, window.interval, most);
         self.parts.added = added;
         self.due_length = window.interval;
         let length = window.end - window.start;
-        while length.div_ceil(self.due_length.max(1)) > PARTS_MAX as u64 {
+        while length.div_ceil(self.due_length.max(1)) > most as u64 {
             self.due_length *= 2;
         }
         self.next = self.parts.end().min(window.start);

@@ -134,6 +134,7 @@ pub(crate) struct ScheduleCounts {
     pub(crate) send_lag: Histogram,
     pub(crate) slip: Histogram,
     pub(crate) wait: Histogram,
+    pub(crate) punctual: Histogram,
     pub(crate) blocked: Histogram,
     pub(crate) parts: Vec<DuePart>,
 }
@@ -146,6 +147,7 @@ impl ScheduleCounts {
         self.send_lag.merge(&other.send_lag);
         self.slip.merge(&other.slip);
         self.wait.merge(&other.wait);
+        self.punctual.merge(&other.punctual);
         self.blocked.merge(&other.blocked);
         DuePart::merge(&mut self.parts, &other.parts);
     }

@@ -1,12 +1,15 @@
 //! A stretch of time cut into equal parts, with what ended in each, in bounded memory.
 
-use bakeoff_record::{Histogram, Interval};
+use bakeoff_record::{Failed, Histogram, Interval, Outcome};
 
 use crate::control::Live;
 use crate::pulse::Added;
 
 /// Parts at the most, an even number; beyond it they are joined in pairs.
 pub(super) const PARTS_MAX: usize = 100;
+/// The same of a load whose rate changes: what is looked for there is when something begins and
+/// ends.
+pub(super) const PARTS_MAX_SHAPED: usize = 600;
 
 /// The part that is on, and those before it.
 #[derive(Default)]
@@ -22,6 +25,9 @@ pub(super) struct Parts {
     ok: u64,
     errors: u64,
     latency: Histogram,
+    failed: Failed,
+    /// Parts at the most.
+    most: usize,
     /// What ended before the part that is on, as `ok` and otherwise.
     before: (u64, u64),
     done: Vec<Interval>,
@@ -30,9 +36,10 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// The stretch begins at `origin`.
-    pub(super) fn new(origin: u64, length: u64) -> Self {
+    /// The stretch begins at `origin`, and has so many parts at the most.
+    pub(super) fn new(origin: u64, length: u64, most: usize) -> Self {
         Self {
+            most,
             origin,
             first_length: length,
             length,
@@ -55,8 +62,9 @@ impl Parts {
         self.latency.record(latency);
     }
 
-    pub(super) fn error(&mut self) {
+    pub(super) fn error(&mut self, outcome: Outcome, status: Option<u16>, age: u64) {
         self.errors += 1;
+        self.failed.count(outcome, status, age);
     }
 
     /// Adds to the live counters what has ended since the last time.
@@ -79,6 +87,7 @@ impl Parts {
             ok: self.ok,
             errors: self.errors,
             latency: self.latency.trimmed(),
+            failed: self.failed.take(),
         };
         match self.done.last_mut() {
             _ if end > self.start => self.done.push(part),
@@ -89,7 +98,7 @@ impl Parts {
         self.latency.clear();
         self.before = self.ended_since_start();
         (self.ok, self.errors, self.start) = (0, 0, end);
-        if self.done.len() == PARTS_MAX {
+        if self.done.len() == self.most {
             Interval::join(&mut self.done);
             self.length *= 2;
         }
@@ -113,7 +122,7 @@ mod tests {
 
     /// As many seconds with an answer each, in parts of a second.
     fn seconds(count: u64) -> Vec<Interval> {
-        let mut parts = Parts::new(SECOND, SECOND);
+        let mut parts = Parts::new(SECOND, SECOND, PARTS_MAX);
         let end = SECOND + count * SECOND;
         while parts.start < end {
             parts.ok(5_000_000);
@@ -132,7 +141,7 @@ mod tests {
         let parts = seconds(99);
         assert_eq!(parts.len(), 99);
         assert!(parts.iter().all(|part| part.length_s == 1.0));
-        let mut parts = Parts::new(0, SECOND);
+        let mut parts = Parts::new(0, SECOND, PARTS_MAX);
         for _ in 0..1_000 {
             parts.ok(7);
             parts.finish(parts.end());
@@ -149,16 +158,18 @@ mod tests {
 
     #[test]
     fn what_ends_in_the_moment_of_an_edge_is_counted() {
-        let mut parts = Parts::new(0, SECOND);
+        let mut parts = Parts::new(0, SECOND, PARTS_MAX);
         parts.ok(1);
         parts.finish(SECOND);
         parts.ok(2);
-        parts.error();
+        parts.error(Outcome::Refused, None, 3);
         parts.finish(SECOND);
         let parts = parts.restart(SECOND);
         assert_eq!(parts.len(), 1);
         assert_eq!((parts[0].ok, parts[0].errors), (2, 1));
         assert_eq!((parts[0].length_s, parts[0].latency.count()), (1.0, 2));
+        let failed = parts[0].failed.as_ref().unwrap();
+        assert_eq!(failed.outcomes[&Outcome::Refused], 1);
     }
 
     #[test]

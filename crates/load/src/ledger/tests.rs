@@ -24,6 +24,7 @@ fn ledger(is_open_loop: bool) -> Ledger {
         start: 100 * MS,
         end: 350 * MS,
         interval: 100 * MS,
+        is_shaped: false,
     };
     ledger.set_window(50 * MS, window);
     ledger

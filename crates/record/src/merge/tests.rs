@@ -128,6 +128,7 @@ fn interval(at: usize) -> Interval {
         ok: 0,
         errors: 0,
         latency: Histogram::new(),
+        failed: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The answer: findings, ratios to the first contender, how far to trust it, what comes next.
 
-use bakeoff_audit::{Grade, Level, Metric};
+use bakeoff_audit::{ConfirmAnswer, Grade, Level, Metric};
 
 use super::{Column, Extent, Field, Figure, Line, Part, Point, Row, Section, Table, Unit, Value};
 use crate::number::{counted, plain};
@@ -13,7 +13,8 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
         extent: Extent::Short,
         parts,
     };
-    let found = Part::Lines(findings(report));
+    let lines = findings(report).into_iter().chain(confirmed(report));
+    let found = Part::Lines(lines.collect());
     let mut sections = vec![section("findings", "Answer", vec![found])];
     let mut ratios = Vec::new();
     for table in &report.answer.tables {
@@ -49,6 +50,25 @@ pub(crate) fn findings(report: &Report) -> Vec<Line> {
         lines.push(Line::new(nothing_found(report)));
     }
     lines
+}
+
+/// A line for each bottleneck that was put to the test.
+fn confirmed(report: &Report) -> impl Iterator<Item = Line> {
+    report.cells.iter().flat_map(|cell| {
+        let found = cell.bottleneck.iter().flat_map(|it| &it.confirmations);
+        found.map(|one| {
+            let tone = match one.answer {
+                ConfirmAnswer::Confirmed => Tone::Good,
+                ConfirmAnswer::NotConfirmed | ConfirmAnswer::NotTested => Tone::Note,
+            };
+            let (name, workload) = (plain(&cell.contender), plain(&cell.workload));
+            let text = plain(&one.text);
+            Line::toned(
+                tone,
+                format!("{name} at {workload}, {}: {text}.", cell.load),
+            )
+        })
+    })
 }
 
 /// Rounds behind the numbers: `7 rounds`, `5 to 7 rounds`.

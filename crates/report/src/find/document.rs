@@ -1,8 +1,5 @@
 //! A search as a document: the answer, the bounds, the latency curve, and the trials.
 
-use std::fmt::Write as _;
-
-use super::sentence::rate;
 use super::view::{CurveRow, FindReport, FoundRow, TrialRow};
 use crate::document::{
     Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, Value, fitted,
@@ -10,10 +7,10 @@ use crate::document::{
 use crate::number::plain;
 use crate::view::Tone;
 
-/// Width and height of a picture.
-const SIZE: (f64, f64) = (640.0, 260.0);
-/// Room around its axes: left, right, top, bottom.
-const ROOM: (f64, f64, f64, f64) = (60.0, 20.0, 30.0, 36.0);
+/// Characters of a bar that reaches the objective.
+const BAR: f64 = 16.0;
+/// Parts of a character that a bar may end with.
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 pub(super) fn draw(report: &FindReport) -> Document {
     let mut sections = vec![answer(report), found(report)];
@@ -132,7 +129,7 @@ fn found_row(row: &FoundRow) -> Row {
 }
 
 /// Each contender at each workload once: the goals share its curve.
-fn curves(report: &FindReport) -> Vec<&FoundRow> {
+pub(super) fn curves(report: &FindReport) -> Vec<&FoundRow> {
     let mut shown: Vec<&FoundRow> = Vec::new();
     for row in report.contenders.iter().filter(|row| !row.curve.is_empty()) {
         let key = |row: &FoundRow| {
@@ -159,10 +156,10 @@ fn curve(report: &FindReport) -> Option<Section> {
         column("rate_per_s", "requests/s", Unit::PerSecond, Extent::Short),
     ];
     for one in &first.quantiles {
-        let percent = (one.quantile * 1e6).round() / 1e4;
-        let title = format!("p{percent}");
+        let title = one.name();
         columns.push(column(&title, &title, Unit::Milliseconds, Extent::Short));
     }
+    columns.push(column("bar", "of the objective", Unit::Text, Extent::Short));
     columns.push(column("count", "requests", Unit::Count, Extent::Short));
     columns.push(column(
         "failed_share",
@@ -170,16 +167,17 @@ fn curve(report: &FindReport) -> Option<Section> {
         Unit::Percent,
         Extent::Short,
     ));
-    let rows = shown
-        .iter()
-        .flat_map(|row| row.curve.iter().map(|point| curve_row(row, point)));
+    let rows = shown.iter().flat_map(|row| {
+        let points = row.curve.iter().map(|point| curve_row(row, point));
+        points.chain(bound_rows(row))
+    });
     let table = Table {
         name: "curve",
         title: String::new(),
         columns,
         rows: rows.collect(),
     };
-    let title = "Latency on the way to the lower bound";
+    let title = "Latency up to the knee";
     Some(section(
         "curve",
         title,
@@ -203,12 +201,57 @@ fn curve_row(row: &FoundRow, point: &CurveRow) -> Row {
             ..Field::number(value)
         }
     }));
+    let mut of_goal = point.quantiles.iter();
+    let of_goal = of_goal.find(|one| Some(one.quantile) == row.goal.quantile);
+    fields.push(bar(row, of_goal.and_then(|one| one.latency_ns)));
     fields.push(Field::of(Value::Number(point.count as f64)));
     fields.push(Field::number(point.failed_share));
     Row {
         reference: false,
         fields,
     }
+}
+
+/// The bounds as the ends of the curve, where trials there have the quantile of the goal.
+fn bound_rows(row: &FoundRow) -> impl Iterator<Item = Row> {
+    let behind = &row.behind;
+    let lower = row.lower_per_s.zip(behind.lower_latency_ns);
+    let upper = row.upper_per_s.zip(behind.upper_latency_ns);
+    let whole = row.lower_per_s;
+    lower.into_iter().chain(upper).map(move |(per_s, ns)| {
+        // Of the upper bound it would be a share of more than all.
+        let share = whole.filter(|whole| *whole == per_s).map(|_| 1.0);
+        let mut fields = vec![
+            Field::text(plain(&row.contender)),
+            Field::text(plain(&row.workload)),
+            Field::number(share),
+            Field::of(Value::Number(per_s)),
+        ];
+        let quantiles = row.curve.first().into_iter().flat_map(|it| &it.quantiles);
+        fields.extend(quantiles.map(|one| {
+            let is_goals = Some(one.quantile) == row.goal.quantile;
+            Field::number(Some(ns as f64).filter(|_| is_goals))
+        }));
+        fields.extend([bar(row, Some(ns)), Field::number(None), Field::number(None)]);
+        Row {
+            reference: false,
+            fields,
+        }
+    })
+}
+
+/// A latency beside the objective: a bar that reaches it is 16 characters long, and one beyond ends
+/// in an arrow.
+fn bar(row: &FoundRow, latency_ns: Option<u64>) -> Field {
+    let Some((ns, below)) = latency_ns.zip(row.goal.below_ns.filter(|below| *below > 0)) else {
+        return Field::text("");
+    };
+    let share = ns as f64 / below as f64;
+    if share > 1.0 {
+        return Field::text("█".repeat(BAR as usize) + "▶");
+    }
+    let eighths = (share * BAR * 8.0).round() as usize;
+    Field::text("█".repeat(eighths / 8) + EIGHTHS[eighths % 8])
 }
 
 fn trials(report: &FindReport) -> Section {
@@ -252,138 +295,4 @@ fn trials(report: &FindReport) -> Section {
         rows: rows.collect(),
     };
     section("trials", "Trials", Full, vec![Part::Table(table)])
-}
-
-/// The latency curve of each contender as SVG, with its knee between the bounds: latency on a
-/// logarithmic axis over the rate.
-pub(super) fn picture(report: &FindReport) -> String {
-    curves(report).into_iter().filter_map(one_picture).collect()
-}
-
-fn one_picture(row: &FoundRow) -> Option<String> {
-    let points: Vec<(f64, Vec<(f64, f64)>)> = row
-        .curve
-        .iter()
-        .map(|point| {
-            let known = point.quantiles.iter();
-            let known = known.filter_map(|it| Some((it.quantile, it.latency_ns? as f64)));
-            (point.rate_per_s, known.collect())
-        })
-        .collect();
-    let all = points
-        .iter()
-        .flat_map(|(_, known)| known)
-        .map(|(_, ns)| *ns);
-    let asked = row.goal.below_ns.map(|ns| ns as f64);
-    let least = all.clone().chain(asked).reduce(f64::min)?.max(1.0) / 2.0;
-    let most = all.chain(asked).reduce(f64::max)?.max(2.0) * 2.0;
-    let end = row.upper_per_s.or(row.lower_per_s)? * 1.05;
-    let (left, right, top, bottom) = ROOM;
-    let x = |rate: f64| left + rate / end * (SIZE.0 - left - right);
-    let y = |ns: f64| {
-        let share = (ns / least).ln() / (most / least).ln();
-        SIZE.1 - bottom - share * (SIZE.1 - top - bottom)
-    };
-    let name = crate::html::escaped(&plain(&format!("{} ({})", row.contender, row.workload)));
-    let mut out = format!(
-        "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"latency over rate of {name}\">\n\
-         <text x=\"{left}\" y=\"16\">{name}: latency in ms over requests/s</text>\n",
-        SIZE.0, SIZE.1
-    );
-    marks(&mut out, row, &points, &|rate, ns| (x(rate), y(ns)));
-    lines(&mut out, row, &points, &|rate, ns| (x(rate), y(ns)));
-    out.push_str("</svg>\n");
-    Some(out)
-}
-
-/// The axes, the knee between the bounds, the objective, and the rates of the points.
-fn marks(
-    out: &mut String,
-    row: &FoundRow,
-    points: &[(f64, Vec<(f64, f64)>)],
-    place: &dyn Fn(f64, f64) -> (f64, f64),
-) {
-    let (left, right, top, bottom) = ROOM;
-    let floor = SIZE.1 - bottom;
-    let (x, y) = (|rate: f64| place(rate, 1.0).0, |ns: f64| place(0.0, ns).1);
-    let _ = writeln!(
-        out,
-        "<path d=\"M{left} {top} V{floor} H{}\" fill=\"none\" stroke=\"currentColor\"/>",
-        SIZE.0 - right
-    );
-    if let (Some(lower), Some(upper)) = (row.lower_per_s, row.upper_per_s) {
-        let _ = writeln!(
-            out,
-            "<rect x=\"{:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#d55e00\" \
-             opacity=\"0.4\"><title>knee: {} to {} requests/s</title></rect>",
-            x(lower),
-            (x(upper) - x(lower)).max(1.0),
-            floor - top,
-            rate(lower),
-            rate(upper)
-        );
-    }
-    if let Some(asked) = row.goal.below_ns.map(|ns| ns as f64) {
-        let _ = writeln!(
-            out,
-            "<path d=\"M{left} {0:.1} H{1}\" stroke=\"#888\" stroke-dasharray=\"4 3\"/>\
-             <text x=\"4\" y=\"{0:.1}\">{2}</text>",
-            y(asked),
-            SIZE.0 - right,
-            Unit::Milliseconds.show(asked)
-        );
-    }
-    for (rate_per_s, _) in points {
-        let _ = writeln!(
-            out,
-            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            x(*rate_per_s),
-            SIZE.1 - 12.0,
-            rate(*rate_per_s)
-        );
-    }
-}
-
-/// One line for each quantile, with its values.
-fn lines(
-    out: &mut String,
-    row: &FoundRow,
-    points: &[(f64, Vec<(f64, f64)>)],
-    place: &dyn Fn(f64, f64) -> (f64, f64),
-) {
-    let colours = ["#0072b2", "#009e73", "#cc79a7", "#e69f00"];
-    let quantiles = row.curve.first().map(|point| &point.quantiles);
-    for (one, colour) in quantiles.into_iter().flatten().zip(colours) {
-        let of_quantile = points.iter().filter_map(|(rate, known)| {
-            let found = known
-                .iter()
-                .find(|(quantile, _)| *quantile == one.quantile)?;
-            Some((*rate, found.1))
-        });
-        let of_quantile: Vec<(f64, f64)> = of_quantile.collect();
-        let places: Vec<String> = of_quantile
-            .iter()
-            .map(|(rate, ns)| {
-                let (x, y) = place(*rate, *ns);
-                format!("{x:.1},{y:.1}")
-            })
-            .collect();
-        let percent = (one.quantile * 1e6).round() / 1e4;
-        let _ = writeln!(
-            out,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\">\
-             <title>p{percent}</title></polyline>",
-            places.join(" ")
-        );
-        if let Some((rate, ns)) = of_quantile.last() {
-            let (x, y) = place(*rate, *ns);
-            let shown = Unit::Milliseconds.show(*ns);
-            let _ = writeln!(
-                out,
-                "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{colour}\">p{percent} {shown}</text>",
-                x + 4.0,
-                y - 4.0
-            );
-        }
-    }
 }

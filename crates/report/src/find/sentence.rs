@@ -61,9 +61,9 @@ fn carries(row: &FoundRow, goal: &str) -> String {
     }
 }
 
-/// Whether the upper bound is the server's, so that both bounds stand.
+/// Whether an upper bound is the server's, so that both bounds stand.
 fn is_between(irregular: Irregular) -> bool {
-    !matches!(irregular, Irregular::GeneratorLimited | Irregular::NoUpper)
+    irregular != Irregular::NoUpper
 }
 
 fn confirmation(row: &FoundRow) -> &'static str {

@@ -66,6 +66,10 @@ pub struct Servers {
     pub upper_servers: usize,
     /// Disturbed trials that were set aside.
     pub set_aside: usize,
+    /// Median over the trials at the lower bound of the goal's quantile, or of p99, nanoseconds.
+    pub lower_latency_ns: Option<u64>,
+    /// The same at the upper bound.
+    pub upper_latency_ns: Option<u64>,
     /// The lower bound that was found first and not confirmed, requests per second.
     pub lowered_from_per_s: Option<f64>,
     /// Right answers per second of the null server in a closed loop.
@@ -136,6 +140,13 @@ pub struct QuantileRow {
     pub quantile: f64,
     /// Nanoseconds; null where there were too few requests for it.
     pub latency_ns: Option<u64>,
+}
+
+impl QuantileRow {
+    /// As tables call it: `p99`.
+    pub(super) fn name(&self) -> String {
+        format!("p{}", (self.quantile * 1e6).round() / 1e4)
+    }
 }
 
 /// Draws what a search found; `None` of a record without one.
@@ -214,6 +225,8 @@ fn row(quest: &Quest<'_>, found: &Found) -> FoundRow {
             lower_servers: standing.lower_servers,
             upper_servers: standing.upper_servers,
             set_aside: found.trials.iter().filter(|it| it.is_set_aside).count(),
+            lower_latency_ns: latency_at(found, standing.lower_per_s),
+            upper_latency_ns: latency_at(found, standing.upper_per_s),
             lowered_from_per_s: found.lowered_from_per_s,
             yardstick_per_s: quest.yardstick_per_s,
             spent_s: (quest.progress.spent_s() * 10.0).round() / 10.0,
@@ -222,6 +235,19 @@ fn row(quest: &Quest<'_>, found: &Found) -> FoundRow {
         trials: found.trials.iter().map(trial).collect(),
         curve: quest.progress.curve().iter().map(point).collect(),
     }
+}
+
+/// The median latency of the longest trials at a rate that count.
+fn latency_at(found: &Found, rate_per_s: Option<f64>) -> Option<u64> {
+    let counts = |trial: &&TrialFound| {
+        trial.rate_per_s.is_some() && trial.rate_per_s == rate_per_s && !trial.is_set_aside
+    };
+    let here = || found.trials.iter().filter(counts);
+    let longest_s = here().map(|trial| trial.length_s).reduce(f64::max)?;
+    let full = here().filter(|trial| trial.length_s >= longest_s);
+    let mut all: Vec<u64> = full.filter_map(|trial| trial.latency_ns).collect();
+    all.sort_unstable();
+    all.get(all.len() / 2).copied()
 }
 
 fn goal(goal: &Goal, search: String) -> GoalFacts {

@@ -106,7 +106,9 @@ fn heading(text: &mut String, result: &LoadResult) {
     let threads = counted(u64::from(result.threads), "thread");
     let how = match &result.load.model {
         LoadModel::Closed { .. } => format!("closed loop, {clients}"),
-        LoadModel::OpenShare { .. } | LoadModel::Sought(_) => format!("open loop, {clients}"),
+        LoadModel::OpenShare { .. } | LoadModel::Sought(_) | LoadModel::Overload(_) => {
+            format!("open loop, {clients}")
+        }
         LoadModel::Open {
             rate_per_s,
             arrival,

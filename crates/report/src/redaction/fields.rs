@@ -53,10 +53,12 @@ pub(super) fn of_record(record: &mut Record, see: &mut See<'_>) {
         plan,
         machine,
         trials,
+        confirming,
     } = record;
     of_plan(plan, see);
     of_machine(machine, see);
-    trials.iter_mut().for_each(|trial| of_trial(trial, see));
+    let all = trials.iter_mut().chain(confirming);
+    all.for_each(|trial| of_trial(trial, see));
 }
 
 /// Sees every text of a plan.

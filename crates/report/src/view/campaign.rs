@@ -395,6 +395,10 @@ fn load(label: String, load: &Load) -> LoadFacts {
             let title = format!("sought rate, {}, {clients_text}", gaps(&search.arrival));
             ("open", title, None)
         }
+        LoadModel::Overload(overload) => {
+            let title = format!("overload, {}, {clients_text}", gaps(&overload.arrival));
+            ("open", title, None)
+        }
     };
     LoadFacts {
         label,
@@ -417,6 +421,7 @@ pub(super) fn short_load(load: &Load) -> String {
         LoadModel::Open { rate_per_s, .. } => format!("{}/s", whole(*rate_per_s)),
         LoadModel::OpenShare { capacity_share, .. } => format!("{:.0} %", capacity_share * 100.0),
         LoadModel::Sought(_) => "sought".to_owned(),
+        LoadModel::Overload(_) => "overload".to_owned(),
     };
     match load.streams {
         1 => short,

@@ -86,6 +86,7 @@ fn with_trials(plan: Plan, has_control: bool) -> Record {
         plan,
         machine: machine(),
         trials,
+        confirming: Vec::new(),
     }
 }
 

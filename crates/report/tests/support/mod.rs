@@ -69,6 +69,7 @@ fn record_of(plan: Plan) -> Record {
         plan,
         machine: machine(),
         trials,
+        confirming: Vec::new(),
     }
 }
 

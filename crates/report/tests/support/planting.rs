@@ -79,6 +79,7 @@ impl Soil {
         Record {
             plan: serde_json::from_value(of("plan", &self.plan)).expect(read),
             machine: serde_json::from_value(of("machine", &self.machine)).expect(read),
+            confirming: Vec::new(),
             trials: self
                 .trials
                 .iter()

@@ -242,6 +242,7 @@ fn interval(shape: &Shape, part: u64, seed: u64) -> Interval {
         ok,
         errors,
         latency,
+        failed: None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use bakeoff_plan::Schedule;
 
 use super::*;
+use crate::driver::invented::Act;
 
 /// When a load begins its requests, after its start.
 pub(super) fn planned(spec: &LoadSpec) -> Vec<u64> {
@@ -169,6 +170,37 @@ fn slack_sends_late_by_itself_and_not_later() {
     assert_eq!(result.send_lag.max(), Some(ms(2)));
     assert_eq!(result.latency.max(), Some(ms(3)));
     assert_eq!(result.service.max(), Some(ms(1)));
+    assert_eq!(kept.punctual.count(), 100);
+    let bounds = (kept.punctual.min(), kept.punctual.max());
+    assert_eq!(
+        bounds,
+        (Some(ms(1)), Some(ms(1))),
+        "the engine's part is not in it"
+    );
+}
+
+/// A server that takes one request at a time: what was sent late pushes back all that follow until
+/// nothing is left to do, and is taken off each of them; what the server itself takes is not.
+#[test]
+fn what_a_late_request_pushes_back_is_known_too() {
+    let mut spec = open(1000.0, 8);
+    let on_time = play(&spec, Server::new(|asked| asked.hello(us(900))));
+    spec.pacing.waiting = Waiting::Slack(Duration::from_micros(2500));
+    let free_at = RefCell::new(0);
+    let late = play(
+        &spec,
+        Server::new(|asked| {
+            let ends = asked.now.max(*free_at.borrow()) + us(900);
+            free_at.replace(ends);
+            asked.hello(ends - asked.now)
+        }),
+    );
+    let least = on_time.result.latency;
+    let kept = late.result.schedule.expect("an open loop has one");
+    assert_eq!((least.min(), least.max()), (Some(us(900)), Some(us(900))));
+    assert!(late.result.latency.quantile(0.9) > Some(ms(2)));
+    assert!(kept.punctual.max() <= least.max(), "{:?}", kept.punctual);
+    assert_eq!(kept.punctual.count(), 1000);
 }
 
 #[test]
@@ -364,4 +396,35 @@ fn streams_keep_a_schedule_as_connections_do() {
         (kept.wait.count(), kept.wait.max()),
         (999, Some(us(999 * 500)))
     );
+}
+
+#[test]
+fn an_open_loop_that_connects_as_needed_has_as_many_connections_as_answers_take() {
+    let opened = |after| {
+        let mut spec = open(100.0, 50);
+        spec.load.connect = Connect::AsNeeded;
+        let result = play(&spec, Server::after(after)).result;
+        assert_eq!(result.requests.ok, 100);
+        result.connections.opened
+    };
+    // One is due every 10 ms. An answer that takes 25 ms, connecting aside, keeps three busy.
+    assert_eq!(opened(ms(25)), 3);
+    assert_eq!(opened(ms(195)), 20);
+}
+
+#[test]
+fn each_part_of_the_window_says_how_its_requests_failed() {
+    let spec = open(10.0, 10);
+    let result = play(
+        &spec,
+        Server::new(|_| {
+            let sorry = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+            vec![Act::Send(ms(1), sorry.to_vec())]
+        }),
+    )
+    .result;
+    let failed = result.intervals.iter().filter_map(|it| it.failed.as_ref());
+    let counts: Vec<u64> = failed.map(|it| it.status[&503]).collect();
+    assert_eq!(counts.iter().sum::<u64>(), 10, "{counts:?}");
+    assert_eq!(result.outcomes.of(Outcome::Status), 10);
 }

@@ -1,0 +1,207 @@
+//! What a server does beyond its capacity and on the way back (R38, R39): classes with the figures
+//! that they rest on, goodput at twice the capacity, and the time until it has recovered.
+//!
+//! ```text
+//! TrialRecord ─► Series (parts and steps) ─► classes step by step ─┐
+//!                        └─► recovery after the last step ─────────┴─► Ramp ─► Beyond (rounds)
+//! TrialRecord ─► Rung (one closed loop) ─► who refuses, who slows
+//! ```
+//!
+//! What rests on latency or goodput is not said where the load engine may have been the limit; a
+//! refusal or an error is the server's in any case.
+
+mod classes;
+mod ladder;
+mod recovery;
+mod rounds;
+mod series;
+
+use bakeoff_record::TrialRecord;
+use serde::Serialize;
+
+pub use ladder::{Ladder, Rung, judge_ladder};
+pub use recovery::Recovery;
+pub use rounds::{Beyond, ClassSeen, Spread, judge_rounds};
+pub use series::{Kind, Kinds, Part, Series, Step};
+
+/// What a server does beyond its capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OverloadClass {
+    /// It refuses connections.
+    Refuse,
+    /// Connections are never made: the attempts time out.
+    Drop,
+    /// It closes connections, or resets them, instead of answering.
+    Reset,
+    /// It answers quickly that it is too busy: 429 or 5xx.
+    Shed,
+    /// It answers, and answers take longer.
+    Queue,
+    /// For seconds it answers nothing, and requests wait.
+    Stall,
+    /// Right answers fall below half of their peak.
+    Collapse,
+    /// It ends.
+    Crash,
+    /// It does not recover after the load has gone back.
+    Metastable,
+}
+
+impl OverloadClass {
+    /// Every class, in the order of tables.
+    pub const ALL: [Self; 9] = [
+        Self::Refuse,
+        Self::Drop,
+        Self::Reset,
+        Self::Shed,
+        Self::Queue,
+        Self::Stall,
+        Self::Collapse,
+        Self::Crash,
+        Self::Metastable,
+    ];
+
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Drop => "drop",
+            Self::Reset => "reset",
+            Self::Shed => "shed",
+            Self::Queue => "queue",
+            Self::Stall => "stall",
+            Self::Collapse => "collapse",
+            Self::Crash => "crash",
+            Self::Metastable => "metastable",
+        }
+    }
+
+    /// What the server does, after its name: `nginx refuses connections`.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuses connections",
+            Self::Drop => "leaves connections unanswered",
+            Self::Reset => "closes connections without an answer",
+            Self::Shed => "answers quickly that it is too busy",
+            Self::Queue => "slows down",
+            Self::Stall => "stalls",
+            Self::Collapse => "collapses",
+            Self::Crash => "ends",
+            Self::Metastable => "does not recover",
+        }
+    }
+}
+
+/// A class with the figures that it rests on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OverloadFound {
+    /// The class.
+    pub class: OverloadClass,
+    /// Step in which it was first seen, by its place, from 0.
+    pub step: usize,
+    /// The figures, as a part of a sentence.
+    pub evidence: String,
+}
+
+/// One trial beyond the capacity and back.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OverloadRamp {
+    /// Round, from 1.
+    pub round: u32,
+    /// Id in the record.
+    pub id: String,
+    /// What was measured; null where the trial did not come to its load.
+    pub series: Option<Series>,
+    /// Classes, each once, with the step in which it was first seen.
+    pub classes: Vec<OverloadFound>,
+    /// Most right answers per second in a step.
+    pub peak_per_s: Option<f64>,
+    /// Right answers per second at about twice the capacity, as a share of that.
+    pub goodput_at_twice: Option<f64>,
+    /// When it recovered.
+    pub recovery: Option<Recovery>,
+    /// What cannot be said, and why.
+    pub unsaid: Vec<String>,
+}
+
+/// Shares of the capacity that count as twice.
+const TWICE: std::ops::RangeInclusive<f64> = 1.8..=2.2;
+
+/// Judges one trial of a ramp with these shares of the capacity.
+pub fn judge_ramp(record: &TrialRecord, shares: &[f64]) -> OverloadRamp {
+    let series = Series::of(record, shares);
+    let mut judged = match &series {
+        Ok(series) => judge_series(series),
+        Err(why) => OverloadRamp {
+            unsaid: vec![why.clone()],
+            ..empty()
+        },
+    };
+    (judged.round, judged.id) = (record.round, record.id.clone());
+    judged.series = series.ok();
+    judged
+}
+
+/// Judges what was measured; without a round, an id and the series.
+pub fn judge_series(series: &Series) -> OverloadRamp {
+    let before = classes::Before::of(series);
+    let crash = classes::crash(series);
+    let mut unsaid = classes::unsaid(series, &before);
+    let mut found: Vec<OverloadFound> = Vec::new();
+    for (index, step) in series.steps.iter().enumerate() {
+        let is_between = index > 0 && index + 1 < series.steps.len();
+        if is_between && step.is_measured() && before.is_some() {
+            let seen = classes::of_step(series, index, before.as_ref());
+            for one in seen {
+                if !found.iter().any(|known| known.class == one.class) {
+                    found.push(one);
+                }
+            }
+        }
+    }
+    found.extend(classes::stall(series));
+    let recovery = match (&crash, &before) {
+        (Some(_), _) => Some(Recovery::Never),
+        (None, Some(before)) => recovery::recovery(series, before),
+        (None, None) => None,
+    };
+    found.extend(crash);
+    found.extend(recovery::metastable(series, recovery.as_ref(), &found));
+    found.sort_by_key(|one| one.class);
+    if found.is_empty() && before.is_some() {
+        unsaid.extend(classes::never_beyond(series));
+    }
+    let peak_per_s = series.peak_per_s();
+    let twice = series.steps.iter();
+    let twice = twice.filter(|step| TWICE.contains(&step.share) && step.is_measured());
+    let limited = |step: &Step| step.is_engine_busy();
+    let goodput_at_twice = twice
+        .last()
+        .filter(|step| !limited(step))
+        .and_then(|step| Some(step.ok_per_s? / peak_per_s.filter(|peak| *peak > 0.0)?));
+    OverloadRamp {
+        classes: found,
+        peak_per_s,
+        goodput_at_twice,
+        recovery,
+        unsaid,
+        ..empty()
+    }
+}
+
+fn empty() -> OverloadRamp {
+    OverloadRamp {
+        round: 0,
+        id: String::new(),
+        series: None,
+        classes: Vec::new(),
+        peak_per_s: None,
+        goodput_at_twice: None,
+        recovery: None,
+        unsaid: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,348 @@
+//! Classes of a step, with the figures that each rests on.
+
+use super::series::{Kind, Kinds, Part, Series, Step};
+use super::{OverloadClass, OverloadFound};
+use crate::limits::{SEND_LAG_NS, SEND_LAG_SHARE};
+use crate::words::{milliseconds, percent, seconds};
+
+/// Share of the requests due from which a way to fail is what the server does.
+const SHARE: f64 = 0.01;
+/// Time without any answer from which a server stalls, seconds (R38).
+const STALL_S: f64 = 2.0;
+/// Share of its peak below which goodput has collapsed.
+const COLLAPSED: f64 = 0.5;
+/// How much longer than 99 % of the answers before half of them must take, and by how much.
+const QUEUE_FACTOR: f64 = 4.0;
+const QUEUE_NS: f64 = 10e6;
+/// A quick answer that the server is too busy takes no longer than so many times what 99 % of the
+/// answers before took, or than this.
+const QUICK_FACTOR: f64 = 2.0;
+const QUICK_NS: f64 = 10e6;
+/// Share of what fails in a part that is refused where nobody listens.
+const GONE: f64 = 0.9;
+/// Share of what was offered that a server carries that is not beyond its capacity.
+const CARRIED: f64 = 0.95;
+/// Parts at the end of a server in which its death may be why requests failed.
+const LOST_PARTS: usize = 2;
+/// Parts of the first step that show what is usual.
+const PARTS_LEAST: usize = 3;
+
+/// What was usual before: the second half of the first step.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Before {
+    /// The median of its parts' p99, nanoseconds.
+    pub(super) p99_ns: f64,
+    /// The highest of its parts' p99, nanoseconds.
+    pub(super) p99_max_ns: f64,
+}
+
+impl Before {
+    /// `None` where the server did not even carry the first step, or too little of it was seen.
+    pub(super) fn of(series: &Series) -> Option<Self> {
+        let first = series.steps.first()?;
+        let parts = series.parts_of(first);
+        let parts = &parts[parts.len() / 2..];
+        if parts.len() < PARTS_LEAST || failed_share(parts) > SHARE {
+            return None;
+        }
+        let mut known: Vec<u64> = parts.iter().filter_map(|part| part.p99_ns).collect();
+        known.sort_unstable();
+        Some(Self {
+            p99_ns: *known.get(known.len() / 2)? as f64,
+            p99_max_ns: *known.last()? as f64,
+        })
+    }
+}
+
+fn failed_share(parts: &[Part]) -> f64 {
+    let due: u64 = parts.iter().map(|part| part.due).sum();
+    let failed: u64 = parts.iter().map(|part| part.failed.sum()).sum();
+    failed as f64 / due.max(1) as f64
+}
+
+/// The classes of a step beyond the first, `before` which all was well.
+pub(super) fn of_step(
+    series: &Series,
+    index: usize,
+    before: Option<&Before>,
+) -> Vec<OverloadFound> {
+    let Some((step, before)) = series.steps.get(index).zip(before) else {
+        return Vec::new();
+    };
+    let at = format!("at {} of the capacity", percent(step.share));
+    let mut found = Vec::new();
+    let mut add = |class, evidence: String| {
+        found.push(OverloadFound {
+            class,
+            step: index,
+            evidence: format!("{evidence} {at}"),
+        });
+    };
+    let lost = lost_at_its_end(series, step);
+    let share_of = |kind| {
+        let failed = step.failed.of(kind).saturating_sub(lost.of(kind));
+        failed as f64 / step.due.max(1) as f64
+    };
+    let share = |kind| percent(share_of(kind));
+    let has = |kind| share_of(kind) >= SHARE;
+    if has(Kind::Refused) {
+        add(
+            OverloadClass::Refuse,
+            format!(
+                "{} of the requests were refused a connection",
+                share(Kind::Refused)
+            ),
+        );
+    }
+    if has(Kind::Reset) {
+        add(
+            OverloadClass::Reset,
+            format!(
+                "{} had their connection closed before an answer",
+                share(Kind::Reset)
+            ),
+        );
+    }
+    let quick_ns = QUICK_NS.max(QUICK_FACTOR * before.p99_ns);
+    let failed_ns = step.failed_p50_ns.unwrap_or(0) as f64;
+    let is_quick = failed_ns <= quick_ns || step.p50_ns.is_none_or(|p50| failed_ns <= p50 as f64);
+    if has(Kind::Busy) && is_quick {
+        let took = milliseconds(failed_ns);
+        let busy = share(Kind::Busy);
+        add(
+            OverloadClass::Shed,
+            format!("{busy} were answered 429 or 5xx, half of them in {took}"),
+        );
+    }
+    // What rests on latency and goodput may be the load engine's.
+    if step.is_engine_busy() {
+        return found;
+    }
+    if has(Kind::Dropped) {
+        let overflows = series.listen_overflows.filter(|count| *count > 0);
+        let overflows = overflows.map_or(String::new(), |count| {
+            format!(" (accept queues of this machine overflowed {count} times)")
+        });
+        let dropped = share(Kind::Dropped);
+        add(
+            OverloadClass::Drop,
+            format!(
+                "{dropped} had no connection in {}{overflows}",
+                seconds(series.patience_s)
+            ),
+        );
+    }
+    if let Some(evidence) = queue(series, step, before, is_quick) {
+        add(OverloadClass::Queue, evidence);
+    }
+    if let Some(evidence) = collapse(series, step) {
+        add(OverloadClass::Collapse, evidence);
+    }
+    found
+}
+
+/// What failed because the server ended: connections that were open are closed, and new ones are
+/// refused, until the load is stopped.
+fn lost_at_its_end(series: &Series, step: &Step) -> Kinds {
+    let mut lost = Kinds::default();
+    if series.died.is_some() {
+        let parts = series.parts_of(step);
+        let at_end = series.parts.len().saturating_sub(LOST_PARTS);
+        let last = &series.parts[at_end..];
+        let own = last.iter().filter(|part| parts.contains(part));
+        own.for_each(|part| lost.merge(&part.failed));
+    }
+    lost
+}
+
+/// Answers take longer, or come too late, while others still come.
+fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Option<String> {
+    // A client that was sent away rests, and may be why none is left to send.
+    let sent_away = step.share_of(Kind::Refused) + step.share_of(Kind::Reset) >= SHARE;
+    let unsent = if sent_away {
+        0.0
+    } else {
+        step.share_of(Kind::Unsent)
+    };
+    let late = step.share_of(Kind::Timeout) + unsent;
+    // An error that comes as late as an answer has waited like one.
+    let late_errors = if is_quick {
+        0.0
+    } else {
+        step.share_of(Kind::Busy)
+    };
+    let answers = step.ok_per_s.unwrap_or(0.0) > 0.0 || late_errors >= SHARE;
+    if !answers {
+        return None;
+    }
+    let parts = series.parts_of(step);
+    let mut known: Vec<u64> = parts[parts.len() / 2..]
+        .iter()
+        .filter_map(|it| it.p50_ns)
+        .collect();
+    known.sort_unstable();
+    let p50_ns = known.get(known.len() / 2).map(|ns| *ns as f64);
+    let slow = (before.p99_ns * QUEUE_FACTOR).max(before.p99_ns + QUEUE_NS);
+    let is_slow = p50_ns.is_some_and(|p50| p50 >= slow);
+    if !is_slow && late + late_errors < SHARE {
+        return None;
+    }
+    let took = p50_ns.map_or("nothing was answered in time".to_owned(), |p50| {
+        format!(
+            "half of the answers took {} or more, after 99 % within {}",
+            milliseconds(p50),
+            milliseconds(before.p99_ns)
+        )
+    });
+    let gave_up = if late >= SHARE {
+        format!(
+            ", and {} of the clients gave up after {}",
+            percent(late),
+            seconds(series.patience_s)
+        )
+    } else {
+        String::new()
+    };
+    Some(format!("{took}{gave_up}"))
+}
+
+fn collapse(series: &Series, step: &Step) -> Option<String> {
+    let peak = series.peak_per_s().filter(|peak| *peak > 0.0)?;
+    let ok = step.ok_per_s?;
+    let asked_enough = step.rate_per_s >= CARRIED * peak;
+    (asked_enough && ok < COLLAPSED * peak).then(|| {
+        format!(
+            "right answers fell to {:.0}/s, {} of the peak of {peak:.0}/s,",
+            ok,
+            percent(ok / peak)
+        )
+    })
+}
+
+/// The longest time without any answer, where requests waited; before the server ended.
+pub(super) fn stall(series: &Series) -> Option<OverloadFound> {
+    let from = series.steps.get(1)?.start_s;
+    let (mut longest, mut now) = ((0.0, 0.0), (0.0, 0.0));
+    for part in series
+        .parts
+        .iter()
+        .filter(|part| part.start_s >= from - 1e-6)
+    {
+        let answered = part.ok + part.failed.of(Kind::Busy) + part.failed.of(Kind::Wrong);
+        let sent_away = part.failed.of(Kind::Refused) + part.failed.of(Kind::Reset);
+        let waits = part.due > 0 && sent_away * 2 < part.due;
+        now = match (answered == 0 && waits, now) {
+            (false, _) => (0.0, 0.0),
+            (true, (_, 0.0)) => (part.start_s, part.length_s),
+            (true, (start, length)) => (start, length + part.length_s),
+        };
+        if now.1 > longest.1 {
+            longest = now;
+        }
+    }
+    let (start_s, length_s) = longest;
+    let step = series
+        .steps
+        .iter()
+        .rposition(|step| step.start_s <= start_s + 1e-6)?;
+    (length_s >= STALL_S - 1e-6 && !series.steps[step].is_engine_busy()).then(|| OverloadFound {
+        class: OverloadClass::Stall,
+        step,
+        evidence: format!("no answer came in time for {length_s:.1} s from {start_s:.1} s on"),
+    })
+}
+
+/// The server ended by itself, or nothing listens any more until the end.
+pub(super) fn crash(series: &Series) -> Option<OverloadFound> {
+    let last_s = series
+        .parts
+        .last()
+        .map_or(0.0, |part| part.start_s + part.length_s);
+    let step_at = |at_s: f64| {
+        let before = series.steps.iter().rposition(|step| step.start_s <= at_s);
+        before.unwrap_or(0)
+    };
+    if let Some(died) = &series.died {
+        return Some(OverloadFound {
+            class: OverloadClass::Crash,
+            step: step_at(last_s - 1e-6),
+            evidence: format!("{died}, {last_s:.1} s after the start"),
+        });
+    }
+    let is_gone = |part: &&Part| {
+        let refused = part.failed.of(Kind::Refused) as f64;
+        part.ok == 0 && (part.due == 0 || refused >= GONE * part.failed.sum().max(1) as f64)
+    };
+    let gone = series.parts.iter().rev().take_while(is_gone).count();
+    let first = series.parts.get(series.parts.len() - gone)?;
+    let back = series.steps.last()?;
+    (gone > 0 && first.start_s <= back.start_s + 1e-6).then(|| OverloadFound {
+        class: OverloadClass::Crash,
+        step: step_at(first.start_s),
+        evidence: format!(
+            "from {:.1} s on every connection was refused, also after the load had gone back",
+            first.start_s
+        ),
+    })
+}
+
+/// What cannot be said of a trial, and why.
+pub(super) fn unsaid(series: &Series, before: &Option<Before>) -> Vec<String> {
+    let mut unsaid = Vec::new();
+    if before.is_none() {
+        let share = series.steps.first().map_or(0.0, |step| step.share);
+        unsaid.push(format!(
+            "no class: at {} of the capacity requests failed already, or too little of it was \
+             seen; take a lower --capacity",
+            percent(share)
+        ));
+    }
+    let busy = series.steps.iter().filter(|step| step.is_engine_busy());
+    let busy: Vec<String> = busy
+        .map(|step| {
+            let used = percent(step.engine_busy.unwrap_or(0.0));
+            format!("{} of the capacity ({used} busy)", percent(step.share))
+        })
+        .collect();
+    if !busy.is_empty() {
+        unsaid.push(format!(
+            "whether it queues, drops or collapses at {}: the load engine was at its own limit \
+             there; take a workload that costs the server more, or more processors for the engine",
+            busy.join(", ")
+        ));
+    }
+    let allowed = SEND_LAG_NS.max(SEND_LAG_SHARE * series.p99_ns.unwrap_or(0) as f64);
+    if let Some(slip) = series.slip_p99_ns.filter(|slip| *slip as f64 > allowed) {
+        unsaid.push(format!(
+            "how long short answers took: the load engine sent up to {} late",
+            milliseconds(slip as f64)
+        ));
+    }
+    let local: u64 = series
+        .steps
+        .iter()
+        .map(|step| step.failed.of(Kind::Local))
+        .sum();
+    if local > 0 {
+        unsaid.push(format!(
+            "what {local} requests would have come to: this machine had no file, port or memory \
+             for them"
+        ));
+    }
+    unsaid
+}
+
+/// Why there is no class at all, where the server was never asked for too much.
+pub(super) fn never_beyond(series: &Series) -> Option<String> {
+    let most = series.steps.iter().filter(|step| step.is_measured());
+    let most = most.max_by(|one, other| one.rate_per_s.total_cmp(&other.rate_per_s))?;
+    let carried = most.ok_per_s? >= CARRIED * most.rate_per_s;
+    carried.then(|| {
+        format!(
+            "what it does beyond its capacity: it carried {:.0}/s, {} of what was taken as its \
+             capacity; take a higher --capacity",
+            most.ok_per_s.unwrap_or(0.0),
+            percent(most.share)
+        )
+    })
+}

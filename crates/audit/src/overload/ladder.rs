@@ -1,0 +1,239 @@
+//! A ladder of closed loops: with how many clients a server refuses, and with how many it slows.
+
+use std::collections::BTreeMap;
+
+use bakeoff_record::{LoadResult, TrialEnd, TrialRecord};
+use serde::Serialize;
+
+use super::OverloadClass;
+use super::series::{Kind, Kinds};
+use crate::limits::ENGINE_BUSY_INVALID;
+use crate::words::{milliseconds, percent};
+
+/// Share of the requests from which a way to fail is what the server does.
+const SHARE: f64 = 0.01;
+/// How many times as long as on the first rung 99 % of the answers take where it slows.
+const SLOWER: f64 = 2.0;
+/// Share of the best rung's goodput below which it has collapsed.
+const COLLAPSED: f64 = 0.5;
+
+/// One closed loop.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Rung {
+    /// Clients.
+    pub clients: u32,
+    /// Rounds that were measured.
+    pub rounds: usize,
+    /// Right answers per second; the median over rounds, as the others.
+    pub ok_per_s: Option<f64>,
+    /// Share of the requests that failed.
+    pub failed_share: Option<f64>,
+    /// Requests by how they failed, over all rounds.
+    pub failed: Kinds,
+    /// Clients without any answer.
+    pub clients_without: Option<u64>,
+    /// Median latency, nanoseconds.
+    pub p50_ns: Option<u64>,
+    /// 99 % of the right answers took no longer, nanoseconds.
+    pub p99_ns: Option<u64>,
+    /// What the server does there.
+    pub classes: Vec<OverloadClass>,
+    /// Why it was not measured, or what cannot be said of it.
+    pub why: Option<String>,
+}
+
+/// All rungs of a contender.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Ladder {
+    /// By rising number of clients.
+    pub rungs: Vec<Rung>,
+    /// What it does, and from how many clients on.
+    pub summary: Vec<String>,
+}
+
+/// Judges the closed loops of one contender, each with its number of clients.
+pub fn judge_ladder(trials: &[(u32, &TrialRecord)]) -> Ladder {
+    let mut by_clients: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+    for (clients, trial) in trials {
+        by_clients.entry(*clients).or_default().push(trial);
+    }
+    let rungs = by_clients.into_iter();
+    let mut rungs: Vec<Rung> = rungs
+        .map(|(clients, trials)| rung(clients, &trials))
+        .collect();
+    let first_p99 = rungs.iter().find_map(|rung| rung.p99_ns);
+    let best = rungs.iter().filter_map(|rung| rung.ok_per_s);
+    let best = best.reduce(f64::max);
+    for rung in &mut rungs {
+        classify(rung, first_p99, best);
+    }
+    Ladder {
+        summary: summary(&rungs, first_p99),
+        rungs,
+    }
+}
+
+fn rung(clients: u32, trials: &[&TrialRecord]) -> Rung {
+    let results: Vec<&LoadResult> = trials
+        .iter()
+        .filter(|trial| trial.end == TrialEnd::Measured)
+        .filter_map(|trial| trial.result.as_ref())
+        .collect();
+    let mut rung = Rung {
+        clients,
+        rounds: results.len(),
+        ..Rung::default()
+    };
+    for trial in trials {
+        match &trial.end {
+            TrialEnd::Failed { cause, .. } => {
+                if trial.result.is_some() {
+                    rung.classes = vec![OverloadClass::Crash];
+                }
+                rung.why.get_or_insert(cause.clone());
+            }
+            TrialEnd::Skipped { reason, .. } | TrialEnd::Unsupported { reason } => {
+                rung.why.get_or_insert(reason.clone());
+            }
+            TrialEnd::Interrupted => {
+                rung.why.get_or_insert("interrupted".to_owned());
+            }
+            TrialEnd::Measured => {}
+        }
+    }
+    let (mut rates, mut shares, mut p50, mut p99, mut without) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for result in &results {
+        let status = result.status.iter().map(|(status, n)| (*status, *n));
+        let failed = Kinds::sorted(result.outcomes.iter(), status);
+        rung.failed.merge(&failed);
+        let ended = result.outcomes.completed().max(1) as f64;
+        shares.push(failed.sum() as f64 / ended);
+        if result.measured_s > 0.0 {
+            rates.push(result.requests.ok as f64 / result.measured_s);
+        }
+        p50.extend(result.latency.quantile(0.5).map(|ns| ns as f64));
+        p99.extend(result.latency.quantile(0.99).map(|ns| ns as f64));
+        without.push(result.observed.clients.none as f64);
+        if is_engine_busy(result) {
+            let why = "the load engine was at its own limit: latencies are at most these";
+            rung.why.get_or_insert(why.to_owned());
+        }
+    }
+    let whole = |value: Option<f64>| value.map(|value| value as u64);
+    rung.ok_per_s = middle(rates);
+    rung.failed_share = middle(shares);
+    rung.p50_ns = whole(middle(p50));
+    rung.p99_ns = whole(middle(p99));
+    rung.clients_without = whole(middle(without));
+    rung
+}
+
+fn is_engine_busy(result: &LoadResult) -> bool {
+    let threads = result.engine.threads.iter();
+    let most = threads.map(|thread| thread.cpu_s).reduce(f64::max);
+    most.is_some_and(|most| most > ENGINE_BUSY_INVALID * result.measured_s)
+}
+
+/// The median; of an even number the lower one of the two in the middle.
+fn middle(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len().checked_sub(1)? / 2).copied()
+}
+
+fn classify(rung: &mut Rung, first_p99: Option<u64>, best_per_s: Option<f64>) {
+    if rung.rounds == 0 {
+        return;
+    }
+    let ok = rung.ok_per_s.unwrap_or(0.0) * 1.0;
+    let failed = rung.failed;
+    // Of all requests, as the share that failed is.
+    let share = |kinds: &[Kind]| {
+        let of: u64 = kinds.iter().map(|kind| failed.of(*kind)).sum();
+        let all = failed.sum().max(1) as f64;
+        rung.failed_share.unwrap_or(0.0) * of as f64 / all
+    };
+    let mut classes = rung.classes.clone();
+    let mut add = |class, is: bool| {
+        if is && !classes.contains(&class) {
+            classes.push(class);
+        }
+    };
+    add(OverloadClass::Refuse, share(&[Kind::Refused]) >= SHARE);
+    add(OverloadClass::Drop, share(&[Kind::Dropped]) >= SHARE);
+    add(OverloadClass::Reset, share(&[Kind::Reset]) >= SHARE);
+    add(OverloadClass::Shed, share(&[Kind::Busy]) >= SHARE);
+    let slower = rung.p99_ns.zip(first_p99);
+    let slower = slower.is_some_and(|(p99, first)| p99 as f64 >= SLOWER * first as f64);
+    let late = share(&[Kind::Timeout]) >= SHARE;
+    add(OverloadClass::Queue, ok > 0.0 && (slower || late));
+    add(OverloadClass::Stall, ok <= 0.0 && late);
+    let collapsed = best_per_s.is_some_and(|best| best > 0.0 && ok < COLLAPSED * best);
+    let is_first = rung.p99_ns.is_some() && rung.p99_ns == first_p99;
+    // Few clients cannot keep a server busy.
+    add(
+        OverloadClass::Collapse,
+        collapsed && !is_first && failed.sum() > 0,
+    );
+    classes.sort();
+    rung.classes = classes;
+}
+
+/// Share of a rung's requests that a class is about.
+fn share_of(rung: &Rung, class: OverloadClass) -> f64 {
+    let kind = match class {
+        OverloadClass::Refuse => Kind::Refused,
+        OverloadClass::Drop => Kind::Dropped,
+        OverloadClass::Reset => Kind::Reset,
+        OverloadClass::Shed => Kind::Busy,
+        _ => return rung.failed_share.unwrap_or(0.0),
+    };
+    let all = rung.failed.sum().max(1) as f64;
+    rung.failed_share.unwrap_or(0.0) * rung.failed.of(kind) as f64 / all
+}
+
+fn summary(rungs: &[Rung], first_p99: Option<u64>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for class in OverloadClass::ALL {
+        let Some(from) = rungs.iter().find(|rung| rung.classes.contains(&class)) else {
+            continue;
+        };
+        let last = rungs.iter().rfind(|rung| rung.classes.contains(&class));
+        let last = last.unwrap_or(from);
+        let clients = from.clients;
+        let verb = class.verb();
+        lines.push(match (class, first_p99.zip(last.p99_ns)) {
+            (OverloadClass::Queue, Some((first, p99))) => format!(
+                "{verb} from {clients} clients on: p99 goes from {} to {} with {}",
+                milliseconds(first as f64),
+                milliseconds(p99 as f64),
+                last.clients
+            ),
+            (OverloadClass::Crash, _) => format!("{verb} under {clients} clients"),
+            (OverloadClass::Queue | OverloadClass::Stall | OverloadClass::Collapse, _) => format!(
+                "{verb} from {clients} clients on, and {} of the requests fail with {}",
+                percent(last.failed_share.unwrap_or(0.0)),
+                last.clients
+            ),
+            _ => format!(
+                "{verb} from {clients} clients on: {} of the requests with {}",
+                percent(share_of(last, class)),
+                last.clients
+            ),
+        });
+    }
+    let measured = rungs.iter().filter(|rung| rung.rounds > 0);
+    if lines.is_empty()
+        && let Some(most) = measured.last()
+    {
+        lines.push(format!(
+            "answers {} clients as it answers few",
+            most.clients
+        ));
+    }
+    for rung in rungs.iter().filter(|rung| rung.rounds == 0) {
+        let why = rung.why.as_deref().unwrap_or("it was not measured");
+        lines.push(format!("{} clients were not measured: {why}", rung.clients));
+    }
+    lines
+}

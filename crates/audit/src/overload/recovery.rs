@@ -1,0 +1,122 @@
+//! When a server has recovered after the load went back, in the shape of RFC 2544's recovery test.
+
+use serde::Serialize;
+
+use super::classes::Before;
+use super::series::{Part, Series};
+use super::{OverloadClass, OverloadFound};
+
+/// Share of the requests that may fail in a part in which all is well (R38).
+const FAILED: f64 = 0.001;
+/// How much longer than before answers may take: twice the usual p99, and somewhat more than its
+/// highest, so that a part which chance made slow is not held against the server.
+const SLOWER: f64 = 2.0;
+const SLOWER_THAN_MAX: f64 = 1.5;
+/// What an answer may take longer in any case, nanoseconds.
+const SLOWER_NS: f64 = 5e6;
+/// Share of the parts after recovery that may be bad again.
+const BAD_AGAIN: f64 = 0.1;
+/// Share of the way back that must follow recovery, and parts.
+const FOLLOWS: f64 = 0.2;
+const FOLLOWS_PARTS: usize = 3;
+
+/// When a server recovered.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Recovery {
+    /// So long after the load had gone back.
+    After {
+        /// Seconds.
+        seconds: f64,
+    },
+    /// Not while it was watched.
+    NotWithin {
+        /// Seconds.
+        seconds: f64,
+    },
+    /// It ended.
+    Never,
+}
+
+impl Recovery {
+    /// In a table: `at once`, `3.2 s`, `> 60 s`.
+    pub fn text(self) -> String {
+        match self {
+            Self::After { seconds } if seconds < 0.05 => "at once".to_owned(),
+            Self::After { seconds } => format!("{seconds:.1} s"),
+            Self::NotWithin { seconds } => format!("> {seconds:.0} s"),
+            Self::Never => "never".to_owned(),
+        }
+    }
+
+    /// As a number that orders: what was not seen to end is beyond everything.
+    pub fn seconds(self) -> f64 {
+        match self {
+            Self::After { seconds } => seconds,
+            Self::NotWithin { .. } | Self::Never => f64::INFINITY,
+        }
+    }
+}
+
+/// When it recovered; `None` where the way back was not reached or too short.
+pub(super) fn recovery(series: &Series, before: &Before) -> Option<Recovery> {
+    let back = series.steps.last()?;
+    if back.is_engine_busy() {
+        return None;
+    }
+    let parts = series.parts_of(back);
+    let follows = FOLLOWS_PARTS.max((parts.len() as f64 * FOLLOWS).ceil() as usize);
+    if parts.len() < follows {
+        return None;
+    }
+    let slow_ns = (SLOWER * before.p99_ns)
+        .max(SLOWER_THAN_MAX * before.p99_max_ns)
+        .max(before.p99_ns + SLOWER_NS);
+    let is_bad: Vec<bool> = parts.iter().map(|part| bad(part, slow_ns)).collect();
+    let starts = 0..=parts.len() - follows;
+    let well = |from: &usize| {
+        let rest = &is_bad[*from..];
+        let again = rest.iter().filter(|bad| **bad).count();
+        !rest[0] && again as f64 <= BAD_AGAIN * rest.len() as f64
+    };
+    let seconds = |index: usize| parts[index].start_s - back.start_s;
+    let last = parts
+        .last()
+        .map_or(0.0, |part| part.start_s + part.length_s);
+    Some(match { starts }.find(well) {
+        Some(index) => Recovery::After {
+            seconds: seconds(index).max(0.0),
+        },
+        None => Recovery::NotWithin {
+            seconds: last - back.start_s,
+        },
+    })
+}
+
+fn bad(part: &Part, slow_ns: f64) -> bool {
+    let failed = part.failed.sum() as f64 > FAILED * part.due as f64;
+    let slow = part.p99_ns.is_some_and(|p99| p99 as f64 > slow_ns);
+    failed || slow || (part.ok == 0 && part.due > 0)
+}
+
+/// A server that is still ill when the load has long gone back, and has not ended.
+pub(super) fn metastable(
+    series: &Series,
+    recovery: Option<&Recovery>,
+    found: &[OverloadFound],
+) -> Option<OverloadFound> {
+    let Some(Recovery::NotWithin { seconds }) = recovery else {
+        return None;
+    };
+    let ended = found.iter().any(|one| one.class == OverloadClass::Crash);
+    let step = series.steps.len().saturating_sub(1);
+    (!ended).then(|| OverloadFound {
+        class: OverloadClass::Metastable,
+        step,
+        evidence: format!(
+            "{seconds:.0} s after the load had gone back to {}, answers still failed or took \
+             longer than before",
+            crate::words::percent(series.steps.last().map_or(0.0, |step| step.share))
+        ),
+    })
+}

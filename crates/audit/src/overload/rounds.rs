@@ -1,0 +1,124 @@
+//! What several rounds say together: classes that most of them show, and medians.
+
+use serde::Serialize;
+
+use super::{OverloadClass, OverloadRamp};
+
+/// What a contender does beyond its capacity, over all rounds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Beyond {
+    /// Rounds that were measured.
+    pub rounds: usize,
+    /// Classes that more than half of them show, in the order of [`OverloadClass::ALL`].
+    pub classes: Vec<ClassSeen>,
+    /// Classes that fewer show.
+    pub seldom: Vec<ClassSeen>,
+    /// Most right answers per second in a step.
+    pub peak_per_s: Option<Spread>,
+    /// Right answers per second at about twice the capacity, as a share of that.
+    pub goodput_at_twice: Option<Spread>,
+    /// Time until it had recovered, seconds; a bound of null is beyond what was watched.
+    pub recovery_s: Option<Spread>,
+    /// The same as text.
+    pub recovery: String,
+    /// What cannot be said, and why; each once.
+    pub unsaid: Vec<String>,
+}
+
+/// A class over rounds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ClassSeen {
+    /// The class.
+    pub class: OverloadClass,
+    /// Rounds that show it.
+    pub rounds: usize,
+    /// Share of the capacity from which on it was seen, in the round that saw it first.
+    pub from_share: f64,
+    /// The figures of one of those rounds.
+    pub evidence: String,
+}
+
+/// Median, lowest and highest over rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spread {
+    /// Median; of an even number the lower one of the two in the middle.
+    pub median: Option<f64>,
+    /// Lowest.
+    pub low: Option<f64>,
+    /// Highest.
+    pub high: Option<f64>,
+    /// Rounds.
+    pub n: usize,
+}
+
+impl Spread {
+    fn of(mut values: Vec<f64>) -> Option<Self> {
+        values.sort_by(f64::total_cmp);
+        let finite = |at: usize| values.get(at).copied().filter(|it| it.is_finite());
+        let last = values.len().checked_sub(1)?;
+        Some(Self {
+            median: finite(last / 2),
+            low: finite(0),
+            high: finite(last),
+            n: values.len(),
+        })
+    }
+}
+
+/// Puts the rounds of a contender together, whose steps are these shares of the capacity.
+pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
+    let measured: Vec<&OverloadRamp> = ramps.iter().filter(|it| it.series.is_some()).collect();
+    let rounds = measured.len();
+    let seen = OverloadClass::ALL
+        .into_iter()
+        .filter_map(|class| class_seen(class, &measured, shares));
+    let (classes, seldom) = seen.partition(|one: &ClassSeen| one.rounds * 2 > rounds);
+    let spread = |value: &dyn Fn(&OverloadRamp) -> Option<f64>| {
+        Spread::of(measured.iter().filter_map(|ramp| value(ramp)).collect())
+    };
+    let recovery_s = spread(&|ramp| ramp.recovery.map(super::Recovery::seconds));
+    let mut unsaid: Vec<String> = Vec::new();
+    for why in ramps.iter().flat_map(|ramp| &ramp.unsaid) {
+        if !unsaid.contains(why) {
+            unsaid.push(why.clone());
+        }
+    }
+    Beyond {
+        rounds,
+        classes,
+        seldom,
+        peak_per_s: spread(&|ramp| ramp.peak_per_s),
+        goodput_at_twice: spread(&|ramp| ramp.goodput_at_twice),
+        recovery: recovery_text(&measured, recovery_s),
+        recovery_s,
+        unsaid,
+    }
+}
+
+fn class_seen(class: OverloadClass, ramps: &[&OverloadRamp], shares: &[f64]) -> Option<ClassSeen> {
+    let all = ramps.iter().flat_map(|ramp| &ramp.classes);
+    let seen: Vec<_> = all.filter(|one| one.class == class).collect();
+    let first = seen.iter().min_by_key(|one| one.step)?;
+    Some(ClassSeen {
+        class,
+        rounds: seen.len(),
+        from_share: shares.get(first.step).copied().unwrap_or(0.0),
+        evidence: first.evidence.clone(),
+    })
+}
+
+/// The median, with the range where there are several rounds.
+fn recovery_text(ramps: &[&OverloadRamp], spread: Option<Spread>) -> String {
+    let mut all: Vec<super::Recovery> = ramps.iter().filter_map(|ramp| ramp.recovery).collect();
+    all.sort_by(|one, other| one.seconds().total_cmp(&other.seconds()));
+    let Some((middle, last)) = all.get(all.len().saturating_sub(1) / 2).zip(all.last()) else {
+        return "not known".to_owned();
+    };
+    match spread {
+        Some(spread) if spread.n > 1 && all.first() != Some(last) => {
+            let first = all.first().unwrap_or(last);
+            format!("{} ({} to {})", middle.text(), first.text(), last.text())
+        }
+        _ => middle.text(),
+    }
+}

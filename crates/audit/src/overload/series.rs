@@ -1,0 +1,377 @@
+//! A trial as parts of time and steps of its rate, with what was asked and what came of it.
+
+use bakeoff_plan::{LoadModel, RateShape};
+use bakeoff_record::{
+    Failed, Histogram, Interval, LoadResult, Outcome, Role, TreeTick, TrialEnd, TrialRecord,
+};
+use serde::Serialize;
+
+use crate::limits::ENGINE_BUSY_INVALID;
+
+/// How a request failed, as far as it says what the server does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The connection was refused.
+    Refused,
+    /// No connection was made in time.
+    Dropped,
+    /// The connection was closed or reset before a whole answer.
+    Reset,
+    /// The answer was 429 or 5xx, or the stream was refused.
+    Busy,
+    /// There was a connection, and no answer in time.
+    Timeout,
+    /// All connections waited for answers until it was too late to send.
+    Unsent,
+    /// Any other wrong answer.
+    Wrong,
+    /// The load engine could not send.
+    Local,
+}
+
+impl Kind {
+    /// Every kind, in the order of tables.
+    pub const ALL: [Self; 8] = [
+        Self::Refused,
+        Self::Dropped,
+        Self::Reset,
+        Self::Busy,
+        Self::Timeout,
+        Self::Unsent,
+        Self::Wrong,
+        Self::Local,
+    ];
+
+    /// The name used in every output format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Dropped => "no connection",
+            Self::Reset => "closed",
+            Self::Busy => "busy",
+            Self::Timeout => "timeout",
+            Self::Unsent => "not sent",
+            Self::Wrong => "wrong",
+            Self::Local => "local",
+        }
+    }
+
+    fn of(outcome: Outcome) -> Option<Self> {
+        Some(match outcome {
+            Outcome::Ok => return None,
+            Outcome::Refused => Self::Refused,
+            Outcome::ConnectTimeout => Self::Dropped,
+            Outcome::Reset | Outcome::ClosedEarly | Outcome::Truncated => Self::Reset,
+            Outcome::RefusedStream => Self::Busy,
+            Outcome::Timeout => Self::Timeout,
+            Outcome::Local => Self::Local,
+            Outcome::Status
+            | Outcome::TooLong
+            | Outcome::WrongBody
+            | Outcome::Tls
+            | Outcome::Protocol => Self::Wrong,
+        })
+    }
+}
+
+/// Requests by how they failed; written as names with counts, without those that none came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kinds([u64; Kind::ALL.len()]);
+
+impl Kinds {
+    /// Requests of a kind.
+    pub fn of(&self, kind: Kind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// All of them.
+    pub fn sum(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Adds requests of a kind.
+    pub fn add(&mut self, kind: Kind, count: u64) {
+        self.0[kind as usize] += count;
+    }
+
+    /// Adds other requests.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// Requests by outcome, of which those with a status of a server that is busy are told apart.
+    pub(super) fn sorted(
+        outcomes: impl Iterator<Item = (Outcome, u64)>,
+        status: impl Iterator<Item = (u16, u64)>,
+    ) -> Self {
+        let mut kinds = Self::default();
+        for (outcome, count) in outcomes {
+            if let Some(kind) = Kind::of(outcome) {
+                kinds.add(kind, count);
+            }
+        }
+        let is_busy = |status: u16| status == 429 || (500..600).contains(&status);
+        let busy: u64 = status.filter(|(it, _)| is_busy(*it)).map(|(_, n)| n).sum();
+        let busy = busy.min(kinds.of(Kind::Wrong));
+        kinds.0[Kind::Wrong as usize] -= busy;
+        kinds.add(Kind::Busy, busy);
+        kinds
+    }
+}
+
+impl Serialize for Kinds {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let counts = Kind::ALL.map(|kind| (kind, self.of(kind)));
+        serializer.collect_map(counts.into_iter().filter(|(_, count)| *count > 0))
+    }
+}
+
+/// A part of the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Part {
+    /// Start, seconds from the start of the window.
+    pub start_s: f64,
+    /// Length, seconds.
+    pub length_s: f64,
+    /// Requests due in it.
+    pub due: u64,
+    /// Right answers in it.
+    pub ok: u64,
+    /// Requests that failed in it.
+    pub failed: Kinds,
+    /// Median latency of right answers, nanoseconds.
+    pub p50_ns: Option<u64>,
+    /// 99 % of the right answers took no longer, nanoseconds; the longest of a few.
+    pub p99_ns: Option<u64>,
+    /// Median time until a request had failed, nanoseconds.
+    pub failed_p50_ns: Option<u64>,
+    /// Most resident memory of the server, bytes.
+    pub memory_bytes: Option<u64>,
+}
+
+/// A step of the rate.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Step {
+    /// Share of the capacity.
+    pub share: f64,
+    /// Rate that was asked for, requests per second.
+    pub rate_per_s: f64,
+    /// Start, seconds from the start of the window.
+    pub start_s: f64,
+    /// End, seconds.
+    pub end_s: f64,
+    /// Requests due in it.
+    pub due: u64,
+    /// Right answers per second; null where nothing of it was measured.
+    pub ok_per_s: Option<f64>,
+    /// Requests that failed in it.
+    pub failed: Kinds,
+    /// Median latency of its right answers, nanoseconds.
+    pub p50_ns: Option<u64>,
+    /// 99 % of them took no longer, nanoseconds.
+    pub p99_ns: Option<u64>,
+    /// Median time until a request had failed, nanoseconds.
+    pub failed_p50_ns: Option<u64>,
+    /// Share of its processors that the load engine used, 0 to 1.
+    pub engine_busy: Option<f64>,
+}
+
+impl Step {
+    /// Whether it was reached.
+    pub fn is_measured(&self) -> bool {
+        self.ok_per_s.is_some() && self.due > 0
+    }
+
+    /// Share of the requests due that failed so.
+    pub fn share_of(&self, kind: Kind) -> f64 {
+        self.failed.of(kind) as f64 / self.due.max(1) as f64
+    }
+
+    /// Whether the load engine was at its own limit (R13).
+    pub fn is_engine_busy(&self) -> bool {
+        self.engine_busy
+            .is_some_and(|busy| busy > ENGINE_BUSY_INVALID)
+    }
+}
+
+/// A trial over time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Series {
+    /// The window in parts.
+    pub parts: Vec<Part>,
+    /// The steps, the last of which is the way back.
+    pub steps: Vec<Step>,
+    /// A client gives up after so long, seconds.
+    pub patience_s: f64,
+    /// How the server ended by itself.
+    pub died: Option<String>,
+    /// 99 % of the requests that found a free connection were sent within this, nanoseconds.
+    pub slip_p99_ns: Option<u64>,
+    /// 99 % of all right answers took no longer, nanoseconds.
+    pub p99_ns: Option<u64>,
+    /// Connections dropped at full accept queues of this machine while it was measured.
+    pub listen_overflows: Option<u64>,
+}
+
+impl Series {
+    /// The series of a trial whose steps are these shares of the capacity.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn of(record: &TrialRecord, shares: &[f64]) -> Result<Self, String> {
+        let died = match &record.end {
+            TrialEnd::Measured => None,
+            TrialEnd::Failed { cause, .. } if record.result.is_some() => Some(cause.clone()),
+            TrialEnd::Failed { cause, .. } => return Err(cause.clone()),
+            TrialEnd::Skipped { reason, .. } | TrialEnd::Unsupported { reason } => {
+                return Err(reason.clone());
+            }
+            TrialEnd::Interrupted => return Err("the trial was interrupted".to_owned()),
+        };
+        let nothing = || "nothing was measured".to_owned();
+        let result = record.result.as_ref().ok_or_else(nothing)?;
+        let LoadModel::Open { rate_per_s, .. } = record.load.model else {
+            return Err("its load has no rate".to_owned());
+        };
+        let RateShape::Steps { then_per_s } = &result.shape else {
+            return Err("its rate did not change".to_owned());
+        };
+        let rates: Vec<f64> = [&[rate_per_s], then_per_s.as_slice()].concat();
+        if rates.len() != shares.len() {
+            return Err("its steps are not those of the plan".to_owned());
+        }
+        let parts = parts(record, result);
+        if parts.is_empty() {
+            return Err(nothing());
+        }
+        let step_s = record.load.duration_s / rates.len() as f64;
+        let steps = rates.iter().zip(shares).enumerate();
+        let steps = steps.map(|(index, (rate_per_s, share))| {
+            let start_s = index as f64 * step_s;
+            let step = Step {
+                share: *share,
+                rate_per_s: *rate_per_s,
+                start_s,
+                end_s: start_s + step_s,
+                ..Step::default()
+            };
+            filled(step, record, result, &parts)
+        });
+        let schedule = result.schedule.as_ref();
+        let tcp = &record.usage.tcp;
+        Ok(Self {
+            steps: steps.collect(),
+            patience_s: record.load.timeout_s,
+            died,
+            slip_p99_ns: schedule.and_then(|kept| kept.slip.quantile(0.99)),
+            p99_ns: result.latency.quantile(0.99),
+            listen_overflows: tcp
+                .first()
+                .zip(tcp.last())
+                .map(|(first, last)| last.listen_overflows.saturating_sub(first.listen_overflows)),
+            parts,
+        })
+    }
+
+    /// Parts that begin in a step.
+    pub fn parts_of(&self, step: &Step) -> &[Part] {
+        let from = self
+            .parts
+            .partition_point(|part| part.start_s < step.start_s - 1e-6);
+        let to = self
+            .parts
+            .partition_point(|part| part.start_s < step.end_s - 1e-6);
+        &self.parts[from..to.max(from)]
+    }
+
+    /// Most right answers per second in a step.
+    pub fn peak_per_s(&self) -> Option<f64> {
+        let rates = self.steps.iter().filter_map(|step| step.ok_per_s);
+        rates.reduce(f64::max)
+    }
+}
+
+fn parts(record: &TrialRecord, result: &LoadResult) -> Vec<Part> {
+    let due = result.schedule.as_ref().map_or(&[][..], |kept| &kept.parts);
+    let server = ticks(record, Role::Server);
+    let part = |(index, one): (usize, &Interval)| {
+        let end_s = one.start_s + one.length_s;
+        let due = due.get(index).copied().unwrap_or_default();
+        let mut failed = kinds(one.failed.as_ref());
+        // Of those due in it, what was given up before it could be sent.
+        failed.add(Kind::Unsent, due.due.saturating_sub(due.begun));
+        let seen = server.iter();
+        let seen = seen.filter(|tick| tick.at_s >= one.start_s && tick.at_s < end_s);
+        Part {
+            start_s: one.start_s,
+            length_s: one.length_s,
+            due: due.due,
+            ok: one.ok,
+            failed,
+            p50_ns: one.latency.quantile(0.5),
+            p99_ns: one.latency.quantile(0.99),
+            failed_p50_ns: one.failed.as_ref().and_then(|it| it.latency.quantile(0.5)),
+            memory_bytes: seen.map(|tick| tick.rss_bytes).max(),
+        }
+    };
+    result.intervals.iter().enumerate().map(part).collect()
+}
+
+fn kinds(failed: Option<&Failed>) -> Kinds {
+    failed.map_or_else(Kinds::default, |failed| {
+        let outcomes = failed.outcomes.iter().map(|(outcome, n)| (*outcome, *n));
+        Kinds::sorted(
+            outcomes,
+            failed.status.iter().map(|(status, n)| (*status, *n)),
+        )
+    })
+}
+
+fn ticks(record: &TrialRecord, role: Role) -> &[TreeTick] {
+    let mut trees = record.usage.trees.iter();
+    trees
+        .find(|tree| tree.role == role)
+        .map_or(&[], |tree| &tree.ticks)
+}
+
+/// The step with what its parts came to.
+fn filled(mut step: Step, record: &TrialRecord, result: &LoadResult, parts: &[Part]) -> Step {
+    let is_in = |start_s: f64| start_s >= step.start_s - 1e-6 && start_s < step.end_s - 1e-6;
+    let (mut latency, mut failures) = (Histogram::new(), Histogram::new());
+    let (mut ok, mut length_s) = (0, 0.0);
+    for (one, part) in result.intervals.iter().zip(parts) {
+        if !is_in(part.start_s) {
+            continue;
+        }
+        latency.merge(&one.latency);
+        if let Some(failed) = &one.failed {
+            failures.merge(&failed.latency);
+        }
+        ok += part.ok;
+        length_s += part.length_s;
+        step.due += part.due;
+        step.failed.merge(&part.failed);
+    }
+    step.ok_per_s = (length_s > 0.0).then(|| ok as f64 / length_s);
+    step.p50_ns = latency.quantile(0.5);
+    step.p99_ns = latency.quantile(0.99);
+    step.failed_p50_ns = failures.quantile(0.5);
+    step.engine_busy = engine_busy(&step, record, result);
+    step
+}
+
+/// What the load engine used of its threads' processors in a step. The probe and the display are
+/// in it, which is little.
+fn engine_busy(step: &Step, record: &TrialRecord, result: &LoadResult) -> Option<f64> {
+    let inside = ticks(record, Role::Engine).iter();
+    let mut inside = inside.filter(|it| it.at_s >= step.start_s && it.at_s <= step.end_s);
+    let first = inside.next()?;
+    let last = inside.next_back()?;
+    let used = |tick: &TreeTick| tick.cpu_user_s + tick.cpu_system_s;
+    let length_s = last.at_s - first.at_s;
+    let threads = f64::from(result.threads.max(1));
+    (length_s > 0.0).then(|| (used(last) - used(first)) / length_s / threads)
+}

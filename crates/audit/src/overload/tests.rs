@@ -1,0 +1,452 @@
+//! Every class on a made series, beside a healthy server under the same load.
+
+use super::series::{Kind, Kinds, Part, Series, Step};
+use super::*;
+
+const CAPACITY: f64 = 1000.0;
+const SHARES: [f64; 5] = [0.5, 1.0, 1.5, 2.0, 0.5];
+const STEP_S: f64 = 20.0;
+const MS: u64 = 1_000_000;
+
+/// What a part came to, beside its place: right answers, latency, and failures.
+type Behaviour<'b> = &'b dyn Fn(f64, f64, &mut Part);
+
+/// A ramp in parts of a second; `behaves` gets the time and the rate, and a part in which all that
+/// was due was answered within 2 ms.
+fn series(behaves: Behaviour<'_>) -> Series {
+    let mut parts = Vec::new();
+    let mut steps = Vec::new();
+    for (index, share) in SHARES.into_iter().enumerate() {
+        let rate = CAPACITY * share;
+        let start_s = index as f64 * STEP_S;
+        let mut step = Step {
+            share,
+            rate_per_s: rate,
+            start_s,
+            end_s: start_s + STEP_S,
+            engine_busy: Some(0.3),
+            ..Step::default()
+        };
+        let mut ok = 0;
+        for second in 0..STEP_S as u64 {
+            let at = start_s + second as f64;
+            let mut part = Part {
+                start_s: at,
+                length_s: 1.0,
+                due: rate as u64,
+                ok: rate as u64,
+                p50_ns: Some(MS),
+                p99_ns: Some(2 * MS),
+                ..Part::default()
+            };
+            behaves(at, rate, &mut part);
+            ok += part.ok;
+            step.due += part.due;
+            step.failed.merge(&part.failed);
+            step.p50_ns = part.p50_ns.or(step.p50_ns);
+            step.p99_ns = step.p99_ns.max(part.p99_ns);
+            step.failed_p50_ns = part.failed_p50_ns.or(step.failed_p50_ns);
+            parts.push(part);
+        }
+        step.ok_per_s = Some(ok as f64 / STEP_S);
+        steps.push(step);
+    }
+    Series {
+        parts,
+        steps,
+        patience_s: 2.0,
+        p99_ns: Some(2 * MS),
+        slip_p99_ns: Some(100_000),
+        ..Series::default()
+    }
+}
+
+/// What the server cannot carry fails in this way, within a time.
+fn beyond(kind: Kind, took_ns: u64) -> impl Fn(f64, f64, &mut Part) {
+    move |_, rate, part| {
+        let too_many = (rate - CAPACITY).max(0.0) as u64;
+        part.ok = part.due - too_many;
+        if too_many > 0 {
+            part.failed.add(kind, too_many);
+            part.failed_p50_ns = Some(took_ns);
+        }
+    }
+}
+
+fn slow(part: &mut Part, ms: u64) {
+    (part.p50_ns, part.p99_ns) = (Some(ms * MS), Some(2 * ms * MS));
+    part.ok = part.due.min(CAPACITY as u64);
+}
+
+#[track_caller]
+fn check(series: &Series, expected: &[OverloadClass]) -> OverloadRamp {
+    let judged = judge_series(series);
+    let classes: Vec<OverloadClass> = judged.classes.iter().map(|one| one.class).collect();
+    assert_eq!(classes, expected, "{:#?}", judged.classes);
+    judged
+}
+
+#[test]
+fn a_healthy_server_has_no_class() {
+    let judged = check(&series(&|_, _, _| ()), &[]);
+    assert_eq!(judged.recovery, Some(Recovery::After { seconds: 0.0 }));
+    assert_eq!(judged.goodput_at_twice, Some(1.0));
+    let why = judged.unsaid.join(" ");
+    assert!(why.contains("a higher --capacity"), "{why}");
+}
+
+#[test]
+fn single_failures_and_slow_parts_are_no_class() {
+    let judged = check(
+        &series(&|at, _, part| {
+            if at as u64 % 9 == 4 {
+                part.p99_ns = Some(9 * MS);
+            }
+            if at as u64 % 30 == 25 {
+                part.failed.add(Kind::Reset, 1);
+                part.ok -= 1;
+            }
+        }),
+        &[],
+    );
+    assert_eq!(judged.recovery, Some(Recovery::After { seconds: 0.0 }));
+}
+
+#[test]
+fn connections_that_are_refused_dropped_or_closed() {
+    use OverloadClass::{Drop, Refuse, Reset};
+    for (kind, class, what) in [
+        (Kind::Refused, Refuse, "33 % of the requests were refused"),
+        (Kind::Dropped, Drop, "33 % had no connection in 2 s"),
+        (Kind::Reset, Reset, "33 % had their connection closed"),
+    ] {
+        let judged = check(&series(&beyond(kind, MS)), &[class]);
+        let one = &judged.classes[0];
+        assert!(one.evidence.contains(what), "{}", one.evidence);
+        assert!(
+            one.evidence.ends_with("at 150 % of the capacity"),
+            "{}",
+            one.evidence
+        );
+        assert_eq!(one.step, 2);
+        assert_eq!(judged.goodput_at_twice, Some(1.0));
+        assert_eq!(judged.recovery, Some(Recovery::After { seconds: 0.0 }));
+    }
+}
+
+#[test]
+fn a_quick_error_is_shed_and_a_late_one_has_queued() {
+    check(&series(&beyond(Kind::Busy, 3 * MS)), &[OverloadClass::Shed]);
+    let judged = check(
+        &series(&beyond(Kind::Busy, 1800 * MS)),
+        &[OverloadClass::Queue],
+    );
+    assert_eq!(judged.goodput_at_twice, Some(1.0));
+    // A wrong answer that says nothing about load is no class.
+    check(&series(&beyond(Kind::Wrong, MS)), &[]);
+}
+
+#[test]
+fn answers_that_take_longer_are_a_queue_and_its_end_is_the_recovery() {
+    let judged = check(
+        &series(&|at, rate, part| {
+            if rate > CAPACITY || (80.0..83.0).contains(&at) {
+                slow(part, 900);
+            }
+        }),
+        &[OverloadClass::Queue],
+    );
+    let evidence = &judged.classes[0].evidence;
+    assert!(
+        evidence.starts_with("half of the answers took 900 ms or more, after 99 % within 2.00 ms"),
+        "{evidence}"
+    );
+    assert_eq!(judged.recovery, Some(Recovery::After { seconds: 3.0 }));
+    // Clients that give up while others are answered show a queue, too.
+    check(
+        &series(&beyond(Kind::Timeout, 2000 * MS)),
+        &[OverloadClass::Queue],
+    );
+    check(
+        &series(&beyond(Kind::Unsent, 2000 * MS)),
+        &[OverloadClass::Queue],
+    );
+}
+
+#[test]
+fn a_stall_is_two_seconds_without_any_answer() {
+    let stands = |from: f64, to: f64| {
+        series(&move |at, _, part| {
+            if (from..to).contains(&at) {
+                (part.ok, part.p50_ns, part.p99_ns) = (0, None, None);
+            }
+        })
+    };
+    let judged = check(&stands(50.0, 53.0), &[OverloadClass::Stall]);
+    let evidence = &judged.classes[0].evidence;
+    assert_eq!(evidence, "no answer came in time for 3.0 s from 50.0 s on");
+    check(&stands(50.0, 51.0), &[]);
+    // Before the load rose, it is not the load's doing.
+    check(&stands(2.0, 5.0), &[]);
+}
+
+#[test]
+fn goodput_below_half_of_its_peak_is_a_collapse() {
+    let falls = |to: u64| {
+        series(&move |_, rate, part| {
+            if rate > 1.9 * CAPACITY {
+                part.failed.add(Kind::Timeout, part.due - to);
+                part.ok = to;
+            } else if rate > CAPACITY {
+                slow(part, 900);
+            }
+        })
+    };
+    use OverloadClass::{Collapse, Queue};
+    let judged = check(&falls(400), &[Queue, Collapse]);
+    assert_eq!(judged.goodput_at_twice, Some(0.4));
+    let evidence = &judged.classes[1].evidence;
+    assert!(
+        evidence.contains("fell to 400/s, 40 % of the peak of 1000/s"),
+        "{evidence}"
+    );
+    check(&falls(600), &[Queue]);
+}
+
+#[test]
+fn a_server_that_ends_has_crashed_and_never_recovers() {
+    let mut died = series(&beyond(Kind::Refused, MS));
+    died.parts.truncate(50);
+    for step in &mut died.steps[3..] {
+        (step.ok_per_s, step.due) = (None, 0);
+    }
+    died.died = Some("the server died under load: signal 9".to_owned());
+    let judged = check(&died, &[OverloadClass::Refuse, OverloadClass::Crash]);
+    assert_eq!(judged.recovery, Some(Recovery::Never));
+    let crash = &judged.classes[1];
+    assert_eq!(
+        (crash.step, crash.evidence.as_str()),
+        (
+            2,
+            "the server died under load: signal 9, 50.0 s after the start"
+        )
+    );
+    // Connections that are closed because it ended are no class of their own.
+    for part in &mut died.parts {
+        part.failed = Kinds::default();
+    }
+    for step in &mut died.steps {
+        step.failed = Kinds::default();
+    }
+    let last = died.parts.len() - 1;
+    died.parts[last].failed.add(Kind::Reset, 900);
+    died.steps[2].failed.add(Kind::Reset, 900);
+    check(&died, &[OverloadClass::Crash]);
+    // Where nobody sees the process, that nothing listens until the end says the same.
+    let gone = series(&|at, _, part| {
+        if at >= 55.0 {
+            part.failed.add(Kind::Refused, part.due);
+            (part.ok, part.p50_ns, part.p99_ns) = (0, None, None);
+        }
+    });
+    let judged = judge_series(&gone);
+    let last = judged.classes.last().map(|one| one.class);
+    assert_eq!(last, Some(OverloadClass::Crash), "{:#?}", judged.classes);
+    assert_eq!(judged.recovery, Some(Recovery::Never));
+}
+
+#[test]
+fn a_server_that_stays_ill_is_metastable() {
+    use OverloadClass::{Metastable, Queue};
+    let stays = |until: f64| {
+        series(&move |at, rate, part| {
+            if rate > CAPACITY || (80.0..until).contains(&at) {
+                slow(part, 900);
+            }
+        })
+    };
+    let judged = check(&stays(100.0), &[Queue, Metastable]);
+    assert_eq!(judged.recovery, Some(Recovery::NotWithin { seconds: 20.0 }));
+    assert_eq!(judged.recovery.unwrap().text(), "> 20 s");
+    let judged = check(&stays(90.0), &[Queue]);
+    assert_eq!(judged.recovery, Some(Recovery::After { seconds: 10.0 }));
+}
+
+#[test]
+fn what_the_load_engine_may_have_done_is_not_the_servers() {
+    let mut queues = series(&|_, rate, part| {
+        if rate > CAPACITY {
+            slow(part, 900);
+        }
+    });
+    for step in &mut queues.steps[2..4] {
+        step.engine_busy = Some(0.97);
+    }
+    let judged = check(&queues, &[]);
+    let why = judged.unsaid.join(" ");
+    assert!(
+        why.contains("150 % of the capacity (97 % busy), 200 %"),
+        "{why}"
+    );
+    assert_eq!(judged.goodput_at_twice, None);
+    // A refusal is the server's in any case.
+    let mut refuses = series(&beyond(Kind::Refused, MS));
+    refuses.steps[3].engine_busy = Some(0.97);
+    check(&refuses, &[OverloadClass::Refuse]);
+}
+
+#[test]
+fn without_a_sound_beginning_nothing_is_said() {
+    let judged = check(
+        &series(&|_, _, part| {
+            part.ok = part.due / 2;
+            part.failed.add(Kind::Refused, part.due / 2);
+        }),
+        &[],
+    );
+    assert_eq!(judged.recovery, None);
+    assert!(
+        judged.unsaid[0].contains("at 50 % of the capacity"),
+        "{:?}",
+        judged.unsaid
+    );
+}
+
+#[test]
+fn rounds_agree_by_majority_and_have_a_median() {
+    let recovers = |after: f64| {
+        let mut ramp = judge_series(&series(&move |at, rate, part| {
+            if rate > CAPACITY || (80.0..80.0 + after).contains(&at) {
+                slow(part, 900);
+            }
+        }));
+        ramp.series = Some(Series::default());
+        ramp
+    };
+    let mut once = judge_series(&series(&beyond(Kind::Refused, MS)));
+    once.series = Some(Series::default());
+    let all = judge_rounds(&[recovers(2.0), once, recovers(4.0)], &SHARES);
+    assert_eq!(all.rounds, 3);
+    let names = |seen: &[ClassSeen]| -> Vec<_> {
+        seen.iter()
+            .map(|one| (one.class, one.rounds, one.from_share))
+            .collect()
+    };
+    assert_eq!(names(&all.classes), [(OverloadClass::Queue, 2, 1.5)]);
+    assert_eq!(names(&all.seldom), [(OverloadClass::Refuse, 1, 1.5)]);
+    assert_eq!(all.recovery, "2.0 s (at once to 4.0 s)");
+    let censored = judge_rounds(&[recovers(20.0)], &SHARES);
+    assert_eq!(censored.recovery, "> 20 s");
+    assert_eq!(censored.recovery_s.and_then(|it| it.median), None);
+}
+
+mod ladders {
+    use bakeoff_plan::{Connect, Load, LoadModel};
+    use bakeoff_record::{
+        Attempt, ContenderKind, Course, Histogram, LoadResult, Outcome, Pinned, TRIAL_SCHEMA,
+        TrialEnd, TrialRecord, Usage,
+    };
+
+    use super::super::*;
+    use super::MS;
+
+    /// A closed loop of ten seconds.
+    fn rung(clients: u32, ok: u64, ms: u64, failed: (Outcome, u64)) -> (u32, TrialRecord) {
+        let mut record = blank();
+        let mut result = LoadResult::empty(record.load.clone(), 10.0);
+        let mut latency = Histogram::new();
+        latency.record_n(ms * MS, ok);
+        result.latency = latency;
+        result.requests.ok = ok;
+        for _ in 0..ok {
+            result.outcomes.add(Outcome::Ok);
+        }
+        for _ in 0..failed.1 {
+            result.outcomes.add(failed.0);
+        }
+        record.result = Some(result);
+        (clients, record)
+    }
+
+    fn blank() -> TrialRecord {
+        TrialRecord {
+            schema: TRIAL_SCHEMA.to_owned(),
+            id: "r1".to_owned(),
+            index: 0,
+            round: 1,
+            attempt: Attempt::number(1),
+            contender: "a".to_owned(),
+            kind: ContenderKind::Contender,
+            workload: "w".to_owned(),
+            load: Load {
+                model: LoadModel::Closed { clients: 10 },
+                streams: 1,
+                requests: None,
+                warmup_s: 0.0,
+                duration_s: 10.0,
+                timeout_s: 5.0,
+                connect: Connect::First,
+            },
+            load_name: None,
+            course: Course::default(),
+            end: TrialEnd::Measured,
+            server: None,
+            pinned: Pinned::default(),
+            result: None,
+            usage: Usage::default(),
+            origin: None,
+            answers: Vec::new(),
+            work: None,
+        }
+    }
+
+    fn judged(rungs: &[(u32, TrialRecord)]) -> Ladder {
+        let trials: Vec<_> = rungs
+            .iter()
+            .map(|(clients, trial)| (*clients, trial))
+            .collect();
+        judge_ladder(&trials)
+    }
+
+    #[test]
+    fn a_ladder_says_who_refuses_and_who_slows() {
+        let none = (Outcome::Reset, 0);
+        let refuses = judged(&[
+            rung(10, 10_000, 1, none),
+            rung(1000, 9_000, 1, (Outcome::Refused, 91_000)),
+        ]);
+        assert_eq!(refuses.rungs[0].classes, []);
+        assert_eq!(refuses.rungs[1].classes, [OverloadClass::Refuse]);
+        assert_eq!(
+            refuses.summary,
+            ["refuses connections from 1000 clients on: 91 % of the requests with 1000"]
+        );
+        let slows = judged(&[
+            rung(10, 10_000, 1, none),
+            rung(1000, 9_900, 100, none),
+            rung(10_000, 9_500, 990, none),
+        ]);
+        assert_eq!(slows.rungs[2].classes, [OverloadClass::Queue]);
+        assert!(
+            slows.summary[0].starts_with("slows down from 1000 clients on: p99 goes from 1.00 ms"),
+            "{:?}",
+            slows.summary
+        );
+        let even = judged(&[rung(10, 10_000, 1, none), rung(20, 20_000, 1, none)]);
+        assert_eq!(even.summary, ["answers 20 clients as it answers few"]);
+    }
+
+    #[test]
+    fn a_rung_that_the_machine_cannot_carry_says_why() {
+        let mut skipped = blank();
+        skipped.end = TrialEnd::Skipped {
+            reason: "10000 clients need 10064 open files".to_owned(),
+            fix: "ulimit".to_owned(),
+        };
+        let ladder = judged(&[(10_000, skipped)]);
+        assert_eq!(
+            ladder.summary,
+            ["10000 clients were not measured: 10000 clients need 10064 open files"]
+        );
+    }
+}

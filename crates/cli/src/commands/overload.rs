@@ -1,0 +1,199 @@
+//! `bakeoff overload`: what each contender does beyond its capacity, and on the way back.
+//!
+//! The operands are those of a race; what is made of them is a plan with an overload, which is
+//! carried out, recorded and continued like any other.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bakeoff_load::check_clients;
+use bakeoff_plan::{Load, Overload, Overrides, Plan, RoundsAsked};
+use bakeoff_report::OverloadReport;
+
+use super::gated::Gated;
+use super::race;
+use super::report::refuse_for_search;
+use super::run::{Asked, Destination, campaign, default_folder, resume};
+use crate::flags::OverloadFlags;
+use crate::library::Folder;
+use crate::{exit, output};
+
+/// Lengths of steps and of rungs, and repetitions; the second of each is for a first look.
+const STEP: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(4)];
+const RUNG: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(2)];
+const WARMUP: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(500)];
+const ROUNDS: [u32; 2] = [3, 1];
+/// A client gives up after so long, or after such a part of a step where that is shorter. What
+/// waits when the load goes back is as old at the most, and is over long before the step is.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE_OF_STEP: u32 = 8;
+
+pub(crate) fn carry_out(mut flags: OverloadFlags) -> anyhow::Result<u8> {
+    let library = Folder::new(flags.record.library.clone())?;
+    refuse_for_search(flags.record.format)?;
+    if let Some(path) = flags.record.resume.take() {
+        return go_on(&path, &flags, &library);
+    }
+    if flags.operands.what.is_empty() && flags.operands.start.is_empty() {
+        return Err(exit::usage(
+            "an overload needs a contender: a URL, a server, a configuration file or --start \
+             'COMMAND', as in `bakeoff overload nginx caddy`",
+        ));
+    }
+    let plan = plan(&flags, &library)?;
+    let out = flags.record.out.clone();
+    let out = out.unwrap_or_else(|| default_folder(&plan));
+    announce(&plan);
+    let destination = Destination {
+        repeat: Some(out.join("plan.toml")),
+        out: Some(out),
+        ..destination(&flags)
+    };
+    let asked = Asked {
+        plan,
+        resumed: None,
+        answering_least: 1,
+    };
+    campaign(asked, &library, &destination)
+}
+
+/// Goes on with a record.
+fn go_on(path: &Path, flags: &OverloadFlags, library: &Folder) -> anyhow::Result<u8> {
+    let (folder, record) = resume(path)?;
+    let plan = record.plan.clone();
+    if !plan.is_overload() {
+        return Err(exit::usage(format!(
+            "{} holds no overload; continue it with `bakeoff run --resume {}`",
+            path.display(),
+            path.display()
+        )));
+    }
+    announce(&plan);
+    let destination = Destination {
+        resume: Some(path.to_owned()),
+        ..destination(flags)
+    };
+    let asked = Asked {
+        plan,
+        resumed: Some((folder, record)),
+        answering_least: 1,
+    };
+    campaign(asked, library, &destination)
+}
+
+/// What is shown, wherever the record lies.
+fn destination(flags: &OverloadFlags) -> Destination {
+    let record = &flags.record;
+    Destination {
+        resume: None,
+        out: None,
+        others: record.others,
+        format: record.format,
+        full: record.full,
+        strict: record.strict,
+        show_secrets: false,
+        hosts: None,
+        repeat: None,
+        gated: Gated::default(),
+    }
+}
+
+/// What it will do, and what this machine cannot.
+fn announce(plan: &Plan) {
+    let names: Vec<&str> = plan.contenders.iter().map(|it| it.name.as_str()).collect();
+    for (load, overload) in overloads(plan) {
+        let steps: Vec<String> = overload
+            .steps
+            .iter()
+            .map(|it| format!("{}", it * 100.0))
+            .collect();
+        output::note(&format!(
+            "loading {} with {} % of {}, {} s each; Ctrl-C keeps what was measured",
+            names.join(", "),
+            steps.join(", "),
+            match overload.capacity_per_s {
+                Some(capacity) => format!("{capacity} requests/s"),
+                None => "the capacity of each".to_owned(),
+            },
+            load.duration_s
+        ));
+        for clients in &overload.ladder {
+            if let Err(shortage) = check_clients(*clients, 1) {
+                output::note(&format!(
+                    "the ladder ends before {clients} clients: {shortage}"
+                ));
+                break;
+            }
+        }
+    }
+}
+
+fn overloads(plan: &Plan) -> impl Iterator<Item = (&Load, &Overload)> {
+    let loads = plan.loads.iter();
+    loads.filter_map(|load| Some((load, load.overload()?)))
+}
+
+/// The plan of the overload, as its file would be read again.
+fn plan(flags: &OverloadFlags, library: &Folder) -> anyhow::Result<Plan> {
+    let ramp = &flags.ramp;
+    let usual = usize::from(ramp.quick);
+    let asked = Overrides {
+        clients: Some(vec![ramp.clients]),
+        streams: ramp.streams,
+        rounds: RoundsAsked::number(ramp.rounds.unwrap_or(ROUNDS[usual])),
+        seed: ramp.seed,
+        ..Overrides::default()
+    };
+    let mut plan = race::contenders(&flags.operands, asked, library)?;
+    plan.pinning = race::pinning(&ramp.pinning);
+    plan.name = "overload".to_owned();
+    for workload in plan.workloads.iter_mut().filter(|it| it.name == "race") {
+        workload.name = "request".to_owned();
+    }
+    let names: Vec<&str> = plan.contenders.iter().map(|it| it.name.as_str()).collect();
+    plan.description = format!("{} beyond their capacity and back.", names.join(", "));
+    let streams = plan.loads.first().map_or(1, |load| load.streams);
+    plan.loads = vec![Load {
+        streams,
+        ..load(flags)
+    }];
+    let plan = race::checked(&plan, "overload", library)?;
+    if let Some(path) = &flags.record.save_plan {
+        race::save(&plan.to_toml(), path)?;
+    }
+    Ok(plan)
+}
+
+fn load(flags: &OverloadFlags) -> Load {
+    let (ramp, ladder) = (&flags.ramp, &flags.ladder);
+    let usual = usize::from(ramp.quick);
+    let step = ramp.step.unwrap_or(STEP[usual]);
+    let patience = ramp
+        .patience
+        .unwrap_or(PATIENCE.min(step / PATIENCE_OF_STEP));
+    let overload = Overload {
+        steps: ramp.steps.clone(),
+        capacity_per_s: ramp.capacity,
+        arrival: ramp.arrival.ready(),
+        clients: ramp.clients,
+        ladder: ladder.ladder.clone(),
+        rung: ladder.rung.unwrap_or(RUNG[usual]),
+    };
+    let warmup = ladder.warmup.unwrap_or(WARMUP[usual]);
+    Load {
+        warmup_s: warmup.as_secs_f64(),
+        ..Load::beyond(overload, step, patience)
+    }
+}
+
+/// How an overload ends: 0, or 4 where a contender was not measured, and with `strict` where
+/// something cannot be said. In the last line why.
+pub(super) fn ending(report: &OverloadReport, strict: bool) -> u8 {
+    match report.why_not_valid(strict) {
+        None => exit::DONE,
+        Some(why) => {
+            output::note(&format!("not a valid measurement: {why}"));
+            exit::NOT_VALID
+        }
+    }
+}

@@ -1,0 +1,588 @@
+//! The faults that are planted, each with its clean twin and with what must name it.
+
+use super::seen::Finds;
+use super::setup::{Beside, Campaign, On, Server, Setup};
+
+/// A fault.
+pub(super) struct Fault {
+    /// Stable name.
+    pub(super) name: &'static str,
+    /// Requirement in `docs/method.md`.
+    pub(super) rule: &'static str,
+    /// What is planted.
+    pub(super) planted: &'static str,
+    pub(super) finds: Finds,
+    /// Whether it is found however busy the machine is, in a short time.
+    pub(super) certain: bool,
+    /// The set-up with the fault, or its twin without it.
+    pub(super) setup: fn(bool) -> Setup,
+}
+
+/// All faults: wrong answers, connections, upstreams, unequal work, the course of a load, the
+/// engine, other programs, limits, bottlenecks, comparisons.
+pub(super) fn all() -> Vec<Fault> {
+    let mut all = answers();
+    all.extend(connections());
+    all.extend(upstreams());
+    all.extend(unequal_work());
+    all.extend(courses());
+    all.extend(stops());
+    all.extend(engine_and_machine());
+    all.extend(limits());
+    all.extend(bottlenecks());
+    all.extend(comparisons());
+    all
+}
+
+fn certain(
+    name: &'static str,
+    rule: &'static str,
+    planted: &'static str,
+    finds: Finds,
+    setup: fn(bool) -> Setup,
+) -> Fault {
+    Fault {
+        name,
+        rule,
+        planted,
+        finds,
+        certain: true,
+        setup,
+    }
+}
+
+fn timed(
+    name: &'static str,
+    rule: &'static str,
+    planted: &'static str,
+    finds: Finds,
+    setup: fn(bool) -> Setup,
+) -> Fault {
+    Fault {
+        certain: false,
+        ..certain(name, rule, planted, finds, setup)
+    }
+}
+
+/// A server of a closed loop: with the fault, or without.
+fn closed(planted: bool, fault: &str) -> Setup {
+    let fault = if planted { fault } else { "" };
+    Setup::Campaign(Campaign::closed(&format!("--work 1ms {fault}")))
+}
+
+fn answers() -> Vec<Fault> {
+    vec![
+        certain(
+            "wrong-body",
+            "R15",
+            "a server sends one body in 20 with other bytes of the same length",
+            Finds::Weakened(&["wrong-body"]),
+            |planted| closed(planted, "--fault wrong-body"),
+        ),
+        certain(
+            "short-body",
+            "R17",
+            "a server sends half of one body in 20 and closes",
+            Finds::Weakened(&["failed-share"]),
+            |planted| closed(planted, "--fault short-body"),
+        ),
+        certain(
+            "wrong-status",
+            "R17",
+            "a server answers 503, three times as fast as before",
+            Finds::Weakened(&["failed-share"]),
+            |planted| closed(planted, "--fault wrong-status --at 300ms"),
+        ),
+        certain(
+            "die",
+            "R38",
+            "a server's process ends in the window",
+            Finds::Weakened(&["server-alive", "trial-ended"]),
+            |planted| closed(planted, "--fault die --at 700ms"),
+        ),
+        certain(
+            "hang",
+            "R15",
+            "a server answers nobody from the middle of the window on, for good",
+            Finds::Present(&["answer-after"]),
+            |planted| closed(planted, "--fault stop --at 700ms"),
+        ),
+        timed(
+            "restart",
+            "R38",
+            "a server's worker process ends in the window, and its master starts another one",
+            Finds::Weakened(&["server-restarted", "failed-share"]),
+            |planted| closed(planted, "--fault restart --at 700ms"),
+        ),
+        certain(
+            "fast-failure",
+            "R39",
+            "of two servers the one that answers 503 at once has three times as many answers",
+            Finds::NeverWins("failed-share"),
+            |planted| {
+                let fault = if planted {
+                    "--fault wrong-status --at 100ms"
+                } else {
+                    ""
+                };
+                let other = format!("--work 1ms {fault}");
+                Setup::Campaign(Campaign::closed("--work 1ms").against(&other).rounds(3))
+            },
+        ),
+    ]
+}
+
+fn connections() -> Vec<Fault> {
+    vec![
+        certain(
+            "reset",
+            "R17",
+            "a server resets one connection in 20 answers",
+            Finds::Weakened(&["failed-share"]),
+            |planted| closed(planted, "--fault reset"),
+        ),
+        certain(
+            "refuse",
+            "R17",
+            "a server ends all connections in the window and refuses new ones",
+            Finds::Weakened(&["failed-share", "answer-after"]),
+            |planted| closed(planted, "--fault refuse --at 500ms"),
+        ),
+        certain(
+            "starve",
+            "R31",
+            "a server answers every other connection only",
+            Finds::Weakened(&["starved"]),
+            |planted| closed(planted, "--fault starve"),
+        ),
+        timed(
+            "accept-queue",
+            "R37",
+            "a server accepts ten connections a second and has room for four that wait; each \
+             request takes a connection",
+            Finds::Weakened(&["accept-queue", "listen-overflows"]),
+            |planted| {
+                let fault = if planted { "--fault backlog" } else { "" };
+                let server = format!("--work 1ms {fault}");
+                Setup::Campaign(Campaign {
+                    load: "clients = 16".to_owned(),
+                    workload: "connections = \"new\"",
+                    ..Campaign::closed(&server)
+                })
+            },
+        ),
+        timed(
+            "foreign-overflow",
+            "R37",
+            "another program's accept queue overflows; the trial is not to be blamed",
+            Finds::Noted(&["foreign-overflow"]),
+            |planted| {
+                let mut campaign = Campaign::closed("--work 1ms");
+                if planted {
+                    let arguments = &["flood"];
+                    let on = On::Engine;
+                    campaign.beside.push(Beside { arguments, on });
+                }
+                Setup::Campaign(campaign)
+            },
+        ),
+    ]
+}
+
+/// A proxy before the built-in upstream.
+fn proxy(planted: bool, fault: &str) -> Campaign {
+    let fault = if planted { fault } else { "" };
+    Campaign {
+        workload: "proxied = true",
+        ..Campaign::closed(&format!("--work 1ms --origin {{origin}} {fault}"))
+    }
+}
+
+fn upstreams() -> Vec<Fault> {
+    vec![
+        certain(
+            "cache",
+            "R32",
+            "a proxy answers every other request without asking its upstream",
+            Finds::Weakened(&["origin-asked"]),
+            |planted| Setup::Campaign(proxy(planted, "--fault cache")),
+        ),
+        timed(
+            "backend-bound",
+            "R34",
+            "the upstream answers one request at a time, in 5 ms",
+            Finds::Weakened(&["backend-bound"]),
+            |planted| {
+                Setup::Campaign(Campaign {
+                    workload: match planted {
+                        true => "proxied = true\norigin = { delay = \"5ms\", workers = 1 }",
+                        false => "proxied = true",
+                    },
+                    references: &["origin"],
+                    ..proxy(false, "")
+                })
+            },
+        ),
+    ]
+}
+
+/// Two servers, of which the second one does other work.
+fn pair(planted: bool, fault: &str, workload: &'static str) -> Setup {
+    let fault = if planted { fault } else { "" };
+    let campaign = Campaign::closed("--work 500us").against(&format!("--work 500us {fault}"));
+    Setup::Campaign(Campaign {
+        workload,
+        ..campaign
+    })
+}
+
+fn unequal_work() -> Vec<Fault> {
+    vec![
+        certain(
+            "log",
+            "R16",
+            "one of two servers writes a line to a log for each answer",
+            Finds::Unequal(&["equal-access-log"]),
+            |planted| pair(planted, "--fault log", ""),
+        ),
+        certain(
+            "keep-alive-off",
+            "R16",
+            "one of two servers ends each connection after an answer",
+            Finds::Unequal(&["equal-keep-alive"]),
+            |planted| pair(planted, "--fault close", ""),
+        ),
+        certain(
+            "compression",
+            "R16",
+            "one of two servers compresses bodies",
+            Finds::Unequal(&["equal-encoding"]),
+            |planted| {
+                let workload = "headers = [\"Accept-Encoding: gzip\"]\nexpect.body = \"first\"";
+                pair(planted, "--fault compress", workload)
+            },
+        ),
+        certain(
+            "new-upstream",
+            "R16",
+            "one of two proxies makes a connection to the upstream for each request",
+            Finds::Unequal(&["equal-upstream-connections"]),
+            |planted| {
+                let fault = if planted { "--fault new-upstream" } else { "" };
+                let other = format!("--work 1ms --origin {{origin}} {fault}");
+                Setup::Campaign(proxy(false, "").against(&other))
+            },
+        ),
+    ]
+}
+
+/// The same over a window that is long enough for a course.
+fn course(planted: bool, fault: &str) -> Setup {
+    let fault = if planted { fault } else { "" };
+    let campaign = Campaign::closed(&format!("--work 1ms {fault}"));
+    Setup::Campaign(campaign.window_ms(2000))
+}
+
+fn courses() -> Vec<Fault> {
+    vec![
+        timed(
+            "warm-up-too-short",
+            "R24",
+            "a server is three times as slow for 0.7 s longer than the warm-up",
+            Finds::Weakened(&["not-steady"]),
+            |planted| course(planted, "--fault slow --lasts 1s"),
+        ),
+        timed(
+            "slows-down",
+            "R24",
+            "a server becomes three times as slow in the middle of the window",
+            Finds::Weakened(&["not-steady"]),
+            |planted| course(planted, "--fault slow --at 1200ms"),
+        ),
+        timed(
+            "frozen-warm-up",
+            "R24",
+            "a server stands still from the warm-up until 0.5 s into the window",
+            Finds::Weakened(&["not-steady", "starved"]),
+            |planted| course(planted, "--fault stop --at 100ms --lasts 700ms"),
+        ),
+        timed(
+            "beyond-capacity",
+            "R31",
+            "an open loop asks for 1,500/s of a server that can do 1,000/s",
+            Finds::Weakened(&["queue-grows", "unended", "schedule-kept"]),
+            |planted| {
+                let rate = if planted { 1500 } else { 300 };
+                Setup::Campaign(Campaign::open(rate, "--work 1ms"))
+            },
+        ),
+    ]
+}
+
+/// An open loop of 600/s over 2 s whose server stands still for a while.
+fn stop(planted: bool, fault: &str) -> Setup {
+    let fault = if planted { fault } else { "" };
+    let server = format!("--work 100us {fault}");
+    let mut campaign = Campaign::open(600, &server).window_ms(2000);
+    campaign.load = "rate = 600\narrival = \"constant\"\nclients = 64\ntimeout = \"3s\"".to_owned();
+    Setup::Campaign(campaign)
+}
+
+fn stops() -> Vec<Fault> {
+    vec![
+        timed(
+            "stop-600ms",
+            "R4",
+            "a server stands still for 0.6 s of 2 s: p99 is 0.58 s, and not that of those who came",
+            Finds::P99Ms(580.0),
+            |planted| stop(planted, "--fault stop --at 700ms --lasts 600ms"),
+        ),
+        timed(
+            "stop-200ms",
+            "R4",
+            "a server stands still for 0.2 s of 2 s: p99 is 0.18 s",
+            Finds::P99Ms(180.0),
+            |planted| stop(planted, "--fault stop --at 700ms --lasts 200ms"),
+        ),
+        certain(
+            "stop-at-the-end",
+            "R5",
+            "a server stands still from 0.5 s before the window's end on",
+            Finds::Weakened(&["unended", "answer-after"]),
+            |planted| {
+                let fault = if planted {
+                    "--fault stop --at 600ms"
+                } else {
+                    ""
+                };
+                Setup::Campaign(Campaign::open(200, &format!("--work 300us {fault}")))
+            },
+        ),
+    ]
+}
+
+/// A program that computes on four threads.
+const SPIN: &[&str] = &["spin", "--threads", "4"];
+
+fn beside(planted: bool, mut campaign: Campaign, on: On) -> Setup {
+    if planted {
+        let arguments = SPIN;
+        campaign.beside.push(Beside { arguments, on });
+    }
+    Setup::Campaign(campaign)
+}
+
+fn engine_and_machine() -> Vec<Fault> {
+    vec![
+        timed(
+            "engine-starved",
+            "R13",
+            "four threads of another program compute on the load engine's processor",
+            Finds::Weakened(&["engine-kept", "send-lag"]),
+            |planted| beside(planted, Campaign::open(1000, "--work 200us"), On::Engine),
+        ),
+        timed(
+            "server-starved",
+            "R36",
+            "four threads of another program compute on the server's processor",
+            Finds::Weakened(&["other-load"]),
+            |planted| beside(planted, Campaign::closed("--work 1ms"), On::Server),
+        ),
+        timed(
+            "engine-full",
+            "R13",
+            "a closed loop at the built-in null server, which is faster than the engine",
+            Finds::Weakened(&["engine-busy"]),
+            |planted| {
+                let server = match planted {
+                    true => Server::Null,
+                    false => Server::Faulty("--work 1ms".to_owned()),
+                };
+                Setup::Campaign(Campaign::of("clients = 32", server))
+            },
+        ),
+        timed(
+            "generator-ceiling",
+            "R10",
+            "a server that does nothing, beside the yardstick",
+            Finds::Present(&["generator-ceiling"]),
+            |planted| {
+                let server = match planted {
+                    true => Server::Null,
+                    false => Server::Faulty("--work 1ms".to_owned()),
+                };
+                Setup::Campaign(Campaign {
+                    references: &["yardstick"],
+                    ..Campaign::of("clients = 32", server)
+                })
+            },
+        ),
+        timed(
+            "schedule-not-kept",
+            "R7",
+            "an open loop of 300,000/s, which is more than one engine can send",
+            Finds::Weakened(&["schedule-kept", "engine-busy"]),
+            |planted| {
+                let rate = if planted { 300_000 } else { 300 };
+                let load = format!("rate = {rate}\nclients = 32");
+                Setup::Campaign(Campaign::of(&load, Server::Null).window_ms(600))
+            },
+        ),
+    ]
+}
+
+fn limits() -> Vec<Fault> {
+    vec![
+        certain(
+            "engine-files",
+            "R12",
+            "200 clients where the load may open 128 files",
+            Finds::Refused(&["open files"]),
+            |planted| {
+                Setup::Line(match planted {
+                    true => {
+                        "ulimit -n 128; \"$0\" load -c 200 -d 300ms --timeout 300ms \
+                         http://127.0.0.1:1/"
+                    }
+                    false => {
+                        "ulimit -n 128; \"$0\" load -c 8 -d 300ms --timeout 300ms \
+                         http://127.0.0.1:1/"
+                    }
+                })
+            },
+        ),
+        timed(
+            "engine-ports",
+            "R12",
+            "300 connections from a network with 100 ports",
+            Finds::Refused(&["port"]),
+            |planted| {
+                Setup::Line(match planted {
+                    true => PORTS_100,
+                    false => PORTS_1000,
+                })
+            },
+        ),
+        certain(
+            "server-files",
+            "R16",
+            "one of two servers may open 20 files, and has 32 clients",
+            Finds::Unequal(&["equal-open-files"]),
+            |planted| {
+                let load = "clients = 32";
+                let first = Server::Faulty("--work 1ms".to_owned());
+                let mut campaign = Campaign::of(load, first);
+                campaign.contenders.push(match planted {
+                    true => Server::FewFiles("--work 1ms".to_owned(), 20),
+                    false => Server::Faulty("--work 1ms".to_owned()),
+                });
+                Setup::Campaign(campaign)
+            },
+        ),
+    ]
+}
+
+const PORTS_100: &str = "unshare -rn sh -c 'ip link set lo up && \
+    echo 20000 20099 >/proc/sys/net/ipv4/ip_local_port_range && \
+    \"$0\" load -c 300 -d 300ms --timeout 300ms http://127.0.0.1:1/' \"$0\"";
+const PORTS_1000: &str = "unshare -rn sh -c 'ip link set lo up && \
+    echo 20000 20999 >/proc/sys/net/ipv4/ip_local_port_range && \
+    \"$0\" load -c 300 -d 300ms --timeout 300ms http://127.0.0.1:1/' \"$0\"";
+
+fn bottlenecks() -> Vec<Fault> {
+    vec![
+        timed(
+            "single-core",
+            "R34",
+            "a server of one worker has two processors",
+            Finds::Bottleneck(&["single-core"]),
+            |planted| {
+                let workers = if planted { 1 } else { 2 };
+                let server = format!("--work 1ms --workers {workers}");
+                Setup::Campaign(Campaign {
+                    pinning: "server = [0, 1]",
+                    ..Campaign::closed(&server)
+                })
+            },
+        ),
+        timed(
+            "network-bound",
+            "R34",
+            "all answers of a server share a link of 4 MB/s; the server's processor is not the \
+             limit and must not be called that",
+            Finds::Bottleneck(&["unknown", "network"]),
+            |planted| {
+                let fault = if planted { "--fault pace" } else { "" };
+                Setup::Campaign(Campaign {
+                    body: 20_000,
+                    ..Campaign::closed(&format!("--work 1ms {fault}"))
+                })
+            },
+        ),
+    ]
+}
+
+/// Two servers over rounds; the second one's work takes so many microseconds.
+fn race(second_us: u32, rounds: u32, fault: &str) -> Setup {
+    // Long enough that what a server does besides, some 0.02 ms, is not in the ratio.
+    let first = format!("--work 3ms {fault}");
+    let second = format!("--work {second_us}us {fault}");
+    let campaign = Campaign::closed(&first).against(&second).rounds(rounds);
+    Setup::Campaign(Campaign {
+        times_ms: (200, 600),
+        ..campaign
+    })
+}
+
+/// Servers without a difference, for the pairs.
+pub(super) fn equals() -> Setup {
+    race(3000, 6, "")
+}
+
+fn comparisons() -> Vec<Fault> {
+    vec![
+        timed(
+            "ten-per-cent",
+            "R20",
+            "of two servers the second one takes 10 % longer for an answer, over 10 rounds",
+            Finds::Ratio(1.0 / 1.1),
+            |planted| race(if planted { 3300 } else { 3000 }, 10, ""),
+        ),
+        timed(
+            "drift",
+            "R19",
+            "the same while both become slower by 1 % a second",
+            Finds::Ratio(1.0 / 1.1),
+            |planted| race(if planted { 3300 } else { 3000 }, 10, "--fault drift"),
+        ),
+        timed(
+            "too-few-rounds",
+            "R18",
+            "a difference of 10 % after two rounds, which must not be called one",
+            Finds::NotShown,
+            |planted| race(3300, if planted { 2 } else { 10 }, ""),
+        ),
+        timed(
+            "two-modes",
+            "R25",
+            "every other start of a server is slower by half",
+            Finds::Noted(&["two-modes"]),
+            |planted| {
+                let fault = if planted { "--fault modes" } else { "" };
+                let campaign = Campaign::closed(&format!("--work 1ms {fault}"));
+                Setup::Campaign(campaign.rounds(8).window_ms(600))
+            },
+        ),
+        certain(
+            "rounds-missing",
+            "R18",
+            "every other start of a server fails",
+            Finds::Weakened(&["rounds-complete"]),
+            |planted| {
+                let fault = if planted { "--fault fail" } else { "" };
+                let campaign = Campaign::closed(&format!("--work 1ms {fault}"));
+                Setup::Campaign(campaign.rounds(3).window_ms(400))
+            },
+        ),
+    ]
+}

@@ -1,0 +1,258 @@
+//! What the checks said of a run, and whether that names the fault.
+
+use std::collections::BTreeSet;
+
+use bakeoff_record::ContenderKind;
+use bakeoff_report::view::{Comparison, Report};
+
+/// R4: by how much a quantile may be off that a known stop makes.
+const P99_SHARE: f64 = 0.15;
+/// Name of the measure.
+const P99: &str = "latency_p99_ns";
+/// Levels of a check that take something away from a number.
+const WEAKENING: [&str; 3] = ["suspect", "disturbed", "invalid"];
+
+/// Checks that cannot be made without a reference or more rounds, which most set-ups leave out.
+const NEEDS: [&str; 3] = ["backend-bound", "generator-ceiling", "rounds-agree"];
+
+/// What must be said of a fault.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Finds {
+    /// One of these checks weakens a number.
+    Weakened(&'static [&'static str]),
+    /// One of these checks weakens a number, or could not be made.
+    Present(&'static [&'static str]),
+    /// One of these is noted.
+    Noted(&'static [&'static str]),
+    /// One of these facts makes a comparison unfair.
+    Unequal(&'static [&'static str]),
+    /// The bottleneck has one of these names.
+    Bottleneck(&'static [&'static str]),
+    /// It ends with 2 and a message with one of these.
+    Refused(&'static [&'static str]),
+    /// p99 is so many milliseconds, within 15 %.
+    P99Ms(f64),
+    /// The second one's rate is shown to differ, and the interval holds this ratio.
+    Ratio(f64),
+    /// No difference is shown.
+    NotShown,
+    /// This check weakens a number, and nothing says that the second one is better.
+    NeverWins(&'static str),
+}
+
+/// What was seen of one run.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Codes of checks that weaken a number of a contender.
+    weakened: BTreeSet<String>,
+    noted: BTreeSet<String>,
+    not_run: BTreeSet<String>,
+    unequal: BTreeSet<String>,
+    bottlenecks: BTreeSet<String>,
+    /// Of the first trial.
+    p99_ms: Option<f64>,
+    /// Whether the second one's rate was shown to be higher or lower, and the ratio's interval.
+    rate: Option<Shown>,
+    /// Exit code and output of a line.
+    printed: Option<String>,
+    /// Metrics of which one of two was called better, tested against chance.
+    pub(super) winners: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Shown {
+    conclusion: &'static str,
+    interval: Option<(f64, f64)>,
+}
+
+impl Finds {
+    /// What of it names the fault; empty where nothing does.
+    pub(super) fn named_by(self) -> Vec<String> {
+        let own = |codes: &[&str]| codes.iter().map(|&code| code.to_owned()).collect();
+        match self {
+            Self::Weakened(codes)
+            | Self::Present(codes)
+            | Self::Noted(codes)
+            | Self::Unequal(codes) => own(codes),
+            Self::Bottleneck(names) => names
+                .iter()
+                .map(|name| format!("bottleneck {name}"))
+                .collect(),
+            Self::Refused(texts) => {
+                let each = texts.iter();
+                each.map(|text| format!("refused: \"{text}\"")).collect()
+            }
+            Self::P99Ms(ms) => vec![format!("p99 of {ms:.0} ms, within 15 %")],
+            Self::Ratio(ratio) => vec![format!("a difference, with {ratio:.3} in its interval")],
+            Self::NotShown => vec!["no difference shown".to_owned()],
+            Self::NeverWins(code) => vec![format!("{code}, and it does not win")],
+        }
+    }
+
+    /// Whether a run names it.
+    pub(super) fn is_in(self, seen: &Seen) -> bool {
+        let any = |codes: &[&str], of: &BTreeSet<String>| codes.iter().any(|it| of.contains(*it));
+        match self {
+            Self::Weakened(codes) => any(codes, &seen.weakened),
+            Self::Present(codes) => any(codes, &seen.weakened) || any(codes, &seen.not_run),
+            Self::Noted(codes) => any(codes, &seen.noted),
+            Self::Unequal(codes) => any(codes, &seen.unequal),
+            Self::Bottleneck(names) => any(names, &seen.bottlenecks),
+            Self::Refused(texts) => seen.printed.as_ref().is_some_and(|printed| {
+                printed.starts_with("code 2\n") && texts.iter().any(|text| printed.contains(text))
+            }),
+            Self::P99Ms(ms) => {
+                let off = |p99: f64| (p99 / ms - 1.0).abs();
+                seen.p99_ms.is_some_and(|p99| off(p99) <= P99_SHARE)
+            }
+            Self::Ratio(ratio) => seen.rate.as_ref().is_some_and(|rate| {
+                let holds = |(low, high): (f64, f64)| low <= ratio && ratio <= high;
+                rate.is_shown() && rate.interval.is_some_and(holds)
+            }),
+            Self::NotShown => seen.rate.as_ref().is_some_and(|rate| !rate.is_shown()),
+            Self::NeverWins(code) => {
+                let wins = seen
+                    .rate
+                    .as_ref()
+                    .is_some_and(|it| it.conclusion == "higher");
+                any(&[code], &seen.weakened) && !wins
+            }
+        }
+    }
+
+    /// Whether a run of the clean twin is named as faulty.
+    pub(super) fn flags(self, twin: &Seen) -> bool {
+        match self {
+            // Equal servers have no ratio to be right about.
+            Self::Ratio(_) => twin.rate.as_ref().is_some_and(Shown::is_shown),
+            other => other.is_in(twin),
+        }
+    }
+
+    /// Whether what other programs do may be what a run was made to show.
+    pub(super) fn is_of_the_machine(self) -> bool {
+        let codes: &[&str] = match self {
+            Self::Weakened(codes) | Self::Present(codes) => codes,
+            _ => &[],
+        };
+        codes.iter().any(|code| DISTURBING.contains(code))
+    }
+}
+
+/// Checks that fail because of other programs on the machine.
+const DISTURBING: [&str; 3] = ["other-load", "steal", "engine-kept"];
+
+impl Shown {
+    fn is_shown(&self) -> bool {
+        matches!(self.conclusion, "higher" | "lower")
+    }
+}
+
+impl Seen {
+    /// What a report says of its contenders.
+    pub(super) fn of(report: &Report) -> Self {
+        let mut seen = Self::default();
+        let contenders = report
+            .cells
+            .iter()
+            .filter(|cell| cell.kind == ContenderKind::Contender);
+        for cell in contenders {
+            for check in &cell.verdict.checks {
+                let code = check.code.name().to_owned();
+                match check.level.name() {
+                    level if WEAKENING.contains(&level) => seen.weakened.insert(code),
+                    "note" => seen.noted.insert(code),
+                    "not-run" => seen.not_run.insert(code),
+                    _ => continue,
+                };
+            }
+            if let Some(bottleneck) = &cell.bottleneck {
+                let also = bottleneck.also.iter().map(|cause| cause.name);
+                let all = also.chain([bottleneck.name]).map(str::to_owned);
+                seen.bottlenecks.extend(all);
+            }
+        }
+        // Of the trial: where something disturbed it, the cell shows none.
+        let mut trials = report.trials.iter().map(|trial| &trial.values);
+        let p99 = trials.find_map(|it| it.values.get(P99).or(it.at_least.get(P99)));
+        seen.p99_ms = p99.map(|ns| ns / 1e6);
+        let unequal = report.equivalence.iter().flat_map(|it| &it.inequalities);
+        seen.unequal
+            .extend(unequal.map(|it| it.check.code.name().to_owned()));
+        seen.rate = report
+            .comparisons
+            .iter()
+            .find(|it| metric(it) == "rate_per_s")
+            .map(shown);
+        let winners = report
+            .comparisons
+            .iter()
+            .filter(|it| is_tested(it) && shown(it).is_shown());
+        seen.winners = winners.map(metric).collect();
+        seen
+    }
+
+    /// What a line printed, and its exit code.
+    pub(super) fn of_line(printed: String) -> Self {
+        Self {
+            printed: Some(printed),
+            ..Self::default()
+        }
+    }
+
+    /// Whether another program on the machine was in the numbers.
+    pub(super) fn is_disturbed(&self) -> bool {
+        DISTURBING.iter().any(|code| self.weakened.contains(*code))
+    }
+
+    /// Everything that was said, by codes; what was looked for in any case.
+    pub(super) fn codes(&self, sought: Finds) -> BTreeSet<String> {
+        let mut codes = self.weakened.clone();
+        // Every trial here has several roles on few processors.
+        let noted = self.noted.iter().filter(|code| *code != "co-located");
+        codes.extend(noted.cloned());
+        let sought = sought.named_by();
+        let is_shown = |code: &&String| sought.contains(code) || !NEEDS.contains(&code.as_str());
+        let not_run = self.not_run.iter().filter(is_shown);
+        codes.extend(not_run.map(|code| format!("{code} (not run)")));
+        codes.extend(self.unequal.iter().cloned());
+        let mut add = |kind: &str, name: &str| codes.insert(format!("{kind} {name}"));
+        for name in &self.bottlenecks {
+            add("bottleneck", name);
+        }
+        if let Some(rate) = &self.rate {
+            add("rate", rate.conclusion);
+        }
+        for metric in &self.winners {
+            add("winner by", metric);
+        }
+        if let Some(printed) = &self.printed {
+            let code = printed.lines().next().unwrap_or("no exit code");
+            codes.insert(format!("exit {code}"));
+        }
+        codes
+    }
+}
+
+fn shown(comparison: &Comparison) -> Shown {
+    let ratio = comparison.ratio;
+    Shown {
+        conclusion: comparison.conclusion,
+        interval: ratio.map(|ratio| (ratio.low, ratio.high)),
+    }
+}
+
+/// Name of the metric, as in every document.
+fn metric(comparison: &Comparison) -> String {
+    name_of(&comparison.metric)
+}
+
+/// Whether chance was tested, over the whole table; the rest is shown without such a claim.
+fn is_tested(comparison: &Comparison) -> bool {
+    matches!(name_of(&comparison.evidence).as_str(), "test" | "pooled")
+}
+
+fn name_of(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,171 @@
+//! A set-up: a plan, with what runs beside it on the machine.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A set-up of the self-test.
+#[derive(Debug, Clone)]
+pub(super) enum Setup {
+    /// A campaign, judged as any other.
+    Campaign(Campaign),
+    /// A line of a shell, with bakeoff's own program as `$0`, judged by what it prints.
+    Line(&'static str),
+}
+
+/// A campaign of scripted servers.
+#[derive(Debug, Clone)]
+pub(super) struct Campaign {
+    pub(super) rounds: u32,
+    /// Keys of the load.
+    pub(super) load: String,
+    /// Length of the warm-up and of the window, milliseconds.
+    pub(super) times_ms: (u32, u32),
+    /// Keys of the workload besides what is expected.
+    pub(super) workload: &'static str,
+    pub(super) body: usize,
+    /// Each contender's server.
+    pub(super) contenders: Vec<Server>,
+    /// Built-in servers that are measured too.
+    pub(super) references: &'static [&'static str],
+    /// Keys of `[pinning]`.
+    pub(super) pinning: &'static str,
+    pub(super) beside: Vec<Beside>,
+}
+
+/// A contender's server.
+#[derive(Debug, Clone)]
+pub(super) enum Server {
+    /// `bakeoff faulty server` with these arguments.
+    Faulty(String),
+    /// The same, which may open so many files.
+    FewFiles(String, u32),
+    /// The built-in null server.
+    Null,
+}
+
+/// A program that runs as long as the campaign.
+#[derive(Debug, Clone)]
+pub(super) struct Beside {
+    /// Arguments of `bakeoff faulty`.
+    pub(super) arguments: &'static [&'static str],
+    pub(super) on: On,
+}
+
+/// Where a program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum On {
+    /// The server's processors.
+    Server,
+    /// The load engine's.
+    Engine,
+}
+
+impl Campaign {
+    /// One round of a closed loop of eight clients, with a server of one worker.
+    pub(super) fn closed(server: &str) -> Self {
+        Self::of("clients = 8", Server::Faulty(server.to_owned()))
+    }
+
+    /// One round of an open loop at a rate a second.
+    pub(super) fn open(rate: u32, server: &str) -> Self {
+        let load = format!("rate = {rate}\nclients = 32");
+        Self::of(&load, Server::Faulty(server.to_owned()))
+    }
+
+    pub(super) fn of(load: &str, server: Server) -> Self {
+        Self {
+            rounds: 1,
+            load: load.to_owned(),
+            times_ms: (300, 900),
+            workload: "",
+            body: 100,
+            contenders: vec![server],
+            references: &[],
+            pinning: "",
+            beside: Vec::new(),
+        }
+    }
+
+    /// A second contender.
+    pub(super) fn against(mut self, server: &str) -> Self {
+        self.contenders.push(Server::Faulty(server.to_owned()));
+        self
+    }
+
+    pub(super) fn rounds(self, rounds: u32) -> Self {
+        Self { rounds, ..self }
+    }
+
+    pub(super) fn window_ms(mut self, window: u32) -> Self {
+        self.times_ms.1 = window;
+        self
+    }
+
+    /// A plan file; `program` is bakeoff's own and `folder` is for what servers remember.
+    pub(super) fn plan(&self, program: &Path, folder: &Path) -> String {
+        let (warmup, window) = self.times_ms;
+        let mut plan = format!(
+            "name = \"selftest\"\nrounds = {}\nrest = \"20ms\"\nworkloads = [\"answer\"]\n\
+             [pinning]\n{}\n[references]\ncontrol = false\n",
+            self.rounds, self.pinning
+        );
+        for reference in ["yardstick", "origin"] {
+            let wanted = self.references.contains(&reference);
+            let _ = writeln!(plan, "{reference} = {wanted}");
+        }
+        for (name, server) in ["a", "b"].iter().zip(&self.contenders) {
+            let command = server.command(program, &folder.join(name), self.body);
+            let command = command.replace('\\', "\\\\").replace('"', "\\\"");
+            let _ = writeln!(
+                plan,
+                "[[contender]]\nname = \"{name}\"\ncommand = \"{command}\"\n\
+                 stop = {{ grace = \"500ms\" }}"
+            );
+        }
+        let timeout = match self.load.contains("timeout") {
+            true => "",
+            false => "timeout = \"1s\"\n",
+        };
+        let _ = writeln!(
+            plan,
+            "[[load]]\n{}\n{timeout}warmup = \"{warmup}ms\"\nduration = \"{window}ms\"",
+            self.load
+        );
+        let _ = write!(
+            plan,
+            "[[workload]]\nname = \"answer\"\npath = \"/\"\n{}",
+            self.workload
+        );
+        if !self.workload.contains("expect") {
+            let _ = writeln!(
+                plan,
+                "\nexpect = {{ text = \"{}\" }}",
+                "x".repeat(self.body)
+            );
+        }
+        plan
+    }
+}
+
+impl Server {
+    fn command(&self, program: &Path, folder: &Path, body: usize) -> String {
+        let program = format!("'{}'", program.display());
+        let faulty = |arguments: &str| {
+            let folder = match arguments.contains("--fault") {
+                true => format!(" --folder '{}'", folder.display()),
+                false => String::new(),
+            };
+            format!("{program} faulty server --port {{port}} --body {body} {arguments}{folder}")
+        };
+        match self {
+            Self::Faulty(arguments) => faulty(arguments),
+            Self::FewFiles(arguments, files) => {
+                format!("ulimit -n {files}; exec {}", faulty(arguments))
+            }
+            Self::Null => {
+                let text = "x".repeat(body);
+                format!("{program} yardstick --listen 127.0.0.1:{{port}} --body-text {text}")
+            }
+        }
+    }
+}

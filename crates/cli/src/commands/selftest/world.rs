@@ -1,0 +1,186 @@
+//! Carries out a set-up: programs beside it, a campaign, and what the report says of it.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use bakeoff_conduct::{Approach, CampaignEnd, Options, Programs, Roles, carry_out as conduct};
+use bakeoff_plan::{Cpus, Pinning, Plan, parse};
+use bakeoff_record::{Machine, Record, RecordFolder, private_folder};
+use bakeoff_report::{Redacted, Redaction, view::view_of};
+use bakeoff_stage::{Helper, Running, Stage};
+
+use super::seen::Seen;
+use super::setup::{Beside, Campaign, On, Setup};
+use crate::commands::first;
+use crate::library::Folder;
+use crate::run_folder::RunFolder;
+
+/// What a program beside a campaign may take to start, and a line to its end.
+const READY_WITHIN: Duration = Duration::from_secs(10);
+/// Ends a line for the stage, which waits for a helper's address.
+const LINE_END: &str = "listening on 127.0.0.1:1";
+
+/// Where set-ups are carried out.
+pub(super) struct World {
+    pub(super) library: Folder,
+    pub(super) stage: Stage,
+    /// bakeoff's own program.
+    pub(super) bakeoff: PathBuf,
+    pub(super) scratch: RunFolder,
+    pub(super) stop: Arc<AtomicBool>,
+    pub(super) machine: Machine,
+    /// Set-ups so far.
+    pub(super) number: u32,
+}
+
+impl World {
+    /// Carries out a set-up; `None` where somebody wants to stop.
+    pub(super) fn see(&mut self, setup: &Setup) -> anyhow::Result<Option<Seen>> {
+        self.number += 1;
+        let folder = self
+            .scratch
+            .path()
+            .join(format!("selftest-{}", self.number));
+        private_folder(&folder)?;
+        let seen = match setup {
+            Setup::Line(line) => self.print(line, &folder).map(Some),
+            // Conducting pins its thread to the engine's processors, for good.
+            Setup::Campaign(campaign) => std::thread::scope(|scope| {
+                let conducted = scope.spawn(|| self.conduct(campaign, &folder)).join();
+                conducted.unwrap_or_else(|_| Err(anyhow::anyhow!("a campaign panicked")))
+            }),
+        };
+        // The run folder goes with everything in it, but its disk may be small.
+        let _ = std::fs::remove_dir_all(&folder);
+        seen
+    }
+
+    /// Whether somebody wants to stop.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// What a line of a shell prints, below its exit code.
+    fn print(&self, line: &str, folder: &Path) -> anyhow::Result<Seen> {
+        let script = format!("{line}; echo \"ended with $?\"; echo {LINE_END}; exec sleep 60");
+        let bakeoff = self.bakeoff.display().to_string();
+        let command = ["/bin/sh", "-c", &script, &bakeoff].map(str::to_owned);
+        let helper = self.helper(command.to_vec(), Vec::new(), folder);
+        let running = self.stage.start_helper(&helper)?;
+        let text = running.log_tail();
+        let code = running.said("ended with ").unwrap_or_default();
+        running.stop()?;
+        anyhow::ensure!(
+            !text.contains("unshare:"),
+            "no network namespace can be made here"
+        );
+        Ok(Seen::of_line(format!("code {}\n{text}", code.trim())))
+    }
+
+    fn conduct(&self, campaign: &Campaign, folder: &Path) -> anyhow::Result<Option<Seen>> {
+        for name in ["a", "b"] {
+            let own = folder.join(name);
+            private_folder(&own)?;
+            // A server may run as another user, and remembers something there.
+            std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o777))?;
+        }
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o711))?;
+        let text = campaign.plan(&self.bakeoff, folder);
+        let plan = parse(&text, "the self-test's plan", folder, &self.library)?;
+        let plan = match campaign.workload.contains("expect") {
+            true => self.with_answers(plan, folder)?,
+            false => plan,
+        };
+        if self.is_stopped() {
+            return Ok(None);
+        }
+        let mut beside = Vec::new();
+        for one in &campaign.beside {
+            beside.push(self.start(one, &plan.pinning, folder)?);
+        }
+        let end = self.measure(&plan, &folder.join("record"));
+        for running in beside {
+            running.stop()?;
+        }
+        if end? == CampaignEnd::Interrupted || self.is_stopped() {
+            return Ok(None);
+        }
+        let record = Record::read(&folder.join("record"))?;
+        Ok(Some(Seen::of(&view_of(&Redacted::hidden(record)))))
+    }
+
+    /// The plan with right answers, where servers are to be asked for them.
+    fn with_answers(&self, plan: Plan, folder: &Path) -> anyhow::Result<Plan> {
+        let approach = Approach {
+            stage: &self.stage,
+            bakeoff: &self.bakeoff,
+            folder: &folder.join("first"),
+            stop: &self.stop,
+        };
+        let redaction = Redaction::nothing();
+        first::look(plan, &[], 0, &approach, &redaction)
+    }
+
+    fn measure(&self, plan: &Plan, path: &Path) -> anyhow::Result<CampaignEnd> {
+        let mut record = RecordFolder::create(path, plan, &self.machine)?;
+        let options = Options {
+            bakeoff: self.bakeoff.clone(),
+            stop: Arc::clone(&self.stop),
+            earlier: Vec::new(),
+            programs: Programs::fix(plan, &self.stage, &[])?,
+            generators: None,
+            warnings: Vec::new(),
+        };
+        let mut widest = |_: &[_]| None;
+        let end = conduct(
+            plan,
+            &mut record,
+            &self.stage,
+            options,
+            &mut widest,
+            &mut |_| {},
+        );
+        end.context("the self-test's campaign failed")
+    }
+
+    /// Starts a program beside a campaign.
+    fn start(&self, one: &Beside, pinning: &Pinning, folder: &Path) -> anyhow::Result<Running> {
+        let roles = Roles::divide(pinning)?;
+        let cpus = match one.on {
+            On::Server => roles.pinned.server,
+            On::Engine => roles.pinned.engine,
+        };
+        let arguments = one.arguments.iter().map(|&argument| argument.to_owned());
+        let mut command = vec![self.bakeoff.display().to_string(), "faulty".to_owned()];
+        command.extend(arguments);
+        Ok(self
+            .stage
+            .start_helper(&self.helper(command, cpus, folder))?)
+    }
+
+    fn helper(&self, command: Vec<String>, cpus: Vec<usize>, folder: &Path) -> Helper {
+        Helper {
+            name: "faulty".to_owned(),
+            command,
+            cpus,
+            log: folder.join("logs").join("beside").join("output.log"),
+            within: READY_WITHIN,
+            certificate: None,
+            body: None,
+        }
+    }
+}
+
+/// Processors that the self-test's roles need apart from each other.
+pub(super) fn has_processors_apart() -> bool {
+    let pinning = Pinning {
+        server: Cpus::Auto,
+        engine: Cpus::Auto,
+        origin: Cpus::Auto,
+    };
+    Roles::divide(&pinning).is_ok_and(|roles| roles.pinned.server != roles.pinned.engine)
+}

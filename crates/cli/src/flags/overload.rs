@@ -1,0 +1,142 @@
+//! Flags of `bakeoff overload`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::load::ArrivalFlag;
+use super::number::{per_second, whole};
+use super::race::{OperandFlags, PinningFlags};
+use super::{Format, OtherCampaigns, duration};
+
+/// Clients of the ladder's rungs, where nothing else is said.
+const LADDER: &str = "10,200,500,1000,10000";
+
+/// Who is asked for too much, and by how much.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    bakeoff overload nginx caddy\n  \
+    bakeoff overload nginx caddy --quick\n  \
+    bakeoff overload ./nginx.conf --workload proxy --ladder\n  \
+    bakeoff overload http://127.0.0.1:9001/ --capacity 2000 --steps 50%,110%,140%,200%,400%,50%\n  \
+    bakeoff overload --resume bakeoff-results/overload-20260101T120000Z")]
+pub(crate) struct OverloadFlags {
+    #[command(flatten)]
+    pub(crate) operands: OperandFlags,
+    #[command(flatten)]
+    pub(crate) ramp: RampFlags,
+    #[command(flatten)]
+    pub(crate) ladder: LadderFlags,
+    #[command(flatten)]
+    pub(crate) record: OverloadRecordFlags,
+}
+
+/// The load beyond the capacity and back.
+#[derive(Debug, Args)]
+pub(crate) struct RampFlags {
+    /// Capacity of every contender, in requests per second [default: what a closed loop of 100
+    /// clients shows of each]
+    #[arg(long, value_name = "N", value_parser = per_second)]
+    pub(crate) capacity: Option<f64>,
+    /// Shares of the capacity, one step each. The first is the load before, the last the way back
+    #[arg(long, value_name = "P%,...", value_delimiter = ',', value_parser = share,
+          default_value = "50%,100%,150%,200%,50%")]
+    pub(crate) steps: Vec<f64>,
+    /// Length of each step [default: 60s, and 4s with --quick]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) step: Option<Duration>,
+    /// A client gives up after so long; at most a quarter of a step [default: 5s, or an eighth of a
+    /// step where that is shorter]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) patience: Option<Duration>,
+    /// Connections at the most; they are opened as requests need them
+    #[arg(short, long, value_name = "N", default_value_t = 1000,
+          value_parser = whole::<u32>(1, 10_000))]
+    pub(crate) clients: u32,
+    /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
+    #[arg(long, value_name = "M")]
+    pub(crate) streams: Option<u32>,
+    /// Gaps between requests
+    #[arg(long, value_enum, default_value_t = ArrivalFlag::Poisson)]
+    pub(crate) arrival: ArrivalFlag,
+    /// Repetitions, each on a fresh server [default: 3, and 1 with --quick]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 1000))]
+    pub(crate) rounds: Option<u32>,
+    /// Steps of 4 s, once: a first look, in under a minute for one or two contenders
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Seed for schedules
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) pinning: PinningFlags,
+}
+
+/// The closed loops that follow.
+#[derive(Debug, Args)]
+pub(crate) struct LadderFlags {
+    /// Then closed loops with so many clients each, which say who refuses and who slows
+    #[arg(long, value_name = "N,...", value_delimiter = ',', num_args = 0..=1,
+          require_equals = true, default_missing_value = LADDER,
+          value_parser = whole::<u32>(1, 10_000))]
+    pub(crate) ladder: Vec<u32>,
+    /// Measured time of each of them [default: 10s, and 2s with --quick]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) rung: Option<Duration>,
+    /// Time under load before a closed loop is measured [default: 1s, and 500ms with --quick]
+    #[arg(long, value_parser = duration)]
+    pub(crate) warmup: Option<Duration>,
+}
+
+/// Where the record goes, and what is shown of it.
+#[derive(Debug, Args)]
+pub(crate) struct OverloadRecordFlags {
+    /// Folder for the record; it must not contain one yet [default: bakeoff-results/overload-TIME]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on with this record; of the other flags only --format, --full, --strict, --wait and
+    /// --beside apply
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "start", "workload"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// Write the plan to this file, which must not exist yet; `bakeoff run FILE` repeats it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_plan: Option<PathBuf>,
+    /// Format of the report printed at the end
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Print every step after the answer
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Exit with 4 unless everything can be said of each contender
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) others: OtherCampaigns,
+    /// Folder with your own servers/, workloads/ and plans/
+    #[arg(long, env = "BAKEOFF_LIBRARY", value_name = "DIR")]
+    pub(crate) library: Option<PathBuf>,
+}
+
+/// Reads a share of the capacity such as `150%`.
+fn share(text: &str) -> Result<f64, String> {
+    let wrong = || format!("`{text}` is not a share of the capacity: write 5% to 2000%");
+    let number = text.trim().strip_suffix('%').ok_or_else(wrong)?;
+    let percent: f64 = number.trim().parse().map_err(|_| wrong())?;
+    let is_share = (5.0..=2000.0).contains(&percent);
+    is_share.then_some(percent / 100.0).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_percent() {
+        assert_eq!(share("150%"), Ok(1.5));
+        assert_eq!(share(" 12.5 % "), Ok(0.125));
+        for wrong in ["150", "%", "-5%", "4%", "nan%", "inf%", "2001%"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}

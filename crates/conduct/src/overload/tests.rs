@@ -1,0 +1,157 @@
+use std::path::Path;
+
+use bakeoff_plan::{Builtin, parse};
+use bakeoff_record::{
+    Attempt, ContenderKind, Course, LoadResult, Pinned, Step, TRIAL_SCHEMA, Usage,
+};
+
+use super::*;
+
+fn plan(keys: &str) -> Plan {
+    let text = format!(
+        "name = \"beyond\"\nworkloads = [\"html-small\"]\nrounds = 2\n\
+         [[contender]]\nname = \"fast\"\nserver = \"nginx\"\n\
+         [[contender]]\nname = \"slow\"\nserver = \"caddy\"\n\
+         [[overload]]\nstep = \"4s\"\npatience = \"500ms\"\n{keys}"
+    );
+    parse(&text, "beyond", Path::new("/"), &Builtin).unwrap()
+}
+
+/// A trial of a server that answers so many requests a second, all of them right.
+fn record(trial: &Trial, ok_per_s: f64) -> TrialRecord {
+    let load = trial.load.clone();
+    let mut result = LoadResult::empty(load.clone(), load.duration_s);
+    result.requests.ok = (ok_per_s * load.duration_s) as u64;
+    TrialRecord {
+        schema: TRIAL_SCHEMA.to_owned(),
+        id: trial.id.clone(),
+        index: trial.index,
+        round: trial.round,
+        attempt: Attempt::number(trial.attempt),
+        contender: trial.contender.name.clone(),
+        kind: ContenderKind::Contender,
+        workload: trial.workload.name.clone(),
+        load,
+        load_name: trial.load_name.clone(),
+        course: Course::default(),
+        end: TrialEnd::Measured,
+        server: None,
+        pinned: Pinned::default(),
+        result: Some(result),
+        usage: Usage::default(),
+        origin: None,
+        answers: Vec::new(),
+        work: None,
+    }
+}
+
+fn capacity(trial: &Trial) -> f64 {
+    match trial.contender.name.as_str() {
+        "fast" => 9000.0,
+        _ => 3000.0,
+    }
+}
+
+fn carried_out(plan: &Plan) -> Vec<Trial> {
+    let mut beyond = Beyond::new(plan);
+    let (mut records, mut trials) = (Vec::new(), Vec::new());
+    while let Some(trial) = beyond.next(&records) {
+        assert!(trials.len() < 100, "it ends");
+        let expected = beyond.left(&records);
+        records.push(record(&trial, capacity(&trial)));
+        let after = beyond.left(&records);
+        assert_eq!(after.trials + 1, expected.trials, "{}", trial.id);
+        trials.push(trial);
+    }
+    assert_eq!(beyond.left(&records), Left::default());
+    trials
+}
+
+fn ids(trials: &[Trial]) -> Vec<&str> {
+    trials.iter().map(|trial| trial.id.as_str()).collect()
+}
+
+#[test]
+fn capacities_come_first_then_ramps_in_turn_then_the_ladder() {
+    let plan = plan("ladder = [10, 200]");
+    let trials = carried_out(&plan);
+    let cell = |round: u32, name: &str, what: &str| {
+        format!("r{round}-{name}-html-small-overload-c1000-{what}")
+    };
+    let mut expected = vec![cell(1, "fast", "capacity"), cell(1, "slow", "capacity")];
+    let turns = [(1, ["fast", "slow"]), (2, ["slow", "fast"])];
+    for (round, names) in turns {
+        expected.extend(names.map(|name| cell(round, name, "ramp")));
+    }
+    for (round, names) in turns {
+        for rung in ["ladder10", "ladder200"] {
+            expected.extend(names.map(|name| cell(round, name, rung)));
+        }
+    }
+    assert_eq!(ids(&trials), expected);
+    let fast = &trials[2];
+    assert_eq!(
+        fast.load.model,
+        LoadModel::Open {
+            rate_per_s: 4500.0,
+            arrival: bakeoff_plan::Arrival::Poisson,
+            clients: 1000
+        }
+    );
+    let ramp = fast.ramp.as_ref().unwrap();
+    assert_eq!(ramp.then_per_s, [9000.0, 13_500.0, 18_000.0, 4500.0]);
+    let load = &fast.load;
+    assert_eq!((load.warmup_s, load.duration_s), (0.0, 20.0));
+    assert_eq!((load.timeout_s, load.connect), (0.5, Connect::AsNeeded));
+    let rung = &trials[6];
+    assert_eq!(rung.load.model, LoadModel::Closed { clients: 10 });
+    assert_eq!((rung.load.duration_s, rung.ramp.as_ref()), (10.0, None));
+}
+
+#[test]
+fn a_capacity_that_is_said_is_not_measured() {
+    let plan = plan("capacity = 100.0\nsteps = [0.5, 3.0, 0.4]");
+    let trials = carried_out(&plan);
+    assert_eq!(trials.len(), 4, "a ramp each in two rounds");
+    let ramp = trials[0].ramp.as_ref().unwrap();
+    assert_eq!(ramp.then_per_s, [300.0, 40.0]);
+}
+
+#[test]
+fn without_a_capacity_there_is_no_ramp_for_that_contender() {
+    let plan = plan("");
+    let mut beyond = Beyond::new(&plan);
+    let mut records = Vec::new();
+    while let Some(trial) = beyond.next(&records) {
+        let dead = trial.contender.name == "fast";
+        let mut record = record(&trial, if dead { 0.0 } else { 500.0 });
+        if dead {
+            record.end = TrialEnd::Failed {
+                step: Step::Start,
+                cause: "it did not answer".to_owned(),
+                message: None,
+            };
+        }
+        records.push(record);
+    }
+    let ramps = records.iter().filter(|it| it.id.ends_with("ramp"));
+    assert!(ramps.clone().all(|it| it.contender == "slow"));
+    assert_eq!(ramps.count(), 2);
+}
+
+#[test]
+fn what_was_interrupted_is_run_again() {
+    let plan = plan("");
+    let mut beyond = Beyond::new(&plan);
+    let mut records = Vec::new();
+    for _ in 0..3 {
+        let trial = beyond.next(&records).unwrap();
+        records.push(record(&trial, capacity(&trial)));
+    }
+    let trial = beyond.next(&records).unwrap();
+    let mut interrupted = record(&trial, 1.0);
+    interrupted.end = TrialEnd::Interrupted;
+    records.push(interrupted);
+    let again = beyond.next(&records).unwrap();
+    assert_eq!((&again.id, &again.load), (&trial.id, &trial.load));
+}

@@ -1,0 +1,217 @@
+//! Overload tables become loads, and back.
+
+use std::time::Duration;
+
+use crate::error::PlanError;
+use crate::file::{DurationText, OverloadTable, PlanFile};
+use crate::model::{Connect, Load, LoadModel, Plan};
+use crate::overload::{Overload, RUNGS_MAX, STEPS_MAX};
+use crate::overrides::{Overrides, flag};
+use crate::rules::{self, Fault};
+use crate::source::Source;
+
+/// Shares of the capacity that a step may have.
+const SHARES: std::ops::RangeInclusive<f64> = 0.05..=20.0;
+/// Most of the capacity that counts as below it: before the ramp and after it.
+const BELOW: f64 = 0.9;
+/// Lengths of a step.
+const STEP: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(600);
+/// How much longer than a client's patience the way back must be. The requests that wait at the
+/// turn are at most so old, and half of the capacity is free to answer them.
+const BACK_LEAST: u32 = 4;
+
+impl Plan {
+    /// Whether it goes beyond capacities: such a plan has overloads in place of loads.
+    pub fn is_overload(&self) -> bool {
+        self.loads.iter().any(|load| load.overload().is_some())
+    }
+
+    /// Refuses what an overload has no use for: its steps are its rates.
+    pub(crate) fn refuse_for_overloads(&self, overrides: &Overrides) -> Result<(), PlanError> {
+        if !self.is_overload() {
+            return Ok(());
+        }
+        let rounds = overrides.rounds;
+        let asked = [
+            ("rate", overrides.rate.is_some()),
+            ("requests", overrides.requests.is_some()),
+            ("until", rounds.until.is_some()),
+            ("max-rounds", rounds.at_most.is_some()),
+        ];
+        match asked.into_iter().find(|(_, is_asked)| *is_asked) {
+            None => Ok(()),
+            Some((name, _)) => Err(PlanError::Conflict {
+                place: flag(name),
+                problem: "the plan is an overload, whose steps are shares of the capacity"
+                    .to_owned(),
+                fix: "take the flag out, or run a plan with `[[load]]`".to_owned(),
+            }),
+        }
+    }
+
+    /// What is wrong with its overloads after flags changed them.
+    pub(crate) fn check_overloads(&self) -> Result<(), Fault> {
+        self.loads.iter().try_for_each(|load| {
+            // Of a plan that was stored anything may stand here.
+            let span = |s: f64| Duration::try_from_secs_f64(s).unwrap_or(Duration::ZERO);
+            let (step, patience) = (span(load.duration_s), span(load.timeout_s));
+            load.overload().map_or(Ok(()), |overload| {
+                overload.check(step, patience).map_err(|(_, fault)| fault)
+            })
+        })
+    }
+}
+
+impl Load {
+    /// The overload that it is.
+    pub fn overload(&self) -> Option<&Overload> {
+        match &self.model {
+            LoadModel::Overload(overload) => Some(overload),
+            LoadModel::Closed { .. }
+            | LoadModel::Open { .. }
+            | LoadModel::OpenShare { .. }
+            | LoadModel::Sought(_) => None,
+        }
+    }
+
+    /// The load of an overload: with the length of a step, and the time after which a client gives
+    /// up.
+    pub fn beyond(overload: Overload, step: Duration, patience: Duration) -> Self {
+        Self {
+            model: LoadModel::Overload(Box::new(overload)),
+            streams: 1,
+            requests: None,
+            warmup_s: 1.0,
+            duration_s: step.as_secs_f64(),
+            timeout_s: patience.as_secs_f64(),
+            connect: Connect::AsNeeded,
+        }
+    }
+}
+
+/// The loads of a plan's overload tables.
+pub(crate) fn overloads(source: &Source<'_>, file: &PlanFile) -> Result<Vec<Load>, PlanError> {
+    let mut loads: Vec<Load> = Vec::new();
+    for (index, table) in file.overload.iter().enumerate() {
+        let place = |key: &str| source.place(&format!("overload.{index}.{key}"));
+        let load = load(table).map_err(|(key, fault)| fault.at(place(key)))?;
+        if loads.iter().any(|other| other.label() == load.label()) {
+            return Err(PlanError::Duplicate {
+                place: place("clients"),
+                what: "overload",
+                name: load.label(),
+                fix: "two overloads must differ in clients or streams".to_owned(),
+            });
+        }
+        loads.push(load);
+    }
+    if !loads.is_empty() && !(file.load.is_empty() && file.search.is_empty()) {
+        return Err(PlanError::Conflict {
+            place: source.place("overload"),
+            problem: "a plan has one of `[[load]]`, `[[search]]` and `[[overload]]`".to_owned(),
+            fix: "write several plans".to_owned(),
+        });
+    }
+    Ok(loads)
+}
+
+fn load(table: &OverloadTable) -> Result<Load, (&'static str, Fault)> {
+    let overload = Overload {
+        steps: table.steps.clone(),
+        capacity_per_s: table.capacity,
+        arrival: table.arrival,
+        clients: table.clients,
+        ladder: table.ladder.clone(),
+        rung: table.rung.0,
+    };
+    rules::clients(table.clients).map_err(|fault| ("clients", fault))?;
+    rules::streams(table.streams).map_err(|fault| ("streams", fault))?;
+    rules::pause("warmup", table.warmup.0).map_err(|fault| ("warmup", fault))?;
+    rules::length("patience", table.patience.0).map_err(|fault| ("patience", fault))?;
+    overload.check(table.step.0, table.patience.0)?;
+    Ok(Load {
+        streams: table.streams,
+        warmup_s: table.warmup.0.as_secs_f64(),
+        ..Load::beyond(overload, table.step.0, table.patience.0)
+    })
+}
+
+impl Overload {
+    /// What is wrong with it, and with which key.
+    pub(crate) fn check(
+        &self,
+        step: Duration,
+        patience: Duration,
+    ) -> Result<(), (&'static str, Fault)> {
+        let steps = |problem: &str, fix: &str| Err(("steps", Fault::new(problem, fix)));
+        if !(3..=STEPS_MAX).contains(&self.steps.len()) {
+            return steps(
+                "`steps` is too short or too long",
+                "write 3 to 12 shares of the capacity, such as [0.5, 1.0, 1.5, 2.0, 0.5]",
+            );
+        }
+        if !self.steps.iter().all(|share| SHARES.contains(share)) {
+            return steps(
+                "`steps` has a share out of range",
+                "write shares of the capacity from 0.05 to 20",
+            );
+        }
+        let ends = [self.steps.first(), self.steps.last()];
+        if ends.into_iter().flatten().any(|share| *share > BELOW) {
+            return steps(
+                "`steps` begins or ends near the capacity or beyond it",
+                "begin and end with at most 0.9, so that there is a load to go back to",
+            );
+        }
+        if let Some(capacity) = self.capacity_per_s {
+            rules::rate(capacity).map_err(|fault| ("capacity", fault))?;
+        }
+        if !STEP.contains(&step) {
+            let fault = Fault::new("`step` is out of range", "write a time from 1s to 10m");
+            return Err(("step", fault));
+        }
+        if patience.is_zero() || patience * BACK_LEAST > step {
+            let fix = "write at most a quarter of `step`: what waits at the turn must be over \
+                       before the way back ends";
+            return Err(("patience", Fault::new("`patience` is out of range", fix)));
+        }
+        if self.ladder.len() > RUNGS_MAX {
+            let fault = Fault::new(
+                "`ladder` is too long",
+                "write at most 16 numbers of clients",
+            );
+            return Err(("ladder", fault));
+        }
+        for clients in &self.ladder {
+            rules::clients(*clients).map_err(|fault| ("ladder", fault))?;
+        }
+        let rises = self.ladder.windows(2).all(|pair| pair[0] < pair[1]);
+        if !rises {
+            let fault = Fault::new("`ladder` does not rise", "write each rung above the last");
+            return Err(("ladder", fault));
+        }
+        if !STEP.contains(&self.rung) {
+            let fault = Fault::new("`rung` is out of range", "write a time from 1s to 10m");
+            return Err(("rung", fault));
+        }
+        Ok(())
+    }
+}
+
+/// The table of a load that is an overload.
+pub(crate) fn overload_table(load: &Load) -> Option<OverloadTable> {
+    let overload = load.overload()?;
+    let seconds = |s: f64| DurationText(Duration::from_nanos((s * 1e9).round() as u64));
+    Some(OverloadTable {
+        steps: overload.steps.clone(),
+        step: seconds(load.duration_s),
+        capacity: overload.capacity_per_s,
+        clients: overload.clients,
+        streams: load.streams,
+        arrival: overload.arrival,
+        patience: seconds(load.timeout_s),
+        warmup: seconds(load.warmup_s),
+        ladder: overload.ladder.clone(),
+        rung: DurationText(overload.rung),
+    })
+}

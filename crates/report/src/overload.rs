@@ -1,0 +1,52 @@
+//! What servers do beyond their capacity, in every format: classes, goodput, recovery, and a
+//! picture of each over time.
+//!
+//! Like a search, an overload is no campaign of rounds to be compared, and has a view and a
+//! document of its own.
+
+mod document;
+mod picture;
+mod sentence;
+mod sparks;
+mod view;
+
+use crate::document::Extent;
+use crate::safe::json_safe;
+use crate::text::TextOptions;
+use crate::{csv, html, markdown, text};
+
+pub use view::{OVERLOAD_SCHEMA, OverloadReport, OverloadRow, overload_view};
+
+/// The overload as text: the answer, the tables, what each server did over time, and with `full`
+/// every step of every round.
+pub fn overload_text(report: &OverloadReport, options: TextOptions<'_>) -> String {
+    let most = if options.full {
+        Extent::Full
+    } else {
+        Extent::Short
+    };
+    text::plain(&document::draw(report, true), most, options)
+}
+
+/// The same as Markdown.
+pub fn overload_markdown(report: &OverloadReport, full: bool) -> String {
+    let most = if full { Extent::Full } else { Extent::Short };
+    markdown::plain(&document::draw(report, true), most)
+}
+
+/// One line for each step of each round.
+pub fn overload_csv(report: &OverloadReport) -> String {
+    csv::tables(&document::draw(report, false), "steps")
+}
+
+/// A page that loads nothing from anywhere, with a picture for each contender.
+pub fn overload_html(report: &OverloadReport) -> String {
+    let pictures: String = report.contenders.iter().map(picture::draw).collect();
+    html::plain(&document::draw(report, false), ("answer", &pictures)) + "</html>\n"
+}
+
+/// One document, `bakeoff.overload/1`.
+pub fn overload_json(report: &OverloadReport) -> String {
+    let text = serde_json::to_string_pretty(report);
+    json_safe(&text.expect("the view model has only text keys and numbers")) + "\n"
+}

@@ -1,0 +1,288 @@
+//! An overload as a document: the answer, the classes with their figures, each server over time,
+//! the ladder, and every step.
+
+use bakeoff_audit::overload::{Kind, Kinds, OverloadRamp, Rung, Step};
+
+use super::sparks;
+use super::view::{OverloadReport, OverloadRow};
+use crate::document::{
+    Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, Value, fitted,
+};
+use crate::number::{counted, percent, plain};
+use crate::view::Tone;
+
+/// With `sparks`, each server over time as lines of characters.
+pub(super) fn draw(report: &OverloadReport, sparks: bool) -> Document {
+    let mut sections = vec![answer(report)];
+    if sparks {
+        sections.extend(over_time(report));
+    }
+    sections.push(beyond(report));
+    sections.push(evidence(report));
+    sections.extend(ladder(report));
+    sections.push(heading(report));
+    sections.push(steps(report));
+    let document = Document {
+        title: plain(&report.name),
+        sections,
+    };
+    fitted(document)
+}
+
+fn section(name: &'static str, title: &str, extent: Extent, parts: Vec<Part>) -> Section {
+    Section {
+        name,
+        title: title.to_owned(),
+        extent,
+        parts,
+    }
+}
+
+fn column(name: &str, title: &str, unit: Unit) -> Column {
+    Column {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        unit,
+        ends: false,
+        extent: Extent::Short,
+    }
+}
+
+fn table(name: &'static str, columns: Vec<Column>, rows: Vec<Vec<Field>>) -> Part {
+    let row = |fields| Row {
+        reference: false,
+        fields,
+    };
+    Part::Table(Table {
+        name,
+        title: String::new(),
+        columns,
+        rows: rows.into_iter().map(row).collect(),
+    })
+}
+
+fn answer(report: &OverloadReport) -> Section {
+    let lines = report.answer.iter().map(|line| {
+        let tone = match line.starts_with("Not known") || line.contains("not measured") {
+            true => Tone::Note,
+            false => Tone::Good,
+        };
+        Line::toned(tone, plain(line))
+    });
+    let parts = vec![Part::Lines(lines.collect())];
+    section("answer", "", Extent::Short, parts)
+}
+
+fn heading(report: &OverloadReport) -> Section {
+    let lines = [plain(&report.description), plain(&report.machine)];
+    let lines = lines.into_iter().filter(|line| !line.is_empty());
+    let parts = vec![Part::Lines(lines.map(Line::new).collect())];
+    section("campaign", "", Extent::Short, parts)
+}
+
+/// What each server did over time, in characters.
+fn over_time(report: &OverloadReport) -> Option<Section> {
+    let part = |row: &OverloadRow| {
+        let ramp = row.shown()?;
+        let series = ramp.series.as_ref()?;
+        Some(Part::Verbatim {
+            title: format!(
+                "{} ({}), round {}",
+                plain(&row.contender),
+                plain(&row.workload),
+                ramp.round
+            ),
+            lines: sparks::lines(series),
+            brief: Vec::new(),
+        })
+    };
+    let parts: Vec<Part> = report.contenders.iter().filter_map(part).collect();
+    (!parts.is_empty()).then(|| section("over-time", "Over time", Extent::Short, parts))
+}
+
+fn beyond(report: &OverloadReport) -> Section {
+    let columns = vec![
+        column("contender", "contender", Unit::Text),
+        column("workload", "workload", Unit::Text),
+        column("capacity_per_s", "capacity", Unit::PerSecond),
+        column("rounds", "rounds", Unit::Count),
+        column("classes", "beyond it", Unit::Text),
+        column("peak_per_s", "peak", Unit::PerSecond),
+        column("goodput_at_twice", "goodput at 2 x", Unit::Percent),
+        column("recovery", "recovers in", Unit::Text),
+    ];
+    let rows = report.contenders.iter().map(beyond_row);
+    let parts = vec![table("beyond", columns, rows.collect())];
+    section("beyond", "Beyond the capacity", Extent::Short, parts)
+}
+
+fn beyond_row(row: &OverloadRow) -> Vec<Field> {
+    let beyond = &row.beyond;
+    let known = |value: Option<f64>| {
+        let why = row.lost.clone().or_else(|| beyond.unsaid.first().cloned());
+        Field {
+            reason: why.filter(|_| value.is_none()),
+            ..Field::number(value)
+        }
+    };
+    let classes: Vec<&str> = beyond.classes.iter().map(|one| one.class.name()).collect();
+    let classes = match (classes.is_empty(), &row.lost) {
+        (false, _) => classes.join(", "),
+        (true, None) => "none".to_owned(),
+        (true, Some(_)) => "-".to_owned(),
+    };
+    vec![
+        Field::text(plain(&row.contender)),
+        Field::text(plain(&row.workload)),
+        known(row.capacity_per_s),
+        Field::of(Value::Number(beyond.rounds as f64)),
+        Field::text(classes),
+        known(beyond.peak_per_s.and_then(|it| it.median)),
+        known(beyond.goodput_at_twice.and_then(|it| it.median)),
+        Field::text(beyond.recovery.clone()),
+    ]
+}
+
+/// Each class with the figures that it rests on.
+fn evidence(report: &OverloadReport) -> Section {
+    let mut lines = Vec::new();
+    for row in &report.contenders {
+        let beyond = &row.beyond;
+        let disturbed = (!row.disturbed.is_empty()).then(|| {
+            let count = counted(row.disturbed.len() as u64, "trial");
+            format!("careful: other load on the machine disturbed {count}")
+        });
+        let seen = |one: &bakeoff_audit::overload::ClassSeen| {
+            let rounds = format!("{} of {} rounds", one.rounds, beyond.rounds);
+            format!("{} ({rounds}): {}", one.class.name(), plain(&one.evidence))
+        };
+        let seldom = beyond.seldom.iter();
+        let seldom = seldom.map(|one| format!("not in most rounds: {}", seen(one)));
+        let all = beyond.classes.iter().map(seen).chain(seldom);
+        let all: Vec<String> = all.chain(disturbed).collect();
+        if !all.is_empty() {
+            lines.push(Line::new(plain(&row.contender)));
+            lines.extend(all.into_iter().map(|line| Line::new(line).below()));
+        }
+    }
+    section(
+        "evidence",
+        "Figures behind it",
+        Extent::Short,
+        vec![Part::Lines(lines)],
+    )
+}
+
+fn ladder(report: &OverloadReport) -> Option<Section> {
+    let columns = vec![
+        column("contender", "contender", Unit::Text),
+        column("clients", "clients", Unit::Count),
+        column("ok_per_s", "right answers/s", Unit::PerSecond),
+        column("failed_share", "failed", Unit::Percent),
+        column("failures", "how", Unit::Text),
+        column("p50_ns", "p50", Unit::Milliseconds),
+        column("p99_ns", "p99", Unit::Milliseconds),
+        column("clients_without", "without answer", Unit::Count),
+        column("classes", "what it does", Unit::Text),
+    ];
+    let rows: Vec<Vec<Field>> = report
+        .contenders
+        .iter()
+        .filter_map(|row| Some((row, row.ladder.as_ref()?)))
+        .flat_map(|(row, ladder)| ladder.rungs.iter().map(|rung| rung_row(row, rung)))
+        .collect();
+    let parts = vec![table("ladder", columns, rows.clone())];
+    let title = "Ladder of closed loops";
+    (!rows.is_empty()).then(|| section("ladder", title, Extent::Short, parts))
+}
+
+fn rung_row(row: &OverloadRow, rung: &Rung) -> Vec<Field> {
+    let known = |value: Option<f64>| Field {
+        reason: rung.why.clone().filter(|_| value.is_none()),
+        ..Field::number(value)
+    };
+    let classes: Vec<&str> = rung.classes.iter().map(|class| class.name()).collect();
+    let does = match (rung.rounds, classes.is_empty()) {
+        (0, _) => "not measured".to_owned(),
+        (_, true) => "answers".to_owned(),
+        (_, false) => classes.join(", "),
+    };
+    vec![
+        Field::text(plain(&row.contender)),
+        Field::of(Value::Number(f64::from(rung.clients))),
+        known(rung.ok_per_s),
+        known(rung.failed_share),
+        Field::text(kinds(&rung.failed, rung.failed.sum())),
+        known(rung.p50_ns.map(|ns| ns as f64)),
+        known(rung.p99_ns.map(|ns| ns as f64)),
+        known(rung.clients_without.map(|count| count as f64)),
+        Field::text(does),
+    ]
+}
+
+/// `refused 33 %, timeout 2 %`: of so many requests.
+fn kinds(failed: &Kinds, of: u64) -> String {
+    let shown = Kind::ALL.into_iter().filter(|kind| failed.of(*kind) > 0);
+    let shown: Vec<String> = shown
+        .map(|kind| {
+            let share = failed.of(kind) as f64 / of.max(1) as f64;
+            format!("{} {} %", kind.name(), percent(share))
+        })
+        .collect();
+    shown.join(", ")
+}
+
+fn steps(report: &OverloadReport) -> Section {
+    let mut columns = vec![
+        column("contender", "contender", Unit::Text),
+        column("workload", "workload", Unit::Text),
+        column("round", "round", Unit::Count),
+        column("share", "of capacity", Unit::Ratio),
+        column("offered_per_s", "offered/s", Unit::PerSecond),
+        column("goodput_per_s", "goodput/s", Unit::PerSecond),
+        column("p50_ns", "p50", Unit::Milliseconds),
+        column("p99_ns", "p99", Unit::Milliseconds),
+        column("failures", "failed", Unit::Text),
+        column("engine_busy", "engine", Unit::Percent),
+        column("classes", "first seen", Unit::Text),
+    ];
+    for kind in Kind::ALL {
+        let name = kind.name().replace(' ', "_");
+        columns.push(Column {
+            extent: Extent::Data,
+            ..column(&name, kind.name(), Unit::Count)
+        });
+    }
+    let rows = report.contenders.iter().flat_map(|row| {
+        let ramps = row.ramps.iter();
+        ramps.flat_map(move |ramp| {
+            let steps = ramp.series.iter().flat_map(|series| &series.steps);
+            steps
+                .enumerate()
+                .map(move |(at, step)| step_row(row, ramp, (at, step)))
+        })
+    });
+    let parts = vec![table("steps", columns, rows.collect())];
+    section("steps", "Steps", Extent::Full, parts)
+}
+
+fn step_row(row: &OverloadRow, ramp: &OverloadRamp, (at, step): (usize, &Step)) -> Vec<Field> {
+    let first_seen = ramp.classes.iter().filter(|one| one.step == at);
+    let first_seen: Vec<&str> = first_seen.map(|one| one.class.name()).collect();
+    let mut fields = vec![
+        Field::text(plain(&row.contender)),
+        Field::text(plain(&row.workload)),
+        Field::of(Value::Number(f64::from(ramp.round))),
+        Field::of(Value::Number(step.share)),
+        Field::of(Value::Number(step.rate_per_s)),
+        Field::number(step.ok_per_s),
+        Field::number(step.p50_ns.map(|ns| ns as f64)),
+        Field::number(step.p99_ns.map(|ns| ns as f64)),
+        Field::text(kinds(&step.failed, step.due)),
+        Field::number(step.engine_busy),
+        Field::text(first_seen.join(", ")),
+    ];
+    let counts = Kind::ALL.into_iter().map(|kind| step.failed.of(kind));
+    fields.extend(counts.map(|count| Field::of(Value::Number(count as f64))));
+    fields
+}

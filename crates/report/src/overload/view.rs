@@ -1,0 +1,212 @@
+//! The view model of an overload, `bakeoff.overload/1`: fields may be added, a hole is null.
+
+use bakeoff_audit::overload::{
+    Beyond, Ladder, OverloadRamp, judge_ladder, judge_ramp, judge_rounds,
+};
+use bakeoff_plan::{Contender, Load, Overload, Purpose, Workload};
+use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
+use serde::Serialize;
+
+use super::sentence;
+use crate::redaction::Redacted;
+
+/// Version of the document.
+pub const OVERLOAD_SCHEMA: &str = "bakeoff.overload/1";
+
+/// What servers do beyond their capacity.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OverloadReport {
+    /// [`OVERLOAD_SCHEMA`].
+    pub schema: &'static str,
+    /// The plan's name.
+    pub name: String,
+    /// The plan's description.
+    pub description: String,
+    /// The machine, on one line.
+    pub machine: String,
+    /// The answer in sentences: one for each contender, and what cannot be said.
+    pub answer: Vec<String>,
+    /// By workload, overload and contender, in the plan's order.
+    pub contenders: Vec<OverloadRow>,
+}
+
+/// One contender.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OverloadRow {
+    /// Contender's name.
+    pub contender: String,
+    /// Workload's name.
+    pub workload: String,
+    /// Label of the overload.
+    pub overload: String,
+    /// What was taken as its capacity, requests per second.
+    pub capacity_per_s: Option<f64>,
+    /// Where that is from: `said`, or `closed loop`.
+    pub capacity_from: &'static str,
+    /// Rounds that were planned.
+    pub rounds_planned: u32,
+    /// What it does, over all rounds.
+    pub beyond: Beyond,
+    /// Each round.
+    pub ramps: Vec<OverloadRamp>,
+    /// The ladder of closed loops; null where none was asked for, or none has begun.
+    pub ladder: Option<Ladder>,
+    /// Why nothing was measured.
+    pub lost: Option<String>,
+    /// Trials that something on the machine disturbed.
+    pub disturbed: Vec<String>,
+}
+
+impl OverloadRow {
+    /// The round that pictures show: the first that was measured and shows what most rounds do.
+    pub(super) fn shown(&self) -> Option<&OverloadRamp> {
+        let mut measured = self.ramps.iter().filter(|ramp| ramp.series.is_some());
+        let usual: Vec<_> = self.beyond.classes.iter().map(|one| one.class).collect();
+        let is_usual = |ramp: &&OverloadRamp| {
+            let own: Vec<_> = ramp.classes.iter().map(|one| one.class).collect();
+            own == usual
+        };
+        measured.clone().find(is_usual).or_else(|| measured.next())
+    }
+}
+
+/// Draws what servers did beyond their capacity; `None` of a record without it.
+pub fn overload_view(redacted: &Redacted) -> Option<OverloadReport> {
+    let record = redacted.record();
+    if !record.plan.is_overload() {
+        return None;
+    }
+    let mut contenders = Vec::new();
+    for workload in &record.plan.workloads {
+        for load in &record.plan.loads {
+            let Some(overload) = load.overload() else {
+                continue;
+            };
+            let all = record.plan.contenders.iter();
+            contenders
+                .extend(all.map(|contender| row(record, contender, workload, (load, overload))));
+        }
+    }
+    let machine = &record.machine;
+    let mut answer = sentence::answer(&contenders);
+    let interrupted = record.trials.iter();
+    if interrupted
+        .clone()
+        .any(|it| it.end == TrialEnd::Interrupted)
+    {
+        answer.push("It was interrupted, and can go on.".to_owned());
+    }
+    Some(OverloadReport {
+        schema: OVERLOAD_SCHEMA,
+        name: record.plan.name.clone(),
+        description: record.plan.description.clone(),
+        machine: format!(
+            "{} CPUs ({}), Linux {}, started {}",
+            machine.processors.cpus,
+            machine
+                .processors
+                .cpu_model
+                .as_deref()
+                .unwrap_or("model unknown"),
+            machine.system.kernel,
+            machine.started_at
+        ),
+        answer,
+        contenders,
+    })
+}
+
+fn row(
+    record: &Record,
+    contender: &Contender,
+    workload: &Workload,
+    (load, overload): (&Load, &Overload),
+) -> OverloadRow {
+    let label = load.label();
+    let of_row = record.trials.iter().filter(|trial| {
+        trial.kind == ContenderKind::Contender
+            && trial.contender == contender.name
+            && trial.workload == workload.name
+            && trial.end != TrialEnd::Interrupted
+    });
+    let trials: Vec<(Purpose, &TrialRecord)> = of_row
+        .filter_map(|trial| Some((Purpose::of(trial.load_name.as_deref()?, &label)?, trial)))
+        .collect();
+    let of = |wanted: Purpose| {
+        let own = trials.iter().filter(move |(purpose, _)| *purpose == wanted);
+        own.map(|(_, trial)| *trial)
+    };
+    let mut ramps: Vec<OverloadRamp> = of(Purpose::Ramp)
+        .map(|trial| judge_ramp(trial, &overload.steps))
+        .collect();
+    ramps.sort_by_key(|ramp| ramp.round);
+    let beyond = judge_rounds(&ramps, &overload.steps);
+    let rungs: Vec<(u32, &TrialRecord)> = trials
+        .iter()
+        .filter_map(|(purpose, trial)| match purpose {
+            Purpose::Rung { clients } => Some((*clients, *trial)),
+            Purpose::Capacity | Purpose::Ramp => None,
+        })
+        .collect();
+    let shown = of(Purpose::Capacity).find_map(ok_per_s);
+    let lost = (beyond.rounds == 0).then(|| {
+        let all = of(Purpose::Ramp).chain(of(Purpose::Capacity));
+        let mut whys = all.filter_map(why_lost);
+        let none = || match trials.is_empty() {
+            true => "it was not measured yet".to_owned(),
+            false => "no answer was right in a closed loop".to_owned(),
+        };
+        whys.next().unwrap_or_else(none)
+    });
+    let disturbed = trials.iter().filter(|(_, it)| it.attempt.is_disturbed());
+    OverloadRow {
+        contender: contender.name.clone(),
+        workload: workload.name.clone(),
+        overload: label.clone(),
+        capacity_per_s: overload.capacity_per_s.or(shown),
+        capacity_from: match overload.capacity_per_s {
+            Some(_) => "said",
+            None => "closed loop",
+        },
+        rounds_planned: record.plan.rounds,
+        beyond,
+        ramps,
+        ladder: (!rungs.is_empty()).then(|| judge_ladder(&rungs)),
+        lost,
+        disturbed: disturbed.map(|(_, trial)| trial.id.clone()).collect(),
+    }
+}
+
+fn ok_per_s(trial: &TrialRecord) -> Option<f64> {
+    let result = trial.result.as_ref()?;
+    let rate = result.requests.ok as f64 / result.measured_s;
+    (rate.is_finite() && rate > 0.0).then_some(rate)
+}
+
+fn why_lost(trial: &TrialRecord) -> Option<String> {
+    match &trial.end {
+        TrialEnd::Failed { cause, .. } => Some(cause.clone()),
+        TrialEnd::Skipped { reason, .. } | TrialEnd::Unsupported { reason } => Some(reason.clone()),
+        TrialEnd::Measured | TrialEnd::Interrupted => None,
+    }
+}
+
+impl OverloadReport {
+    /// Why nothing in it is a valid measurement; with `strict` why something is not.
+    pub fn why_not_valid(&self, strict: bool) -> Option<String> {
+        let lost = self.contenders.iter().find_map(|row| {
+            let why = row.lost.as_ref()?;
+            Some(format!("{}: {why}", row.contender))
+        });
+        let weak = || {
+            self.contenders.iter().find_map(|row| {
+                let unsaid = row.beyond.unsaid.first();
+                let disturbed = row.disturbed.first();
+                let disturbed = disturbed.map(|id| format!("trial {id} was disturbed"));
+                let why = unsaid.cloned().or(disturbed)?;
+                Some(format!("{}: {why}, as --strict asks", row.contender))
+            })
+        };
+        lost.or_else(|| strict.then(weak).flatten())
+    }
+}

@@ -1,0 +1,275 @@
+//! What servers do beyond their capacity, in every format, from a made-up record.
+//!
+//! When a change is wanted: `BLESS=1 cargo test -p bakeoff-report --test overload`, then read the
+//! difference.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test reads its files; the library does not"
+)]
+
+#[allow(dead_code, unused_imports)]
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use bakeoff_plan::{Arrival, Load, LoadModel, Overload, Purpose, RateShape};
+use bakeoff_record::{
+    Attempt, ContenderKind, DuePart, Failed, Histogram, Interval, LoadResult, Outcome, Record,
+    Role, ScheduleKept, Step, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage,
+};
+use bakeoff_report::{
+    OverloadReport, Redacted, TextOptions, overload_csv, overload_html, overload_json,
+    overload_markdown, overload_text, overload_view,
+};
+
+const STEPS: [f64; 5] = [0.5, 1.0, 1.5, 2.0, 0.5];
+const CAPACITY: f64 = 1000.0;
+const STEP_S: usize = 10;
+const MS: u64 = 1_000_000;
+
+/// Two contenders, the first of which refuses what is too much, while the second queues it and
+/// ends in the way back of the second round.
+fn carried_out() -> Record {
+    let mut record = support::record();
+    let overload = Overload {
+        steps: STEPS.to_vec(),
+        capacity_per_s: Some(CAPACITY),
+        arrival: Arrival::Poisson,
+        clients: 1000,
+        ladder: vec![10, 1000],
+        rung: Duration::from_secs(10),
+    };
+    let load = Load::beyond(overload, Duration::from_secs(10), Duration::from_secs(1));
+    let label = load.label();
+    record.plan.loads = vec![load];
+    record.plan.rounds = 2;
+    record.plan.contenders.remove(1);
+    record.plan.workloads.truncate(1);
+    let is_plain = |trial: &&TrialRecord| {
+        trial.kind == ContenderKind::Contender && trial.end == TrialEnd::Measured
+    };
+    let pattern = record.trials.iter().find(is_plain).unwrap().clone();
+    let names: Vec<String> = record
+        .plan
+        .contenders
+        .iter()
+        .map(|it| it.name.clone())
+        .collect();
+    let workload = record.plan.workloads[0].name.clone();
+    record.trials.clear();
+    for round in 1..=2 {
+        for (index, name) in names.iter().enumerate() {
+            let mut trial = ramp(&pattern, index == 0, index == 1 && round == 2);
+            trial.load_name = Some(Purpose::Ramp.load_name(&label));
+            trial.id = format!("r{round}-{name}-ramp");
+            (trial.round, trial.contender) = (round, name.clone());
+            record.trials.push(trial);
+        }
+    }
+    for clients in [10, 1000] {
+        for (index, name) in names.iter().enumerate() {
+            let mut trial = rung(&pattern, clients, index == 0);
+            trial.load_name = Some(Purpose::Rung { clients }.load_name(&label));
+            trial.id = format!("r1-{name}-ladder{clients}");
+            (trial.round, trial.contender) = (1, name.clone());
+            record.trials.push(trial);
+        }
+    }
+    for trial in &mut record.trials {
+        trial.workload.clone_from(&workload);
+    }
+    record
+}
+
+fn blank(pattern: &TrialRecord, load: Load, result: LoadResult) -> TrialRecord {
+    TrialRecord {
+        load,
+        attempt: Attempt::number(1),
+        result: Some(result),
+        usage: Usage::default(),
+        ..pattern.clone()
+    }
+}
+
+/// A second for each part. What refuses does it at once; what queues answers after 0.8 s.
+fn ramp(pattern: &TrialRecord, refuses: bool, ends: bool) -> TrialRecord {
+    let load = Load {
+        model: LoadModel::Open {
+            rate_per_s: CAPACITY / 2.0,
+            arrival: Arrival::Poisson,
+            clients: 1000,
+        },
+        duration_s: (STEP_S * STEPS.len()) as f64,
+        timeout_s: 1.0,
+        warmup_s: 0.0,
+        ..pattern.load.clone()
+    };
+    let mut result = LoadResult::empty(load.clone(), load.duration_s);
+    result.shape = RateShape::Steps {
+        then_per_s: STEPS[1..].iter().map(|share| share * CAPACITY).collect(),
+    };
+    let mut kept = ScheduleKept::default();
+    let mut ticks = Vec::new();
+    let seconds = if ends { 43 } else { STEP_S * STEPS.len() };
+    for second in 0..seconds {
+        let due = (STEPS[second / STEP_S] * CAPACITY) as u64;
+        let too_many = due.saturating_sub(CAPACITY as u64);
+        let drains = !refuses && (40..42).contains(&second);
+        let slow = !refuses && (too_many > 0 || drains);
+        let mut latency = Histogram::new();
+        latency.record_n(if slow { 800 * MS } else { 2 * MS }, due - too_many);
+        let mut failed = Failed::default();
+        for _ in 0..too_many {
+            match refuses {
+                true => failed.count(Outcome::Refused, None, MS),
+                false => failed.count(Outcome::Timeout, None, 1000 * MS),
+            }
+        }
+        result.intervals.push(Interval {
+            start_s: second as f64,
+            length_s: 1.0,
+            ok: due - too_many,
+            errors: too_many,
+            latency: latency.trimmed(),
+            failed: failed.take(),
+        });
+        kept.parts.push(DuePart {
+            start_s: second as f64,
+            length_s: 1.0,
+            due,
+            begun: due,
+            ended: due,
+        });
+        ticks.push(TreeTick {
+            at_s: second as f64 + 0.5,
+            rss_bytes: (8 << 20) + too_many * if refuses { 1_000 } else { 20_000 },
+            ..TreeTick::default()
+        });
+    }
+    result.schedule = Some(kept);
+    let mut trial = blank(pattern, load, result);
+    trial.usage.trees = vec![TreeUsage {
+        role: Role::Server,
+        cpu_source: "process-clock".to_owned(),
+        ticks,
+    }];
+    if ends {
+        trial.end = TrialEnd::Failed {
+            step: Step::Measure,
+            cause: "the server died under load: signal 9 (SIGKILL)".to_owned(),
+            message: None,
+        };
+    }
+    trial
+}
+
+fn rung(pattern: &TrialRecord, clients: u32, refuses: bool) -> TrialRecord {
+    let load = Load {
+        model: LoadModel::Closed { clients },
+        duration_s: 10.0,
+        ..pattern.load.clone()
+    };
+    let mut result = LoadResult::empty(load.clone(), 10.0);
+    let failed = if refuses && clients > 512 { 40_000 } else { 0 };
+    result.requests.ok = 10_000;
+    for _ in 0..10_000 {
+        result.outcomes.add(Outcome::Ok);
+    }
+    for _ in 0..failed {
+        result.outcomes.add(Outcome::Refused);
+    }
+    let mut latency = Histogram::new();
+    latency.record_n(if refuses { 10 } else { u64::from(clients) } * MS, 10_000);
+    result.latency = latency.trimmed();
+    let mut trial = blank(pattern, load, result);
+    if !refuses && clients == 1000 {
+        trial.result = None;
+        trial.end = TrialEnd::Skipped {
+            reason: "1000 clients need 1064 open files, but this process may open 1024".to_owned(),
+            fix: "raise the limit".to_owned(),
+        };
+    }
+    trial
+}
+
+fn view(record: Record) -> OverloadReport {
+    overload_view(&Redacted::hidden(record)).unwrap()
+}
+
+fn check_golden(name: &str, actual: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, actual).unwrap();
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(actual, expected, "{name}");
+}
+
+const OPTIONS: TextOptions<'static> = TextOptions {
+    width: 120,
+    colour: false,
+    full: true,
+    diffs: false,
+    record: None,
+};
+
+#[test]
+fn every_format_has_the_classes_and_what_they_rest_on() {
+    let report = view(carried_out());
+    check_golden("overload.txt", &overload_text(&report, OPTIONS));
+    check_golden("overload.md", &overload_markdown(&report, true));
+    check_golden("overload.csv", &overload_csv(&report));
+    check_golden("overload.html", &overload_html(&report));
+    check_golden("overload.json", &overload_json(&report));
+}
+
+#[test]
+fn the_first_line_says_what_each_does() {
+    let report = view(carried_out());
+    assert_eq!(
+        report.answer[0],
+        "Beyond its capacity nginx-default (peak 1,000/s) refuses connections from 150 % on. At \
+         twice its capacity it gives 100 % of its peak. It recovers at once."
+    );
+    let end = "In 1 of 2 rounds it ends.";
+    assert!(report.answer[2].ends_with(end), "{}", report.answer[2]);
+    let csv = overload_csv(&report);
+    assert_eq!(csv.lines().count(), 1 + 2 * 2 * STEPS.len());
+    assert_eq!(report.why_not_valid(false), None);
+    assert_eq!(report.why_not_valid(true), None);
+}
+
+#[test]
+fn what_was_not_measured_says_why_and_is_not_valid() {
+    let mut record = carried_out();
+    record.trials.truncate(1);
+    let report = view(record);
+    let why = report.why_not_valid(false).unwrap();
+    assert!(why.ends_with("it was not measured yet"), "{why}");
+    let text = overload_text(&report, OPTIONS);
+    assert!(text.contains("caddy-default was not measured"), "{text}");
+}
+
+#[test]
+fn names_of_others_cannot_become_a_part_of_the_page() {
+    let mut record = carried_out();
+    let hostile = "</svg><script>alert(1)</script>\u{1b}[31m";
+    for trial in record
+        .trials
+        .iter_mut()
+        .filter(|it| it.contender == "nginx-default")
+    {
+        trial.contender = hostile.to_owned();
+    }
+    record.plan.contenders[0].name = hostile.to_owned();
+    let report = view(record);
+    let page = overload_html(&report);
+    assert!(!page.contains("<script") && page.matches("</svg>").count() == 2);
+    assert!(!overload_text(&report, OPTIONS).contains('\u{1b}'));
+}

@@ -1,0 +1,128 @@
+//! The formats of a self-test, and the limits that it is held against.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test reads its files; the library does not"
+)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use bakeoff_report::{
+    FaultRow, Pairs, SelfTest, SelfTestRig, Tally, selftest_json, selftest_markdown, selftest_text,
+};
+
+fn tally(runs: u32, named: u32, seen: &[&str]) -> Tally {
+    let seen: BTreeSet<String> = seen.iter().map(|&code| code.to_owned()).collect();
+    let mut tally = Tally::default();
+    for run in 0..runs {
+        tally.add(run < named, &seen);
+    }
+    tally
+}
+
+/// A run that other programs disturbed each time.
+fn disturbed(tally: Tally) -> Tally {
+    Tally {
+        again: 2,
+        disturbed: 1,
+        ..tally
+    }
+}
+
+fn row(name: &str, with: Tally, without: Tally) -> FaultRow {
+    FaultRow {
+        name: name.to_owned(),
+        rule: "R15".to_owned(),
+        planted: format!("what {name} is"),
+        named_by: vec![name.to_owned()],
+        with,
+        without,
+        left_out: None,
+    }
+}
+
+/// One fault that is found, one that is missed, one that is left out; 1 of 10 twins is flagged.
+fn mixed() -> SelfTest {
+    let left_out = FaultRow {
+        left_out: Some("there is no | network\u{1b}[2J here".to_owned()),
+        ..row("ports", Tally::default(), Tally::default())
+    };
+    SelfTest {
+        rig: SelfTestRig {
+            bakeoff: "0.1.0".to_owned(),
+            started_at: "2026-11-22T12:00:00Z".to_owned(),
+            took_s: 61.4,
+            cpus: 2,
+            cpu_model: Some("a model".to_owned()),
+            kernel: "6.1".to_owned(),
+            load_average: Some(0.05),
+        },
+        quick: false,
+        ended_early: None,
+        faults: vec![
+            row(
+                "wrong-body",
+                tally(5, 4, &["wrong-body", "steal"]),
+                tally(5, 1, &["steal"]),
+            ),
+            row(
+                "hang",
+                disturbed(tally(5, 3, &["recovered"])),
+                tally(5, 0, &[]),
+            ),
+            left_out,
+        ],
+        pairs: Pairs {
+            compared: 40,
+            winners: 2,
+        },
+    }
+}
+
+#[test]
+fn a_fault_is_found_in_four_of_five_and_a_missed_one_breaks_the_limits() {
+    let mut test = mixed();
+    let missed: Vec<&str> = test.missed().iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(missed, ["hang"]);
+    assert!(!test.holds());
+    test.faults[1].with.named = 4;
+    // 1 of 10 twins is more than 5 %.
+    assert!(test.missed().is_empty() && !test.holds());
+    test.faults[0].without.named = 0;
+    assert!(test.holds());
+    test.pairs.winners = 3;
+    assert!(!test.holds());
+}
+
+#[test]
+fn a_quick_one_asks_only_that_faults_are_found() {
+    let mut test = mixed();
+    test.quick = true;
+    assert!(!test.holds());
+    test.faults[1].with.named = 5;
+    assert!(test.holds());
+    // Without a single run nothing was shown.
+    assert!(!SelfTest::default().holds());
+}
+
+/// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
+#[track_caller]
+fn check(name: &str, actual: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let path = folder.join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, actual).expect("the golden folder can be written");
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).expect("there is a golden file of this name");
+    assert_eq!(actual, expected, "{name}");
+}
+
+#[test]
+fn every_format_says_what_was_missed() {
+    let test = mixed();
+    check("selftest.txt", &selftest_text(&test, 80, false));
+    check("selftest.md.txt", &selftest_markdown(&test));
+    check("selftest.json", &selftest_json(&test));
+}

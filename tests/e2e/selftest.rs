@@ -1,0 +1,66 @@
+//! `bakeoff selftest`: what is certain is found however busy the machine is, and nothing is left.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::support::alone;
+use crate::support::scene::Scene;
+
+/// It takes less than three minutes on a machine that has nothing else to do.
+const MOST: Duration = Duration::from_secs(720);
+
+#[test]
+fn certain_faults_are_found_and_nothing_is_left_running() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let started = scene.start(&["selftest", "--quick", "--within", "10m", "--format", "json"]);
+    let finished = started.finish_within(MOST).unwrap();
+    let document = finished.expect(0).json();
+    assert_eq!(document["schema"], "bakeoff.selftest/1");
+    assert_eq!(document["missed"], serde_json::json!([]));
+    let rows = document["selftest"]["faults"].as_array().unwrap();
+    assert!(rows.len() >= 15, "{} faults", rows.len());
+    for row in rows {
+        assert_eq!(row["with"]["named"], 1, "{row}");
+        assert_eq!(row["without"]["runs"], 1, "{row}");
+        assert!(row["left_out"].is_null(), "{row}");
+    }
+    // Its servers and programs are looked for at the scene's end.
+}
+
+#[test]
+fn an_interruption_ends_with_what_was_seen() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut started = scene.start(&["selftest", "--fault", "wrong-body", "--repeats", "100"]);
+    started.wait_until("its first fault", |it| {
+        it.stderr().contains("wrong-body 1: found")
+    });
+    started.signal_group(Signal::INT);
+    let finished = started.finish().expect(130);
+    assert!(
+        finished.stdout.contains("1 of 1 faults were found"),
+        "{}",
+        finished.stdout
+    );
+    assert!(
+        finished.stdout.contains("it was interrupted"),
+        "{}",
+        finished.stdout
+    );
+}
+
+#[test]
+fn faults_are_listed_and_unknown_ones_are_refused() {
+    let scene = Scene::new();
+    let list = scene.run(&["selftest", "--list"]).expect(0).stdout;
+    for name in ["wrong-body", "engine-starved", "ten-per-cent"] {
+        assert!(list.contains(&format!("{name} (R")), "{list}");
+    }
+    let stderr = scene
+        .run(&["selftest", "--fault", "wrong-bod"])
+        .expect(2)
+        .stderr;
+    assert!(stderr.contains("did you mean wrong-body?"), "{stderr}");
+}
