@@ -199,7 +199,7 @@ pub trait Staged {
 #[derive(Debug)]
 pub struct Here {
     /// Where servers are started.
-    pub stage: Stage,
+    pub stage: Arc<Stage>,
     /// This program, which the built-in servers are a part of.
     pub bakeoff: PathBuf,
     /// Folder for what is tried before the first trial.

@@ -250,7 +250,8 @@ fn roles_may_be_on_any_hosts() {
     .enumerate()
     {
         let roles = format!(
-            "[roles]\nserver = \"{server}\"\norigin = \"{origin}\"\ngenerators = [\"{generator}\"]\n"
+            "[roles]\nserver = \"{server}\"\norigin = \"{origin}\"\n\
+             generators = [\"{generator}\"]\n"
         );
         scene.write("lab.toml", &format!("{hosts}{home}{roles}"));
         let record = format!("record-{index}");
@@ -275,7 +276,8 @@ fn roles_may_be_on_any_hosts() {
 }
 
 /// Strikes the host of the server in the window of the first of two trials. The trial has failed,
-/// the host is named, and `within` so long nothing is left on it. The second trial ends as `second`.
+/// the host is named, and `within` so long nothing is left on it. The second trial ends as
+/// `second`.
 #[track_caller]
 fn check(strike: impl Fn(&Lab<'_>, &Running<'_>), within: Duration, second: &str) {
     let _alone = alone();

@@ -93,6 +93,7 @@ fn destination(flags: &OverloadFlags) -> Destination {
         strict: record.strict,
         show_secrets: false,
         hosts: None,
+        addresses: false,
         repeat: None,
         gated: Gated::default(),
     }

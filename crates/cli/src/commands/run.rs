@@ -1,6 +1,7 @@
 //! `bakeoff run`: a plan carried out, recorded and reported.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use bakeoff_conduct::{
@@ -216,7 +217,7 @@ fn sites(
     let listening = far.as_ref().map(Far::listening).unwrap_or_default();
     let (bakeoff, stage) = scratch.stage_at(library.servers(), listening)?;
     let here = Here {
-        stage,
+        stage: Arc::new(stage),
         bakeoff,
         folder: scratch.path().to_owned(),
         roles: roles.clone(),

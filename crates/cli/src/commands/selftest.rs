@@ -56,7 +56,7 @@ pub(crate) fn carry_out(flags: &SelftestFlags) -> anyhow::Result<u8> {
     let (bakeoff, stage) = scratch.stage(library.servers())?;
     let world = World {
         library,
-        stage,
+        stage: stage.into(),
         bakeoff,
         scratch,
         stop: interrupt.flag(),

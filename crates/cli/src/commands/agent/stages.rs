@@ -247,7 +247,7 @@ impl Worker {
             .map(|it| it.stage_at(servers, listening));
         let (bakeoff, stage) = made.ok_or_else(|| anyhow::anyhow!("no run folder"))??;
         let site = Here {
-            stage,
+            stage: Arc::new(stage),
             bakeoff,
             folder: path,
             roles: Roles::divide_for(&pinning, roles)?,

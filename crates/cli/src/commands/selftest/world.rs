@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use bakeoff_conduct::{Approach, CampaignEnd, Options, Programs, Roles, carry_out as conduct};
+use bakeoff_conduct::{CampaignEnd, Here, Options, Programs, Roles, carry_out as conduct};
 use bakeoff_plan::{Cpus, Pinning, Plan, parse};
 use bakeoff_record::{Machine, Record, RecordFolder, private_folder};
 use bakeoff_report::{Redacted, Redaction, view::view_of};
@@ -27,7 +27,7 @@ const LINE_END: &str = "listening on 127.0.0.1:1";
 /// Where set-ups are carried out.
 pub(super) struct World {
     pub(super) library: Folder,
-    pub(super) stage: Stage,
+    pub(super) stage: Arc<Stage>,
     /// bakeoff's own program.
     pub(super) bakeoff: PathBuf,
     pub(super) scratch: RunFolder,
@@ -115,35 +115,38 @@ impl World {
 
     /// The plan with right answers, where servers are to be asked for them.
     fn with_answers(&self, plan: Plan, folder: &Path) -> anyhow::Result<Plan> {
-        let approach = Approach {
-            stage: &self.stage,
-            bakeoff: &self.bakeoff,
-            folder: &folder.join("first"),
-            stop: &self.stop,
+        let site = self.site(&plan, folder)?;
+        first::look(plan, &[], 0, &site, &Redaction::nothing())
+    }
+
+    /// This machine as a site of the plan's contestants.
+    fn site(&self, plan: &Plan, folder: &Path) -> anyhow::Result<Here> {
+        let site = Here {
+            stage: Arc::clone(&self.stage),
+            bakeoff: self.bakeoff.clone(),
+            folder: folder.to_owned(),
+            roles: Roles::divide(&plan.pinning)?,
+            seed: plan.seed,
+            stop: Arc::clone(&self.stop),
+            programs: Default::default(),
         };
-        let redaction = Redaction::nothing();
-        first::look(plan, &[], 0, &approach, &redaction)
+        site.fix(plan, Programs::default())?;
+        Ok(site)
     }
 
     fn measure(&self, plan: &Plan, path: &Path) -> anyhow::Result<CampaignEnd> {
         let mut record = RecordFolder::create(path, plan, &self.machine)?;
+        let folder = path.parent().unwrap_or(path);
+        let site = self.site(plan, folder)?;
         let options = Options {
-            bakeoff: self.bakeoff.clone(),
             stop: Arc::clone(&self.stop),
             earlier: Vec::new(),
-            programs: Programs::fix(plan, &self.stage, &[])?,
+            roles: site.roles.clone(),
             generators: None,
             warnings: Vec::new(),
         };
         let mut widest = |_: &[_]| None;
-        let end = conduct(
-            plan,
-            &mut record,
-            &self.stage,
-            options,
-            &mut widest,
-            &mut |_| {},
-        );
+        let end = conduct(plan, &mut record, &site, options, &mut widest, &mut |_| {});
         end.context("the self-test's campaign failed")
     }
 
