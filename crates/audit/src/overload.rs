@@ -147,7 +147,7 @@ pub fn judge_ramp(record: &TrialRecord, shares: &[f64]) -> OverloadRamp {
 pub fn judge_series(series: &Series) -> OverloadRamp {
     let before = classes::Before::of(series);
     let crash = classes::crash(series);
-    let mut unsaid = classes::unsaid(series, &before);
+    let mut unsaid = classes::unsaid(series, before.as_ref());
     let mut found: Vec<OverloadFound> = Vec::new();
     for (index, step) in series.steps.iter().enumerate() {
         let is_between = index > 0 && index + 1 < series.steps.len();

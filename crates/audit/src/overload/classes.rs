@@ -287,7 +287,7 @@ pub(super) fn crash(series: &Series) -> Option<OverloadFound> {
 }
 
 /// What cannot be said of a trial, and why.
-pub(super) fn unsaid(series: &Series, before: &Option<Before>) -> Vec<String> {
+pub(super) fn unsaid(series: &Series, before: Option<&Before>) -> Vec<String> {
     let mut unsaid = Vec::new();
     if before.is_none() {
         let share = series.steps.first().map_or(0.0, |step| step.share);

@@ -73,7 +73,7 @@ pub(super) fn recovery(series: &Series, before: &Before) -> Option<Recovery> {
         .max(SLOWER_THAN_MAX * before.p99_max_ns)
         .max(before.p99_ns + SLOWER_NS);
     let is_bad: Vec<bool> = parts.iter().map(|part| bad(part, slow_ns)).collect();
-    let starts = 0..=parts.len() - follows;
+    let mut starts = 0..=parts.len() - follows;
     let well = |from: &usize| {
         let rest = &is_bad[*from..];
         let again = rest.iter().filter(|bad| **bad).count();
@@ -83,7 +83,7 @@ pub(super) fn recovery(series: &Series, before: &Before) -> Option<Recovery> {
     let last = parts
         .last()
         .map_or(0.0, |part| part.start_s + part.length_s);
-    Some(match { starts }.find(well) {
+    Some(match starts.find(well) {
         Some(index) => Recovery::After {
             seconds: seconds(index).max(0.0),
         },
