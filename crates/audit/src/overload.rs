@@ -167,7 +167,11 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         (None, None) => None,
     };
     found.extend(crash);
-    found.extend(recovery::metastable(series, recovery.as_ref(), &found));
+    found.extend(recovery::metastable(
+        series,
+        (recovery.as_ref(), before.as_ref()),
+        &found,
+    ));
     found.sort_by_key(|one| one.class);
     if found.is_empty() && before.is_some() {
         unsaid.extend(classes::never_beyond(series));
