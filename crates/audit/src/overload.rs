@@ -178,10 +178,10 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
     }
     let peak_per_s = series.peak_per_s();
     let twice = series.steps.iter();
-    let twice = twice.filter(|step| TWICE.contains(&step.share) && step.is_measured());
+    let mut twice = twice.filter(|step| TWICE.contains(&step.share) && step.is_measured());
     let limited = |step: &Step| step.is_engine_busy();
     let goodput_at_twice = twice
-        .last()
+        .next_back()
         .filter(|step| !limited(step))
         .and_then(|step| Some(step.ok_per_s? / peak_per_s.filter(|peak| *peak > 0.0)?));
     OverloadRamp {

@@ -105,7 +105,7 @@ pub(crate) fn overloads(source: &Source<'_>, file: &PlanFile) -> Result<Vec<Load
         }
         loads.push(load);
     }
-    if !loads.is_empty() && !(file.load.is_empty() && file.search.is_empty()) {
+    if !(loads.is_empty() || file.load.is_empty() && file.search.is_empty()) {
         return Err(PlanError::Conflict {
             place: source.place("overload"),
             problem: "a plan has one of `[[load]]`, `[[search]]` and `[[overload]]`".to_owned(),

@@ -222,9 +222,9 @@ fn summary(rungs: &[Rung], first_p99: Option<u64>) -> Vec<String> {
             ),
         });
     }
-    let measured = rungs.iter().filter(|rung| rung.rounds > 0);
+    let mut measured = rungs.iter().filter(|rung| rung.rounds > 0);
     if lines.is_empty()
-        && let Some(most) = measured.last()
+        && let Some(most) = measured.next_back()
     {
         lines.push(format!(
             "answers {} clients as it answers few",
