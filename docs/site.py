@@ -33,6 +33,8 @@ SUMMARY = [
             ("docs/try.md", "Look into configuration files"),
             ("docs/race.md", "Race anything"),
             ("docs/find.md", "Find the highest rate"),
+            ("docs/overload.md", "Go beyond the capacity"),
+            ("docs/confirm.md", "Confirm a bottleneck"),
             ("docs/gates.md", "Gates"),
             ("docs/hosts.md", "Many hosts"),
             ("docs/audit.md", "Judge published results"),

@@ -28,6 +28,9 @@ fi
 # The last of several that match is taken.
 from_to=("$cargo_home=/cargo" "$here=/bakeoff" "$built=/target")
 rust_flags='' c_flags=''
+# A program that may lie anywhere in memory lists its own addresses. Packed, the list is 50 times
+# shorter, which is 0.8 MB here.
+packed=pack-relative-relocs
 for map in "${from_to[@]}"; do
     rust_flags+="${rust_flags:+$'\x1f'}--remap-path-prefix=$map"
     c_flags+=" -ffile-prefix-map=$map"
@@ -41,6 +44,7 @@ x86_64-unknown-linux-musl)
         exit 1
     }
     export "CC_$name=musl-gcc"
+    link_flags=$'\x1f'-Clink-arg=-Wl,-z,$packed
     ;;
 aarch64-unknown-linux-musl)
     command -v "${ZIG:-zig}" >/dev/null || {
@@ -50,7 +54,8 @@ aarch64-unknown-linux-musl)
     export "CC_$name=$here/packaging/zig-cc"
     export "AR_$name=$here/packaging/zig-ar"
     # Rust brings a linker and the C library's objects; nothing of this machine's is linked.
-    rust_flags+=$'\x1f-Clinker=rust-lld\x1f-Clink-self-contained=yes'
+    link_flags=$'\x1f-Clinker=rust-lld\x1f-Clink-self-contained=yes'
+    link_flags+=$'\x1f-Clink-arg=-z\x1f-Clink-arg='$packed
     ;;
 *)
     echo "\`$target\` is not a target that this builds" >&2
@@ -58,7 +63,7 @@ aarch64-unknown-linux-musl)
     ;;
 esac
 export "CFLAGS_$name=${c_flags# }"
-export CARGO_ENCODED_RUSTFLAGS=$rust_flags
+export CARGO_ENCODED_RUSTFLAGS=$rust_flags$link_flags
 
 ${CARGO:-cargo} build --profile dist --locked --target "$target" -p bakeoff \
     --jobs "${DIST_JOBS:-$(nproc)}"

@@ -50,7 +50,7 @@ def answer(now):
     if MODE == "crashes" and too_many:
         os._exit(3)
     if MODE == "sticks" and tripped:
-        time.sleep(0.05)
+        time.sleep(0.2)
     if MODE == "refuses":
         if too_many and listener is not None:
             ready.unregister(listener)
@@ -86,12 +86,12 @@ while True:
             connection.close()
 "#;
 
-/// From 50 requests a second to 250 and back, three seconds each.
+/// From 20 requests a second to 250 and back, three seconds each.
 const SHORT: [&str; 12] = [
     "--capacity",
     "100",
     "--steps",
-    "50%,250%,50%",
+    "20%,250%,20%",
     "--step",
     "3s",
     "--patience",

@@ -147,7 +147,7 @@ pub fn judge_ramp(record: &TrialRecord, shares: &[f64]) -> OverloadRamp {
 pub fn judge_series(series: &Series) -> OverloadRamp {
     let before = classes::Before::of(series);
     let crash = classes::crash(series);
-    let mut unsaid = classes::unsaid(series, &before);
+    let mut unsaid = classes::unsaid(series, before.as_ref());
     let mut found: Vec<OverloadFound> = Vec::new();
     for (index, step) in series.steps.iter().enumerate() {
         let is_between = index > 0 && index + 1 < series.steps.len();
@@ -167,7 +167,11 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         (None, None) => None,
     };
     found.extend(crash);
-    found.extend(recovery::metastable(series, recovery.as_ref(), &found));
+    found.extend(recovery::metastable(
+        series,
+        (recovery.as_ref(), before.as_ref()),
+        &found,
+    ));
     found.sort_by_key(|one| one.class);
     if found.is_empty() && before.is_some() {
         unsaid.extend(classes::never_beyond(series));

@@ -174,6 +174,7 @@ impl<'p> Experiments<'p> {
             workload: workload.clone(),
             load: experiment.load.clone(),
             load_name: None,
+            ramp: None,
         };
         Some((trial, pinning.clone()))
     }
@@ -201,6 +202,7 @@ impl<'p> Experiments<'p> {
                 workload: experiment.workload.clone(),
                 load: experiment.load.clone(),
                 load_name: None,
+                ramp: None,
             };
             let mut record = trial::blank(&trial, roles);
             record.end = TrialEnd::Skipped {

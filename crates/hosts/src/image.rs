@@ -108,6 +108,7 @@ fn loaded(start: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
     use std::io::Write as _;
     use std::os::unix::fs::PermissionsExt as _;
     use std::process::Command;
@@ -144,7 +145,7 @@ mod tests {
         longer.extend_from_slice(b"tables");
         assert_eq!(read(file(&longer).reopen().unwrap()), image);
         let path = again.into_temp_path();
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
         let listed = Command::new(&path).args(["--list", "image"]).output();
         let listed = listed.unwrap();
         assert!(listed.status.success(), "{listed:?}");

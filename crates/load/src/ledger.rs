@@ -127,8 +127,9 @@ pub(crate) struct Ledger {
     last_sent: u64,
     /// When a request last ended.
     pub(crate) last_done: u64,
-    /// The most that this thread was late since nothing was in flight, nanoseconds.
-    late_ns: u64,
+    /// The most that this thread was late since nothing was in flight, in sending or in turning to
+    /// what is due and to answers, nanoseconds.
+    pub(crate) late_ns: u64,
     /// Whether latencies are still kept one by one.
     samples_latencies: bool,
     clock: Clock,
@@ -216,7 +217,7 @@ impl Ledger {
         let late_ns = now.saturating_sub(origin.intended);
         let is_servers = origin.was_short || blocked_ns > 0;
         if !is_servers {
-            self.note_late(late_ns);
+            self.late_ns = self.late_ns.max(late_ns);
         }
         if self.window.holds(origin.intended) {
             let schedule = &mut self.counts.schedule;
@@ -227,12 +228,6 @@ impl Ledger {
                 schedule.slip.record(late_ns);
             }
         }
-    }
-
-    /// The thread is late by so much: in sending, or in turning to what is due and to answers.
-    #[inline(always)]
-    pub(crate) fn note_late(&mut self, late_ns: u64) {
-        self.late_ns = self.late_ns.max(late_ns);
     }
 
     /// A whole response ended a request. Returns whether it was `ok` and counted.

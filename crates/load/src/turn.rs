@@ -321,7 +321,8 @@ impl<'a, D: Driver> Loop<'a, D> {
             && pace.may_have_free()
             && let Some(due) = pace.next_due()
         {
-            self.thread.ledger.note_late(now.saturating_sub(due));
+            let late_ns = &mut self.thread.ledger.late_ns;
+            *late_ns = (*late_ns).max(now.saturating_sub(due));
         }
     }
 

@@ -68,8 +68,8 @@ fn unknown_keys() {
         "rounds = 3",
         "colour = 3",
         "p.toml:2:1: unknown key `colour`; known are compare, contender, description, load, \
-         max_rounds, name, overload, pinning, protocols, references, rest, rounds, search, seed, until, \
-         workload, workloads",
+         max_rounds, name, overload, pinning, protocols, references, rest, rounds, search, \
+         seed, until, workload, workloads",
     );
     plan(
         "clients =",
@@ -387,18 +387,9 @@ fn overloads() {
          at most 0.9, so that there is a load to go back to",
     );
     overload(
-        "steps = [0.5, 2000.0, 0.5]",
-        "p.toml:10:9: `steps` has a share out of range; write shares of the capacity from 0.05 to \
-         20",
-    );
-    overload(
         "step = \"4s\"\npatience = \"2s\"",
         "p.toml:11:12: `patience` is out of range; write at most a quarter of `step`: what waits at \
          the turn must be over before the way back ends",
-    );
-    overload(
-        "ladder = [10, 10]",
-        "p.toml:10:10: `ladder` does not rise; write each rung above the last",
     );
     overload(
         "step = \"4s\"\npatience = \"1s\"\n[[load]]\nclients = 2",

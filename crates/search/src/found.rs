@@ -1,6 +1,6 @@
 //! What a search found, goal by goal: the bounds, and by name why there is none.
 
-use bakeoff_plan::Goal;
+use bakeoff_plan::{Goal, Search};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -276,7 +276,7 @@ impl Progress<'_> {
 
     /// The latency curve, by rising rate.
     pub fn curve(&self) -> Vec<CurvePoint> {
-        let percents = self.percents();
+        let percents = percents(self.search);
         let points = self
             .trials
             .iter()
@@ -285,16 +285,16 @@ impl Progress<'_> {
         points.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
         points
     }
+}
 
-    /// Quantiles of the curve, percent: the usual ones and those of the goals.
-    fn percents(&self) -> Vec<f64> {
-        let objectives = self.search.goals.iter().filter_map(|goal| goal.objective);
-        let asked = objectives.map(|objective| objective.percent);
-        let mut percents: Vec<f64> = QUANTILES.into_iter().chain(asked).collect();
-        percents.sort_by(f64::total_cmp);
-        percents.dedup();
-        percents
-    }
+/// Quantiles of the curve, percent: the usual ones and those of the goals.
+fn percents(search: &Search) -> Vec<f64> {
+    let objectives = search.goals.iter().filter_map(|goal| goal.objective);
+    let asked = objectives.map(|objective| objective.percent);
+    let mut percents: Vec<f64> = QUANTILES.into_iter().chain(asked).collect();
+    percents.sort_by(f64::total_cmp);
+    percents.dedup();
+    percents
 }
 
 /// Why the load engine, and not the server, is what ends below the upper bound: it spoils trials

@@ -52,6 +52,19 @@ impl Before {
             p99_max_ns: *known.last()? as f64,
         })
     }
+
+    /// The median from which answers take so much longer that they have queued.
+    fn slow_ns(&self) -> f64 {
+        (self.p99_ns * QUEUE_FACTOR).max(self.p99_ns + QUEUE_NS)
+    }
+}
+
+/// Whether requests still fail, or half of the answers still take much longer than before.
+pub(super) fn is_ill(parts: &[Part], before: &Before) -> bool {
+    let mut known: Vec<u64> = parts.iter().filter_map(|it| it.p50_ns).collect();
+    known.sort_unstable();
+    let p50_ns = known.get(known.len() / 2).map(|ns| *ns as f64);
+    failed_share(parts) > SHARE || p50_ns.is_none_or(|p50| p50 >= before.slow_ns())
 }
 
 fn failed_share(parts: &[Part]) -> f64 {
@@ -119,18 +132,7 @@ pub(super) fn of_step(
         return found;
     }
     if has(Kind::Dropped) {
-        let overflows = series.listen_overflows.filter(|count| *count > 0);
-        let overflows = overflows.map_or(String::new(), |count| {
-            format!(" (accept queues of this machine overflowed {count} times)")
-        });
-        let dropped = share(Kind::Dropped);
-        add(
-            OverloadClass::Drop,
-            format!(
-                "{dropped} had no connection in {}{overflows}",
-                seconds(series.patience_s)
-            ),
-        );
+        add(OverloadClass::Drop, dropped(series, &share(Kind::Dropped)));
     }
     if let Some(evidence) = queue(series, step, before, is_quick) {
         add(OverloadClass::Queue, evidence);
@@ -139,6 +141,15 @@ pub(super) fn of_step(
         add(OverloadClass::Collapse, evidence);
     }
     found
+}
+
+fn dropped(series: &Series, share: &str) -> String {
+    let overflows = series.listen_overflows.filter(|count| *count > 0);
+    let overflows = overflows.map_or(String::new(), |count| {
+        format!(" (accept queues of this machine overflowed {count} times)")
+    });
+    let patience = seconds(series.patience_s);
+    format!("{share} had no connection in {patience}{overflows}")
 }
 
 /// What failed because the server ended: connections that were open are closed, and new ones are
@@ -182,8 +193,7 @@ fn queue(series: &Series, step: &Step, before: &Before, is_quick: bool) -> Optio
         .collect();
     known.sort_unstable();
     let p50_ns = known.get(known.len() / 2).map(|ns| *ns as f64);
-    let slow = (before.p99_ns * QUEUE_FACTOR).max(before.p99_ns + QUEUE_NS);
-    let is_slow = p50_ns.is_some_and(|p50| p50 >= slow);
+    let is_slow = p50_ns.is_some_and(|p50| p50 >= before.slow_ns());
     if !is_slow && late + late_errors < SHARE {
         return None;
     }
@@ -287,7 +297,7 @@ pub(super) fn crash(series: &Series) -> Option<OverloadFound> {
 }
 
 /// What cannot be said of a trial, and why.
-pub(super) fn unsaid(series: &Series, before: &Option<Before>) -> Vec<String> {
+pub(super) fn unsaid(series: &Series, before: Option<&Before>) -> Vec<String> {
     let mut unsaid = Vec::new();
     if before.is_none() {
         let share = series.steps.first().map_or(0.0, |step| step.share);

@@ -145,7 +145,7 @@ fn classify(rung: &mut Rung, first_p99: Option<u64>, best_per_s: Option<f64>) {
     if rung.rounds == 0 {
         return;
     }
-    let ok = rung.ok_per_s.unwrap_or(0.0) * 1.0;
+    let ok = rung.ok_per_s.unwrap_or(0.0);
     let failed = rung.failed;
     // Of all requests, as the share that failed is.
     let share = |kinds: &[Kind]| {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::classes::Before;
+use super::classes::{Before, is_ill};
 use super::series::{Part, Series};
 use super::{OverloadClass, OverloadFound};
 
@@ -19,6 +19,8 @@ const BAD_AGAIN: f64 = 0.1;
 /// Share of the way back that must follow recovery, and parts.
 const FOLLOWS: f64 = 0.2;
 const FOLLOWS_PARTS: usize = 3;
+/// Part of the way back, at its end, that shows whether the server is still ill.
+const STILL: usize = 4;
 
 /// When a server recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -73,7 +75,7 @@ pub(super) fn recovery(series: &Series, before: &Before) -> Option<Recovery> {
         .max(SLOWER_THAN_MAX * before.p99_max_ns)
         .max(before.p99_ns + SLOWER_NS);
     let is_bad: Vec<bool> = parts.iter().map(|part| bad(part, slow_ns)).collect();
-    let starts = 0..=parts.len() - follows;
+    let mut starts = 0..=parts.len() - follows;
     let well = |from: &usize| {
         let rest = &is_bad[*from..];
         let again = rest.iter().filter(|bad| **bad).count();
@@ -83,7 +85,7 @@ pub(super) fn recovery(series: &Series, before: &Before) -> Option<Recovery> {
     let last = parts
         .last()
         .map_or(0.0, |part| part.start_s + part.length_s);
-    Some(match { starts }.find(well) {
+    Some(match starts.find(well) {
         Some(index) => Recovery::After {
             seconds: seconds(index).max(0.0),
         },
@@ -102,12 +104,18 @@ fn bad(part: &Part, slow_ns: f64) -> bool {
 /// A server that is still ill when the load has long gone back, and has not ended.
 pub(super) fn metastable(
     series: &Series,
-    recovery: Option<&Recovery>,
+    (recovery, before): (Option<&Recovery>, Option<&Before>),
     found: &[OverloadFound],
 ) -> Option<OverloadFound> {
     let Some(Recovery::NotWithin { seconds }) = recovery else {
         return None;
     };
+    // What other load on the machine slows a little is not ill.
+    let parts = series.parts_of(series.steps.last()?);
+    let at_end = &parts[parts.len() - parts.len() / STILL..];
+    if !is_ill(at_end, before?) {
+        return None;
+    }
     let ended = found.iter().any(|one| one.class == OverloadClass::Crash);
     let step = series.steps.len().saturating_sub(1);
     (!ended).then(|| OverloadFound {

@@ -273,6 +273,21 @@ fn a_server_that_stays_ill_is_metastable() {
 }
 
 #[test]
+fn a_server_that_is_a_little_slower_afterwards_is_not_ill() {
+    let judged = check(
+        &series(&|at, rate, part| {
+            if rate > CAPACITY {
+                slow(part, 900);
+            } else if at >= 80.0 {
+                part.p99_ns = Some(30 * MS);
+            }
+        }),
+        &[OverloadClass::Queue],
+    );
+    assert_eq!(judged.recovery, Some(Recovery::NotWithin { seconds: 20.0 }));
+}
+
+#[test]
 fn what_the_load_engine_may_have_done_is_not_the_servers() {
     let mut queues = series(&|_, rate, part| {
         if rate > CAPACITY {

@@ -28,6 +28,7 @@ pub(super) struct Means {
     here: Here,
     /// Processors of this process before its rounds.
     allowed: Vec<usize>,
+    redaction: Redaction,
 }
 
 impl Means {
@@ -36,7 +37,7 @@ impl Means {
         flags: &Destination,
         plan: &Plan,
         library: &Folder,
-        (scratch, interrupt): (&RunFolder, &Interrupt),
+        (scratch, interrupt, redaction): (&RunFolder, &Interrupt, &Redaction),
     ) -> anyhow::Result<Option<Self>> {
         if !flags.confirm {
             return Ok(None);
@@ -51,8 +52,11 @@ impl Means {
             stop: interrupt.flag(),
             programs: Default::default(),
         };
-        let allowed = allowed_cpus();
-        Ok(Some(Self { here, allowed }))
+        Ok(Some(Self {
+            here,
+            allowed: allowed_cpus(),
+            redaction: redaction.clone(),
+        }))
     }
 }
 
@@ -62,7 +66,6 @@ pub(super) fn after(
     end: CampaignEnd,
     path: &Path,
     means: Option<Means>,
-    redaction: Redaction,
 ) -> anyhow::Result<CampaignEnd> {
     let Some(mut means) = means.filter(|_| end == CampaignEnd::Complete) else {
         return Ok(end);
@@ -86,7 +89,7 @@ pub(super) fn after(
     // A program that has changed since is found when it is held to the one of the rounds.
     let fixed = means.here.fix_programs(&plan, &record.trials);
     fixed.map_err(exit::usage)?;
-    let mut display = Display::new(Standings::new(&plan, &[]), redaction);
+    let mut display = Display::new(Standings::new(&plan, &[]), means.redaction);
     let mut tell = |event: Event<'_>| display.show(&event);
     let end = conduct(
         &experiments,

@@ -91,6 +91,7 @@ fn destination(flags: &OverloadFlags) -> Destination {
         format: record.format,
         full: record.full,
         strict: record.strict,
+        confirm: false,
         show_secrets: false,
         hosts: None,
         addresses: false,

@@ -43,10 +43,10 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
             .with(&stopping_rule(flags))
             .map_err(exit::usage)?,
     };
-    if flags.confirm && plan.is_search() {
+    if flags.stopping.confirm && (plan.is_search() || plan.is_overload()) {
         return Err(exit::usage(
-            "--confirm is for rounds; a search confirms its bounds by longer trials, as the key \
-             `confirm` of its plan says",
+            "--confirm is for plans with rounds; a search confirms its bounds by longer trials, as \
+             the key `confirm` of its plan says",
         ));
     }
     let asked = Asked {
@@ -106,7 +106,7 @@ impl Destination {
             format: flags.format,
             full: flags.full,
             strict: flags.strict,
-            confirm: flags.confirm,
+            confirm: flags.stopping.confirm,
             show_secrets: flags.show_secrets,
             hosts: flags.hosts.clone(),
             addresses: flags.addresses,
@@ -160,7 +160,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     if let Some(addresses) = far.as_ref().and_then(Far::addresses) {
         folder.hide(addresses.clone());
     }
-    let means = confirm::Means::of(flags, &plan, library, (&scratch, &interrupt))?;
+    let means = confirm::Means::of(flags, &plan, library, (&scratch, &interrupt, &redaction))?;
     let options = Options {
         stop: interrupt.flag(),
         earlier,
@@ -168,17 +168,11 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         generators: far.as_ref().map(|far| far.measured(&|| interrupt.came())),
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
-    let command = match (plan.is_search(), plan.is_overload()) {
-        (true, _) => "find",
-        (_, true) => "overload",
-        _ => "run",
-    };
-    let resume = format!("bakeoff {command} --resume {}", path.display());
+    let resume = resume_command(&plan, &path);
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
-    let shown = redaction.clone();
     let end = measure(&plan, &mut folder, &*site, options, redaction)?;
-    let end = confirm::after(end, &path, means, shown)?;
+    let end = confirm::after(end, &path, means)?;
     if let Some(far) = far.filter(|_| end == CampaignEnd::Complete) {
         let links = far.links(When::After, &|| interrupt.came());
         folder.keep_links(links).map_err(folder_error)?;
@@ -191,6 +185,16 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         notice: &interrupted,
     };
     finish(flags, &path, &ended)
+}
+
+/// What goes on with a record that is not complete.
+fn resume_command(plan: &Plan, path: &Path) -> String {
+    let command = match (plan.is_search(), plan.is_overload()) {
+        (true, _) => "find",
+        (_, true) => "overload",
+        _ => "run",
+    };
+    format!("bakeoff {command} --resume {}", path.display())
 }
 
 /// The hosts of a file, the processors of the roles that are here, and where contestants run.

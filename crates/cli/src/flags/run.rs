@@ -111,16 +111,12 @@ pub(crate) struct RunFlags {
     /// Exit with 4 unless every cell is valid, not just if no cell can be shown
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Put what limits each contender to the test after the rounds: change one resource at a time,
-    /// such as a worker more or a processor less, six rounds each
-    #[arg(long, conflicts_with = "hosts")]
-    pub(crate) confirm: bool,
     /// Show passwords, tokens, cookies and the like in the report and in progress messages
     #[arg(long)]
     pub(crate) show_secrets: bool,
 }
 
-/// When a campaign has enough rounds.
+/// When a campaign has enough rounds, and what follows them.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct StoppingFlags {
     /// Add rounds until every comparison is known to within this, such as 3%; looked at from 10
@@ -130,6 +126,10 @@ pub(crate) struct StoppingFlags {
     /// Rounds after which --until gives up [default: 40]
     #[arg(long, value_name = "N")]
     pub(crate) max_rounds: Option<u32>,
+    /// Put what limits each contender to the test after the rounds: change one resource at a time,
+    /// such as a worker more or a processor less, six rounds each
+    #[arg(long, conflicts_with = "hosts")]
+    pub(crate) confirm: bool,
 }
 
 /// What to do while another campaign runs.

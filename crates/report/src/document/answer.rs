@@ -13,8 +13,7 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
         extent: Extent::Short,
         parts,
     };
-    let lines = findings(report).into_iter().chain(confirmed(report));
-    let found = Part::Lines(lines.collect());
+    let found = Part::Lines(findings(report));
     let mut sections = vec![section("findings", "Answer", vec![found])];
     let mut ratios = Vec::new();
     for table in &report.answer.tables {
@@ -28,7 +27,8 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
     sections
 }
 
-/// A line for each finding, or the one that says that there is none.
+/// A line for each finding, or the one that says that there is none; then for each bottleneck that
+/// was put to the test.
 pub(crate) fn findings(report: &Report) -> Vec<Line> {
     let rounds = rounds(report);
     let line = |finding: &bakeoff_audit::Finding| {
@@ -49,6 +49,7 @@ pub(crate) fn findings(report: &Report) -> Vec<Line> {
     if lines.is_empty() {
         lines.push(Line::new(nothing_found(report)));
     }
+    lines.extend(confirmed(report));
     lines
 }
 

@@ -45,6 +45,10 @@ fn one(row: &OverloadRow, name: &str) -> String {
         .classes
         .iter()
         .any(|one| one.class == OverloadClass::Crash);
+    let is_ill = beyond
+        .classes
+        .iter()
+        .any(|one| one.class == OverloadClass::Metastable);
     let goodput = beyond.goodput_at_twice.and_then(|share| share.median);
     let goodput = goodput.map_or(String::new(), |share| {
         format!(
@@ -56,6 +60,9 @@ fn one(row: &OverloadRow, name: &str) -> String {
         (true, _) => String::new(),
         (false, "not known") => String::new(),
         (false, _) if beyond.classes.is_empty() => String::new(),
+        (false, recovery) if recovery.starts_with('>') && !is_ill => {
+            format!(" It was not back to normal: {recovery}.")
+        }
         (false, recovery) if recovery.starts_with('>') => String::new(),
         (false, "at once") => " It recovers at once.".to_owned(),
         (false, recovery) => format!(" It recovers in {recovery}."),

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use bakeoff_conduct::{CampaignEnd, Here, Options, Programs, Roles, carry_out as conduct};
+use bakeoff_conduct::{CampaignEnd, Here, Options, Roles, carry_out as conduct};
 use bakeoff_plan::{Cpus, Pinning, Plan, parse};
 use bakeoff_record::{Machine, Record, RecordFolder, private_folder};
 use bakeoff_report::{Redacted, Redaction, view::view_of};
-use bakeoff_stage::{Helper, Running, Stage};
+use bakeoff_stage::{Helper, Running};
 
 use super::seen::Seen;
 use super::setup::{Beside, Campaign, On, Setup};
@@ -27,7 +27,6 @@ const LINE_END: &str = "listening on 127.0.0.1:1";
 /// Where set-ups are carried out.
 pub(super) struct World {
     pub(super) library: Folder,
-    pub(super) stage: Arc<Stage>,
     /// bakeoff's own program.
     pub(super) bakeoff: PathBuf,
     pub(super) scratch: RunFolder,
@@ -70,7 +69,8 @@ impl World {
         let bakeoff = self.bakeoff.display().to_string();
         let command = ["/bin/sh", "-c", &script, &bakeoff].map(str::to_owned);
         let helper = self.helper(command.to_vec(), Vec::new(), folder);
-        let running = self.stage.start_helper(&helper)?;
+        let (_, stage) = self.scratch.stage(self.library.servers())?;
+        let running = stage.start_helper(&helper)?;
         let text = running.log_tail();
         let code = running.said("ended with ").unwrap_or_default();
         running.stop()?;
@@ -91,8 +91,10 @@ impl World {
         std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o711))?;
         let text = campaign.plan(&self.bakeoff, folder);
         let plan = parse(&text, "the self-test's plan", folder, &self.library)?;
+        let here = self.here(&plan, folder)?;
         let plan = match campaign.workload.contains("expect") {
-            true => self.with_answers(plan, folder)?,
+            // The right answer is what the servers say first.
+            true => first::look(plan, &[], 0, &here, &Redaction::nothing())?,
             false => plan,
         };
         if self.is_stopped() {
@@ -100,9 +102,9 @@ impl World {
         }
         let mut beside = Vec::new();
         for one in &campaign.beside {
-            beside.push(self.start(one, &plan.pinning, folder)?);
+            beside.push(self.start(one, &here, folder)?);
         }
-        let end = self.measure(&plan, &folder.join("record"));
+        let end = self.measure(&plan, &here, &folder.join("record"));
         for running in beside {
             running.stop()?;
         }
@@ -113,54 +115,45 @@ impl World {
         Ok(Some(Seen::of(&view_of(&Redacted::hidden(record)))))
     }
 
-    /// The plan with right answers, where servers are to be asked for them.
-    fn with_answers(&self, plan: Plan, folder: &Path) -> anyhow::Result<Plan> {
-        let site = self.site(&plan, folder)?;
-        first::look(plan, &[], 0, &site, &Redaction::nothing())
-    }
-
-    /// This machine as a site of the plan's contestants.
-    fn site(&self, plan: &Plan, folder: &Path) -> anyhow::Result<Here> {
-        let site = Here {
-            stage: Arc::clone(&self.stage),
-            bakeoff: self.bakeoff.clone(),
+    /// This machine as the site of a campaign.
+    fn here(&self, plan: &Plan, folder: &Path) -> anyhow::Result<Here> {
+        let (bakeoff, stage) = self.scratch.stage(self.library.servers())?;
+        Ok(Here {
+            stage,
+            bakeoff,
             folder: folder.to_owned(),
             roles: Roles::divide(&plan.pinning)?,
             seed: plan.seed,
             stop: Arc::clone(&self.stop),
             programs: Default::default(),
-        };
-        site.fix(plan, Programs::default())?;
-        Ok(site)
+        })
     }
 
-    fn measure(&self, plan: &Plan, path: &Path) -> anyhow::Result<CampaignEnd> {
+    fn measure(&self, plan: &Plan, here: &Here, path: &Path) -> anyhow::Result<CampaignEnd> {
         let mut record = RecordFolder::create(path, plan, &self.machine)?;
-        let folder = path.parent().unwrap_or(path);
-        let site = self.site(plan, folder)?;
         let options = Options {
             stop: Arc::clone(&self.stop),
             earlier: Vec::new(),
-            roles: site.roles.clone(),
-            generators: None,
+            roles: here.roles.clone(),
             warnings: Vec::new(),
+            generators: None,
         };
         let mut widest = |_: &[_]| None;
-        let end = conduct(plan, &mut record, &site, options, &mut widest, &mut |_| {});
+        let end = conduct(plan, &mut record, here, options, &mut widest, &mut |_| {});
         end.context("the self-test's campaign failed")
     }
 
     /// Starts a program beside a campaign.
-    fn start(&self, one: &Beside, pinning: &Pinning, folder: &Path) -> anyhow::Result<Running> {
-        let roles = Roles::divide(pinning)?;
+    fn start(&self, one: &Beside, here: &Here, folder: &Path) -> anyhow::Result<Running> {
+        let pinned = &here.roles.pinned;
         let cpus = match one.on {
-            On::Server => roles.pinned.server,
-            On::Engine => roles.pinned.engine,
+            On::Server => pinned.server.clone(),
+            On::Engine => pinned.engine.clone(),
         };
         let arguments = one.arguments.iter().map(|&argument| argument.to_owned());
         let mut command = vec![self.bakeoff.display().to_string(), "faulty".to_owned()];
         command.extend(arguments);
-        Ok(self
+        Ok(here
             .stage
             .start_helper(&self.helper(command, cpus, folder))?)
     }
