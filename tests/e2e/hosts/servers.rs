@@ -171,21 +171,12 @@ fn three_proxies_are_compared_over_tls() {
     wait_until("nothing is left on any host", || left(&lab).is_empty());
 }
 
-/// A plan of a user's own nginx, of a command and of what runs already, all on `sut`.
-fn plan_of_own(scene: &Scene, url: &str) -> String {
-    scene.write(
-        "own.conf",
-        "events {}\nhttp { server { listen 127.0.0.1:8080; location / { return 200 own; } } }\n",
-    );
-    let nginx = plan_here(
-        scene,
-        &[("own", "nginx", "own.conf")],
-        "any",
-        "duration = \"300ms\"",
-    );
+/// A plan of a command and of what runs already, both on `sut`.
+fn plan_of_own(url: &str) -> String {
+    let empty = plan(&[], "any", "duration = \"300ms\"");
     let bakeoff = env!("CARGO_BIN_EXE_bakeoff");
     format!(
-        "{nginx}[[contender]]\nname = \"command\"\n\
+        "{empty}[[contender]]\nname = \"command\"\n\
          command = \"{bakeoff} yardstick --listen 0.0.0.0:{{port}}\"\n\
          [[contender]]\nname = \"running\"\nurl = \"{url}\"\n\
          [[workload]]\nname = \"any\"\n[[workload.request]]\npath = \"/\"\n\
@@ -194,20 +185,17 @@ fn plan_of_own(scene: &Scene, url: &str) -> String {
 }
 
 #[test]
-fn files_commands_and_running_servers_are_those_of_the_servers_host() {
+fn commands_and_running_servers_are_those_of_the_servers_host() {
     let _alone = alone();
     let scene = Scene::new();
-    if !are_installed(&scene, &["nginx"]) {
-        return;
-    }
     let Some(lab) = lab(&scene) else {
         return;
     };
     let url = lab.serve("sut");
-    scene.write("plan.toml", &plan_of_own(&scene, &url));
+    scene.write("plan.toml", &plan_of_own(&url));
     lab.start_home(&run("record")).finish().expect_measured();
     let record = scene.path("record");
-    assert_eq!(measured(&record).len(), 3);
+    assert_eq!(measured(&record).len(), 2);
     for trial in trials(&record) {
         let at = trial["server"]["address"].as_str().unwrap();
         assert!(at.starts_with("sut:"), "{}: {at}", trial["contender"]);
