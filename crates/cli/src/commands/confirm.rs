@@ -44,7 +44,7 @@ impl Means {
         }
         let (bakeoff, stage) = scratch.stage_at(library.servers(), Listening::default())?;
         let here = Here {
-            stage,
+            stage: stage.into(),
             bakeoff,
             folder: scratch.path().to_owned(),
             roles: Roles::divide(&plan.pinning).map_err(exit::usage)?,
