@@ -192,11 +192,14 @@ fn legend(series: &Series) -> String {
     legend + "&mdash; offered, its share of the capacity above</div>\n"
 }
 
+/// What is counted of a part of a window.
+type Count<'c> = &'c dyn Fn(&Part) -> u64;
+
 /// A band of a count above what lies below, which it is added to.
 fn band(
     out: &mut String,
     frame: &Frame<'_>,
-    (base, count): (&mut [f64], &dyn Fn(&Part) -> u64),
+    (base, count): (&mut [f64], Count<'_>),
     (colour, y): (&str, &dyn Fn(f64) -> f64),
 ) {
     let mut above = String::new();

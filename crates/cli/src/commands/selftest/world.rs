@@ -119,7 +119,7 @@ impl World {
     fn here(&self, plan: &Plan, folder: &Path) -> anyhow::Result<Here> {
         let (bakeoff, stage) = self.scratch.stage(self.library.servers())?;
         Ok(Here {
-            stage,
+            stage: stage.into(),
             bakeoff,
             folder: folder.to_owned(),
             roles: Roles::divide(&plan.pinning)?,
