@@ -56,7 +56,8 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The program of this process as other hosts need it: its digest and its length in bytes. Read once.
+/// The program of this process as other hosts need it: its digest and its length in bytes. Read
+/// once.
 ///
 /// # Errors
 /// Its file cannot be read.

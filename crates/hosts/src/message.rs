@@ -72,8 +72,8 @@ pub enum Report {
         address: Option<String>,
         /// All addresses of the host, which a record must not hold.
         addresses: Vec<String>,
-        /// What the kernel there calls itself since it started, where it says so: hosts that say the
-        /// same are of one kernel.
+        /// What the kernel there calls itself since it started, where it says so: hosts that say
+        /// the same are of one kernel.
         kernel: Option<String>,
         /// Why the host could not be locked against a second campaign; `None` if it is.
         unlocked: Option<String>,

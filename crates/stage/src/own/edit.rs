@@ -415,7 +415,8 @@ mod tests {
 
     #[test]
     fn a_site_without_a_listener_listens_on_this_machine_only() {
-        let text = "http {\n  server\n  {\n    root /;\n  }\n  server { a b; } server { listen 8081; }\n  \
+        let text = "http {\n  server\n  {\n    root /;\n  }\n  \
+                    server { a b; } server { listen 8081; }\n  \
                     map $a $b { default 1; }\n}\n";
         let now = changed("nginx", text).unwrap();
         let lines: Vec<&str> = now.lines().collect();
