@@ -58,6 +58,10 @@ fn experiment(record: &mut Record, changed: &[f64], again: f64) {
             trial.id = format!("e1-r{round}-{name}");
             trial.round = round;
             (trial.contender, trial.kind) = (name, kind);
+            let crew = trial.work.as_mut().and_then(|work| work.crew.as_mut());
+            if let Some(crew) = crew.filter(|_| Change::of_name(&trial.contender).is_some()) {
+                crew.listening += 1;
+            }
             let result = trial.result.as_mut().expect("it was measured");
             result.requests.ok = (rate * result.measured_s) as u64;
             record.confirming.push(trial);

@@ -7,7 +7,7 @@
 use std::net::UdpSocket;
 
 use bakeoff_load::{TlsVersions, Trust, run};
-use bakeoff_plan::{Arrival, LoadModel};
+use bakeoff_plan::{Arrival, Connect, LoadModel};
 use bakeoff_record::{CloseKind, LoadResult, Outcome};
 
 use quic_server::{Act, HELLO, Ways, send, serve, serve_in, spec};
@@ -223,6 +223,7 @@ fn an_open_loop_keeps_its_schedule() {
         arrival: Arrival::Constant,
         clients: 2,
     };
+    spec.load.connect = Connect::First;
     let result = load(&spec);
     assert_eq!(result.requests.planned, Some(200));
     assert_eq!(result.outcomes.errors(), 0, "{:?}", result.outcomes);

@@ -49,18 +49,20 @@ impl Addresses {
     pub fn hide(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut left = text;
-        let mut before = None;
+        let (mut before, mut is_escaped) = (None, false);
         'text: while let Some(next) = left.chars().next() {
             for (address, name) in &self.0 {
                 if is_at(left, before, address) {
                     out.push_str(name);
                     left = &left[address.len()..];
-                    before = address.chars().last();
+                    (before, is_escaped) = (address.chars().last(), false);
                     continue 'text;
                 }
             }
             out.push(next);
-            before = Some(next);
+            // In JSON an address may follow the letter of a line end: `\n`.
+            before = Some(next).filter(|_| !is_escaped);
+            is_escaped = next == '\\' && !is_escaped;
             left = &left[next.len_utf8()..];
         }
         out
