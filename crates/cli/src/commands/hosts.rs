@@ -9,5 +9,5 @@ mod reached;
 pub(crate) use check::{Found, Reached, aligned, carry_out as check, offset, reach};
 pub(crate) use manifest::carry_out as manifest;
 pub(crate) use reached::{
-    Wanted, aliases, expanded, generators, kernel_of, kernels, open_all, own, owner, read,
+    Wanted, aliases, expanded, generators, half, kernel_of, kernels, opened, own, owner, read,
 };

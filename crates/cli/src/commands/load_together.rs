@@ -1,11 +1,9 @@
 //! `bakeoff load URL --hosts FILE`: one load, divided over several hosts.
 
-use std::time::Duration;
-
-use bakeoff_hosts::{Cause, HostError, Report, Session};
+use bakeoff_hosts::{Cause, HostError, Session};
 use bakeoff_load::Threads;
 use bakeoff_record::LoadResult;
-use bakeoff_report::{Redaction, conditions_of_load};
+use bakeoff_report::{CLOCK_ERROR_NS, Redaction, START_SPREAD_S, conditions_of_load};
 use serde_json::{Value, json};
 
 use super::agent::LoadOrder;
@@ -17,10 +15,6 @@ use crate::{exit, output};
 
 /// An address that nothing connects to: each host resolves the URL's own.
 const NOT_RESOLVED: &str = "127.0.0.1:9";
-/// Between the first and the last start, above which the common window is doubtful.
-const START_SPREAD_MAX: Duration = Duration::from_millis(10);
-/// Error of a clock above which times of two hosts should not be compared.
-const CLOCK_ERROR_MAX: Duration = Duration::from_millis(1);
 
 pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     if !flags.load.way.source.is_empty() {
@@ -41,7 +35,7 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     let interrupt = Interrupt::listen()?;
     let mut sessions = sessions(&flags)?;
     let pinned = (!spec.threads.pin.is_empty()).then_some(spec.threads.pin.len() as u32);
-    let count = |session: &Session| threads.or(pinned).unwrap_or_else(|| half(session));
+    let count = |session: &Session| threads.or(pinned).unwrap_or_else(|| hosts::half(session));
     let engines: Vec<u32> = sessions.iter().map(count).collect();
     let clients = spec.load.clients();
     let divided = Threads::divide(clients, &engines).ok_or_else(|| {
@@ -83,14 +77,6 @@ fn not_begun(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Half of a host's processors, as on one machine.
-fn half(session: &Session) -> u32 {
-    match session.hello() {
-        Some(Report::Hello { cpus, .. }) => (cpus / 2).max(1),
-        _ => 1,
-    }
-}
-
 /// A session with each generator; one that cannot be had ends the command.
 fn sessions(flags: &LoadCommand) -> anyhow::Result<Vec<Session>> {
     let names = &flags.hosts.generators;
@@ -100,19 +86,8 @@ fn sessions(flags: &LoadCommand) -> anyhow::Result<Vec<Session>> {
     };
     let wanted = wanted.into_iter().collect::<Result<Vec<_>, _>>();
     let wanted = wanted.map_err(exit::not_valid)?;
-    let opened = hosts::open_all(&wanted, &hosts::own()?, &hosts::owner());
-    let mut failed = Vec::new();
-    let mut sessions = Vec::new();
-    for opened in opened {
-        match opened {
-            Ok((session, _)) => sessions.push(session),
-            Err(error) => failed.push(error.to_string()),
-        }
-    }
-    if failed.is_empty() {
-        return Ok(sessions);
-    }
-    Err(exit::not_valid(failed.join("\n")))
+    let opened = hosts::opened(&wanted, &hosts::own()?, &hosts::owner())?;
+    Ok(opened.into_iter().map(|(session, _)| session).collect())
 }
 
 /// The parts as one result; `None` where a host is missing from it.
@@ -138,24 +113,24 @@ fn warnings(together: &Together) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     let ms = |ns: u64| ns as f64 / 1e6;
     let spread = together.start_spread_ns().unwrap_or(0);
-    if u128::from(spread) > START_SPREAD_MAX.as_nanos() {
+    if spread as f64 > START_SPREAD_S * 1e9 {
         found.push((
             "start-spread",
             format!(
                 "the generators began up to {:.1} ms apart; expected at most {} ms",
                 ms(spread),
-                START_SPREAD_MAX.as_millis()
+                START_SPREAD_S * 1e3
             ),
         ));
     }
     let error = together.clock_error_ns();
-    if u128::from(error) > CLOCK_ERROR_MAX.as_nanos() {
+    if error as f64 > CLOCK_ERROR_NS {
         found.push((
             "clock-error",
             format!(
                 "a clock is known to {:.1} ms only; expected {} ms",
                 ms(error),
-                CLOCK_ERROR_MAX.as_millis()
+                CLOCK_ERROR_NS / 1e6
             ),
         ));
     }

@@ -137,8 +137,38 @@ pub(crate) fn owner() -> String {
     format!("{user} on {machine}, process {process}")
 }
 
+/// A session with each host, and how long it took to open.
+///
+/// # Errors
+/// One cannot be had; the message names each such host.
+pub(crate) fn opened(
+    wanted: &[Wanted],
+    own: &Own,
+    owner: &str,
+) -> anyhow::Result<Vec<(Session, Duration)>> {
+    let (mut sessions, mut failed) = (Vec::new(), Vec::new());
+    for opened in open_all(wanted, own, owner) {
+        match opened {
+            Ok(opened) => sessions.push(opened),
+            Err(error) => failed.push(error.to_string()),
+        }
+    }
+    match failed.is_empty() {
+        true => Ok(sessions),
+        false => Err(exit::not_valid(failed.join("\n"))),
+    }
+}
+
+/// Half of a host's processors, as on one machine.
+pub(crate) fn half(session: &Session) -> u32 {
+    match session.hello() {
+        Some(Report::Hello { cpus, .. }) => (cpus / 2).max(1),
+        _ => 1,
+    }
+}
+
 /// Opens a session with each host, all at once, and says how long each took.
-pub(crate) fn open_all(
+fn open_all(
     wanted: &[Wanted],
     own: &Own,
     owner: &str,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use bakeoff_conduct::RolesHere;
-use bakeoff_hosts::{Own, Report, Session, Way};
+use bakeoff_hosts::{Own, Session, Way};
 use bakeoff_plan::{HOME, HostWay, Hosts, Plan};
 use bakeoff_stage::Listening;
 
@@ -65,7 +65,7 @@ impl Far {
         let wanted = wanted.map_err(exit::not_valid)?;
         // After the stages, beside which a generator may be on the same host.
         let sessions = sessions(&wanted, &own, &owner)?;
-        let engines = sessions.iter().map(half).collect();
+        let engines = sessions.iter().map(hosts::half).collect();
         for session in &sessions {
             hosts::addresses::add_of(&mut addresses, session);
         }
@@ -112,21 +112,12 @@ fn one_place(file: &Path, hosts: &Hosts, role: &str, name: &str) -> anyhow::Resu
 
 /// A session with each of these hosts; one that cannot be had ends the command.
 fn sessions(wanted: &[Wanted], own: &Own, owner: &str) -> anyhow::Result<Vec<Session>> {
-    let (mut sessions, mut failed) = (Vec::new(), Vec::new());
-    for opened in hosts::open_all(wanted, own, owner) {
-        match opened {
-            Ok((session, took)) => {
-                let (name, ms) = (session.host(), took.as_millis());
-                output::note(&format!("host {name} is ready after {ms} ms"));
-                sessions.push(session);
-            }
-            Err(error) => failed.push(error.to_string()),
-        }
+    let opened = hosts::opened(wanted, own, owner)?;
+    for (session, took) in &opened {
+        let (name, ms) = (session.host(), took.as_millis());
+        output::note(&format!("host {name} is ready after {ms} ms"));
     }
-    match failed.is_empty() {
-        true => Ok(sessions),
-        false => Err(exit::not_valid(failed.join("\n"))),
-    }
+    Ok(opened.into_iter().map(|(session, _)| session).collect())
 }
 
 /// What a host with servers is set up with.
@@ -175,14 +166,6 @@ fn resolved(host: &str, name: &str) -> anyhow::Result<IpAddr> {
         .next()
         .map(|it| it.ip())
         .ok_or_else(|| fail("nothing was found"))
-}
-
-/// Half of a host's processors, as on one machine.
-fn half(session: &Session) -> u32 {
-    match session.hello() {
-        Some(Report::Hello { cpus, .. }) => (cpus / 2).max(1),
-        _ => 1,
-    }
 }
 
 /// Where servers of this machine listen.
