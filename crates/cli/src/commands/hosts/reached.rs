@@ -168,7 +168,7 @@ pub(crate) fn half(session: &Session) -> u32 {
 }
 
 /// Opens a session with each host, all at once, and says how long each took.
-fn open_all(
+pub(super) fn open_all(
     wanted: &[Wanted],
     own: &Own,
     owner: &str,
