@@ -144,7 +144,7 @@ pub struct GateRow {
     pub gate: Option<f64>,
     /// What the gate comes to.
     pub ruling: Ruling,
-    /// Rounds that would tell; `None` where it is told, or nothing is known of it.
+    /// Rounds that would decide it; `None` where it is decided, or nothing is known of it.
     pub rounds_needed: Option<u32>,
     /// Why it cannot be decided.
     pub reason: Option<String>,

@@ -61,7 +61,7 @@ pub struct Contestant {
 }
 
 impl Contestant {
-    /// Starts what a trial needs; `step` is told each step before it begins.
+    /// Starts what a trial needs; `step` is called with each step before it begins.
     pub(crate) fn start(
         place: Place<'_>,
         order: &StartOrder<'_>,
@@ -204,7 +204,7 @@ fn start_server(
 /// Starts a contender as a trial would, for `bakeoff debug`.
 ///
 /// # Errors
-/// Those of the trial. An origin that cannot be told to begin what is demanded of it goes on with
+/// Those of the trial. An origin that does not begin what is demanded of it goes on with
 /// right answers.
 pub fn start_for_debugging(
     stage: &Stage,
@@ -266,7 +266,7 @@ fn start_helper(
     place.stage.start_helper(&helper)
 }
 
-/// Flags of `bakeoff origin` that say `demand`; it begins when it is told to.
+/// Flags of `bakeoff origin` that say `demand`; it begins at an order.
 fn demand_flags(demand: &Demand, seed: u64) -> Vec<String> {
     let mut flags = vec!["--later".to_owned()];
     let mut flag = |name: &str, value: Option<String>| {

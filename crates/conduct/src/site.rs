@@ -52,7 +52,8 @@ pub trait Site: std::fmt::Debug + Sync {
     /// Files that a process may open there; `None` for as many as it likes.
     fn open_files(&self) -> Option<u64>;
 
-    /// Starts what a trial needs. `step` is told each step before it begins.
+    /// Starts what a trial needs. `step` is called with each step before it
+    /// begins.
     ///
     /// # Errors
     /// Why it could not be; nothing of it runs then.

@@ -25,7 +25,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// The control of an engine that begins when it is told to, so that several begin at once:
+    /// The control of an engine that begins at an order, so that several begin at once:
     /// see [`begin_at`](Self::begin_at). That of [`default`](Self::default) begins by itself.
     pub fn held() -> Self {
         Self {

@@ -87,7 +87,7 @@ pub struct CompareRow {
     pub gate: Option<f64>,
     /// What the gate comes to.
     pub ruling: Ruling,
-    /// Rounds that would tell; null where it is told, or nothing is known of it.
+    /// Rounds that would decide it; null where it is decided, or nothing is known of it.
     pub rounds_needed: Option<u32>,
     /// Why it cannot be decided.
     pub reason: Option<String>,
@@ -217,7 +217,7 @@ struct Sides {
 
 fn drawn(rows: Vec<GateRow>, gates: &Gates, sides: Sides) -> Compare {
     let ruling = match gates.is_empty() {
-        // Without a gate it is told where anything is.
+        // Without a gate it holds where any difference is known.
         true if rows.iter().any(|row| row.worse.is_some()) => Ruling::Shown,
         true => Ruling::CannotTell,
         false => worst_ruling(&rows),

@@ -52,7 +52,7 @@ pub(crate) fn redacted(record: Record, show_secrets: bool) -> Redacted {
     }
 }
 
-/// A record as its report shows it: rounds are compared, and of a search what it found is told.
+/// A record as its report shows it: comparisons of rounds, or what a search found.
 pub(crate) enum Drawn {
     Rounds(Box<Report>),
     Search(Box<FindReport>),
