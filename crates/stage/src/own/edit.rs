@@ -339,6 +339,8 @@ mod tests {
         let mut variables = Variables::default();
         for (name, value) in [
             ("run", RUN),
+            ("address", "127.0.0.1"),
+            ("ip", "127.0.0.1"),
             ("base", "/t/trial/own/etc"),
             ("overlay", "/t/trial/overlay"),
             ("origin", "127.0.0.1:3999"),
