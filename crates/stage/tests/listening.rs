@@ -150,3 +150,45 @@ fn a_server_on_all_addresses_is_reached_at_the_one_asked_for() {
     let running = theatre.start(&contender, PATIENCE).unwrap();
     assert_eq!(running.address().ip(), OTHER);
 }
+
+/// A user's own file listens there too, whatever address it names.
+fn own_file_answers_there(server: &str, name: &str, text: &str) {
+    let theatre = theatre();
+    if !is_installed(&theatre, server) {
+        return;
+    }
+    let path = theatre.folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    let contender = contender(server, ConfigSource::File(path));
+    let surroundings = Surroundings {
+        origin: Some(origin()),
+        ..theatre.surroundings()
+    };
+    let asked = if server == "haproxy" {
+        proxy()
+    } else {
+        synthetic()
+    };
+    let prepared = theatre
+        .stage
+        .prepare(&contender, &asked, &surroundings)
+        .unwrap();
+    let running = prepared.start(PATIENCE).unwrap();
+    answers_there(&running, &asked, server);
+    running.stop().unwrap();
+}
+
+#[test]
+fn own_files_listen_where_they_are_asked() {
+    let text = "events {}\nhttp { server { listen 80; return 200 'Hello, world!'; } }\n";
+    own_file_answers_there("nginx", "nginx.conf", text);
+    own_file_answers_there(
+        "caddy",
+        "Caddyfile",
+        ":80 {\n\trespond \"Hello, world!\"\n}\n",
+    );
+    let text = "defaults\n  mode http\n  timeout connect 1s\n  timeout client 9s\n  \
+                timeout server 9s\nfrontend web\n  bind :80\n  default_backend app\n\
+                backend app\n  server a app:8080\n";
+    own_file_answers_there("haproxy", "haproxy.cfg", text);
+}
