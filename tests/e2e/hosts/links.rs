@@ -29,7 +29,11 @@ fn measured(lab: &Lab<'_>, scene: &Scene, record: &str) -> (f64, String, String)
     let report = scene.run(&["report", record, "--format", "json"]);
     let report = report.expect_loaded().json();
     let check = found(&report, &|value| {
-        value["code"] == "link-room" && value["level"].is_string()
+        // The reasons not to rank a rate have the code too.
+        let is_of_link = value["text"]
+            .as_str()
+            .is_some_and(|it| it.contains("carried"));
+        value["code"] == "link-room" && value["level"].is_string() && is_of_link
     });
     let check = check.unwrap_or_else(|| panic!("no link-room: {report:#}"));
     let text = |key: &str| check[key].as_str().unwrap_or_default().to_owned();
@@ -71,8 +75,13 @@ fn a_link_that_is_full_is_what_was_measured() {
     assert_fills(rate, 100e6);
     assert_eq!(level, "suspect", "{text}");
     // Both figures: what crossed it, and what it carries.
-    assert!(text.starts_with("home -> g1 carried 9"), "{text}");
-    assert!(text.contains("of 9") && text.contains(" Mbit/s"), "{text}");
+    let figures: Vec<f64> = text
+        .split(' ')
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    let is_near = |mbit: &f64| (80.0..105.0).contains(mbit);
+    assert!(text.starts_with("home -> g1 carried "), "{text}");
+    assert!(figures.len() == 2 && figures.iter().all(is_near), "{text}");
     lab.free_link("g1");
     // Then processors are full before it is.
     let (_, level, text) = measured(&lab, &scene, "free");
