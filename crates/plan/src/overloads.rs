@@ -6,8 +6,9 @@ use crate::error::PlanError;
 use crate::file::{DurationText, OverloadTable, PlanFile};
 use crate::model::{Connect, Load, LoadModel, Plan};
 use crate::overload::{Overload, RUNGS_MAX, STEPS_MAX};
-use crate::overrides::{Overrides, flag};
+use crate::overrides::{Overrides, refuse_flags};
 use crate::rules::{self, Fault};
+use crate::searches::{TableKind, of_tables};
 use crate::source::Source;
 
 /// Shares of the capacity that a step may have.
@@ -38,15 +39,8 @@ impl Plan {
             ("until", rounds.until.is_some()),
             ("max-rounds", rounds.at_most.is_some()),
         ];
-        match asked.into_iter().find(|(_, is_asked)| *is_asked) {
-            None => Ok(()),
-            Some((name, _)) => Err(PlanError::Conflict {
-                place: flag(name),
-                problem: "the plan is an overload, whose steps are shares of the capacity"
-                    .to_owned(),
-                fix: "take the flag out, or run a plan with `[[load]]`".to_owned(),
-            }),
-        }
+        let problem = "the plan is an overload, whose steps are shares of the capacity";
+        refuse_flags(&asked, problem)
     }
 
     /// What is wrong with its overloads after flags changed them.
@@ -91,20 +85,12 @@ impl Load {
 
 /// The loads of a plan's overload tables.
 pub(crate) fn overloads(source: &Source<'_>, file: &PlanFile) -> Result<Vec<Load>, PlanError> {
-    let mut loads: Vec<Load> = Vec::new();
-    for (index, table) in file.overload.iter().enumerate() {
-        let place = |key: &str| source.place(&format!("overload.{index}.{key}"));
-        let load = load(table).map_err(|(key, fault)| fault.at(place(key)))?;
-        if loads.iter().any(|other| other.label() == load.label()) {
-            return Err(PlanError::Duplicate {
-                place: place("clients"),
-                what: "overload",
-                name: load.label(),
-                fix: "two overloads must differ in clients or streams".to_owned(),
-            });
-        }
-        loads.push(load);
-    }
+    let kind = TableKind {
+        name: "overload",
+        key: "clients",
+        fix: "two overloads must differ in clients or streams",
+    };
+    let loads = of_tables(source, &kind, &file.overload, load)?;
     if !(loads.is_empty() || file.load.is_empty() && file.search.is_empty()) {
         return Err(PlanError::Conflict {
             place: source.place("overload"),

@@ -296,6 +296,18 @@ fn with_clients(load: &Load, clients: u32) -> Load {
     load
 }
 
+/// Refuses the first of these flags that is given, to a plan that has no use for it.
+pub(crate) fn refuse_flags(asked: &[(&str, bool)], problem: &str) -> Result<(), PlanError> {
+    match asked.iter().find(|(_, is_asked)| *is_asked) {
+        None => Ok(()),
+        Some((name, _)) => Err(PlanError::Conflict {
+            place: flag(name),
+            problem: problem.to_owned(),
+            fix: "take the flag out, or run a plan with `[[load]]`".to_owned(),
+        }),
+    }
+}
+
 pub(crate) fn flag(name: &str) -> Box<Place> {
     Box::new(Place {
         source: format!("--{name}"),

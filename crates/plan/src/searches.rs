@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::error::PlanError;
 use crate::file::{DurationText, EffortKeys, PlanFile, SearchTable};
 use crate::model::{Connect, Load, LoadModel, Plan};
-use crate::overrides::{Overrides, flag};
+use crate::overrides::{Overrides, refuse_flags};
 use crate::rules::{self, Fault};
 use crate::search::{GOALS_MAX, Objective, Search, format_errors, goals, parse_errors};
 use crate::source::Source;
@@ -40,15 +40,8 @@ impl Plan {
             ("until", rounds.until.is_some()),
             ("max-rounds", rounds.at_most.is_some()),
         ];
-        match asked.into_iter().find(|(_, is_asked)| *is_asked) {
-            None => Ok(()),
-            Some((name, _)) => Err(PlanError::Conflict {
-                place: flag(name),
-                problem: "the plan is a search, which finds its rates and the number of its trials"
-                    .to_owned(),
-                fix: "take the flag out, or run a plan with `[[load]]`".to_owned(),
-            }),
-        }
+        let problem = "the plan is a search, which finds its rates and the number of its trials";
+        refuse_flags(&asked, problem)
     }
 
     /// What is wrong with its searches after flags changed them.
@@ -97,22 +90,47 @@ impl Load {
     }
 }
 
-/// The loads of a plan's search tables.
-pub(crate) fn searches(source: &Source<'_>, file: &PlanFile) -> Result<Vec<Load>, PlanError> {
+/// A kind of tables that become loads.
+pub(crate) struct TableKind {
+    pub(crate) name: &'static str,
+    /// Key that is named where two are the same.
+    pub(crate) key: &'static str,
+    /// What to do then.
+    pub(crate) fix: &'static str,
+}
+
+/// The loads of tables of one kind, each with a label of its own.
+pub(crate) fn of_tables<T>(
+    source: &Source<'_>,
+    kind: &TableKind,
+    tables: &[T],
+    load: impl Fn(&T) -> Result<Load, (&'static str, Fault)>,
+) -> Result<Vec<Load>, PlanError> {
     let mut loads: Vec<Load> = Vec::new();
-    for (index, table) in file.search.iter().enumerate() {
-        let place = |key: &str| source.place(&format!("search.{index}.{key}"));
+    for (index, table) in tables.iter().enumerate() {
+        let place = |key: &str| source.place(&format!("{}.{index}.{key}", kind.name));
         let load = load(table).map_err(|(key, fault)| fault.at(place(key)))?;
         if loads.iter().any(|other| other.label() == load.label()) {
             return Err(PlanError::Duplicate {
-                place: place("slo"),
-                what: "search",
+                place: place(kind.key),
+                what: kind.name,
                 name: load.label(),
-                fix: "two searches must differ in slo, clients or streams".to_owned(),
+                fix: kind.fix.to_owned(),
             });
         }
         loads.push(load);
     }
+    Ok(loads)
+}
+
+/// The loads of a plan's search tables.
+pub(crate) fn searches(source: &Source<'_>, file: &PlanFile) -> Result<Vec<Load>, PlanError> {
+    let kind = TableKind {
+        name: "search",
+        key: "slo",
+        fix: "two searches must differ in slo, clients or streams",
+    };
+    let loads = of_tables(source, &kind, &file.search, load)?;
     if !loads.is_empty() && !file.load.is_empty() {
         return Err(PlanError::Conflict {
             place: source.place("search"),
