@@ -143,7 +143,7 @@ impl OwnFiles {
         let tools = &Tools {
             variables: &variables,
             blocks: &blocks,
-            parts: &self.parts(),
+            parts: &self.parts(tools.rules),
             served: &self.served,
             ..*tools
         };
@@ -191,8 +191,12 @@ impl OwnFiles {
         names.map(str::to_owned).collect()
     }
 
-    /// First words of the statements that files which are taken in bring along.
-    fn parts(&self) -> BTreeSet<String> {
+    /// First words of the statements that files which are taken in bring along; empty where no
+    /// rule asks for them.
+    fn parts(&self, rules: &OwnRules) -> BTreeSet<String> {
+        if !rules.look_into_blocks() {
+            return BTreeSet::new();
+        }
         let files = self.files.iter().skip(1);
         let top = files.flat_map(|file| statements::parse(&file.text));
         top.map(|it| it.name().to_owned()).collect()

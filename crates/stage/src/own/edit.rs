@@ -54,9 +54,8 @@ impl<'a> Edit<'a> {
             now: before.to_owned(),
             why: Vec::new(),
         };
-        let mut changes = tools.rules.changes.iter();
-        let needs_blocks = changes.any(|rule| rule.opens.is_some());
-        let blocks = needs_blocks.then(|| statements::blocks(&file.text));
+        let looks = tools.rules.look_into_blocks();
+        let blocks = looks.then(|| statements::blocks(&file.text));
         Self {
             file,
             base,

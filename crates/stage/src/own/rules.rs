@@ -190,6 +190,11 @@ impl OwnTable {
 }
 
 impl OwnRules {
+    /// Whether a rule asks what a block says.
+    pub(super) fn look_into_blocks(&self) -> bool {
+        self.changes.iter().any(|rule| rule.opens.is_some())
+    }
+
     /// Whether a line says nothing to the server.
     pub(crate) fn is_comment(&self, line: &str) -> bool {
         self.comment.as_ref().is_some_and(|it| it.is_match(line))
