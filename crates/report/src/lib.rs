@@ -18,6 +18,7 @@ mod holdings;
 mod html;
 mod json;
 mod load;
+mod machine;
 mod markdown;
 mod number;
 mod overload;

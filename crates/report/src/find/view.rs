@@ -6,6 +6,7 @@ use bakeoff_search::{CurvePoint, Found, Irregular, Quest, TrialFound, Why, quest
 use serde::Serialize;
 
 use super::sentence;
+use crate::machine;
 use crate::redaction::Redacted;
 
 /// Version of the document.
@@ -177,7 +178,6 @@ pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
             contenders.extend(found.iter().map(|(quest, goals)| row(quest, &goals[goal])));
         }
     }
-    let machine = &record.machine;
     let interrupted = record
         .trials
         .iter()
@@ -193,17 +193,7 @@ pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
         schema: FIND_SCHEMA,
         name: record.plan.name.clone(),
         description: record.plan.description.clone(),
-        machine: format!(
-            "{} CPUs ({}), Linux {}, started {}",
-            machine.processors.cpus,
-            machine
-                .processors
-                .cpu_model
-                .as_deref()
-                .unwrap_or("model unknown"),
-            machine.system.kernel,
-            machine.started_at
-        ),
+        machine: machine::on_one_line(&record.machine),
         answer,
         contenders,
     })

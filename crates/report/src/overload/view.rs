@@ -8,6 +8,7 @@ use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
 use serde::Serialize;
 
 use super::sentence;
+use crate::machine;
 use crate::redaction::Redacted;
 
 /// Version of the document.
@@ -87,30 +88,16 @@ pub fn overload_view(redacted: &Redacted) -> Option<OverloadReport> {
                 .extend(all.map(|contender| row(record, contender, workload, (load, overload))));
         }
     }
-    let machine = &record.machine;
     let mut answer = sentence::answer(&contenders);
-    let interrupted = record.trials.iter();
-    if interrupted
-        .clone()
-        .any(|it| it.end == TrialEnd::Interrupted)
-    {
+    let mut trials = record.trials.iter();
+    if trials.any(|it| it.end == TrialEnd::Interrupted) {
         answer.push("It was interrupted, and can go on.".to_owned());
     }
     Some(OverloadReport {
         schema: OVERLOAD_SCHEMA,
         name: record.plan.name.clone(),
         description: record.plan.description.clone(),
-        machine: format!(
-            "{} CPUs ({}), Linux {}, started {}",
-            machine.processors.cpus,
-            machine
-                .processors
-                .cpu_model
-                .as_deref()
-                .unwrap_or("model unknown"),
-            machine.system.kernel,
-            machine.started_at
-        ),
+        machine: machine::on_one_line(&record.machine),
         answer,
         contenders,
     })
