@@ -29,6 +29,7 @@ mod install;
 mod list;
 mod load;
 mod load_together;
+mod made;
 mod man;
 mod overload;
 mod own_file;

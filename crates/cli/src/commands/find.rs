@@ -9,14 +9,13 @@ use std::time::Duration;
 use bakeoff_plan::{Load, Overrides, Plan, RoundsAsked, Search, goals};
 use bakeoff_report::FindReport;
 
-use super::gated::Gated;
-use super::race;
+use super::made;
 use super::report::refuse_for_search;
-use super::run::{Asked, Destination, campaign, default_folder, resume};
+use super::run::{Destination, resume};
 use crate::display::spoken;
 use crate::flags::FindFlags;
 use crate::library::Folder;
-use crate::{exit, output};
+use crate::output;
 
 /// Time for each contender at each workload with one goal.
 const BUDGET: Duration = Duration::from_secs(12 * 60);
@@ -33,27 +32,15 @@ pub(crate) fn carry_out(mut flags: FindFlags) -> anyhow::Result<u8> {
     if let Some(path) = flags.record.resume.take() {
         return go_on(&path, &flags, &library);
     }
-    if flags.operands.what.is_empty() && flags.operands.start.is_empty() {
-        return Err(exit::usage(
-            "a search needs a contender: a URL, a server, a configuration file or --start \
-             'COMMAND', as in `bakeoff find nginx --slo 'p99<10ms'`",
-        ));
-    }
+    made::refuse_nobody(
+        &flags.operands,
+        "a search needs a contender: a URL, a server, a configuration file or --start \
+         'COMMAND', as in `bakeoff find nginx --slo 'p99<10ms'`",
+    )?;
     let plan = plan(&flags, &library)?;
-    let out = flags.record.out.clone();
-    let out = out.unwrap_or_else(|| default_folder(&plan));
-    let destination = Destination {
-        repeat: Some(out.join("plan.toml")),
-        out: Some(out),
-        ..destination(&flags)
-    };
     announce(&plan);
-    let asked = Asked {
-        plan,
-        resumed: None,
-        answering_least: 1,
-    };
-    campaign(asked, &library, &destination)
+    let out = flags.record.out.clone();
+    made::begin(plan, out, destination(&flags), &library)
 }
 
 /// Goes on with a record, perhaps with more time.
@@ -61,11 +48,7 @@ fn go_on(path: &Path, flags: &FindFlags, library: &Folder) -> anyhow::Result<u8>
     let (folder, record) = resume(path)?;
     let mut plan = record.plan.clone();
     if !plan.is_search() {
-        return Err(exit::usage(format!(
-            "{} holds no search; continue it with `bakeoff run --resume {}`",
-            path.display(),
-            path.display()
-        )));
+        return Err(made::holds_none(path, "search"));
     }
     if let Some(budget) = flags.goals.budget {
         for load in &mut plan.loads {
@@ -73,35 +56,14 @@ fn go_on(path: &Path, flags: &FindFlags, library: &Folder) -> anyhow::Result<u8>
         }
     }
     announce(&plan);
-    let destination = Destination {
-        resume: Some(path.to_owned()),
-        ..destination(flags)
-    };
-    let asked = Asked {
-        plan,
-        resumed: Some((folder, record)),
-        answering_least: 1,
-    };
-    campaign(asked, library, &destination)
+    let resumed = (folder, record);
+    made::go_on(path, resumed, plan, destination(flags), library)
 }
 
 /// What is shown of a search, wherever its record lies.
 fn destination(flags: &FindFlags) -> Destination {
     let record = &flags.record;
-    Destination {
-        resume: None,
-        out: None,
-        others: record.others,
-        format: record.format,
-        full: record.full,
-        strict: record.strict,
-        confirm: false,
-        show_secrets: false,
-        hosts: None,
-        addresses: false,
-        repeat: None,
-        gated: Gated::default(),
-    }
+    Destination::shown(record.others, record.format, record.full, record.strict)
 }
 
 /// What it will do at the most, before it does anything.
@@ -112,15 +74,10 @@ fn announce(plan: &Plan) {
             "searching at most {} for the highest rate of {} with {}; Ctrl-C keeps what was \
              measured",
             spoken(search.budget),
-            names(plan),
+            made::names(plan),
             goals.join("; and with ")
         ));
     }
-}
-
-fn names(plan: &Plan) -> String {
-    let names: Vec<&str> = plan.contenders.iter().map(|it| it.name.as_str()).collect();
-    names.join(", ")
 }
 
 /// The plan of the search, as its file would be read again.
@@ -132,26 +89,18 @@ fn plan(flags: &FindFlags, library: &Folder) -> anyhow::Result<Plan> {
         seed: flags.load.seed,
         ..Overrides::default()
     };
-    let mut plan = race::contenders(&flags.operands, asked, library)?;
-    plan.pinning = race::pinning(&flags.load.pinning);
-    plan.name = "find".to_owned();
-    for workload in plan.workloads.iter_mut().filter(|it| it.name == "race") {
-        workload.name = "request".to_owned();
-    }
+    let pinning = &flags.load.pinning;
+    let mut plan = made::contenders("find", &flags.operands, pinning, asked, library)?;
     let mut load = sought(flags);
     if flags.goals.budget.is_none() {
         let cells = plan.contenders.len() * plan.workloads.len();
         let one = load.search().map_or(BUDGET, |search| search.budget);
         load.set_budget(one * u32::try_from(cells.max(1)).unwrap_or(u32::MAX));
     }
-    plan.description = format!("The highest rates of {}.", names(&plan));
+    plan.description = format!("The highest rates of {}.", made::names(&plan));
     load.streams = plan.loads.first().map_or(1, |load| load.streams);
     plan.loads = vec![load];
-    let plan = race::checked(&plan, "find", library)?;
-    if let Some(path) = &flags.record.save_plan {
-        race::save(&plan.to_toml(), path)?;
-    }
-    Ok(plan)
+    made::checked(&plan, flags.record.save_plan.as_deref(), library)
 }
 
 /// The load whose rate is sought, with the budget of one contender at one workload.
@@ -183,11 +132,5 @@ fn sought(flags: &FindFlags) -> Load {
 /// How a search ends: 0, or 4 where it found nothing, and with `strict` where anything weakens it.
 /// In the last line why.
 pub(super) fn ending(report: &FindReport, strict: bool) -> u8 {
-    match report.why_not_valid(strict) {
-        None => exit::DONE,
-        Some(why) => {
-            output::note(&format!("not a valid measurement: {why}"));
-            exit::NOT_VALID
-        }
-    }
+    made::ending(report.why_not_valid(strict))
 }

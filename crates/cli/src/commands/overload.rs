@@ -10,13 +10,12 @@ use bakeoff_load::check_clients;
 use bakeoff_plan::{Load, Overload, Overrides, Plan, RoundsAsked};
 use bakeoff_report::OverloadReport;
 
-use super::gated::Gated;
-use super::race;
+use super::made;
 use super::report::refuse_for_search;
-use super::run::{Asked, Destination, campaign, default_folder, resume};
+use super::run::{Destination, resume};
 use crate::flags::OverloadFlags;
 use crate::library::Folder;
-use crate::{exit, output};
+use crate::output;
 
 /// Lengths of steps and of rungs, and repetitions; the second of each is for a first look.
 const STEP: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(4)];
@@ -34,27 +33,15 @@ pub(crate) fn carry_out(mut flags: OverloadFlags) -> anyhow::Result<u8> {
     if let Some(path) = flags.record.resume.take() {
         return go_on(&path, &flags, &library);
     }
-    if flags.operands.what.is_empty() && flags.operands.start.is_empty() {
-        return Err(exit::usage(
-            "an overload needs a contender: a URL, a server, a configuration file or --start \
-             'COMMAND', as in `bakeoff overload nginx caddy`",
-        ));
-    }
+    made::refuse_nobody(
+        &flags.operands,
+        "an overload needs a contender: a URL, a server, a configuration file or --start \
+         'COMMAND', as in `bakeoff overload nginx caddy`",
+    )?;
     let plan = plan(&flags, &library)?;
-    let out = flags.record.out.clone();
-    let out = out.unwrap_or_else(|| default_folder(&plan));
     announce(&plan);
-    let destination = Destination {
-        repeat: Some(out.join("plan.toml")),
-        out: Some(out),
-        ..destination(&flags)
-    };
-    let asked = Asked {
-        plan,
-        resumed: None,
-        answering_least: 1,
-    };
-    campaign(asked, &library, &destination)
+    let out = flags.record.out.clone();
+    made::begin(plan, out, destination(&flags), &library)
 }
 
 /// Goes on with a record.
@@ -62,47 +49,21 @@ fn go_on(path: &Path, flags: &OverloadFlags, library: &Folder) -> anyhow::Result
     let (folder, record) = resume(path)?;
     let plan = record.plan.clone();
     if !plan.is_overload() {
-        return Err(exit::usage(format!(
-            "{} holds no overload; continue it with `bakeoff run --resume {}`",
-            path.display(),
-            path.display()
-        )));
+        return Err(made::holds_none(path, "overload"));
     }
     announce(&plan);
-    let destination = Destination {
-        resume: Some(path.to_owned()),
-        ..destination(flags)
-    };
-    let asked = Asked {
-        plan,
-        resumed: Some((folder, record)),
-        answering_least: 1,
-    };
-    campaign(asked, library, &destination)
+    let resumed = (folder, record);
+    made::go_on(path, resumed, plan, destination(flags), library)
 }
 
 /// What is shown, wherever the record lies.
 fn destination(flags: &OverloadFlags) -> Destination {
     let record = &flags.record;
-    Destination {
-        resume: None,
-        out: None,
-        others: record.others,
-        format: record.format,
-        full: record.full,
-        strict: record.strict,
-        confirm: false,
-        show_secrets: false,
-        hosts: None,
-        addresses: false,
-        repeat: None,
-        gated: Gated::default(),
-    }
+    Destination::shown(record.others, record.format, record.full, record.strict)
 }
 
 /// What it will do, and what this machine cannot.
 fn announce(plan: &Plan) {
-    let names: Vec<&str> = plan.contenders.iter().map(|it| it.name.as_str()).collect();
     for (load, overload) in overloads(plan) {
         let steps: Vec<String> = overload
             .steps
@@ -111,7 +72,7 @@ fn announce(plan: &Plan) {
             .collect();
         output::note(&format!(
             "loading {} with {} % of {}, {} s each; Ctrl-C keeps what was measured",
-            names.join(", "),
+            made::names(plan),
             steps.join(", "),
             match overload.capacity_per_s {
                 Some(capacity) => format!("{capacity} requests/s"),
@@ -146,24 +107,14 @@ fn plan(flags: &OverloadFlags, library: &Folder) -> anyhow::Result<Plan> {
         seed: ramp.seed,
         ..Overrides::default()
     };
-    let mut plan = race::contenders(&flags.operands, asked, library)?;
-    plan.pinning = race::pinning(&ramp.pinning);
-    plan.name = "overload".to_owned();
-    for workload in plan.workloads.iter_mut().filter(|it| it.name == "race") {
-        workload.name = "request".to_owned();
-    }
-    let names: Vec<&str> = plan.contenders.iter().map(|it| it.name.as_str()).collect();
-    plan.description = format!("{} beyond their capacity and back.", names.join(", "));
+    let mut plan = made::contenders("overload", &flags.operands, &ramp.pinning, asked, library)?;
+    plan.description = format!("{} beyond their capacity and back.", made::names(&plan));
     let streams = plan.loads.first().map_or(1, |load| load.streams);
     plan.loads = vec![Load {
         streams,
         ..load(flags)
     }];
-    let plan = race::checked(&plan, "overload", library)?;
-    if let Some(path) = &flags.record.save_plan {
-        race::save(&plan.to_toml(), path)?;
-    }
-    Ok(plan)
+    made::checked(&plan, flags.record.save_plan.as_deref(), library)
 }
 
 fn load(flags: &OverloadFlags) -> Load {
@@ -191,11 +142,5 @@ fn load(flags: &OverloadFlags) -> Load {
 /// How an overload ends: 0, or 4 where a contender was not measured, and with `strict` where
 /// something cannot be said. In the last line why.
 pub(super) fn ending(report: &OverloadReport, strict: bool) -> u8 {
-    match report.why_not_valid(strict) {
-        None => exit::DONE,
-        Some(why) => {
-            output::note(&format!("not a valid measurement: {why}"));
-            exit::NOT_VALID
-        }
-    }
+    made::ending(report.why_not_valid(strict))
 }

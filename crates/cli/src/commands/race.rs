@@ -72,18 +72,11 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
         answering_least: 2,
     };
     let destination = Destination {
-        resume: None,
         out: Some(out),
-        others: record.others,
-        format: record.format,
-        full: record.full,
-        strict: record.strict,
         confirm: record.confirm,
-        show_secrets: false,
-        hosts: None,
-        addresses: false,
         repeat: Some(as_a_file(&saved)),
         gated: Gated::of(&record.gated, None)?,
+        ..Destination::shown(record.others, record.format, record.full, record.strict)
     };
     campaign(asked, &library, &destination)
 }

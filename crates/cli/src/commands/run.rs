@@ -98,6 +98,24 @@ pub(super) struct Destination {
 }
 
 impl Destination {
+    /// What these say, of a campaign on this machine that begins anew.
+    pub(super) fn shown(others: OtherCampaigns, format: Format, full: bool, strict: bool) -> Self {
+        Self {
+            resume: None,
+            out: None,
+            others,
+            format,
+            full,
+            strict,
+            confirm: false,
+            show_secrets: false,
+            hosts: None,
+            addresses: false,
+            repeat: None,
+            gated: Gated::default(),
+        }
+    }
+
     fn of(flags: &RunFlags, gated: Gated) -> Self {
         Self {
             resume: flags.resume.clone(),
