@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::file;
 
-/// Addresses that are told.
+/// Addresses that are reported.
 const ADDRESSES_MAX: usize = 256;
 
 /// The addresses of this network namespace, without those of loopback.

@@ -102,7 +102,7 @@ impl Kinds {
         }
     }
 
-    /// Requests by outcome, of which those with a status of a server that is busy are told apart.
+    /// Requests by outcome; those with the status of a busy server are counted apart.
     pub(super) fn sorted(
         outcomes: impl Iterator<Item = (Outcome, u64)>,
         status: impl Iterator<Item = (u16, u64)>,

@@ -340,7 +340,7 @@ impl Watch for Progress {
 struct FarLoad {
     progress: Arc<Progress>,
     known: Hosts,
-    /// Whether messages of other programs, which may hold addresses, may be told.
+    /// Whether messages of other programs, which may hold addresses, may be shown.
     is_open: bool,
     thread: JoinHandle<anyhow::Result<Together>>,
 }

@@ -18,7 +18,7 @@ const ROOM: (f64, f64, f64, f64) = (44.0, 92.0, 46.0, 40.0);
 const LABEL_PX: f64 = 14.0;
 /// Least distance between two labels beside each other.
 const BESIDE_PX: f64 = 46.0;
-/// Colours of quantiles that people with any colour vision tell apart.
+/// Colours of quantiles that people with any colour vision can distinguish.
 const COLOURS: [&str; 5] = ["#0072b2", "#009e73", "#cc79a7", "#b07d00", "#56b4e9"];
 
 /// A picture of each contender at each workload.

@@ -18,7 +18,7 @@ const HEIGHTS: [f64; 3] = [130.0, 80.0, 44.0];
 /// Room above the first plot, and above each for its title.
 const TOP: f64 = 36.0;
 const TITLE: f64 = 22.0;
-/// Colours that are told apart by most people with and without a deficiency (Okabe and Ito).
+/// Colours that most people can distinguish, with a colour deficiency or without (Okabe and Ito).
 const GOOD: &str = "#0072b2";
 const LATENCY: &str = "#cc79a7";
 const MEMORY: &str = "#7f7f7f";

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// How long to watch for other load.
 pub(crate) const LOOK: Duration = Duration::from_millis(500);
-/// Network interfaces that are told.
+/// Network interfaces that are reported.
 const INTERFACES_MAX: usize = 16;
 
 /// What was seen of a host.
