@@ -77,7 +77,7 @@ fn list_shows_what_a_library_folder_adds() {
 }
 
 #[test]
-fn doctor_tells_cores_files_and_ports() {
+fn doctor_reports_cores_files_and_ports() {
     let text = Scene::new().run(&["doctor"]).expect(0).stdout;
     for words in ["processors", "open files", "ports", "kernel", "memory"] {
         assert!(text.contains(words), "no {words} in {text}");
@@ -228,7 +228,7 @@ fn the_yardstick_serves_and_counts() {
 }
 
 #[test]
-fn a_taken_address_is_told() {
+fn a_taken_address_is_reported() {
     let scene = Scene::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

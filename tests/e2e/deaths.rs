@@ -461,7 +461,7 @@ fn no_room_for_a_trials_files_is_not_the_servers_failure() {
 }
 
 #[test]
-fn a_record_of_a_newer_bakeoff_is_told_and_left_alone() {
+fn a_record_of_a_newer_bakeoff_is_reported_and_left_alone() {
     let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
@@ -481,8 +481,8 @@ fn a_record_of_a_newer_bakeoff_is_told_and_left_alone() {
         let newer_text = text.replace(&now, &newer);
         std::fs::write(&path, &newer_text).unwrap();
         for arguments in [&["report", "record"][..], &["run", "--resume", "record"]] {
-            let told = scene.run(arguments).expect(2);
-            told.says(name).says(&newer).says("newer bakeoff");
+            let reported = scene.run(arguments).expect(2);
+            reported.says(name).says(&newer).says("newer bakeoff");
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), newer_text);
         std::fs::write(&path, text).unwrap();

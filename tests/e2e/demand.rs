@@ -73,10 +73,10 @@ fn errors_of_an_upstream_come_in_their_share_and_again() {
     let errors: Vec<u64> = trials
         .iter()
         .map(|trial| {
-            let told = trial["result"]["status"]["503"].as_u64().unwrap();
-            assert_eq!(trial["result"]["outcomes"]["status"], told, "{trial:#}");
-            assert_eq!(trial["origin"]["errors"], told, "{trial:#}");
-            told
+            let reported = trial["result"]["status"]["503"].as_u64().unwrap();
+            assert_eq!(trial["result"]["outcomes"]["status"], reported, "{trial:#}");
+            assert_eq!(trial["origin"]["errors"], reported, "{trial:#}");
+            reported
         })
         .collect();
     // Three standard errors of 2,000 draws are 40.

@@ -66,7 +66,7 @@ fn every_command_of_the_tutorial_works_in_its_order() {
     for line in lines {
         let mut words = words(line);
         let command = words[0].clone();
-        // What cannot be told with so few and short trials ends with 4.
+        // What is not decided with so few and short trials ends with 4.
         let ends: &[i32] = match command.as_str() {
             "race" => {
                 words.extend(SHORT.map(str::to_owned));

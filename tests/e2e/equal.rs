@@ -46,7 +46,7 @@ struct Planted {
     config: String,
     /// Checks that must speak against a comparison with the plain one.
     codes: &'static [&'static str],
-    /// What must be told besides.
+    /// What must be reported besides.
     words: &'static [&'static str],
 }
 
@@ -184,10 +184,10 @@ fn each_planted_inequality_is_named_before_the_load_that_it_would_spoil() {
     let report = scene.json(&["report", "record", "--format", "json"]);
     let table = &report["equivalence"][0];
     assert_eq!(table["workload"], "proxy-h1-tls");
-    let told = |words: &str| run.stderr.find(words);
+    let reported = |words: &str| run.stderr.find(words);
     // The summary is wrapped to the width of a terminal.
     let summary = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let ended = |name: &str| told(&format!("r1-{name}-proxy")).unwrap();
+    let ended = |name: &str| reported(&format!("r1-{name}-proxy")).unwrap();
     for Planted {
         name, codes, words, ..
     } in &planted
@@ -205,9 +205,13 @@ fn each_planted_inequality_is_named_before_the_load_that_it_would_spoil() {
         // Lines that are gathered show under the load alone.
         let first = words.first().filter(|_| *name != "gathered");
         if let Some(words) = first {
-            let at = told(words).unwrap_or_else(|| panic!("no `{words}` in {}", run.stderr));
+            let at = reported(words).unwrap_or_else(|| panic!("no `{words}` in {}", run.stderr));
             let later = ended("plain").max(ended(name));
-            assert!(at < later, "{name} was told after the load: {}", run.stderr);
+            assert!(
+                at < later,
+                "{name} was reported after the load: {}",
+                run.stderr
+            );
         }
     }
     assert_eq!(between(table, "plain", "caddy-logs"), ["equal-access-log"]);

@@ -1,5 +1,5 @@
-//! Plans that name what is not there, and servers that fail: each is told with its cause and the
-//! right exit code, and the rest of the campaign goes on.
+//! Plans that name what is not there, and servers that fail: each is reported with its cause and
+//! the right exit code, and the rest of the campaign goes on.
 
 use std::net::TcpListener;
 
@@ -13,7 +13,7 @@ use crate::support::{RUN_OWN, alone};
 const SHORT: &str = "duration = \"200ms\"";
 
 #[test]
-fn unknown_names_are_told_with_the_nearest_one() {
+fn unknown_names_are_reported_with_the_nearest_one() {
     let scene = Scene::new();
     for (arguments, words) in [
         (vec!["run", "smok"], "did you mean smoke?"),
@@ -38,18 +38,18 @@ fn unknown_names_are_told_with_the_nearest_one() {
 }
 
 #[test]
-fn an_unknown_key_is_told_with_line_column_and_the_nearest_key() {
+fn an_unknown_key_is_reported_with_line_column_and_the_nearest_key() {
     let scene = Scene::new();
     let good = plan(&[("a", "nginx", "default")], "synthetic", SHORT);
     scene.write("own.toml", &good.replace("warmup", "wramup"));
-    let told = scene.run(&["run", "./own.toml"]).expect(2);
+    let reported = scene.run(&["run", "./own.toml"]).expect(2);
     let line = good.lines().position(|it| it.starts_with("warmup"));
     let place = format!("own.toml:{}:1", line.unwrap() + 1);
-    told.says("wramup").says("warmup").says(&place);
+    reported.says("wramup").says("warmup").says(&place);
 
     scene.write("own.toml", &good.replace("\"nginx\"", "\"ngnix\""));
-    let told = scene.run(&["run", "./own.toml"]).expect(2);
-    told.says("ngnix").says("`nginx`");
+    let reported = scene.run(&["run", "./own.toml"]).expect(2);
+    reported.says("ngnix").says("`nginx`");
 }
 
 /// A library with a server that nobody has.
@@ -75,7 +75,7 @@ synthetic = "main.conf"
 }
 
 #[test]
-fn a_server_that_is_not_installed_is_told_with_the_way_to_get_it() {
+fn a_server_that_is_not_installed_is_reported_with_the_way_to_get_it() {
     let scene = Scene::new();
     unheard_of(&scene);
     let text = plan(&[("x", "unheard-of", "default")], "synthetic", SHORT);
@@ -83,9 +83,10 @@ fn a_server_that_is_not_installed_is_told_with_the_way_to_get_it() {
     let mut run = scene.command(&["run", "./own.toml", "--library", "library"]);
     run.env("PATH", scene.path("empty"));
     run.env("BAKEOFF_PROGRAMS", scene.path("empty"));
-    let told = scene.start_command(run).finish().expect(2);
-    let told = told.says("Unheard Of is not installed");
-    told.says("apt-get install unheard-of")
+    let reported = scene.start_command(run).finish().expect(2);
+    let reported = reported.says("Unheard Of is not installed");
+    reported
+        .says("apt-get install unheard-of")
         .says("no contender of the plan can be measured here");
     assert!(!scene.path("bakeoff-results").exists(), "nothing to record");
 
@@ -104,8 +105,8 @@ fn what_is_not_installed_is_skipped_and_the_rest_is_measured() {
     let contenders = [("x", "unheard-of", "default"), ("n", "nginx", "default")];
     scene.write("own.toml", &plan(&contenders, "synthetic", SHORT));
     let run = RUN_OWN;
-    let told = scene.run(&run).expect_measured().says("Unheard Of");
-    assert!(told.stdout.contains("skipped"), "{told:#?}");
+    let reported = scene.run(&run).expect_measured().says("Unheard Of");
+    assert!(reported.stdout.contains("skipped"), "{reported:#?}");
     let record = scene.path("record");
     assert_eq!(measured(&record), ["r1-n-synthetic-c3"]);
     let skipped = end_of(&trials(&record), "r1-x-synthetic-c3");
@@ -114,7 +115,7 @@ fn what_is_not_installed_is_skipped_and_the_rest_is_measured() {
 }
 
 #[test]
-fn a_configuration_that_the_server_rejects_is_told_in_its_own_words() {
+fn a_configuration_that_the_server_rejects_is_reported_with_its_message() {
     let scene = Scene::new();
     for (server, file, text, words) in [
         (
@@ -136,8 +137,8 @@ fn a_configuration_that_the_server_rejects_is_told_in_its_own_words() {
         scene.write(file, text);
         let contenders = [("mine", server, &*format!("./{file}"))];
         scene.write("own.toml", &plan(&contenders, "synthetic", SHORT));
-        let told = scene.run(&["run", "./own.toml", "--out", "record"]);
-        told.expect(2).says(words).says("mine").says(file);
+        let reported = scene.run(&["run", "./own.toml", "--out", "record"]);
+        reported.expect(2).says(words).says("mine").says(file);
         assert!(!scene.path("record").exists(), "nothing was begun");
     }
 }
@@ -189,18 +190,18 @@ fn beside_a_good_one(script: &str) -> Option<(Value, String)> {
     let text = plan(&contenders, "synthetic", "duration = \"2s\"");
     scene.write("own.toml", &text);
     let run = RUN_OWN;
-    let told = scene
+    let reported = scene
         .run(&run)
         .expect_measured()
         .says("r1-bad-synthetic-c3: failed");
-    assert!(told.stdout.contains("failed"), "{told:#?}");
+    assert!(reported.stdout.contains("failed"), "{reported:#?}");
     let record = scene.path("record");
     assert_eq!(measured(&record), ["r1-good-synthetic-c3"]);
     let end = end_of(&trials(&record), "r1-bad-synthetic-c3");
     assert_eq!(end["kind"], "failed", "{end:#}");
     let report = scene.json(&["report", "record", "--format", "json"]);
     assert_eq!(report["campaign"]["trials"]["failed"], 1);
-    Some((end, told.stdout))
+    Some((end, reported.stdout))
 }
 
 #[track_caller]
@@ -208,8 +209,11 @@ fn assert_failed(end: &Value, step: &str, cause: &str, words: Option<&str>) {
     assert_eq!(end["step"], step, "{end:#}");
     assert!(end["cause"].as_str().unwrap().contains(cause), "{end:#}");
     if let Some(words) = words {
-        let told = end["message"].as_str();
-        assert!(told.is_some_and(|told| told.contains(words)), "{end:#}");
+        let reported = end["message"].as_str();
+        assert!(
+            reported.is_some_and(|reported| reported.contains(words)),
+            "{end:#}"
+        );
     }
 }
 
@@ -230,7 +234,7 @@ fn a_server_that_answers_the_wrong_body_fails_at_its_start() {
 }
 
 #[test]
-fn a_server_that_ends_at_its_start_is_told_with_its_last_words() {
+fn a_server_that_ends_at_its_start_is_reported_with_its_last_output() {
     let script = "print('out of mustard', flush=True)\nsys.exit(7)";
     if let Some((end, shown)) = beside_a_good_one(script) {
         assert_failed(&end, "start", "exit code 7", Some("out of mustard"));
@@ -239,7 +243,7 @@ fn a_server_that_ends_at_its_start_is_told_with_its_last_words() {
 }
 
 #[test]
-fn a_server_that_dies_in_mid_trial_is_told_with_its_last_words() {
+fn a_server_that_dies_in_mid_trial_is_reported_with_its_last_output() {
     // Alive for the checks before; dead in the two seconds of measuring.
     let script = "
 def die():
@@ -317,9 +321,9 @@ serve(answer=tire)";
     );
     scene.write("own.toml", &text.replace("\"5s\"", "\"200ms\""));
     scene.run(&RUN_OWN).expect_measured();
-    let told = scene.run(&["report", "record", "--full"]).expect(0);
+    let reported = scene.run(&["report", "record", "--full"]).expect(0);
     let words = "tired, synthetic, c3: slow to recover";
-    assert!(told.stdout.contains(words), "{told:#?}");
+    assert!(reported.stdout.contains(words), "{reported:#?}");
     let record = scene.path("record");
     assert_eq!(measured(&record), ["r1-tired-synthetic-c3"]);
     let trial = &trials(&record)[0];

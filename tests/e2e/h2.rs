@@ -15,7 +15,7 @@ use crate::support::{alone, certificates, pass_over, wait_until};
 const INTEROP_REQUESTS: u64 = 10_000;
 
 /// nginx over HTTP/2, in the clear and over TLS, that ends each connection after 1,000 requests,
-/// with `more` in its `server`. `INNER` there is a server that tells the length of a body.
+/// with `more` in its `server`. `INNER` there is a server that reports the length of a body.
 fn nginx(scene: &Scene, more: &str) -> Option<(Nginx, [Vec<String>; 2])> {
     certificates::write(scene);
     let (secure, inner) = (nobody(), nobody().to_string());
@@ -36,7 +36,7 @@ fn nginx(scene: &Scene, more: &str) -> Option<(Nginx, [Vec<String>; 2])> {
     Some((nginx, [plain.to_vec(), secure.to_vec()]))
 }
 
-/// What `bakeoff load ARGUMENTS --json` tells; all requests are accounted for and came out `ok`.
+/// What `bakeoff load ARGUMENTS --json` reports; all requests are accounted for and came out `ok`.
 #[track_caller]
 fn load(scene: &Scene, to: &[String], more: &[&str]) -> Value {
     let mut arguments = vec!["load", "--json"];
@@ -74,7 +74,7 @@ fn a_load_outlives_the_connections_that_nginx_ends() {
         let links = &load["connections"];
         assert!(number(&links["goaways"]) > 0, "{load:#}");
         assert_eq!(links["goaways"], links["closed_by_server"], "{load:#}");
-        // Four live on at the end; one of them may have been told already.
+        // Four live on at the end; one of them may have been reported already.
         let opened = number(&links["opened"]);
         let ended = number(&links["closed_by_server"]);
         assert!((ended..=ended + 4).contains(&opened), "{load:#}");
@@ -85,7 +85,7 @@ fn a_load_outlives_the_connections_that_nginx_ends() {
 }
 
 #[test]
-fn what_was_agreed_and_carried_is_told() {
+fn what_was_agreed_and_carried_is_reported() {
     let scene = Scene::new();
     let Some((_nginx, targets)) = nginx(&scene, "http2_max_concurrent_streams 8;") else {
         return;
@@ -118,11 +118,11 @@ fn what_was_agreed_and_carried_is_told() {
 #[test]
 fn urls_and_bodies_arrive_as_they_were_asked_for() {
     let scene = Scene::new();
-    let told = "location /up { proxy_pass http://INNER; access_log body.log body;
+    let reported = "location /up { proxy_pass http://INNER; access_log body.log body;
                 client_max_body_size 1m; client_body_buffer_size 1m; }
                 location /a { access_log access.log what; return 200 'a'; }
                 location /b { access_log access.log what; return 200 'b'; }";
-    let Some((nginx, [plain, _])) = nginx(&scene, told) else {
+    let Some((nginx, [plain, _])) = nginx(&scene, reported) else {
         return;
     };
     let (a, b) = (format!("{}a", nginx.url()), format!("{}b", nginx.url()));
@@ -148,8 +148,8 @@ fn urls_and_bodies_arrive_as_they_were_asked_for() {
     let asked = lines("nginx/access.log", 600);
     for (index, path) in ["/a HTTP/2.0", "/b HTTP/2.0"].iter().enumerate() {
         let asked = asked.iter().filter(|line| line == path).count();
-        let told = &load_of_two["urls"][index]["outcomes"]["ok"];
-        assert_eq!(number(told), asked as u64, "{path}");
+        let reported = &load_of_two["urls"][index]["outcomes"]["ok"];
+        assert_eq!(number(reported), asked as u64, "{path}");
         let share = [450, 150][index];
         assert!(asked.abs_diff(share) < 50, "{path}: {asked} of 600");
     }
@@ -171,7 +171,7 @@ fn urls_and_bodies_arrive_as_they_were_asked_for() {
 }
 
 #[test]
-fn a_server_of_http1_alone_is_told_apart() {
+fn a_server_of_http1_alone_is_distinguished() {
     let scene = Scene::new();
     let Some(nginx) = Nginx::start(&scene) else {
         return;
@@ -196,7 +196,7 @@ fn a_server_of_http1_alone_is_told_apart() {
 }
 
 #[test]
-fn streams_that_a_server_of_http1_leaves_unused_are_told() {
+fn streams_that_a_server_of_http1_leaves_unused_are_reported() {
     let scene = Scene::new();
     certificates::write(&scene);
     let secure = nobody();
@@ -230,8 +230,8 @@ fn every_server_that_is_here_answers_each_request_rightly() {
         .arg(INTEROP_REQUESTS.to_string())
         .env("BAKEOFF", env!("CARGO_BIN_EXE_bakeoff"))
         .env("TMPDIR", scene.path("tmp"));
-    let told = scene.start_command(command).finish().expect(0).stdout;
-    let rows = told
+    let reported = scene.start_command(command).finish().expect(0).stdout;
+    let rows = reported
         .lines()
         .skip(1)
         .map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -239,13 +239,13 @@ fn every_server_that_is_here_answers_each_request_rightly() {
         match row[..] {
             [server, "not", "here"] => pass_over(&format!("{server} is not here")),
             [_, _, _, ok, errors, bodies, ..] => {
-                assert_eq!(ok, INTEROP_REQUESTS.to_string(), "{told}");
-                assert_eq!((errors, bodies), ("0", ok), "{told}");
+                assert_eq!(ok, INTEROP_REQUESTS.to_string(), "{reported}");
+                assert_eq!((errors, bodies), ("0", ok), "{reported}");
             }
-            _ => panic!("{told}"),
+            _ => panic!("{reported}"),
         }
     }
     for server in ["nginx", "caddy", "haproxy", "h2o", "apache", "nghttpd"] {
-        assert!(told.contains(server), "{told}");
+        assert!(reported.contains(server), "{reported}");
     }
 }

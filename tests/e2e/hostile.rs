@@ -2,7 +2,7 @@
 //! time, each request has the outcome that is right, and memory stays small.
 //!
 //! Times are held with seconds of slack; `perf/hostile.py` measures them. A test goes on after
-//! what fails and tells all of it at its end.
+//! what fails and reports all of it at its end.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl Failures {
     }
 
     #[track_caller]
-    fn tell(self) {
+    fn report(self) {
         assert!(self.0.is_empty(), "\n{}\n", self.0.join("\n"));
     }
 }
@@ -111,7 +111,7 @@ fn check_floods(protocol: Protocol) {
             failures.add(&about, flooded(protocol, flood, timeout));
         }
     }
-    failures.tell();
+    failures.report();
 }
 
 fn flooded(protocol: Protocol, flood: Flood, timeout: &str) -> Result<(), String> {
@@ -157,7 +157,7 @@ fn check_beside(protocol: Protocol) {
     for &flood in Flood::over(protocol) {
         failures.add(flood.name(), beside(protocol, flood));
     }
-    failures.tell();
+    failures.report();
 }
 
 fn beside(protocol: Protocol, flood: Flood) -> Result<(), String> {
@@ -204,7 +204,7 @@ fn ctrl_c_ends_a_flood() {
         let about = format!("{} over {}", flood.name(), protocol.name());
         failures.add(&about, interrupted(protocol, flood));
     }
-    failures.tell();
+    failures.report();
 }
 
 fn interrupted(protocol: Protocol, flood: Flood) -> Result<(), String> {
@@ -246,7 +246,7 @@ fn check_edges(protocol: Protocol, variants: &[&[&str]]) {
             failures.add(&about, met_at(protocol, edge, more));
         }
     }
-    failures.tell();
+    failures.report();
 }
 
 fn met_at(protocol: Protocol, edge: Edge, more: &[&str]) -> Result<(), String> {
@@ -301,7 +301,7 @@ fn an_answer_that_nobody_asked_for_is_no_answer_to_the_next_request() {
     for protocol in [Protocol::H1, Protocol::H1Tls] {
         failures.add(protocol.name(), unasked(protocol));
     }
-    failures.tell();
+    failures.report();
 }
 
 /// A request every 100 ms; 20 ms after each answer there is another one.
@@ -344,5 +344,5 @@ fn thousands_of_silent_connections_end_with_the_load() {
         })
     };
     failures.add("silent", silent());
-    failures.tell();
+    failures.report();
 }

@@ -49,7 +49,7 @@ needs = [{ program = "sh", package = "dash" }]
 build = [["sh", "-c", "mkdir oven && cp tart.sh oven/tart"]]
 "#;
 
-/// Puts a wheel in place whose program tells the version that was asked for, or `TOLD`.
+/// Puts a wheel in place whose program reports the version that was asked for, or `TOLD`.
 const PIP: &str = r#"
 case "$*" in
 *zipfile*) mkdir -p "$5/tart.data/scripts" && cp "$4" "$5/tart.data/scripts/tart"; exit ;;
@@ -63,9 +63,9 @@ if [ -f "$last" ]; then read -r last _ <"$last"; fi
 version=${last#tart-bin==}; version=${version%.\*}
 if [ "$version" = tart-bin ]; then version=1.2.10; fi
 BEFORE
-told=${TOLD:-$version}
+said=${TOLD:-$version}
 printf '#!/bin/sh\ncase $1 in --check) echo "checked by $0"; exit 1;; esac\necho tart %s\n' \
-    "$told" >"$dest/tart_bin-$version-py3-none-any.whl"
+    "$said" >"$dest/tart_bin-$version-py3-none-any.whl"
 "#;
 
 /// A scene with the server `tart` and these tools, each a script.
@@ -177,7 +177,8 @@ fn versions_lie_beside_each_other_and_the_newest_comes_first() {
         .collect();
     assert_eq!(versions, ["1.2.10", "1.2.9"]);
     assert_eq!(tart["version"], "1.2.10");
-    let told = std::fs::read_to_string(scene.path("programs/tart/1.2.9/installed.toml")).unwrap();
+    let reported = scene.path("programs/tart/1.2.9/installed.toml");
+    let reported = std::fs::read_to_string(reported).unwrap();
     for words in [
         "package = \"tart-bin\"",
         "source = \"wheel\"",
@@ -185,7 +186,7 @@ fn versions_lie_beside_each_other_and_the_newest_comes_first() {
         "pip 1.0",
         "date = ",
     ] {
-        assert!(told.contains(words), "no {words} in {told}");
+        assert!(reported.contains(words), "no {words} in {reported}");
     }
 }
 
@@ -248,7 +249,7 @@ fn a_contender_gets_the_newest_of_its_version_or_the_command_that_gets_it() {
 }
 
 #[test]
-fn a_program_is_kept_under_the_version_that_it_tells() {
+fn a_program_is_kept_under_the_version_that_it_reports() {
     let scene = wheel_scene("TOLD=1.2.3");
     let finished = run(&scene, &["install", "tart@1.2.5"]).expect(0);
     assert!(finished.stdout.starts_with("tart 1.2.3  "), "{finished:?}");
@@ -272,7 +273,7 @@ fn refused(before: &str, code: i32, words: &[&str]) {
 }
 
 #[test]
-fn a_version_that_is_not_there_is_told_with_those_that_are() {
+fn a_version_that_is_not_there_is_reported_with_those_that_are() {
     let words = "echo 'ERROR: none (from versions: 1.1, 1.2)' >&2; exit 1";
     refused(words, 2, &["no version 2", "there are: 1.1, 1.2"]);
 }
@@ -398,13 +399,16 @@ esac
 const BARE_TOOLS: &[(&str, &str)] = &[("apt-cache", "echo '  Candidate: 1:1.1-2'")];
 
 #[test]
-fn sources_are_tried_in_order_and_each_refusal_is_told() {
+fn sources_are_tried_in_order_and_each_refusal_is_reported() {
     let pip = PIP.replace("BEFORE", "echo '(from versions: 1.1)'; exit 1");
     let tools = [("python3", pip.as_str()), ("go", GO_TOOL), BARE_TOOLS[0]];
     let scene = scene(&format!("{WHEEL}{GO}{APT}"), &tools);
     run(&scene, &["install", "tart@2.0"]).expect(0);
-    let told = std::fs::read_to_string(scene.path("programs/tart/2.0/installed.toml")).unwrap();
-    assert!(told.contains("package_hash = \"h1:abc=\""), "{told}");
+    let reported = std::fs::read_to_string(scene.path("programs/tart/2.0/installed.toml")).unwrap();
+    assert!(
+        reported.contains("package_hash = \"h1:abc=\""),
+        "{reported}"
+    );
     let refused = run(&scene, &["install", "tart@3"]).expect(2);
     let refused = refused.says("wheel tart-bin: it has no version 3; there are: 1.1");
     let refused = refused.says("cmd/tart: it has no version 3; there are: 2.0, 2.1");

@@ -62,7 +62,7 @@ fn a_stalling_server_times_out() {
 }
 
 #[test]
-fn closing_early_and_inside_a_body_are_told_apart() {
+fn closing_early_and_inside_a_body_are_distinguished() {
     check(once(b""), "closed_early");
     check(once(b"HTTP/1.1 200 OK\r\nContent-Le"), "truncated");
     check(

@@ -119,7 +119,7 @@ fn of_two_that_make_a_record_at_once_one_does() {
 }
 
 #[test]
-fn a_second_campaign_is_told_of_the_first_and_goes_on_by_a_flag() {
+fn a_second_campaign_is_refused_with_the_first_named_and_goes_on_by_a_flag() {
     let scene = Scene::new();
     if !write_plans(&scene) {
         return;

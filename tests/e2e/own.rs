@@ -1,5 +1,5 @@
 //! Users' own configurations as they are met, in whole campaigns: measured, and every line that
-//! was changed for it told while it runs, in the record and in the report.
+//! was changed for it is reported while it runs, in the record and in the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -85,7 +85,7 @@ fn check(server: &str, main: &str, workloads: &[&str]) {
     );
     scene.write("own.toml", &plan);
     let run = ["run", "./own.toml", "--library", "library", "--out", "own"];
-    let told = scene.run(&run).expect_measured();
+    let reported = scene.run(&run).expect_measured();
 
     let record = scene.path("own");
     assert_eq!(measured(&record).len(), workloads.len());
@@ -105,8 +105,8 @@ fn check(server: &str, main: &str, workloads: &[&str]) {
     let shown = scene.run(&["report", "own", "--diffs"]).stdout;
     for ((file, line), before) in &changed {
         let words = format!("ours: changed {file}:{line}: {} -> ", before.trim());
-        let times = told.stderr.matches(&words).count();
-        assert_eq!(times, 1, "`{words}` once in {}", told.stderr);
+        let times = reported.stderr.matches(&words).count();
+        assert_eq!(times, 1, "`{words}` once in {}", reported.stderr);
         assert!(shown.contains(&format!("    {file}:{line} (")), "{shown}");
     }
     let report = scene.json(&["report", "own", "--format", "json"]);
@@ -118,27 +118,27 @@ fn check(server: &str, main: &str, workloads: &[&str]) {
 }
 
 #[test]
-fn a_configuration_of_nginx_is_measured_and_each_change_told() {
+fn a_configuration_of_nginx_is_measured_and_each_change_reported() {
     check("nginx", "nginx.conf", &["page", "api"]);
 }
 
 #[test]
-fn a_configuration_of_caddy_is_measured_and_each_change_told() {
+fn a_configuration_of_caddy_is_measured_and_each_change_reported() {
     check("caddy", "Caddyfile", &["page", "api"]);
 }
 
 #[test]
-fn a_configuration_of_apache_is_measured_and_each_change_told() {
+fn a_configuration_of_apache_is_measured_and_each_change_reported() {
     check("apache", "apache2.conf", &["page", "api"]);
 }
 
 #[test]
-fn a_configuration_of_haproxy_is_measured_and_each_change_told() {
+fn a_configuration_of_haproxy_is_measured_and_each_change_reported() {
     check("haproxy", "haproxy.cfg", &["api"]);
 }
 
 #[test]
-fn a_configuration_of_lighttpd_is_measured_and_each_change_told() {
+fn a_configuration_of_lighttpd_is_measured_and_each_change_reported() {
     check("lighttpd", "lighttpd.conf", &["page", "api"]);
 }
 
@@ -299,7 +299,7 @@ fn bundled_configurations_open_the_counters_of_their_servers() {
 }
 
 #[test]
-fn nginx_is_asked_what_it_counted_where_it_tells() {
+fn nginx_is_asked_what_it_counted_where_it_answers() {
     let config = "worker_processes 1;\nevents { worker_connections 64; }\nhttp {\n\
                   access_log off;\n\
                   server { listen 8080; location / { return 200 'Hello, world!'; } }\n\
@@ -308,11 +308,11 @@ fn nginx_is_asked_what_it_counted_where_it_tells() {
 }
 
 #[test]
-fn haproxy_is_asked_what_it_counted_where_it_tells() {
+fn haproxy_is_asked_what_it_counted_where_it_answers() {
     let config = "defaults\n  mode http\n  timeout client 9s\n  timeout server 9s\n\
                   \x20 timeout connect 1s\nfrontend in\n  bind :8080\n\
                   \x20 http-request return status 200 content-type text/plain \
                   string \"Hello, world!\"\n\
-                  frontend told\n  bind :8404\n  stats enable\n  stats uri /told\n";
+                  frontend counted\n  bind :8404\n  stats enable\n  stats uri /counted\n";
     check_counters("haproxy", config, "haproxy-stats");
 }

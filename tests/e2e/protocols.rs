@@ -88,9 +88,12 @@ fn h3_is_measured_and_judged_by_its_own_ledger() {
     );
     let file = scene.write("h3.toml", &text);
     let run = ["run", file.to_str().unwrap(), "--contender", "caddy"];
-    let told = scene.run(&[&run[..], &["--out", "h3", "--full"]].concat());
-    let told = told.expect_measured();
-    assert!(told.stdout.contains("h3 by ALPN h3, TLSv1.3"), "{told:#?}");
+    let reported = scene.run(&[&run[..], &["--out", "h3", "--full"]].concat());
+    let reported = reported.expect_measured();
+    assert!(
+        reported.stdout.contains("h3 by ALPN h3, TLSv1.3"),
+        "{reported:#?}"
+    );
     let record = scene.path("h3");
     assert_eq!(measured(&record).len(), 7);
     for trial in trials(&record) {
@@ -140,8 +143,8 @@ fn references_give_a_ceiling_over_h2_and_h2c() {
     );
     let file = scene.write("h2.toml", &text);
     let run = ["run", file.to_str().unwrap(), "--contender", "nginx"];
-    let told = scene.run(&[&run[..], &["--out", "h2"]].concat());
-    assert!(!told.expect_measured().stderr.contains("no references"));
+    let reported = scene.run(&[&run[..], &["--out", "h2"]].concat());
+    assert!(!reported.expect_measured().stderr.contains("no references"));
     assert_eq!(measured(&scene.path("h2")).len(), 4);
     for trial in trials(&scene.path("h2")) {
         let (requests, negotiated) = (&trial["result"]["requests"], &trial["result"]["negotiated"]);
@@ -160,7 +163,7 @@ fn references_give_a_ceiling_over_h2_and_h2c() {
 }
 
 #[test]
-fn a_program_without_http_3_is_told_from_the_others() {
+fn a_program_without_http_3_is_distinguished_from_the_others() {
     let _alone = alone();
     let scene = Scene::new();
     let caddy_or_later = "[[requires]]\nprotocol = \"h3\"\n\

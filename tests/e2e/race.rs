@@ -172,7 +172,7 @@ fn two_running_urls_are_compared_from_an_empty_folder() {
 }
 
 #[test]
-fn commands_are_started_told_their_port_and_stopped() {
+fn commands_are_started_with_their_port_and_stopped() {
     let _alone = alone();
     let Some(scene) = scene() else { return };
     let start = [
@@ -238,7 +238,7 @@ fn servers_and_configuration_files_are_compared_in_one_line() {
 }
 
 #[test]
-fn answers_that_differ_are_told_first_and_each_is_compared_with_itself() {
+fn answers_that_differ_are_reported_first_and_each_is_compared_with_itself() {
     let _alone = alone();
     let Some(scene) = scene() else { return };
     let (one, other) = (App::start("hello"), App::start("howdy, you"));
@@ -246,9 +246,9 @@ fn answers_that_differ_are_told_first_and_each_is_compared_with_itself() {
     let raced = raced
         .says("the answers to `GET /` differ")
         .says("at byte 1");
-    let told = raced.stderr.find("differ").unwrap();
+    let reported = raced.stderr.find("differ").unwrap();
     assert!(
-        told < raced.stderr.find("trials, about").unwrap(),
+        reported < raced.stderr.find("trials, about").unwrap(),
         "{}",
         raced.stderr
     );

@@ -107,10 +107,10 @@ fn a_record_is_reported_again_in_every_format() {
     assert_eq!(printed["campaign"]["trials"]["measured"], 7);
     assert_eq!(printed["cells"].as_array().unwrap().len(), 7);
     for cell in printed["cells"].as_array().unwrap() {
-        // A machine with others at work may make one invalid, and then no rate is told.
-        let is_told = cell["estimates"]["rate_per_s"]["point"].as_f64() > Some(0.0);
+        // A machine with others at work may make one invalid, and then no rate is reported.
+        let is_reported = cell["estimates"]["rate_per_s"]["point"].as_f64() > Some(0.0);
         let verdict = cell["verdict"]["verdict"].as_str().unwrap();
-        assert!(is_told || verdict == "invalid", "{cell:#}");
+        assert!(is_reported || verdict == "invalid", "{cell:#}");
     }
     let again = |format: &str| {
         let arguments = ["report", "record", "--format", format];
@@ -158,7 +158,7 @@ fn a_record_is_never_written_over() {
 }
 
 #[test]
-fn a_folder_without_a_record_is_told() {
+fn a_folder_without_a_record_is_reported() {
     let scene = Scene::new();
     scene
         .run(&["report", "home"])

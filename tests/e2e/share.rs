@@ -166,9 +166,16 @@ fn debug_shows_a_configuration_without_its_secrets() {
         let mut up = scene.start(&arguments);
         up.wait_until("it runs", |it| it.stderr().contains("running; press"));
         up.signal(Signal::INT);
-        let told = up.finish();
-        assert!(told.stdout.contains("listen 127.0.0.1:"), "{told:#?}");
-        assert_eq!(told.stdout.contains(PLANTED), !is_hidden, "{told:#?}");
+        let reported = up.finish();
+        assert!(
+            reported.stdout.contains("listen 127.0.0.1:"),
+            "{reported:#?}"
+        );
+        assert_eq!(
+            reported.stdout.contains(PLANTED),
+            !is_hidden,
+            "{reported:#?}"
+        );
     }
 }
 
@@ -203,14 +210,14 @@ const HOSTILE: [&str; 16] = [
 
 #[track_caller]
 fn check(scene: &Scene, arguments: &[&str]) {
-    let told = scene.run(arguments);
-    assert!(!told.stderr.contains("panicked"), "{told:#?}");
-    for text in [&told.stdout, &told.stderr] {
+    let reported = scene.run(arguments);
+    assert!(!reported.stderr.contains("panicked"), "{reported:#?}");
+    for text in [&reported.stdout, &reported.stderr] {
         let odd = text.chars().find(|one| acts(*one));
-        assert_eq!(odd, None, "{arguments:?}: {told:#?}");
+        assert_eq!(odd, None, "{arguments:?}: {reported:#?}");
     }
     assert!(
-        !(told.stdout + &told.stderr).is_empty(),
+        !(reported.stdout + &reported.stderr).is_empty(),
         "{arguments:?} says something"
     );
 }
@@ -298,14 +305,14 @@ fn hostile_texts_of_files_reach_no_terminal() {
     ] {
         let mut command = scene.command(arguments);
         command.env("PATH", &path);
-        let told = scene.start_command(command).finish();
-        assert!(!told.stderr.contains("panicked"), "{told:#?}");
-        for text in [&told.stdout, &told.stderr] {
+        let reported = scene.start_command(command).finish();
+        assert!(!reported.stderr.contains("panicked"), "{reported:#?}");
+        for text in [&reported.stdout, &reported.stderr] {
             let odd = text.chars().find(|one| acts(*one));
-            assert_eq!(odd, None, "{arguments:?}: {told:#?}");
+            assert_eq!(odd, None, "{arguments:?}: {reported:#?}");
         }
         // What names the server or describes the plan came through, in another form.
-        let all = told.stdout + &told.stderr;
+        let all = reported.stdout + &reported.stderr;
         let came = all.contains("\\u{202e}") || all.contains("\\u202e") || all.contains("hostile");
         assert!(came, "{arguments:?}: {all}");
     }
@@ -350,13 +357,13 @@ fn a_path_that_is_no_text_is_refused_or_works() {
     ] {
         let mut command = scene.command(flags);
         command.arg(odd);
-        let told = scene.start_command(command).finish();
-        let told = told.expect(2);
-        let absent =
-            told.stderr.contains("holds no record") || told.stderr.contains("not installed");
+        let reported = scene.start_command(command).finish();
+        let reported = reported.expect(2);
+        let absent = reported.stderr.contains("holds no record")
+            || reported.stderr.contains("not installed");
         assert!(
-            absent || told.stderr.contains("is not UTF-8"),
-            "{flags:?}: {told:#?}"
+            absent || reported.stderr.contains("is not UTF-8"),
+            "{flags:?}: {reported:#?}"
         );
     }
     let mut command = scene.command(&["report"]);
@@ -368,8 +375,8 @@ fn a_path_that_is_no_text_is_refused_or_works() {
         .says("holds no record");
     let mut command = scene.command(&["plan", "./own.toml"]);
     command.env("TMPDIR", scene.path("tmp").join(odd));
-    let told = scene.start_command(command).finish();
-    told.expect(2).says("is not UTF-8");
+    let reported = scene.start_command(command).finish();
+    reported.expect(2).says("is not UTF-8");
     let mut command = scene.command(&[]);
     command.arg(odd);
     scene.start_command(command).finish().expect(2);

@@ -119,8 +119,8 @@ fn refused(text: &str, path: &str, parts: &[&str]) {
     }
     scene.write("site.conf", text);
     write_plan(&scene, "site.conf", "h1", path);
-    let told = scene.run(&["run", "./site.toml", "--out", "record"]);
-    let all = format!("{}{}", told.stdout, told.stderr);
+    let reported = scene.run(&["run", "./site.toml", "--out", "record"]);
+    let all = format!("{}{}", reported.stdout, reported.stderr);
     for part in parts {
         assert!(all.contains(part), "no {part} in {all}");
     }

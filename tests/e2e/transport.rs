@@ -30,7 +30,7 @@ server {
 }
 ";
 
-/// What `bakeoff load ARGUMENTS --json` tells; all requests are accounted for, and their number
+/// What `bakeoff load ARGUMENTS --json` reports; all requests are accounted for, and their number
 /// is `count`.
 #[track_caller]
 fn load(scene: &Scene, count: u64, arguments: &[&str]) -> Value {
@@ -61,13 +61,13 @@ fn tls_server(scene: &Scene) -> Option<Nginx> {
 }
 
 #[test]
-fn both_versions_of_tls_are_spoken_and_what_was_agreed_is_told() {
+fn both_versions_of_tls_are_spoken_and_what_was_agreed_is_reported() {
     let scene = Scene::new();
     let Some(nginx) = tls_server(&scene) else {
         return;
     };
     let url = format!("https://{}/version", nginx.address);
-    for (version, told, suite) in [
+    for (version, reported, suite) in [
         ("1.2", "TLSv1.2", "ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"),
         ("1.3", "TLSv1.3", "TLS13_CHACHA20_POLY1305_SHA256"),
     ] {
@@ -75,10 +75,10 @@ fn both_versions_of_tls_are_spoken_and_what_was_agreed_is_told() {
         let mut flags = vec![url.as_str(), "-c", "3", "--cacert", "tls/ca.pem"];
         flags.extend(["--tls-version", version, "--ciphers", &suite]);
         flags.extend(["--groups", "secp256r1"]);
-        let load = load_expecting(&scene, told, &flags);
+        let load = load_expecting(&scene, reported, &flags);
         let agreed = &load["negotiated"];
         assert_eq!(agreed["protocol"], "h1", "{agreed}");
-        assert_eq!(agreed["tls_version"], told, "{agreed}");
+        assert_eq!(agreed["tls_version"], reported, "{agreed}");
         assert_eq!(agreed["cipher"], suite.as_str(), "{agreed}");
         assert_eq!(agreed["group"], "secp256r1", "{agreed}");
         assert_eq!(agreed["alpn"], "http/1.1", "{agreed}");
@@ -91,7 +91,7 @@ fn both_versions_of_tls_are_spoken_and_what_was_agreed_is_told() {
 }
 
 #[test]
-fn in_the_clear_nothing_of_tls_is_told() {
+fn in_the_clear_nothing_of_tls_is_reported() {
     let scene = Scene::new();
     let Some(nginx) = Nginx::start(&scene) else {
         return;
@@ -226,7 +226,7 @@ fn connections_come_from_the_named_addresses_in_turn() {
 }
 
 #[test]
-fn the_proxy_protocol_tells_whom_a_connection_is_for() {
+fn the_proxy_protocol_names_whom_a_connection_is_for() {
     let scene = Scene::new();
     certificates::write(&scene);
     let secure = nobody();
@@ -279,7 +279,7 @@ fn a_body_arrives_whole_with_a_length_and_in_chunks() {
     let scene = Scene::new();
     certificates::write(&scene);
     let secure = nobody();
-    // Behind `/up` nginx tells the length that it read; the log holds what it read.
+    // Behind `/up` nginx reports the length that it read; the log holds what it read.
     let http = format!(
         "log_format body escape=none '$request_body'; access_log off;
          log_format head '$http_transfer_encoding $http_content_length';
@@ -287,8 +287,8 @@ fn a_body_arrives_whole_with_a_length_and_in_chunks() {
          ssl_certificate_key ../tls/server.key;
          server {{ listen ADDRESS; listen {secure} ssl;
          location /up {{ access_log access.log body; access_log head.log head;
-         proxy_pass http://ADDRESS/told; }}
-         location /told {{ return 200 '$http_content_length'; }} }}"
+         proxy_pass http://ADDRESS/length; }}
+         location /length {{ return 200 '$http_content_length'; }} }}"
     );
     let Some(nginx) = Nginx::start_with(&scene, nobody(), &http) else {
         return;
@@ -335,17 +335,17 @@ fn several_urls_are_asked_as_often_as_their_weights_say() {
     flags.extend(["--weights", "6,3,1", "--seed", "7", "-t", "1", "-c", "5"]);
     let load = load(&scene, 1000, &flags);
     let lines = logged(&scene, 1000);
-    let told = load["urls"].as_array().unwrap();
-    assert_eq!(told.len(), 3, "{load:#}");
-    for ((url, told), share) in urls.iter().zip(told).zip([600_u64, 300, 100]) {
-        assert_eq!(told["url"], url.as_str());
+    let reported = load["urls"].as_array().unwrap();
+    assert_eq!(reported.len(), 3, "{load:#}");
+    for ((url, reported), share) in urls.iter().zip(reported).zip([600_u64, 300, 100]) {
+        assert_eq!(reported["url"], url.as_str());
         let outcome = if url.ends_with('c') { "status" } else { "ok" };
-        let count = told["outcomes"][outcome].as_u64().unwrap();
+        let count = reported["outcomes"][outcome].as_u64().unwrap();
         let path = &url[url.len() - 2..];
         let asked = lines.iter().filter(|line| *line == path).count();
-        assert_eq!(count, asked as u64, "{path}: {told:#}");
+        assert_eq!(count, asked as u64, "{path}: {reported:#}");
         assert!(count.abs_diff(share) < 50, "{path}: {count} of 1000");
-        let latencies = told["latency_ns"]["count"].as_u64().unwrap_or(0);
+        let latencies = reported["latency_ns"]["count"].as_u64().unwrap_or(0);
         assert_eq!(latencies, if outcome == "ok" { count } else { 0 });
     }
     let wrong = [&["load", "--weights", "1,2"], &flags[..3]].concat();

@@ -52,7 +52,7 @@ fn the_requests_of_a_site_come_as_often_as_their_weights_say() {
 }
 
 #[test]
-fn bodies_are_sent_and_a_wrong_answer_is_told_with_its_request() {
+fn bodies_are_sent_and_a_wrong_answer_is_reported_with_its_request() {
     let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
@@ -109,7 +109,7 @@ fn bodies_are_sent_and_a_wrong_answer_is_told_with_its_request() {
 }
 
 #[test]
-fn a_log_is_replayed_and_what_is_left_out_is_told() {
+fn a_log_is_replayed_and_what_is_left_out_is_reported() {
     let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx", "caddy"]) {
@@ -136,12 +136,12 @@ fn a_log_is_replayed_and_what_is_left_out_is_told() {
     let text = plan(&contenders, "day", "duration = \"300ms\"") + own;
     let file = scene.write("day.toml", &text);
     let ran = scene.run(&["run", file.to_str().unwrap(), "--out", "day"]);
-    let told = [
+    let reported = [
         "day replays 7 of 9 lines in access.log as 6 different requests",
         "day leaves out 1 line with no request in the combined format, the first is line 9",
         "day leaves out 1 request that may change something (POST and such)",
     ];
-    for note in told {
+    for note in reported {
         assert_eq!(
             ran.stderr.matches(note).count(),
             1,
@@ -162,6 +162,6 @@ fn a_log_is_replayed_and_what_is_left_out_is_told() {
     }
     let report = scene.run(&["report", "day", "--format", "json"]).json();
     let workload = &report["campaign"]["workloads"][0];
-    assert_eq!(workload["notes"][0], told[0]);
+    assert_eq!(workload["notes"][0], reported[0]);
     assert_eq!(workload["requests_total"], 6);
 }

@@ -1,7 +1,7 @@
 //! How many fields each struct has, and how many methods each type over all its `impl` blocks in
 //! its crate, by text with comments and strings blanked. Code that only tests have is left out.
 //!
-//! This is no parser: it knows as much of Rust as it takes to find items and to tell the commas
+//! This is no parser: it knows as much of Rust as it takes to find items and to find the commas
 //! between fields from those inside types. What macros write is not seen.
 
 use crate::files::Source;

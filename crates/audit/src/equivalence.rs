@@ -248,7 +248,7 @@ impl<'r> Side<'r> {
             None => Some("nothing was observed before the load".to_owned()),
         });
         let reason = reasons.find_map(|reason| reason);
-        reason.unwrap_or_else(|| "it did not tell".to_owned())
+        reason.unwrap_or_else(|| "it did not say".to_owned())
     }
 }
 
@@ -376,7 +376,7 @@ fn inequality(
                 format!(
                     "{}: {}; {}{crowded}",
                     fact.title,
-                    told(&concerned),
+                    named(&concerned),
                     fact.meaning
                 ),
             )
@@ -431,7 +431,7 @@ fn crowded(fact: &Fact, concerned: &[(&Side<'_>, &Value)]) -> String {
 
 /// Each value once, with those that have it. Values that count as one, such as suites with the same
 /// cipher, stand together.
-fn told(concerned: &[(&Side<'_>, &Value)]) -> String {
+fn named(concerned: &[(&Side<'_>, &Value)]) -> String {
     let mut groups: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
     for (side, value) in concerned {
         let text = value.text.as_str();

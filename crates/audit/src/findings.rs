@@ -267,7 +267,7 @@ impl<'c> Sides<'c> {
         text
     }
 
-    /// No cell shows a difference; told of what is asked first only.
+    /// No cell shows a difference; reported for what is asked first only.
     fn alike(&self) -> Option<Finding> {
         if !matches!(self.metric, Metric::RatePerS | Metric::CpuNsPerRequest) {
             return None;
@@ -359,7 +359,7 @@ impl Apart {
         }
     }
 
-    /// Whether it is told in times rather than in percent.
+    /// Whether it is reported in times rather than in percent.
     fn times(&self) -> bool {
         self.most >= TIMES_FROM
     }

@@ -271,7 +271,7 @@ impl Change {
         }
     }
 
-    /// How far the nearer of the two limits is, which an interval has to leave out to tell.
+    /// How far the nearer of the two limits is, which an interval has to leave out to decide.
     fn distance(&self, gate: f64) -> f64 {
         let limit = gate.ln_1p();
         if self.point < limit {
@@ -306,7 +306,7 @@ impl GateRow {
         if self.ruling != Ruling::CannotTell {
             return;
         }
-        let needed = located.rounds_to_tell(change.distance(gate));
+        let needed = located.rounds_to_decide(change.distance(gate));
         self.rounds_needed = needed.map(|rounds| rounds.max(change.n as u32 + 1));
         self.reason = Some(
             match (change.low.is_finite(), change.point < gate.ln_1p()) {
@@ -318,7 +318,7 @@ impl GateRow {
     }
 }
 
-/// What all gates come to: breached if one is, else not told if one is not.
+/// What all gates come to: breached if one is, else not decided if one is not.
 pub fn worst_ruling(rows: &[GateRow]) -> Ruling {
     let rulings = rows.iter().map(|row| row.ruling);
     rulings.max().unwrap_or(Ruling::CannotTell)

@@ -87,11 +87,11 @@ pub const ENGINE_WINDOW_S_MIN: f64 = 0.1;
 pub const STEADY_SHARE: f64 = 0.05;
 /// R24: the same of p99 and of CPU use, which are noisier by their nature.
 pub const STEADY_TAIL_SHARE: f64 = 0.25;
-/// R36: distance of the processors' frequency from the campaign's median that is told.
+/// R36: distance of the processors' frequency from the campaign's median that is reported.
 pub const FREQUENCY_NOTE_SHARE: f64 = 0.02;
 /// R36: the same, from which a number is not ranked.
 pub const FREQUENCY_SUSPECT_SHARE: f64 = 0.10;
-/// R34: share of the window in which something waited for memory or a disk that is told.
+/// R34: share of the window in which something waited for memory or a disk that is reported.
 pub const PRESSURE_SHARE: f64 = 0.01;
 /// R34: share of the table of tracked connections from which new ones may be refused.
 pub const CONNTRACK_SHARE: f64 = 0.85;

@@ -134,7 +134,7 @@ fn equal_work_is_no_inequality() {
 }
 
 #[test]
-fn another_answer_is_told() {
+fn another_answer_is_reported() {
     blames_answer(
         |answer| answer.status = 302,
         ("equal-status", "R15"),
@@ -149,7 +149,7 @@ fn another_answer_is_told() {
 }
 
 #[test]
-fn compression_on_one_side_is_told() {
+fn compression_on_one_side_is_reported() {
     let compress = |answer: &mut bakeoff_record::AnswerCheck| {
         let header = ("content-encoding".to_owned(), "gzip".to_owned());
         answer.headers.push(header);
@@ -172,7 +172,7 @@ fn compression_on_one_side_is_told() {
 }
 
 #[test]
-fn another_tls_is_told() {
+fn another_tls_is_reported() {
     let with = |change: fn(&mut Negotiated)| {
         move |answer: &mut bakeoff_record::AnswerCheck| {
             answer.negotiated.iter_mut().for_each(change);
@@ -216,7 +216,7 @@ fn another_tls_is_told() {
 }
 
 #[test]
-fn connections_that_are_not_kept_are_told() {
+fn connections_that_are_not_kept_are_reported() {
     blames_work(
         |work| work.connections = Some(10),
         ("equal-keep-alive", "R16"),
@@ -248,7 +248,7 @@ fn connections_that_are_not_kept_are_told() {
 }
 
 #[test]
-fn a_log_is_told_when_it_is_written_before_the_load_or_under_it() {
+fn a_log_is_reported_when_it_is_written_before_the_load_or_under_it() {
     let file = |bytes| {
         let path = "/run/access.log".to_owned();
         vec![GrownFile { path, bytes }]
@@ -296,7 +296,7 @@ fn upstream_connections_are_compared_under_load_too() {
 }
 
 #[test]
-fn fewer_workers_and_files_are_told() {
+fn fewer_workers_and_files_are_reported() {
     let crew = |change: fn(&mut bakeoff_record::Crew)| {
         move |work: &mut Work| work.crew.iter_mut().for_each(change)
     };
@@ -367,7 +367,7 @@ fn what_is_not_known_is_no_difference() {
 }
 
 #[test]
-fn headers_are_told_and_matter_to_no_comparison() {
+fn headers_are_reported_and_matter_to_no_comparison() {
     let table = planted(|trial| {
         for answer in &mut trial.answers {
             let headers = [

@@ -19,7 +19,7 @@ use planted::*;
 fn a_sound_trial_is_valid_in_every_number() {
     for id in [SOUND, PROXIED] {
         let judgement = judge(id, |_| {});
-        assert_eq!(told(&judgement), [""; 0], "{judgement:#?}");
+        assert_eq!(reported(&judgement), [""; 0], "{judgement:#?}");
         for number in Number::ALL {
             assert_eq!(judgement.verdicts.of(number), Verdict::Valid);
         }
@@ -63,7 +63,7 @@ fn wrong_answers_and_dead_servers_take_every_number() {
         ),
     ];
     for (fault, expected) in table {
-        assert_eq!(told(&judge(SOUND, fault)), [expected]);
+        assert_eq!(reported(&judge(SOUND, fault)), [expected]);
     }
     let again = judge(SOUND, |trial| {
         let ticks = trial.usage.trees[0].ticks.iter_mut();
@@ -125,14 +125,14 @@ fn a_check_that_could_not_run_is_held_against_what_it_guards() {
     ];
     for (fault, expected) in table {
         let judgement = judge(SOUND, fault);
-        assert_eq!(told(&judgement).join("; "), expected, "{judgement:#?}");
+        assert_eq!(reported(&judgement).join("; "), expected, "{judgement:#?}");
     }
 }
 
 #[test]
 fn a_workload_that_the_plan_does_not_know_may_be_proxied() {
     let judgement = judge(SOUND, |trial| trial.workload = "renamed".into());
-    let found = told(&judgement);
+    let found = reported(&judgement);
     assert!(
         found[0].starts_with("origin-asked: rate not-run"),
         "{found:?}"
@@ -154,22 +154,22 @@ fn the_machine_is_judged_too() {
             }
         })
     };
-    assert_eq!(told(&stranger(0.10)), [""; 0]);
+    assert_eq!(reported(&stranger(0.10)), [""; 0]);
     assert_eq!(
-        told(&stranger(0.25)),
+        reported(&stranger(0.25)),
         [format!("other-load: {TIMED_SUSPECT}")]
     );
     assert_eq!(
-        told(&stranger(0.40)),
+        reported(&stranger(0.40)),
         [format!("other-load: {TIMED_DISTURBED}")]
     );
     let text = stranger(0.40);
     let text = text_of(&text, Code::OtherLoad);
     assert!(text.contains("other programs kept 0.4"), "{text}");
     let stolen = judge(SOUND, |trial| host(trial, |cpu| cpu.steal = 0.06));
-    assert_eq!(told(&stolen), [format!("steal: {TIMED_SUSPECT}")]);
+    assert_eq!(reported(&stolen), [format!("steal: {TIMED_SUSPECT}")]);
     let stolen = judge(SOUND, |trial| host(trial, |cpu| cpu.steal = 0.2));
-    assert_eq!(told(&stolen), [format!("steal: {TIMED_DISTURBED}")]);
+    assert_eq!(reported(&stolen), [format!("steal: {TIMED_DISTURBED}")]);
     let throttled = |us: u64| {
         judge(SOUND, move |trial| {
             for (n, tick) in (0_u64..).zip(&mut trial.usage.host) {
@@ -177,9 +177,9 @@ fn the_machine_is_judged_too() {
             }
         })
     };
-    assert_eq!(told(&throttled(0)), [""; 0]);
+    assert_eq!(reported(&throttled(0)), [""; 0]);
     assert_eq!(
-        told(&throttled(5_000)),
+        reported(&throttled(5_000)),
         [format!("throttled: {TIMED_DISTURBED}")]
     );
     let drifted = |log: f64| {
@@ -189,12 +189,15 @@ fn the_machine_is_judged_too() {
         };
         judge_beside(SOUND, ceilings, |_| {})
     };
-    assert_eq!(told(&drifted(0.14)), [""; 0]);
-    assert_eq!(told(&drifted(-0.3)), [format!("drift: {TIMED_DISTURBED}")]);
+    assert_eq!(reported(&drifted(0.14)), [""; 0]);
+    assert_eq!(
+        reported(&drifted(-0.3)),
+        [format!("drift: {TIMED_DISTURBED}")]
+    );
 }
 
 #[test]
-fn what_the_kernel_counts_is_told() {
+fn what_the_kernel_counts_is_reported() {
     let drops: fn(&mut TrialRecord, u64) = |trial, drops| {
         trial
             .usage
@@ -208,8 +211,8 @@ fn what_the_kernel_counts_is_told() {
         trial.usage.host[0].softnet = Some(Softnet::default());
     };
     let judgement = judge(SOUND, |trial| drops(trial, 3));
-    assert_eq!(told(&judgement), ["softnet-drops: latency suspect"]);
-    assert_eq!(told(&judge(SOUND, |trial| drops(trial, 0))), [""; 0]);
+    assert_eq!(reported(&judgement), ["softnet-drops: latency suspect"]);
+    assert_eq!(reported(&judge(SOUND, |trial| drops(trial, 0))), [""; 0]);
     let waited = judge(SOUND, |trial| {
         for (n, tick) in (0_u64..).zip(&mut trial.usage.host) {
             tick.pressure = Some(Pressure {
@@ -221,7 +224,7 @@ fn what_the_kernel_counts_is_told() {
             tick.major_faults = Some(n);
         }
     });
-    assert_eq!(told(&waited), [""; 0], "facts take nothing away");
+    assert_eq!(reported(&waited), [""; 0], "facts take nothing away");
     assert!(text_of(&waited, Code::Pressure).contains("a disk 20 %"));
     assert!(text_of(&waited, Code::MajorFaults).contains("waited for 5"));
     let at = |mhz: f64| {
@@ -235,8 +238,11 @@ fn what_the_kernel_counts_is_told() {
             }
         })
     };
-    assert_eq!(told(&at(1_900.0)), [""; 0]);
-    assert_eq!(told(&at(1_700.0)), [format!("frequency: {TIMED_SUSPECT}")]);
+    assert_eq!(reported(&at(1_900.0)), [""; 0]);
+    assert_eq!(
+        reported(&at(1_700.0)),
+        [format!("frequency: {TIMED_SUSPECT}")]
+    );
 }
 
 #[test]
@@ -248,11 +254,14 @@ fn overflows_that_no_connection_of_the_trial_can_have_are_a_strangers() {
             late.for_each(|tick| tick.listen_overflows = count);
         })
     };
-    assert_eq!(told(&overflow(0)), [""; 0]);
-    assert_eq!(told(&overflow(9)), ["listen-overflows: latency suspect"]);
+    assert_eq!(reported(&overflow(0)), [""; 0]);
+    assert_eq!(
+        reported(&overflow(9)),
+        ["listen-overflows: latency suspect"]
+    );
     // Ten connections were opened, each of which sends a few SYNs at the most.
     let foreign = overflow(500);
-    assert_eq!(told(&foreign), [""; 0]);
+    assert_eq!(reported(&foreign), [""; 0]);
     assert!(foreign.check(Code::ForeignOverflow).is_some());
     let dropped = |drops: u64, quic: bool| {
         judge(SOUND, move |trial| {
@@ -269,12 +278,12 @@ fn overflows_that_no_connection_of_the_trial_can_have_are_a_strangers() {
                 .udp_drops = drops;
         })
     };
-    assert_eq!(told(&dropped(10, true)), [""; 0]);
+    assert_eq!(reported(&dropped(10, true)), [""; 0]);
     assert_eq!(
-        told(&dropped(11, true)),
+        reported(&dropped(11, true)),
         ["udp-drops: rate suspect, latency suspect"]
     );
-    assert_eq!(told(&dropped(99, false)), [""; 0], "not of this trial");
+    assert_eq!(reported(&dropped(99, false)), [""; 0], "not of this trial");
 }
 
 #[test]
@@ -292,19 +301,19 @@ fn an_accept_queue_near_its_limit_is_in_the_latencies() {
         })
     };
     assert_eq!(
-        told(&waiting(4_000, Some(4_096), 2.0)),
+        reported(&waiting(4_000, Some(4_096), 2.0)),
         ["accept-queue: latency suspect"]
     );
     let text = waiting(4_000, Some(4_096), 2.0);
     assert!(text_of(&text, Code::AcceptQueue).starts_with("up to 4,000 of 4,096 connections"));
-    assert_eq!(told(&waiting(3_000, Some(4_096), 2.0)), [""; 0]);
+    assert_eq!(reported(&waiting(3_000, Some(4_096), 2.0)), [""; 0]);
     assert_eq!(
-        told(&waiting(4_000, Some(4_096), -0.5)),
+        reported(&waiting(4_000, Some(4_096), -0.5)),
         [""; 0],
         "before the window"
     );
     assert_eq!(
-        told(&waiting(4_000, None, 2.0)),
+        reported(&waiting(4_000, None, 2.0)),
         [""; 0],
         "no limit is known"
     );
@@ -322,13 +331,13 @@ fn other_programs_in_a_part_of_the_window_are_in_its_slowest_requests() {
         })
     };
     let there = for_half_a_second(0.8);
-    assert_eq!(told(&there), ["not-steady: latency suspect"]);
+    assert_eq!(reported(&there), ["not-steady: latency suspect"]);
     let text = text_of(&there, Code::NotSteady);
     assert!(
         text.starts_with("other programs ran in a part of the window: "),
         "{text}"
     );
-    assert_eq!(told(&for_half_a_second(0.2)), [""; 0]);
+    assert_eq!(reported(&for_half_a_second(0.2)), [""; 0]);
 }
 
 #[test]
@@ -349,10 +358,14 @@ fn connections_that_the_engine_did_not_make_are_somebody_elses() {
             });
         })
     };
-    assert_eq!(told(&accepted(1)), [""; 0], "none but that of the reading");
+    assert_eq!(
+        reported(&accepted(1)),
+        [""; 0],
+        "none but that of the reading"
+    );
     let strangers = accepted(500);
     let weakened = ["server-counted: rate suspect, counts suspect"];
-    assert_eq!(told(&strangers), weakened);
+    assert_eq!(reported(&strangers), weakened);
     assert!(text_of(&strangers, Code::ServerCounted).contains("somebody else connected"));
 }
 
@@ -361,7 +374,10 @@ fn counts_contradict_or_agree() {
     let cached = judge(PROXIED, |trial| {
         trial.origin.as_mut().expect("it is proxied").requests = 3;
     });
-    assert_eq!(told(&cached), [format!("origin-asked: {TIMED_SUSPECT}")]);
+    assert_eq!(
+        reported(&cached),
+        [format!("origin-asked: {TIMED_SUSPECT}")]
+    );
     assert!(text_of(&cached, Code::OriginAsked).contains("a cache answers"));
     // What came while the counts were being read is missing, and a little more is not.
     for (read_late_s, expected) in [(0.04, 0), (0.2, 1)] {
@@ -372,25 +388,25 @@ fn counts_contradict_or_agree() {
             let requests = result.requests.completed - missing;
             trial.origin.as_mut().expect("it is proxied").requests = requests;
         });
-        assert_eq!(told(&late).len(), expected, "{read_late_s} s late");
+        assert_eq!(reported(&late).len(), expected, "{read_late_s} s late");
     }
     let added = "counts-add-up: rate invalid, latency invalid, cpu invalid, counts invalid";
     let lost = judge(SOUND, |trial| {
         result(trial).balance.as_mut().expect("it is there").begun += 3;
     });
-    assert_eq!(told(&lost), [added]);
+    assert_eq!(reported(&lost), [added]);
     let text = text_of(&lost, Code::CountsAddUp);
     assert!(
         text.contains("10 carried in + ") && text.ends_with("+ 10 in flight: 3 lost"),
         "{text}"
     );
     let begun = judge(SOUND, |trial| result(trial).requests.begun += 1);
-    assert_eq!(told(&begun), [added]);
+    assert_eq!(reported(&begun), [added]);
     let old = judge(SOUND, |trial| {
         let result = result(trial);
         (result.balance, result.requests.begun) = (None, 0);
     });
-    assert_eq!(told(&old), [""; 0]);
+    assert_eq!(reported(&old), [""; 0]);
     let counted = |share: f64| {
         judge(SOUND, move |trial| {
             let requests = (result(trial).requests.completed as f64 * share) as u64;
@@ -407,10 +423,10 @@ fn counts_contradict_or_agree() {
             });
         })
     };
-    assert_eq!(told(&counted(1.0)), [""; 0]);
+    assert_eq!(reported(&counted(1.0)), [""; 0]);
     for share in [0.9, 1.2] {
         assert_eq!(
-            told(&counted(share)),
+            reported(&counted(share)),
             ["server-counted: rate suspect, counts suspect"]
         );
     }
@@ -418,7 +434,7 @@ fn counts_contradict_or_agree() {
 
 #[test]
 fn a_server_that_is_busy_after_the_load_keeps_its_numbers() {
-    let told = |took_s: f64, answered: bool| {
+    let reported = |took_s: f64, answered: bool| {
         let judgement = judge(SOUND, |trial| {
             let mut steps = trial.course.steps.iter_mut();
             let again = steps.find(|one| one.step == Step::CheckAgain);
@@ -430,9 +446,9 @@ fn a_server_that_is_busy_after_the_load_keeps_its_numbers() {
         let recovered = judgement.check(Code::Recovered).map(|check| check.level);
         (judgement.verdict, recovered)
     };
-    assert_eq!(told(0.9, true), (Verdict::Valid, Some(Level::Passed)));
-    assert_eq!(told(12.5, true), (Verdict::Valid, Some(Level::Note)));
-    assert_eq!(told(60.0, false), (Verdict::Suspect, Some(Level::Note)));
+    assert_eq!(reported(0.9, true), (Verdict::Valid, Some(Level::Passed)));
+    assert_eq!(reported(12.5, true), (Verdict::Valid, Some(Level::Note)));
+    assert_eq!(reported(60.0, false), (Verdict::Suspect, Some(Level::Note)));
 }
 
 #[test]

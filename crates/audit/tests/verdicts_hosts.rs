@@ -192,7 +192,7 @@ fn a_full_link_is_what_was_measured() {
     };
     let judgement = judge(SOUND, more);
     assert_eq!(
-        told(&judgement),
+        reported(&judgement),
         ["link-room: rate suspect, latency suspect"]
     );
     assert!(text_of(&judgement, Code::LinkRoom).starts_with("sut -> g1+g2"));
@@ -434,7 +434,7 @@ fn a_lost_host_leaves_no_number() {
         check.text,
         "g2 was lost 1.2 s after the window opened: no answer for 10 s"
     );
-    let all = told(&judgement);
+    let all = reported(&judgement);
     assert_eq!(all.len(), 1, "{all:?}");
     assert!(all[0].contains("counts invalid"), "{all:?}");
 }
@@ -448,7 +448,7 @@ fn of_several_generators_the_worst_one_is_named() {
             ..ThreadUsage::default()
         }];
     });
-    assert_eq!(told(&busy), ["engine-busy: latency suspect"]);
+    assert_eq!(reported(&busy), ["engine-busy: latency suspect"]);
     let text = text_of(&busy, Code::EngineBusy);
     assert!(
         text.starts_with("g2: the engine's busiest thread worked 60 %"),
@@ -460,7 +460,7 @@ fn of_several_generators_the_worst_one_is_named() {
             ..CpuShares::default()
         }];
     });
-    assert_eq!(told(&stolen), [format!("steal: {TIMED_SUSPECT}")]);
+    assert_eq!(reported(&stolen), [format!("steal: {TIMED_SUSPECT}")]);
     let text = text_of(&stolen, Code::Steal);
     assert!(text.contains("a processor of g2"), "{text}");
 }
@@ -472,7 +472,7 @@ fn hosts_of_one_kernel_share_its_processors() {
             host.kernel = 1;
         }
     });
-    assert_eq!(told(&judgement), [""; 0]);
+    assert_eq!(reported(&judgement), [""; 0]);
     let check = judgement.check(Code::CoLocated).expect("it was made");
     assert_eq!(check.level, Level::Note);
     assert!(

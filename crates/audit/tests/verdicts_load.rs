@@ -36,7 +36,7 @@ fn engine_worked(trial: &mut TrialRecord, share: f64, kept: f64) {
 }
 
 #[test]
-fn an_engine_that_works_is_told_from_one_that_is_kept_from_it() {
+fn an_engine_that_works_is_distinguished_from_one_that_is_kept_from_it() {
     each(
         SOUND,
         &[
@@ -88,8 +88,8 @@ fn an_engine_that_reads_late_is_in_the_latencies() {
             lag.record_n((median * share) as u64, 1_000);
         })
     };
-    assert_eq!(told(&lag(0.04)), [""; 0]);
-    assert_eq!(told(&lag(0.08)), ["engine-lag: latency suspect"]);
+    assert_eq!(reported(&lag(0.04)), [""; 0]);
+    assert_eq!(reported(&lag(0.08)), ["engine-lag: latency suspect"]);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_rate_near_the_yardstick_is_a_bound_unless_the_server_was_full() {
             yardstick,
             ..CEILINGS
         };
-        told(&judge_beside(SOUND, ceilings, fault)).join("; ")
+        reported(&judge_beside(SOUND, ceilings, fault)).join("; ")
     };
     let untouched: Fault = |_| {};
     for (yardstick, fault, expected) in [
@@ -148,7 +148,7 @@ fn a_rate_near_the_yardstick_is_a_bound_unless_the_server_was_full() {
     };
     let judgement = judge_beside(PROXIED, near, |_| {});
     assert_eq!(
-        told(&judgement),
+        reported(&judgement),
         ["backend-bound: rate suspect, latency suspect"]
     );
 }
@@ -165,9 +165,9 @@ fn starving_clients_are_the_servers_doing() {
             };
         })
     };
-    assert_eq!(told(&hungry(0, 2)), [""; 0]);
-    assert_eq!(told(&hungry(0, 3)), ["starved: latency suspect"]);
-    assert_eq!(told(&hungry(40, 107)), ["starved: latency invalid"]);
+    assert_eq!(reported(&hungry(0, 2)), [""; 0]);
+    assert_eq!(reported(&hungry(0, 3)), ["starved: latency suspect"]);
+    assert_eq!(reported(&hungry(40, 107)), ["starved: latency invalid"]);
     let found = hungry(40, 107);
     let text = text_of(&found, Code::Starved);
     assert!(
@@ -239,7 +239,7 @@ fn a_window_of_two_levels_is_of_neither() {
     };
     let judgement = judge(SOUND, half);
     let expected = "not-steady: rate invalid, latency invalid, cpu suspect";
-    assert_eq!(told(&judgement), [expected]);
+    assert_eq!(reported(&judgement), [expected]);
     assert_eq!(judgement.verdicts.memory, Verdict::Valid);
     let text = text_of(&judgement, Code::NotSteady);
     assert!(text.contains("for 2.5 s, then "), "{text}");
@@ -248,7 +248,7 @@ fn a_window_of_two_levels_is_of_neither() {
             part.ok -= part.ok / 33;
         }
     };
-    assert_eq!(told(&judge(SOUND, few_percent)), [""; 0]);
+    assert_eq!(reported(&judge(SOUND, few_percent)), [""; 0]);
 }
 
 #[test]
@@ -275,16 +275,16 @@ fn a_load_by_count_is_judged_by_what_its_connections_took() {
 
 #[test]
 fn an_open_loop_must_keep_its_schedule() {
-    assert_eq!(told(&judge_open(|_| {})), [""; 0]);
+    assert_eq!(reported(&judge_open(|_| {})), [""; 0]);
     let late = |share: f64| {
         judge_open(move |result| {
             let due = result.requests.due.unwrap_or(0);
             result.requests.begun = (due as f64 * share) as u64;
         })
     };
-    assert_eq!(told(&late(0.991)), [""; 0]);
+    assert_eq!(reported(&late(0.991)), [""; 0]);
     assert_eq!(
-        told(&late(0.98)),
+        reported(&late(0.98)),
         ["schedule-kept: rate invalid, latency invalid"]
     );
     let one_second = judge_open(|result| {
@@ -293,7 +293,7 @@ fn an_open_loop_must_keep_its_schedule() {
         parts[3].begun = parts[3].due * 8 / 10;
     });
     assert_eq!(
-        told(&one_second),
+        reported(&one_second),
         ["schedule-kept: rate suspect, latency suspect"]
     );
     let growing = |more: u64| {
@@ -305,8 +305,8 @@ fn an_open_loop_must_keep_its_schedule() {
             }
         })
     };
-    assert_eq!(told(&growing(0)), [""; 0]);
-    assert!(told(&growing(90)).contains(&"queue-grows: latency suspect".to_owned()));
+    assert_eq!(reported(&growing(0)), [""; 0]);
+    assert!(reported(&growing(90)).contains(&"queue-grows: latency suspect".to_owned()));
 }
 
 #[test]
@@ -316,18 +316,18 @@ fn the_engine_answers_for_its_own_delay_and_not_for_the_servers() {
         kept.wait.record_n(1_000_000_000, 500);
         result.send_lag.record_n(1_000_000_000, 500);
     });
-    assert_eq!(told(&slow_server), [""; 0]);
+    assert_eq!(reported(&slow_server), [""; 0]);
     let late_engine = judge_open(|result| {
         let due = result.requests.due.unwrap_or(0);
         let kept = result.schedule.as_mut().expect("it is an open loop");
         kept.slip.record_n(1_000_000_000, due);
     });
-    assert_eq!(told(&late_engine), ["send-lag: latency suspect"]);
+    assert_eq!(reported(&late_engine), ["send-lag: latency suspect"]);
     let unknown = judge_open(|result| {
         let kept = result.schedule.as_mut().expect("it is an open loop");
         std::mem::swap(&mut kept.slip, &mut kept.wait);
     });
-    assert_eq!(told(&unknown), ["send-lag: latency not-run"]);
+    assert_eq!(reported(&unknown), ["send-lag: latency not-run"]);
 }
 
 #[test]
@@ -339,9 +339,9 @@ fn what_was_due_and_had_no_end_is_held_against_the_latencies_alone() {
             result.requests.unended = Some(gone);
         })
     };
-    assert_eq!(told(&unended(0.009)), [""; 0]);
-    assert_eq!(told(&unended(0.02)), ["unended: latency suspect"]);
-    assert_eq!(told(&unended(0.06)), ["unended: latency invalid"]);
+    assert_eq!(reported(&unended(0.009)), [""; 0]);
+    assert_eq!(reported(&unended(0.02)), ["unended: latency suspect"]);
+    assert_eq!(reported(&unended(0.06)), ["unended: latency invalid"]);
     let found = unended(0.06);
     assert!(text_of(&found, Code::Unended).contains("had no end (6.00 %)"));
 }
@@ -355,17 +355,17 @@ fn an_open_loop_of_an_old_record_is_judged_by_what_it_holds() {
             fault(result);
         })
     };
-    assert_eq!(told(&old(|_| {})), [""; 0]);
+    assert_eq!(reported(&old(|_| {})), [""; 0]);
     let late = old(|result| result.requests.planned = Some(result.requests.started * 2));
     assert_eq!(
-        told(&late),
+        reported(&late),
         ["schedule-kept: rate invalid, latency invalid"]
     );
     let lagging = old(|result| {
         let sent = result.send_lag.count();
         result.send_lag.record_n(1_000_000_000, sent);
     });
-    assert_eq!(told(&lagging), ["send-lag: latency suspect"]);
+    assert_eq!(reported(&lagging), ["send-lag: latency suspect"]);
 }
 
 #[test]

@@ -120,7 +120,10 @@ fn a_disturbed_round_is_not_in_the_estimate() {
     let estimate = |measure| cell.estimate(measure).map(|one| one.n);
     assert_eq!(estimate(Measure::RatePerS), Ok(8));
     assert_eq!(estimate(Measure::MemoryPeakBytes), Ok(10));
-    let check = cell.judgement.check(Code::OtherLoad).expect("it is told");
+    let check = cell
+        .judgement
+        .check(Code::OtherLoad)
+        .expect("it is reported");
     assert_eq!(check.level, Level::Note);
     assert!(
         check.text.ends_with("(in 2 of 10 rounds)"),
@@ -322,17 +325,18 @@ fn the_first_attempt_that_nothing_disturbed_counts_for_the_whole_block() {
         .verdicts
         .rate;
     assert_eq!(verdict, Verdict::Valid);
-    let told = &judged.trust.reasons;
+    let reported = &judged.trust.reasons;
     assert!(
-        told.iter()
+        reported
+            .iter()
             .any(|one| one.text.contains("blocks were repeated")),
-        "{told:?}"
+        "{reported:?}"
     );
 }
 
 #[test]
-fn rounds_that_fall_into_two_groups_are_told_with_both() {
-    let told = |factor: f64| {
+fn rounds_that_fall_into_two_groups_are_reported_with_both() {
+    let reported = |factor: f64| {
         let mut record = rounds(8);
         for trial in of(&mut record, CONTENDER).filter(|it| it.round % 2 == 0) {
             trial.result.as_mut().expect("it was measured").measured_s /= factor;
@@ -342,11 +346,11 @@ fn rounds_that_fall_into_two_groups_are_told_with_both() {
         let check = cell.judgement.check(Code::TwoModes);
         check.map(|check| (check.level, check.text.clone()))
     };
-    let (level, text) = told(1.4).expect("they are far apart");
+    let (level, text) = reported(1.4).expect("they are far apart");
     assert_eq!(level, Level::Note, "a fact about the server");
     assert!(text.contains("into two groups: 4 near "), "{text}");
     assert!(text.contains(" requests/s and 4 near "), "{text}");
-    assert_eq!(told(1.0), None);
+    assert_eq!(reported(1.0), None);
 }
 
 #[test]

@@ -21,8 +21,8 @@ pub(crate) struct Display {
     left: Duration,
     standings: Standings,
     redaction: Redaction,
-    /// Changes of own configurations that were told: contender, file and line.
-    told: BTreeSet<(String, String, usize)>,
+    /// Changes of own configurations that were shown: contender, file and line.
+    shown: BTreeSet<(String, String, usize)>,
 }
 
 impl Display {
@@ -41,7 +41,7 @@ impl Display {
             left: Duration::ZERO,
             standings,
             redaction,
-            told: BTreeSet::new(),
+            shown: BTreeSet::new(),
         }
     }
 
@@ -129,7 +129,7 @@ impl Display {
     }
 
     fn ended(&mut self, record: &TrialRecord) {
-        self.tell_changes(record);
+        self.show_changes(record);
         if let Some(bar) = &self.bar {
             bar.inc(1);
         }
@@ -144,11 +144,11 @@ impl Display {
 impl Display {
     /// What a contender's own configuration was changed in; each line of it once, as only its
     /// ports are others from trial to trial.
-    fn tell_changes(&mut self, record: &TrialRecord) {
+    fn show_changes(&mut self, record: &TrialRecord) {
         let changes = record.server.iter().flat_map(|it| &it.config_changes);
         for change in changes {
             let key = (record.contender.clone(), change.file.clone(), change.line);
-            if self.told.insert(key) {
+            if self.shown.insert(key) {
                 let change = self.redaction.configuration(&change.words());
                 self.note(&format!("{}: changed {change}", record.contender));
             }

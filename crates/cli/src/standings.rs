@@ -81,7 +81,7 @@ impl Standings {
         let mut first = None;
         for (name, middle) in known {
             match first {
-                None => parts.push(format!("{name} {}", told(middle, is_open))),
+                None => parts.push(format!("{name} {}", shown(middle, is_open))),
                 Some(first) => parts.push(format!("{name} {:.2}x", middle / first)),
             }
             first = first.or(Some(middle));
@@ -121,7 +121,7 @@ fn median(values: &Values) -> Option<f64> {
 }
 
 /// A rate such as `63,859`, or a latency such as `1.25 ms`.
-fn told(value: f64, is_open: bool) -> String {
+fn shown(value: f64, is_open: bool) -> String {
     if is_open {
         return format!("{:.2} ms", value / 1e6);
     }
@@ -142,10 +142,10 @@ mod tests {
 
     #[test]
     fn rates_have_groups_and_latencies_a_unit() {
-        assert_eq!(told(63_859.4, false), "63,859");
-        assert_eq!(told(999.0, false), "999");
-        assert_eq!(told(1_000_000.0, false), "1,000,000");
-        assert_eq!(told(1_250_000.0, true), "1.25 ms");
+        assert_eq!(shown(63_859.4, false), "63,859");
+        assert_eq!(shown(999.0, false), "999");
+        assert_eq!(shown(1_000_000.0, false), "1,000,000");
+        assert_eq!(shown(1_250_000.0, true), "1.25 ms");
     }
 
     #[test]

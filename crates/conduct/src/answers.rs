@@ -60,7 +60,7 @@ pub(crate) fn check_before(
 }
 
 /// Asks after the load, each request until its answer comes. A server that is busy with what the
-/// load left it answers late, or not in this time: that is told of it, and takes away nothing that
+/// load left it answers late, or not in this time: that is reported, and takes away nothing that
 /// was measured before. A wrong answer is in the record, for the judge.
 pub(crate) fn check_after(
     trial: &Trial,

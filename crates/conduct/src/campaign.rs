@@ -47,8 +47,8 @@ pub enum CampaignEnd {
     Interrupted,
 }
 
-/// Carries out what is missing of a plan, and tells `tell` what happens. `widest` is asked after a
-/// round where the plan has a stopping rule.
+/// Carries out what is missing of a plan, and calls `on_event` with what happens. `widest` is asked
+/// after a round where the plan has a stopping rule.
 ///
 /// # Errors
 /// When nothing can be recorded or the stage cannot be set up. Trials that fail are no error.
@@ -58,7 +58,7 @@ pub fn carry_out(
     site: &dyn Site,
     options: Options,
     widest: &mut Widest<'_>,
-    tell: &mut dyn FnMut(Event<'_>),
+    on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<CampaignEnd, ConductError> {
     let roles = &options.roles;
     roles.move_this_thread();
@@ -89,7 +89,7 @@ pub fn carry_out(
         recorded: earlier.collect(),
         folder,
     };
-    tell(campaign.began());
+    on_event(campaign.began());
     let mut block = None;
     while let Some(trial) = campaign.next()? {
         if options.stop.load(Ordering::Relaxed) {
@@ -100,20 +100,20 @@ pub fn carry_out(
             .is_some_and(|before| before != block_of(&trial))
             && in_blocks
         {
-            tell(Event::BlockEnded);
+            on_event(Event::BlockEnded);
         }
-        tell(campaign.begins(&trial));
+        on_event(campaign.begins(&trial));
         let logs = campaign.folder.logs_of(&trial.id);
-        let mut record = trial::carry_out(&setting, &trial, &logs, tell)?;
+        let mut record = trial::carry_out(&setting, &trial, &logs, on_event)?;
         record.course.warnings.extend_from_slice(&options.warnings);
         let rests = !matches!(record.end, TrialEnd::Skipped { .. });
-        campaign.keep(record, tell)?;
+        campaign.keep(record, on_event)?;
         if rests && !options.stop.load(Ordering::Relaxed) {
             rest(plan.rest, &options.stop);
         }
     }
     if block.is_some() && in_blocks {
-        tell(Event::BlockEnded);
+        on_event(Event::BlockEnded);
     }
     Ok(CampaignEnd::Complete)
 }
@@ -174,11 +174,11 @@ impl Campaign<'_, '_> {
     fn keep(
         &mut self,
         mut record: TrialRecord,
-        tell: &mut dyn FnMut(Event<'_>),
+        on_event: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), ConductError> {
         record.attempt.disturbed = disturbances(&record);
         self.folder.append(&record)?;
-        tell(Event::Ended(&record));
+        on_event(Event::Ended(&record));
         self.recorded.retain(|earlier| earlier.id != record.id);
         self.recorded.push(kept(record));
         Ok(())

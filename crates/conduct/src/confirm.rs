@@ -215,7 +215,8 @@ impl<'p> Experiments<'p> {
     }
 }
 
-/// Carries out what is missing of experiments on this machine, and tells `tell` what happens.
+/// Carries out what is missing of experiments on this machine, and calls `on_event` with what
+/// happens.
 /// `earlier` are their trials so far.
 ///
 /// # Errors
@@ -225,7 +226,7 @@ pub fn confirm(
     folder: &mut RecordFolder,
     here: &mut Here,
     earlier: &[TrialRecord],
-    tell: &mut dyn FnMut(Event<'_>),
+    on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<CampaignEnd, ConductError> {
     let plan = experiments.plan;
     let is_known = |id: &str| {
@@ -240,7 +241,7 @@ pub fn confirm(
     let all = experiments.trials();
     let missing: Vec<_> = all.iter().filter(|(it, _)| !is_known(&it.id)).collect();
     let expected = experiments.expected().expected;
-    tell(Event::Began {
+    on_event(Event::Began {
         trials: all.len(),
         recorded: all.len() - missing.len(),
         expected,
@@ -250,7 +251,7 @@ pub fn confirm(
             return Ok(CampaignEnd::Interrupted);
         }
         let left = missing.len() - index;
-        tell(Event::Trial {
+        on_event(Event::Trial {
             number: all.len() - left + 1,
             trials: all.len(),
             id: &trial.id,
@@ -265,10 +266,10 @@ pub fn confirm(
             stop: &here.stop,
         };
         let logs = folder.logs_of(&trial.id);
-        let mut record = trial::carry_out(&setting, trial, &logs, tell)?;
+        let mut record = trial::carry_out(&setting, trial, &logs, on_event)?;
         record.attempt.disturbed = disturbances(&record);
         folder.append(&record)?;
-        tell(Event::Ended(&record));
+        on_event(Event::Ended(&record));
         rest(plan.rest, &here.stop);
     }
     Ok(CampaignEnd::Complete)

@@ -47,7 +47,7 @@ pub struct Contestant {
     pub server: Running,
     /// The upstream of a proxied workload.
     pub origin: Option<Running>,
-    /// Where the upstream tells its counts; also of an origin that is asked directly.
+    /// Where the upstream gives its counts; also of an origin that is asked directly.
     control: Option<SocketAddr>,
     /// Whether something is demanded of the upstream.
     demanded: bool,
@@ -168,7 +168,7 @@ impl Contestant {
     }
 
     /// What the upstream has counted since its start; `None` where there is no upstream or it
-    /// does not tell.
+    /// does not say.
     pub(crate) fn origin_counts(&self) -> Option<Counts> {
         bakeoff_origin::counts(self.control?).ok()
     }
@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     /// Starts what a trial of the plan `smoke` needs, where no program can be kept; returns the
-    /// steps that were told, and the one that failed.
+    /// steps that were reported, and the one that failed.
     fn failed_at(id: &str, part: Part) -> (Vec<Step>, Step) {
         let text = bakeoff_plan::builtin_plan("smoke").unwrap();
         let plan = bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).unwrap();

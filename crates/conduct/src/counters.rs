@@ -1,4 +1,4 @@
-//! Where a server tells what it counted, if its configuration opens such a place.
+//! Where a server gives what it counted, if its configuration opens such a place.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -10,9 +10,9 @@ use bakeoff_stage::Running;
 /// Addresses that are tried.
 const ADDRESSES_MAX: usize = 8;
 
-/// A place that has told counters.
+/// A place where counters were read.
 #[derive(Debug, Clone)]
-struct Teller {
+struct Asked {
     source: CounterSource,
     address: SocketAddr,
     path: String,
@@ -22,7 +22,7 @@ struct Teller {
 /// A server's own counters at both edges of the window.
 #[derive(Debug, Default)]
 pub(crate) struct OwnCounters {
-    teller: Option<Teller>,
+    asked: Option<Asked>,
     /// Whether the reading at the start was tried: a server that does not answer is not asked
     /// again and again.
     begun: bool,
@@ -41,13 +41,13 @@ impl OwnCounters {
         };
         // Counters mostly have a port of their own, and the measured one may speak TLS.
         addresses.sort_by_key(|address| *address == server.address());
-        let mut tellers = places.iter().flat_map(|(source, path)| {
+        let mut askable = places.iter().flat_map(|(source, path)| {
             let addresses = addresses.iter().take(ADDRESSES_MAX);
             let with_hosts = addresses.flat_map(|address| {
                 let hosts = hosts(*source, *address, host).into_iter();
                 hosts.map(|host| (*address, host))
             });
-            with_hosts.map(|(address, host)| Teller {
+            with_hosts.map(|(address, host)| Asked {
                 source: *source,
                 address,
                 path: path.clone(),
@@ -55,7 +55,7 @@ impl OwnCounters {
             })
         });
         Self {
-            teller: tellers.find(|teller| teller.ask().is_some()),
+            asked: askable.find(|asked| asked.ask().is_some()),
             ..Self::default()
         }
     }
@@ -78,7 +78,7 @@ impl OwnCounters {
 
     /// Both readings, on an axis whose 0 is the window's `start`.
     pub(crate) fn into_record(self, start: Instant) -> Option<ServerCounters> {
-        let (teller, before, after) = (self.teller?, self.before?, self.after?);
+        let (asked, before, after) = (self.asked?, self.before?, self.after?);
         let reading = |(at, counted): (Instant, Counted)| CounterReading {
             at_s: match at.checked_duration_since(start) {
                 Some(after) => after.as_secs_f64(),
@@ -88,20 +88,20 @@ impl OwnCounters {
             requests: counted.requests,
         };
         Some(ServerCounters {
-            source: teller.source,
-            url: format!("http://{}{}", teller.address, teller.path),
+            source: asked.source,
+            url: format!("http://{}{}", asked.address, asked.path),
             before: reading(before),
             after: reading(after),
         })
     }
 
     fn read(&self) -> Option<(Instant, Counted)> {
-        let counted = self.teller.as_ref()?.ask()?;
+        let counted = self.asked.as_ref()?.ask()?;
         Some((Instant::now(), counted))
     }
 }
 
-impl Teller {
+impl Asked {
     fn ask(&self) -> Option<Counted> {
         ask(self.source, self.address, &self.path, &self.host)
     }
@@ -121,7 +121,7 @@ fn hosts(source: CounterSource, address: SocketAddr, host: &str) -> Vec<String> 
     }
 }
 
-/// Where a server may tell its counters, by its configuration: what tells them, and the path.
+/// Where a server may give its counters, by its configuration: what gives them, and the path.
 fn places(facts: &ServerFacts) -> Vec<(CounterSource, String)> {
     let lines = facts.configs.iter().flat_map(|config| config.text.lines());
     let text: Vec<&str> = lines.map(without_comment).collect();

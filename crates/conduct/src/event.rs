@@ -1,4 +1,4 @@
-//! What a campaign tells while it runs: the only thing that a display sees of it.
+//! What a campaign reports while it runs: the only thing that a display sees of it.
 
 use std::time::Duration;
 

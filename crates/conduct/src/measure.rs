@@ -18,7 +18,7 @@ use crate::trial::Setting;
 const WATCH_PERIOD: Duration = Duration::from_millis(20);
 /// How long before the window a server is asked for its own counters.
 const COUNTERS_LEAD: Duration = Duration::from_millis(60);
-/// How often live counters are told.
+/// How often live counters are shown.
 const LIVE_PERIOD: Duration = Duration::from_millis(100);
 
 /// What came of the load.
@@ -41,7 +41,7 @@ pub(crate) fn measure(
     trial: &Trial,
     encoded: &Encoded,
     contestant: &mut dyn Staged,
-    tell: &mut dyn FnMut(Event<'_>),
+    on_event: &mut dyn FnMut(Event<'_>),
 ) -> Measured {
     let Setting {
         generators, stop, ..
@@ -75,9 +75,9 @@ pub(crate) fn measure(
     watch.is_noted = trial.load.requests.is_some();
     while !watch.load.is_over() {
         std::thread::sleep(WATCH_PERIOD);
-        watch.look(contestant, stop, tell);
+        watch.look(contestant, stop, on_event);
     }
-    watch.look_last(contestant, tell);
+    watch.look_last(contestant, on_event);
     let start = watch.load.window().map(|(start, _)| start);
     let usage = contestant.sampled(start);
     watch.finish(usage, warnings, stop)
@@ -114,8 +114,8 @@ struct Watch {
     is_noted: bool,
     /// Whether what is counted at the window's end was read.
     ended: bool,
-    told: (u64, u64),
-    told_at: Instant,
+    shown: (u64, u64),
+    shown_at: Instant,
     counts_at_start: Option<Counts>,
     counts_at_end: Option<Counts>,
     /// How the server ended by itself, or its host was lost, and the last words.
@@ -130,8 +130,8 @@ impl Watch {
             step: None,
             is_noted: false,
             ended: false,
-            told: (0, 0),
-            told_at: Instant::now(),
+            shown: (0, 0),
+            shown_at: Instant::now(),
             counts_at_start,
             counts_at_end: None,
             died: None,
@@ -142,12 +142,12 @@ impl Watch {
         &mut self,
         contestant: &mut dyn Staged,
         stop: &AtomicBool,
-        tell: &mut dyn FnMut(Event<'_>),
+        on_event: &mut dyn FnMut(Event<'_>),
     ) {
         if stop.load(Ordering::Relaxed) {
             self.load.stop();
         }
-        self.look_at_phase(contestant, tell);
+        self.look_at_phase(contestant, on_event);
         if self.died.is_none()
             && let Some(cause) = contestant.lost()
         {
@@ -162,25 +162,25 @@ impl Watch {
             self.died = Some((step, cause, contestant.log_tail()));
             self.load.stop();
         }
-        let since = self.told_at.elapsed();
+        let since = self.shown_at.elapsed();
         if since >= LIVE_PERIOD {
             let now = self.load.live();
-            let (ok, errors) = (now.0 - self.told.0, now.1 - self.told.1);
-            tell(Event::Live { ok, errors, since });
-            self.told = now;
-            self.told_at = Instant::now();
+            let (ok, errors) = (now.0 - self.shown.0, now.1 - self.shown.1);
+            on_event(Event::Live { ok, errors, since });
+            self.shown = now;
+            self.shown_at = Instant::now();
         }
     }
 
     /// Follows the window: warm-up, measuring, over.
-    fn look_at_phase(&mut self, contestant: &mut dyn Staged, tell: &mut dyn FnMut(Event<'_>)) {
+    fn look_at_phase(&mut self, contestant: &mut dyn Staged, on_event: &mut dyn FnMut(Event<'_>)) {
         let Some((start, end)) = self.load.window() else {
             return;
         };
         let now = Instant::now();
         if self.step.is_none() {
             self.step = Some(Step::WarmUp);
-            tell(Event::Step(Step::WarmUp));
+            on_event(Event::Step(Step::WarmUp));
         }
         if now + COUNTERS_LEAD >= start && !self.is_noted {
             self.is_noted = true;
@@ -191,7 +191,7 @@ impl Watch {
             if self.counts_at_start.is_none() {
                 self.counts_at_start = counts(contestant, self.proxied);
             }
-            tell(Event::Step(Step::Measure));
+            on_event(Event::Step(Step::Measure));
         }
         if now >= end && !self.ended {
             self.end(contestant);
@@ -199,8 +199,8 @@ impl Watch {
     }
 
     /// A load by count may end before its window does, and before the first look.
-    fn look_last(&mut self, contestant: &mut dyn Staged, tell: &mut dyn FnMut(Event<'_>)) {
-        self.look_at_phase(contestant, tell);
+    fn look_last(&mut self, contestant: &mut dyn Staged, on_event: &mut dyn FnMut(Event<'_>)) {
+        self.look_at_phase(contestant, on_event);
         if !self.ended {
             self.end(contestant);
         }

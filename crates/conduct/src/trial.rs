@@ -42,7 +42,7 @@ pub(crate) fn carry_out(
     setting: &Setting<'_>,
     trial: &Trial,
     logs: &Path,
-    tell: &mut dyn FnMut(Event<'_>),
+    on_event: &mut dyn FnMut(Event<'_>),
 ) -> Result<TrialRecord, ConductError> {
     let trial = &trial.as_asked();
     let mut record = blank(trial, setting.roles);
@@ -53,7 +53,7 @@ pub(crate) fn carry_out(
     let mut clock = StepClock::start();
     let mut begin = |step| {
         clock.begin(step);
-        tell(Event::Step(step));
+        on_event(Event::Step(step));
     };
     let order = StartOrder {
         contender: &trial.contender,
@@ -62,7 +62,14 @@ pub(crate) fn carry_out(
         part: Part::Whole,
     };
     match setting.site.start(&order, &mut begin) {
-        Ok(contestant) => on_stage(setting, trial, contestant, &mut clock, &mut record, tell),
+        Ok(contestant) => on_stage(
+            setting,
+            trial,
+            contestant,
+            &mut clock,
+            &mut record,
+            on_event,
+        ),
         Err(StartFailed::FullDisk(error)) => return Err(ConductError::FullDisk(error)),
         Err(StartFailed::Trial(end)) => record.end = end,
     }
@@ -82,7 +89,7 @@ fn on_stage(
     mut contestant: Box<dyn Staged>,
     clock: &mut StepClock,
     record: &mut TrialRecord,
-    tell: &mut dyn FnMut(Event<'_>),
+    on_event: &mut dyn FnMut(Event<'_>),
 ) {
     record.server = Some(contestant.facts());
     record.pinned = contestant.pinned();
@@ -93,7 +100,7 @@ fn on_stage(
                 if let Event::Step(step) = event {
                     clock.begin(step);
                 }
-                tell(event);
+                on_event(event);
             };
             observe(trial, &*contestant, record, &mut follow);
             load_and_watch(
@@ -108,11 +115,11 @@ fn on_stage(
     };
     let end = end.or_else(|| {
         clock.begin(Step::CheckAgain);
-        tell(Event::Step(Step::CheckAgain));
+        on_event(Event::Step(Step::CheckAgain));
         check_after(trial, &mut *contestant, record, setting.stop)
     });
     clock.begin(Step::Stop);
-    tell(Event::Step(Step::Stop));
+    on_event(Event::Step(Step::Stop));
     let stopped = contestant.stop();
     record.end = match (end, stopped) {
         (Some(end), stopped) => {
@@ -132,14 +139,14 @@ fn observe(
     trial: &Trial,
     contestant: &dyn Staged,
     record: &mut TrialRecord,
-    tell: &mut dyn FnMut(Event<'_>),
+    on_event: &mut dyn FnMut(Event<'_>),
 ) {
     // The control is treated like the contender that it is, but compared with nobody.
     let is_control = record.kind == ContenderKind::Control;
     if record.kind != ContenderKind::Contender && !is_control {
         return;
     }
-    tell(Event::Step(Step::Observe));
+    on_event(Event::Step(Step::Observe));
     let counts = || {
         let counts = trial.workload.proxied.then(|| contestant.origin_counts());
         counts.flatten()
@@ -156,7 +163,7 @@ fn observe(
     }
     record.work = Some(work);
     if !is_control {
-        tell(Event::Observed(record));
+        on_event(Event::Observed(record));
     }
 }
 
@@ -176,13 +183,13 @@ fn load_and_watch(
     encoded: &Encoded,
     contestant: &mut dyn Staged,
     record: &mut TrialRecord,
-    tell: &mut dyn FnMut(Event<'_>),
+    on_event: &mut dyn FnMut(Event<'_>),
 ) -> Option<TrialEnd> {
     if setting.stop.load(Ordering::Relaxed) {
         return Some(TrialEnd::Interrupted);
     }
     contestant.note_written();
-    let end = under_load(setting, trial, encoded, contestant, record, tell);
+    let end = under_load(setting, trial, encoded, contestant, record, on_event);
     if let Some(work) = record.work.as_mut().filter(|_| end.is_none()) {
         work.grown_under_load = Some(contestant.grown());
     }
@@ -196,12 +203,12 @@ fn under_load(
     encoded: &Encoded,
     contestant: &mut dyn Staged,
     record: &mut TrialRecord,
-    tell: &mut dyn FnMut(Event<'_>),
+    on_event: &mut dyn FnMut(Event<'_>),
 ) -> Option<TrialEnd> {
     if let Err(error) = contestant.behave(true) {
         return Some(unled(&error));
     }
-    let measured = measure(setting, trial, encoded, contestant, tell);
+    let measured = measure(setting, trial, encoded, contestant, on_event);
     let Measured {
         result,
         hosts,
@@ -225,7 +232,7 @@ fn under_load(
     end.or_else(|| contestant.behave(false).err().map(|error| unled(&error)))
 }
 
-/// The end of a trial whose origin could not be told what to do.
+/// The end of a trial whose origin could not be given an order.
 fn unled(error: &str) -> TrialEnd {
     TrialEnd::Failed {
         step: Step::Origin,

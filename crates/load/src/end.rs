@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_server_ends_is_told_as_its_end() {
+    fn only_what_the_server_ends_counts_as_its_end() {
         assert!(End::BEFORE_ANSWER.is_by_server());
         assert!(End::Read(Errno::CONNRESET).is_by_server());
         assert!(!End::Late(Late::Answer, 1.0).is_by_server());

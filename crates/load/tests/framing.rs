@@ -58,7 +58,7 @@ fn http_1_0_keeps_a_connection_only_if_it_says_so() {
 }
 
 #[test]
-fn answers_without_body_keep_their_connection_whatever_length_they_tell() {
+fn answers_without_body_keep_their_connection_whatever_length_they_give() {
     for (answer, to_head_request) in [
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".as_slice(),

@@ -57,7 +57,7 @@ fn an_answer_may_come_in_parts() {
 }
 
 #[test]
-fn a_wrong_body_and_a_wrong_status_are_told() {
+fn a_wrong_body_and_a_wrong_status_are_reported() {
     check(
         |_| Act::Answer(b"\x01\x03\0\0\xd9\0\x05hullo"),
         Outcome::WrongBody,
@@ -167,7 +167,7 @@ fn a_server_that_says_nothing_is_a_connect_timeout() {
 }
 
 #[test]
-fn failed_handshakes_are_told_as_tls() {
+fn failed_handshakes_are_reported_as_tls() {
     let old = Ways {
         alpn: b"hq-interop",
         ..Ways::default()

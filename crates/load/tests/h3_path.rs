@@ -57,7 +57,7 @@ fn new_keys_of_the_server_are_followed() {
 }
 
 #[test]
-fn a_server_of_other_versions_is_told() {
+fn a_server_of_other_versions_is_reported() {
     let ways = Ways {
         versions: vec![0xff00_001d],
         ..Ways::default()
@@ -71,7 +71,7 @@ fn a_server_of_other_versions_is_told() {
 }
 
 #[test]
-fn a_server_that_lost_its_memory_is_told_and_found_again() {
+fn a_server_that_lost_its_memory_is_reported_and_found_again() {
     let port = serve(|n| match n {
         10 => Act::Forget,
         _ => Act::Answer(HELLO),
@@ -153,7 +153,7 @@ fn what_waits_behind_a_gap_is_read_in_parts() {
 }
 
 #[test]
-fn loss_and_delay_of_the_way_are_told_as_they_are() {
+fn loss_and_delay_of_the_way_are_reported_as_they_are() {
     // 2 % of the datagrams each way, and 20 ms each way: 40 ms there and back.
     let way = Way {
         delay: Duration::from_millis(20),

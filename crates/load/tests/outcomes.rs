@@ -49,7 +49,7 @@ fn a_port_without_listener_refuses() {
 }
 
 #[test]
-fn closing_before_inside_and_after_a_response_are_told_apart() {
+fn closing_before_inside_and_after_a_response_are_distinguished() {
     check(once(b""), Outcome::ClosedEarly);
     check(once(b"HTTP/1.1 200 OK\r\nContent-Le"), Outcome::Truncated);
     check(

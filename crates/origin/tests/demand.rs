@@ -275,7 +275,7 @@ fn who_waits_for_a_worker_waits_for_all_before_it() {
 }
 
 #[test]
-fn it_behaves_when_it_is_told_to() {
+fn it_behaves_when_it_is_asked_to() {
     let demand = Demand {
         errors: 1.0,
         later: true,

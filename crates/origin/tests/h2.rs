@@ -163,7 +163,7 @@ fn large_bodies_pass_through_small_windows() {
 }
 
 #[test]
-fn a_client_without_a_table_is_told_that_none_is_used() {
+fn a_client_without_a_table_learns_that_none_is_used() {
     let server = Server::start(over(Protocol::H2c, b"hi"));
     let mut builder = Builder::new();
     builder.header_table_size(0);

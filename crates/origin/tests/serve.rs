@@ -109,7 +109,7 @@ fn bodies_of_requests_are_read_to_their_end() {
 }
 
 #[test]
-fn a_client_that_waits_to_be_told_is_told() {
+fn a_client_that_waits_for_a_go_ahead_gets_it() {
     let server = Server::start(options(b"hi"));
     let mut stream = server.connect();
     let head = b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";

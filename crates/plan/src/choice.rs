@@ -118,7 +118,7 @@ mod tests {
             .map(|plan| plan.contenders)
     }
 
-    fn told(contender: &Contender) -> String {
+    fn named(contender: &Contender) -> String {
         let ServerChoice::Program {
             server,
             version,
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_server_in_two_versions_is_two_contenders_and_no_other() {
         let both = chosen(&["caddy@2.8.4", "caddy@2.11.7"]).unwrap();
-        let both: Vec<String> = both.iter().map(told).collect();
+        let both: Vec<String> = both.iter().map(named).collect();
         assert_eq!(
             both,
             [
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_contender_of_the_plan_keeps_its_configuration_in_another_version() {
         let both = chosen(&["nginx-optimized@1.28", "nginx-optimized"]).unwrap();
-        let both: Vec<String> = both.iter().map(told).collect();
+        let both: Vec<String> = both.iter().map(named).collect();
         assert_eq!(
             both,
             [

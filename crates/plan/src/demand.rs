@@ -455,7 +455,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_demand_is_told_in_words() {
+    fn a_demand_is_written_as_text() {
         let demand = Demand {
             delay: "exponential:5ms".parse().ok(),
             errors: 0.1,

@@ -110,7 +110,7 @@ pub enum PlanError {
         /// Every name known.
         known: Vec<String>,
     },
-    /// Two things of one name, where results could not be told apart.
+    /// Two things of one name, where results could not be distinguished.
     #[error("{place}: {what} `{name}` appears twice; {fix}")]
     Duplicate {
         /// Where the second one stands.
@@ -119,7 +119,7 @@ pub enum PlanError {
         what: &'static str,
         /// The name.
         name: String,
-        /// How to tell them apart.
+        /// How to distinguish them.
         fix: String,
     },
     /// Keys that contradict each other.

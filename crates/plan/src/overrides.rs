@@ -74,7 +74,7 @@ impl Plan {
     ///
     /// # Errors
     /// A name that the plan does not have, a number out of its range, or loads that cannot be
-    /// told apart afterwards. The place of an error is the flag of the override's name.
+    /// distinguished afterwards. The place of an error is the flag of the override's name.
     pub fn with(mut self, overrides: &Overrides) -> Result<Self, PlanError> {
         self.contenders = choice::contenders(self.contenders, &overrides.contenders)?;
         self.workloads = choice::named(self.workloads, &overrides.workloads, "workload", |it| {
@@ -156,7 +156,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Asks each workload over each protocol; workloads that were told apart by protocol only
+    /// Asks each workload over each protocol; workloads that were distinguished by protocol only
     /// become one.
     fn protocols(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
         if overrides.protocols.is_empty() {
@@ -238,7 +238,7 @@ impl Plan {
         })
     }
 
-    /// Gives each load each number of clients; loads that were told apart by clients only
+    /// Gives each load each number of clients; loads that were distinguished by clients only
     /// become one.
     fn clients(&mut self, overrides: &Overrides) -> Result<(), PlanError> {
         let mut loads: Vec<Load> = Vec::new();

@@ -1,7 +1,7 @@
 //! A log of requests becomes the weighted list of a workload, with files for the answers.
 //!
 //! What a log does not hold is not made up: bodies and headers of requests, parts of files, and
-//! where a redirect leads. What cannot be replayed is counted and told, by reason.
+//! where a redirect leads. What cannot be replayed is counted and reported, by reason.
 
 use std::collections::BTreeMap;
 

@@ -155,7 +155,7 @@ impl Request {
 }
 
 impl Expected {
-    /// What the first answers of the contenders are to tell.
+    /// What the first answers of the contenders are to show.
     pub fn first_answer() -> Self {
         Self {
             status: 200,
@@ -165,7 +165,7 @@ impl Expected {
         }
     }
 
-    /// Whether the first answers of the contenders are to tell it.
+    /// Whether the first answers of the contenders are to show it.
     pub fn is_open(&self) -> bool {
         self.known_by == KnownBy::FirstAnswer
     }

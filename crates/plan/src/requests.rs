@@ -254,8 +254,8 @@ fn expected(
     let is_said = |key: &str| keys.iter().any(|(name, is_said)| *name == key && *is_said);
     let other = table.text.is_some() || is_said("generated");
     let is_sent = is_said("bytes") || is_said("sha256");
-    let told = [is_said("body"), is_sent, is_said("file") || other];
-    if told.iter().filter(|is_said| **is_said).count() > 1 {
+    let reported = [is_said("body"), is_sent, is_said("file") || other];
+    if reported.iter().filter(|is_said| **is_said).count() > 1 {
         let first = keys.iter().find(|(_, is_said)| *is_said);
         let key = first.map_or("text", |(key, _)| key);
         return Err(beside_another(key, at(key)));

@@ -1,4 +1,4 @@
-//! Logs become lists: what is asked, what is expected, what is served, and what is told.
+//! Logs become lists: what is asked, what is expected, what is served, and what is reported.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 

@@ -29,7 +29,7 @@ pub fn texts(bytes: &[u8]) {
     let _ = diag::sockets(bytes, &mut Vec::new());
 }
 
-/// Reads `bytes` as the answer of each server that tells its counters. None of them may panic.
+/// Reads `bytes` as the answer of each server that reports its counters. None of them may panic.
 pub fn counters(bytes: &[u8]) {
     for source in [
         CounterSource::StubStatus,

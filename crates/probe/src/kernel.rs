@@ -1,4 +1,4 @@
-//! Reads what the kernel tells of the whole machine: bytes in, values out, no file and no clock.
+//! Reads what the kernel reports of the whole machine: bytes in, values out, no file and no clock.
 //!
 //! Formats: `proc(5)`; `Documentation/accounting/psi.rst`, `admin-guide/cgroup-v1/` and
 //! `admin-guide/cgroup-v2.rst` of Linux. Whatever is not as described gives `None` or is left out;
@@ -97,7 +97,7 @@ pub(crate) fn throttled_us(text: &[u8]) -> Option<u64> {
     Some(ns / 1000)
 }
 
-/// Folders below `/sys/fs/cgroup` whose `cpu.stat` may tell of a quota on a process, from its
+/// Folders below `/sys/fs/cgroup` whose `cpu.stat` may show a quota on a process, from its
 /// `/proc/PID/cgroup`: its own group and those above it.
 pub(crate) fn groups_with_quota(text: &[u8]) -> Vec<String> {
     let mut folders = Vec::new();

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn control_groups_are_told_apart() {
+    fn control_groups_are_distinguished() {
         let v1 = "1 2 0:3 / /sys/fs/cgroup/cpu rw shared:4 - cgroup cgroup rw,cpu";
         let v2 = "1 2 0:3 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw";
         let other = "1 2 0:3 / / rw - ext4 /dev/cgroup rw";

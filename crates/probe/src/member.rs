@@ -1,7 +1,7 @@
 //! One process of a tree: its own CPU time to the nanosecond, and that of children which ended.
 //!
 //! The time comes from the process's CPU clock (`clock_getcpuclockid(3)`): the scheduler's own
-//! sum over all threads, also those that ended, which is what `schedstat` tells of each thread
+//! sum over all threads, also those that ended, which is what `schedstat` reports of each thread
 //! that still lives. `/proc/PID/stat` says how it divides into user and system time; only the
 //! division has that file's steps of 10 ms.
 
@@ -163,7 +163,7 @@ impl Member {
         parse::kibibytes(text, b"Pss:")
     }
 
-    /// Number of open files, where the kernel tells it as the size of a folder (since 6.2).
+    /// Number of open files, where the kernel reports it as the size of a folder (since 6.2).
     pub(crate) fn open_files(&self) -> Option<u32> {
         let folder = std::fs::metadata(format!("/proc/{}/fd", self.process)).ok()?;
         u32::try_from(folder.len()).ok().filter(|size| *size > 0)

@@ -1,4 +1,4 @@
-//! What the kernel tells of the whole machine besides its processors' time.
+//! What the kernel reports of the whole machine besides its processors' time.
 
 use std::path::Path;
 

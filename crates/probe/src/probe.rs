@@ -6,7 +6,7 @@
 //! | context switches and CPU of threads | at each fifth and the last; 256 threads at the most |
 //! | load average, memory, pressure, packets without room, connections tracked | at each fifth |
 //! | frequency of processors | at each tenth |
-//! | open files | at each; at each tenth where the kernel cannot tell their number |
+//! | open files | at each; at each tenth where the kernel cannot say their number |
 //! | proportional memory | once a second at the most, and at the last |
 
 use std::io;

@@ -108,7 +108,7 @@ fn open() -> Option<OwnedFd> {
     .ok()
 }
 
-/// Asks for the listening sockets of a family; `None` where the kernel does not tell. It writes
+/// Asks for the listening sockets of a family; `None` where the kernel does not report. It writes
 /// its answer while it is asked for, so there is nothing to wait for.
 fn ask(
     socket: &OwnedFd,

@@ -262,9 +262,9 @@ impl Tree {
 
     fn read_open_files(&mut self, depth: Depth) {
         let living = || self.members.iter().filter(|member| !member.last.zombie);
-        let told: Option<u32> = living().map(Member::open_files).sum();
-        self.open_files = match told {
-            Some(told) => Some(told),
+        let reported: Option<u32> = living().map(Member::open_files).sum();
+        self.open_files = match reported {
+            Some(reported) => Some(reported),
             None if depth.last || depth.index.is_multiple_of(FILES_EVERY) => {
                 living().map(Member::count_open_files).sum()
             }

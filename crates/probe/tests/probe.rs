@@ -155,7 +155,7 @@ fn trees_do_not_take_what_belongs_to_others() {
 }
 
 #[test]
-fn a_control_group_tells_its_members_and_their_time() {
+fn a_control_group_gives_its_members_and_their_time() {
     let mut child = shell("read x");
     let folder = std::env::temp_dir().join(format!("bakeoff-probe-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -215,7 +215,7 @@ fn a_tree_that_ends_keeps_what_it_used() {
 }
 
 #[test]
-fn the_axis_starts_where_it_is_told() {
+fn the_axis_starts_where_it_is_set() {
     let probe = start(vec![tree(Role::Engine, std::process::id())]);
     std::thread::sleep(Duration::from_millis(50));
     probe.set_zero(Instant::now());

@@ -204,7 +204,7 @@ fn throttled_in(usage: &Usage, window_s: f64) -> Option<f64> {
 }
 
 /// Largest share of the window in which a thread of the engine wanted a processor and had none;
-/// `None` where its threads did not tell.
+/// `None` where its threads did not report.
 pub fn engine_kept_share(result: &LoadResult) -> Option<f64> {
     let kept = result.engine.threads.iter().map(|thread| thread.kept_s);
     let most = kept.reduce(f64::max)?;
@@ -260,7 +260,7 @@ impl Used {
         self.server + self.engine + self.origin + self.generators
     }
 
-    /// What was used of the server's processors; `None` where that cannot be told.
+    /// What was used of the server's processors; `None` where that cannot be known.
     fn on_server(&self, pinned: &Pinned) -> Option<f64> {
         // Which processors generators had is not known.
         if pinned.server.is_empty() || self.generators > 0.0 {

@@ -59,7 +59,7 @@ pub struct MachineProcessors {
     pub cpu_model: Option<String>,
     /// Processors that may be used.
     pub cpus: u32,
-    /// Hypervisor, as the processor tells it.
+    /// Hypervisor, as the processor reports it.
     pub hypervisor: Option<String>,
     /// Frequency governor.
     pub governor: Option<String>,

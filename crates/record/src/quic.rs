@@ -30,14 +30,14 @@ pub struct QuicLedger {
     /// Calls that received datagrams; the kernel joins what one call takes (GRO).
     pub receive_calls: u64,
     /// Longest datagram that this side announced it takes, bytes of UDP payload; 0 in records
-    /// that do not tell.
+    /// that do not report.
     #[serde(default)]
     pub payload_announced_bytes: u32,
-    /// Longest datagram that came, bytes of UDP payload; 0 in records that do not tell.
+    /// Longest datagram that came, bytes of UDP payload; 0 in records that do not report.
     #[serde(default)]
     pub datagram_received_bytes_max: u32,
     /// Longest datagram that was sent, bytes of UDP payload, probes of the path's size included;
-    /// 0 in records that do not tell.
+    /// 0 in records that do not report.
     #[serde(default)]
     pub datagram_sent_bytes_max: u32,
     /// Retry packets that were followed, each by a handshake begun anew.

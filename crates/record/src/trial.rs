@@ -198,7 +198,7 @@ pub enum Step {
 pub struct ServerFacts {
     /// Folder name in `servers/`, or `yardstick`, `origin`.
     pub server: String,
-    /// Version as the program tells it.
+    /// Version as the program reports it.
     pub version: String,
     /// Program.
     pub binary: String,

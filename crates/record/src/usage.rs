@@ -18,7 +18,7 @@ pub struct Usage {
     /// Accept queues of the ports that the server and the upstream listen on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<ListenerTick>,
-    /// What the server itself counted; `None` where it tells nothing.
+    /// What the server itself counted; `None` where it reports nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_counters: Option<ServerCounters>,
     /// Whether the kernel charges interrupts to nobody instead of to the program that they came
@@ -129,11 +129,11 @@ pub struct HostTick {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pressure {
-    /// For a processor; `None` where the kernel does not tell.
+    /// For a processor; `None` where the kernel does not report.
     pub cpu_us: Option<u64>,
-    /// For memory; `None` where the kernel does not tell.
+    /// For memory; `None` where the kernel does not report.
     pub memory_us: Option<u64>,
-    /// For a disk; `None` where the kernel does not tell.
+    /// For a disk; `None` where the kernel does not report.
     pub io_us: Option<u64>,
 }
 
@@ -187,7 +187,7 @@ pub struct ListenerTick {
     pub role: Role,
     /// Connections that waited to be accepted, in the fullest queue of the port.
     pub queue: u64,
-    /// Number of them that this queue has room for; `None` where the kernel does not tell.
+    /// Number of them that this queue has room for; `None` where the kernel does not report.
     pub limit: Option<u64>,
 }
 
@@ -195,7 +195,7 @@ pub struct ListenerTick {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerCounters {
-    /// What told it.
+    /// What reported it.
     pub source: CounterSource,
     /// Where it was asked.
     pub url: String,
@@ -205,7 +205,7 @@ pub struct ServerCounters {
     pub after: CounterReading,
 }
 
-/// What tells a server's own counters.
+/// What reports a server's own counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterSource {

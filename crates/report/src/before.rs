@@ -8,12 +8,12 @@ use bakeoff_record::TrialRecord;
 
 use crate::equal;
 
-/// Trials of a campaign so far, and what was told about them.
+/// Trials of a campaign so far, and what was reported about them.
 #[derive(Debug)]
 pub struct Warnings {
     plan: Plan,
     trials: Vec<TrialRecord>,
-    told: HashSet<(&'static str, [String; 2])>,
+    reported: HashSet<(&'static str, [String; 2])>,
 }
 
 impl Warnings {
@@ -22,14 +22,14 @@ impl Warnings {
         let mut warnings = Self {
             plan,
             trials: earlier.to_vec(),
-            told: HashSet::new(),
+            reported: HashSet::new(),
         };
-        // What an earlier part told is not told again.
+        // What an earlier part reported is not repeated.
         warnings.new_ones();
         warnings
     }
 
-    /// Takes in a trial whose contender was observed, and gives what has not been told yet: each
+    /// Takes in a trial whose contender was observed, and gives what was not reported yet: each
     /// unequal fact once for each pair of contenders, with what to change; the report names all of
     /// the workloads.
     pub fn observed(&mut self, trial: &TrialRecord) -> Vec<String> {
@@ -42,9 +42,9 @@ impl Warnings {
         for table in equivalences(&self.plan, &self.trials) {
             for one in &table.inequalities {
                 let new = one.pairs.iter().map(|pair| (one.fact, pair.clone()));
-                let count = self.told.len();
-                self.told.extend(new);
-                if self.told.len() > count {
+                let count = self.reported.len();
+                self.reported.extend(new);
+                if self.reported.len() > count {
                     lines.push(equal::warning(&table, one));
                 }
             }

@@ -9,7 +9,7 @@ use crate::safe::plain;
 /// What conditions come to, and a line for each that is not simply fine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conditions {
-    /// `Breached` where one is met, else `CannotTell` where one cannot be told.
+    /// `Breached` where one is met, else `CannotTell` where one is not decided.
     pub ruling: Ruling,
     /// For people.
     pub lines: Vec<String>,

@@ -96,7 +96,7 @@ pub(crate) fn diff_title(diff: &ConfigDiff) -> String {
     )
 }
 
-/// What a terminal is told of an inequality before the load that it spoils.
+/// What a terminal shows of an inequality before the load that it spoils.
 pub(crate) fn warning(table: &Equivalence, one: &Inequality) -> String {
     let remedies = remedy_lines(one).into_iter();
     let remedies: String = remedies.map(|line| format!("\n    {line}")).collect();

@@ -35,7 +35,7 @@ pub(crate) fn lines(cells: &[Cell]) -> Vec<String> {
         lines.push(format!("  {}", traffic(figures)));
     }
     if !lines.is_empty() {
-        lines.insert(0, "As h2load tells it, times in ms:".to_owned());
+        lines.insert(0, "As h2load prints it, times in ms:".to_owned());
     }
     lines
 }

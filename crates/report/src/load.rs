@@ -153,7 +153,7 @@ fn url_of(url: &UrlResult) -> Value {
 fn load_of(result: &LoadResult) -> Value {
     let (model, rate, arrival, seed) = match &result.load.model {
         LoadModel::Closed { .. } => ("closed", None, None, None),
-        // A trial that ran had a rate; without one there is none to tell.
+        // A trial that ran had a rate; without one there is none to report.
         LoadModel::OpenShare { arrival, .. } => ("open", None, Some(arrival), Some(result.seed)),
         LoadModel::Sought(_) | LoadModel::Overload(_) => ("open", None, None, Some(result.seed)),
         LoadModel::Open {
@@ -193,7 +193,7 @@ fn quic_of(quic: &QuicLedger) -> Value {
     })
 }
 
-/// A length that records of old do not tell, and of which 0 is none.
+/// A length that records of old do not report, and of which 0 is none.
 fn known(bytes: u32) -> Option<u32> {
     (bytes > 0).then_some(bytes)
 }
@@ -251,8 +251,8 @@ mod tests {
     fn check(ledger: &QuicLedger, line: Option<&str>, lengths: [Option<u32>; 3]) {
         let mut lines = String::new();
         text::quic(&mut lines, ledger);
-        let told = lines.lines().find(|line| line.contains("datagrams of"));
-        assert_eq!(told.map(str::trim), line);
+        let reported = lines.lines().find(|line| line.contains("datagrams of"));
+        assert_eq!(reported.map(str::trim), line);
         let json = quic_of(ledger);
         let names = [
             "payload_announced_bytes",
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_of_datagrams_are_told_where_they_are_known() {
+    fn lengths_of_datagrams_are_reported_where_they_are_known() {
         let ledger = QuicLedger {
             payload_announced_bytes: 65_527,
             datagram_received_bytes_max: 65_500,

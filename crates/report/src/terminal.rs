@@ -198,13 +198,13 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
     let grades = report.answer.findings.iter().map(|finding| finding.grade);
     let mut grades = grades.map(Some).chain(std::iter::repeat(None));
     let total = section.len();
-    for (told, line) in section.iter().enumerate() {
+    for (reported, line) in section.iter().enumerate() {
         let grade = grades.next().flatten();
         let words = folded(&line.text, "", options.width);
-        let rest = total - told;
+        let rest = total - reported;
         // The line that counts the rest needs room too.
         let room = most - usize::from(rest > 1);
-        if told > 0 && lines.len() + words.len() > room {
+        if reported > 0 && lines.len() + words.len() > room {
             let noun = if rest == 1 { "finding" } else { "findings" };
             lines.push(format!("{rest} more {noun}: --full"));
             break;
@@ -228,27 +228,27 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
             _ => &[],
         })
         .collect();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut left = reasons.len();
     for reason in &reasons {
         let text = format!("{}{}", tone_mark(reason.tone), reason.text);
         let words = folded(&text, "  ", options.width);
-        // The worst one is told whatever it takes.
-        if !told.is_empty() && told.len() + words.len() > TRUST_LINES_MOST {
+        // The worst one is reported whatever it takes.
+        if !reported.is_empty() && reported.len() + words.len() > TRUST_LINES_MOST {
             break;
         }
         let paint = reason.tone.map_or(Paint::None, tone_paint);
-        told.extend(words.iter().map(|line| paint.on(line, options.colour)));
+        reported.extend(words.iter().map(|line| paint.on(line, options.colour)));
         left -= 1;
     }
-    told.truncate(TRUST_LINES_MOST.max(1));
+    reported.truncate(TRUST_LINES_MOST.max(1));
     let more = match left {
         0 => String::new(),
         left => format!(" ({left} more: --full)"),
     };
     let title = format!("{}{more}", crate::document::trust_title(report));
     let mut lines = folded(&title, "", options.width);
-    lines.extend(told);
+    lines.extend(reported);
     let own = options.record.map(crate::number::plain);
     let record = own.as_deref().unwrap_or("RECORD");
     let next = report.answer.next.iter();

@@ -25,7 +25,7 @@ pub(crate) fn lines(report: &Report, cells: &[Cell]) -> Vec<String> {
     let Some(first) = cells.first().filter(|_| !lines.is_empty()) else {
         return lines;
     };
-    lines.insert(0, "As Vegeta tells it, latencies in ms:".to_owned());
+    lines.insert(0, "As Vegeta prints it, latencies in ms:".to_owned());
     lines.extend(holes(cells));
     let of_group = |it: &&Difference| it.workload == first.workload && it.load == first.load;
     for difference in report.differences.iter().filter(of_group) {
@@ -99,9 +99,9 @@ fn attack(figures: &Vegeta) -> Vec<String> {
 }
 
 /// A line for each figure that there is none of, and of whom; latencies that are all withheld are
-/// told with the main table.
+/// reported with the main table.
 fn holes(cells: &[Cell]) -> Vec<String> {
-    let told: Vec<(&Cell, &Vegeta)> = cells
+    let reported: Vec<(&Cell, &Vegeta)> = cells
         .iter()
         .filter_map(|cell| Some((cell, cell.familiar.vegeta.as_ref()?)))
         .collect();
@@ -114,7 +114,7 @@ fn holes(cells: &[Cell]) -> Vec<String> {
         ("bytes_out", "Bytes Out"),
     ] {
         let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (cell, figures) in &told {
+        for (cell, figures) in &reported {
             let withheld = figures.latencies.p50_ns.is_none() && name.ends_with("_ns");
             if let Some(reason) = figures.missing.get(name).filter(|_| !withheld) {
                 let names = reasons.entry(reason).or_default();
@@ -122,7 +122,7 @@ fn holes(cells: &[Cell]) -> Vec<String> {
             }
         }
         for (reason, names) in reasons {
-            let whose = match names.len() == told.len() {
+            let whose = match names.len() == reported.len() {
                 true => String::new(),
                 false => format!(" of {}", names.join(", ")),
             };
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_told_with_its_sign() {
+    fn a_difference_is_reported_with_its_sign() {
         // The published means: 385.502 over 337.36 us is 14 % more, and the other way 12 % less.
         let rows = [
             (385.502 / 337.36 - 1.0, "+14.3"),

@@ -221,13 +221,13 @@ fn ratios(report: &Report, json: &Json) {
         },
     );
     for (index, (table, drawn)) in tables.iter().zip(draw(report).tables("ratios")).enumerate() {
-        for (row, told) in table["rows"]
+        for (row, reported) in table["rows"]
             .as_array()
             .expect("a list")
             .iter()
             .zip(&drawn.rows)
         {
-            for (place, field) in told.fields.iter().enumerate().skip(3) {
+            for (place, field) in reported.fields.iter().enumerate().skip(3) {
                 let cell = &row["cells"][place - 2];
                 let Value::Estimate(one) = &field.value else {
                     assert!(cell["ratio"].is_null());

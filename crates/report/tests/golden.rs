@@ -123,12 +123,12 @@ fn cells_over_http_3_have_them_too_without_a_connect_of_their_own() {
 fn cells_at_a_constant_rate_have_vegetas_figures_and_differences() {
     let report = view(&support::record_at_constant_rate());
     let narrow = text(&report, options(80));
-    let told = between(&narrow, "synthetic, 500", "\nproxy, 500");
-    check("vegeta.txt", told);
+    let reported = between(&narrow, "synthetic, 500", "\nproxy, 500");
+    check("vegeta.txt", reported);
     // The main table above may be wider, by what its verdicts say.
-    let figures = told
+    let figures = reported
         .lines()
-        .skip_while(|line| !line.contains("As Vegeta tells it"));
+        .skip_while(|line| !line.contains("As Vegeta prints it"));
     let figures = figures.take_while(|line| !line.is_empty());
     assert!(figures.into_iter().all(|line| line.chars().count() <= 80));
     let markdown = markdown(&report, FULL);

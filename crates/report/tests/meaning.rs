@@ -231,7 +231,7 @@ fn success_in_an_open_loop_is_a_share_of_what_was_due() {
 }
 
 #[test]
-fn latencies_beyond_the_range_are_told() {
+fn latencies_beyond_the_range_are_reported() {
     let slow = with(3, "caddy-default", |result| {
         result.latency.record(1 << 43);
         result.requests.ok += 1;
@@ -293,7 +293,7 @@ fn a_record_without_trials_can_be_drawn_in_every_format() {
 }
 
 #[test]
-fn a_reason_that_cells_share_is_told_once() {
+fn a_reason_that_cells_share_is_reported_once() {
     let mut record = support::record();
     let caddys = record
         .trials
@@ -306,13 +306,13 @@ fn a_reason_that_cells_share_is_told_once() {
         };
     }
     let report = view(&record);
-    let told: Vec<_> = report
+    let reported: Vec<_> = report
         .lost
         .iter()
         .filter(|lost| lost.text.contains("it forwards"))
         .collect();
-    let [lost] = told[..] else {
-        panic!("told {} times", told.len());
+    let [lost] = reported[..] else {
+        panic!("reported {} times", reported.len());
     };
     assert_eq!(lost.rounds, [1, 2, 3]);
     let cells = |of: &str| lost.cells.iter().filter(|cell| cell.load == of).count();
@@ -357,14 +357,14 @@ fn unequal_work_stands_beside_a_comparison_as_a_possible_cause() {
             .unequal
             .is_empty()
     );
-    let told = |sentence: &&bakeoff_report::view::Sentence| {
+    let reported = |sentence: &&bakeoff_report::view::Sentence| {
         sentence.text.starts_with("Unequal work in proxy: ")
     };
-    assert_eq!(report.belief.summary.iter().filter(told).count(), 2);
+    assert_eq!(report.belief.summary.iter().filter(reported).count(), 2);
 }
 
 #[test]
-fn unequal_work_is_told_once_when_the_second_of_a_pair_is_observed() {
+fn unequal_work_is_reported_once_when_the_second_of_a_pair_is_observed() {
     let record = support::record();
     let mut warnings = bakeoff_report::Warnings::new(record.plan.clone(), &[]);
     let observed = |id: &str| {
@@ -374,21 +374,21 @@ fn unequal_work_is_told_once_when_the_second_of_a_pair_is_observed() {
         }
         trial.expect("the campaign has this trial")
     };
-    let mut told = |id: &str| warnings.observed(&observed(id));
-    assert!(told("r1-nginx-default-proxy-c10").is_empty());
-    let lines = told("r1-nginx-optimized-proxy-c10");
+    let mut reported = |id: &str| warnings.observed(&observed(id));
+    assert!(reported("r1-nginx-default-proxy-c10").is_empty());
+    let lines = reported("r1-nginx-optimized-proxy-c10");
     assert_eq!(lines.len(), 2);
     assert!(lines[0].starts_with("unequal work, proxy: equal-upstream-version (R16)"));
     assert!(lines[0].ends_with("to change in nginx-default (nginx): proxy_http_version 1.1;"));
-    assert!(told("r1-nginx-default-proxy-c200").is_empty());
-    assert!(told("r2-nginx-optimized-proxy-c200").is_empty());
+    assert!(reported("r1-nginx-default-proxy-c200").is_empty());
+    assert!(reported("r2-nginx-optimized-proxy-c200").is_empty());
     // A third contender makes new pairs.
-    assert_eq!(told("r1-caddy-default-proxy-c10").len(), 2);
-    assert!(told("r1-caddy-default-synthetic-c10").is_empty());
+    assert_eq!(reported("r1-caddy-default-proxy-c10").len(), 2);
+    assert!(reported("r1-caddy-default-synthetic-c10").is_empty());
 }
 
 #[test]
-fn a_difference_is_a_share_of_its_base_and_told_both_ways() {
+fn a_difference_is_a_share_of_its_base_and_reported_both_ways() {
     let report = view(&support::record_at_constant_rate());
     let share = |base: &str, other: &str, load: &str| {
         let found = report.differences.iter().find(|it| {
@@ -429,7 +429,7 @@ fn vegetas_form_withholds_what_rests_on_the_timing_of_an_invalid_cell() {
         it.other == cell.contender && it.workload == cell.workload && it.load == cell.load
     };
     let withheld = report.differences.iter().find(against);
-    let withheld = withheld.expect("it is told all the same");
+    let withheld = withheld.expect("it is reported all the same");
     assert!(withheld.shares.values().all(Option::is_none));
     assert!(withheld.missing["rate_per_s"].contains("invalid cell"));
 }

@@ -192,7 +192,7 @@ impl Starting<'_> {
                 false => Transport::Tcp,
             },
             ip,
-            // A command that is not told the port by name may have one of its own.
+            // A command that is not given the port by name may have one of its own.
             port: self.own.command.contains(PORT).then_some(port),
             likely: None,
             log: &log,

@@ -152,7 +152,7 @@ pub enum Cause {
         /// The main file.
         file: PathBuf,
     },
-    /// There is no telling whom a server runs as.
+    /// There is no knowing whom a server runs as.
     #[error("run the server as another user than root: {cause}")]
     User {
         /// What is wrong.

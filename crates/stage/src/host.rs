@@ -1,4 +1,4 @@
-//! What the program around this crate has told it once, for all that it does: that a keeper is
+//! What the program around this crate has set once, for all that it does: that a keeper is
 //! part of it, where keepers are listed, and that somebody has asked to end.
 //!
 //! A program that says nothing, such as a test, has no keeper for short commands and is never
@@ -127,7 +127,7 @@ fn is_own(path: &Path) -> bool {
     own_program().is_some_and(|own| own == path)
 }
 
-/// Where this program was found; once its file is replaced, the kernel no longer tells.
+/// Where this program was found; once its file is replaced, the kernel no longer says.
 fn own_program() -> Option<&'static Path> {
     static OWN: OnceLock<Option<PathBuf>> = OnceLock::new();
     OWN.get_or_init(|| std::env::current_exe().ok()).as_deref()

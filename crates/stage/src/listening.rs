@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn own_servers_are_only_told_what_they_would_not_do_anyway() {
+    fn own_servers_are_only_given_what_they_would_not_do_anyway() {
         assert_eq!(Listening::default().flags(), None);
         let flags = at("fd00::5").flags().expect("flags");
         assert_eq!(flags, ["--listen", "[fd00::5]:0"]);

@@ -72,7 +72,7 @@ pub fn find(
     for path in candidates {
         match (program_at(server, path), version) {
             (Ok(program), None) => return Ok(program),
-            // It may be the one; only asking it would tell.
+            // It may be the one; only asking it would show.
             (Ok(program), Some(_)) if program.version.is_empty() => {
                 not_asked = not_asked.or(Some(program));
             }

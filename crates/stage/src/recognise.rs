@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_told_by_its_upstream() {
+    fn a_proxy_is_known_by_its_upstream() {
         let upstream = |server: &str, text: &str| {
             let server = Servers::new(None).find(server).unwrap();
             server.has_upstream(text)

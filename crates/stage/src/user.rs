@@ -148,7 +148,7 @@ impl User {
         Ok(rustix::thread::set_no_new_privs(true)?)
     }
 
-    /// Whether it can read a file, as far as permission bits tell.
+    /// Whether it can read a file, as far as permission bits show.
     pub(crate) fn can_read(&self, path: &Path) -> bool {
         self.can_come_to(path)
             && path

@@ -140,7 +140,7 @@ fn a_right_answer_from_a_foreign_process_does_not_count() {
 }
 
 #[test]
-fn a_taken_port_is_told_with_its_owner() {
+fn a_taken_port_is_reported_with_its_owner() {
     let theatre = Theatre::new();
     let foreign = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = foreign.local_addr().unwrap().port();
@@ -243,7 +243,7 @@ fn an_overlay_may_use_what_is_set_for_a_trial() {
 }
 
 #[test]
-fn what_is_missing_is_told_with_the_way_to_get_it() {
+fn what_is_missing_is_reported_with_the_way_to_get_it() {
     let theatre = Theatre::new();
     let mut script = theatre.script("serve({{ port }})");
     if let ServerChoice::Program { version, .. } = &mut script.server {

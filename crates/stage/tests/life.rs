@@ -125,7 +125,7 @@ fn dropping_ends_everything() {
 }
 
 #[test]
-fn a_death_in_mid_trial_is_told_with_its_status() {
+fn a_death_in_mid_trial_is_reported_with_its_status() {
     let theatre = Theatre::new();
     let mut running = theatre
         .start(&theatre.script("serve({{ port }})"), PATIENCE)

@@ -34,9 +34,9 @@ pub struct Located {
 }
 
 impl Located {
-    /// Rounds with which a difference as large as this one would be told, with 80 %, from one that
-    /// is `distance` away; `None` where more than 200 would be needed.
-    pub fn rounds_to_tell(&self, distance: f64) -> Option<u32> {
+    /// Rounds with which a difference as large as this one would be distinguished, with 80 %, from
+    /// one that is `distance` away; `None` where more than 200 would be needed.
+    pub fn rounds_to_decide(&self, distance: f64) -> Option<u32> {
         self.power.rounds_needed(distance, self.sd, 0.0)
     }
 }
@@ -335,7 +335,7 @@ mod tests {
     fn rounds_that_are_all_equal_leave_no_room() {
         let found = locate(&[pair(&[0.1; 8])], &[0], 1)[0].clone().unwrap();
         assert!((found.held.low - 0.1).abs() < 1e-9 && (found.held.high - 0.1).abs() < 1e-9);
-        assert_eq!(found.rounds_to_tell(0.1), Some(6));
+        assert_eq!(found.rounds_to_decide(0.1), Some(6));
     }
 
     #[test]

@@ -15,7 +15,7 @@ const SEGMENT_MIN: usize = 3;
 const EQUIVALENT: f64 = 0.02;
 /// Share of the series that the last segment must fill to be called steady.
 const LAST_SHARE: f64 = 0.25;
-/// Standard deviations below this share of the series' mean are not told apart: rates come in
+/// Standard deviations below this share of the series' mean are not distinguished: rates come in
 /// whole answers and quantiles in buckets.
 const SD_MIN: f64 = 0.002;
 

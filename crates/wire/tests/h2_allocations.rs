@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bakeoff_wire::h2::{Client, Config, Event, Request, Requests};
 
-/// Counts what a thread allocates: beside the test's there is one that waits for it and tells.
+/// Counts what a thread allocates: beside the test's there is one that waits for it and reports.
 struct Counting;
 
 thread_local! {

@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use bakeoff_wire::h3::{Config, Event, Memo, Request, Requests, Response, qpack};
 
-/// Counts what a thread allocates: beside the test's there is one that waits for it and tells.
+/// Counts what a thread allocates: beside the test's there is one that waits for it and reports.
 struct Counting;
 
 thread_local! {

@@ -87,19 +87,21 @@ fn limits(path: &Path) -> (u32, u32) {
     )
 }
 
-/// A decoder that was told at once to use its whole table, as was taken for granted before RFC
+/// A decoder that was set at once to use its whole table, as was taken for granted before RFC
 /// 9204.
 fn decoder(capacity: u32, blocked: u32) -> Decoder {
     let mut decoder = Decoder::new(capacity, blocked, LIST_MAX);
-    let mut told = vec![0x3f];
+    let mut reported = vec![0x3f];
     let mut rest = capacity.saturating_sub(31);
     while rest >= 0x80 {
-        told.push(rest as u8 | 0x80);
+        reported.push(rest as u8 | 0x80);
         rest >>= 7;
     }
-    told.push(rest as u8);
+    reported.push(rest as u8);
     if capacity > 0 {
-        decoder.handle_encoder_stream(&told).expect("is allowed");
+        decoder
+            .handle_encoder_stream(&reported)
+            .expect("is allowed");
     }
     decoder
 }

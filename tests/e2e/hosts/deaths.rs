@@ -80,22 +80,22 @@ fn check_at(
     }
     eprintln!("{codes:?}: gone after {:?}", since.elapsed());
     let finished = running.finish().expect(4).says("host g1: ");
-    let told = serde_json::from_str::<serde_json::Value>(&finished.stdout).unwrap();
-    let lost = told["lost"].as_array().unwrap();
+    let reported = serde_json::from_str::<serde_json::Value>(&finished.stdout).unwrap();
+    let lost = reported["lost"].as_array().unwrap();
     assert_eq!(
         (lost.len(), &lost[0]["host"]),
         (1, &"g1".into()),
-        "{told:#}"
+        "{reported:#}"
     );
     assert!(
         codes.iter().any(|code| lost[0]["code"] == *code),
-        "{told:#}"
+        "{reported:#}"
     );
     assert!(
-        told.get("latency_ns").is_none(),
+        reported.get("latency_ns").is_none(),
         "nothing stands for the whole load"
     );
-    let kept = told["generators"].as_array().unwrap();
+    let kept = reported["generators"].as_array().unwrap();
     assert_eq!((kept.len(), &kept[0]["host"]), (1, &"g2".into()));
     assert!(kept[0]["load"]["requests"]["ok"].as_u64().unwrap() > 0);
     assert!(lab.agents("g2").is_empty());

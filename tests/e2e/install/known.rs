@@ -62,8 +62,8 @@ fn a_known_version_is_asked_for_with_its_hashes_and_noted_as_verified() {
     run_verified(&scene, &["install", "tart@1.2"]).expect(0);
     assert_eq!(asked(&scene, "python3", "--require-hashes"), 1);
     assert_eq!(asked(&scene, "python3", "--only-binary :all:"), 1);
-    let told = installed_toml(&scene, "1.2.9");
-    assert!(told.contains("verified = true"), "{told}");
+    let reported = installed_toml(&scene, "1.2.9");
+    assert!(reported.contains("verified = true"), "{reported}");
     assert_eq!(listed(&scene)["programs"][0]["unverified"], false);
     let list = run(&scene, &["list"]).expect(0).stdout;
     assert!(!list.contains("unverified"), "{list}");
@@ -113,8 +113,8 @@ fn a_version_that_is_not_known_needs_a_flag_and_stays_marked() {
     assert_eq!(asked(&scene, "python3", ""), 0);
     let finished = run(&scene, &["install", "tart@1.2.9"]).expect(0);
     finished.says("tart: unverified:");
-    let told = installed_toml(&scene, "1.2.9");
-    assert!(told.contains("verified = false"), "{told}");
+    let reported = installed_toml(&scene, "1.2.9");
+    assert!(reported.contains("verified = false"), "{reported}");
     assert_eq!(listed(&scene)["programs"][0]["unverified"], true);
     let list = run(&scene, &["list"]).expect(0).stdout;
     assert!(list.contains("tart/1.2.9/tart  (unverified)"), "{list}");

@@ -1,4 +1,4 @@
-//! Processes as `/proc` tells of them. Only looks, and ends what a test itself has started.
+//! Processes as `/proc` shows them. Only looks, and ends what a test itself has started.
 
 use std::collections::{BTreeMap, BTreeSet};
 

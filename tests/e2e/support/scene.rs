@@ -307,8 +307,8 @@ impl Finished {
     /// Asserts that it ended well, which for a load without a right answer is exit code 4.
     #[track_caller]
     pub(crate) fn expect_loaded(self) -> Self {
-        let told: Option<Value> = serde_json::from_str(&self.stdout).ok();
-        let in_vain = told.is_some_and(|load| load["requests"]["ok"] == 0);
+        let reported: Option<Value> = serde_json::from_str(&self.stdout).ok();
+        let in_vain = reported.is_some_and(|load| load["requests"]["ok"] == 0);
         self.expect(if in_vain { 4 } else { 0 })
     }
 

@@ -171,7 +171,7 @@ signal = "TERM"
 grace_ms = GRACE
 "#;
 
-/// Answers rightly unless told otherwise; what a script adds comes below.
+/// Answers rightly unless set otherwise; what a script adds comes below.
 const SERVE: &str = r#"
 import os, signal, socket, sys, threading, time
 

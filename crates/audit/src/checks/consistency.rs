@@ -296,7 +296,7 @@ fn seconds(histogram: &Histogram) -> f64 {
 
 /// A plain proxy asks its upstream once for each request. What was in flight at either edge of the
 /// window may be counted on one side only, and so may what came while the upstream's counts were
-/// being read: on a full processor it tells them late.
+/// being read: on a full processor it reports them late.
 fn origin_asked(subject: &Subject<'_>) -> Check {
     let Some(origin) = &subject.trial.origin else {
         let text = match subject.proxied {

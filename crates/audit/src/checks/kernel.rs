@@ -73,8 +73,8 @@ fn pressure(subject: &Subject<'_>) -> Option<Check> {
 fn major_faults(subject: &Subject<'_>) -> Option<Check> {
     let ticks = &server_tree(&subject.trial.usage)?.ticks;
     let at = |limit_s: f64| {
-        let told = ticks.iter().filter(|tick| tick.at_s <= limit_s);
-        told.rev().find_map(|tick| tick.major_faults)
+        let reported = ticks.iter().filter(|tick| tick.at_s <= limit_s);
+        reported.rev().find_map(|tick| tick.major_faults)
     };
     let faults = at(subject.result.measured_s)?.saturating_sub(at(0.0)?);
     let check = match faults {
@@ -135,8 +135,8 @@ fn conntrack(subject: &Subject<'_>) -> Option<Check> {
 fn growth(subject: &Subject<'_>, counter: impl Fn(&HostTick) -> Option<u64>) -> Option<u64> {
     let ticks = &subject.trial.usage.host;
     let at = |limit_s: f64| {
-        let told = ticks.iter().filter(|tick| tick.at_s <= limit_s);
-        told.rev().find_map(&counter)
+        let reported = ticks.iter().filter(|tick| tick.at_s <= limit_s);
+        reported.rev().find_map(&counter)
     };
     let before = at(0.0).or_else(|| ticks.iter().find_map(&counter))?;
     Some(at(subject.result.measured_s)?.saturating_sub(before))

@@ -90,7 +90,7 @@ fn by_second(parts: &[DuePart]) -> Vec<DuePart> {
 }
 
 /// Requests due in the window that had no end, although they were waited for. A quantile cannot
-/// tell how long they would have taken, so few of them weaken it and many leave nothing of it.
+/// show how long they would have taken, so few of them weaken it and many leave nothing of it.
 fn unended(subject: &Subject<'_>) -> Option<Check> {
     let requests = &subject.result.requests;
     let (due, unended) = (requests.due.filter(|due| *due > 0)?, requests.unended?);

@@ -114,7 +114,7 @@ pub(super) const FACTS: [Fact; 19] = [
         ..fact("tls-version", "equal-tls-version", "TLS version", "answers")
     },
     Fact {
-        // Suites of TLS 1.2 name key exchange and signature too, which other facts tell.
+        // Suites of TLS 1.2 name key exchange and signature too, which other facts report.
         read: |trial, _| {
             let suite = negotiated(trial, |it| it.cipher.clone())?;
             let key = bulk_cipher(&suite.key).to_owned();
@@ -163,7 +163,7 @@ pub(super) const FACTS: [Fact; 19] = [
         read: |trial, _| {
             let work = work(trial)?;
             let (asked, made) = (work.upstream?.requests, u64::from(work.requests));
-            // More requests than were made are retries or probes, which R32 tells.
+            // More requests than were made are retries or probes, which R32 reports.
             let key = if asked >= made { "asked" } else { "cached" };
             let text = format!("asked for {} of {made} requests", asked.min(made));
             let key = key.to_owned();
@@ -352,7 +352,7 @@ fn access_log(trial: &TrialRecord, _: &Side<'_>) -> Option<Value> {
         requests,
         ..
     } = work(trial)?;
-    // Requests that fail may be told by a line each in a log of errors, which is no access log.
+    // Requests that fail may be reported by a line each in a log of errors, which is no access log.
     let result = trial.result.as_ref().filter(|result| {
         let outcomes = &result.outcomes;
         outcomes.errors() as f64 <= LOGGED_ERRORS_SHARE * outcomes.completed() as f64

@@ -91,7 +91,7 @@ fn better_passes_and_the_other_way_round_is_worse() {
 }
 
 #[test]
-fn what_cannot_be_told_says_how_many_rounds_would() {
+fn what_is_not_decided_says_how_many_rounds_would_do() {
     let row = rate_row(
         &[("a", noisy(1e4, 0.1, 5)), ("b", noisy(0.97e4, 0.1, 6))],
         "rate=5%",

@@ -1,4 +1,4 @@
-//! Trials with a fault put into them, and what is told of it.
+//! Trials with a fault put into them, and what is reported about it.
 
 use std::sync::LazyLock;
 
@@ -52,7 +52,7 @@ pub(crate) fn result(trial: &mut TrialRecord) -> &mut LoadResult {
 }
 
 /// What weakens numbers: `engine-busy: rate invalid, latency invalid`.
-pub(crate) fn told(judgement: &Judgement) -> Vec<String> {
+pub(crate) fn reported(judgement: &Judgement) -> Vec<String> {
     let bad = judgement
         .checks
         .iter()
@@ -68,13 +68,13 @@ pub(crate) fn told(judgement: &Judgement) -> Vec<String> {
     bad.map(one).collect()
 }
 
-/// Each fault is told as expected; an empty text expects a clean twin.
+/// Each fault is reported as expected; an empty text expects a clean twin.
 #[track_caller]
 pub(crate) fn each(id: &str, table: &[(Fault, &str)]) {
     for (row, (fault, expected)) in table.iter().enumerate() {
         let judgement = judge(id, fault);
         let expected: Vec<&str> = expected.split("; ").filter(|it| !it.is_empty()).collect();
-        assert_eq!(told(&judgement), expected, "row {row}: {judgement:#?}");
+        assert_eq!(reported(&judgement), expected, "row {row}: {judgement:#?}");
     }
 }
 

@@ -95,7 +95,7 @@ pub(super) fn draw(compare: &Compare, format: CompareFormat) -> String {
     }
 }
 
-/// 3 where a gate is breached, 4 where one cannot be told.
+/// 3 where a gate is breached, 4 where one is not decided.
 pub(super) fn exit_code(ruling: Ruling) -> u8 {
     match ruling {
         Ruling::Shown | Ruling::Passed => exit::DONE,

@@ -90,13 +90,13 @@ pub(super) fn after(
     let fixed = means.here.fix_programs(&plan, &record.trials);
     fixed.map_err(exit::usage)?;
     let mut display = Display::new(Standings::new(&plan, &[]), means.redaction);
-    let mut tell = |event: Event<'_>| display.show(&event);
+    let mut on_event = |event: Event<'_>| display.show(&event);
     let end = conduct(
         &experiments,
         &mut folder,
         &mut means.here,
         &earlier,
-        &mut tell,
+        &mut on_event,
     );
     display.finish();
     Ok(end?)

@@ -9,7 +9,7 @@ use crate::{exit, output};
 
 /// The exit code of a campaign that was carried out to its end; where it is 4, the last line says
 /// why.
-pub(super) fn tell(report: &Report, strict: bool) -> u8 {
+pub(super) fn print(report: &Report, strict: bool) -> u8 {
     let why = match (why(report), report::exit_code(report, strict)) {
         (Some(why), _) => why,
         (None, exit::NOT_VALID) if strict => "not every cell is valid, as --strict asks".to_owned(),

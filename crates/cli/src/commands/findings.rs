@@ -10,13 +10,13 @@ use crate::display::step_name;
 use crate::{exit, output};
 
 /// A rejected configuration ends the campaign before it begins; what is not installed or not
-/// possible is told and becomes a skipped trial.
+/// possible is reported and becomes a skipped trial.
 pub(crate) fn refuse_what_cannot_run(
     plan: &Plan,
     findings: &[Finding],
     redaction: &Redaction,
 ) -> anyhow::Result<()> {
-    tell(findings, redaction)?;
+    print(findings, redaction)?;
     let pairs = plan.contenders.len() * plan.workloads.len();
     if !findings.is_empty() && findings.len() == pairs {
         return Err(exit::usage(
@@ -30,7 +30,7 @@ pub(crate) fn refuse_what_cannot_run(
 ///
 /// # Errors
 /// What is rejected or missing from the plan itself.
-pub(crate) fn tell(findings: &[Finding], redaction: &Redaction) -> anyhow::Result<()> {
+pub(crate) fn print(findings: &[Finding], redaction: &Redaction) -> anyhow::Result<()> {
     let is_rejected = |finding: &&Finding| matches!(finding.end, TrialEnd::Failed { .. });
     let (rejected, impossible): (Vec<&Finding>, Vec<&Finding>) =
         findings.iter().partition(is_rejected);
@@ -45,7 +45,7 @@ pub(crate) fn tell(findings: &[Finding], redaction: &Redaction) -> anyhow::Resul
 }
 
 /// Prints what is wrong with the first answers, all contenders together.
-pub(super) fn tell_wrong(findings: &[Finding], redaction: &Redaction) {
+pub(super) fn print_wrong(findings: &[Finding], redaction: &Redaction) {
     let findings: Vec<&Finding> = findings.iter().collect();
     let lines = lines(&findings);
     if !lines.is_empty() {

@@ -6,7 +6,7 @@ use bakeoff_plan::Plan;
 use bakeoff_report::Redaction;
 use bakeoff_stage::host;
 
-use super::findings::tell_wrong;
+use super::findings::print_wrong;
 use super::run::not_asked;
 use crate::exit;
 
@@ -36,7 +36,7 @@ pub(super) fn look(
     }
     let first = first.map_err(not_asked)?;
     let FirstAnswers { findings, plan, .. } = first;
-    tell_wrong(&findings, redaction);
+    print_wrong(&findings, redaction);
     let all = [known, &findings].concat();
     let answers = |contender: &str| {
         let lost = all.iter().filter(|finding| finding.contender == contender);

@@ -64,7 +64,7 @@ impl Gated {
     }
 
     /// Says what the record comes to and returns the exit code, or `otherwise` where it is fine.
-    pub(super) fn tell(&self, path: &Path, otherwise: u8) -> anyhow::Result<u8> {
+    pub(super) fn conclude(&self, path: &Path, otherwise: u8) -> anyhow::Result<u8> {
         if self.gates.is_none() && self.conditions.is_empty() {
             return Ok(otherwise);
         }
@@ -115,7 +115,7 @@ impl Gated {
     }
 }
 
-/// A breach is shown by numbers that are valid, whatever others are; what cannot be told and what
+/// A breach is shown by numbers that are valid, whatever others are; what is not decided and what
 /// is not valid end alike.
 pub(super) fn worse_of(ruling: Ruling, otherwise: u8) -> u8 {
     match exit_code(ruling) {

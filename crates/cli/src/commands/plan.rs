@@ -8,7 +8,7 @@ use bakeoff_plan::{Plan, expected_duration, trials};
 use bakeoff_report::Redaction;
 use bakeoff_stage::Asks;
 
-use super::findings::tell;
+use super::findings::print;
 use super::plan_notes;
 use crate::display::spoken;
 use crate::flags::PlanFlags;
@@ -22,7 +22,7 @@ pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
     let plan = library.plan(flags)?;
     output::result(&listing(&plan))?;
     let redaction = Redaction::of_plan(&plan);
-    plan_notes::tell(&plan, &redaction);
+    plan_notes::print(&plan, &redaction);
     let interrupt = Interrupt::listen_with_limit()?;
     let scratch = RunFolder::make()?;
     let (_, stage) = scratch.stage(library.servers().asking(Asks::None))?;
@@ -30,7 +30,7 @@ pub(crate) fn carry_out(flags: &PlanFlags) -> anyhow::Result<u8> {
     if interrupt.came() {
         return Ok(exit::INTERRUPTED);
     }
-    tell(&findings, &redaction)?;
+    print(&findings, &redaction)?;
     Ok(exit::DONE)
 }
 

@@ -6,7 +6,7 @@ use bakeoff_report::Redaction;
 use crate::output;
 
 /// Prints each as a line of its own.
-pub(crate) fn tell(plan: &Plan, redaction: &Redaction) {
+pub(crate) fn print(plan: &Plan, redaction: &Redaction) {
     let notes = of(plan);
     notes
         .iter()

@@ -12,7 +12,7 @@ use bakeoff_report::{
 use crate::flags::{Format, ReportFlags};
 use crate::{exit, output};
 
-/// Columns of a terminal that does not tell its width.
+/// Columns of a terminal that does not report its width.
 pub(super) const WIDTH: usize = 120;
 
 pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {

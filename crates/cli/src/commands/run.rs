@@ -173,7 +173,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     };
     let machine = machine(far.as_ref());
     flags.gated.refuse_unlike(&machine, &plan)?;
-    plan_notes::tell(&plan, &redaction);
+    plan_notes::print(&plan, &redaction);
     let (mut folder, earlier) = folder(resumed, &path, &plan, &machine)?;
     if let Some(addresses) = far.as_ref().and_then(Far::addresses) {
         folder.hide(addresses.clone());
@@ -308,8 +308,8 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
     }
     match &report {
         Drawn::Rounds(report) => {
-            let otherwise = ending::tell(report, flags.strict);
-            flags.gated.tell(path, otherwise)
+            let otherwise = ending::print(report, flags.strict);
+            flags.gated.conclude(path, otherwise)
         }
         Drawn::Search(report) => Ok(find::ending(report, flags.strict)),
         Drawn::Overload(report) => Ok(overload::ending(report, flags.strict)),

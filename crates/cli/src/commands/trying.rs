@@ -317,7 +317,7 @@ fn of_stage(error: &StageError) -> String {
     let step = crate::display::step_name(error.step);
     let message = error.message.as_deref().unwrap_or("").trim();
     let lines: Vec<&str> = message.lines().collect();
-    // Servers tell of much before the line that says why.
+    // Servers report much before the line that says why.
     let says_why = |line: &&&str| {
         let line = line.to_lowercase();
         ["error", "alert", "emerg", "fatal"]

@@ -193,7 +193,7 @@ pub(crate) struct ReplayTable {
     #[serde(default = "default_requests")]
     #[schemars(range(min = 1, max = 10_000), extend("examples" = [1000]))]
     pub(crate) requests: u32,
-    /// The host whose requests are replayed, where the format tells; else the first of an HTTP
+    /// The host whose requests are replayed, where the format has it; else the first of an HTTP
     /// Archive, and the one that was asked most in Caddy's log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["www.example.com"]))]

@@ -77,7 +77,7 @@ pub(super) fn entries(reader: &mut dyn BufRead) -> io::Result<Vec<Recorded>> {
 }
 
 fn archive(reader: &mut dyn BufRead) -> io::Result<Vec<Entry>> {
-    // One byte more than may be there tells a longer document from one that is cut off.
+    // One byte more than may be there shows a longer document, which is cut off.
     let mut limited = reader.take(BYTES_MAX + 1);
     let archive: Result<Archive, _> = serde_json::from_reader(&mut limited);
     if limited.limit() == 0 {

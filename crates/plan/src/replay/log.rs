@@ -20,7 +20,7 @@ const SIZES_MAX: usize = 64;
 pub(super) struct Logged {
     pub(super) method: String,
     pub(super) target: String,
-    /// Host that was asked, where the format tells.
+    /// Host that was asked, where the format has it.
     pub(super) host: Option<String>,
     pub(super) status: u16,
     /// Bytes of the answer's body.
@@ -69,7 +69,7 @@ pub struct AccessLog {
     pub(super) left_out: BTreeMap<LeftOut, u64>,
     /// Number of the first line or entry that was not understood.
     pub(super) first_not_understood: Option<u64>,
-    /// The host whose requests these are, where the format tells.
+    /// The host whose requests these are, where the format has it.
     pub(super) host: Option<String>,
 }
 

@@ -162,7 +162,7 @@ fn an_engine_beside_the_server_is_not_foreign_to_it() {
 }
 
 #[test]
-fn roles_that_share_a_part_of_processors_are_not_told_apart() {
+fn roles_that_share_a_part_of_processors_are_not_distinguished() {
     let mut trial = trial(QUIET);
     trial.pinned.engine = vec![0, 1];
     assert_eq!(foreign_cpus(&trial).unwrap().on_server, None);
@@ -176,11 +176,11 @@ fn interrupts_that_are_charged_to_nobody_are_not_foreign() {
         softirq: 0.18,
         ..QUIET
     });
-    for told in [None, Some(true)] {
-        trial.usage.interrupts_apart = told;
+    for reported in [None, Some(true)] {
+        trial.usage.interrupts_apart = reported;
         assert!(
             close(foreign_cpus(&trial).unwrap().machine, 0.0),
-            "{told:?}"
+            "{reported:?}"
         );
     }
     trial.usage.interrupts_apart = Some(false);

@@ -81,7 +81,7 @@ fn a_torn_line_is_left_out_and_cut_before_the_next() {
 }
 
 #[test]
-fn a_later_version_and_damage_are_told_with_file_and_line() {
+fn a_later_version_and_damage_are_reported_with_file_and_line() {
     let folder = tempfile::tempdir().unwrap();
     let mut open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
     open.append(&trial("a")).unwrap();
@@ -313,7 +313,7 @@ fn every_flipped_bit_of_a_trial_is_found_and_its_trial_named() {
 }
 
 #[test]
-fn trials_that_were_cut_off_swapped_or_never_had_a_checksum_are_told_apart() {
+fn trials_that_were_cut_off_swapped_or_never_had_a_checksum_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     three(folder.path());
     let at = |name: &str| folder.path().join(name);

@@ -135,7 +135,7 @@ pub(super) fn sentence(row: &CompareRow) -> String {
     text
 }
 
-/// Why it cannot be told, and what would tell.
+/// Why it is not decided, and what would decide it.
 fn open(row: &CompareRow) -> String {
     let reason = row.reason.as_ref().map(|reason| format!(": {reason}"));
     let rounds = match row.rounds_needed {

@@ -1,7 +1,7 @@
 //! A comparison as a JUnit file: a test case for each gate.
 //!
 //! A breached gate is a failure, and one that cannot be decided an error, so that a CI system shows
-//! both and tells them apart. What has no gate is skipped.
+//! both and distinguishes them. What has no gate is skipped.
 
 use bakeoff_audit::Ruling;
 

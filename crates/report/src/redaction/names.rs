@@ -85,7 +85,7 @@ pub(super) fn class(name: &str) -> Option<Name> {
     let last = parts.last().map_or("", String::as_str);
     let is_key = |part: &str| ["key", "keys", "token", "tokens", "pwd", "jwt"].contains(&part);
     let before_last = parts.iter().rev().nth(1).map_or("", String::as_str);
-    // `server_tokens off` says how much the `Server` header tells.
+    // `server_tokens off` says how much the `Server` header says.
     let is_banner = last == "tokens" && before_last == "server";
     let is_compound = COMPOUNDS.iter().any(|end| joined.ends_with(end));
     if !is_banner && (is_key(last) || is_compound || FORMS.contains(&last) && is_key(before_last)) {

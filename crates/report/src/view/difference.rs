@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::cell::Cell;
 
-/// What is told of a pair, in the order of tables.
+/// What is reported about a pair, in the order of tables.
 pub(crate) const MEASURES: [Measure; 6] = [
     Measure::LatencyMeanNs,
     Measure::LatencyP50Ns,
@@ -49,14 +49,14 @@ pub(super) fn draw(
     cells: &[Cell],
     comparisons: &[Comparison],
 ) -> Vec<Difference> {
-    let told: Vec<(&Trials<'_>, &Cell)> = groups
+    let reported: Vec<(&Trials<'_>, &Cell)> = groups
         .iter()
         .zip(cells)
         .filter(|(_, cell)| cell.is_contender() && cell.familiar.vegeta.is_some())
         .collect();
     let mut differences = Vec::new();
-    for base in &told {
-        for other in &told {
+    for base in &reported {
+        for other in &reported {
             let same = base.1.workload == other.1.workload && base.1.load == other.1.load;
             if same && base.1.contender != other.1.contender {
                 differences.push(one(*base, *other, comparisons));

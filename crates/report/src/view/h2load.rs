@@ -1,4 +1,4 @@
-//! What h2load tells of a run, for cells over HTTP/2 and 3: the form of the comparison of 2020.
+//! What h2load reports of a run, for cells over HTTP/2 and 3: the form of the comparison of 2020.
 //!
 //! One value of each measured round, then the median over rounds, as everywhere.
 

@@ -1,4 +1,4 @@
-//! What Vegeta tells of an attack, for cells at a constant rate: the form of the comparison of
+//! What Vegeta reports of an attack, for cells at a constant rate: the form of the comparison of
 //! 2022.
 //!
 //! One value of each measured round, then the median over rounds, as everywhere.

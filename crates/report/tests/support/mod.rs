@@ -87,12 +87,12 @@ pub(crate) fn record_over(protocol: Protocol) -> Record {
             continue;
         };
         let name = protocol.name().to_owned();
-        let told = |name: &str| (!protocol.is_h3()).then(|| name.to_owned());
+        let reported = |name: &str| (!protocol.is_h3()).then(|| name.to_owned());
         result.negotiated = Negotiated {
             protocol: name.clone(),
             tls_version: Some("TLSv1.3".into()),
-            cipher: told("TLS13_AES_128_GCM_SHA256"),
-            group: told("X25519"),
+            cipher: reported("TLS13_AES_128_GCM_SHA256"),
+            group: reported("X25519"),
             alpn: Some(name),
             settings: None,
         };

@@ -84,7 +84,7 @@ fn an_unknown_user_is_an_error_that_names_the_key() {
 }
 
 #[test]
-fn permission_bits_tell_what_a_user_can_read() {
+fn permission_bits_show_what_a_user_can_read() {
     let folder = open_folder();
     let (inner, file) = (
         folder.path().join("inner"),

@@ -7,7 +7,7 @@
 
 use super::MAX_HEAD_BYTES;
 
-/// Up to this length every piece is parsed: longer than any good status line needs to be told
+/// Up to this length every piece is parsed: longer than any good status line needs to be recognised
 /// from a bad one.
 const EAGER_BYTES: usize = 64;
 

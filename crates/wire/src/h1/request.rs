@@ -39,7 +39,7 @@ pub enum RequestError {
     LengthOfChunked,
 }
 
-/// How the server is told where the body ends.
+/// How the server learns where the body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BodyFraming {
     Length,
@@ -88,7 +88,7 @@ impl Request<'_> {
         Ok(bytes)
     }
 
-    /// Appends the line that tells where the body ends, unless it is among the headers.
+    /// Appends the line that says where the body ends, unless it is among the headers.
     fn push_framing(&self, bytes: &mut Vec<u8>, framing: BodyFraming) -> Result<(), RequestError> {
         let has_length = self.names_header("content-length");
         let has_coding = self.names_header("transfer-encoding");

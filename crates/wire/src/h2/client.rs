@@ -58,7 +58,7 @@ struct Control {
     has_settings: bool,
     /// Whether the server has yet to acknowledge this side's settings.
     awaits_ack: bool,
-    /// Bytes of acknowledgements that were appended and not told of.
+    /// Bytes of acknowledgements that were appended and not reported.
     ack_bytes: u32,
 }
 
@@ -188,7 +188,7 @@ impl Client {
     /// Takes bytes from the server, cut anywhere, appends what came of them to `events` and what
     /// the connection answers by itself to `out`. Returns how many were taken: all, or 4 GiB.
     ///
-    /// A violation ends the connection: `out` gets a GOAWAY that tells the reason, `events` what
+    /// A violation ends the connection: `out` gets a GOAWAY that names the reason, `events` what
     /// had come before, and streams in flight get no event.
     #[inline]
     pub fn handle(
@@ -200,7 +200,7 @@ impl Client {
         if let Some(violation) = self.broken {
             return Err(violation);
         }
-        // Places in `bytes` are told in 32 bits.
+        // Places in `bytes` are kept in 32 bits.
         let bytes = &bytes[..bytes.len().min(u32::MAX as usize)];
         match self.read(bytes, events, out) {
             Ok(()) => Ok(bytes.len()),
@@ -210,7 +210,7 @@ impl Client {
 
     /// Ends the connection because the server sends what has to be acknowledged and does not
     /// read the acknowledgements: appends GOAWAY with ENHANCE_YOUR_CALM. Only the caller knows
-    /// how much of `out` is still unsent; [`take_ack_bytes`](Self::take_ack_bytes) tells what
+    /// how much of `out` is still unsent; [`take_ack_bytes`](Self::take_ack_bytes) reports what
     /// was added to it.
     ///
     /// Returns the violation that the connection ended by, which is an earlier one if it had

@@ -1,4 +1,4 @@
-//! What both sides tell each other about their limits (RFC 9113, 6.5).
+//! What both sides announce to each other about their limits (RFC 9113, 6.5).
 
 use super::frame::{self, kind};
 use super::hpack::{DEFAULT_TABLE_BYTES, MAX_LIST_BYTES};

@@ -175,7 +175,7 @@ impl From<Fault> for Violation {
 }
 
 impl Violation {
-    /// The code that this is told to the server with.
+    /// The code that this is sent to the server with.
     pub fn code(self) -> ErrorCode {
         match self {
             Self::FrameTooLong | Self::FrameLength => ErrorCode::FRAME_SIZE_ERROR,

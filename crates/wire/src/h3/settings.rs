@@ -9,7 +9,7 @@ mod id {
     pub(super) const QPACK_BLOCKED_STREAMS: u64 = 0x7;
 }
 
-/// What this side tells the server. The rest is at its default: no dynamic table, so that no
+/// What this side announces to the server. The rest is at its default: no dynamic table, so that no
 /// stream ever waits for another one, and no push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {

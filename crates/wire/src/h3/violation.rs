@@ -84,7 +84,7 @@ impl std::fmt::Display for ErrorCode {
 }
 
 /// A rule that a server broke. It ends the connection, or the response's stream alone:
-/// [`ends_connection`](Self::ends_connection) tells which.
+/// [`ends_connection`](Self::ends_connection) says which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// The control stream begins with another frame than SETTINGS.
@@ -165,7 +165,7 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// The code that this is told to the server with.
+    /// The code that this is sent to the server with.
     pub fn code(self) -> ErrorCode {
         match self {
             Self::MissingSettings => ErrorCode::MISSING_SETTINGS,

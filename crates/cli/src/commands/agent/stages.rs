@@ -109,7 +109,7 @@ struct Worker {
     ending: Ending,
     staged: Option<Box<dyn Staged>>,
     /// Whether home knows that the server has died.
-    is_told: bool,
+    is_reported: bool,
     /// The folder of logs of what runs.
     logs: PathBuf,
     site: Option<Here>,
@@ -123,7 +123,7 @@ impl Worker {
             outbox,
             ending,
             staged: None,
-            is_told: false,
+            is_reported: false,
             logs: PathBuf::new(),
             site: None,
             folder: None,
@@ -165,12 +165,12 @@ impl Worker {
 
     /// Says once that a server has died.
     fn look(&mut self) {
-        let Some(staged) = self.staged.as_mut().filter(|_| !self.is_told) else {
+        let Some(staged) = self.staged.as_mut().filter(|_| !self.is_reported) else {
             return;
         };
         if let Some(status) = staged.died() {
             let log_tail = staged.log_tail();
-            self.is_told = true;
+            self.is_reported = true;
             self.say(&StageReport::Died { status, log_tail }, Vec::new());
         }
     }
@@ -290,7 +290,7 @@ impl Worker {
             return without_files(StageReport::Refused(why));
         }
         self.logs = site.folder.join("logs").join(logs);
-        self.is_told = false;
+        self.is_reported = false;
         let order = StartOrder {
             contender,
             workload,

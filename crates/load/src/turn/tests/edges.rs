@@ -86,7 +86,7 @@ fn a_goaway_that_comes_first_refuses_what_would_have_been_sent() {
 }
 
 #[test]
-fn an_end_or_garbage_in_place_of_settings_is_told_apart() {
+fn an_end_or_garbage_in_place_of_settings_is_distinguished() {
     for (act, outcome) in [
         (Act::Close(0), Outcome::ClosedEarly),
         (Act::Reset(0), Outcome::Reset),

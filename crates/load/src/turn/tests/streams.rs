@@ -34,7 +34,7 @@ fn as_many_streams_are_in_flight_as_asked_for() {
 }
 
 #[test]
-fn the_servers_limit_of_streams_is_kept_and_the_wait_is_told() {
+fn the_servers_limit_of_streams_is_kept_and_the_wait_is_reported() {
     let (open, most) = (Cell::new(0), Cell::new(0));
     let ends = RefCell::new(std::collections::VecDeque::new());
     let server = Server::h2(|asked| {

@@ -93,7 +93,7 @@ fn poisson(rate_per_s: f64, clients: u32) -> LoadSpec {
     spec
 }
 
-/// The load with three kinds of requests, told apart in the results only.
+/// The load with three kinds of requests, distinguished in the results only.
 fn mixed(mut spec: LoadSpec) -> LoadSpec {
     let names = ["/one", "/two", "/three"].into_iter().zip([1, 5, 3]);
     let kinds = names.map(|(name, weight)| Exchange {
@@ -128,13 +128,13 @@ fn two_generators_keep_the_schedule_of_one_to_the_request() {
     assert_eq!(one_by_one, planned(&spec));
     assert_eq!(together, planned(&spec));
     // One thread more spreads requests over connections in another way. All else is the same.
-    let told = |result: &LoadResult| LoadResult {
+    let reported = |result: &LoadResult| LoadResult {
         threads: 0,
         engine: Default::default(),
         observed: Default::default(),
         ..result.clone()
     };
-    assert_eq!(told(&merged), told(&whole));
+    assert_eq!(reported(&merged), reported(&whole));
     assert_eq!(merged.observed.in_flight, whole.observed.in_flight);
     assert_eq!(merged.requests.due, Some(whole.requests.ok));
     let kept = merged.schedule.as_ref().expect("an open loop has one");

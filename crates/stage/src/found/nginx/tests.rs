@@ -91,7 +91,7 @@ fn applications_are_asked_for_what_is_no_file() {
 }
 
 #[test]
-fn a_redirect_to_https_is_told_from_a_site() {
+fn a_redirect_to_https_is_distinguished_from_a_site() {
     for line in [
         "return 301 https://$host$request_uri;",
         "location / { return 308 https://example.com$request_uri; }",

@@ -80,7 +80,7 @@ fn bytes_beyond_the_response_are_left() {
 }
 
 #[test]
-fn an_early_end_is_told_from_a_cut_response() {
+fn an_early_end_is_distinguished_from_a_cut_response() {
     let mut reader = ResponseReader::default();
     let mut memo = HeadMemo::default();
     reader.expect(false);

@@ -131,13 +131,13 @@ pub struct Encoder {
     size: u32,
     /// Largest size of the table, bytes.
     size_max: u32,
-    /// What to tell the decoder about the table's size in the next block.
+    /// What to announce to the decoder about the table's size in the next block.
     pending: Pending,
     /// Raised when a block of before would no longer mean the same.
     version: u32,
 }
 
-/// A change of the table's size that the decoder has not been told.
+/// A change of the table's size that the decoder has not heard of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pending {
     Nothing,

@@ -1,4 +1,4 @@
-//! What a hostile server can send on and on: memory and work stay bounded, and it is told off.
+//! What a hostile server can send on and on: memory and work stay bounded, and it is turned away.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn acknowledgements_are_counted_and_nothing_else_is() {
     assert_eq!(pair.client.take_ack_bytes(), 0);
     pair.handle(&settings(&[])).unwrap();
     assert_eq!(pair.client.take_ack_bytes(), 9);
-    assert_eq!(pair.client.take_ack_bytes(), 0, "told of once");
+    assert_eq!(pair.client.take_ack_bytes(), 0, "reported of once");
     pair.out.clear();
     let answered = [ping(), settings(&[(3, 5)]), ping()].concat();
     pair.handle(&answered).unwrap();

@@ -128,7 +128,7 @@ impl Decoder {
         }
     }
 
-    /// Appends to `out` how many insertions are known of which no section has told.
+    /// Appends to `out` how many insertions are known that no section has acknowledged.
     pub fn acknowledge(&mut self, out: &mut Vec<u8>) {
         let count = self.dynamic.inserted - self.acknowledged;
         if count > 0 {

@@ -132,7 +132,7 @@ pub(super) fn write_cancellation(stream: u64, out: &mut Vec<u8>) {
     integer::write(0x40, 6, stream, out);
 }
 
-/// Appends that so many more entries are known, beside those that sections told of.
+/// Appends that so many more entries are known, beside those that sections acknowledged.
 pub(super) fn write_increment(count: u64, out: &mut Vec<u8>) {
     integer::write(0, 6, count, out);
 }

@@ -204,13 +204,13 @@ fn without_a_table_nothing_may_be_required() {
 #[test]
 fn the_required_insert_count_wraps() {
     let mut table = decoder("3fbd01");
-    // Six entries of 32 bytes fit: the count is told modulo 12.
+    // Six entries of 32 bytes fit: the count is sent modulo 12.
     for number in 1..100_u64 {
         table.handle_encoder_stream(&[0x40, 0x00]).unwrap();
         let encoded = number % 12 + 1;
         let section = format!("{encoded:02x}00 80");
         assert_eq!(read(&mut table, STREAM, &section), Ok(": \n".to_owned()));
-        // Four more are yet to come, and told ahead.
+        // Four more are yet to come, and announced ahead.
         let ahead = (number + 4) % 12 + 1;
         let section = format!("{ahead:02x}00 80");
         let expected = format!("blocked {}", number + 4);

@@ -14,7 +14,7 @@ fn check_end(input: &[u8], fin: bool, expected: &str) {
         let last = parts.len().saturating_sub(1);
         let result = parts.iter().enumerate().try_for_each(|(number, part)| {
             let fin = fin && number == last;
-            connection.handle_uni(FIRST, part, fin, |event| seen.push(told(event)))
+            connection.handle_uni(FIRST, part, fin, |event| seen.push(named(event)))
         });
         if let Err(violation) = result {
             seen.push(format!("{violation:?}"));
@@ -24,7 +24,7 @@ fn check_end(input: &[u8], fin: bool, expected: &str) {
     }
 }
 
-fn told(event: ControlEvent) -> String {
+fn named(event: ControlEvent) -> String {
     match event {
         ControlEvent::Settings => "settings".to_owned(),
         ControlEvent::GoAway { first_refused } => format!("goaway {first_refused}"),
@@ -157,7 +157,7 @@ fn streams_have_their_types() {
     check(&[3], "");
     check(&[0x21, 1, 2, 3], "unwanted 3");
     check(&[0xc0, 0, 0, 0, 0, 0, 0, 0x54, 7], "unwanted 3");
-    // Types told in more bytes than it takes.
+    // Types written in more bytes than it takes.
     check(&[0x40, 0x01], "Push");
     check(
         &[&[0x80, 0, 0, 0], &frame(SETTINGS, b"")[..]].concat(),
