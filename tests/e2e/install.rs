@@ -49,7 +49,7 @@ needs = [{ program = "sh", package = "dash" }]
 build = [["sh", "-c", "mkdir oven && cp tart.sh oven/tart"]]
 "#;
 
-/// Puts a wheel in place whose program reports the version that was asked for, or `TOLD`.
+/// Puts a wheel in place whose program reports the version that was asked for, or `SAID`.
 const PIP: &str = r#"
 case "$*" in
 *zipfile*) mkdir -p "$5/tart.data/scripts" && cp "$4" "$5/tart.data/scripts/tart"; exit ;;
@@ -63,7 +63,7 @@ if [ -f "$last" ]; then read -r last _ <"$last"; fi
 version=${last#tart-bin==}; version=${version%.\*}
 if [ "$version" = tart-bin ]; then version=1.2.10; fi
 BEFORE
-said=${TOLD:-$version}
+said=${SAID:-$version}
 printf '#!/bin/sh\ncase $1 in --check) echo "checked by $0"; exit 1;; esac\necho tart %s\n' \
     "$said" >"$dest/tart_bin-$version-py3-none-any.whl"
 "#;
@@ -250,7 +250,7 @@ fn a_contender_gets_the_newest_of_its_version_or_the_command_that_gets_it() {
 
 #[test]
 fn a_program_is_kept_under_the_version_that_it_reports() {
-    let scene = wheel_scene("TOLD=1.2.3");
+    let scene = wheel_scene("SAID=1.2.3");
     let finished = run(&scene, &["install", "tart@1.2.5"]).expect(0);
     assert!(finished.stdout.starts_with("tart 1.2.3  "), "{finished:?}");
     finished.says("tart-bin 1.2.5 contains Tart 1.2.3");
@@ -297,7 +297,7 @@ fn a_tool_that_refuses_what_came_is_heard() {
     );
     refused("exit 0", 1, &["is not in what came"]);
     refused(
-        "TOLD='of no version'",
+        "SAID='of no version'",
         1,
         &["it was downloaded, but does not run"],
     );

@@ -1,5 +1,5 @@
-//! Plain words where a user reads: documents, help of the command line, descriptions of servers,
-//! workloads and plans.
+//! Plain words where people read: documents, help of the command line, descriptions of servers,
+//! workloads and plans, and comments of the sources.
 //!
 //! It knows no grammar. It only bans words of an idiom that this project once had, and that stop
 //! a native reader.
@@ -30,15 +30,21 @@ const SHOWN: [&str; 5] = [
     "workloads/",
 ];
 
-/// Every banned phrase in documents, help and descriptions.
+/// Every banned phrase in documents, help, descriptions and comments.
 pub(crate) fn idioms() -> Vec<Offence> {
     let is_shown = |path: &String| {
         path.ends_with(".md") || SHOWN.iter().any(|beginning| path.starts_with(beginning))
     };
     let mut offences = Vec::new();
-    for path in all().into_iter().filter(is_shown) {
+    for path in all() {
+        if !is_shown(&path) && !path.ends_with(".rs") {
+            continue;
+        }
         let bytes = fs::read(root().join(&path)).expect("a listed file can be read");
-        let text = String::from_utf8_lossy(&bytes);
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        if !is_shown(&path) {
+            text = comments(&text);
+        }
         offences.extend(banned(&text).into_iter().map(|(line, text)| Offence {
             rule: "language",
             path: path.clone(),
@@ -47,6 +53,15 @@ pub(crate) fn idioms() -> Vec<Offence> {
         }));
     }
     offences
+}
+
+/// The text with its comments alone, at their lines.
+fn comments(text: &str) -> String {
+    let line = |line: &str| match line.trim_start() {
+        comment if comment.starts_with("//") => format!("{comment}\n"),
+        _ => "\n".to_owned(),
+    };
+    text.lines().map(line).collect()
 }
 
 /// Line, from 1, and advice for each banned phrase of a text; a phrase may go over the end of a
@@ -84,4 +99,6 @@ fn banned_phrases_are_found_as_whole_words_and_over_line_ends() {
         [0_usize; 0]
     );
     assert_eq!(lines("the `told_by` of a crate"), [0_usize; 0]);
+    let code = comments("let told = 1;\n    // It is\n    // told.\n");
+    assert_eq!(lines(&code), [3]);
 }

@@ -356,7 +356,7 @@ fn what_is_not_known_is_no_difference() {
     assert_eq!(workers.contenders, [ODD]);
     assert_eq!(workers.reason, "no process was seen");
     assert!(table.equal.iter().all(|it| it.fact != "workers"));
-    // A record of before has no such facts at all.
+    // An earlier record has no such facts at all.
     let mut record = equal_campaign();
     record.trials.iter_mut().for_each(|trial| trial.work = None);
     let table = self::table(&record, "proxy");

@@ -78,7 +78,7 @@ pub struct SlowBody {
     pub every: Duration,
 }
 
-/// In words, for the reader of a report.
+/// As text, for the reader of a report.
 impl fmt::Display for Demand {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();

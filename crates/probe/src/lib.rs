@@ -8,7 +8,7 @@
 //! Probe::stop  ◄─ Usage ◄─ last reading ◄────────────────────────────────────────────┘
 //! ```
 //!
-//! What a reading costs is part of what is measured, so what is dear is read less often: see
+//! What a reading costs is part of what is measured, so what is expensive is read less often: see
 //! [`Probe`] for what is read when. The probe judges nothing; that is the audit's work.
 
 mod addresses;

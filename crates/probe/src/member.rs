@@ -157,7 +157,7 @@ impl Member {
         true
     }
 
-    /// Proportional memory, bytes; dear, because the kernel walks all pages.
+    /// Proportional memory, bytes; expensive, because the kernel walks all pages.
     pub(crate) fn pss_bytes(&self, buffer: &mut Vec<u8>) -> Option<u64> {
         let text = file::read(format!("/proc/{}/smaps_rollup", self.process), buffer)?;
         parse::kibibytes(text, b"Pss:")

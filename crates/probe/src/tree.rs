@@ -199,7 +199,7 @@ impl Tree {
         self.found = found;
     }
 
-    /// All processes with their parents, where the kernel keeps no lists of children; dear, so
+    /// All processes with their parents, where the kernel keeps no lists of children; expensive, so
     /// not at each reading.
     fn parents(&self, depth: Depth, buffer: &mut Vec<u8>) -> Vec<(u32, u32)> {
         let due = depth.last || depth.index.is_multiple_of(SCAN_EVERY);

@@ -96,7 +96,7 @@ const HEAD: u32 = 1;
 const POST: u32 = 2;
 const LONG_POST: u32 = 3;
 
-/// A connection and what came of it, in words that do not depend on how the bytes were cut.
+/// A connection and what came of it, as text that does not depend on how the bytes were cut.
 struct Pair {
     client: Client,
     seen: Vec<String>,

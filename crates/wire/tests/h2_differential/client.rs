@@ -188,7 +188,7 @@ impl Driver {
             } => {
                 assert!(length > 0);
                 let part = &bytes[start as usize..][..length as usize];
-                // Events of before the cancellation may still follow it.
+                // Events from before the cancellation may still follow it.
                 if !self.script.exchanges[token as usize].is_cancelled {
                     self.seen(token).body.extend_from_slice(part);
                 }

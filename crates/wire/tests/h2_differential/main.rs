@@ -14,7 +14,7 @@ use script::{Connection, Random};
 const EXCHANGES: usize = 10_000;
 
 /// Carries out connections until so many exchanges have ended; returns how many ended in which
-/// way, and how many of them were not as the script says, in words.
+/// way, and how many of them were not as the script says, as text.
 fn run(seed: u64, exchanges: usize) -> client::Ends {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum StageOrder {
     /// The first one.
     SetUp(Box<SetUp>),
-    /// Fixes the program of each contender: that of `before`, or the one that is found now.
+    /// Fixes the program of each contender: that in `before`, or the one that is found now.
     Programs { plan: Box<Plan>, before: Programs },
     /// Looks whether each contender can be measured.
     Preflight { plan: Box<Plan> },

@@ -133,7 +133,7 @@ pub struct Encoder {
     size_max: u32,
     /// What to announce to the decoder about the table's size in the next block.
     pending: Pending,
-    /// Raised when a block of before would no longer mean the same.
+    /// Raised when an earlier block would no longer mean the same.
     version: u32,
 }
 

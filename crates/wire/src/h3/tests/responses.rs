@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What came of a response, in words that do not depend on how it was cut.
+/// What came of a response, as text that does not depend on how it was cut.
 fn run(parts: &[&[u8]], to_head: bool, memo: &mut Memo) -> String {
     let mut response = Response::new(to_head);
     let (mut seen, mut body) = (Vec::new(), Vec::new());
