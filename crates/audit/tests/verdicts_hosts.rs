@@ -212,12 +212,18 @@ fn a_link_that_was_never_full_held_nothing_down() {
     let check = judgement.check(Code::LinkRoom).expect("it was made");
     assert_eq!(check.level, Level::Note);
     assert!(check.text.contains("of at least"), "{}", check.text);
-    let room = judge(SOUND, |trial| at_least(trial, 2.0, true));
-    let room = room.check(Code::LinkRoom).map(|check| check.level);
-    assert_eq!(room, Some(Level::Passed), "there was room in any case");
+    let roomy = judge(SOUND, |trial| at_least(trial, 2.0, true));
+    let roomy = roomy.check(Code::LinkRoom).map(|check| check.level);
+    assert_eq!(roomy, Some(Level::Passed), "there was room in any case");
     let known = judge(SOUND, |trial| at_least(trial, 1.0, false));
     let known = known.check(Code::LinkRoom).map(|check| check.level);
     assert_eq!(known, Some(Level::Suspect), "the other measurement says it");
+    // What has carried more than was measured was not full then.
+    for (times, expected) in [(0.95, Level::Suspect), (0.5, Level::Note)] {
+        let judgement = judge(SOUND, |trial| room(trial, times));
+        let check = judgement.check(Code::LinkRoom).expect("it was made");
+        assert_eq!(check.level, expected, "{}", check.text);
+    }
 }
 
 #[test]

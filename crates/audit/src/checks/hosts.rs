@@ -77,7 +77,7 @@ pub(crate) struct LinkUse {
     pub(crate) used: f64,
     /// What it carried when it was measured, bits per second; the lowest.
     pub(crate) capacity: f64,
-    /// Whether processors were full before it was, so that it may carry more.
+    /// Whether it may carry more: processors were full before it was, or it has carried more.
     pub(crate) at_least: bool,
 }
 
@@ -116,10 +116,12 @@ pub(crate) fn fullest_link(subject: &Subject<'_>) -> Option<LinkUse> {
         let known = of(false).reduce(f64::min);
         let capacity = known.or_else(|| of(true).reduce(f64::max));
         let capacity = capacity.filter(|bits| *bits > 0.0)?;
+        let used = used(subject, hosts, measured[0])?;
         Some(LinkUse {
-            at_least: known.is_none(),
+            // What carried more than was measured was not full when it was measured.
+            at_least: known.is_none() || used > capacity * (1.0 + LINK_CHANGE_SHARE),
             name: name(measured[0]),
-            used: used(subject, hosts, measured[0])?,
+            used,
             capacity,
         })
     });
@@ -175,8 +177,8 @@ fn link_room(subject: &Subject<'_>) -> Option<Check> {
         Check::new(Code::LinkRoom, Level::Suspect, text)
     } else if share >= LINK_ROOM_SHARE {
         let text = format!(
-            "{}: processors were full when it was measured, so how much more it carries is not \
-             known",
+            "{}: something else was full when it was measured, so how much more it carries is \
+             not known",
             link.described()
         );
         Check::note(Code::LinkRoom, text)
