@@ -256,7 +256,7 @@ impl Test {
     ) -> anyhow::Result<bool> {
         let setup = (fault.setup)(planted);
         let mut again = 0;
-        let mut disturbed;
+        let (mut disturbed, mut named);
         let seen = loop {
             let seen = match self.world.see(&setup) {
                 Ok(Some(seen)) => seen,
@@ -271,16 +271,16 @@ impl Test {
                 }
             };
             disturbed = is_disturbed(fault, &setup, &seen);
-            let may_be_repeated = !self.quick && again < AGAIN_MAX;
-            if may_be_repeated && disturbed && !self.is_over() {
+            named = match planted {
+                true => fault.finds.is_in(&seen),
+                false => fault.finds.flags(&seen),
+            };
+            let is_worth_it = !self.quick || named != planted;
+            if is_worth_it && again < AGAIN_MAX && disturbed && !self.is_over() {
                 again += 1;
                 continue;
             }
             break seen;
-        };
-        let named = match planted {
-            true => fault.finds.is_in(&seen),
-            false => fault.finds.flags(&seen),
         };
         let row = &mut self.result.faults[place];
         let tally: &mut Tally = if planted {

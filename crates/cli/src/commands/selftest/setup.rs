@@ -114,7 +114,12 @@ impl Campaign {
             let _ = writeln!(plan, "{reference} = {wanted}");
         }
         for (name, server) in ["a", "b"].iter().zip(&self.contenders) {
-            let command = server.command(program, &folder.join(name), self.body);
+            // A drift is of the machine: its clock begins with the first start of either server.
+            let own = match server.drifts() {
+                true => "both",
+                false => name,
+            };
+            let command = server.command(program, &folder.join(own), self.body);
             let command = command.replace('\\', "\\\\").replace('"', "\\\"");
             let _ = writeln!(
                 plan,
@@ -148,6 +153,10 @@ impl Campaign {
 }
 
 impl Server {
+    fn drifts(&self) -> bool {
+        matches!(self, Self::Faulty(arguments) if arguments.contains("--fault drift"))
+    }
+
     fn command(&self, program: &Path, folder: &Path, body: usize) -> String {
         let program = format!("'{}'", program.display());
         let faulty = |arguments: &str| {

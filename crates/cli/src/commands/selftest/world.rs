@@ -82,7 +82,7 @@ impl World {
     }
 
     fn conduct(&self, campaign: &Campaign, folder: &Path) -> anyhow::Result<Option<Seen>> {
-        for name in ["a", "b"] {
+        for name in ["a", "b", "both"] {
             let own = folder.join(name);
             private_folder(&own)?;
             // A server may run as another user, and remembers something there.
