@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::alone;
 use crate::support::files::measured;
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
@@ -21,7 +20,6 @@ pub(crate) fn shown_files(document: &str) -> Vec<(&str, &str)> {
 
 #[test]
 fn the_example_of_a_server_works_as_it_is_shown() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;

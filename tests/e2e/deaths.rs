@@ -12,7 +12,7 @@ use crate::support::files::{measured, plan, trials};
 use crate::support::processes;
 use crate::support::scene::{Finished, Running, Scene};
 use crate::support::servers::{are_installed, script_server};
-use crate::support::{RUN_OWN, alone, in_ci};
+use crate::support::{RUN_OWN, in_ci};
 
 /// Starts two rounds of one contender behind which the origin stands, and waits until the second
 /// has begun.
@@ -62,7 +62,6 @@ fn assert_resumable(scene: &Scene) {
 
 #[track_caller]
 fn check_death(server: &str, signal: Signal, ended: impl Fn(Finished)) {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &[server]) {
         return;
@@ -99,7 +98,6 @@ fn nothing_survives_an_abort() {
 /// and looks for what is left after the next command.
 #[track_caller]
 fn check_strike(server: &str, strike: impl Fn(&Running<'_>)) {
-    let _alone = alone();
     for without in ["", "namespace", "namespace,groups"] {
         let scene = Scene::new();
         if !are_installed(&scene, &[server]) {
@@ -159,7 +157,6 @@ fn a_request_to_quit_leaves_nothing() {
 
 #[test]
 fn another_command_leaves_a_running_campaign_alone() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -174,7 +171,6 @@ fn another_command_leaves_a_running_campaign_alone() {
 
 #[test]
 fn a_new_version_put_in_place_of_a_running_one_changes_nothing() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -214,7 +210,6 @@ fn a_new_version_put_in_place_of_a_running_one_changes_nothing() {
 
 #[test]
 fn a_record_without_a_whole_trial_can_be_resumed() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -240,7 +235,6 @@ fn a_record_without_a_whole_trial_can_be_resumed() {
 
 #[test]
 fn a_line_that_a_death_has_torn_is_left_out_and_run_again() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -271,7 +265,6 @@ fn a_request_to_terminate_ends_the_trial_and_keeps_the_record() {
 
 #[test]
 fn ctrl_c_at_a_terminal_ends_the_trial_and_keeps_the_record() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -310,7 +303,6 @@ fn with_deaf_server(scene: &Scene) -> Option<Running<'_>> {
 
 #[test]
 fn ctrl_c_waits_for_no_server_that_does_not_stop() {
-    let _alone = alone();
     let scene = Scene::new();
     let Some(running) = with_deaf_server(&scene) else {
         return;
@@ -323,7 +315,6 @@ fn ctrl_c_waits_for_no_server_that_does_not_stop() {
 
 #[test]
 fn a_second_ctrl_c_ends_at_once() {
-    let _alone = alone();
     let scene = Scene::new();
     let Some(running) = with_deaf_server(&scene) else {
         return;
@@ -388,7 +379,6 @@ impl Drop for Disk {
 
 #[test]
 fn a_full_disk_ends_the_campaign_and_keeps_what_was_measured() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -435,7 +425,6 @@ fn a_disk_that_is_full_from_the_first_names_the_file() {
 
 #[test]
 fn no_room_for_a_trials_files_is_not_the_servers_failure() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -462,7 +451,6 @@ fn no_room_for_a_trials_files_is_not_the_servers_failure() {
 
 #[test]
 fn a_record_of_a_newer_bakeoff_is_reported_and_left_alone() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;

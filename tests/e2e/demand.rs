@@ -64,7 +64,6 @@ fn a_delayed_upstream_is_in_every_latency_of_a_proxy() {
 
 #[test]
 fn errors_of_an_upstream_come_in_their_share_and_again() {
-    let _alone = alone();
     let scene = Scene::new();
     let load = "requests = 2000\nduration = \"30s\"";
     let Some((trials, _)) = carried_out(&scene, &proxied("errors = 0.1", load)) else {

@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::contributing::shown_files;
-use crate::support::alone;
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
 
@@ -47,7 +46,6 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn every_command_of_the_tutorial_works_in_its_order() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx", "caddy"]) {
         return;

@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-use crate::support::alone;
 use crate::support::files::{measured, trials};
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
@@ -162,7 +161,6 @@ fn between(table: &Value, first: &str, second: &str) -> Vec<String> {
 
 #[test]
 fn each_planted_inequality_is_named_before_the_load_that_it_would_spoil() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx", "caddy"]) {
         return;

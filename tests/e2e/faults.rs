@@ -5,10 +5,10 @@ use std::net::TcpListener;
 
 use serde_json::Value;
 
+use crate::support::RUN_OWN;
 use crate::support::files::{measured, plan, trials};
 use crate::support::scene::Scene;
 use crate::support::servers::{are_installed, script_server};
-use crate::support::{RUN_OWN, alone};
 
 const SHORT: &str = "duration = \"200ms\"";
 
@@ -96,7 +96,6 @@ fn a_server_that_is_not_installed_is_reported_with_the_way_to_get_it() {
 
 #[test]
 fn what_is_not_installed_is_skipped_and_the_rest_is_measured() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -145,7 +144,6 @@ fn a_configuration_that_the_server_rejects_is_reported_with_its_message() {
 
 #[test]
 fn a_port_that_is_taken_is_replaced_and_reported() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -263,7 +261,6 @@ serve(answer=once_asked)";
 
 #[test]
 fn a_server_that_turns_wrong_under_load_is_not_valid() {
-    let _alone = alone();
     let scene = Scene::new();
     let script = "
 asked = [0]
@@ -296,7 +293,6 @@ serve(answer=turn)";
 
 #[test]
 fn a_server_that_is_silent_after_the_load_keeps_what_was_measured() {
-    let _alone = alone();
     let scene = Scene::new();
     // Answers all connections until the load's three are open at once, and then only these.
     let script = "

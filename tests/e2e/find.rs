@@ -109,8 +109,8 @@ fn assert_sound(found: &Value) {
 
 #[test]
 fn a_search_ends_with_bounds_and_a_record_that_says_them_again() {
-    let Some(scene) = scene() else { return };
     let _alone = alone();
+    let Some(scene) = scene() else { return };
     let arguments = find("record", &["--budget", "60s", "--format", "json"]);
     let found = scene.run(&arguments);
     let code = found.status.code();
@@ -155,8 +155,8 @@ fn a_search_ends_with_bounds_and_a_record_that_says_them_again() {
 
 #[test]
 fn an_interrupted_search_goes_on_with_what_it_knows() {
-    let Some(scene) = scene() else { return };
     let _alone = alone();
+    let Some(scene) = scene() else { return };
     let mut running = scene.start(&find("record", &["--budget", "5m"]));
     let record = scene.path("record");
     running.wait_until("four trials", |_| {

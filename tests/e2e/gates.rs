@@ -190,7 +190,6 @@ fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
 
 #[test]
 fn a_load_fails_where_its_condition_holds() {
-    let _alone = alone();
     let scene = Scene::new();
     let wrong = scripted::always(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
     let right = scripted::always(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");

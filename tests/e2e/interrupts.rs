@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use crate::support::RUN_OWN;
 use crate::support::files::plan;
 use crate::support::scene::Scene;
 use crate::support::servers::script_server;
-use crate::support::{RUN_OWN, alone};
 
 /// It takes less than a second on a machine that has nothing else to do.
 const MOST: Duration = Duration::from_secs(10);
@@ -49,7 +49,6 @@ def counted(connection, body):
 
 #[track_caller]
 fn check(stuck: &Stuck) {
-    let _alone = alone();
     let scene = Scene::new();
     let reached = scene.path("reached");
     let replace = |text: &str| {

@@ -164,8 +164,8 @@ const EXPECTED: [(&str, &[&str], &[&str]); 6] = [
 
 #[test]
 fn each_server_is_named_by_what_it_does_beyond_its_capacity() {
-    let Some(scene) = scene() else { return };
     let _alone = alone();
+    let Some(scene) = scene() else { return };
     let modes = EXPECTED.map(|(mode, _, _)| mode);
     let starts = starts(&modes);
     let found = scene.run(&overload(&starts, &["--format", "json"]));
@@ -212,8 +212,8 @@ fn each_server_is_named_by_what_it_does_beyond_its_capacity() {
 
 #[test]
 fn a_ladder_follows_and_ends_where_the_machine_does() {
-    let Some(scene) = scene() else { return };
     let _alone = alone();
+    let Some(scene) = scene() else { return };
     let starts = starts(&["holds"]);
     let more = [
         "--ladder=2,40,10000",
@@ -257,7 +257,6 @@ fn a_ladder_follows_and_ends_where_the_machine_does() {
 #[test]
 fn what_was_measured_is_kept_and_gone_on_with() {
     let Some(scene) = scene() else { return };
-    let _alone = alone();
     let starts = starts(&["holds", "sheds"]);
     let mut running = scene.start(&overload(&starts, &[]));
     let record = scene.path("record");

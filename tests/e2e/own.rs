@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::alone;
 use crate::support::files::{measured, trials};
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
@@ -62,7 +61,6 @@ fn places(changes: &Value) -> BTreeMap<(String, u64), String> {
 
 /// Measures the fixture of `server` and looks for its changes wherever they must be.
 fn check(server: &str, main: &str, workloads: &[&str]) {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &[server]) {
         return;
@@ -165,7 +163,6 @@ fn known(folder: &Path) -> BTreeMap<PathBuf, (u32, u64, i64, i64, Vec<u8>)> {
 /// As Debian lays it out, and with folders beside that of nginx.
 #[test]
 fn includes_of_other_folders_and_links_run_and_the_files_stay_as_they_are() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -260,7 +257,6 @@ fn counted(counters: &Value, what: &str) -> u64 {
 }
 
 fn check_counters(server: &str, config: &str, source: &str) {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &[server]) {
         return;
@@ -278,7 +274,6 @@ fn check_counters(server: &str, config: &str, source: &str) {
 /// Runs 500 requests by 3 clients on a server; its own count is that of the engine.
 #[test]
 fn bundled_configurations_open_the_counters_of_their_servers() {
-    let _alone = alone();
     for (server, source, own) in [
         ("nginx", "stub-status", OWN_READING),
         ("haproxy", "haproxy-stats", OWN_READING),

@@ -4,8 +4,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::support::files::trials;
+use crate::support::pass_over;
 use crate::support::scene::{Finished, Scene};
-use crate::support::{alone, pass_over};
 
 const CONTENDER: &str = "[[contender]]\nname = \"nginx\"\nserver = \"nginx\"\n\
                          [[load]]\nclients = 1\n";
@@ -101,7 +101,6 @@ fn plans_and_configurations_that_have_no_end_are_refused() {
 /// is configured.
 #[test]
 fn an_nginx_with_its_own_paths_runs_without_a_configured_log() {
-    let _alone = alone();
     let programs = std::env::var_os("BAKEOFF_PROGRAMS").unwrap_or_default();
     let binary = Path::new(&programs).join("bin/nginx-1.28");
     if !binary.is_file() {

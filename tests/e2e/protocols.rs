@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use crate::support::RUN_OWN;
 use crate::support::files::{measured, trials};
 use crate::support::scene::Scene;
 use crate::support::servers::{are_installed, script_server};
-use crate::support::{RUN_OWN, alone};
 
 const PLAN: &str = r#"
 name = "protocols"
@@ -37,7 +37,6 @@ fn number(value: &Value) -> u64 {
 
 #[test]
 fn h1_over_tls_is_measured_and_says_what_was_negotiated() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx", "caddy"]) {
         return;
@@ -76,7 +75,6 @@ fn h1_over_tls_is_measured_and_says_what_was_negotiated() {
 
 #[test]
 fn h3_is_measured_and_judged_by_its_own_ledger() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["caddy"]) {
         return;
@@ -131,7 +129,6 @@ fn ran(cell: &Value, code: &str) -> bool {
 
 #[test]
 fn references_give_a_ceiling_over_h2_and_h2c() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -164,7 +161,6 @@ fn references_give_a_ceiling_over_h2_and_h2c() {
 
 #[test]
 fn a_program_without_http_3_is_distinguished_from_the_others() {
-    let _alone = alone();
     let scene = Scene::new();
     let caddy_or_later = "[[requires]]\nprotocol = \"h3\"\n\
                           command = [\"{{ binary }}\", \"-c\", \"print('no QUIC here')\"]\n\
@@ -197,7 +193,6 @@ fn a_program_without_http_3_is_distinguished_from_the_others() {
 
 #[test]
 fn a_compressed_page_is_decoded_before_and_compared_as_sent() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx", "caddy"]) {
         return;
@@ -225,7 +220,6 @@ fn a_compressed_page_is_decoded_before_and_compared_as_sent() {
 
 #[test]
 fn an_upstream_is_asked_as_often_as_a_load_by_count_says() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx", "caddy"]) {
         return;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::files::trials;
 use crate::support::scene::{Finished, Scene};
 use crate::support::servers::{are_installed, on_path};
-use crate::support::{alone, pass_over, scripted, wait_until};
+use crate::support::{pass_over, scripted, wait_until};
 
 /// A small server: `app.py KIND`, on the port in `PORT`.
 const APP: &str = r#"
@@ -140,7 +140,6 @@ fn assert_right(record: &Path, contender: &str, rounds: usize) {
 
 #[test]
 fn two_running_urls_are_compared_from_an_empty_folder() {
-    let _alone = alone();
     let Some(scene) = scene() else { return };
     let (fast, slow) = (App::start("hello"), App::start("slow"));
     std::fs::create_dir(scene.path("empty")).unwrap();
@@ -173,7 +172,6 @@ fn two_running_urls_are_compared_from_an_empty_folder() {
 
 #[test]
 fn commands_are_started_with_their_port_and_stopped() {
-    let _alone = alone();
     let Some(scene) = scene() else { return };
     let start = [
         "--start",
@@ -197,7 +195,6 @@ fn commands_are_started_with_their_port_and_stopped() {
 
 #[test]
 fn nothing_of_a_command_survives_kill_9() {
-    let _alone = alone();
     let Some(scene) = scene() else { return };
     let commands = [
         "--start",
@@ -219,7 +216,6 @@ fn nothing_of_a_command_survives_kill_9() {
 
 #[test]
 fn servers_and_configuration_files_are_compared_in_one_line() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx", "caddy"]) {
         return;
@@ -239,7 +235,6 @@ fn servers_and_configuration_files_are_compared_in_one_line() {
 
 #[test]
 fn answers_that_differ_are_reported_first_and_each_is_compared_with_itself() {
-    let _alone = alone();
     let Some(scene) = scene() else { return };
     let (one, other) = (App::start("hello"), App::start("howdy, you"));
     let raced = race(&scene, &[&one.url(), &other.url()]).expect_measured();
@@ -265,7 +260,6 @@ fn answers_that_differ_are_reported_first_and_each_is_compared_with_itself() {
 
 #[test]
 fn a_time_in_the_body_is_named_and_not_called_wrong() {
-    let _alone = alone();
     let Some(scene) = scene() else { return };
     let start = [
         "--start",
@@ -282,7 +276,6 @@ fn a_time_in_the_body_is_named_and_not_called_wrong() {
 
 #[test]
 fn a_plan_that_is_saved_repeats_the_race() {
-    let _alone = alone();
     let Some(scene) = scene() else { return };
     let start = [
         "--start",
@@ -377,7 +370,6 @@ fn plan_of(kinds: &[&str], expect: &str) -> String {
 
 #[test]
 fn what_is_wrong_with_several_is_listed_at_once_before_the_first_round() {
-    let _alone = alone();
     let Some(scene) = scene() else { return };
     let kinds = ["hello", "wrong", "other", "moved", "hello!"];
     scene.write("own.toml", &plan_of(&kinds, "{ text = \"hello\" }"));
@@ -408,7 +400,6 @@ fn what_is_wrong_with_several_is_listed_at_once_before_the_first_round() {
 
 #[test]
 fn a_wrong_answer_is_not_waited_for_and_a_failing_server_is() {
-    let _alone = alone();
     let Some(scene) = scene() else { return };
     scene.write("wrong.toml", &plan_of(&["wrong"], "{ text = \"hello\" }"));
     scene
@@ -431,7 +422,6 @@ fn a_wrong_answer_is_not_waited_for_and_a_failing_server_is() {
 
 #[test]
 fn plans_have_urls_and_what_makes_them_fresh() {
-    let _alone = alone();
     let Some(scene) = scene() else { return };
     let app = App::start("hello");
     let text = plan_of(&["hello"], "{ text = \"hello\" }");

@@ -1,6 +1,5 @@
 //! `bakeoff run` on real servers, and `bakeoff report` of what it has recorded.
 
-use crate::support::alone;
 use crate::support::files::{measured, plan, trials};
 use crate::support::scene::{Finished, Scene};
 use crate::support::servers::{are_installed, on_path};
@@ -32,7 +31,6 @@ fn assert_offline(page: &str) {
 
 #[test]
 fn smoke_measures_every_trial_and_its_record_is_complete() {
-    let _alone = alone();
     let scene = Scene::new();
     // A folder named from here, as a person would.
     let Some(finished) = smoke(&scene, &["--out", "results/first", "--full"]) else {
@@ -82,7 +80,6 @@ fn smoke_measures_every_trial_and_its_record_is_complete() {
 
 #[test]
 fn nothing_is_left_in_the_temporary_folder() {
-    let _alone = alone();
     let scene = Scene::new();
     if smoke(&scene, &["--workload", "synthetic"]).is_some() {
         let left = std::fs::read_dir(scene.path("tmp")).unwrap().count();
@@ -97,7 +94,6 @@ fn nothing_is_left_in_the_temporary_folder() {
 
 #[test]
 fn a_record_is_reported_again_in_every_format() {
-    let _alone = alone();
     let scene = Scene::new();
     let Some(finished) = smoke(&scene, &["--out", "record", "--format", "json"]) else {
         return;
@@ -141,7 +137,6 @@ fn a_record_is_reported_again_in_every_format() {
 
 #[test]
 fn a_record_is_never_written_over() {
-    let _alone = alone();
     let scene = Scene::new();
     let only = ["--contender", "nginx-default", "--workload", "synthetic"];
     let more = [&["--out", "record"][..], &only].concat();
@@ -172,7 +167,6 @@ fn a_folder_without_a_record_is_reported() {
 
 #[test]
 fn rounds_and_open_loops_are_recorded() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -206,7 +200,6 @@ fn rounds_and_open_loops_are_recorded() {
 
 #[test]
 fn a_table_that_nobody_reads_is_no_panic() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -224,7 +217,6 @@ fn a_table_that_nobody_reads_is_no_panic() {
 
 #[test]
 fn rounds_are_added_to_a_campaign_that_was_complete() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -249,7 +241,6 @@ fn rounds_are_added_to_a_campaign_that_was_complete() {
 
 #[test]
 fn a_rate_is_found_in_the_campaign_and_recorded() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -288,7 +279,6 @@ fn a_rate_is_found_in_the_campaign_and_recorded() {
 
 #[test]
 fn a_program_that_changes_during_a_campaign_ends_its_trials() {
-    let _alone = alone();
     let scene = Scene::new();
     let Some(nginx) = on_path("nginx") else {
         return;

@@ -31,7 +31,6 @@ fn certain_faults_are_found_and_nothing_is_left_running() {
 
 #[test]
 fn an_interruption_ends_with_what_was_seen() {
-    let _alone = alone();
     let scene = Scene::new();
     let mut started = scene.start(&["selftest", "--fault", "wrong-body", "--repeats", "100"]);
     started.wait_until("its first fault", |it| {

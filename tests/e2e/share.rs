@@ -7,7 +7,6 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
-use crate::support::alone;
 use crate::support::files::measured;
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
@@ -85,7 +84,6 @@ fn texts(folder: &Path) -> String {
 
 #[test]
 fn secrets_of_a_run_are_in_its_record_alone() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::support::alone;
 use crate::support::files::trials;
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
@@ -128,7 +127,6 @@ fn refused(text: &str, path: &str, parts: &[&str]) {
 
 #[test]
 fn a_site_of_php_is_answered_by_fastcgi() {
-    let _alone = alone();
     // What the built-in upstream says where the plan leaves the answer open.
     let Some(changes) = measured(PHP, "h1", "/", 20) else {
         return;
@@ -147,14 +145,12 @@ fn a_site_of_php_is_answered_by_fastcgi() {
 
 #[test]
 fn an_application_behind_tls_is_asked_by_its_name() {
-    let _alone = alone();
     measured(APP, "h1-tls", "/", 20);
     measured(APP, "h1-tls", "/live/a", 20);
 }
 
 #[test]
 fn pages_are_served_from_an_overlay_and_other_protocols_are_refused_where_they_are_asked() {
-    let _alone = alone();
     measured(PAGES, "h1", "/", 18);
     let python = [
         "site.conf:6: the request goes to a uwsgi application",
@@ -170,7 +166,6 @@ fn pages_are_served_from_an_overlay_and_other_protocols_are_refused_where_they_a
 
 #[test]
 fn what_cannot_run_is_refused_with_its_line() {
-    let _alone = alone();
     let part = "\nlocation / {\n    proxy_pass http://a;\n}\n";
     refused(
         part,
@@ -200,7 +195,6 @@ fn what_cannot_run_is_refused_with_its_line() {
 
 #[test]
 fn files_of_a_distribution_are_looked_for_beside_the_site() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;

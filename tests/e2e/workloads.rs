@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::support::alone;
 use crate::support::files::{measured, plan, trials};
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
@@ -18,7 +17,6 @@ fn statuses(trial: &Value) -> Vec<(String, u64)> {
 
 #[test]
 fn the_requests_of_a_site_come_as_often_as_their_weights_say() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx", "caddy"]) {
         return;
@@ -53,7 +51,6 @@ fn the_requests_of_a_site_come_as_often_as_their_weights_say() {
 
 #[test]
 fn bodies_are_sent_and_a_wrong_answer_is_reported_with_its_request() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -110,7 +107,6 @@ fn bodies_are_sent_and_a_wrong_answer_is_reported_with_its_request() {
 
 #[test]
 fn a_log_is_replayed_and_what_is_left_out_is_reported() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx", "caddy"]) {
         return;

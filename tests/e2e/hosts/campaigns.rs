@@ -12,7 +12,7 @@ use super::lab::{Lab, Nature};
 use crate::support::files::{measured, plan, trials};
 use crate::support::scene::Scene;
 use crate::support::servers::are_installed;
-use crate::support::{alone, wait_until};
+use crate::support::wait_until;
 
 /// Every address of the lab begins so.
 const ADDRESS: &str = "10.99.0.";
@@ -78,7 +78,6 @@ fn assert_without_addresses(scene: &Scene, record: &str) {
 
 #[test]
 fn a_record_holds_no_address_of_a_host_unless_it_is_asked_for() {
-    let _alone = alone();
     let scene = Scene::new();
     let load = "duration = \"500ms\"";
     let Some(lab) = lab(&scene, &["g1", "g2"], load) else {
@@ -111,7 +110,6 @@ fn a_record_holds_no_address_of_a_host_unless_it_is_asked_for() {
 /// round and in the trial, and what failed says no address.
 #[test]
 fn a_generator_behind_a_firewall_is_named() {
-    let _alone = alone();
     let scene = Scene::new();
     let Some(lab) = lab(&scene, &["g1", "g2"], "duration = \"500ms\"") else {
         return;
@@ -140,7 +138,6 @@ fn a_generator_behind_a_firewall_is_named() {
 /// Neither agents nor servers outlive home, in whichever namespace they are.
 #[test]
 fn nothing_of_a_campaign_runs_on_after_home_is_killed() {
-    let _alone = alone();
     let scene = Scene::new();
     let Some(lab) = lab(&scene, &["g1", "g2"], "duration = \"60s\"") else {
         return;

@@ -111,7 +111,6 @@ fn assert_measured(links: &[serde_json::Value]) {
 /// wrong with `sut`.
 #[track_caller]
 fn check(nature: Nature, prepare: impl Fn(&Scene, &Lab<'_>), copied: bool, code: &str, says: &str) {
-    let _alone = alone();
     let scene = Scene::new();
     let Some(lab) = Lab::new(&scene, &[("sut", PLAIN), ("g1", nature)]) else {
         return;
@@ -250,7 +249,6 @@ fn a_program_that_is_not_there_is_named() {
 
 #[test]
 fn a_banner_is_skipped() {
-    let _alone = alone();
     let scene = Scene::new();
     let loud = Nature {
         banner: "Welcome to g1",
@@ -272,7 +270,6 @@ fn a_banner_is_skipped() {
 /// The doctor's table has a column for each host that can be reached, and the others are named.
 #[test]
 fn the_doctor_looks_at_every_host() {
-    let _alone = alone();
     let scene = Scene::new();
     let ahead = Nature {
         ahead_s: DAY_S,

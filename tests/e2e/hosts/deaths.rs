@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::lab::{Lab, Nature};
+use crate::support::processes;
 use crate::support::scene::{Running, Scene};
-use crate::support::{alone, processes};
 
 /// After the end of its input an agent is gone in half a second; this machine may be busy.
 const AFTER_END: Duration = Duration::from_secs(2);
@@ -57,7 +57,6 @@ fn check_at(
     codes: &[&str],
     within: Duration,
 ) {
-    let _alone = alone();
     let scene = Scene::new();
     let plain = Nature::default();
     let Some(lab) = Lab::new(&scene, &[("sut", plain), ("g1", plain), ("g2", plain)]) else {
@@ -162,7 +161,6 @@ fn a_link_that_goes_down_after_the_window_loses_its_host() {
 
 #[track_caller]
 fn check_home(signal: Signal, within: Duration) {
-    let _alone = alone();
     let scene = Scene::new();
     let plain = Nature::default();
     let Some(lab) = Lab::new(&scene, &[("sut", plain), ("g1", plain)]) else {

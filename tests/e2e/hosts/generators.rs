@@ -132,7 +132,6 @@ server.serve_forever()
 /// of a hundred, each as often, at one seed, and others at another.
 #[test]
 fn two_generators_send_the_requests_that_one_would_have_sent() {
-    let _alone = alone();
     let scene = Scene::new();
     let plain = Nature::default();
     let Some(python) = on_path("python3") else {
@@ -182,7 +181,6 @@ fn two_generators_send_the_requests_that_one_would_have_sent() {
 
 #[test]
 fn a_second_campaign_on_a_host_is_refused_and_the_first_named() {
-    let _alone = alone();
     let scene = Scene::new();
     let plain = Nature::default();
     let Some(lab) = Lab::new(&scene, &[("sut", plain), ("g1", plain)]) else {

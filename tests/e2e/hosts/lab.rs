@@ -355,6 +355,14 @@ impl<'s> Lab<'s> {
         format!("http://{listen}/")
     }
 
+    /// Whether all servers that were started here run.
+    pub(crate) fn serves(&self) -> bool {
+        let mut servers = self.servers.borrow_mut();
+        servers
+            .iter_mut()
+            .all(|it| matches!(it.try_wait(), Ok(None)))
+    }
+
     /// A hosts file with these entries, each with the program of the tests unless it is copied.
     pub(crate) fn file(&self, generators: &[&str], is_copied: bool) -> String {
         let program = env!("CARGO_BIN_EXE_bakeoff");

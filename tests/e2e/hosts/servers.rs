@@ -10,7 +10,7 @@ use super::lab::{Lab, Nature};
 use crate::support::files::{measured, plan, trials};
 use crate::support::scene::{Running, Scene};
 use crate::support::servers::are_installed;
-use crate::support::{alone, processes, wait_until};
+use crate::support::{processes, wait_until};
 
 const HOSTS: [&str; 4] = ["sut", "up", "g1", "g2"];
 /// After the end of its input an agent is gone in half a second; this machine may be busy.
@@ -76,7 +76,6 @@ fn seconds_of(usage: &Value, role: &str) -> usize {
 
 #[test]
 fn servers_run_on_one_host_and_their_upstream_on_another() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -144,7 +143,6 @@ fn servers_run_on_one_host_and_their_upstream_on_another() {
 
 #[test]
 fn three_proxies_are_compared_over_tls() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx", "caddy", "haproxy"]) {
         return;
@@ -186,7 +184,6 @@ fn plan_of_own(url: &str) -> String {
 
 #[test]
 fn commands_and_running_servers_are_those_of_the_servers_host() {
-    let _alone = alone();
     let scene = Scene::new();
     let Some(lab) = lab(&scene) else {
         return;
@@ -207,15 +204,14 @@ fn commands_and_running_servers_are_those_of_the_servers_host() {
         }
     }
     // What ran before goes on, and nothing else.
-    let left = left(&lab);
-    assert_eq!(left, ["bakeoff on sut"]);
+    assert!(lab.serves(), "the running server was ended");
+    wait_until("nothing is left on any host", || left(&lab).is_empty());
 }
 
 /// The server at home and the upstream elsewhere, and the other way round, with a generator on
 /// the host of the server.
 #[test]
 fn roles_may_be_on_any_hosts() {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -268,7 +264,6 @@ fn roles_may_be_on_any_hosts() {
 /// `second`.
 #[track_caller]
 fn check(strike: impl Fn(&Lab<'_>, &Running<'_>), within: Duration, second: &str) {
-    let _alone = alone();
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;

@@ -8,9 +8,11 @@ pub(crate) mod scene;
 pub(crate) mod scripted;
 pub(crate) mod servers;
 pub(crate) mod terminal;
+mod turns;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+pub(crate) use turns::alone;
 
 /// Runs the scene's own plan with the scene's own servers into its record folder.
 pub(crate) const RUN_OWN: [&str; 6] = [
@@ -24,12 +26,6 @@ pub(crate) const RUN_OWN: [&str; 6] = [
 
 /// Longer than any machine needs for a step; a test that waits this long has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Held by tests that need much of the machine or its clock, so that they run one at a time.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Whether a test must not be passed over.
 pub(crate) fn in_ci() -> bool {

@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::PATIENCE;
 use super::files::measured;
 use super::processes::{self, Process};
+use super::turns::Turn;
 
 /// The longest that anything may live on after bakeoff.
 const GONE_WITHIN: Duration = Duration::from_secs(2);
@@ -29,6 +30,8 @@ pub(crate) struct Scene {
     /// Everything that was seen below a bakeoff.
     seen: RefCell<BTreeSet<Process>>,
     started: RefCell<u32>,
+    /// From its first process on.
+    turn: RefCell<Option<Turn>>,
 }
 
 impl Scene {
@@ -43,6 +46,7 @@ impl Scene {
             folder,
             seen: RefCell::default(),
             started: RefCell::default(),
+            turn: RefCell::default(),
         }
     }
 
@@ -114,6 +118,9 @@ impl Scene {
     }
 
     pub(crate) fn start_command(&self, mut command: Command) -> Running<'_> {
+        if let Some(turn) = Turn::take() {
+            self.turn.replace(Some(turn));
+        }
         let number = self.started.replace_with(|number| *number + 1);
         let record = self.record_of(&command);
         let output = self.path(&format!("stdout-{number}"));

@@ -4,9 +4,11 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use serde_json::Value;
 
 use super::processes::{self, Process};
 use super::scene::Scene;
@@ -14,7 +16,8 @@ use super::{pass_over, scripted, wait_until};
 
 /// Whether bakeoff finds all of these programs; says what is missing, and fails where `CI=true`.
 pub(crate) fn are_installed(scene: &Scene, names: &[&str]) -> bool {
-    let listed = scene.json(&["list", "--json"]);
+    static LISTED: OnceLock<Value> = OnceLock::new();
+    let listed = LISTED.get_or_init(|| scene.json(&["list", "--json"]));
     for name in names {
         let servers = listed["servers"].as_array().unwrap();
         let server = servers.iter().find(|server| server["name"] == *name);
