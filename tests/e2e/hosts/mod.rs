@@ -7,5 +7,6 @@ mod deaths;
 mod generators;
 mod lab;
 mod links;
+mod own;
 mod pods;
 mod servers;
