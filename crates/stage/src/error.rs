@@ -152,6 +152,17 @@ pub enum Cause {
         /// The main file.
         file: PathBuf,
     },
+    /// A configuration that takes in more than can be sent to another host.
+    #[error(
+        "{file} takes in more files of {folder} than can be sent to another host: 1,000 files with \
+         48 MiB; make its include patterns narrower"
+    )]
+    TooMuchAlong {
+        /// The main file.
+        file: PathBuf,
+        /// Its folder.
+        folder: PathBuf,
+    },
     /// There is no knowing whom a server runs as.
     #[error("run the server as another user than root: {cause}")]
     User {

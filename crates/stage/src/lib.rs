@@ -72,6 +72,7 @@ pub use found::{
 pub use holdings::{Holding, HoldingKind, bytes_in, holdings, runs_from};
 pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, install};
 pub use listening::Listening;
+pub use own::{Along, AlongFile, Leads, with_leads};
 pub use prepared::Prepared;
 pub use program::{Found, Program, find as find_program};
 pub use recognise::Recognised;

@@ -7,6 +7,7 @@
 //!
 //! The user's files are only opened for reading, and everything is made in the trial's folder.
 
+mod along;
 mod edit;
 mod elsewhere;
 mod foreign;
@@ -32,6 +33,7 @@ use crate::template::{self, Variables};
 use crate::user::User;
 use regex_lite::Regex;
 
+pub use along::{Along, AlongFile, Leads, with_leads};
 use edit::Edit;
 use includes::{Found, Includes};
 pub(crate) use ports::Ports;

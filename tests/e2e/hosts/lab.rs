@@ -39,7 +39,7 @@ pub(crate) struct Nature {
     pub(crate) banner: &'static str,
     /// Its clock is ahead by so many seconds.
     pub(crate) ahead_s: u64,
-    /// What is done in it before its sshd starts.
+    /// What is done in it before its sshd starts. `$SCENE` is the folder of the test.
     pub(crate) first: &'static str,
 }
 
@@ -182,6 +182,7 @@ impl<'s> Lab<'s> {
                 &script,
             ])
             .env_remove("LD_PRELOAD")
+            .env("SCENE", self.scene.path(""))
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
             .stderr(log)
@@ -338,9 +339,15 @@ impl<'s> Lab<'s> {
     pub(crate) fn serve_by(&self, name: &str, command: &[&str]) -> String {
         let listen = format!("{}:8080", self.address(name));
         let log = self.scene.path("server");
-        let child = self
-            .entering(self.host(name).init, command[0])
-            .args(&command[1..])
+        let init = self.host(name).init;
+        let child = Command::new("nsenter")
+            .args([
+                format!("--net=/proc/{init}/ns/net"),
+                // Its processes are those of the host, which go with it.
+                format!("--pid=/proc/{init}/ns/pid"),
+                "--".to_owned(),
+            ])
+            .args(command)
             .arg(&listen)
             .stdin(Stdio::null())
             .stdout(fs::File::create(&log).unwrap())

@@ -3,9 +3,11 @@
 
 mod campaigns;
 mod check;
+mod clocks;
 mod deaths;
 mod generators;
 mod lab;
 mod links;
+mod own;
 mod pods;
 mod servers;

@@ -23,6 +23,7 @@ use stages::{Ending, Stages};
 mod loads;
 mod look;
 mod order;
+mod own_folders;
 mod samples;
 mod servers;
 mod stage_order;
@@ -30,7 +31,9 @@ mod stages;
 
 pub(crate) use look::{LOOK, Look};
 pub(crate) use order::{LoadOrder, Packed};
-pub(crate) use stage_order::{Of, SetUp, StageFacts, StageOrder, StageReport, Started};
+pub(crate) use stage_order::{
+    Of, OwnFile, OwnFolder, SetUp, StageFacts, StageOrder, StageReport, Started,
+};
 pub(crate) use stages::is_plain;
 
 pub(crate) fn carry_out() -> anyhow::Result<u8> {

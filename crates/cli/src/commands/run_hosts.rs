@@ -6,6 +6,7 @@
 
 mod library;
 mod opened;
+mod own_folders;
 mod site;
 mod stage;
 

@@ -90,6 +90,11 @@ impl SiteTable {
 }
 
 impl SiteRules {
+    /// Name of a main file that may lie above a part.
+    pub(super) fn main_name(&self) -> &str {
+        &self.table.main
+    }
+
     /// What the file `path` lacks; `None` where it lacks nothing.
     ///
     /// # Errors

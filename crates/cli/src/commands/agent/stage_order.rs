@@ -3,7 +3,9 @@
 //!
 //! Bodies, logs and certificates are files behind a message.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use bakeoff_conduct::{Edge, Finding, FirstAnswers, Part, Programs, RolesHere};
 use bakeoff_origin::Counts;
@@ -12,6 +14,7 @@ use bakeoff_record::{
     AnswerCheck, GrownFile, Machine, Pinned, ServerFacts, Step, StopFacts, TrialEnd, Usage, When,
     Work,
 };
+use bakeoff_stage::Leads;
 use serde::{Deserialize, Serialize};
 
 /// What home says to a stage.
@@ -75,7 +78,8 @@ pub(crate) enum Of {
     Drop,
 }
 
-/// What a stage is made of. The files of servers of the user's own follow.
+/// What a stage is made of. The files of servers of the user's own follow, then those of
+/// configurations.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SetUp {
@@ -88,6 +92,33 @@ pub(crate) struct SetUp {
     pub(crate) seed: u64,
     /// Names of the files that follow, below the folder of servers.
     pub(crate) library: Vec<String>,
+    pub(crate) own: Vec<OwnFolder>,
+}
+
+/// A folder with configurations of the user's own. Its files follow in this order.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OwnFolder {
+    /// Where it is at home.
+    pub(crate) folder: PathBuf,
+    /// Configurations as the plan names them, and where each is below the folder.
+    pub(crate) configs: BTreeMap<PathBuf, PathBuf>,
+    pub(crate) files: Vec<OwnFile>,
+    /// Paths in their texts that lead elsewhere on the host.
+    pub(crate) leads: Leads,
+    /// Files that they take in and that must be on the host already.
+    pub(crate) elsewhere: BTreeSet<PathBuf>,
+}
+
+/// A file in such a folder.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OwnFile {
+    pub(crate) below: PathBuf,
+    /// Who may read it.
+    pub(crate) mode: u32,
+    /// Whether paths in it mean something.
+    pub(crate) is_text: bool,
 }
 
 /// What comes from a stage.

@@ -19,6 +19,7 @@ use bakeoff_record::{Machine, private_folder};
 use bakeoff_stage::{Listening, Servers, host};
 
 use super::loads::Files;
+use super::own_folders::OwnFolders;
 use super::refused;
 use super::stage_order::{Of, SetUp, StageFacts, StageOrder, StageReport, Started};
 use crate::run_folder::RunFolder;
@@ -113,6 +114,8 @@ struct Worker {
     /// The folder of logs of what runs.
     logs: PathBuf,
     site: Option<Here>,
+    /// Where configurations that came from home are.
+    own: OwnFolders,
     /// Goes last.
     folder: Option<RunFolder>,
 }
@@ -126,6 +129,7 @@ impl Worker {
             is_reported: false,
             logs: PathBuf::new(),
             site: None,
+            own: OwnFolders::default(),
             folder: None,
         }
     }
@@ -150,10 +154,13 @@ impl Worker {
 
     fn say(&self, report: &StageReport, files: Vec<Vec<u8>>) {
         let said = match serde_json::to_value(report) {
-            Ok(report) => Report::Staged {
-                report,
-                files: u32::try_from(files.len()).unwrap_or(u32::MAX),
-            },
+            Ok(mut report) => {
+                self.own.as_at_home(&mut report);
+                Report::Staged {
+                    report,
+                    files: u32::try_from(files.len()).unwrap_or(u32::MAX),
+                }
+            }
             Err(error) => {
                 let _ = self.outbox.send(&refused(error, false));
                 return;
@@ -175,7 +182,8 @@ impl Worker {
         }
     }
 
-    fn carry_out(&mut self, order: StageOrder, files: &[Vec<u8>]) -> Answer {
+    fn carry_out(&mut self, mut order: StageOrder, files: &[Vec<u8>]) -> Answer {
+        self.own.lead(&mut order);
         let site = match (order, &self.site) {
             (StageOrder::SetUp(set_up), _) => {
                 let ready = self.set_up(*set_up, files);
@@ -223,6 +231,7 @@ impl Worker {
             roles,
             seed,
             library,
+            own: own_folders,
         } = set_up;
         let own = || super::own_address()?.parse::<IpAddr>().ok();
         let address = address.or_else(own);
@@ -238,7 +247,12 @@ impl Worker {
             .unwrap_or_else(PoisonError::into_inner) = Some(path.clone());
         self.folder = Some(folder);
         let servers = path.join("library");
-        write_library(&servers, &library, files)?;
+        if files.len() < library.len() {
+            anyhow::bail!("{} files came, not {}", files.len(), library.len());
+        }
+        let (of_servers, of_configurations) = files.split_at(library.len());
+        write_library(&servers, &library, of_servers)?;
+        self.own = OwnFolders::place(&path.join("own"), own_folders, of_configurations)?;
         let listening = Listening { address, names };
         let servers = Servers::new((!library.is_empty()).then_some(servers));
         let made = self
@@ -414,9 +428,6 @@ pub(crate) fn is_plain(path: &Path, depth_max: usize) -> bool {
 
 /// Makes the files of servers that are the user's own.
 fn write_library(folder: &Path, names: &[String], files: &[Vec<u8>]) -> anyhow::Result<()> {
-    if names.len() != files.len() {
-        anyhow::bail!("{} files of servers came, not {}", files.len(), names.len());
-    }
     for (name, bytes) in names.iter().zip(files) {
         let path = Path::new(name);
         if !is_plain(path, DEPTH_MAX) {

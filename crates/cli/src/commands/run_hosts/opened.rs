@@ -10,6 +10,7 @@ use bakeoff_plan::{HOME, HostWay, Hosts, Plan};
 use bakeoff_stage::Listening;
 
 use super::library;
+use super::own_folders;
 use super::stage::FarHost;
 use super::{Far, OWN_KERNEL, Shared};
 use crate::commands::agent::SetUp;
@@ -133,21 +134,29 @@ fn stage_of(
         Some((_, Ok(address))) => (Some(address), Vec::new()),
         Some((text, Err(_))) => (Some(resolved(name, text)?), vec![text.to_owned()]),
     };
-    let (library, files) = match hosts.roles.server == *name {
+    let has_servers = hosts.roles.server == *name;
+    let (library, mut files) = match has_servers {
         true => library::files(campaign.plan, campaign.servers)?,
         false => Default::default(),
     };
+    let mut own = Vec::new();
+    if has_servers {
+        let (folders, their_files) = own_folders::of(campaign.plan, campaign.servers, name)?;
+        own = folders;
+        files.extend(their_files);
+    }
     let set_up = SetUp {
         address,
         names,
         pinning: campaign.plan.pinning.clone(),
         roles: RolesHere {
-            server: hosts.roles.server == *name,
+            server: has_servers,
             origin: hosts.roles.origin == *name,
             engine: hosts.roles.generators.contains(name),
         },
         seed: campaign.plan.seed,
         library,
+        own,
     };
     Ok((set_up, files))
 }

@@ -43,7 +43,13 @@ impl Site for FarSite {
         let plan = Box::new(plan.clone());
         let order = StageOrder::Preflight { plan };
         match self.0.ask(&order, START_WITHIN).map_err(lost)?.0 {
-            StageReport::Findings(findings) => Ok(findings),
+            StageReport::Findings(findings) => {
+                let named = findings.into_iter().map(|finding| Finding {
+                    end: self.0.named(finding.end),
+                    ..finding
+                });
+                Ok(named.collect())
+            }
             other => Err(self.0.other(&other)),
         }
     }
@@ -87,7 +93,7 @@ impl Site for FarSite {
         let (report, files) = answer.map_err(|error| failed(named(&error)))?;
         let started = match report {
             StageReport::Started(started) => *started,
-            StageReport::Failed(end) => return Err(StartFailed::Trial(end)),
+            StageReport::Failed(end) => return Err(StartFailed::Trial(self.0.named(end))),
             StageReport::FullDisk(why) => {
                 let host = &self.0.place.name;
                 return Err(StartFailed::FullDisk(format!("{why} on host {host}")));
@@ -196,7 +202,7 @@ impl Staged for FarStaged {
                 check: *check,
                 body: files.swap_remove(0),
             }),
-            Ok((StageReport::Failed(end), _)) => Err(end),
+            Ok((StageReport::Failed(end), _)) => Err(self.host.named(end)),
             Ok((other, _)) => Err(failed(self.host.other(&other).to_string())),
             Err(error) => Err(failed(named(&error))),
         }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bakeoff_conduct::{Programs, SiteError};
 use bakeoff_hosts::{ClockOffset, HostError, Order, Own, Place, Report, Session, open};
 use bakeoff_plan::Plan;
-use bakeoff_record::Step;
+use bakeoff_record::{Step, TrialEnd};
 use bakeoff_stage::host;
 
 use crate::commands::agent::{Of, SetUp, StageFacts, StageOrder, StageReport};
@@ -27,8 +27,8 @@ pub(super) struct FarHost {
     own: Own,
     owner: String,
     set_up: SetUp,
-    /// Files of servers of the user's own.
-    library: Vec<Vec<u8>>,
+    /// Files of servers and configurations of the user's own.
+    files: Vec<Vec<u8>>,
     /// Folder at home for certificates.
     pub(super) folder: PathBuf,
     state: Mutex<State>,
@@ -93,7 +93,7 @@ impl FarHost {
     pub(super) fn set_up(
         (place, session): (Place, Session),
         (own, owner): (Own, String),
-        (set_up, library): (SetUp, Vec<Vec<u8>>),
+        (set_up, files): (SetUp, Vec<Vec<u8>>),
         folder: PathBuf,
     ) -> Result<Self, SiteError> {
         let host = Self {
@@ -101,7 +101,7 @@ impl FarHost {
             own,
             owner,
             set_up,
-            library,
+            files,
             folder,
             state: Mutex::default(),
         };
@@ -118,7 +118,7 @@ impl FarHost {
 
     fn set_up_again(&self, state: &mut State) -> Result<(), SiteError> {
         let order = StageOrder::SetUp(Box::new(self.set_up.clone()));
-        let asked = state.ask(&order, &self.library, SET_UP_WITHIN, &mut |_| {});
+        let asked = state.ask(&order, &self.files, SET_UP_WITHIN, &mut |_| {});
         match asked.map_err(lost)?.0 {
             StageReport::Ready(facts) => state.facts = Some(*facts),
             other => return Err(self.other(&other)),
@@ -144,6 +144,27 @@ impl FarHost {
                 SiteError::Lost(format!("host {name} failed to {why}"))
             }
             _ => SiteError::Lost(format!("host {name} gave another answer than expected")),
+        }
+    }
+
+    /// The end of a trial, with the host where it says what is wrong there.
+    pub(super) fn named(&self, end: TrialEnd) -> TrialEnd {
+        let host = &self.place.name;
+        match end {
+            TrialEnd::Failed {
+                step,
+                cause,
+                message,
+            } => TrialEnd::Failed {
+                step,
+                cause: format!("on host {host}: {cause}"),
+                message,
+            },
+            TrialEnd::Skipped { reason, fix } => TrialEnd::Skipped {
+                reason: format!("on host {host}: {reason}"),
+                fix,
+            },
+            TrialEnd::Measured | TrialEnd::Unsupported { .. } | TrialEnd::Interrupted => end,
         }
     }
 
