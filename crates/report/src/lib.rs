@@ -52,7 +52,8 @@ pub use compare::{
 pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;
 pub use export::{
-    bencher, github_bigger, github_smaller, gobench, junit, openmetrics, otava, summary,
+    HgrmFile, bencher, github_bigger, github_smaller, gobench, hgrm, junit, openmetrics, otava,
+    summary,
 };
 pub use find::{
     CurveRow, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers, TrialRow,

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use bakeoff_report::{
-    Gates, Redacted, Report, compare_junit, compare_within, gobench, junit, openmetrics, view,
+    Gates, Redacted, Report, compare_junit, compare_within, gobench, hgrm, junit, openmetrics,
+    view, view_of,
 };
 use bakeoff_stats::Measure;
 use serde_json::Value;
@@ -27,6 +28,28 @@ import json, sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 families = text_string_to_metric_families(sys.stdin.read())
 print(json.dumps([[s.name, s.labels, s.value] for f in families for s in f.samples]))
+"#;
+/// Reads the lines of a file as plotters do (value, percentile, count), and prints beside each the
+/// value and count that HdrHistogram finds at that percentile in the stored histogram.
+const HDRHISTOGRAM: &str = r#"
+import base64, json, re, struct, sys, zlib
+from hdrh.histogram import HdrHistogram
+COMPRESSED = 0x1c849304 | 0x10
+line = re.compile(r"\s+([0-9.]+)\s+([0-9.]+)\s+([0-9]+)(?:\s+[0-9.]+)?\s*$")
+asked = json.load(sys.stdin)
+body = zlib.compress(base64.b64decode(asked["hdr"]))
+whole = base64.b64encode(struct.pack(">ii", COMPRESSED, len(body)) + body)
+read = HdrHistogram.decode(whole)
+known = [(it.value_iterated_to / 1e6, it.total_count_to_this_value)
+         for it in read.get_recorded_iterator()]
+total = read.get_total_count()
+rows = []
+for it in filter(None, map(line.match, asked["file"].splitlines())):
+    own = [float(it[1]), int(it[3])]
+    wanted = float(it[2]) * total
+    theirs = next(one for one in known if one[1] >= wanted - 1e-9 * total)
+    rows.append([own, theirs])
+print(json.dumps({"rows": rows, "total": total}))
 "#;
 /// Prints the cases of a JUnit file as JSON: class, name, and how each ended.
 const JUNIT: &str = r#"
@@ -105,6 +128,42 @@ fn prometheus_reads_the_same_figures() {
     let verdicts = samples.iter().filter(|sample| sample[0] == "bakeoff_valid");
     let cells = report.cells.iter().filter(|cell| cell.is_contender());
     assert_eq!(verdicts.count(), cells.count() * 5);
+}
+
+/// At each percentile of a file HdrHistogram finds the same count in the histogram of the record,
+/// and the same value but for the width of its buckets.
+#[test]
+fn hdrhistogram_finds_the_same_percentiles_in_the_stored_histogram() {
+    let redacted = Redacted::hidden(support::campaign(7));
+    let report = view_of(&redacted);
+    let files = hgrm(&report, &redacted);
+    let contenders = report.cells.iter().filter(|cell| cell.is_contender());
+    let mut compared = 0;
+    for (cell, file) in contenders.zip(files).filter(|(_, file)| file.has_values) {
+        let round = file.text.split("of round ").nth(1).expect("the round");
+        let round: u32 = round.split(' ').next().unwrap_or("").parse().expect("it");
+        let mut trials = redacted.record().trials.iter();
+        let trial = trials.find(|it| {
+            let key = (&it.contender, &it.workload, it.load_label(), it.round);
+            key == (&cell.contender, &cell.workload, cell.load.clone(), round)
+        });
+        let result = trial.and_then(|it| it.result.as_ref()).expect("a result");
+        let stored = serde_json::to_value(&result.latency).expect("it is stored");
+        let asked = serde_json::json!({ "hdr": stored["hdr"], "file": file.text });
+        let Some(read) = python(HDRHISTOGRAM, &asked.to_string()) else {
+            return;
+        };
+        assert_eq!(read["total"], result.latency.count());
+        let rows = read["rows"].as_array().expect("rows");
+        assert!(rows.len() > 20, "{}", file.text);
+        for row in rows {
+            assert_eq!(row[0][1], row[1][1], "{row}");
+            let values = [0, 1].map(|side| row[side][0].as_f64().expect("a value"));
+            assert!((values[0] / values[1] - 1.0).abs() < 1.0 / 128.0, "{row}");
+        }
+        compared += 1;
+    }
+    assert!(compared >= 3, "{compared} files");
 }
 
 #[test]

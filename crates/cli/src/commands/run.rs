@@ -145,6 +145,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         Roles::divide(&plan.pinning).map_err(exit::usage)?;
     }
     flags.gated.refuse_what_fits_nothing(&plan)?;
+    super::report::refuse_files(flags.format)?;
     let path = record_path(flags, &plan)?;
     if resumed.is_none() && RecordFolder::is_at(&path).map_err(folder_error)? {
         // Before anything is waited for.

@@ -156,7 +156,7 @@ pub(crate) struct ReportFlags {
     /// As --full, and show long diffs of configurations too
     #[arg(long)]
     pub(crate) diffs: bool,
-    /// File to write to, instead of standard output
+    /// File to write to, instead of standard output; of hgrm a folder
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Show passwords, tokens, cookies and the like, which reports hide
@@ -228,4 +228,6 @@ pub(crate) enum Format {
     Gobench,
     /// Names and a line of values for Otava's CSV
     Otava,
+    /// HdrHistogram's percentile distribution, a file for each cell; only of `report`
+    Hgrm,
 }
