@@ -36,6 +36,7 @@ SUMMARY = [
             ("docs/overload.md", "Go beyond the capacity"),
             ("docs/confirm.md", "Confirm a bottleneck"),
             ("docs/gates.md", "Gates"),
+            ("docs/history.md", "Follow numbers over many records"),
             ("docs/hosts.md", "Many hosts"),
             ("docs/audit.md", "Judge published results"),
         ],

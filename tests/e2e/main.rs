@@ -22,6 +22,7 @@ mod faults;
 mod find;
 mod gates;
 mod h2;
+mod history;
 mod hostile;
 mod hosts;
 mod install;

@@ -7,6 +7,7 @@ mod clean;
 mod compare;
 mod faulty;
 mod find;
+mod history;
 mod hosts;
 mod install;
 mod library;
@@ -26,6 +27,7 @@ pub(crate) use compare::{
 };
 pub(crate) use faulty::{Fault, FaultyCommand, FaultyServerFlags};
 pub(crate) use find::FindFlags;
+pub(crate) use history::{HistoryFlags, HistoryFormat};
 pub(crate) use hosts::{
     DoctorFlags, HostsCheckFlags, HostsCommand, HostsFormat, LoadCommand, ManifestFlags,
 };
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Report(ReportFlags),
     /// Hold two contenders of a record, or two records, against each other, with gates for CI
     Compare(CompareFlags),
+    /// Follow numbers over many records, and name where they changed
+    History(HistoryFlags),
     /// Compute every verdict and estimate of a record again, and say whether they still hold
     Verify(VerifyFlags),
     /// Judge other people's results: a table, or what k6, vegeta, oha, wrk or h2load printed

@@ -14,6 +14,7 @@ mod equal;
 mod export;
 mod find;
 mod h2load;
+mod history;
 mod holdings;
 mod html;
 mod json;
@@ -58,6 +59,11 @@ pub use export::{
 pub use find::{
     CurveRow, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers, TrialRow,
     find_csv, find_html, find_json, find_markdown, find_text, find_view,
+};
+pub use history::{
+    EXTRACT_SCHEMA, HISTORY_SCHEMA, History, HistoryCell, HistoryMetric, HistoryNumber,
+    HistoryRecord, HistorySource, history_csv, history_html, history_json, history_text,
+    history_view,
 };
 pub use holdings::holdings;
 pub use html::html;

@@ -13,7 +13,7 @@ use crate::flags::{Format, ReportFlags};
 use crate::{exit, output};
 
 /// Columns of a terminal that does not tell its width.
-pub(super) const WIDTH: usize = 120;
+const WIDTH: usize = 120;
 
 pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     let record = Record::read(&flags.record).map_err(super::folder_error)?;
@@ -198,16 +198,24 @@ pub(crate) struct Shown {
 
 /// Text suits the terminal that standard output is.
 fn text_options(shown: &Shown) -> TextOptions<'_> {
-    let terminal = std::io::stdout().is_terminal();
-    let width = output::terminal_width()
-        .filter(|_| terminal)
-        .unwrap_or(WIDTH);
     TextOptions {
-        width,
-        colour: terminal,
         full: shown.full,
         diffs: shown.diffs,
         record: Some(&shown.record),
+        ..text_options_of(true)
+    }
+}
+
+/// Of a text that is not about one record; what is written to a file suits no terminal.
+pub(super) fn text_options_of(is_printed: bool) -> TextOptions<'static> {
+    let terminal = is_printed && std::io::stdout().is_terminal();
+    let width = output::terminal_width().filter(|_| terminal);
+    TextOptions {
+        width: width.unwrap_or(WIDTH),
+        colour: terminal,
+        full: false,
+        diffs: false,
+        record: None,
     }
 }
 
