@@ -30,6 +30,7 @@ mod interrupts;
 mod load;
 mod load_view;
 mod locks;
+mod metrics;
 mod overload;
 mod own;
 mod packaging;

@@ -40,7 +40,7 @@ pub(crate) use load::{
 pub(crate) use overload::OverloadFlags;
 pub(crate) use race::{OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 pub(crate) use run::{
-    DebugFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
+    DebugFlags, FarFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
 };
 pub(crate) use selftest::{SelftestFlags, SelftestFormat};
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
@@ -64,7 +64,7 @@ pub(crate) struct Flags {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a plan: start, check and load each server, record what happens, report on it
-    Run(RunFlags),
+    Run(Box<RunFlags>),
     /// Compare running URLs, commands, configuration files and servers, in one line
     Race(Box<RaceFlags>),
     /// Show what configuration files contain, what a trial changes in them, and what they answer

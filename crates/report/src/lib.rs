@@ -18,6 +18,7 @@ mod history;
 mod holdings;
 mod html;
 mod json;
+mod live;
 mod load;
 mod machine;
 mod markdown;
@@ -68,6 +69,7 @@ pub use history::{
 pub use holdings::holdings;
 pub use html::html;
 pub use json::json;
+pub use live::{LiveCampaign, LiveLoad, LiveTrial, live_campaign, live_load};
 pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
 pub use number::{bytes, count, milliseconds};

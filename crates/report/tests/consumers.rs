@@ -15,9 +15,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use bakeoff_record::{Outcome, OutcomeCounts};
 use bakeoff_report::{
-    Gates, Redacted, Report, compare_junit, compare_within, gobench, hgrm, junit, openmetrics,
-    view, view_of,
+    Gates, LiveCampaign, LiveLoad, LiveTrial, Redacted, Report, compare_junit, compare_within,
+    gobench, hgrm, junit, live_campaign, live_load, openmetrics, view, view_of,
 };
 use bakeoff_stats::Measure;
 use serde_json::Value;
@@ -164,6 +165,78 @@ fn hdrhistogram_finds_the_same_percentiles_in_the_stored_histogram() {
         compared += 1;
     }
     assert!(compared >= 3, "{compared} files");
+}
+
+/// What a scraper reads while a load or a campaign runs.
+#[test]
+fn prometheus_reads_the_live_metrics() {
+    let mut failed = OutcomeCounts::default();
+    failed.add_many(Outcome::Timeout, 3);
+    let load = LiveLoad {
+        phase: "measuring",
+        ok: 1_200,
+        failed: failed.clone(),
+        ok_per_s: Some(99.5),
+        latency_s: vec![(0.5, 0.000_125), (0.99, 0.004)],
+    };
+    let Some(samples) = python(OPENMETRICS, &live_load(&load)) else {
+        return;
+    };
+    let value = |samples: &Value, name: &str, label: (&str, &str)| {
+        let mut samples = samples.as_array().expect("samples").iter();
+        let found = samples.find(|it| it[0] == name && it[1][label.0] == label.1);
+        found.and_then(|it| it[2].as_f64())
+    };
+    let of = |name, label| value(&samples, name, label);
+    assert_eq!(
+        of("bakeoff_requests_total", ("result", "ok")),
+        Some(1_200.0)
+    );
+    assert_eq!(of("bakeoff_requests_total", ("result", "error")), Some(3.0));
+    let timeouts = of("bakeoff_failed_requests_total", ("outcome", "timeout"));
+    assert_eq!(timeouts, Some(3.0));
+    assert_eq!(
+        of("bakeoff_latency_seconds", ("quantile", "0.5")),
+        Some(0.000_125)
+    );
+    assert_eq!(
+        of("bakeoff_phase", ("bakeoff_phase", "measuring")),
+        Some(1.0)
+    );
+    assert_eq!(of("bakeoff_phase", ("bakeoff_phase", "ending")), Some(0.0));
+
+    let hostile = "a\"b\\c\n\u{1b}[2J{}";
+    let campaign = LiveCampaign {
+        trials_ended: 4,
+        trials_planned: 12,
+        left_s: 61.5,
+        trial: Some(LiveTrial {
+            id: "r1-nginx-html-c10".to_owned(),
+            contender: hostile.to_owned(),
+            workload: "html".to_owned(),
+            step: "measure",
+        }),
+        ended: (10, 2),
+        ok_per_s: None,
+        outcomes: failed,
+    };
+    let samples = python(OPENMETRICS, &live_campaign(&campaign)).expect("as before");
+    let of = |name, label| value(&samples, name, label);
+    assert_eq!(of("bakeoff_trial_running", ("workload", "html")), Some(1.0));
+    let shown = "a\"b\\c \\u{1b}[2J{}";
+    assert_eq!(of("bakeoff_trial_running", ("contender", shown)), Some(1.0));
+    let names: Vec<&str> = samples
+        .as_array()
+        .expect("samples")
+        .iter()
+        .filter_map(|it| it[0].as_str())
+        .collect();
+    assert!(names.contains(&"bakeoff_trials_ended_total"), "{names:?}");
+    // No load is on, so there is no rate, and none is not 0.
+    assert!(!names.contains(&"bakeoff_ok_per_second"), "{names:?}");
+    // Nothing at all is a page too.
+    python(OPENMETRICS, &live_load(&LiveLoad::default())).expect("as before");
+    python(OPENMETRICS, &live_campaign(&LiveCampaign::default())).expect("as before");
 }
 
 #[test]
