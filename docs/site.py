@@ -36,6 +36,8 @@ SUMMARY = [
             ("docs/overload.md", "Go beyond the capacity"),
             ("docs/confirm.md", "Confirm a bottleneck"),
             ("docs/gates.md", "Gates"),
+            ("docs/history.md", "Follow numbers over many records"),
+            ("docs/metrics.md", "Watch a run with Prometheus"),
             ("docs/hosts.md", "Many hosts"),
             ("docs/audit.md", "Judge published results"),
         ],

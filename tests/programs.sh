@@ -73,12 +73,13 @@ get_oha() {
 # Those that read what bakeoff exports, for tests: Python's of OpenMetrics and JUnit, and benchstat
 # where there is Go.
 parsers() {
-    if [ -x .bench/parsers/bin/python ]; then return 0; fi
+    if .bench/parsers/bin/python -c "import hdrh" 2>/dev/null; then return 0; fi
     say "installing parsers of exports"
     if ! python3 -c "import ensurepip" 2>/dev/null; then apt "no program" python3-venv; fi
     rm -rf .bench/parsers
     python3 -m venv .bench/parsers
-    .bench/parsers/bin/pip install --quiet prometheus_client==0.26.0 junitparser==5.0.3 || {
+    .bench/parsers/bin/pip install --quiet prometheus_client==0.26.0 junitparser==5.0.3 \
+        hdrhistogram==0.10.8 || {
         rm -rf .bench/parsers
         exit 1
     }

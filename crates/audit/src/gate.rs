@@ -16,7 +16,7 @@ use bakeoff_stats::{Estimate, Located};
 use serde::Serialize;
 
 pub use across::compare_records;
-pub use alike::{Mismatch, mismatches, plan_mismatches};
+pub use alike::{Mismatch, asked, machine_mismatches, mismatches, plan_mismatches};
 pub use within::{compare_contenders, fits};
 
 use crate::conclusion::{Metric, PairKey};

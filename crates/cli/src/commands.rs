@@ -24,6 +24,7 @@ mod findings;
 mod first;
 mod gated;
 mod generators;
+mod history;
 mod hosts;
 mod install;
 mod list;
@@ -76,6 +77,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Load(flags) => load::carry_out(&flags.load),
         Command::Report(flags) => report::carry_out(&flags),
         Command::Compare(flags) => compare::carry_out(&flags),
+        Command::History(flags) => history::carry_out(&flags),
         Command::Verify(flags) => verify::carry_out(&flags),
         Command::Audit(flags) => audit::carry_out(&flags),
         Command::Selftest(flags) => selftest::carry_out(&flags),

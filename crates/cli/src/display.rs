@@ -80,6 +80,7 @@ impl Display {
                 trials,
                 id,
                 left,
+                ..
             } => {
                 if let Some(bar) = &self.bar {
                     bar.set_length(*trials as u64);

@@ -7,6 +7,7 @@ mod clean;
 mod compare;
 mod faulty;
 mod find;
+mod history;
 mod hosts;
 mod install;
 mod library;
@@ -26,6 +27,7 @@ pub(crate) use compare::{
 };
 pub(crate) use faulty::{Fault, FaultyCommand, FaultyServerFlags};
 pub(crate) use find::FindFlags;
+pub(crate) use history::{HistoryFlags, HistoryFormat};
 pub(crate) use hosts::{
     DoctorFlags, HostsCheckFlags, HostsCommand, HostsFormat, LoadCommand, ManifestFlags,
 };
@@ -38,7 +40,7 @@ pub(crate) use load::{
 pub(crate) use overload::OverloadFlags;
 pub(crate) use race::{OperandFlags, PinningFlags, RaceFlags, RaceLoadFlags};
 pub(crate) use run::{
-    DebugFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
+    DebugFlags, FarFlags, Format, ListFlags, OtherCampaigns, PlanFlags, ReportFlags, RunFlags,
 };
 pub(crate) use selftest::{SelftestFlags, SelftestFormat};
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
@@ -62,7 +64,7 @@ pub(crate) struct Flags {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a plan: start, check and load each server, record what happens, report on it
-    Run(RunFlags),
+    Run(Box<RunFlags>),
     /// Compare running URLs, commands, configuration files and servers, in one line
     Race(Box<RaceFlags>),
     /// Show what configuration files contain, what a trial changes in them, and what they answer
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Report(ReportFlags),
     /// Hold two contenders of a record, or two records, against each other, with gates for CI
     Compare(CompareFlags),
+    /// Follow numbers over many records, and name where they changed
+    History(HistoryFlags),
     /// Compute every verdict and estimate of a record again, and say whether they still hold
     Verify(VerifyFlags),
     /// Judge other people's results: a table, or what k6, vegeta, oha, wrk or h2load printed

@@ -17,6 +17,7 @@ mod exit;
 mod flags;
 mod interrupt;
 mod library;
+mod metrics;
 mod output;
 mod paths;
 mod run_folder;

@@ -160,6 +160,7 @@ impl Campaign<'_, '_> {
             number: ended + 1,
             trials: (ended + left.trials).max(ended + 1),
             id: &trial.id,
+            what: (&trial.contender.name, &trial.workload.name),
             left: left.expected,
         }
     }

@@ -255,6 +255,7 @@ pub fn confirm(
             number: all.len() - left + 1,
             trials: all.len(),
             id: &trial.id,
+            what: (&trial.contender.name, &trial.workload.name),
             left: expected.mul_f64(left as f64 / all.len().max(1) as f64),
         });
         here.roles = experiments.roles(pinning)?;

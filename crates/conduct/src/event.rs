@@ -24,6 +24,8 @@ pub enum Event<'a> {
         trials: usize,
         /// The trial's id.
         id: &'a str,
+        /// Its contender's name, and its workload's.
+        what: (&'a str, &'a str),
         /// Expected time of this trial and those after it.
         left: Duration,
     },

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use bakeoff_record::Histogram;
+use bakeoff_record::{Histogram, Outcome, OutcomeCounts};
 
 use crate::control::Live;
 
@@ -26,6 +26,8 @@ pub(crate) struct Pulse {
     /// Time that they cover, added up.
     covered_ns: AtomicU64,
     latencies: Box<[AtomicU64]>,
+    /// Requests that did not end as `ok`, by outcome.
+    failed: [AtomicU64; Outcome::ALL.len()],
 }
 
 impl Default for Pulse {
@@ -35,6 +37,7 @@ impl Default for Pulse {
             threads: AtomicU64::default(),
             covered_ns: AtomicU64::default(),
             latencies: (0..BUCKETS).map(|_| AtomicU64::default()).collect(),
+            failed: Default::default(),
         }
     }
 }
@@ -43,6 +46,15 @@ impl Live {
     /// Asks the engine's threads for latencies from now on.
     pub fn want_latencies(&self) {
         self.pulse.is_wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Requests that ended otherwise than as `ok`, by outcome, since the start.
+    pub fn failed(&self) -> OutcomeCounts {
+        let mut counts = OutcomeCounts::default();
+        for (outcome, failed) in Outcome::ALL.into_iter().zip(&self.pulse.failed) {
+            counts.add_many(outcome, failed.load(Ordering::Relaxed));
+        }
+        counts
     }
 
     /// All that has been added until now.
@@ -123,6 +135,8 @@ pub(crate) struct Added {
     /// When it added last.
     at: Option<u64>,
     ended: (u64, u64),
+    /// Requests that did not end as `ok` since it added last.
+    failed: OutcomeCounts,
     /// Latencies of parts of the load that are over, by bucket; empty until they are wanted.
     before: Vec<u64>,
     /// Latencies that were added, by bucket.
@@ -130,6 +144,11 @@ pub(crate) struct Added {
 }
 
 impl Added {
+    /// A request ended in this outcome, which is not `ok`.
+    pub(crate) fn failed(&mut self, outcome: Outcome) {
+        self.failed.add(outcome);
+    }
+
     /// A part of the load is over; its latencies will be forgotten.
     pub(crate) fn part_over(&mut self, part: &Histogram) {
         if !self.before.is_empty() {
@@ -141,8 +160,14 @@ impl Added {
     /// of the part of the load that is on.
     pub(crate) fn add_to(&mut self, live: &Live, now: u64, ended: (u64, u64), part: &Histogram) {
         live.add(ended.0 - self.ended.0, ended.1 - self.ended.1);
-        self.ended = ended;
         let (pulse, relaxed) = (&live.pulse, Ordering::Relaxed);
+        if ended.1 > self.ended.1 {
+            let failed = std::mem::take(&mut self.failed);
+            for (shared, (_, times)) in pulse.failed.iter().zip(failed.iter()) {
+                shared.fetch_add(times, relaxed);
+            }
+        }
+        self.ended = ended;
         match self.at.replace(now) {
             Some(at) => pulse.covered_ns.fetch_add(now.saturating_sub(at), relaxed),
             None => pulse.threads.fetch_add(1, relaxed),
@@ -198,6 +223,21 @@ mod tests {
         }
         assert_eq!(bucket_of(0), 0);
         assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn failures_are_known_by_their_outcomes() {
+        let (live, mut added) = (Live::default(), Added::default());
+        let part = Histogram::new();
+        added.failed(Outcome::Timeout);
+        added.failed(Outcome::Reset);
+        added.add_to(&live, SECOND, (0, 2), &part);
+        added.failed(Outcome::Reset);
+        added.add_to(&live, 2 * SECOND, (5, 3), &part);
+        added.add_to(&live, 3 * SECOND, (9, 3), &part);
+        let failed = live.failed();
+        let counts = [Outcome::Timeout, Outcome::Reset, Outcome::Ok].map(|one| failed.of(one));
+        assert_eq!((counts, failed.completed()), ([1, 2, 0], live.errors()));
     }
 
     #[test]

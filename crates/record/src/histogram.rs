@@ -62,6 +62,10 @@ impl std::fmt::Debug for Histogram {
 }
 
 impl Histogram {
+    /// Powers of two that have buckets, the linear ones together as one, and buckets in each where
+    /// these are linear: what HdrHistogram calls buckets and sub-buckets.
+    pub const SCALE: (u32, u32) = (MAX_BITS - LINEAR_BITS + 1, 1 << LINEAR_BITS);
+
     /// An empty histogram; about 35 KB.
     pub fn new() -> Self {
         Self {

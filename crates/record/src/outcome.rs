@@ -88,6 +88,11 @@ impl OutcomeCounts {
         self.0[outcome as usize] += 1;
     }
 
+    /// Counts so many.
+    pub fn add_many(&mut self, outcome: Outcome, times: u64) {
+        self.0[outcome as usize] += times;
+    }
+
     /// Requests that ended in `outcome`.
     pub fn of(&self, outcome: Outcome) -> u64 {
         self.0[outcome as usize]

@@ -2,11 +2,13 @@
 //!
 //! Each format is a file. A number stands in it only where its verdict is valid and it is more than
 //! a bound; what is missing is missing, never 0. Rates are of closed loops and latencies of open
-//! ones, because the others are what the load made of them (R1).
+//! ones, because the others are what the load made of them (R1). Distributions are of both, and the
+//! file of a closed loop says so.
 
 mod bencher;
 mod github;
 mod gobench;
+mod hgrm;
 mod junit;
 mod openmetrics;
 mod otava;
@@ -20,6 +22,7 @@ use crate::view::{Cell, Report};
 pub use bencher::bencher;
 pub use github::{github_bigger, github_smaller};
 pub use gobench::gobench;
+pub use hgrm::{HgrmFile, hgrm};
 pub use junit::junit;
 pub use openmetrics::openmetrics;
 pub use otava::otava;

@@ -14,9 +14,11 @@ mod equal;
 mod export;
 mod find;
 mod h2load;
+mod history;
 mod holdings;
 mod html;
 mod json;
+mod live;
 mod load;
 mod machine;
 mod markdown;
@@ -52,15 +54,22 @@ pub use compare::{
 pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;
 pub use export::{
-    bencher, github_bigger, github_smaller, gobench, junit, openmetrics, otava, summary,
+    HgrmFile, bencher, github_bigger, github_smaller, gobench, hgrm, junit, openmetrics, otava,
+    summary,
 };
 pub use find::{
     CurveRow, FIND_SCHEMA, FindReport, FoundRow, GoalFacts, QuantileRow, Servers, TrialRow,
     find_csv, find_html, find_json, find_markdown, find_text, find_view,
 };
+pub use history::{
+    EXTRACT_SCHEMA, HISTORY_SCHEMA, History, HistoryCell, HistoryMetric, HistoryNumber,
+    HistoryRecord, HistorySource, history_csv, history_html, history_json, history_text,
+    history_view,
+};
 pub use holdings::holdings;
 pub use html::html;
 pub use json::json;
+pub use live::{LiveCampaign, LiveLoad, LiveTrial, live_campaign, live_load};
 pub use load::{LOAD_SCHEMA, load_json, load_text};
 pub use markdown::{MarkdownOptions, markdown};
 pub use number::{bytes, count, milliseconds};

@@ -16,8 +16,8 @@ use bakeoff_record::Record;
 use bakeoff_report::{
     Compare, CompareError, Gates, Redacted, Report, Ruling, TextOptions, bencher, compare_across,
     compare_json, compare_junit, compare_markdown, compare_text, compare_within, differences,
-    github_bigger, github_smaller, gobench, html, junit, openmetrics, otava, stored_document,
-    summary, view,
+    github_bigger, github_smaller, gobench, hgrm, html, junit, openmetrics, otava, stored_document,
+    summary, view, view_of,
 };
 use serde_json::Value;
 
@@ -186,6 +186,33 @@ fn exports_are_as_their_readers_take_them() {
     check("export.otava.csv", &otava(&report));
     check("export.junit.xml", &junit(&report));
     check("export.summary.md", &summary(&report));
+}
+
+/// A file for each cell: an open loop, a closed one, and one that is not valid.
+#[test]
+fn latencies_are_as_plotters_of_hdrhistogram_take_them() {
+    let record = hidden(support::campaign(7));
+    let report = view_of(&record);
+    let files = hgrm(&report, &record);
+    let contenders = report.cells.iter().filter(|cell| cell.is_contender());
+    assert_eq!(files.len(), contenders.clone().count());
+    let (mut open, mut without) = (None, None);
+    for (cell, file) in contenders.zip(&files) {
+        let is_valid = cell.verdicts.latency == bakeoff_report::Verdict::Valid;
+        assert_eq!(file.has_values, is_valid, "{}", file.text);
+        let lines = file.text.lines().filter(|line| !line.starts_with('#'));
+        assert_eq!(lines.count() > 0, is_valid, "{}", file.text);
+        match is_valid {
+            true if cell.load.starts_with('r') => open = open.or(Some(file)),
+            true => assert!(file.text.contains("# A closed loop"), "{}", file.text),
+            false => without = without.or(Some(file)),
+        }
+    }
+    check("export.hgrm", &open.expect("an open loop").text);
+    check(
+        "export.without.hgrm",
+        &without.expect("one is not valid").text,
+    );
 }
 
 /// What is not valid is in no export as a number.

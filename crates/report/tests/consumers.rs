@@ -15,8 +15,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use bakeoff_record::{Outcome, OutcomeCounts};
 use bakeoff_report::{
-    Gates, Redacted, Report, compare_junit, compare_within, gobench, junit, openmetrics, view,
+    Gates, LiveCampaign, LiveLoad, LiveTrial, Redacted, Report, compare_junit, compare_within,
+    gobench, hgrm, junit, live_campaign, live_load, openmetrics, view, view_of,
 };
 use bakeoff_stats::Measure;
 use serde_json::Value;
@@ -27,6 +29,28 @@ import json, sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 families = text_string_to_metric_families(sys.stdin.read())
 print(json.dumps([[s.name, s.labels, s.value] for f in families for s in f.samples]))
+"#;
+/// Reads the lines of a file as plotters do (value, percentile, count), and prints beside each the
+/// value and count that HdrHistogram finds at that percentile in the stored histogram.
+const HDRHISTOGRAM: &str = r#"
+import base64, json, re, struct, sys, zlib
+from hdrh.histogram import HdrHistogram
+COMPRESSED = 0x1c849304 | 0x10
+line = re.compile(r"\s+([0-9.]+)\s+([0-9.]+)\s+([0-9]+)(?:\s+[0-9.]+)?\s*$")
+asked = json.load(sys.stdin)
+body = zlib.compress(base64.b64decode(asked["hdr"]))
+whole = base64.b64encode(struct.pack(">ii", COMPRESSED, len(body)) + body)
+read = HdrHistogram.decode(whole)
+known = [(it.value_iterated_to / 1e6, it.total_count_to_this_value)
+         for it in read.get_recorded_iterator()]
+total = read.get_total_count()
+rows = []
+for it in filter(None, map(line.match, asked["file"].splitlines())):
+    own = [float(it[1]), int(it[3])]
+    wanted = float(it[2]) * total
+    theirs = next(one for one in known if one[1] >= wanted - 1e-9 * total)
+    rows.append([own, theirs])
+print(json.dumps({"rows": rows, "total": total}))
 "#;
 /// Prints the cases of a JUnit file as JSON: class, name, and how each ended.
 const JUNIT: &str = r#"
@@ -105,6 +129,114 @@ fn prometheus_reads_the_same_figures() {
     let verdicts = samples.iter().filter(|sample| sample[0] == "bakeoff_valid");
     let cells = report.cells.iter().filter(|cell| cell.is_contender());
     assert_eq!(verdicts.count(), cells.count() * 5);
+}
+
+/// At each percentile of a file HdrHistogram finds the same count in the histogram of the record,
+/// and the same value but for the width of its buckets.
+#[test]
+fn hdrhistogram_finds_the_same_percentiles_in_the_stored_histogram() {
+    let redacted = Redacted::hidden(support::campaign(7));
+    let report = view_of(&redacted);
+    let files = hgrm(&report, &redacted);
+    let contenders = report.cells.iter().filter(|cell| cell.is_contender());
+    let mut compared = 0;
+    for (cell, file) in contenders.zip(files).filter(|(_, file)| file.has_values) {
+        let round = file.text.split("of round ").nth(1).expect("the round");
+        let round: u32 = round.split(' ').next().unwrap_or("").parse().expect("it");
+        let mut trials = redacted.record().trials.iter();
+        let trial = trials.find(|it| {
+            let key = (&it.contender, &it.workload, it.load_label(), it.round);
+            key == (&cell.contender, &cell.workload, cell.load.clone(), round)
+        });
+        let result = trial.and_then(|it| it.result.as_ref()).expect("a result");
+        let stored = serde_json::to_value(&result.latency).expect("it is stored");
+        let asked = serde_json::json!({ "hdr": stored["hdr"], "file": file.text });
+        let Some(read) = python(HDRHISTOGRAM, &asked.to_string()) else {
+            return;
+        };
+        assert_eq!(read["total"], result.latency.count());
+        let rows = read["rows"].as_array().expect("rows");
+        assert!(rows.len() > 20, "{}", file.text);
+        for row in rows {
+            assert_eq!(row[0][1], row[1][1], "{row}");
+            let values = [0, 1].map(|side| row[side][0].as_f64().expect("a value"));
+            assert!((values[0] / values[1] - 1.0).abs() < 1.0 / 128.0, "{row}");
+        }
+        compared += 1;
+    }
+    assert!(compared >= 3, "{compared} files");
+}
+
+/// What a scraper reads while a load or a campaign runs.
+#[test]
+fn prometheus_reads_the_live_metrics() {
+    let mut failed = OutcomeCounts::default();
+    failed.add_many(Outcome::Timeout, 3);
+    let load = LiveLoad {
+        phase: "measuring",
+        ok: 1_200,
+        failed: failed.clone(),
+        ok_per_s: Some(99.5),
+        latency_s: vec![(0.5, 0.000_125), (0.99, 0.004)],
+    };
+    let Some(samples) = python(OPENMETRICS, &live_load(&load)) else {
+        return;
+    };
+    let value = |samples: &Value, name: &str, label: (&str, &str)| {
+        let mut samples = samples.as_array().expect("samples").iter();
+        let found = samples.find(|it| it[0] == name && it[1][label.0] == label.1);
+        found.and_then(|it| it[2].as_f64())
+    };
+    let of = |name, label| value(&samples, name, label);
+    assert_eq!(
+        of("bakeoff_requests_total", ("result", "ok")),
+        Some(1_200.0)
+    );
+    assert_eq!(of("bakeoff_requests_total", ("result", "error")), Some(3.0));
+    let timeouts = of("bakeoff_failed_requests_total", ("outcome", "timeout"));
+    assert_eq!(timeouts, Some(3.0));
+    assert_eq!(
+        of("bakeoff_latency_seconds", ("quantile", "0.5")),
+        Some(0.000_125)
+    );
+    assert_eq!(
+        of("bakeoff_phase", ("bakeoff_phase", "measuring")),
+        Some(1.0)
+    );
+    assert_eq!(of("bakeoff_phase", ("bakeoff_phase", "ending")), Some(0.0));
+
+    let hostile = "a\"b\\c\n\u{1b}[2J{}";
+    let campaign = LiveCampaign {
+        trials_ended: 4,
+        trials_planned: 12,
+        left_s: 61.5,
+        trial: Some(LiveTrial {
+            id: "r1-nginx-html-c10".to_owned(),
+            contender: hostile.to_owned(),
+            workload: "html".to_owned(),
+            step: "measure",
+        }),
+        ended: (10, 2),
+        ok_per_s: None,
+        outcomes: failed,
+    };
+    let samples = python(OPENMETRICS, &live_campaign(&campaign)).expect("as before");
+    let of = |name, label| value(&samples, name, label);
+    assert_eq!(of("bakeoff_trial_running", ("workload", "html")), Some(1.0));
+    let shown = "a\"b\\c \\u{1b}[2J{}";
+    assert_eq!(of("bakeoff_trial_running", ("contender", shown)), Some(1.0));
+    let names: Vec<&str> = samples
+        .as_array()
+        .expect("samples")
+        .iter()
+        .filter_map(|it| it[0].as_str())
+        .collect();
+    assert!(names.contains(&"bakeoff_trials_ended_total"), "{names:?}");
+    // No load is on, so there is no rate, and none is not 0.
+    assert!(!names.contains(&"bakeoff_ok_per_second"), "{names:?}");
+    // Nothing at all is a page too.
+    python(OPENMETRICS, &live_load(&LiveLoad::default())).expect("as before");
+    python(OPENMETRICS, &live_campaign(&LiveCampaign::default())).expect("as before");
 }
 
 #[test]

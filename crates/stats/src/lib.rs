@@ -12,6 +12,7 @@ mod discovery;
 mod estimate;
 mod flips;
 mod floor;
+mod level;
 mod measure;
 mod paired;
 mod pooled;
@@ -29,6 +30,10 @@ pub use discovery::discoveries;
 pub use estimate::{CONFIDENCE_ROUNDS, Estimate, IntervalKind, estimate, median, median_ranks};
 pub use flips::{Flips, Tested, flips};
 pub use floor::{FLIPS_FROM, FLOOR_MIN, FLOOR_UNMEASURED, Power, aa_floor, half_width};
+pub use level::{
+    CORRELATION, HISTORY_MAX, HISTORY_MIN, LEVEL_ALPHA, LEVEL_VALUES_MIN, LevelChange, LevelTest,
+    Levels,
+};
 pub use measure::{Measure, Missing, latency_quantile};
 pub use paired::Paired;
 pub use pooled::{Held, Pool};

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use bakeoff_plan::{LoadModel, Plan, Workload};
+use bakeoff_plan::{LoadModel, Pinning, Plan, Workload};
 use bakeoff_record::{ContenderKind, Machine, Record};
 use bakeoff_stats::{CellKey, Measure};
 use serde::Serialize;
@@ -65,6 +65,27 @@ pub fn plan_mismatches(first: (&Machine, &Plan), second: (&Machine, &Plan)) -> V
     let mut found = of_machines(machine, other_machine);
     found.extend(of_workloads(plan, other_plan));
     found.extend(of_loads(plan, other_plan));
+    let of_engine = of_engine(
+        (machine, &plan.pinning),
+        (other_machine, &other_plan.pinning),
+    );
+    found.extend(of_engine);
+    found
+}
+
+/// What of it is not of the plan: the machine, its kernel, bakeoff itself and where it ran.
+pub fn machine_mismatches(
+    first: (&Machine, &Pinning),
+    second: (&Machine, &Pinning),
+) -> Vec<Mismatch> {
+    let mut found = of_machines(first.0, second.0);
+    found.extend(of_engine(first, second));
+    found
+}
+
+fn of_engine(first: (&Machine, &Pinning), second: (&Machine, &Pinning)) -> Vec<Mismatch> {
+    let mut found = Vec::new();
+    let ((machine, pinning), (other_machine, other_pinning)) = (first, second);
     differ(
         &mut found,
         "engine",
@@ -76,8 +97,8 @@ pub fn plan_mismatches(first: (&Machine, &Plan), second: (&Machine, &Plan)) -> V
         &mut found,
         "engine",
         "processors of the roles",
-        &plan.pinning,
-        &other_plan.pinning,
+        pinning,
+        other_pinning,
     );
     found
 }
@@ -145,8 +166,8 @@ fn of_machines(first: &Machine, second: &Machine) -> Vec<Mismatch> {
     found
 }
 
-/// A workload without what only its readers see.
-fn asked(workload: &Workload) -> Workload {
+/// A workload without what only its readers see: what two campaigns must have in common.
+pub fn asked(workload: &Workload) -> Workload {
     Workload {
         description: String::new(),
         notes: Vec::new(),

@@ -1,16 +1,15 @@
 //! `bakeoff compare`: two contenders of a record, or two records, with gates for CI.
 
-use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::Context;
 use bakeoff_record::Record;
 use bakeoff_report::{
-    Compare, CompareError, Gates, Redacted, Ruling, TextOptions, compare_across, compare_json,
-    compare_junit, compare_markdown, compare_text, compare_within,
+    Compare, CompareError, Gates, Redacted, Ruling, compare_across, compare_json, compare_junit,
+    compare_markdown, compare_text, compare_within,
 };
 
-use super::report::{WIDTH, name_of, redacted};
+use super::report::{name_of, redacted, text_options_of};
 use crate::flags::{CompareFlags, CompareFormat};
 use crate::{exit, output};
 
@@ -77,18 +76,7 @@ pub(super) fn refused(error: CompareError) -> anyhow::Error {
 /// A comparison in a format; text suits the terminal that standard output is.
 pub(super) fn draw(compare: &Compare, format: CompareFormat) -> String {
     match format {
-        CompareFormat::Text => {
-            let terminal = std::io::stdout().is_terminal();
-            let width = output::terminal_width().filter(|_| terminal);
-            let options = TextOptions {
-                width: width.unwrap_or(WIDTH),
-                colour: terminal,
-                full: false,
-                diffs: false,
-                record: None,
-            };
-            compare_text(compare, options)
-        }
+        CompareFormat::Text => compare_text(compare, text_options_of(true)),
         CompareFormat::Md => compare_markdown(compare),
         CompareFormat::Json => compare_json(compare),
         CompareFormat::Junit => compare_junit(compare),

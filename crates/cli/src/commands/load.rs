@@ -17,6 +17,7 @@ use crate::flags::{
     TlsVersionFlag,
 };
 use crate::interrupt::Interrupt;
+use crate::metrics::{Endpoint, LoadMetrics};
 use crate::{exit, output};
 
 mod address;
@@ -38,13 +39,20 @@ const CHECK_ONE_IN: u32 = 64;
 pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
     let spec = spec(flags)?;
     refuse::conditions_that_a_load_does_not_see(flags)?;
+    let endpoint = flags.print.metrics.map(Endpoint::open).transpose()?;
     let control = Arc::new(Control::default());
     let interrupt = Interrupt::listen()?;
     let stopped = control.clone();
     interrupt.then(move || stopped.stop());
+    let serving = endpoint.map(|endpoint| {
+        output::note(&endpoint.notice());
+        LoadMetrics::serve(endpoint, &control)
+    });
+    let serving = serving.transpose()?;
     let live = Live::start(flags, &spec, &control);
     let result = bakeoff_load::run(&spec, &control);
     live.finish();
+    drop(serving);
     let mut result = result.map_err(|error| match error {
         LoadError::Shortage(shortage) => exit::usage(shortage),
         LoadError::Tls(setup) => exit::usage(setup),

@@ -22,6 +22,11 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
             "--source is an address of this machine, and the load comes from others: leave it out",
         ));
     }
+    if flags.load.print.metrics.is_some() {
+        return Err(exit::usage(
+            "--metrics is of a load from this machine: leave out --metrics or the other hosts",
+        ));
+    }
     let connect_to = flags.load.way.connect_to.take();
     let unix_socket = flags.load.way.unix_socket.take();
     flags.load.way.connect_to = Some(NOT_RESOLVED.to_owned());

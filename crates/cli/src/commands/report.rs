@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use bakeoff_record::Record;
 use bakeoff_report::{
-    FindReport, MarkdownOptions, OverloadReport, Redacted, Report, TextOptions, Verdict,
+    FindReport, HgrmFile, MarkdownOptions, OverloadReport, Redacted, Report, TextOptions, Verdict,
 };
 
 use crate::flags::{Format, ReportFlags};
@@ -27,7 +27,11 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
         diffs: flags.diffs,
         record: flags.record.display().to_string(),
     };
-    let report = Drawn::of(&redacted(record, flags.show_secrets), &flags.record);
+    let redacted = redacted(record, flags.show_secrets);
+    let report = Drawn::of(&redacted, &flags.record);
+    if let (Format::Hgrm, Drawn::Rounds(report)) = (flags.format, &report) {
+        return files(&bakeoff_report::hgrm(report, &redacted), flags);
+    }
     let text = report.shown(&shown)?;
     match &flags.output {
         Some(path) => std::fs::write(path, text)
@@ -35,6 +39,62 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
         None => output::document(&text)?,
     }
     Ok(exit::DONE)
+}
+
+/// Writes a format that has a file for each cell; 4 where no cell has values.
+fn files(files: &[HgrmFile], flags: &ReportFlags) -> anyhow::Result<u8> {
+    match (&flags.output, files) {
+        (None, [only]) => output::document(&only.text)?,
+        (None, _) => {
+            return Err(exit::usage(format!(
+                "hgrm has a file for each cell, and this record has {} cells: name a folder for \
+                 them, as in --format hgrm --output latencies",
+                files.len()
+            )));
+        }
+        (Some(folder), _) => {
+            if folder.exists() && !folder.is_dir() {
+                let folder = folder.display();
+                return Err(exit::usage(format!(
+                    "{folder} is no folder: hgrm has a file for each cell and needs one"
+                )));
+            }
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("failed to make {}", folder.display()))?;
+            for file in files {
+                let path = folder.join(&file.name);
+                std::fs::write(&path, &file.text)
+                    .with_context(|| format!("failed to write {}", path.display()))?;
+            }
+        }
+    }
+    let with = files.iter().filter(|file| file.has_values).count();
+    if flags.output.is_some() || with == 0 {
+        let of = files.len();
+        output::note(&format!(
+            "{with} of {of} cells have valid latencies; the files of the others say why not"
+        ));
+    }
+    Ok(if with > 0 {
+        exit::DONE
+    } else {
+        exit::NOT_VALID
+    })
+}
+
+/// Refuses a format that has a file for each cell where one text is printed.
+pub(super) fn refuse_files(format: Format) -> anyhow::Result<()> {
+    match format {
+        Format::Hgrm => Err(for_each_cell()),
+        _ => Ok(()),
+    }
+}
+
+fn for_each_cell() -> anyhow::Error {
+    exit::usage(
+        "hgrm has a file for each cell: make them of the record, with `bakeoff report DIR --format \
+         hgrm --output FOLDER`",
+    )
 }
 
 /// The record folder's own name: what a page that is passed on may say of where it came from.
@@ -88,7 +148,7 @@ impl Drawn {
     /// The format is one for comparisons, and this is a search.
     pub(crate) fn shown(&self, shown: &Shown) -> anyhow::Result<String> {
         let report = match self {
-            Self::Rounds(report) => return Ok(draw(report, shown)),
+            Self::Rounds(report) => return draw(report, shown),
             Self::Overload(report) => return overload(report, shown),
             Self::Search(report) => report,
         };
@@ -138,22 +198,30 @@ pub(crate) struct Shown {
 
 /// Text suits the terminal that standard output is.
 fn text_options(shown: &Shown) -> TextOptions<'_> {
-    let terminal = std::io::stdout().is_terminal();
-    let width = output::terminal_width()
-        .filter(|_| terminal)
-        .unwrap_or(WIDTH);
     TextOptions {
-        width,
-        colour: terminal,
         full: shown.full,
         diffs: shown.diffs,
         record: Some(&shown.record),
+        ..text_options_of(true)
+    }
+}
+
+/// Of a text that is not about one record; what is written to a file suits no terminal.
+pub(super) fn text_options_of(is_printed: bool) -> TextOptions<'static> {
+    let terminal = is_printed && std::io::stdout().is_terminal();
+    let width = output::terminal_width().filter(|_| terminal);
+    TextOptions {
+        width: width.unwrap_or(WIDTH),
+        colour: terminal,
+        full: false,
+        diffs: false,
+        record: None,
     }
 }
 
 /// A report in a format; text suits the terminal that standard output is.
-pub(crate) fn draw(report: &Report, shown: &Shown) -> String {
-    match shown.format {
+pub(crate) fn draw(report: &Report, shown: &Shown) -> anyhow::Result<String> {
+    Ok(match shown.format {
         Format::Text => bakeoff_report::text(report, text_options(shown)),
         Format::Html => bakeoff_report::html(report),
         Format::Md => bakeoff_report::markdown(report, MarkdownOptions { full: shown.full }),
@@ -167,7 +235,8 @@ pub(crate) fn draw(report: &Report, shown: &Shown) -> String {
         Format::Openmetrics => bakeoff_report::openmetrics(report),
         Format::Gobench => bakeoff_report::gobench(report),
         Format::Otava => bakeoff_report::otava(report),
-    }
+        Format::Hgrm => return Err(for_each_cell()),
+    })
 }
 
 /// 0 when some number of a contender can be looked at; 4 when none can, and with `strict` when any

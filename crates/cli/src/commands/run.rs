@@ -1,5 +1,6 @@
 //! `bakeoff run`: a plan carried out, recorded and reported.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,9 +22,10 @@ use super::run_hosts::{Campaign, Far};
 use super::{confirm, ending, find, first, folder_error, overload, plan_notes, report, share};
 use crate::campaigns::{Beside, Place};
 use crate::display::Display;
-use crate::flags::{Format, OtherCampaigns, RunFlags};
+use crate::flags::{FarFlags, Format, OtherCampaigns, RunFlags};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
+use crate::metrics::{CampaignMetrics, Endpoint};
 use crate::run_folder::RunFolder;
 use crate::standings::Standings;
 use crate::{exit, output, paths};
@@ -88,10 +90,10 @@ pub(super) struct Destination {
     /// Whether suspected bottlenecks are put to the test after the rounds.
     pub(super) confirm: bool,
     pub(super) show_secrets: bool,
-    /// The file of hosts that the load comes from; without one it comes from here.
-    pub(super) hosts: Option<PathBuf>,
-    /// Whether the record may hold the addresses of those hosts.
-    pub(super) addresses: bool,
+    /// The hosts that take part; without a file of them everything runs here.
+    pub(super) far: FarFlags,
+    /// Where progress is served as metrics.
+    pub(super) metrics: Option<SocketAddr>,
     /// The plan file that repeats it, for a campaign that was made of flags.
     pub(super) repeat: Option<PathBuf>,
     pub(super) gated: Gated,
@@ -109,8 +111,11 @@ impl Destination {
             strict,
             confirm: false,
             show_secrets: false,
-            hosts: None,
-            addresses: false,
+            far: FarFlags {
+                hosts: None,
+                addresses: false,
+            },
+            metrics: None,
             repeat: None,
             gated: Gated::default(),
         }
@@ -126,8 +131,8 @@ impl Destination {
             strict: flags.strict,
             confirm: flags.stopping.confirm,
             show_secrets: flags.show_secrets,
-            hosts: flags.hosts.clone(),
-            addresses: flags.addresses,
+            far: flags.far.clone(),
+            metrics: flags.metrics,
             repeat: None,
             gated,
         }
@@ -141,10 +146,12 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         resumed,
         answering_least,
     } = asked;
-    if flags.hosts.is_none() {
+    let endpoint = flags.metrics.map(Endpoint::open).transpose()?;
+    if flags.far.hosts.is_none() {
         Roles::divide(&plan.pinning).map_err(exit::usage)?;
     }
     flags.gated.refuse_what_fits_nothing(&plan)?;
+    super::report::refuse_files(flags.format)?;
     let path = record_path(flags, &plan)?;
     if resumed.is_none() && RecordFolder::is_at(&path).map_err(folder_error)? {
         // Before anything is waited for.
@@ -189,7 +196,8 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let resume = resume_command(&plan, &path);
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
-    let end = measure(&plan, &mut folder, &*site, options, redaction)?;
+    let shown = (redaction, endpoint);
+    let end = measure(&plan, &mut folder, &*site, options, shown)?;
     let end = confirm::after(end, &path, means)?;
     if let Some(far) = far.filter(|_| end == CampaignEnd::Complete) {
         let links = far.links(When::After, &|| interrupt.came());
@@ -228,9 +236,13 @@ fn sites(
         plan,
         servers: servers.as_deref(),
         folder: scratch.path(),
-        shows_addresses: flags.addresses,
+        shows_addresses: flags.far.addresses,
     };
-    let far = flags.hosts.as_deref().map(|file| Far::open(file, &with));
+    let far = flags
+        .far
+        .hosts
+        .as_deref()
+        .map(|file| Far::open(file, &with));
     let far = far.transpose()?;
     let serves_here = far.as_ref().is_none_or(|far| !far.has_server());
     // Processors that the plan names are those of the server's host.
@@ -340,12 +352,16 @@ fn measure(
     folder: &mut RecordFolder,
     site: &dyn Site,
     options: Options,
-    redaction: Redaction,
+    (redaction, endpoint): (Redaction, Option<Endpoint>),
 ) -> anyhow::Result<CampaignEnd> {
     let path = folder.path().to_owned();
     let mut warnings = Warnings::new(plan.clone(), &options.earlier);
     let mut display = Display::new(Standings::new(plan, &options.earlier), redaction);
     display.note(&format!("record: {}", path.display()));
+    if let Some(endpoint) = &endpoint {
+        display.note(&endpoint.notice());
+    }
+    let mut metrics = endpoint.map(CampaignMetrics::serve).transpose()?;
     // What was measured is on the disk, so that a campaign keeps little of it in memory.
     let mut widest = |_: &[TrialRecord]| {
         let record = Record::read(&path).ok()?;
@@ -353,6 +369,9 @@ fn measure(
     };
     let end = conduct(plan, folder, site, options, &mut widest, &mut |event| {
         display.show(&event);
+        if let Some(metrics) = &mut metrics {
+            metrics.hear(&event);
+        }
         if let Event::Observed(trial) = &event {
             let lines = warnings.observed(trial);
             lines.iter().for_each(|line| display.note(line));

@@ -1,5 +1,6 @@
 //! Flags of `bakeoff load`, in the groups of its help. `-h` shows the usual ones, on one screen.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -197,6 +198,10 @@ pub(crate) struct PrintFlags {
     /// It is drawn where standard error is a terminal, and not with --json.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Serve live figures as OpenMetrics at this address of loopback until the load has ended,
+    /// such as 127.0.0.1:9464
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Show passwords and tokens in URLs and error messages, which are hidden otherwise
     #[arg(long, hide_short_help = true)]
     pub(crate) show_secrets: bool,

@@ -1,5 +1,6 @@
 //! Flags of the commands that work on plans and records.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -90,12 +91,8 @@ pub(crate) struct RunFlags {
           conflicts_with_all = ["contender", "workload", "protocol", "streams", "requests",
                                 "clients", "rate", "arrival", "duration", "warmup", "seed"])]
     pub(crate) resume: Option<PathBuf>,
-    /// Run servers, upstream and load on the hosts of this file, by their roles
-    #[arg(long, value_name = "FILE")]
-    pub(crate) hosts: Option<PathBuf>,
-    /// Keep the addresses of hosts in the record, where their names stand otherwise
-    #[arg(long, requires = "hosts")]
-    pub(crate) addresses: bool,
+    #[command(flatten)]
+    pub(crate) far: FarFlags,
     #[command(flatten)]
     pub(crate) stopping: StoppingFlags,
     #[command(flatten)]
@@ -114,6 +111,21 @@ pub(crate) struct RunFlags {
     /// Show passwords, tokens, cookies and the like in the report and in progress messages
     #[arg(long)]
     pub(crate) show_secrets: bool,
+    /// Serve progress as OpenMetrics at this address of loopback until the last trial has ended,
+    /// such as 127.0.0.1:9464
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<SocketAddr>,
+}
+
+/// Where a campaign runs, beside this machine.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FarFlags {
+    /// Run servers, upstream and load on the hosts of this file, by their roles
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hosts: Option<PathBuf>,
+    /// Keep the addresses of hosts in the record, where their names stand otherwise
+    #[arg(long, requires = "hosts")]
+    pub(crate) addresses: bool,
 }
 
 /// When a campaign has enough rounds, and what follows them.
@@ -156,7 +168,7 @@ pub(crate) struct ReportFlags {
     /// As --full, and show long diffs of configurations too
     #[arg(long)]
     pub(crate) diffs: bool,
-    /// File to write to, instead of standard output
+    /// File to write to, instead of standard output; of hgrm a folder
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Show passwords, tokens, cookies and the like, which reports hide
@@ -228,4 +240,6 @@ pub(crate) enum Format {
     Gobench,
     /// Names and a line of values for Otava's CSV
     Otava,
+    /// HdrHistogram's percentile distribution, a file for each cell; only of `report`
+    Hgrm,
 }

@@ -65,6 +65,7 @@ impl Parts {
     pub(super) fn error(&mut self, outcome: Outcome, status: Option<u16>, age: u64) {
         self.errors += 1;
         self.failed.count(outcome, status, age);
+        self.added.failed(outcome);
     }
 
     /// Adds to the live counters what has ended since the last time.

@@ -6,7 +6,7 @@ use bakeoff_audit::Number;
 use bakeoff_stats::Measure;
 
 use super::{MEASURES, points};
-use crate::safe::plain;
+use crate::live::escaped;
 use crate::view::{Cell, Report};
 
 /// The valid numbers of a report as OpenMetrics, in base units, with the ends of their intervals;
@@ -93,8 +93,4 @@ fn labels(cell: &Cell, key: &str, value: &str) -> String {
         escaped(&cell.workload),
         escaped(&cell.load)
     )
-}
-
-fn escaped(text: &str) -> String {
-    plain(text).replace('\\', "\\\\").replace('"', "\\\"")
 }

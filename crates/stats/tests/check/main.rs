@@ -3,6 +3,7 @@
 //! Coverage of the intervals, false winners in tables of equals, and the power of ten percent,
 //! from a fixed seed. It prints what it finds and fails where a limit is exceeded.
 
+mod levels;
 mod noise;
 
 use bakeoff_plan::Random;
@@ -162,6 +163,18 @@ fn ten_percent_is_found_as_often_as_promised() {
         );
         assert!(found[0] >= promised - 0.06, "{rounds} rounds: {found:?}");
     }
+}
+
+/// Quickly, with the limits as wide as so few repetitions make them.
+#[test]
+fn changes_of_histories_are_found_and_seldom_false() {
+    levels::hold(200);
+}
+
+#[test]
+#[ignore = "minutes of simulation: make stats-check"]
+fn changes_of_histories_are_found_as_often_as_promised() {
+    levels::hold(4_000);
 }
 
 #[test]

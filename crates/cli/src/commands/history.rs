@@ -1,0 +1,120 @@
+//! `bakeoff history`: numbers over many records, and where they changed.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use bakeoff_record::{Record, RecordFolder};
+use bakeoff_report::{
+    HistoryRecord, HistorySource, Redacted, history_csv, history_html, history_json, history_text,
+    history_view,
+};
+
+use super::report::{name_of, text_options_of};
+use crate::flags::{HistoryFlags, HistoryFormat};
+use crate::{exit, output};
+
+/// Names that are looked at in a folder of records.
+const ENTRIES_MAX: usize = 100_000;
+
+pub(crate) fn carry_out(flags: &HistoryFlags) -> anyhow::Result<u8> {
+    let paths = records(&flags.folders)?;
+    let mut sources = Vec::new();
+    for (path, name) in paths.iter().zip(names(&paths)) {
+        let record = read(path);
+        sources.push(HistorySource { name, record });
+    }
+    let metrics: Vec<_> = flags.metric.iter().map(|one| one.ready()).collect();
+    let history = history_view(&sources, &metrics);
+    let text = match flags.format {
+        HistoryFormat::Text => history_text(&history, text_options_of(flags.output.is_none())),
+        HistoryFormat::Json => history_json(&history),
+        HistoryFormat::Html => history_html(&history),
+        HistoryFormat::Csv => history_csv(&history),
+    };
+    match &flags.output {
+        Some(path) => std::fs::write(path, text)
+            .with_context(|| format!("failed to write {}", path.display()))?,
+        None => output::document(&text)?,
+    }
+    if history.has_points() {
+        return Ok(exit::DONE);
+    }
+    output::note("no record has a number that can be believed; what is left out says why");
+    Ok(exit::NOT_VALID)
+}
+
+/// What a history needs of a record, or why it is left out.
+fn read(path: &Path) -> Result<HistoryRecord, String> {
+    let record = Record::read(path).map_err(|error| error.to_string())?;
+    let taken = HistoryRecord::of(&Redacted::hidden(record));
+    taken.ok_or_else(|| "a search or an overload has no rounds to compare".to_owned())
+}
+
+/// The record folders, each once, in the order given.
+fn records(folders: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let (mut found, mut known) = (Vec::new(), BTreeSet::new());
+    for folder in folders {
+        let here = match is_record(folder)? {
+            true => vec![folder.clone()],
+            false => inside(folder)?,
+        };
+        for path in here {
+            let whole = path.canonicalize();
+            if known.insert(whole.unwrap_or_else(|_| path.clone())) {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_record(path: &Path) -> anyhow::Result<bool> {
+    RecordFolder::is_at(path).map_err(super::folder_error)
+}
+
+/// The records in a folder, by name.
+fn inside(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let shown = folder.display();
+    let entries = std::fs::read_dir(folder)
+        .map_err(|cause| exit::usage(format!("failed to read the folder {shown}: {cause}")))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let entry = entry.with_context(|| format!("failed to read the folder {shown}"))?;
+        if paths.len() == ENTRIES_MAX {
+            return Err(exit::usage(format!(
+                "{shown} has more than {ENTRIES_MAX} entries; name folders with fewer records"
+            )));
+        }
+        paths.push(entry.path());
+    }
+    paths.sort();
+    let mut records = Vec::new();
+    for path in paths.into_iter().filter(|path| path.is_dir()) {
+        if is_record(&path)? {
+            records.push(path);
+        }
+    }
+    if records.is_empty() {
+        return Err(exit::usage(format!(
+            "{shown} holds no record and no folder with one; name folders that `bakeoff run` made, \
+             or the folder that holds them"
+        )));
+    }
+    Ok(records)
+}
+
+/// What records are called: the folder's own name, with the folder above where two are alike.
+fn names(paths: &[PathBuf]) -> Vec<String> {
+    let own: Vec<String> = paths
+        .iter()
+        .map(|path| name_of(path).unwrap_or_else(|| path.display().to_string()))
+        .collect();
+    let alike = |name: &String| own.iter().filter(|other| *other == name).count() > 1;
+    let each = own.iter().zip(paths);
+    each.map(|(name, path)| match alike(name) {
+        true => path.display().to_string(),
+        false => name.clone(),
+    })
+    .collect()
+}

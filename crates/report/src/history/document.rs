@@ -1,0 +1,418 @@
+//! Histories as a document: the changes, a line for each history, machines, and what is left out.
+
+use std::collections::BTreeSet;
+
+use super::extract::HistoryMetric;
+use super::view::{ChangeRow, History, PointRow, SeriesRow};
+use crate::document::{
+    Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, Value, fitted,
+};
+use crate::number::{count, counted, plain};
+use crate::view::Tone;
+
+/// Changes that are named in the answer; the lines of the histories name the others.
+const CHANGES_SHOWN: usize = 8;
+/// Reasons for which records are left out that are named, and records of each.
+const REASONS_SHOWN: usize = 12;
+const RECORDS_SHOWN: usize = 6;
+/// Characters that the course of a history takes at the most.
+const COURSE: usize = 20;
+/// Levels of a character.
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// What the height of the course spans at least, as a ratio: noise of 1 % is no mountain.
+const SPAN_LEAST: f64 = 1.25;
+
+pub(super) fn draw(history: &History) -> Document {
+    let mut sections = vec![answer(history)];
+    for metric in HistoryMetric::ALL {
+        sections.extend(series(history, metric));
+    }
+    sections.push(machines(history));
+    sections.extend(left_out(history));
+    sections.push(points(history));
+    let document = Document {
+        title: "history".to_owned(),
+        sections,
+    };
+    fitted(document)
+}
+
+/// The day of a time as in RFC 3339.
+pub(super) fn day(time: &str) -> String {
+    plain(&time.chars().take(10).collect::<String>())
+}
+
+pub(super) fn unit(metric: HistoryMetric) -> Unit {
+    match metric {
+        HistoryMetric::Rate => Unit::PerSecond,
+        HistoryMetric::P99 => Unit::Milliseconds,
+        HistoryMetric::Cpu => Unit::Microseconds,
+    }
+}
+
+/// What the numbers are, with their unit.
+pub(super) fn title(metric: HistoryMetric) -> &'static str {
+    match metric {
+        HistoryMetric::Rate => "Rate, ok/s, closed loops",
+        HistoryMetric::P99 => "p99, ms, open loops",
+        HistoryMetric::Cpu => "CPU time per request, µs",
+    }
+}
+
+/// `html-small, c50, nginx-default`, with what sets it apart from others of that name.
+pub(super) fn name(history: &History, one: &SeriesRow) -> String {
+    let key = &one.key;
+    let mut name = format!("{}, {}, {}", key.contender, key.workload, key.load);
+    if history.machines.len() > 1 {
+        name.push_str(&format!(", machine {}", key.machine));
+    }
+    if key.edition > 1 {
+        name.push_str(&format!(", edition {}", key.edition));
+    }
+    plain(&name)
+}
+
+/// `-10.2 %`.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent.abs() {
+        large if large >= 99.95 => format!("{percent:+.0} %"),
+        _ => format!("{percent:+.1} %"),
+    }
+}
+
+fn section(name: &'static str, title: &str, extent: Extent, parts: Vec<Part>) -> Section {
+    Section {
+        name,
+        title: title.to_owned(),
+        extent,
+        parts,
+    }
+}
+
+fn answer(history: &History) -> Section {
+    let changes = history.changes();
+    let looked_at = history.series.iter();
+    let looked_at = looked_at
+        .filter(|one| one.why_not_looked_at.is_none())
+        .count();
+    let (series, records) = (history.series.len(), history.records.count as u64);
+    let mut lines = Vec::new();
+    let counts = match changes.len() as u64 {
+        _ if looked_at == 0 => "No history can be looked at yet".to_owned(),
+        0 => format!("No change in {}", histories(looked_at)),
+        some => format!("{} in {}", counted(some, "change"), histories(looked_at)),
+    };
+    let span = match (&history.records.first, &history.records.last) {
+        (Some(first), Some(last)) if day(first) != day(last) => {
+            format!(", {} to {}", day(first), day(last))
+        }
+        (Some(first), _) => format!(", {}", day(first)),
+        _ => String::new(),
+    };
+    let tone = match changes.is_empty() {
+        true => Tone::Note,
+        false => Tone::Good,
+    };
+    lines.push(Line::toned(
+        tone,
+        format!("{counts}: {}{span}", counted(records, "record")),
+    ));
+    for (one, change) in changes.iter().take(CHANGES_SHOWN) {
+        lines.push(Line::new(sentence(history, one, change)).below());
+    }
+    if changes.len() > CHANGES_SHOWN {
+        let more = counted((changes.len() - CHANGES_SHOWN) as u64, "more change");
+        lines.push(Line::new(format!("and {more}, in the tables")).below());
+    }
+    let whys: BTreeSet<&String> = history
+        .series
+        .iter()
+        .filter_map(|one| one.why_not_looked_at.as_ref())
+        .collect();
+    if let Some(why) = whys.first() {
+        let more = match whys.len() {
+            1 => String::new(),
+            more => format!(", and {}", counted(more as u64 - 1, "other reason")),
+        };
+        let without = histories(series - looked_at);
+        lines.push(Line::new(format!("{without} not looked at: {why}{more}")));
+    }
+    section("answer", "", Extent::Short, vec![Part::Lines(lines)])
+}
+
+fn histories(count: usize) -> String {
+    match count {
+        1 => "1 history".to_owned(),
+        more => format!("{more} histories"),
+    }
+}
+
+/// What changed, by how much, when, and what was another then.
+fn sentence(history: &History, one: &SeriesRow, change: &ChangeRow) -> String {
+    let verb = if change.is_better { "better" } else { "worse" };
+    let mut text = format!(
+        "{}: {} {} ({} to {}), {verb}, since {} ({})",
+        name(history, one),
+        one.key.metric.name(),
+        percent(change.size),
+        percent(change.low),
+        percent(change.high),
+        day(&change.after.started_at),
+        plain(&change.after.record),
+    );
+    text.push_str(&versions(change));
+    text
+}
+
+/// The versions around a change.
+pub(super) fn versions(change: &ChangeRow) -> String {
+    let known = |version: &Option<String>| plain(version.as_deref().unwrap_or("unknown"));
+    let (before, after) = (known(&change.before.version), known(&change.after.version));
+    match before == after {
+        true => format!("; version {after} before and after"),
+        false => format!("; version {before} before, {after} since"),
+    }
+}
+
+fn column(name: &str, title: &str, unit: Unit) -> Column {
+    Column {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        unit,
+        ends: false,
+        extent: Extent::Short,
+    }
+}
+
+/// A line for each history of a number.
+fn series(history: &History, metric: HistoryMetric) -> Option<Section> {
+    let rows: Vec<&SeriesRow> = history
+        .series
+        .iter()
+        .filter(|one| one.key.metric == metric)
+        .collect();
+    rows.first()?;
+    let many = history.machines.len() > 1;
+    let editions = rows.iter().any(|one| one.key.edition > 1);
+    let mut columns = vec![
+        column("", "contender", Unit::Text),
+        column("", "workload", Unit::Text),
+        column("", "load", Unit::Text),
+    ];
+    if many {
+        columns.push(column("", "machine", Unit::Count));
+    }
+    if editions {
+        columns.push(column("", "edition", Unit::Count));
+    }
+    columns.extend([
+        column("", "course", Unit::Text),
+        column("", "records", Unit::Count),
+        column("", "last change", Unit::Text),
+        column("", "last", Unit::Text),
+    ]);
+    let row = |one: &&SeriesRow| {
+        let key = &one.key;
+        let number = |value: usize| Field::of(Value::Number(value as f64));
+        let mut fields = [&key.contender, &key.workload, &key.load]
+            .map(|text| Field::text(plain(text)))
+            .to_vec();
+        fields.extend(many.then(|| number(key.machine)));
+        fields.extend(editions.then(|| number(key.edition)));
+        let last = one.points.last();
+        fields.extend([
+            Field::text(course(&one.points)),
+            number(one.points.len()),
+            Field::text(last_change(history, one)),
+            Field::text(last.map_or(String::new(), |point| shown(point, metric))),
+        ]);
+        Row {
+            reference: false,
+            fields,
+        }
+    };
+    let table = Table {
+        name: metric.name(),
+        title: String::new(),
+        columns,
+        rows: rows.iter().map(row).collect(),
+    };
+    let mut parts = vec![Part::Table(table)];
+    let suspect = rows.iter().flat_map(|one| &one.points);
+    let suspect = suspect.filter(|point| point.verdict == "suspect").count() as u64;
+    if suspect > 0 {
+        let are = if suspect == 1 { "is" } else { "are" };
+        let line = format!("{} of these points {are} suspect", count(suspect));
+        parts.push(Part::Lines(vec![Line::new(line)]));
+    }
+    Some(section(metric.name(), title(metric), Extent::Short, parts))
+}
+
+/// A number with its interval.
+fn shown(point: &PointRow, metric: HistoryMetric) -> String {
+    let [value, low, high] = [point.value, point.low, point.high].map(|one| unit(metric).show(one));
+    format!("{value} ({low}-{high})")
+}
+
+fn last_change(history: &History, one: &SeriesRow) -> String {
+    match (&one.why_not_looked_at, one.changes.last()) {
+        (Some(_), _) if one.rate_was_found => "rate varies".to_owned(),
+        (Some(_), _) => {
+            let least = history.method.records_least;
+            format!("too few: {} of {least}", one.points.len())
+        }
+        (None, None) => "none".to_owned(),
+        (None, Some(change)) => {
+            let since = day(&change.after.started_at);
+            let more = match one.changes.len() {
+                1 => String::new(),
+                more => format!(", and {} before", more - 1),
+            };
+            format!("{} since {since}{more}", percent(change.size))
+        }
+    }
+}
+
+/// The values in characters, latest to the right.
+fn course(points: &[PointRow]) -> String {
+    let shown = &points[points.len().saturating_sub(COURSE)..];
+    let logs: Vec<f64> = shown.iter().map(|point| point.value.ln()).collect();
+    let least = logs.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let span = (most - least).max(SPAN_LEAST.ln());
+    let floor = (least + most - span) / 2.0;
+    let level = |log: &f64| {
+        let share = (log - floor) / span * (LEVELS.len() - 1) as f64;
+        LEVELS[(share.round() as usize).min(LEVELS.len() - 1)]
+    };
+    logs.iter().map(level).collect()
+}
+
+fn machines(history: &History) -> Section {
+    let many = history.machines.len() > 1;
+    let mut lines = Vec::new();
+    for one in &history.machines {
+        let records = counted(one.records.len() as u64, "record");
+        let number = match many {
+            true => format!("machine {}, ", one.number),
+            false => String::new(),
+        };
+        lines.push(Line::new(format!(
+            "{number}{}: {records}",
+            plain(&one.text)
+        )));
+        if !one.differs.is_empty() {
+            let differs = plain(&one.differs.join("; "));
+            let number = one.number - 1;
+            let text = format!("not joined with machine {number}, which differs in {differs}");
+            lines.push(Line::new(text).below());
+        }
+    }
+    section(
+        "machines",
+        "Machines",
+        Extent::Short,
+        vec![Part::Lines(lines)],
+    )
+}
+
+/// Records without a number, those with the same reason together.
+fn left_out(history: &History) -> Option<Section> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for one in &history.left_out {
+        match reasons.iter_mut().find(|(why, _)| *why == one.why) {
+            Some((_, records)) => records.push(&one.record),
+            None => reasons.push((&one.why, vec![&one.record])),
+        }
+    }
+    let line = |(why, records): &(&str, Vec<&str>)| {
+        let mut named = records[..records.len().min(RECORDS_SHOWN)].join(", ");
+        if records.len() > RECORDS_SHOWN {
+            named.push_str(&format!(" and {} more", records.len() - RECORDS_SHOWN));
+        }
+        Line::new(format!("{}: {}", plain(&named), plain(why)))
+    };
+    let mut lines: Vec<Line> = reasons.iter().take(REASONS_SHOWN).map(line).collect();
+    if reasons.len() > REASONS_SHOWN {
+        let more = counted((reasons.len() - REASONS_SHOWN) as u64, "more reason");
+        lines.push(Line::new(format!("and {more}; --format json has all")));
+    }
+    let parts = vec![Part::Lines(lines)];
+    (!reasons.is_empty()).then(|| section("left-out", "Left out", Extent::Short, parts))
+}
+
+/// Every point, for machines.
+fn points(history: &History) -> Section {
+    let columns = [
+        "metric",
+        "contender",
+        "workload",
+        "load",
+        "protocol",
+        "machine",
+        "edition",
+        "record",
+        "started_at",
+        "version",
+        "verdict",
+        "unit",
+        "value",
+        "low",
+        "high",
+        "rounds",
+        "change",
+        "change_low",
+        "change_high",
+    ];
+    let is_text = |name: &str| {
+        let numbers = ["value", "low", "high", "rounds", "machine", "edition"];
+        !numbers.contains(&name) && !name.starts_with("change")
+    };
+    let columns = columns.map(|name| match is_text(name) {
+        true => column(name, name, Unit::Text),
+        false => column(name, name, Unit::Count),
+    });
+    let rows = history.series.iter().flat_map(|one| {
+        let each = one.points.iter().enumerate();
+        each.map(move |(at, point)| point_row(one, at, point))
+    });
+    let table = Table {
+        name: "points",
+        title: String::new(),
+        columns: columns.to_vec(),
+        rows: rows.collect(),
+    };
+    section("points", "Points", Extent::Data, vec![Part::Table(table)])
+}
+
+fn point_row(one: &SeriesRow, at: usize, point: &PointRow) -> Row {
+    let key = &one.key;
+    let text = |text: &str| Field::text(plain(text));
+    let number = |value: f64| Field::of(Value::Number(value));
+    let change = one.changes.iter().find(|change| change.at == at);
+    Row {
+        reference: false,
+        fields: vec![
+            text(key.metric.name()),
+            text(&key.contender),
+            text(&key.workload),
+            text(&key.load),
+            text(&key.protocol),
+            number(key.machine as f64),
+            number(key.edition as f64),
+            text(&point.record),
+            text(&point.started_at),
+            text(point.version.as_deref().unwrap_or("")),
+            text(point.verdict),
+            text(key.unit),
+            number(point.value),
+            number(point.low),
+            number(point.high),
+            number(point.n as f64),
+            Field::number(change.map(|it| it.size)),
+            Field::number(change.map(|it| it.low)),
+            Field::number(change.map(|it| it.high)),
+        ],
+    }
+}

@@ -1,0 +1,89 @@
+//! What the changes of histories claim, held against made-up ones.
+
+use bakeoff_plan::Random;
+use bakeoff_stats::{HISTORY_MIN, LEVEL_ALPHA, LevelTest, Levels};
+
+use crate::noise::normal;
+use crate::share;
+
+/// Noise of a record's number.
+const NOISE: f64 = 0.03;
+/// A change that is looked for.
+const STEP: f64 = 0.10;
+/// Standard errors of a share that a limit leaves room for.
+const ROOM: f64 = 2.6;
+
+/// A history of so many records, each of whose noise is `carried` over from the one before.
+fn history(
+    random: &mut Random,
+    level: impl Fn(usize) -> f64,
+    count: usize,
+    carried: f64,
+) -> Vec<f64> {
+    let mut last = normal(random);
+    let value = |at: usize| {
+        last = carried * last + (1.0 - carried * carried).sqrt() * normal(random);
+        level(at) * (NOISE * last).exp()
+    };
+    (0..count).map(value).collect()
+}
+
+fn places(levels: &Levels) -> Vec<usize> {
+    match levels {
+        Levels::TooFew(_) => Vec::new(),
+        Levels::Known(changes) => changes.iter().map(|one| one.at).collect(),
+    }
+}
+
+/// Whether any of so many histories without a change has one.
+fn any_false(
+    test: &mut LevelTest,
+    random: &mut Random,
+    (histories, count): (usize, usize),
+    carried: f64,
+) -> bool {
+    let all: Vec<Vec<f64>> = (0..histories)
+        .map(|_| history(random, |_| 1.0, count, carried))
+        .collect();
+    test.changes(&all).iter().any(|one| !places(one).is_empty())
+}
+
+/// Prints the share of false alarms and of changes found, and holds both against what is claimed.
+#[allow(clippy::print_stdout, reason = "the figures are what it is run for")]
+pub(crate) fn hold(times: usize) {
+    let mut test = LevelTest::default();
+    let most = LEVEL_ALPHA + ROOM * (LEVEL_ALPHA * (1.0 - LEVEL_ALPHA) / times as f64).sqrt();
+    println!(
+        "false alarms, % of sets of histories without a change (at most {:.1}):",
+        most * 100.0
+    );
+    for carried in [0.0, 0.3, 0.5] {
+        for (histories, count) in [(1, HISTORY_MIN), (1, 20), (1, 60), (12, 20), (24, 30)] {
+            let label = format!("levels {carried} {histories} {count}");
+            let found = share(times, &label, |random| {
+                any_false(&mut test, random, (histories, count), carried)
+            });
+            let what = format!("{histories} of {count} records, correlation {carried}");
+            println!("  {what:45} {:5.1}", found * 100.0);
+            assert!(found <= most, "{what}: {found}");
+        }
+    }
+    println!("a step of 10 % in noise of 3 %, % found within 2 records:");
+    for (before, after, carried, least) in [
+        (10, 10, 0.0, 0.90),
+        (20, 10, 0.0, 0.90),
+        (20, 5, 0.0, 0.0),
+        (10, 10, 0.5, 0.0),
+    ] {
+        let label = format!("step {before} {after} {carried}");
+        let found = share(times, &label, |random| {
+            let level = |at: usize| if at < before { 1.0 } else { 1.0 - STEP };
+            let one = history(random, level, before + after, carried);
+            let found = places(&test.changes(&[one])[0]);
+            found.iter().any(|at| at.abs_diff(before) <= 2)
+        });
+        let what = format!("{before} before, {after} after, correlation {carried}");
+        println!("  {what:45} {:5.1}", found * 100.0);
+        assert!(found >= least, "{what}: {found}");
+    }
+}
