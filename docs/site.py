@@ -38,6 +38,7 @@ SUMMARY = [
             ("docs/gates.md", "Gates"),
             ("docs/hosts.md", "Many hosts"),
             ("docs/audit.md", "Judge published results"),
+            ("docs/site.md", "A site of many records"),
         ],
     ),
     (

@@ -35,6 +35,7 @@ mod packaging;
 mod paths;
 mod privileges;
 mod protocols;
+mod published_site;
 mod race;
 mod run;
 mod run_hosts;

@@ -42,6 +42,7 @@ mod run_hosts;
 mod selftest;
 mod serve;
 mod share;
+mod site;
 mod trying;
 mod verify;
 
@@ -77,6 +78,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Report(flags) => report::carry_out(&flags),
         Command::Compare(flags) => compare::carry_out(&flags),
         Command::Verify(flags) => verify::carry_out(&flags),
+        Command::Site(flags) => site::carry_out(&flags),
         Command::Audit(flags) => audit::carry_out(&flags),
         Command::Selftest(flags) => selftest::carry_out(&flags),
         Command::Faulty(command) => faulty::carry_out(&command),
