@@ -40,6 +40,7 @@ SUMMARY = [
             ("docs/metrics.md", "Watch a run with Prometheus"),
             ("docs/hosts.md", "Many hosts"),
             ("docs/audit.md", "Judge published results"),
+            ("docs/site.md", "A site of many records"),
         ],
     ),
     (

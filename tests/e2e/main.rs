@@ -37,6 +37,7 @@ mod packaging;
 mod paths;
 mod privileges;
 mod protocols;
+mod published_site;
 mod race;
 mod run;
 mod run_hosts;

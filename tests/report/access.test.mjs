@@ -6,9 +6,9 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { launch, open } from "./browser.mjs";
+import { violations } from "./rules.mjs";
 
 const require = createRequire(new URL("../../web/package.json", import.meta.url));
-const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
 
 let browser;
 let axe;
@@ -19,17 +19,6 @@ before(async () => {
 after(async () => {
   await browser?.close();
 });
-
-/** What axe finds: rule, and the first places of it. */
-async function violations(page) {
-  return page.evaluate(async (rules) => {
-    const found = await window.axe.run(document, { runOnly: { type: "tag", values: rules } });
-    return found.violations.map((one) => {
-      const places = one.nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary}`);
-      return `${one.id} (${one.nodes.length}): ${places.join("; ")}`;
-    });
-  }, RULES);
-}
 
 for (const [width, height] of [
   [1400, 900],

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The report's page in headless Chromium: makes a report from an invented record and tests it.
+# The report's page and the site's in headless Chromium, made from invented records.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
@@ -14,6 +14,8 @@ PROTOCOL=h3 make_page "$folder/h3.html"
 LOAD=constant make_page "$folder/constant.html"
 ROUNDS=3 HOSTS=several make_page "$folder/hosts.html"
 export REPORT_HOSTS="$folder/hosts.html"
+${CARGO:-cargo} run --quiet --locked -p bakeoff-report --example synthetic_site -- "$folder/public"
+export SITE="$folder/public/index.html"
 export REPORT="$folder/report.html" REPORT_ANSWER="$folder/answer.html"
 export REPORT_LARGE="$folder/large.html" REPORT_H3="$folder/h3.html"
 REPORT_CONSTANT="$folder/constant.html" node --test tests/report/

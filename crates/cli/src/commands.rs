@@ -43,6 +43,7 @@ mod run_hosts;
 mod selftest;
 mod serve;
 mod share;
+mod site;
 mod trying;
 mod verify;
 
@@ -79,6 +80,7 @@ pub(crate) fn carry_out(flags: Flags) -> anyhow::Result<u8> {
         Command::Compare(flags) => compare::carry_out(&flags),
         Command::History(flags) => history::carry_out(&flags),
         Command::Verify(flags) => verify::carry_out(&flags),
+        Command::Site(flags) => site::carry_out(&flags),
         Command::Audit(flags) => audit::carry_out(&flags),
         Command::Selftest(flags) => selftest::carry_out(&flags),
         Command::Faulty(command) => faulty::carry_out(&command),

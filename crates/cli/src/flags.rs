@@ -18,6 +18,7 @@ mod race;
 mod run;
 mod selftest;
 mod serve;
+mod site;
 mod trying;
 
 pub(crate) use audit::{AuditFlags, AuditFormat, RigFlags};
@@ -44,6 +45,7 @@ pub(crate) use run::{
 };
 pub(crate) use selftest::{SelftestFlags, SelftestFormat};
 pub(crate) use serve::{DemandFlags, OriginFlags, ServeFlags};
+pub(crate) use site::SiteFlags;
 pub(crate) use trying::{TryFlags, TryFormat};
 
 /// Compare web servers and reverse proxies, and say how far the answer can be trusted
@@ -83,6 +85,8 @@ pub(crate) enum Command {
     History(HistoryFlags),
     /// Compute every verdict and estimate of a record again, and say whether they still hold
     Verify(VerifyFlags),
+    /// Write many records as a static site to publish: an index, rankings, each report, a feed
+    Site(SiteFlags),
     /// Judge other people's results: a table, or what k6, vegeta, oha, wrk or h2load printed
     Audit(Box<AuditFlags>),
     /// Judge the judge: plant faults, and see whether the checks name them and nothing else

@@ -17,13 +17,53 @@ const SLOT: &str = "<script type=\"application/json\" id=\"record\">null</script
 /// The report as one HTML file that loads nothing from anywhere.
 pub fn html(report: &Report) -> String {
     match PAGE.split_once(SLOT) {
-        Some((before, after)) => {
-            let json = script_safe(&packed(report));
-            let slot = SLOT.trim_end_matches("null</script>");
-            [before, slot, &json, "</script>", after].concat()
-        }
+        Some((before, after)) => [before, &record_element(report), after].concat(),
         None => fallback(report),
     }
+}
+
+/// The built page in parts, for pages that have their style and script beside them.
+pub(crate) struct Built {
+    /// Up to the content of the policy.
+    pub(crate) start: &'static str,
+    /// From behind the policy up to the style element.
+    pub(crate) head: &'static str,
+    pub(crate) style: &'static str,
+    /// From behind the style element up to the record's element.
+    pub(crate) body: &'static str,
+    /// From behind the record's element up to the script's.
+    pub(crate) between: &'static str,
+    pub(crate) script: &'static str,
+    /// From behind the script element.
+    pub(crate) end: &'static str,
+}
+
+impl Built {
+    /// The parts; `None` where the page was not built.
+    pub(crate) fn parts() -> Option<Self> {
+        let (start, rest) = PAGE.split_once("http-equiv=\"Content-Security-Policy\" content=\"")?;
+        let (_, rest) = rest.split_once('"')?;
+        let (head, rest) = rest.split_once("<style>")?;
+        let (style, rest) = rest.split_once("</style>")?;
+        let (body, rest) = rest.split_once(SLOT)?;
+        let (between, rest) = rest.split_once("<script type=\"module\">")?;
+        let (script, end) = rest.rsplit_once("</script>")?;
+        Some(Self {
+            start,
+            head,
+            style,
+            body,
+            between,
+            script,
+            end,
+        })
+    }
+}
+
+/// The element that holds the record in a page.
+pub(crate) fn record_element(report: &Report) -> String {
+    let slot = SLOT.trim_end_matches("null</script>");
+    [slot, &script_safe(&packed(report)), "</script>"].concat()
 }
 
 /// JSON that cannot end the script element it stands in, nor begin another: `<` never appears,

@@ -30,6 +30,7 @@ mod redaction;
 mod safe;
 mod schema;
 mod selftest;
+mod site;
 mod style;
 mod suspected;
 mod terminal;
@@ -85,6 +86,9 @@ pub use schema::report_schema;
 pub use selftest::{
     FaultRow, Pairs, SELFTEST_SCHEMA, SelfTest, SelfTestRig, Tally, selftest_json,
     selftest_markdown, selftest_text,
+};
+pub use site::{
+    SITE_MARK, SITE_SCHEMA, SiteFile, SiteOptions, SiteRecord, site_files, site_record,
 };
 pub use suspected::suspected;
 pub use text::{TextOptions, text};

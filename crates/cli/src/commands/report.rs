@@ -13,7 +13,7 @@ use crate::flags::{Format, ReportFlags};
 use crate::{exit, output};
 
 /// Columns of a terminal that does not report its width.
-pub(super) const WIDTH: usize = 120;
+const WIDTH: usize = 120;
 
 pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
     let record = Record::read(&flags.record).map_err(super::folder_error)?;

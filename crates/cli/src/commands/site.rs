@@ -1,0 +1,144 @@
+//! `bakeoff site DIR...`: many records as pages to publish.
+//!
+//! Each record is published as `bakeoff report --share` would give it away. The site is made in a
+//! folder beside its place and moved there when it is whole, so nobody ever sees half of one.
+
+mod found;
+mod place;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use bakeoff_record::{FolderError, Record};
+use bakeoff_report::{Redacted, SiteFile, SiteOptions, SiteRecord, count, site_files, site_record};
+
+use self::found::Found;
+use self::place::Place;
+use crate::flags::SiteFlags;
+use crate::{exit, output, paths};
+
+pub(crate) fn carry_out(flags: &SiteFlags) -> anyhow::Result<u8> {
+    paths::must_be_text("--output", &flags.output)?;
+    let options = SiteOptions {
+        title: flags.title.clone(),
+        url: flags.url.clone(),
+    };
+    let place = Place::at(&flags.output)?;
+    let found = Found::below(&flags.folders)?;
+    for line in found.passed_over() {
+        output::note(&line);
+    }
+    let mut site = Site::new(place, options);
+    for (folder, error) in found.unreadable {
+        site.leave_out(&folder, error);
+    }
+    for folder in &found.records {
+        site.add(folder)?;
+    }
+    site.finish(&flags.output)
+}
+
+/// A site that is being made.
+struct Site {
+    place: Place,
+    options: SiteOptions,
+    /// By the names of their pages, with the folders that they are from.
+    records: BTreeMap<String, (SiteRecord, PathBuf)>,
+    /// What a record that could not be read comes to.
+    code: u8,
+    broken: usize,
+}
+
+impl Site {
+    fn new(place: Place, options: SiteOptions) -> Self {
+        Self {
+            place,
+            options,
+            records: BTreeMap::new(),
+            code: exit::DONE,
+            broken: 0,
+        }
+    }
+
+    /// Says that a record cannot be published, and goes on.
+    fn leave_out(&mut self, folder: &Path, error: FolderError) {
+        let folder = folder.display();
+        output::note(&format!("left out: {folder}: {error}"));
+        self.broken += 1;
+        let code = exit::code_of(&super::folder_error(error));
+        self.code = match self.code {
+            exit::DONE => code,
+            // That a disk cannot be read is worse than a record that is damaged.
+            known => known.min(code),
+        };
+    }
+
+    /// Adds the record in a folder. Of two copies of one campaign the one with more trials stays,
+    /// else the first.
+    fn add(&mut self, folder: &Path) -> anyhow::Result<()> {
+        let record = match Record::read(folder) {
+            Ok(record) => record,
+            Err(error) => {
+                self.leave_out(folder, error);
+                return Ok(());
+            }
+        };
+        let (record, files) = site_record(&Redacted::shared(record), &self.options);
+        let known = self.records.get(&record.name);
+        if let Some((known, other)) = known {
+            let is_more = record.trials > known.trials;
+            let (kept, left) = if is_more {
+                (folder, other.as_path())
+            } else {
+                (other.as_path(), folder)
+            };
+            output::note(&format!(
+                "passed over: {} is the same campaign as {}, without more trials",
+                left.display(),
+                kept.display()
+            ));
+            if !is_more {
+                return Ok(());
+            }
+        }
+        self.write(&files)?;
+        let name = record.name.clone();
+        self.records.insert(name, (record, folder.to_owned()));
+        Ok(())
+    }
+
+    fn write(&self, files: &[SiteFile]) -> anyhow::Result<()> {
+        files.iter().try_for_each(|file| self.place.write(file))
+    }
+
+    fn finish(mut self, shown: &Path) -> anyhow::Result<u8> {
+        let records = std::mem::take(&mut self.records);
+        let records: Vec<SiteRecord> = records.into_values().map(|(record, _)| record).collect();
+        if records.is_empty() {
+            return Err(exit::usage(
+                "there is no record to publish; name folders that `bakeoff run` made, or a folder \
+                 that holds some",
+            ));
+        }
+        let published = records.len();
+        self.write(&site_files(records, &self.options))?;
+        let kept = self.place.take()?;
+        let broken = match self.broken {
+            0 => String::new(),
+            broken => format!(", {broken} left out because they cannot be read"),
+        };
+        let kept = match kept {
+            0 => String::new(),
+            kept => format!("; what else was in the folder was kept ({kept})"),
+        };
+        let records = match published {
+            1 => "1 record".to_owned(),
+            many => format!("{} records", count(many as u64)),
+        };
+        output::result(&format!(
+            "{}: {records}{broken}{kept}",
+            shown.join("index.html").display()
+        ))?;
+        Ok(self.code)
+    }
+}

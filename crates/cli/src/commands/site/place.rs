@@ -1,0 +1,148 @@
+//! Where a site is made, and how it comes to its place: whole, and over nothing but another site.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use bakeoff_report::{SITE_MARK, SITE_SCHEMA, SiteFile};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use crate::exit;
+
+/// What of a site's folder is the site's.
+const OWN_NAMES: [&str; 6] = [
+    "assets",
+    "feed.xml",
+    "index.html",
+    "og.png",
+    "records",
+    SITE_MARK,
+];
+/// Bytes of the mark that are read to see whose it is.
+const MARK_BYTES: u64 = 4096;
+
+/// A folder that a site is made for.
+pub(super) struct Place {
+    /// Where it goes.
+    target: PathBuf,
+    /// Whether a site is there.
+    is_site: bool,
+    /// Where it is made.
+    made: PathBuf,
+}
+
+impl Place {
+    /// Takes a folder for a site, and makes one beside it to work in.
+    ///
+    /// # Errors
+    /// When it holds something that is no site of this command.
+    pub(super) fn at(output: &Path) -> anyhow::Result<Self> {
+        // A link stays, and what it leads to is replaced.
+        let target = match output.canonicalize() {
+            Ok(target) => target,
+            Err(_) => std::path::absolute(output)
+                .with_context(|| format!("failed to find {}", output.display()))?,
+        };
+        let is_site = is_site(&target, output)?;
+        let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
+            return Err(refused(output, "cannot be replaced"));
+        };
+        let failed = |path: &Path| format!("failed to create {}", path.display());
+        fs::create_dir_all(parent).with_context(|| failed(parent))?;
+        let mut made = OsString::from(".");
+        made.push(name);
+        made.push(format!(".bakeoff-{}", std::process::id()));
+        let made = parent.join(made);
+        fs::create_dir(&made).with_context(|| failed(&made))?;
+        Ok(Self {
+            target,
+            is_site,
+            made,
+        })
+    }
+
+    /// Writes a file of the site.
+    pub(super) fn write(&self, file: &SiteFile) -> anyhow::Result<()> {
+        let path = self.made.join(&file.path);
+        let folder = path.parent().unwrap_or(&self.made);
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, &file.bytes));
+        written.with_context(|| format!("failed to write {}", path.display()))
+    }
+
+    /// Moves the site to its place. Returns how many things were kept that lay beside the last
+    /// one's: `CNAME`, `.git`.
+    pub(super) fn take(&self) -> anyhow::Result<usize> {
+        let failed = || format!("failed to replace {}", self.target.display());
+        if !self.is_site {
+            // An empty folder may be there.
+            fs::rename(&self.made, &self.target).with_context(failed)?;
+            return Ok(0);
+        }
+        let swapped = renameat_with(CWD, &self.made, CWD, &self.target, RenameFlags::EXCHANGE);
+        swapped.map_err(io::Error::from).with_context(failed)?;
+        // From here on `made` holds what was there.
+        let mut kept = 0;
+        for entry in fs::read_dir(&self.made).with_context(failed)? {
+            let name = entry.with_context(failed)?.file_name();
+            if OWN_NAMES.iter().any(|own| name == *own) {
+                continue;
+            }
+            fs::rename(self.made.join(&name), self.target.join(&name)).with_context(failed)?;
+            kept += 1;
+        }
+        Ok(kept)
+    }
+}
+
+impl Drop for Place {
+    /// Removes what was not finished, or the site that was replaced; never what is somebody
+    /// else's.
+    fn drop(&mut self) {
+        for name in OWN_NAMES {
+            let path = self.made.join(name);
+            let removed = match path.is_dir() {
+                true => fs::remove_dir_all(&path),
+                false => fs::remove_file(&path),
+            };
+            // It may not have been made.
+            drop(removed);
+        }
+        drop(fs::remove_dir(&self.made));
+    }
+}
+
+/// Whether there is a site; there may also be nothing, or an empty folder.
+fn is_site(target: &Path, output: &Path) -> anyhow::Result<bool> {
+    let mut entries = match target.read_dir() {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(refused(output, &format!("cannot be used: {error}"))),
+    };
+    if entries.next().is_none() {
+        return Ok(false);
+    }
+    match is_marked(target) {
+        true => Ok(true),
+        false => Err(refused(
+            output,
+            &format!("holds other files, and no {SITE_MARK}"),
+        )),
+    }
+}
+
+fn is_marked(folder: &Path) -> bool {
+    let mut bytes = Vec::new();
+    let opened = bakeoff_record::open_regular(&folder.join(SITE_MARK));
+    let read = opened.and_then(|file| file.take(MARK_BYTES).read_to_end(&mut bytes));
+    let text = String::from_utf8_lossy(&bytes);
+    read.is_ok() && text.contains(&format!("\"schema\": \"{SITE_SCHEMA}\""))
+}
+
+fn refused(output: &Path, why: &str) -> anyhow::Error {
+    exit::usage(format!(
+        "--output {} {why}; name a folder that is new or empty, or a site that `bakeoff site` made",
+        output.display()
+    ))
+}

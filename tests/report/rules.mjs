@@ -1,0 +1,14 @@
+// What axe-core finds in a page that it was put into.
+
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
+
+/** What axe finds: rule, and the first places of it. */
+export function violations(page) {
+  return page.evaluate(async (rules) => {
+    const found = await window.axe.run(document, { runOnly: { type: "tag", values: rules } });
+    return found.violations.map((one) => {
+      const places = one.nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary}`);
+      return `${one.id} (${one.nodes.length}): ${places.join("; ")}`;
+    });
+  }, RULES);
+}
