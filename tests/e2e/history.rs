@@ -92,6 +92,22 @@ fn records_of_a_folder_are_one_history() {
         assert_eq!(series["changes"], Value::Array(Vec::new()));
         assert_eq!(series["why_not_looked_at"], Value::Null);
     }
+    // What was taken from the records says the same, with an index and without.
+    let index = scene.path("home/.cache/bakeoff/history");
+    assert!(index.exists());
+    for flags in [
+        &["--metric", "rate,cpu"][..],
+        &["--metric", "rate,cpu", "--no-index"],
+    ] {
+        let again = scene.run(&[&["history", &folder, "--format", "json"], flags].concat());
+        assert_eq!(again.stdout, told.stdout);
+    }
+    let cleaned = scene.run(&["clean"]).expect(0);
+    assert!(
+        cleaned.stdout.contains("index of histories"),
+        "{cleaned:#?}"
+    );
+    assert!(!index.exists());
     let page = scene.path("history.html").display().to_string();
     let first = records.join("first").display().to_string();
     let both = ["history", &first, &folder, "--metric", "rate,cpu"];

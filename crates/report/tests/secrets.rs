@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use bakeoff_plan::{Content, Requests};
 use bakeoff_record::{ConfigChange, ConfigFile, Record, TrialEnd};
 use bakeoff_report::{
-    MarkdownOptions, Redacted, Redaction, Report, TextOptions, csv, holdings, html, json, markdown,
-    text, view, view_of,
+    HistoryRecord, MarkdownOptions, Redacted, Redaction, Report, TextOptions, csv, holdings, html,
+    json, markdown, text, view, view_of,
 };
 use planting::Soil;
 
@@ -115,6 +115,11 @@ fn a_secret_in_any_text_is_in_no_format_and_no_copy() {
         let around = at.map(|at| &text[at.saturating_sub(200)..at + 30]);
         assert_eq!(around, None, "{format}");
     }
+    // What a history takes is kept in an index.
+    let taken = HistoryRecord::of(&Redacted::hidden(record.clone())).expect("it has rounds");
+    let taken = serde_json::to_string(&taken).expect("it is kept as JSON");
+    let at = taken.find("PLANTED");
+    assert_eq!(at.map(|at| &taken[at.saturating_sub(200)..at + 30]), None);
     let files = shared(&record);
     let at = files.find("PLANTED");
     assert_eq!(at.map(|at| &files[at.saturating_sub(200)..at + 30]), None);

@@ -1,7 +1,8 @@
 //! `bakeoff clean`: removes what bakeoff has left on this machine outside of records.
 //!
-//! It looks into the folder for temporary files, the folders of installed programs and the cache
-//! for agents, and nowhere else. What somebody uses stays. Records are never touched.
+//! It looks into the folder for temporary files, the folders of installed programs, the cache for
+//! agents and for the index of histories, and nowhere else. What somebody uses stays. Records are
+//! never touched.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,7 @@ use anyhow::Context;
 use bakeoff_report::bytes;
 use bakeoff_stage::{Holding, HoldingKind, bytes_in, holdings, leftovers, runs_from};
 
+use super::history::index;
 use crate::flags::CleanFlags;
 use crate::{campaigns, exit, output};
 
@@ -21,6 +23,8 @@ enum Thing {
     Held(Holding),
     /// A copy of bakeoff for an agent.
     Copy { path: PathBuf, in_use: bool },
+    /// What histories took from records.
+    Index(PathBuf),
 }
 
 /// What is said of a thing, and whether it takes room no more.
@@ -77,6 +81,9 @@ fn found(temporary: &Path) -> anyhow::Result<Vec<Thing>> {
             path,
         }));
     }
+    let is_folder = |path: &PathBuf| path.symlink_metadata().is_ok_and(|it| it.is_dir());
+    let index = index::path().filter(is_folder);
+    things.extend(index.map(Thing::Index));
     Ok(things)
 }
 
@@ -115,6 +122,7 @@ fn remove(thing: &Thing, flags: &CleanFlags, someone_works: bool) -> std::io::Re
         }
         Thing::Held(_) => {}
         Thing::Copy { path, .. } => std::fs::remove_dir_all(path)?,
+        Thing::Index(path) => std::fs::remove_dir_all(path)?,
     }
     Ok(Said {
         text: "removed",
@@ -131,20 +139,22 @@ impl Thing {
         match self {
             Self::Held(holding) => holding.in_use,
             Self::Copy { in_use, .. } => *in_use,
+            // Who uses it makes it again.
+            Self::Index(_) => false,
         }
     }
 
     fn path(&self) -> &Path {
         match self {
             Self::Held(holding) => &holding.path,
-            Self::Copy { path, .. } => path,
+            Self::Copy { path, .. } | Self::Index(path) => path,
         }
     }
 
     fn bytes(&self) -> u64 {
         match self {
             Self::Held(holding) => holding.bytes,
-            Self::Copy { path, .. } => bytes_in(path),
+            Self::Copy { path, .. } | Self::Index(path) => bytes_in(path),
         }
     }
 
@@ -156,6 +166,7 @@ impl Thing {
                 HoldingKind::Program => "installed program",
             },
             Self::Copy { .. } => "copy for an agent",
+            Self::Index(_) => "index of histories",
         }
     }
 }

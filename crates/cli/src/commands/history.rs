@@ -14,16 +14,25 @@ use super::report::{name_of, text_options_of};
 use crate::flags::{HistoryFlags, HistoryFormat};
 use crate::{exit, output};
 
+pub(super) mod index;
+
+use index::Index;
+
 /// Names that are looked at in a folder of records.
 const ENTRIES_MAX: usize = 100_000;
 
 pub(crate) fn carry_out(flags: &HistoryFlags) -> anyhow::Result<u8> {
     let paths = records(&flags.folders)?;
     let mut sources = Vec::new();
+    let index = match flags.no_index {
+        true => Index::none(),
+        false => Index::open(index::path()),
+    };
     for (path, name) in paths.iter().zip(names(&paths)) {
-        let record = read(path);
+        let record = index.or_read(path, read);
         sources.push(HistorySource { name, record });
     }
+    index.finish();
     let metrics: Vec<_> = flags.metric.iter().map(|one| one.ready()).collect();
     let history = history_view(&sources, &metrics);
     let text = match flags.format {

@@ -23,6 +23,9 @@ pub(crate) struct HistoryFlags {
     /// File to write to, instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Read every record, and neither use nor keep the index in ~/.cache/bakeoff
+    #[arg(long)]
+    pub(crate) no_index: bool,
 }
 
 /// A number that can be followed.

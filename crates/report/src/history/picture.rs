@@ -166,8 +166,7 @@ fn levels(out: &mut String, series: &SeriesRow, axes: &Axes) {
         let to = axes.x(pair[1] as f64 - 0.5);
         let _ = writeln!(
             out,
-            "<path d=\"M{from:.1} {y:.1} H{to:.1}\" stroke=\"#0072b2\" stroke-width=\"2\" \
-             opacity=\"0.6\"/>",
+            "<path d=\"M{from:.1} {y:.1} H{to:.1}\" stroke=\"#2a8fd0\" stroke-width=\"2\"/>",
             y = axes.y(level)
         );
     }

@@ -76,14 +76,26 @@ pub(crate) fn hold(times: usize) {
         (10, 10, 0.5, 0.0),
     ] {
         let label = format!("step {before} {after} {carried}");
+        let (mut held, mut all) = (0, 0);
         let found = share(times, &label, |random| {
             let level = |at: usize| if at < before { 1.0 } else { 1.0 - STEP };
             let one = history(random, level, before + after, carried);
-            let found = places(&test.changes(&[one])[0]);
-            found.iter().any(|at| at.abs_diff(before) <= 2)
+            let Levels::Known(changes) = test.changes(&[one]).remove(0) else {
+                return false;
+            };
+            let near = changes.iter().find(|it| it.at.abs_diff(before) <= 2);
+            all += usize::from(near.is_some());
+            held += usize::from(near.is_some_and(|it| it.low <= -STEP && -STEP <= it.high));
+            near.is_some()
         });
+        let held = held as f64 / all.max(1) as f64;
         let what = format!("{before} before, {after} after, correlation {carried}");
-        println!("  {what:45} {:5.1}", found * 100.0);
+        println!(
+            "  {what:45} {:5.1}, whose interval holds it in {:5.1}",
+            found * 100.0,
+            held * 100.0
+        );
+        assert!(held >= 0.90, "{what}: {held}");
         assert!(found >= least, "{what}: {found}");
     }
 }
