@@ -153,7 +153,7 @@ fn record(out: &mut String, record: &SiteRecord) {
         attributes(of_record),
         shown_text(&record.title),
         shown_text(&record.started_at),
-        shown_text(record.day()),
+        shown_text(&record.minute()),
         verdicts(record),
         name = record.name,
         at = record.folder(),
@@ -331,7 +331,8 @@ fn leader(ranking: &Ranking<'_>) -> String {
             format!("{} is first of {of}{apart}", first.entrant.number.contender)
         }
         Some(_) if of > 1 => format!("{of} ranked, no first place is shown{apart}"),
-        _ => format!("{of} ranked{apart}"),
+        Some(_) => format!("1 ranked{apart}"),
+        None => "nobody is ranked".to_owned(),
     };
     format!("{said} ({from})")
 }

@@ -8,7 +8,9 @@
   const selects = Array.from(form.querySelectorAll("select"));
   const items = Array.from(document.querySelectorAll("[data-filtered]"), (element) => ({
     element,
-    text: element.textContent.toLowerCase(),
+    // A ranking stands below the name of its machine.
+    text: `${element.closest(".machine")?.firstElementChild.textContent} ${element.textContent}`
+      .toLowerCase(),
     lists: Object.fromEntries(
       selects.map((select) => [select.id, JSON.parse(element.dataset[select.id] || "[]")]),
     ),
