@@ -135,6 +135,16 @@ fn a_second_run_gives_the_same_bytes_and_follows_the_folder() {
     scene.run(&site).expect(0);
     assert_eq!(files(&scene.path("public")), first);
 
+    // What a killed command left goes, but not what it was about to keep.
+    scene.write("./.public.bakeoff-4294967290/records/x/index.html", "");
+    scene.write("./.public.bakeoff-4294967291/index.html", "");
+    scene.write("./.public.bakeoff-4294967291/CNAME", "");
+    scene.run(&site).expect(0);
+    assert!(!scene.path(".public.bakeoff-4294967290").exists());
+    let left = scene.path(".public.bakeoff-4294967291");
+    assert_eq!(names(&left), ["CNAME"]);
+    fs::remove_dir_all(left).unwrap();
+
     // What is not the site's stays: a folder that is published may be a repository.
     scene.write("public/CNAME", "example.com");
     scene.write("public/.git/HEAD", "ref: x");
