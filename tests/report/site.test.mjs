@@ -69,8 +69,10 @@ test("a record is found by search, by filters, and by a link to both", async () 
   assert.ok(machines.length === 1 && machines[0].startsWith("rack-7"), machines.join());
   const link = new URL(page.url()).hash;
   assert.match(link, /text=rack-7/);
+  assert.ok(!(await page.locator("#none").isVisible()));
   await page.fill("#text", "no such record");
   assert.equal(await page.textContent("#count"), "0 of 50 records");
+  assert.ok(await page.locator("#none").isVisible());
   await page.click("button[type=reset]");
   await page.waitForFunction(() => document.getElementById("count").textContent === "50 records");
   await context.close();

@@ -213,6 +213,7 @@ fn ranked(out: &mut String, rankings: &[Ranking<'_>]) {
     if rankings.is_empty() {
         out.push_str("<p>No two contenders can be held against each other.</p>\n");
     }
+    out.push_str("<p id=\"none\" hidden>No ranking matches.</p>\n");
     let machine = |one: &Ranking<'_>| {
         (
             one.first.facets.machine.clone(),
@@ -343,6 +344,7 @@ fn row(out: &mut String, row: &Ranked<'_>) {
         (best, worst) => format!("{best} to {worst}"),
     };
     let number = row.entrant.number;
+    let record = row.entrant.record;
     let Some(span) = number.value else { return };
     let others = match row.entrant.others {
         0 => String::new(),
@@ -357,8 +359,8 @@ fn row(out: &mut String, row: &Ranked<'_>) {
         middle(number, span),
         ends(number.kind, span),
         number.rounds,
-        row.entrant.record.folder(),
-        shown_text(row.entrant.record.day()),
+        record.folder(),
+        shown_text(&format!("{}, {}", record.title, record.day())),
     );
 }
 
