@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
+use bakeoff_plan::{Arrival, Load, Overload};
 use bakeoff_record::{Record, RecordFolder};
 
 use crate::support::scene::Scene;
@@ -133,6 +135,16 @@ fn a_second_run_gives_the_same_bytes_and_follows_the_folder() {
     scene.run(&site).expect(0);
     assert_eq!(files(&scene.path("public")), first);
 
+    // What a killed command left goes, but not what it was about to keep.
+    scene.write("./.public.bakeoff-4294967290/records/x/index.html", "");
+    scene.write("./.public.bakeoff-4294967291/index.html", "");
+    scene.write("./.public.bakeoff-4294967291/CNAME", "");
+    scene.run(&site).expect(0);
+    assert!(!scene.path(".public.bakeoff-4294967290").exists());
+    let left = scene.path(".public.bakeoff-4294967291");
+    assert_eq!(names(&left), ["CNAME"]);
+    fs::remove_dir_all(left).unwrap();
+
     // What is not the site's stays: a folder that is published may be a repository.
     scene.write("public/CNAME", "example.com");
     scene.write("public/.git/HEAD", "ref: x");
@@ -234,4 +246,31 @@ fn hostile_names_stay_texts_and_below_the_folder() {
     assert!(name.starts_with("synthetic-now-"), "{name}");
     let index = fs::read_to_string(scene.path("public/index.html")).unwrap();
     assert!(!index.contains("<script>"), "{index}");
+}
+
+#[test]
+fn a_shared_overload_has_the_report_of_an_overload() {
+    let scene = Scene::new();
+    let mut record = record();
+    let overload = Overload {
+        steps: vec![0.5, 1.0, 2.0, 0.5],
+        capacity_per_s: Some(1000.0),
+        arrival: Arrival::Poisson,
+        clients: 100,
+        ladder: Vec::new(),
+        rung: Duration::from_secs(10),
+    };
+    let second = Duration::from_secs(1);
+    record.plan.loads = vec![Load::beyond(overload, 10 * second, second)];
+    record.trials.clear();
+    store(&record, &scene.path("own"));
+    scene.run(&["report", "own", "--share", "copy"]).expect(0);
+    let report = ["report", "copy", "--format", "md", "--full"];
+    let report = scene.run(&report).expect(0).stdout;
+    assert!(report.contains("was not measured"), "{report}");
+    let shared = fs::read_to_string(scene.path("copy/report.md")).unwrap();
+    assert_eq!(shared, report);
+    scene.run(&["site", "own"]).expect(0);
+    let list = fs::read_to_string(scene.path("public/bakeoff-site.json")).unwrap();
+    assert!(list.contains("was not measured"), "{list}");
 }

@@ -35,9 +35,15 @@ fn main() -> std::io::Result<()> {
         }
         Ok(())
     };
+    let patterns = [
+        ("proxies", support::campaign(7)),
+        ("over http/2", support::record_over(Protocol::H2)),
+        ("constant rate", support::record_at_constant_rate()),
+        ("nightly", support::record()),
+    ];
     let mut records = Vec::new();
     for number in 0..count {
-        let (record, files) = site_record(&Redacted::shared(record(number)), &options);
+        let (record, files) = site_record(&Redacted::shared(record(number, &patterns)), &options);
         write(files)?;
         records.push(record);
     }
@@ -46,24 +52,13 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// One of several campaigns, on one of three machines, in each minute of a day.
-fn record(number: u32) -> Record {
-    let mut record = match number % 5 {
-        0 => support::campaign(7),
-        1 => support::record_over(Protocol::H2),
-        2 => support::record_at_constant_rate(),
-        _ => support::record(),
-    };
-    let names = [
-        "proxies",
-        "over http/2",
-        "constant rate",
-        "nightly",
-        "nightly",
-    ];
-    record.plan.name = names[number as usize % names.len()].to_owned();
+/// One of several campaigns, on one of three machines, in a minute of its own.
+fn record(number: usize, patterns: &[(&str, Record)]) -> Record {
+    let (name, pattern) = &patterns[number % patterns.len()];
+    let mut record = pattern.clone();
+    record.plan.name = (*name).to_owned();
     let machine = &mut record.machine;
-    let (host, cpus) = [("bench", 2), ("rack-7", 16), ("laptop", 8)][number as usize % 3];
+    let (host, cpus) = [("bench", 2), ("rack-7", 16), ("laptop", 8)][number % 3];
     (machine.host, machine.processors.cpus) = (host.to_owned(), cpus);
     machine.started_at = format!("2026-11-{:02}T04:{:02}:00Z", 1 + number % 28, number % 60);
     record

@@ -20,8 +20,8 @@ use bakeoff_record::{
     Attempt, ContenderKind, Course, Histogram, LoadResult, Record, StepTime, TrialEnd, TrialRecord,
 };
 use bakeoff_report::{
-    FindReport, Redacted, TextOptions, find_csv, find_html, find_json, find_markdown, find_text,
-    find_view,
+    FindReport, Redacted, SiteOptions, TextOptions, find_csv, find_html, find_json, find_markdown,
+    find_text, find_view, site_files, site_record,
 };
 use bakeoff_search::{Step, quests};
 
@@ -251,4 +251,36 @@ fn names_cannot_leave_their_place_in_any_format() {
     );
     assert!(!find_csv(&report).contains('\u{1b}'));
     assert!(!find_markdown(&report, true).contains('\u{1b}'));
+}
+
+#[test]
+fn a_site_ranks_searches_by_their_bounds() {
+    let capacities = [("nginx-default", 7_450.0), ("caddy-default", 3_100.0)];
+    let record = carried_out(&capacities);
+    let options = SiteOptions {
+        title: "Searches".into(),
+        url: None,
+    };
+    let (facts, files) = site_record(&Redacted::shared(record), &options);
+    let page = files.iter().find(|it| it.path.ends_with("/index.html"));
+    let page = String::from_utf8_lossy(&page.unwrap().bytes).into_owned();
+    assert!(page.contains("href=\"../../index.html\""), "{page}");
+    let files = site_files(vec![facts], &options);
+    let index = files.iter().find(|it| it.path == "index.html");
+    let index = String::from_utf8_lossy(&index.unwrap().bytes).into_owned();
+    assert!(
+        index.contains("<span class=\"good\">4 confirmed</span>"),
+        "{index}"
+    );
+    let rankings: Vec<&str> = index.split("<details").skip(1).collect();
+    assert_eq!(rankings.len(), 2, "one for each goal");
+    for ranking in rankings {
+        assert!(ranking.contains("highest rate with p99"), "{ranking}");
+        let places = [
+            "<tr><td>1</td><th scope=\"row\">nginx",
+            "<tr><td>2</td><th scope=\"row\">caddy",
+        ];
+        let found = places.map(|place| ranking.find(place));
+        assert!(found[0].is_some() && found[0] < found[1], "{ranking}");
+    }
 }

@@ -287,7 +287,10 @@ fn a_contender_of_several_records_has_one_place() {
         let row = format!("<th scope=\"row\">{name} ");
         assert_eq!(met.matches(&row).count(), 1, "{name} in {met}");
     }
-    assert!(met.contains("2026-11-22</a> and 1 other"), "{met}");
+    assert!(
+        met.contains("synthetic, 2026-11-22</a> and 1 other"),
+        "{met}"
+    );
     assert!(met.contains("From 2 records."), "{met}");
     // Between the records no difference is shown, nor between the two of nginx.
     assert!(met.contains("<tbody>\n<tr><td>1 to 2</td>"), "{met}");

@@ -40,14 +40,7 @@ pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
             bakeoff_report::find_html(&report),
             bakeoff_report::find_markdown(&report, true),
         ),
-        None => {
-            let report = bakeoff_report::view_of(&shared);
-            let full = MarkdownOptions { full: true };
-            (
-                bakeoff_report::html(&report),
-                bakeoff_report::markdown(&report, full),
-            )
-        }
+        None => drawn(&shared),
     };
     let files = [
         (super::run::PAGE_FILE, page),
@@ -67,6 +60,22 @@ pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
         shared.secrets()
     ))?;
     Ok(exit::DONE)
+}
+
+/// The page and the text of a campaign of rounds, or of an overload.
+fn drawn(shared: &Redacted) -> (String, String) {
+    if let Some(report) = bakeoff_report::overload_view(shared) {
+        return (
+            bakeoff_report::overload_html(&report),
+            bakeoff_report::overload_markdown(&report, true),
+        );
+    }
+    let report = bakeoff_report::view_of(shared);
+    let full = MarkdownOptions { full: true };
+    (
+        bakeoff_report::html(&report),
+        bakeoff_report::markdown(&report, full),
+    )
 }
 
 /// Refuses to go on with a copy: what a trial needs is not in it.

@@ -62,7 +62,7 @@ pub(super) fn draw(records: &[SiteRecord], options: &SiteOptions) -> String {
 
 /// Whether a text is a time of RFC 3339 in UTC, as records have it: `2026-11-22T07:26:59Z`, with or
 /// without parts of a second.
-fn is_time(text: &str) -> bool {
+pub(super) fn is_time(text: &str) -> bool {
     let form = "dddd-dd-ddTdd:dd:dd";
     let Some((seconds, rest)) = text.split_at_checked(form.len()) else {
         return false;

@@ -153,7 +153,7 @@ fn record(out: &mut String, record: &SiteRecord) {
         attributes(of_record),
         shown_text(&record.title),
         shown_text(&record.started_at),
-        shown_text(record.day()),
+        shown_text(&record.minute()),
         verdicts(record),
         name = record.name,
         at = record.folder(),
@@ -213,6 +213,7 @@ fn ranked(out: &mut String, rankings: &[Ranking<'_>]) {
     if rankings.is_empty() {
         out.push_str("<p>No two contenders can be held against each other.</p>\n");
     }
+    out.push_str("<p id=\"none\" hidden>No ranking matches.</p>\n");
     let machine = |one: &Ranking<'_>| {
         (
             one.first.facets.machine.clone(),
@@ -331,7 +332,8 @@ fn leader(ranking: &Ranking<'_>) -> String {
             format!("{} is first of {of}{apart}", first.entrant.number.contender)
         }
         Some(_) if of > 1 => format!("{of} ranked, no first place is shown{apart}"),
-        _ => format!("{of} ranked{apart}"),
+        Some(_) => format!("1 ranked{apart}"),
+        None => "nobody is ranked".to_owned(),
     };
     format!("{said} ({from})")
 }
@@ -342,6 +344,7 @@ fn row(out: &mut String, row: &Ranked<'_>) {
         (best, worst) => format!("{best} to {worst}"),
     };
     let number = row.entrant.number;
+    let record = row.entrant.record;
     let Some(span) = number.value else { return };
     let others = match row.entrant.others {
         0 => String::new(),
@@ -356,8 +359,8 @@ fn row(out: &mut String, row: &Ranked<'_>) {
         middle(number, span),
         ends(number.kind, span),
         number.rounds,
-        row.entrant.record.folder(),
-        shown_text(row.entrant.record.day()),
+        record.folder(),
+        shown_text(&format!("{}, {}", record.title, record.day())),
     );
 }
 

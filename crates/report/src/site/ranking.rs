@@ -89,12 +89,11 @@ pub(super) fn rankings(records: &[SiteRecord]) -> Vec<Ranking<'_>> {
     all.sort_by_key(|one| {
         let facets = &one.first.facets;
         let number = one.number;
+        // What ranks nobody comes last.
         (
-            &facets.machine,
-            &facets.system,
-            &number.workload,
-            &number.load,
-            &number.title,
+            (&facets.machine, &facets.system),
+            one.ranked.len() < 2,
+            (&number.workload, &number.load, &number.title),
         )
     });
     all

@@ -9,6 +9,7 @@ use bakeoff_record::{ContenderKind, HostRole, Machine, Record, hex};
 use bakeoff_stats::Measure;
 use sha2::{Digest as _, Sha256};
 
+use super::feed::is_time;
 use crate::document::findings_of;
 use crate::find::{FindReport, FoundRow};
 use crate::number::{counted, plain};
@@ -125,6 +126,16 @@ impl SiteRecord {
     /// The day it began: `2026-11-22`.
     pub(super) fn day(&self) -> &str {
         self.started_at.get(..10).unwrap_or(&self.started_at)
+    }
+
+    /// The minute it began: `2026-11-22 07:26 UTC`.
+    pub(super) fn minute(&self) -> String {
+        let time = self.started_at.get(11..16);
+        let time = time.filter(|_| is_time(&self.started_at));
+        match time {
+            Some(time) => format!("{} {time} UTC", self.day()),
+            None => self.started_at.clone(),
+        }
     }
 
     pub(super) fn of_rounds(shared: &Redacted, report: &Report) -> Self {

@@ -8,12 +8,17 @@
   const selects = Array.from(form.querySelectorAll("select"));
   const items = Array.from(document.querySelectorAll("[data-filtered]"), (element) => ({
     element,
-    text: element.textContent.toLowerCase(),
+    // A ranking stands below the name of its machine.
+    text: [element.closest(".machine")?.firstElementChild.textContent, element.textContent]
+      .join(" ")
+      .toLowerCase(),
     lists: Object.fromEntries(
       selects.map((select) => [select.id, JSON.parse(element.dataset[select.id] || "[]")]),
     ),
   }));
   const records = items.filter((item) => item.element.matches(".records > li"));
+  const rankings = items.filter((item) => item.element.matches("details"));
+  const none = document.getElementById("none");
   const machines = Array.from(document.querySelectorAll(".machine"));
 
   function apply() {
@@ -27,6 +32,7 @@
     for (const machine of machines) {
       machine.hidden = !machine.querySelector("details:not([hidden])");
     }
+    none.hidden = rankings.length === 0 || rankings.some((item) => !item.element.hidden);
     const shown = records.filter((item) => !item.element.hidden).length;
     const all = records.length;
     const noun = all === 1 ? "record" : "records";

@@ -1,8 +1,9 @@
 //! Where a site is made, and how it comes to its place: whole, and over nothing but another site.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -51,9 +52,12 @@ impl Place {
         };
         let failed = |path: &Path| format!("failed to create {}", path.display());
         fs::create_dir_all(parent).with_context(|| failed(parent))?;
-        let mut made = OsString::from(".");
-        made.push(name);
-        made.push(format!(".bakeoff-{}", std::process::id()));
+        let mut beginning = OsString::from(".");
+        beginning.push(name);
+        beginning.push(".bakeoff-");
+        remove_leftovers(parent, &beginning);
+        let mut made = beginning;
+        made.push(std::process::id().to_string());
         let made = parent.join(made);
         fs::create_dir(&made).with_context(|| failed(&made))?;
         Ok(Self {
@@ -97,20 +101,41 @@ impl Place {
 }
 
 impl Drop for Place {
-    /// Removes what was not finished, or the site that was replaced; never what is somebody
-    /// else's.
+    /// Removes what was not finished, or the site that was replaced.
     fn drop(&mut self) {
-        for name in OWN_NAMES {
-            let path = self.made.join(name);
-            let removed = match path.is_dir() {
-                true => fs::remove_dir_all(&path),
-                false => fs::remove_file(&path),
-            };
-            // It may not have been made.
-            drop(removed);
-        }
-        drop(fs::remove_dir(&self.made));
+        remove_own(&self.made);
     }
+}
+
+/// Removes what killed commands have left beside the site's place.
+fn remove_leftovers(parent: &Path, beginning: &OsStr) {
+    let Ok(entries) = fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let rest = name.as_bytes().strip_prefix(beginning.as_bytes());
+        let number = rest.and_then(|rest| std::str::from_utf8(rest).ok());
+        let number = number.and_then(|text| text.parse::<u32>().ok());
+        let is_gone = |number: u32| !Path::new("/proc").join(number.to_string()).exists();
+        if number.is_some_and(is_gone) {
+            remove_own(&entry.path());
+        }
+    }
+}
+
+/// Removes a folder with the files of a site in it. With anything else in it, it stays.
+fn remove_own(folder: &Path) {
+    for name in OWN_NAMES {
+        let path = folder.join(name);
+        let removed = match path.is_dir() && !path.is_symlink() {
+            true => fs::remove_dir_all(&path),
+            false => fs::remove_file(&path),
+        };
+        // It may not have been made.
+        drop(removed);
+    }
+    drop(fs::remove_dir(folder));
 }
 
 /// Whether there is a site; there may also be nothing, or an empty folder.
