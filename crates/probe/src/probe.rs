@@ -48,8 +48,8 @@ pub struct ProbeOptions {
 /// A tree of processes.
 #[derive(Debug, Clone)]
 pub struct TreeSource {
-    /// Who it is. [`Role::Engine`] is the process `root` alone, because the other trees are
-    /// mostly its children; the probe's own thread is part of it.
+    /// Who it is. bakeoff's own process is `root` alone, because the other trees are mostly its
+    /// children; the probe's own thread is part of it.
     pub role: Role,
     /// The process that the tree grows from.
     pub root: u32,

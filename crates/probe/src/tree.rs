@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use bakeoff_record::{Role, TreeTick, TreeUsage};
+use bakeoff_record::{TreeTick, TreeUsage};
 
 use crate::file::{self, KeptFile};
 use crate::kernel;
@@ -175,7 +175,7 @@ impl Tree {
             let text = file::read(group.folder.join("cgroup.procs"), buffer).unwrap_or_default();
             found.extend(parse::processes(text));
             self.adopt(&mut found, first, buffer);
-        } else if self.source.role != Role::Engine {
+        } else if !self.source.role.is_own() {
             if !self.source.include_root {
                 root_children(self.source.root, buffer, &mut found);
                 self.adopt(&mut found, first, buffer);

@@ -250,7 +250,8 @@ impl Used {
             |tree: &TreeUsage| Some(cpu_seconds_between(&tree.ticks, from_s, to_s)? / length_s);
         Some(Self {
             server: cpus(tree(Role::Server)?)?,
-            engine: cpus(tree(Role::Engine)?)?,
+            // Where the load comes from others, the engine's place is that of who follows it.
+            engine: cpus(tree(Role::Engine).or_else(|| tree(Role::Bakeoff))?)?,
             generators: elsewhere::beside_the_server(trial, from_s, to_s)?,
             origin: tree(Role::Origin).map_or(Some(0.0), cpus)?,
         })

@@ -39,6 +39,15 @@ pub enum Role {
     Origin,
     /// bakeoff's own process: load engine, probe and display.
     Engine,
+    /// bakeoff's own process where the load comes from others: probe and display.
+    Bakeoff,
+}
+
+impl Role {
+    /// Whether it is bakeoff's own process.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Engine | Self::Bakeoff)
+    }
 }
 
 /// One process tree over time.

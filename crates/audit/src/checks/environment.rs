@@ -181,7 +181,7 @@ fn accept_queue(subject: &Subject<'_>) -> Option<Check> {
     let (share, fullest, limit) = known.max_by(|left, right| left.0.total_cmp(&right.0))?;
     let whose = match fullest.role {
         Role::Origin => "upstream",
-        Role::Server | Role::Engine => "server",
+        Role::Server | Role::Engine | Role::Bakeoff => "server",
     };
     let text = format!(
         "up to {} of {} connections waited in the {whose}'s accept queue",

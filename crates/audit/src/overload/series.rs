@@ -2,7 +2,7 @@
 
 use bakeoff_plan::{LoadModel, RateShape};
 use bakeoff_record::{
-    Failed, Histogram, Interval, LoadResult, Outcome, Role, TreeTick, TrialEnd, TrialRecord,
+    Failed, Histogram, Interval, LoadResult, Outcome, Role, TreeTick, TrialEnd, TrialRecord, Usage,
 };
 use serde::Serialize;
 
@@ -296,7 +296,7 @@ impl Series {
 
 fn parts(record: &TrialRecord, result: &LoadResult) -> Vec<Part> {
     let due = result.schedule.as_ref().map_or(&[][..], |kept| &kept.parts);
-    let server = ticks(record, Role::Server);
+    let server = ticks(&record.usage, Role::Server);
     let part = |(index, one): (usize, &Interval)| {
         let end_s = one.start_s + one.length_s;
         let due = due.get(index).copied().unwrap_or_default();
@@ -330,8 +330,8 @@ fn kinds(failed: Option<&Failed>) -> Kinds {
     })
 }
 
-fn ticks(record: &TrialRecord, role: Role) -> &[TreeTick] {
-    let mut trees = record.usage.trees.iter();
+fn ticks(usage: &Usage, role: Role) -> &[TreeTick] {
+    let mut trees = usage.trees.iter();
     trees
         .find(|tree| tree.role == role)
         .map_or(&[], |tree| &tree.ticks)
@@ -363,15 +363,27 @@ fn filled(mut step: Step, record: &TrialRecord, result: &LoadResult, parts: &[Pa
     step
 }
 
-/// What the load engine used of its threads' processors in a step. The probe and the display are
-/// in it, which is little.
+/// What the load engine used of its threads' processors in a step; of several, the busiest one.
+/// The probe and the display are in it, which is little.
 fn engine_busy(step: &Step, record: &TrialRecord, result: &LoadResult) -> Option<f64> {
-    let inside = ticks(record, Role::Engine).iter();
+    let Some(hosts) = &record.course.hosts else {
+        return busy(step, &record.usage, result.threads);
+    };
+    let each = hosts.generators.iter().map(|part| {
+        let usage = hosts.host(&part.host)?.usage.as_ref()?;
+        busy(step, usage, part.result.threads)
+    });
+    let each: Option<Vec<f64>> = each.collect();
+    each?.into_iter().reduce(f64::max)
+}
+
+fn busy(step: &Step, usage: &Usage, threads: u32) -> Option<f64> {
+    let inside = ticks(usage, Role::Engine).iter();
     let mut inside = inside.filter(|it| it.at_s >= step.start_s && it.at_s <= step.end_s);
     let first = inside.next()?;
     let last = inside.next_back()?;
     let used = |tick: &TreeTick| tick.cpu_user_s + tick.cpu_system_s;
     let length_s = last.at_s - first.at_s;
-    let threads = f64::from(result.threads.max(1));
+    let threads = f64::from(threads.max(1));
     (length_s > 0.0).then(|| (used(last) - used(first)) / length_s / threads)
 }
