@@ -51,7 +51,7 @@ pub use gate::{
 };
 pub use judge::{judge_cell, judge_trial};
 pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge};
-pub use load::judge_load;
+pub use load::{LoadHosts, judge_load};
 pub use more::{More, ROUNDS_MOST};
 pub use number::{Number, number_of};
 pub use sentence::percent;

@@ -1,10 +1,14 @@
 //! One load by itself, without a campaign around it: what weakens its numbers.
 
+mod together;
+
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{KEPT_DISTURBED_SHARE, LoadResult, Outcome, Warning, engine_kept_share};
 
 use crate::checks::working;
 use crate::limits::{ENGINE_BUSY_INVALID, ENGINE_WINDOW_S_MIN, SEND_LAG_NS, STARTED_SHARE};
+
+pub use together::LoadHosts;
 
 /// What weakens the numbers of a load, with what to do about it; what the engine itself said of an
 /// old result comes first.

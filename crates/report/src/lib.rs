@@ -39,10 +39,10 @@ mod widest;
 mod xml;
 
 pub use bakeoff_audit::Suspected;
-pub use bakeoff_audit::limits::{CLOCK_ERROR_NS, START_SPREAD_S};
 pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
-    Condition, GateError, Gates, Mismatch, Ruling, Verdict, fits, judge_load, plan_mismatches,
+    Condition, GateError, Gates, LoadHosts, Mismatch, Ruling, Verdict, fits, judge_load,
+    plan_mismatches,
 };
 pub use before::Warnings;
 pub use compare::{

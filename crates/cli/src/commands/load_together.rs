@@ -2,8 +2,8 @@
 
 use bakeoff_hosts::{Cause, HostError, Session};
 use bakeoff_load::Threads;
-use bakeoff_record::LoadResult;
-use bakeoff_report::{CLOCK_ERROR_NS, Redaction, START_SPREAD_S, conditions_of_load};
+use bakeoff_record::{LoadResult, LostHost, Warning};
+use bakeoff_report::{LoadHosts, Redaction, conditions_of_load};
 use serde_json::{Value, json};
 
 use super::agent::LoadOrder;
@@ -108,38 +108,22 @@ fn merged(together: &mut Together, flags: &LoadCommand) -> anyhow::Result<Option
     Ok(Some(LoadResult::merge(&parts)?))
 }
 
-/// What weakens a load from several hosts, beside what weakens any load: a code and a text.
-fn warnings(together: &Together) -> Vec<(&'static str, String)> {
-    let mut found = Vec::new();
-    let ms = |ns: u64| ns as f64 / 1e6;
-    let spread = together.start_spread_ns().unwrap_or(0);
-    if spread as f64 > START_SPREAD_S * 1e9 {
-        found.push((
-            "start-spread",
-            format!(
-                "the generators began up to {:.1} ms apart; expected at most {} ms",
-                ms(spread),
-                START_SPREAD_S * 1e3
-            ),
-        ));
-    }
-    let error = together.clock_error_ns();
-    if error as f64 > CLOCK_ERROR_NS {
-        found.push((
-            "clock-error",
-            format!(
-                "a clock is known to {:.1} ms only; expected {} ms",
-                ms(error),
-                CLOCK_ERROR_NS / 1e6
-            ),
-        ));
-    }
-    for (lost, after_s) in together.lost.iter().zip(&together.lost_after_s) {
-        let what = lost.cause.problem();
-        let text = format!("host {} was lost after {after_s:.1} s: {what}", lost.host);
-        found.push(("host-lost", text));
-    }
-    found
+/// What weakens a load from several hosts, beside what weakens any load.
+fn warnings(together: &Together) -> Vec<Warning> {
+    let lost = together.lost.iter().zip(&together.lost_after_s);
+    let lost: Vec<LostHost> = lost
+        .map(|(lost, after_s)| LostHost {
+            host: lost.host.clone(),
+            at_s: Some(*after_s),
+            message: lost.cause.problem(),
+        })
+        .collect();
+    let hosts = LoadHosts {
+        start_spread_ns: together.start_spread_ns(),
+        clock_error_ns: together.clock_error_ns(),
+        lost: &lost,
+    };
+    hosts.judge()
 }
 
 fn text(merged: Option<&LoadResult>, together: &Together) -> String {
@@ -158,8 +142,11 @@ fn text(merged: Option<&LoadResult>, together: &Together) -> String {
             together.clock_error_ns() as f64 / 1e6
         ));
     }
-    for (code, problem) in warnings(together) {
-        text.push_str(&format!("warning      {code}: {problem}\n"));
+    for warning in warnings(together) {
+        let Warning {
+            code, text: said, ..
+        } = warning;
+        text.push_str(&format!("warning      {code}: {said}\n"));
     }
     text
 }
@@ -218,11 +205,7 @@ fn document(merged: Option<&LoadResult>, together: &Together, sessions: &[Sessio
     document["start_spread_ns"] = json!(together.start_spread_ns());
     document["clock_error_ns"] = json!(together.clock_error_ns());
     if let Some(list) = document["warnings"].as_array_mut() {
-        list.extend(
-            warnings(together)
-                .into_iter()
-                .map(|(code, text)| json!({ "code": code, "text": text, "hint": "" })),
-        );
+        list.extend(warnings(together).into_iter().map(|it| json!(it)));
     }
     document
 }
