@@ -3,6 +3,7 @@
 
 mod campaigns;
 mod check;
+mod clocks;
 mod deaths;
 mod generators;
 mod lab;
