@@ -1,5 +1,5 @@
 // The report as a reader meets it: opened from a file, in a browser without a network.
-// Run with REPORT, REPORT_H3 and REPORT_CONSTANT, paths of pages made by the example
+// Run with REPORT, REPORT_H3, REPORT_CONSTANT and REPORT_HOSTS, paths of pages made by the example
 // `synthetic_report`: see run.sh, which makes those of the other files too.
 
 import assert from "node:assert/strict";
@@ -219,4 +219,24 @@ test("cells at a constant rate are told in Vegeta's form with signed differences
   assert.equal(await share("nginx-default", "caddy-default").textContent(), "–");
   assert.deepEqual(seen.errors, []);
   await context.close();
+});
+
+test("links between hosts are shown with both measurements, and only where there are hosts", async () => {
+  const plain = await open(browser);
+  assert.equal(await plain.page.locator("table.links").count(), 0);
+  await plain.context.close();
+  for (const width of [1400, 400]) {
+    const viewport = { width, height: 900 };
+    const { context, page, seen } = await open(browser, { viewport }, "REPORT_HOSTS");
+    const rows = await page.locator("table.links tbody tr").allInnerTexts();
+    const cells = rows.map((row) => row.split(/\s*\t\s*/).map((cell) => cell.trim()));
+    assert.deepEqual(cells, [
+      ["sut", "g1", "96.0 Mbit/s", "80.0 Mbit/s", "120 µs", "-16.7 %"],
+      ["sut", "g2", "at least 9.50 Gbit/s", "not measured", "120 µs", "not known"],
+    ]);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `the page is ${wide} pixels wide at ${width}`);
+    assert.deepEqual(seen.errors, []);
+    await context.close();
+  }
 });

@@ -14,6 +14,7 @@ import { element, section } from "./dom.ts";
 import { configurations, equalWork } from "./equal.ts";
 import { follow } from "./hash.ts";
 import { h2loadTable } from "./h2load.ts";
+import { links } from "./links.ts";
 import { type Cell, readReport, type Report } from "./model.ts";
 import { Selection } from "./selection.ts";
 import { summary } from "./summary.ts";
@@ -136,6 +137,7 @@ function start(report: Report): void {
     campaign.comparisons(report),
     equalWork(report),
     configurations(report),
+    links(report),
     campaign.notes(report),
     campaign.lost(report),
     section(

@@ -17,6 +17,7 @@ export type {
   H2Load,
   Inequality,
   Level,
+  Link,
   Report,
   Server,
   Spread,

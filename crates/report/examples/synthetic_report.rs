@@ -1,8 +1,8 @@
 //! Writes the report of a made-up campaign, for tests of the page and for looking at it:
 //! `cargo run -p bakeoff-report --example synthetic_report -- report.html FORMAT`, which
 //! is html, text, answer, md, full-md, csv or json; with
-//! `ROUNDS`, `PROTOCOL`, `LOAD=constant` or `SIZE=large` (a thousand trials) in the environment for
-//! another campaign, and `COLUMNS` for the width of the answer.
+//! `ROUNDS`, `PROTOCOL`, `LOAD=constant`, `HOSTS=several` or `SIZE=large` (a thousand trials) in
+//! the environment for another campaign, and `COLUMNS` for the width of the answer.
 
 #![expect(
     clippy::disallowed_methods,
@@ -28,13 +28,16 @@ fn main() -> std::io::Result<()> {
     let named = Protocol::ALL.into_iter().find(|it| it.name() == protocol);
     let size = std::env::var("SIZE").unwrap_or_default();
     let constant = std::env::var("LOAD").is_ok_and(|load| load == "constant");
-    let record = match named {
+    let mut record = match named {
         _ if constant => support::record_at_constant_rate(),
         Some(protocol) => support::record_over(protocol),
         None if size == "large" => support::large(),
         None if rounds > 3 => support::campaign(rounds),
         None => support::record_of_rounds(rounds),
     };
+    if std::env::var("HOSTS").is_ok_and(|hosts| hosts == "several") {
+        support::measure_links(&mut record);
+    }
     let start = std::time::Instant::now();
     let mut report = view(&record);
     report.answer.record = Some("quick-20261121T040000Z".to_owned());

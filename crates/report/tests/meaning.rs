@@ -436,26 +436,8 @@ fn vegetas_form_withholds_what_rests_on_the_timing_of_an_invalid_cell() {
 
 #[test]
 fn links_between_hosts_stand_in_the_report_with_both_measurements() {
-    let link = |to: &str, bits_per_s, when| bakeoff_record::LinkFacts {
-        from: vec!["sut".to_owned()],
-        to: vec![to.to_owned()],
-        bits_per_s,
-        at_least: to == "g2",
-        rtt_ns: Some(120_000),
-        when,
-    };
-    let (before, after) = (bakeoff_record::When::Before, bakeoff_record::When::After);
     let mut record = support::record();
-    for trial in &mut record.trials {
-        trial.course.hosts = Some(bakeoff_record::Hosts {
-            links: vec![
-                link("g1", 96e6, before),
-                link("g2", 9.5e9, before),
-                link("g1", 80e6, after),
-            ],
-            ..bakeoff_record::Hosts::default()
-        });
-    }
+    support::measure_links(&mut record);
     let report = view(&record);
     let links = &report.campaign.links;
     assert_eq!(links.len(), 2, "once each, however many trials: {links:#?}");
@@ -473,6 +455,8 @@ fn links_between_hosts_stand_in_the_report_with_both_measurements() {
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
+    let short = bakeoff_report::markdown(&report, MarkdownOptions { full: false });
+    assert!(short.contains("Links between hosts"), "{short}");
     let alone = bakeoff_report::text(&view(&support::record()), WIDE);
     assert!(!alone.contains("Links between hosts"));
 }

@@ -11,7 +11,7 @@ pub(super) fn draw(report: &Report) -> Option<Section> {
     (!rows.is_empty()).then(|| Section {
         name: "links",
         title: "Links between hosts".to_owned(),
-        extent: Extent::Full,
+        extent: Extent::Short,
         parts: vec![Part::Table(Table {
             name: "links",
             title: String::new(),
@@ -34,7 +34,7 @@ fn column(name: &str, title: &str, unit: Unit) -> Column {
         title: title.to_owned(),
         unit,
         ends: false,
-        extent: Extent::Full,
+        extent: Extent::Short,
     }
 }
 

@@ -2,7 +2,7 @@
 //! bounds, and one of a thousand trials.
 
 use bakeoff_plan::{Arrival, ConfigSource, Contender, Load, LoadModel, Plan, ServerChoice};
-use bakeoff_record::{ConfigFile, ContenderKind, Record, TrialRecord};
+use bakeoff_record::{ConfigFile, ContenderKind, Hosts, LinkFacts, Record, TrialRecord, When};
 
 use super::{contender, load, machine, plan, references, seed_of, traffic, trial, workload};
 
@@ -140,5 +140,28 @@ fn own_configuration(trial: &mut TrialRecord, index: usize) {
         answer
             .headers
             .push(("Server".into(), server.server.clone()));
+    }
+}
+
+/// Gives each trial what links to two generators carried, of which the first was measured twice
+/// and has changed.
+pub(crate) fn measure_links(record: &mut Record) {
+    let link = |to: &str, bits_per_s, when| LinkFacts {
+        from: vec!["sut".to_owned()],
+        to: vec![to.to_owned()],
+        bits_per_s,
+        at_least: to == "g2",
+        rtt_ns: Some(120_000),
+        when,
+    };
+    for trial in &mut record.trials {
+        trial.course.hosts = Some(Hosts {
+            links: vec![
+                link("g1", 96e6, When::Before),
+                link("g2", 9.5e9, When::Before),
+                link("g1", 80e6, When::After),
+            ],
+            ..Hosts::default()
+        });
     }
 }
