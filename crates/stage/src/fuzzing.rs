@@ -5,6 +5,7 @@ use std::path::Path;
 use bakeoff_plan::Protocol;
 
 use crate::found::{Found, Text};
+use crate::own::{Leads, with_leads};
 use crate::server::{Files, Server};
 
 /// Reads `text` as a `server.toml`, and uses what it says. It may be refused, but nothing panics.
@@ -47,6 +48,7 @@ pub fn found(text: &str) {
     let path = Path::new("fuzzed.conf");
     for server in ["caddy", "haproxy", "nginx"] {
         let mut found = Found::read(server, &[Text { path, text }]);
+        assert_eq!(with_leads(text, &Leads::new(), Path::new("/there")), text);
         // What is no answer of a program changes nothing.
         found.adapt(server, text);
         let choice = found.choice(None);

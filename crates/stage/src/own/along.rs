@@ -27,6 +27,10 @@ const BYTES_MAX: u64 = 48 << 20;
 const ENTRIES_MAX: usize = 50_000;
 /// Folders in folders.
 const DEPTH_MAX: usize = 20;
+/// Extensions of what belongs to the host of a server: what it writes, and parts of its program.
+const OF_THE_HOST: [&str; 3] = ["log", "pid", "so"];
+/// Extensions of private keys, which may be in other forms than PEM.
+const KEYS: [&str; 4] = ["key", "p12", "pfx", "jks"];
 /// A folder that no server needs.
 const HISTORY: &str = ".git";
 
@@ -215,7 +219,9 @@ impl Collector<'_> {
             for file in files {
                 self.add(&file)?;
             }
-            if is_absolute {
+            let files = &self.along.files;
+            let has_come = files.contains_key(&below) || self.along.keys.contains(&path);
+            if is_absolute && (found.is_dir() || has_come) {
                 self.along.leads.insert(named.literal.to_owned(), below);
             }
         }
@@ -264,14 +270,18 @@ impl Collector<'_> {
             return Ok(());
         }
         let is_known = self.along.files.contains_key(&below) || self.along.keys.contains(path);
-        let is_written = path
-            .extension()
-            .is_some_and(|it| it == "log" || it == "pid");
+        let has_extension = |of: &[&str]| {
+            let extension = path.extension().and_then(|it| it.to_str());
+            extension.is_some_and(|it| of.contains(&it))
+        };
         let Ok(metadata) = path.metadata() else {
             return Ok(());
         };
-        // A trial has its own of what servers write.
-        if is_known || is_written {
+        if is_known || has_extension(&OF_THE_HOST) {
+            return Ok(());
+        }
+        if has_extension(&KEYS) {
+            self.along.keys.insert(path.to_owned());
             return Ok(());
         }
         let bytes = match read_regular(path, self.bytes_left) {

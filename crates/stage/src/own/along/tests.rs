@@ -27,7 +27,8 @@ fn names(along: &Along) -> Vec<&str> {
 
 const MAIN: &str = "events {}\nhttp {\n  include conf.d/*.conf;\n  include @/mime.types;\n\
                     # include notes;\n  server {\n    listen 80;\n    root @/www;\n\
-                    ssl_certificate tls/site.crt;\n    ssl_certificate_key tls/site.key;\n\
+                    ssl_certificate tls/site.crt;\n    ssl_certificate_key tls/site.pem;\n\
+                    ssl_session_ticket_key @/tls/ticket.key;\n    load_module @/modules/a.so;\n\
                     access_log @/logs/access.log;\n    location / { alias @/pages/$uri; } } }\n";
 const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n";
 
@@ -47,7 +48,9 @@ fn what_a_configuration_names_in_its_folder_goes_along_and_nothing_else() {
         ("pages/a", ""),
         ("logs/access.log", "127.0.0.1"),
         ("tls/site.crt", "-----BEGIN CERTIFICATE-----\n"),
-        ("tls/site.key", KEY),
+        ("tls/site.pem", KEY),
+        ("tls/ticket.key", "of no form"),
+        ("modules/a.so", "of another program"),
     ]);
     let along = Servers::new(None).along("nginx", &root.join("nginx.conf"));
     let along = along.unwrap();
@@ -64,7 +67,8 @@ fn what_a_configuration_names_in_its_folder_goes_along_and_nothing_else() {
     ];
     assert_eq!(names(&along), expected);
     assert_eq!((&along.folder, &along.main), (&root, &"nginx.conf".into()));
-    assert_eq!(along.keys, BTreeSet::from([root.join("tls/site.key")]));
+    let keys = ["tls/site.pem", "tls/ticket.key"].map(|name| root.join(name));
+    assert_eq!(along.keys, BTreeSet::from(keys));
     let texts = along.files.iter().filter(|(_, file)| file.is_text);
     let texts: Vec<&str> = texts.map(|(name, _)| name.to_str().unwrap()).collect();
     assert_eq!(
@@ -80,10 +84,13 @@ fn what_a_configuration_names_in_its_folder_goes_along_and_nothing_else() {
         "include /far/mime.types;",
         "root /far/www;",
         "alias /far/pages/$uri;",
+        "ssl_session_ticket_key /far/tls/ticket.key;",
     ] {
         assert!(there.contains(line), "{line}: {there}");
     }
     assert_eq!(there.lines().count(), MAIN.lines().count());
+    let module = format!("load_module {}/modules/a.so;", root.display());
+    assert!(there.contains(&module), "it is the host's: {there}");
 }
 
 #[test]
