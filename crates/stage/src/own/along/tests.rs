@@ -163,3 +163,40 @@ fn what_is_too_large_stays_and_too_many_includes_are_refused() {
         .unwrap_err();
     assert!(refused.to_string().contains("1,000"), "{refused}");
 }
+
+/// Users' files as they are met: each is named by the main one, or by one that it takes in.
+#[test]
+fn configurations_of_each_server_go_along_whole() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/own");
+    for (server, main) in [
+        ("apache", "apache2.conf"),
+        ("caddy", "Caddyfile"),
+        ("haproxy", "haproxy.cfg"),
+        ("lighttpd", "lighttpd.conf"),
+        ("nginx", "nginx.conf"),
+    ] {
+        let (_folder, root) = folder(&[]);
+        let mut expected = BTreeSet::new();
+        copy(&fixtures.join(server), &root, &root, &mut expected);
+        let along = Servers::new(None).along(server, &root.join(main));
+        let along = along.unwrap();
+        let files: BTreeSet<PathBuf> = along.files.into_keys().collect();
+        assert_eq!(files, expected, "{server}");
+    }
+}
+
+/// Copies a fixture; `@BASE@` in it is the folder `root`.
+fn copy(from: &Path, to: &Path, root: &Path, names: &mut BTreeSet<PathBuf>) {
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let to = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            fs::create_dir(&to).unwrap();
+            copy(&path, &to, root, names);
+        } else {
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(&to, text.replace("@BASE@", root.to_str().unwrap())).unwrap();
+            names.insert(to.strip_prefix(root).unwrap().to_owned());
+        }
+    }
+}
