@@ -212,12 +212,22 @@ fn a_link_that_was_never_full_held_nothing_down() {
     let check = judgement.check(Code::LinkRoom).expect("it was made");
     assert_eq!(check.level, Level::Note);
     assert!(check.text.contains("of at least"), "{}", check.text);
-    let room = judge(SOUND, |trial| at_least(trial, 2.0, true));
-    let room = room.check(Code::LinkRoom).map(|check| check.level);
-    assert_eq!(room, Some(Level::Passed), "there was room in any case");
+    let roomy = judge(SOUND, |trial| at_least(trial, 2.0, true));
+    let roomy = roomy.check(Code::LinkRoom).map(|check| check.level);
+    assert_eq!(roomy, Some(Level::Passed), "there was room in any case");
     let known = judge(SOUND, |trial| at_least(trial, 1.0, false));
     let known = known.check(Code::LinkRoom).map(|check| check.level);
     assert_eq!(known, Some(Level::Suspect), "the other measurement says it");
+    // More crossed it than was measured.
+    let more = judge(SOUND, |trial| room(trial, 0.5));
+    let more = more.check(Code::LinkRoom).expect("it was made");
+    assert_eq!(more.level, Level::Note);
+    let says = "Mbit/s: it was not full when it was measured";
+    assert!(
+        more.text.contains("of at least") && more.text.contains(says),
+        "{}",
+        more.text
+    );
 }
 
 #[test]

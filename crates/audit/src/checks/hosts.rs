@@ -77,7 +77,8 @@ pub(crate) struct LinkUse {
     pub(crate) used: f64,
     /// What it carried when it was measured, bits per second; the lowest.
     pub(crate) capacity: f64,
-    /// Whether processors were full before it was, so that it may carry more.
+    /// Whether processors were full before it was, or the trial itself had more cross it, so that
+    /// it may carry more.
     pub(crate) at_least: bool,
 }
 
@@ -113,13 +114,17 @@ pub(crate) fn fullest_link(subject: &Subject<'_>) -> Option<LinkUse> {
                 .filter(move |link| link.at_least == at_least);
             fits.map(|link| link.bits_per_s)
         };
-        let known = of(false).reduce(f64::min);
-        let capacity = known.or_else(|| of(true).reduce(f64::max));
+        let used = used(subject, hosts, measured[0])?;
+        // What was less than the trial's own traffic was no capacity: on a busy machine neither
+        // thread is full, and each waits for the other.
+        let is_bound = |bits: &f64| used <= bits * (1.0 + LINK_CHANGE_SHARE);
+        let known = of(false).filter(is_bound).reduce(f64::min);
+        let capacity = known.or_else(|| of(true).chain(of(false)).reduce(f64::max));
         let capacity = capacity.filter(|bits| *bits > 0.0)?;
         Some(LinkUse {
             at_least: known.is_none(),
             name: name(measured[0]),
-            used: used(subject, hosts, measured[0])?,
+            used,
             capacity,
         })
     });
@@ -174,9 +179,12 @@ fn link_room(subject: &Subject<'_>) -> Option<Check> {
         let text = format!("{}: the network held the rate down", link.described());
         Check::new(Code::LinkRoom, Level::Suspect, text)
     } else if share >= LINK_ROOM_SHARE {
+        let why = match share > 1.0 + LINK_CHANGE_SHARE {
+            true => "it was not full when it was measured",
+            false => "processors were full when it was measured",
+        };
         let text = format!(
-            "{}: processors were full when it was measured, so how much more it carries is not \
-             known",
+            "{}: {why}, so how much more it carries is not known",
             link.described()
         );
         Check::note(Code::LinkRoom, text)
