@@ -63,7 +63,7 @@ test-page: $(PAGE)
 
 # Each parser of outside bytes meets random ones: a smoke run here, `make fuzz FUZZ_SECONDS=600`
 # to search. Coverage by stable flags, so that no other toolchain is needed.
-FUZZ_SECONDS ?= 5
+FUZZ_SECONDS ?= 3
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \

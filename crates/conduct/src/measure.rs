@@ -188,7 +188,9 @@ impl Watch {
         }
         if now >= start && self.step == Some(Step::WarmUp) {
             self.step = Some(Step::Measure);
-            if self.counts_at_start.is_none() {
+            // Read later, they would lack too much of the window, as if it had not been asked for.
+            let is_in_time = now < start + (end - start) / 4;
+            if self.counts_at_start.is_none() && is_in_time {
                 self.counts_at_start = counts(contestant, self.proxied);
             }
             on_event(Event::Step(Step::Measure));
