@@ -311,9 +311,13 @@ fn gave_up(awaited: &Awaited<'_>, last: &Last, wrong: &Wrong) -> StageError {
     awaited.error(Cause::NeverListened { within, aside })
 }
 
-/// Numbers after a colon that can be ports.
+/// Numbers after a colon that can be ports. Minutes and seconds of a log's times cannot.
 fn ports_in(line: &str) -> Vec<u16> {
-    let pieces = line.split(':').skip(1);
+    let parts = line.split(|letter: char| letter.is_whitespace() || "T\",".contains(letter));
+    let parts = parts.filter(|part| !begins_with_time(part));
+    // An address of IPv6 has colons of its own, and brackets around them.
+    let parts = parts.filter_map(|part| part.rsplit(']').next());
+    let pieces = parts.flat_map(|part| part.split(':').skip(1));
     let digits = pieces.map(|piece| {
         let end = piece
             .find(|letter: char| !letter.is_ascii_digit())
@@ -324,6 +328,18 @@ fn ports_in(line: &str) -> Vec<u16> {
         .filter_map(|digits| digits.parse().ok())
         .filter(|&port| port > 0)
         .collect()
+}
+
+/// Whether it begins as `17:22:19` does.
+fn begins_with_time(part: &str) -> bool {
+    let time = part.as_bytes().get(..8);
+    time.is_some_and(|time| {
+        let mut letters = time.iter().enumerate();
+        letters.all(|(place, letter)| match place {
+            2 | 5 => *letter == b':',
+            _ => letter.is_ascii_digit(),
+        })
+    })
 }
 
 #[cfg(test)]
@@ -351,6 +367,10 @@ mod tests {
         assert_eq!(ports_in(nginx), [8080]);
         let caddy = "\"listening on :8443: listen tcp :8443: bind: address already in use\"}";
         assert_eq!(ports_in(caddy), [8443, 8443]);
+        let at_22 = format!("2026/11/22 17:22:19 [emerg] 2#2: {}", &nginx[7..]);
+        assert_eq!(ports_in(&at_22), [8080]);
+        let zoned = "2026-11-22T17:22:19.5+01:00 cannot bind [::1]:8080: address in use";
+        assert_eq!(ports_in(zoned), [8080]);
         assert!(ports_in("no port here: really").is_empty());
     }
 }

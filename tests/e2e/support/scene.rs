@@ -21,7 +21,7 @@ use super::processes::{self, Process};
 use super::turns::Turn;
 
 /// The longest that anything may live on after bakeoff.
-const GONE_WITHIN: Duration = Duration::from_secs(2);
+const GONE_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks at a running bakeoff.
 const LOOK_AGAIN: Duration = Duration::from_millis(15);
 
