@@ -181,6 +181,8 @@ fn check_home(signal: Signal, within: Duration) {
     eprintln!("home {signal:?}: gone after {:?}", since.elapsed());
     running.signal(Signal::KILL);
     running.finish().expect_signal(Signal::KILL);
+    // It learns of the end over the network, which goes with the lab.
+    scene.wait_for_end_of("ssh");
 }
 
 #[test]

@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::PATIENCE;
 use super::files::measured;
 use super::processes::{self, Process};
 use super::turns::Turn;
+use super::{PATIENCE, wait_until};
 
 /// The longest that anything may live on after bakeoff.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
@@ -157,6 +157,14 @@ impl Scene {
         let seen = self.seen.borrow();
         left.extend(seen.iter().filter(|it| processes::is_alive(it)).cloned());
         left
+    }
+
+    /// Waits until nothing called `name` is left.
+    #[track_caller]
+    pub(crate) fn wait_for_end_of(&self, name: &str) {
+        wait_until(&format!("no {name} is left"), || {
+            self.left().iter().all(|it| it.name != name)
+        });
     }
 
     /// Waits until nothing is left, at most as long as anything may live on.
