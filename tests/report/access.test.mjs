@@ -2,19 +2,15 @@
 // unfolded. Run with REPORT_ANSWER: see run.sh.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { launch, open } from "./browser.mjs";
-import { violations } from "./rules.mjs";
-
-const require = createRequire(new URL("../../web/package.json", import.meta.url));
+import { axeSource, violations } from "./rules.mjs";
 
 let browser;
 let axe;
 before(async () => {
   browser = await launch();
-  axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
+  axe = await axeSource();
 });
 after(async () => {
   await browser?.close();

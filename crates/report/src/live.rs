@@ -97,17 +97,8 @@ pub fn live_campaign(live: &LiveCampaign) -> String {
         ];
         sample(&mut out, name, &labels, 1);
     }
-    let name = "bakeoff_requests";
     let help = "Requests that ended under the loads so far, warm-ups included.";
-    family(&mut out, name, "counter", help);
-    for (result, count) in [("ok", live.ended.0), ("error", live.ended.1)] {
-        sample(
-            &mut out,
-            &format!("{name}_total"),
-            &[("result", result)],
-            count,
-        );
-    }
+    requests(&mut out, live.ended, help);
     rate(&mut out, live.ok_per_s);
     let help = "Requests that did not end as ok, in the windows of the trials that have ended.";
     failed(&mut out, &live.outcomes, help);
@@ -127,17 +118,8 @@ pub fn live_load(live: &LiveLoad) -> String {
             u8::from(phase == live.phase),
         );
     }
-    let name = "bakeoff_requests";
     let help = "Requests that ended since the start, warm-up included.";
-    family(&mut out, name, "counter", help);
-    for (result, count) in [("ok", live.ok), ("error", live.failed.errors())] {
-        sample(
-            &mut out,
-            &format!("{name}_total"),
-            &[("result", result)],
-            count,
-        );
-    }
+    requests(&mut out, (live.ok, live.failed.errors()), help);
     rate(&mut out, live.ok_per_s);
     let help = "Requests that did not end as ok since the start, warm-up included.";
     failed(&mut out, &live.failed, help);
@@ -148,6 +130,15 @@ pub fn live_load(live: &LiveLoad) -> String {
         sample(&mut out, name, &[("quantile", &share.to_string())], seconds);
     }
     out + "# EOF\n"
+}
+
+/// Requests that ended, as `ok` and otherwise.
+fn requests(out: &mut String, (ok, error): (u64, u64), help: &str) {
+    let name = "bakeoff_requests";
+    family(out, name, "counter", help);
+    for (result, count) in [("ok", ok), ("error", error)] {
+        sample(out, &format!("{name}_total"), &[("result", result)], count);
+    }
 }
 
 fn rate(out: &mut String, ok_per_s: Option<f64>) {

@@ -7,10 +7,10 @@
     reason = "a test reads its files; the library does not"
 )]
 
+#[path = "support/goldens.rs"]
+mod goldens;
 #[allow(dead_code, unused_imports)]
 mod support;
-
-use std::path::Path;
 
 use bakeoff_record::Record;
 use bakeoff_report::{
@@ -21,17 +21,7 @@ use bakeoff_report::{
 };
 use serde_json::Value;
 
-/// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
-#[track_caller]
-fn check(name: &str, actual: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let path = folder.join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, actual).expect("the golden folder can be written");
-    }
-    let expected = std::fs::read_to_string(&path).expect("there is a golden file of this name");
-    assert!(actual == expected, "{name} differs:\n{actual}");
-}
+use goldens::check;
 
 fn hidden(record: Record) -> Redacted {
     Redacted::hidden(record)

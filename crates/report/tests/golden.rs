@@ -7,10 +7,10 @@
     reason = "a test reads its files; the library does not"
 )]
 
+#[path = "support/goldens.rs"]
+mod goldens;
 #[allow(dead_code, unused_imports)]
 mod support;
-
-use std::path::Path;
 
 use bakeoff_plan::Protocol;
 use bakeoff_record::Outcome;
@@ -20,29 +20,9 @@ use bakeoff_report::{
 };
 use serde_json::{Value, json};
 
-const FULL: MarkdownOptions = MarkdownOptions { full: true };
+use goldens::check;
 
-/// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
-#[track_caller]
-fn check(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, actual).expect("the golden folder can be written");
-        return;
-    }
-    let expected = std::fs::read_to_string(&path).expect("there is a golden file of this name");
-    let lines = expected.lines().zip(actual.lines()).enumerate();
-    for (index, (expected, actual)) in lines {
-        assert_eq!(actual, expected, "{name}, line {}", index + 1);
-    }
-    assert_eq!(
-        actual.lines().count(),
-        expected.lines().count(),
-        "lines of {name}"
-    );
-}
+const FULL: MarkdownOptions = MarkdownOptions { full: true };
 
 fn report() -> Report {
     view(&support::record())

@@ -7,11 +7,12 @@
     reason = "a test reads its files; the library does not"
 )]
 
+#[path = "support/goldens.rs"]
+mod goldens;
 #[allow(dead_code, unused_imports)]
 mod support;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use bakeoff_plan::{Pinning, Random};
 use bakeoff_record::Machine;
@@ -20,17 +21,7 @@ use bakeoff_report::{
     TextOptions, history_csv, history_html, history_json, history_text, history_view,
 };
 
-/// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
-#[track_caller]
-fn check(name: &str, actual: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let path = folder.join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, actual).expect("the golden folder can be written");
-    }
-    let expected = std::fs::read_to_string(&path).expect("there is a golden file of this name");
-    assert!(actual == expected, "{name} differs:\n{actual}");
-}
+use goldens::check;
 
 fn machine(kernel: &str) -> Machine {
     let mut machine = Machine {

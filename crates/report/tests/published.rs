@@ -8,10 +8,13 @@
     reason = "a test reads its files; the library does not"
 )]
 
-use std::path::Path;
+#[path = "support/goldens.rs"]
+mod goldens;
 
 use bakeoff_published::read;
 use bakeoff_report::{Rig, audit, published_json, published_markdown, published_text};
+
+use goldens::check;
 
 /// A row without a finding; one of clients that were not busy, with failures; a full link.
 const TABLE: &str = "\
@@ -20,18 +23,6 @@ nginx,10,300000,1.00,2.00,9.00,0,a|b
 nginx,1000,344427,6.62,31.72,292.06,97.38,<script>
 caddy,500,126996,118.28,436.14,31000.00,0,\u{1b}[2J
 ";
-
-/// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
-#[track_caller]
-fn check(name: &str, actual: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let path = folder.join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, actual).expect("the golden folder can be written");
-    }
-    let expected = std::fs::read_to_string(&path).expect("there is a golden file of this name");
-    assert_eq!(actual, expected, "{name}");
-}
 
 #[test]
 fn each_format_shows_the_same_audit() {

@@ -5,12 +5,16 @@
     reason = "a test reads its files; the library does not"
 )]
 
+#[path = "support/goldens.rs"]
+mod goldens;
+
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use bakeoff_report::{
     FaultRow, Pairs, SelfTest, SelfTestRig, Tally, selftest_json, selftest_markdown, selftest_text,
 };
+
+use goldens::check;
 
 fn tally(runs: u32, named: u32, seen: &[&str]) -> Tally {
     let seen: BTreeSet<String> = seen.iter().map(|&code| code.to_owned()).collect();
@@ -104,19 +108,6 @@ fn a_quick_one_asks_only_that_faults_are_found() {
     assert!(test.holds());
     // Without a single run nothing was shown.
     assert!(!SelfTest::default().holds());
-}
-
-/// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
-#[track_caller]
-fn check(name: &str, actual: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let path = folder.join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, actual).expect("the golden folder can be written");
-        return;
-    }
-    let expected = std::fs::read_to_string(&path).expect("there is a golden file of this name");
-    assert_eq!(actual, expected, "{name}");
 }
 
 #[test]

@@ -8,13 +8,14 @@
     reason = "a test reads its files; the library does not"
 )]
 
+#[path = "support/goldens.rs"]
+mod goldens;
 #[path = "support/planting.rs"]
 mod planting;
 #[allow(dead_code, unused_imports)]
 mod support;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::OnceLock;
 
 use bakeoff_plan::Protocol;
@@ -24,6 +25,8 @@ use bakeoff_report::{
 };
 use planting::Soil;
 use serde_json::Value;
+
+use goldens::check;
 
 fn options() -> SiteOptions {
     SiteOptions {
@@ -92,22 +95,6 @@ fn small() -> Record {
         .trials
         .retain(|it| it.workload == "synthetic" && it.load == load);
     record
-}
-
-/// Compares with `tests/golden/NAME`, or writes it when `BLESS` is set.
-#[track_caller]
-fn check(name: &str, actual: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let path = folder.join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, actual).expect("the golden folder can be written");
-        return;
-    }
-    let expected = std::fs::read_to_string(&path).expect("there is a golden file of this name");
-    for (index, (expected, actual)) in expected.lines().zip(actual.lines()).enumerate() {
-        assert_eq!(actual, expected, "{name}, line {}", index + 1);
-    }
-    assert_eq!(actual.len(), expected.len(), "length of {name}");
 }
 
 #[test]
