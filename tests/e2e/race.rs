@@ -194,6 +194,25 @@ fn commands_are_started_with_their_port_and_stopped() {
 }
 
 #[test]
+fn a_record_does_not_change_what_a_server_lists() {
+    let Some(scene) = scene() else { return };
+    let commands = [
+        "race",
+        "--start",
+        "python3 -m http.server {port}",
+        "--start",
+        "python3 app.py",
+        "--out",
+        "results/record",
+    ];
+    scene
+        .run(&[&commands[..], &SHORT].concat())
+        .expect_measured();
+    let record = scene.path("results/record");
+    assert_right(&record, "python3-http.server", 2);
+}
+
+#[test]
 fn nothing_of_a_command_survives_kill_9() {
     let Some(scene) = scene() else { return };
     let commands = [

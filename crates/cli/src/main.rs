@@ -20,6 +20,7 @@ mod library;
 mod metrics;
 mod output;
 mod paths;
+mod record_place;
 mod run_folder;
 mod standings;
 

@@ -26,6 +26,7 @@ use crate::flags::{FarFlags, Format, OtherCampaigns, RunFlags};
 use crate::interrupt::Interrupt;
 use crate::library::Folder;
 use crate::metrics::{CampaignMetrics, Endpoint};
+use crate::record_place::RecordPlace;
 use crate::run_folder::RunFolder;
 use crate::standings::Standings;
 use crate::{exit, output, paths};
@@ -166,6 +167,10 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let (far, roles, site) = sites(flags, &plan, library, &scratch, &interrupt)?;
     let earlier = resumed.as_ref().map(|(_, record)| record.trials.as_slice());
     let earlier = earlier.unwrap_or_default();
+    let _record_place = match resumed {
+        Some(_) => None,
+        None => Some(RecordPlace::make(&path)?),
+    };
     site.fix_programs(&plan, earlier).map_err(not_asked)?;
     let findings = site.preflight(&plan).map_err(not_asked)?;
     if interrupt.came() {
