@@ -26,7 +26,7 @@ pub(crate) fn carry_out(flags: &CompareFlags) -> anyhow::Result<u8> {
         }
         None => across(flags, Path::new(&flags.first), &gates)?,
     };
-    let text = draw(&compare, flags.format);
+    let text = draw(&compare, flags.format, flags.output.is_none());
     match &flags.output {
         Some(path) => std::fs::write(path, text)
             .with_context(|| format!("failed to write {}", path.display()))?,
@@ -73,10 +73,10 @@ pub(super) fn refused(error: CompareError) -> anyhow::Error {
     exit::usage(error)
 }
 
-/// A comparison in a format; text suits the terminal that standard output is.
-pub(super) fn draw(compare: &Compare, format: CompareFormat) -> String {
+/// A comparison in a format. Text that is printed suits the terminal that standard output is.
+fn draw(compare: &Compare, format: CompareFormat, is_printed: bool) -> String {
     match format {
-        CompareFormat::Text => compare_text(compare, text_options_of(true)),
+        CompareFormat::Text => compare_text(compare, text_options_of(is_printed)),
         CompareFormat::Md => compare_markdown(compare),
         CompareFormat::Json => compare_json(compare),
         CompareFormat::Junit => compare_junit(compare),

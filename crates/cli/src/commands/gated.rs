@@ -5,13 +5,13 @@ use std::path::Path;
 use bakeoff_plan::Plan;
 use bakeoff_record::{Machine, Record};
 use bakeoff_report::{
-    Compare, CompareError, Condition, Gates, Redacted, Ruling, compare_across, compare_within,
-    conditions_of, contenders_of, fits, plan_mismatches,
+    Compare, CompareError, Condition, Gates, Redacted, Ruling, compare_across, compare_text,
+    compare_within, conditions_of, contenders_of, fits, plan_mismatches,
 };
 
-use super::compare::{draw, exit_code, refused};
-use super::report::{name_of, redacted};
-use crate::flags::{CompareFormat, GateFlags};
+use super::compare::{exit_code, refused};
+use super::report::{name_of, redacted, text_options_of};
+use crate::flags::GateFlags;
 use crate::{exit, output};
 
 /// What a campaign is held against.
@@ -73,10 +73,9 @@ impl Gated {
         if let Some(gates) = &self.gates {
             match self.compare(&record, path, gates) {
                 Ok(compare) => {
-                    output::note(&format!(
-                        "\n{}",
-                        draw(&compare, CompareFormat::Text).trim_end()
-                    ));
+                    // A note is escaped, so it has no colours.
+                    let text = compare_text(&compare, text_options_of(false));
+                    output::note(&format!("\n{}", text.trim_end()));
                     ruling = compare.ruling;
                 }
                 // It was measured, and shows nothing.

@@ -26,6 +26,7 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
         full: flags.full || flags.diffs,
         diffs: flags.diffs,
         record: flags.record.display().to_string(),
+        is_printed: flags.output.is_none(),
     };
     let redacted = redacted(record, flags.show_secrets);
     let report = Drawn::of(&redacted, &flags.record);
@@ -56,7 +57,7 @@ fn files(files: &[HgrmFile], flags: &ReportFlags) -> anyhow::Result<u8> {
             if folder.exists() && !folder.is_dir() {
                 let folder = folder.display();
                 return Err(exit::usage(format!(
-                    "{folder} is no folder: hgrm has a file for each cell and needs one"
+                    "{folder} is not a folder: hgrm has a file for each cell and needs one"
                 )));
             }
             std::fs::create_dir_all(folder)
@@ -194,15 +195,16 @@ pub(crate) struct Shown {
     pub(crate) diffs: bool,
     /// The record folder as the user would name it.
     pub(crate) record: String,
+    /// Whether it goes to standard output, whose terminal a text then suits.
+    pub(crate) is_printed: bool,
 }
 
-/// Text suits the terminal that standard output is.
 fn text_options(shown: &Shown) -> TextOptions<'_> {
     TextOptions {
         full: shown.full,
         diffs: shown.diffs,
         record: Some(&shown.record),
-        ..text_options_of(true)
+        ..text_options_of(shown.is_printed)
     }
 }
 
@@ -219,7 +221,7 @@ pub(super) fn text_options_of(is_printed: bool) -> TextOptions<'static> {
     }
 }
 
-/// A report in a format; text suits the terminal that standard output is.
+/// A report in a format.
 pub(crate) fn draw(report: &Report, shown: &Shown) -> anyhow::Result<String> {
     Ok(match shown.format {
         Format::Text => bakeoff_report::text(report, text_options(shown)),

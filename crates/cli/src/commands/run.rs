@@ -454,6 +454,7 @@ fn print(report: &Drawn, flags: &Destination, record: &Path) -> anyhow::Result<(
         full: flags.full,
         diffs: false,
         record: record.display().to_string(),
+        is_printed: true,
     };
     Ok(output::document(&report.shown(&shown)?)?)
 }
