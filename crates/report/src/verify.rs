@@ -27,12 +27,22 @@ pub struct Difference {
 
 /// The document in a page that [`crate::html`] drew; `None` where it holds none, as where the page
 /// with charts was not built in.
-pub fn stored_document(page: &str) -> Option<Value> {
-    let (_, after) = page.split_once(" id=\"record\">")?;
-    let (json, _) = after.split_once("</script>")?;
-    serde_json::from_str::<Value>(json)
-        .ok()
-        .filter(|value| value.is_object())
+///
+/// # Errors
+/// There is a place for a document, and what stands there is none: the page was damaged or cut off.
+pub fn stored_document(page: &str) -> Result<Option<Value>, String> {
+    let Some((_, after)) = page.split_once(" id=\"record\">") else {
+        return Ok(None);
+    };
+    let Some((json, _)) = after.split_once("</script>") else {
+        return Err("its document is cut off".to_owned());
+    };
+    match serde_json::from_str::<Value>(json) {
+        Ok(Value::Null) => Ok(None),
+        Ok(value) if value.is_object() => Ok(Some(value)),
+        Ok(_) => Err("its document is damaged".to_owned()),
+        Err(error) => Err(format!("its document is damaged: {error}")),
+    }
 }
 
 /// In what a stored document differs from the report of its record: nothing where they are equal.
@@ -162,10 +172,21 @@ mod tests {
 
     #[test]
     fn a_page_without_a_document_has_none() {
-        assert_eq!(stored_document("<html></html>"), None);
-        assert_eq!(stored_document("<script id=\"record\">null</script>"), None);
-        assert_eq!(stored_document("<script id=\"record\">{</script>"), None);
+        assert_eq!(stored_document("<html></html>"), Ok(None));
+        assert_eq!(
+            stored_document("<script id=\"record\">null</script>"),
+            Ok(None)
+        );
         let page = "<script type=\"x\" id=\"record\">{\"packed\":1}</script>";
-        assert_eq!(stored_document(page), Some(json!({"packed": 1})));
+        assert_eq!(stored_document(page), Ok(Some(json!({"packed": 1}))));
+    }
+
+    #[test]
+    fn a_damaged_document_is_not_a_missing_one() {
+        let damaged = ["{</script>", "[]</script>", "{\"packed\":1}", ""];
+        for rest in damaged {
+            let page = format!("<script id=\"record\">{rest}");
+            assert!(stored_document(&page).is_err(), "{page}");
+        }
     }
 }

@@ -161,6 +161,55 @@ fn records_that_differ_are_refused_with_the_list_and_forced_with_a_label() {
     assert!(text.contains("two campaigns, begun 2026-11-21"), "{text}");
 }
 
+#[test]
+fn a_contender_of_the_baseline_that_is_missing_passes_no_gate() {
+    let first = support::campaign(7);
+    let mut second = first.clone();
+    second
+        .trials
+        .retain(|trial| trial.contender != "caddy-default");
+    let (first, second) = (hidden(first), hidden(second));
+    let all = compare_across(&first, &first, &gates("rate=90%"), false).expect("they are alike");
+    assert!(all.not_compared.is_empty());
+    let lacking = compare_across(&first, &second, &gates("rate=90%"), false);
+    let lacking = lacking.expect("they are alike");
+    assert_eq!(lacking.ruling, all.ruling.max(Ruling::CannotTell));
+    let more = compare_across(&second, &first, &gates("rate=90%"), false).expect("alike");
+    assert_eq!(more.ruling, all.ruling);
+    for (compare, only_in) in [(lacking, "first"), (more, "second")] {
+        let text = format!("caddy-default is in the {only_in} record alone");
+        assert!(compare_text(&compare, options()).contains(&text));
+        assert!(compare_junit(&compare).contains(&text));
+        let value: Value = serde_json::from_str(&compare_json(&compare)).expect("it is JSON");
+        assert_eq!(value["not_compared"][0]["only_in"], only_in);
+    }
+}
+
+/// The columns of a plan are the same whatever of it is valid.
+#[test]
+fn otava_has_a_column_for_each_number() {
+    let whole = support::campaign(7);
+    let mut disturbed = whole.clone();
+    for trial in &mut disturbed.trials {
+        if let Some(result) = trial
+            .result
+            .as_mut()
+            .filter(|_| trial.contender == "nginx-default")
+        {
+            result.requests.ok = 0;
+        }
+    }
+    let [one, other] = [&whole, &disturbed].map(|record| otava(&view(record)));
+    let names = |text: &str| text.lines().next().map(str::to_owned);
+    assert_eq!(names(&one), names(&other));
+    for text in [&one, &other] {
+        let fields = |line: usize| text.lines().nth(line).unwrap_or("").split(',').count();
+        assert_eq!(fields(0), fields(1), "{text}");
+    }
+    assert_ne!(one, other);
+    assert!(other.contains(",nan"), "{other}");
+}
+
 fn report() -> Report {
     view(&support::campaign(7))
 }
@@ -232,7 +281,7 @@ fn what_is_not_valid_is_not_exported() {
 fn a_page_is_held_against_its_record() {
     let mut record = support::campaign(7);
     let page = html(&view(&record));
-    let Some(stored) = stored_document(&page) else {
+    let Ok(Some(stored)) = stored_document(&page) else {
         // The page with charts was not built.
         return;
     };

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use bakeoff_record::{
-    Disturbance, Record, SumCheck, TRIAL_SCHEMAS_READ, TrialRecord, check_sums, disturbances,
+    CONFIRM_FOLDER, Disturbance, Record, RecordFolder, SumCheck, TRIAL_SCHEMAS_READ, TrialRecord,
+    check_sums, disturbances,
 };
 use bakeoff_report::{Redacted, differences, stored_document, view_of};
 
+use super::report::Drawn;
 use super::run::PAGE_FILE;
 use crate::flags::VerifyFlags;
 use crate::{exit, output};
@@ -18,29 +20,47 @@ const PAGE_BYTES_MAX: u64 = 1 << 30;
 
 pub(crate) fn carry_out(flags: &VerifyFlags) -> anyhow::Result<u8> {
     let path = &flags.record;
-    let sums = check_sums(path).map_err(unreadable)?;
-    let mut found: Vec<String> = sums
-        .changed
-        .iter()
-        .map(|one| format!("trial {}: {}", one.trial, one.text))
-        .collect();
+    let (mut found, mut notes) = (Vec::new(), Vec::new());
+    hold_to_sums(path, "trial", &mut found, &mut notes)?;
+    let confirming = path.join(CONFIRM_FOLDER);
+    if RecordFolder::is_at(&confirming).map_err(unreadable)? {
+        hold_to_sums(&confirming, "trial of confirm/", &mut found, &mut notes)?;
+    }
     let record = match Record::read(path) {
         Ok(record) => record,
         // A changed bit may leave a line that nobody can read.
         Err(error) if !found.is_empty() => {
             found.push(error.to_string());
-            return finish(path, &found, &[]);
+            return finish(path, &found, &[], true);
         }
         Err(error) => return Err(unreadable(error)),
     };
-    let mut notes = vec![said(&sums)];
-    found.extend(record.trials.iter().filter_map(disturbed));
+    let confirming = record.confirming.iter();
+    found.extend(record.trials.iter().chain(confirming).filter_map(disturbed));
+    let mut is_compared = true;
     match page(path, record)? {
         Page::Differs(differences) => found.extend(differences),
         Page::Holds(cells) => notes.push(cells),
-        Page::NotCompared(why) => notes.push(why),
+        Page::NotCompared(why) => {
+            is_compared = false;
+            notes.push(why);
+        }
     }
-    finish(path, &found, &notes)
+    finish(path, &found, &notes, is_compared)
+}
+
+/// Holds the trials of a folder to their checksums. `what` says which trials these are.
+fn hold_to_sums(
+    folder: &Path,
+    what: &str,
+    found: &mut Vec<String>,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<()> {
+    let sums = check_sums(folder).map_err(unreadable)?;
+    let changed = sums.changed.iter();
+    found.extend(changed.map(|one| format!("{what} {}: {}", one.trial, one.text)));
+    notes.push(said(&sums, what));
+    Ok(())
 }
 
 /// What cannot be read ends with exit code 2, whatever the cause is.
@@ -49,8 +69,9 @@ fn unreadable(error: bakeoff_record::FolderError) -> anyhow::Error {
 }
 
 /// What the checksums came to, where nothing was changed.
-fn said(sums: &SumCheck) -> String {
-    let whole = format!("{} trials are as they were written", sums.whole);
+fn said(sums: &SumCheck, what: &str) -> String {
+    let trials = what.replacen("trial", "trials", 1);
+    let whole = format!("{} {trials} are as they were written", sums.whole);
     match sums.without {
         0 => whole,
         without => format!(
@@ -96,9 +117,10 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
     let text = bakeoff_record::read_regular_text(&file, PAGE_BYTES_MAX);
     let text =
         text.map_err(|error| exit::usage(format!("failed to read {}: {error}", file.display())))?;
-    let Some(stored) = stored_document(&text) else {
-        let why = format!("{PAGE_FILE} holds no document whose figures could be compared");
-        return Ok(Page::NotCompared(why));
+    let stored = match stored_document(&text) {
+        Ok(Some(stored)) => stored,
+        Ok(None) => return Ok(without_document(path, record, &text)),
+        Err(problem) => return Ok(Page::Differs(vec![format!("{PAGE_FILE}: {problem}")])),
     };
     let ran = record.machine.bakeoff.clone();
     let mut fewest: Option<Vec<String>> = None;
@@ -140,9 +162,37 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
     Ok(Page::Differs(lines))
 }
 
-fn finish(path: &Path, found: &[String], notes: &[String]) -> anyhow::Result<u8> {
+/// A page that holds no document is held against the one that would be drawn today: that of a
+/// search or an overload is the same wherever its record lies.
+fn without_document(path: &Path, record: Record, text: &str) -> Page {
+    let is_of_rounds = !record.plan.is_search() && !record.plan.is_overload();
+    let ran = record.machine.bakeoff.clone();
+    let drawn = |redacted: &Redacted| Drawn::of(redacted, path).page() == text;
+    if drawn(&Redacted::hidden(record.clone())) || drawn(&Redacted::shown(record)) {
+        return Page::Holds(format!("{PAGE_FILE} is what the record gives"));
+    }
+    if is_of_rounds || ran != env!("CARGO_PKG_VERSION") {
+        let why = format!("{PAGE_FILE} holds no document whose figures could be compared");
+        return Page::NotCompared(why);
+    }
+    Page::Differs(vec![format!(
+        "{PAGE_FILE} is not what the record gives; `bakeoff report {} --format html` draws that",
+        path.display()
+    )])
+}
+
+fn finish(
+    path: &Path,
+    found: &[String],
+    notes: &[String],
+    is_compared: bool,
+) -> anyhow::Result<u8> {
     let mut lines = Vec::new();
     match found.len() {
+        0 if !is_compared => lines.push(format!(
+            "{}: the trials hold; figures were not compared",
+            path.display()
+        )),
         0 => lines.push(format!("{}: all of it holds", path.display())),
         1 => lines.push(format!("{}: 1 difference", path.display())),
         n => lines.push(format!("{}: {n} differences", path.display())),
