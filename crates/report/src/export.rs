@@ -46,32 +46,41 @@ struct Point<'r> {
 }
 
 impl Point<'_> {
-    /// `html-small/c50/nginx-default`.
     fn name(&self) -> String {
-        let cell = self.cell;
-        format!("{}/{}/{}", cell.workload, cell.load, cell.contender)
+        name_of(self.cell)
     }
+}
+
+/// `html-small/c50/nginx-default`.
+fn name_of(cell: &Cell) -> String {
+    format!("{}/{}/{}", cell.workload, cell.load, cell.contender)
+}
+
+/// What contenders' cells can have numbers of, by cell: rates of closed loops and latencies of open
+/// ones.
+fn fitting(report: &Report) -> Vec<(&Cell, Measure)> {
+    let cells = report.cells.iter().filter(|cell| cell.is_contender());
+    let all = cells.flat_map(|cell| MEASURES.map(|measure| (cell, measure)));
+    let fits = |(cell, measure): &(&Cell, Measure)| match number_of(*measure) {
+        Number::Rate => !report.campaign.is_open(&cell.load),
+        Number::Latency => report.campaign.is_open(&cell.load),
+        Number::Cpu | Number::Memory | Number::Counts => true,
+    };
+    all.filter(fits).collect()
 }
 
 /// Every valid number, by cell.
 fn points(report: &Report) -> Vec<Point<'_>> {
-    let cells = report.cells.iter().filter(|cell| cell.is_contender());
-    let of_cell = |cell| {
-        MEASURES
-            .into_iter()
-            .filter_map(move |one| point(report, cell, one))
-    };
-    cells.flat_map(of_cell).collect()
+    let fitting = fitting(report).into_iter();
+    fitting
+        .filter_map(|(cell, measure)| point(cell, measure))
+        .collect()
 }
 
-fn point<'r>(report: &'r Report, cell: &'r Cell, measure: Measure) -> Option<Point<'r>> {
+/// A number that fits its load, where it is valid and more than a bound.
+fn point<'r>(cell: &'r Cell, measure: Measure) -> Option<Point<'r>> {
     let number = number_of(measure);
-    let is_open = report.campaign.is_open(&cell.load);
-    let is_free = match number {
-        Number::Rate => !is_open && !cell.values.rate_is_lower_bound,
-        Number::Latency => is_open,
-        Number::Cpu | Number::Memory | Number::Counts => true,
-    };
+    let is_free = number != Number::Rate || !cell.values.rate_is_lower_bound;
     let is_valid = cell.verdicts.of(number) == Verdict::Valid;
     let estimate = *cell.estimate(measure)?;
     let is_number = [estimate.point, estimate.low, estimate.high]

@@ -37,7 +37,7 @@ pub fn gobench(report: &Report) -> String {
     out
 }
 
-/// The rounds behind a number: of each the first attempt that nothing disturbed.
+/// The rounds behind a number: those that its estimate is of.
 fn rounds<'r>(report: &'r Report, point: &Point<'_>) -> Vec<&'r Trial> {
     let cell = point.cell;
     let is_believed = |trial: &Trial| {
@@ -45,14 +45,19 @@ fn rounds<'r>(report: &'r Report, point: &Point<'_>) -> Vec<&'r Trial> {
         let mut checks = trial.verdict.checks.iter();
         checks.all(|check| check.of(number) < Level::Disturbed)
     };
+    // Of each round the attempt that counts stands before those that were set aside.
+    let mut rounds: Vec<u32> = Vec::new();
     let mut found: Vec<&Trial> = Vec::new();
     for trial in &report.trials {
         let key = &trial.key;
         let is_of_cell = key.contender == cell.contender
             && key.workload == cell.workload
             && key.load == cell.load;
-        let is_known = found.iter().any(|one| one.key.round == key.round);
-        if is_of_cell && !is_known && key.disturbed.is_empty() && is_believed(trial) {
+        if !is_of_cell || rounds.contains(&key.round) {
+            continue;
+        }
+        rounds.push(key.round);
+        if is_believed(trial) {
             found.push(trial);
         }
     }

@@ -1,19 +1,23 @@
 //! A line for the CSV files that Otava looks for changes in: one for each record.
 
-use super::points;
+use super::{fitting, name_of, point};
 use crate::csv::quoted;
 use crate::safe::plain;
 use crate::view::Report;
 
-/// Names and one line of values: the campaign's start and every valid number. To follow a server,
-/// append the second lines of its records to one file.
+/// Names and one line of values: the campaign's start and every number, `nan` where it is not
+/// valid. So all records of a plan have the same columns, and to follow a server, the second lines
+/// of its records are appended to one file.
 pub fn otava(report: &Report) -> String {
-    let points = points(report);
-    let names = points.iter().map(|point| {
-        let name = format!("{}/{}", point.name(), point.measure.name());
+    let columns = fitting(report);
+    let names = columns.iter().map(|(cell, measure)| {
+        let name = format!("{}/{}", name_of(cell), measure.name());
         quoted(&plain(&name))
     });
-    let values = points.iter().map(|point| point.estimate.point.to_string());
+    // Otava reads values with Python's `float`, which takes no empty field.
+    let values = columns.iter().map(|(cell, measure)| {
+        point(cell, *measure).map_or_else(|| "nan".to_owned(), |it| it.estimate.point.to_string())
+    });
     let names: Vec<String> = std::iter::once("time".to_owned()).chain(names).collect();
     let time = quoted(&plain(&report.campaign.machine.started_at));
     let values: Vec<String> = std::iter::once(time).chain(values).collect();
