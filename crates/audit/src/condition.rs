@@ -144,7 +144,7 @@ impl Condition {
             let names = names.into_iter().filter(|unit| !unit.is_empty());
             let names = names.collect::<Vec<_>>().join(", ");
             format!(
-                "`{}` is no limit for {name}: write a number of at least 0 in {names}",
+                "`{}` is not a limit for {name}: write a number of at least 0 in {names}",
                 value.trim()
             )
         })?;
@@ -348,14 +348,14 @@ mod tests {
             ("p99 = 50ms", "is not a condition"),
             ("p98 > 50ms", "expected one of rate, p50"),
             ("p99 > 50", "in ns, us"),
-            ("p99 > ms", "is no limit"),
-            ("p99 > -5ms", "is no limit"),
-            ("p99 > nanms", "is no limit"),
-            ("p99 > infs", "is no limit"),
-            ("p99 > 1e999s", "is no limit"),
-            ("p99 > 5 ms ms", "is no limit"),
+            ("p99 > ms", "is not a limit"),
+            ("p99 > -5ms", "is not a limit"),
+            ("p99 > nanms", "is not a limit"),
+            ("p99 > infs", "is not a limit"),
+            ("p99 > 1e999s", "is not a limit"),
+            ("p99 > 5 ms ms", "is not a limit"),
             ("errors > 3", "in %"),
-            ("rate > 5%", "is no limit"),
+            ("rate > 5%", "is not a limit"),
             ("memory > 64", "in KiB"),
         ] {
             let error = Condition::parse(text).unwrap_err();

@@ -16,7 +16,9 @@ use bakeoff_stats::{Estimate, Located};
 use serde::Serialize;
 
 pub use across::compare_records;
-pub use alike::{Mismatch, asked, machine_mismatches, mismatches, plan_mismatches};
+pub use alike::{
+    Mismatch, asked, engine_settings, machine_mismatches, mismatches, plan_mismatches,
+};
 pub use within::{compare_contenders, fits};
 
 use crate::conclusion::{Metric, PairKey};
@@ -311,8 +313,8 @@ impl GateRow {
         self.reason = Some(
             match (change.low.is_finite(), change.point < gate.ln_1p()) {
                 (false, _) => format!("{} rounds are too few for an interval", change.n),
-                (true, true) => "it may still be worse by the gate or more".to_owned(),
-                (true, false) => "it may still be no worse at all".to_owned(),
+                (true, true) => "it may be worse by the gate or more".to_owned(),
+                (true, false) => "it may not be worse at all".to_owned(),
             },
         );
     }

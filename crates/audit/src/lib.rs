@@ -47,7 +47,7 @@ pub use equivalence::{
 pub use findings::{Finding, Grade, Tone};
 pub use gate::{
     GateError, GateRow, Gates, Mismatch, Ruling, Worse, asked, compare_contenders, compare_records,
-    fits, machine_mismatches, mismatches, plan_mismatches, worst_ruling,
+    engine_settings, fits, machine_mismatches, mismatches, plan_mismatches, worst_ruling,
 };
 pub use judge::{judge_cell, judge_trial};
 pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge};

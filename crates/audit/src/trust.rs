@@ -86,7 +86,7 @@ fn control(floors: &[Floor]) -> Option<Weakness> {
     let metrics: Vec<&str> = shown.map(|floor| floor.metric.words()).collect();
     (!metrics.is_empty()).then(|| {
         let text = format!(
-            "two runs of one and the same server differ in {}: differences may be noise",
+            "two runs of the same server differ in {}: differences may be noise",
             metrics.join(" and ")
         );
         weakness("control-differs", Level::Suspect, text)

@@ -47,6 +47,9 @@ pub struct Compare {
     pub forced: bool,
     /// In what they differ.
     pub differences: Vec<Mismatch>,
+    /// Contenders that one of two records has and the other lacks, so that nothing is said of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_compared: Vec<NotCompared>,
     /// How much worse each metric may become, as a share.
     pub gates: BTreeMap<&'static str, f64>,
     /// By workload, load, pair and metric.
@@ -62,6 +65,15 @@ pub struct CompareSide {
     pub started_at: String,
     /// Its contenders that are compared.
     pub contenders: Vec<String>,
+}
+
+/// A contender that one of two records has alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotCompared {
+    /// Its name.
+    pub contender: String,
+    /// The record that has it: `first` or `second`.
+    pub only_in: &'static str,
 }
 
 /// One metric of one pair at one workload and load.
@@ -152,6 +164,7 @@ pub fn compare_within(
             second: side(seconds),
             paired: true,
             differences: Vec::new(),
+            not_compared: Vec::new(),
         },
     ))
 }
@@ -187,13 +200,29 @@ pub fn compare_across(
             contenders,
         }
     };
-    let sides = Sides {
+    let mut sides = Sides {
         first: side(records.0, |row| &row.pair.first),
         second: side(records.1, |row| &row.pair.second),
         paired: false,
         differences,
+        not_compared: Vec::new(),
     };
+    let of_first = alone(first, &sides.first, "first");
+    sides.not_compared = of_first
+        .chain(alone(second, &sides.second, "second"))
+        .collect();
     Ok(drawn(rows, gates, sides))
+}
+
+/// Contenders of a record that are not among those compared.
+fn alone(
+    redacted: &Redacted,
+    compared: &CompareSide,
+    only_in: &'static str,
+) -> impl Iterator<Item = NotCompared> {
+    let names = contenders_of(redacted).into_iter();
+    let lacking = names.filter(|name| !compared.contenders.contains(name));
+    lacking.map(move |contender| NotCompared { contender, only_in })
 }
 
 /// Names of a record's contenders, in the plan's order, as they may be shown.
@@ -213,6 +242,7 @@ struct Sides {
     second: CompareSide,
     paired: bool,
     differences: Vec<Mismatch>,
+    not_compared: Vec<NotCompared>,
 }
 
 fn drawn(rows: Vec<GateRow>, gates: &Gates, sides: Sides) -> Compare {
@@ -220,6 +250,10 @@ fn drawn(rows: Vec<GateRow>, gates: &Gates, sides: Sides) -> Compare {
         // Without a gate it holds where any difference is known.
         true if rows.iter().any(|row| row.worse.is_some()) => Ruling::Shown,
         true => Ruling::CannotTell,
+        // What the baseline has is to be held against, too.
+        false if sides.not_compared.iter().any(|it| it.only_in == "first") => {
+            worst_ruling(&rows).max(Ruling::CannotTell)
+        }
         false => worst_ruling(&rows),
     };
     let mut compare = Compare {
@@ -231,6 +265,7 @@ fn drawn(rows: Vec<GateRow>, gates: &Gates, sides: Sides) -> Compare {
         paired: sides.paired,
         forced: !sides.differences.is_empty(),
         differences: sides.differences,
+        not_compared: sides.not_compared,
         gates: gates
             .iter()
             .map(|(metric, share)| (metric.short_name(), share))

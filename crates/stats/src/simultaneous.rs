@@ -31,12 +31,33 @@ pub struct Located {
     /// Standard deviation of a round, to plan with.
     sd: f64,
     power: Power,
+    /// What the interval reaches farther on both sides, however many rounds there are.
+    fixed: f64,
 }
 
 impl Located {
+    /// The same, reaching farther by `more` on both sides: what rounds say nothing of.
+    #[must_use]
+    pub fn widened(mut self, more: f64) -> Self {
+        self.held.low -= more;
+        self.held.high += more;
+        self.fixed += more;
+        self
+    }
+
+    /// Whether no number of rounds could show a difference from what is `distance` away.
+    pub fn hides(&self, distance: f64) -> bool {
+        self.fixed >= distance
+    }
+
     /// Rounds with which a difference as large as this one would be distinguished, with 80 %, from
-    /// one that is `distance` away; `None` where more than 200 would be needed.
+    /// one that is `distance` away; `None` where more than 200 would be needed, or no number of them
+    /// is enough.
     pub fn rounds_to_decide(&self, distance: f64) -> Option<u32> {
+        if self.hides(distance) {
+            return None;
+        }
+        let distance = distance - self.fixed;
         self.power.rounds_needed(distance, self.sd, 0.0)
     }
 }
@@ -74,6 +95,7 @@ pub fn locate(pairs: &[Paired], blocks: &[usize], seed: u64) -> Vec<Option<Locat
             held,
             sd: pool.spread(pair),
             power: power.clone(),
+            fixed: 0.0,
         })
     };
     pairs.iter().map(of_pair).collect()
@@ -276,6 +298,7 @@ pub fn locate_apart(first: &[f64], second: &[f64], pairs: usize) -> Option<Locat
         // As if rounds were paired: the spread of the difference of two of them.
         sd: (left_variance + right_variance).sqrt(),
         power: Power::of_pairs(pairs),
+        fixed: 0.0,
     })
 }
 

@@ -1,4 +1,4 @@
-//! Two campaigns: their rounds are no pairs, and what the machine did to one of them it need not
+//! Two campaigns: their rounds are not paired, and what the machine did to one of them it need not
 //! have done to the other.
 //!
 //! The interval is Welch's, over all that is compared by the metric, and reaches farther on both
@@ -9,10 +9,11 @@ use bakeoff_stats::{Located, Measure, locate_apart};
 
 use super::alike::yardstick_log;
 use super::within::because;
-use super::{Change, GateError, GateRow, Gates, all_fit};
+use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
 use crate::comparisons::{Standing, shown_only};
 use crate::conclusion::{Metric, PairKey, Reason};
 use crate::judged::{Judged, JudgedCell};
+use crate::sentence::percent;
 
 /// Holds the contenders of `second` against those of the same name in `first`, at every workload
 /// and load that both have. Where each has one contender, their names need not be the same.
@@ -120,11 +121,8 @@ impl Compared {
     /// Where the second lies against the first, and farther by what the machine changed.
     fn located(&self, family: usize, yardstick: Option<f64>) -> Option<Located> {
         let [first, second] = &self.values;
-        let mut located = locate_apart(first, second, family)?;
-        let changed = yardstick.map_or(0.0, f64::abs);
-        located.held.low -= changed;
-        located.held.high += changed;
-        Some(located)
+        let located = locate_apart(first, second, family)?;
+        Some(located.widened(yardstick.map_or(0.0, f64::abs)))
     }
 }
 
@@ -152,5 +150,14 @@ fn row(pair: &Pair<'_, '_>, compared: &Compared, family: usize, gates: &Gates) -
     };
     let change = Change::of(metric, located.held.mean, &located, n);
     row.hold(&change, &located);
+    let hidden = |gate: f64| located.hides(change.distance(gate));
+    if row.ruling == Ruling::CannotTell && row.gate.is_some_and(hidden) {
+        let apart = pair.yardstick.map_or(0.0, f64::abs).exp_m1();
+        row.reason = Some(format!(
+            "the null servers of the two records are {} % apart, which hides it however many \
+             rounds there are; measure both in one campaign",
+            percent(apart)
+        ));
+    }
     row
 }

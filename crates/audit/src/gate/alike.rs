@@ -2,10 +2,10 @@
 //! and engine, and yardsticks that did the same.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
+use std::fmt::{Debug, Write as _};
 
 use bakeoff_plan::{LoadModel, Pinning, Plan, Workload};
-use bakeoff_record::{ContenderKind, Machine, Record};
+use bakeoff_record::{ContenderKind, Machine, Record, TrialRecord};
 use bakeoff_stats::{CellKey, Measure};
 use serde::Serialize;
 
@@ -35,17 +35,9 @@ pub fn mismatches(first: (&Record, &Judged<'_>), second: (&Record, &Judged<'_>))
         (&first.machine, &first.plan),
         (&second.machine, &second.plan),
     );
-    let settings = |record: &Record| -> BTreeSet<String> {
-        let results = record
-            .trials
-            .iter()
-            .filter_map(|trial| trial.result.as_ref());
-        results
-            .map(|result| format!("{} threads, {:?}", result.threads, result.settings))
-            .collect()
-    };
-    if settings(first) != settings(second) {
-        let text = "the load engine was set otherwise (threads, waiting or connecting)";
+    if engine_settings(&first.trials) != engine_settings(&second.trials) {
+        let text = "the load engine was set otherwise (threads, waiting or connecting) or ran on \
+                    other hosts";
         found.push(Mismatch::new("engine", text));
     }
     for cell in judged_first.cells.iter() {
@@ -57,6 +49,20 @@ pub fn mismatches(first: (&Record, &Judged<'_>), second: (&Record, &Judged<'_>))
     let mut known = BTreeSet::new();
     found.retain(|one| known.insert(one.text.clone()));
     found
+}
+
+/// How the load engine was set in trials, and on which hosts they ran: what two campaigns must have
+/// in common.
+pub fn engine_settings<'r>(trials: impl IntoIterator<Item = &'r TrialRecord>) -> BTreeSet<String> {
+    let one = |trial: &TrialRecord| {
+        let result = trial.result.as_ref()?;
+        let mut settings = format!("{} threads, {:?}", result.threads, result.settings);
+        for host in trial.course.hosts.iter().flat_map(|hosts| &hosts.hosts) {
+            let _ = write!(settings, ", {} {:?}", host.name, host.roles);
+        }
+        Some(settings)
+    };
+    trials.into_iter().filter_map(one).collect()
 }
 
 /// What of it is known before anything is measured.

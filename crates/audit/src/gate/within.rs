@@ -180,11 +180,11 @@ impl<'c, 'r> Family<'c, 'r> {
             return;
         }
         let much = match beyond_chance {
-            true => "differ beyond chance here".to_owned(),
-            false => format!("differ by up to {:.1} % here", floor * 100.0),
+            true => "differ significantly in this campaign".to_owned(),
+            false => format!("differ by up to {:.1} % in this campaign", floor * 100.0),
         };
         row.ruling = Ruling::CannotTell;
-        row.reason = Some(format!("two runs of one and the same server {much}"));
+        row.reason = Some(format!("two runs of the same server {much}"));
         row.rounds_needed = None;
     }
 }

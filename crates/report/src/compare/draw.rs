@@ -51,15 +51,18 @@ pub(super) fn answer(compare: &Compare) -> String {
             }
         ),
         Ruling::Breached => format!(
-            "breached: {second} is worse than {first} by {} of {}",
+            "breached: {second} against {first}: {} of {}",
             of(Ruling::Breached),
             counted(all, "gate")
         ),
         Ruling::CannotTell if all == 0 => {
             format!("cannot tell: no number of {second} and {first} can be compared")
         }
+        Ruling::CannotTell if of(Ruling::CannotTell) == 0 => {
+            format!("cannot tell: {second} against {first}: contenders are missing")
+        }
         Ruling::CannotTell => format!(
-            "cannot tell: {} of {} for {second} against {first}",
+            "cannot tell: {second} against {first}: {} of {}",
             of(Ruling::CannotTell),
             counted(all, "gate")
         ),
@@ -92,11 +95,15 @@ fn answer_section(compare: &Compare) -> Section {
     }
     if !compare.paired {
         let began = format!(
-            "two campaigns, begun {} and {}: rounds are no pairs, and the machine may have changed \
-             in between; two contenders of one campaign are compared better",
+            "two campaigns, begun {} and {}: their rounds are not paired, and the machine may have \
+             changed in between; two contenders of one campaign are compared more reliably",
             compare.first.started_at, compare.second.started_at
         );
         lines.push(Line::toned(Tone::Warning, began));
+    }
+    for one in &compare.not_compared {
+        let text = format!("{} is in the {} record alone", one.contender, one.only_in);
+        lines.push(Line::toned(Tone::Warning, text));
     }
     if compare.forced {
         let text = "compared with --force although the records differ in:";
@@ -142,7 +149,7 @@ fn open(row: &CompareRow) -> String {
         Some(rounds) if rounds > ROUNDS_MOST => {
             format!("; it would take more than {ROUNDS_MOST} rounds")
         }
-        Some(rounds) => format!("; about {rounds} rounds would tell"),
+        Some(rounds) => format!("; about {rounds} rounds would decide it"),
         None => String::new(),
     };
     reason.unwrap_or_default() + &rounds

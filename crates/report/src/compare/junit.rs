@@ -40,6 +40,13 @@ pub fn compare_junit(compare: &Compare) -> String {
             escaped(&text)
         ));
     }
+    for one in &compare.not_compared {
+        let text = format!("{} is in the {} record alone", one.contender, one.only_in);
+        out.push_str(&format!(
+            "    <system-err>{}</system-err>\n",
+            escaped(&text)
+        ));
+    }
     out.push_str("  </testsuite>\n</testsuites>\n");
     out
 }
@@ -61,7 +68,11 @@ fn case(row: &CompareRow) -> String {
             format!("{head}>\n      <system-out>{message}</system-out>\n    </testcase>\n")
         }
         Ruling::Shown => {
-            format!("{head}>\n      <skipped message=\"no gate\"/>\n    </testcase>\n")
+            let why = match (&row.worse, &row.reason) {
+                (None, Some(reason)) => format!("no gate; not comparable: {}", escaped(reason)),
+                _ => "no gate".to_owned(),
+            };
+            format!("{head}>\n      <skipped message=\"{why}\"/>\n    </testcase>\n")
         }
         Ruling::Breached => format!(
             "{head}>\n      <failure type=\"gate-breached\" message=\"{message}\"/>\n    \
