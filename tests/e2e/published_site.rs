@@ -95,7 +95,7 @@ fn fifty_records_have_a_page_each_that_the_index_leads_to() {
         said.stdout.contains("public/index.html: 50 records"),
         "{said:#?}"
     );
-    said.says("passed over in results: README.md, empty: no record");
+    said.says("skipped in results: README.md, empty: no record");
     let all = files(&scene.path("public"));
     let index = String::from_utf8(all["index.html"].clone()).unwrap();
     assert_eq!(index.matches("<article").count(), 50);

@@ -239,6 +239,10 @@ fn records_meet_in_a_ranking_only_where_they_can_be_compared() {
     assert!(!meet(|it| it.machine.system.kernel = "6.2.0".into()));
     assert!(!meet(|it| it.machine.bakeoff = "0.2.0".into()));
     assert!(!meet(|it| it.plan.loads[0].duration_s = 9.0));
+    assert!(!meet(|it| {
+        let results = it.trials.iter_mut().filter_map(|it| it.result.as_mut());
+        results.for_each(|it| it.threads += 1);
+    }));
     assert!(!meet(|it| it.plan.workloads[0].proxied = true));
     // Null servers that did something else, or none: nothing shows that the machine is the same.
     assert!(!meet(|it| {

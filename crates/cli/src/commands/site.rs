@@ -93,7 +93,7 @@ impl Site {
                 (other.as_path(), folder)
             };
             output::note(&format!(
-                "passed over: {} is the same campaign as {}, without more trials",
+                "skipped: {} is the same campaign as {}, without more trials",
                 left.display(),
                 kept.display()
             ));
@@ -115,10 +115,13 @@ impl Site {
         let records = std::mem::take(&mut self.records);
         let records: Vec<SiteRecord> = records.into_values().map(|(record, _)| record).collect();
         if records.is_empty() {
-            return Err(exit::usage(
-                "there is no record to publish; name folders that `bakeoff run` made, or a folder \
-                 that holds some",
-            ));
+            return Err(exit::usage(match self.broken {
+                0 => {
+                    "there is no record to publish; name folders that `bakeoff run` made, or a \
+                      folder that holds some"
+                }
+                _ => "none of the records can be read, for the reasons above",
+            }));
         }
         let published = records.len();
         self.write(&site_files(records, &self.options))?;

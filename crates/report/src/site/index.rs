@@ -329,11 +329,16 @@ fn leader(ranking: &Ranking<'_>) -> String {
     };
     let said = match ranking.ranked.first() {
         Some(first) if first.worst == 1 && of > 1 => {
-            format!("{} is first of {of}{apart}", first.entrant.number.contender)
+            let plain = match ranking.is_plain {
+                true => ", plain but not proven",
+                false => "",
+            };
+            let name = &first.entrant.number.contender;
+            format!("{name} is first of {of}{plain}{apart}")
         }
-        Some(_) if of > 1 => format!("{of} ranked, no first place is shown{apart}"),
+        Some(_) if of > 1 => format!("{of} ranked, no clear first{apart}"),
         Some(_) => format!("1 ranked{apart}"),
-        None => "nobody is ranked".to_owned(),
+        None => "none ranked".to_owned(),
     };
     format!("{said} ({from})")
 }

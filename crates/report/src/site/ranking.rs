@@ -4,15 +4,20 @@
 //! Two records meet in a ranking only where `bakeoff compare` would take them: the same machine,
 //! kernel, workload, load and engine ([`plan_mismatches`]), and null servers that did the same. So
 //! there is no ranking over machines. Contenders of one record are apart as far as its own
-//! comparisons say so, those of two records where their intervals do not overlap. A place is
-//! therefore a range: `1`, or `2 to 4`.
+//! comparisons say so, those of two records where their intervals do not overlap; with too few rounds
+//! for an interval that is plain at most, and not proven. A place is therefore a range: `1`, or
+//! `2 to 4`.
 
 use bakeoff_audit::limits::YARDSTICKS_APART;
 use bakeoff_audit::plan_mismatches;
 use bakeoff_plan::Plan;
-use bakeoff_record::Machine;
+use bakeoff_stats::CONFIDENCE_ROUNDS;
 
-use super::record::{Kind, Number, SiteRecord};
+use super::record::{Kind, Number, RecordGround, SiteRecord};
+
+/// Where a number has too few rounds for an interval, its range has to lie apart from that of
+/// another record by this factor.
+const PLAIN_APART: f64 = 1.5;
 
 /// Contenders at one workload and load, on one machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +61,7 @@ pub(super) struct Ranked<'a> {
 /// What has to be the same for numbers to be held against each other.
 #[derive(Debug, Clone, PartialEq)]
 struct Ground<'a> {
-    machine: &'a Machine,
+    record: &'a RecordGround,
     /// With one workload and one load; `None` where the rate was found in the campaign, so that
     /// no other record has the same load.
     plan: Option<Plan>,
@@ -124,7 +129,7 @@ fn enter<'a>(entrants: &mut Vec<Entrant<'a>>, record: &'a SiteRecord, number: &'
 
 impl<'a> Ground<'a> {
     fn of(record: &'a SiteRecord, number: &Number) -> Self {
-        let (machine, plan) = &record.ground;
+        let plan = &record.ground.plan;
         let workload = plan
             .workloads
             .iter()
@@ -146,7 +151,7 @@ impl<'a> Ground<'a> {
             loads: vec![load.clone()],
         });
         Self {
-            machine,
+            record: &record.ground,
             plan: narrowed,
             yardstick: number.yardstick,
         }
@@ -156,13 +161,18 @@ impl<'a> Ground<'a> {
         let (Some(plan), Some(other_plan)) = (&self.plan, &other.plan) else {
             return false;
         };
-        let Some((one, other_one)) = self.yardstick.zip(other.yardstick) else {
-            return false;
-        };
-        let apart = (one / other_one).ln().abs().exp_m1();
-        apart <= YARDSTICKS_APART
-            && plan_mismatches((self.machine, plan), (other.machine, other_plan)).is_empty()
+        let (mine, theirs) = (self.record, other.record);
+        are_near(self.yardstick, other.yardstick)
+            && mine.engine == theirs.engine
+            && plan_mismatches((&mine.machine, plan), (&theirs.machine, other_plan)).is_empty()
     }
+}
+
+/// Whether null servers did the same; not known where one did not run.
+fn are_near(one: Option<f64>, other: Option<f64>) -> bool {
+    let apart = |(one, other): (f64, f64)| (one / other).ln().abs().exp_m1();
+    one.zip(other)
+        .is_some_and(|both| apart(both) <= YARDSTICKS_APART)
 }
 
 impl<'a> Ranking<'a> {
@@ -268,13 +278,23 @@ fn order(one: &Entrant<'_>, other: &Entrant<'_>) -> Option<Order> {
             is_plain: compared.conclusion == "plain-not-proven",
         });
     }
-    let (mine, theirs) = one.number.value.zip(other.number.value)?;
+    // Each is near the first record's of the ranking, so two may be twice as far apart.
+    let (first, second) = (one.number, other.number);
+    if one.record.name != other.record.name && !are_near(first.yardstick, second.yardstick) {
+        return None;
+    }
+    let (mine, theirs) = first.value.zip(second.value)?;
     let is_ahead = match kind.more_is_better() {
         true => mine.low > theirs.high,
         false => mine.high < theirs.low,
     };
-    let is_plain = false;
-    is_ahead.then_some(Order { is_ahead, is_plain })
+    // From few rounds the ends are the smallest and the largest value, and those of equals often
+    // lie apart; but not that far.
+    let has_interval = |it: &Number| kind == Kind::Capacity || it.rounds >= CONFIDENCE_ROUNDS;
+    let is_plain = ![first, second].into_iter().all(has_interval);
+    let apart = (mine.low / theirs.high).max(theirs.low / mine.high);
+    let is_shown = is_ahead && (!is_plain || apart >= PLAIN_APART);
+    is_shown.then_some(Order { is_ahead, is_plain })
 }
 
 impl Entrant<'_> {

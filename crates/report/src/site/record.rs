@@ -1,9 +1,9 @@
 //! What the site has of one record: its name, its answer, what can be filtered by, and the
 //! numbers that may be ranked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_audit::Metric;
+use bakeoff_audit::{Level, Metric, engine_settings, number_of};
 use bakeoff_plan::Plan;
 use bakeoff_record::{ContenderKind, HostRole, Machine, Record, hex};
 use bakeoff_stats::Measure;
@@ -47,7 +47,16 @@ pub struct SiteRecord {
     /// By workload, in what its contenders do not do the same work.
     pub(super) unequal: Vec<(String, String)>,
     /// What says whether another record may be compared with it.
-    pub(super) ground: (Machine, Plan),
+    pub(super) ground: RecordGround,
+}
+
+/// What says whether two records may be held against each other.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RecordGround {
+    pub(super) machine: Machine,
+    pub(super) plan: Plan,
+    /// How the load engine was set, and on which hosts it ran.
+    pub(super) engine: BTreeSet<String>,
 }
 
 /// What records can be filtered by.
@@ -118,7 +127,7 @@ impl SiteRecord {
 
     /// How the requests of a workload travel.
     pub(super) fn protocol_of(&self, workload: &str) -> Option<&'static str> {
-        let mut all = self.ground.1.workloads.iter();
+        let mut all = self.ground.plan.workloads.iter();
         let found = all.find(|one| one.name == workload);
         found.map(|one| one.protocol.name())
     }
@@ -212,7 +221,11 @@ impl SiteRecord {
             numbers: Vec::new(),
             comparisons: Vec::new(),
             unequal: Vec::new(),
-            ground: (record.machine.clone(), record.plan.clone()),
+            ground: RecordGround {
+                machine: record.machine.clone(),
+                plan: record.plan.clone(),
+                engine: engine_settings(&record.trials),
+            },
         }
     }
 }
@@ -389,14 +402,23 @@ fn number(report: &Report, cell: &Cell) -> Number {
         point: Some(one.point),
         high: if is_bound { f64::INFINITY } else { one.high },
     });
-    let first = || cell.verdict.checks.first().map_or("", |check| &check.text);
+    let blame = || {
+        let level = |check: &&bakeoff_audit::Check| check.of(number_of(measure));
+        let worse = cell.verdict.checks.iter();
+        let worse = worse.filter(|check| level(check) > Level::Note);
+        // Of equally bad ones the first.
+        worse
+            .rev()
+            .max_by_key(level)
+            .map_or("", |check| &check.text)
+    };
     let unranked = match (verdict, value) {
         (crate::Verdict::Valid, Some(_)) => None,
         (crate::Verdict::Valid, None) => {
             let why = cell.values.missing.get(measure.name());
             Some(why.cloned().unwrap_or_else(|| "no value".to_owned()))
         }
-        (other, _) => Some(match first() {
+        (other, _) => Some(match blame() {
             "" => other.name().to_owned(),
             why => format!("{}: {why}", other.name()),
         }),

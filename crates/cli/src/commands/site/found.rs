@@ -12,7 +12,7 @@ use crate::exit;
 
 /// How far below a named folder records are looked for.
 const LEVELS: usize = 4;
-/// Names of what was passed over that a message has.
+/// Names of what was skipped that a message has.
 const NAMES_SHOWN: usize = 3;
 
 /// What was found below the named folders.
@@ -101,24 +101,19 @@ impl Found {
         Ok(has_any)
     }
 
-    /// What was passed over, in a line for each named folder.
+    /// What was skipped, in a line for each named folder.
     pub(super) fn passed_over(&self) -> Vec<String> {
-        let sites = self.sites.iter().map(|folder| {
-            format!(
-                "passed over: {}: it is a site, not a record",
-                folder.display()
-            )
-        });
+        let sites = self
+            .sites
+            .iter()
+            .map(|folder| format!("skipped: {}: it is a site, not a record", folder.display()));
         let others = self.others.iter().map(|(folder, names)| {
             let shown = names[..names.len().min(NAMES_SHOWN)].join(", ");
             let more = match names.len().saturating_sub(NAMES_SHOWN) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            format!(
-                "passed over in {}: {shown}{more}: no record",
-                folder.display()
-            )
+            format!("skipped in {}: {shown}{more}: no record", folder.display())
         });
         sites.chain(others).collect()
     }

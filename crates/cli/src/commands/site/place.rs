@@ -117,7 +117,10 @@ fn remove_leftovers(parent: &Path, beginning: &OsStr) {
         let rest = name.as_bytes().strip_prefix(beginning.as_bytes());
         let number = rest.and_then(|rest| std::str::from_utf8(rest).ok());
         let number = number.and_then(|text| text.parse::<u32>().ok());
-        let is_gone = |number: u32| !Path::new("/proc").join(number.to_string()).exists();
+        // This process has made none yet: in a container each one may have the same number.
+        let is_gone = |number: u32| {
+            number == std::process::id() || !Path::new("/proc").join(number.to_string()).exists()
+        };
         if number.is_some_and(is_gone) {
             remove_own(&entry.path());
         }
