@@ -1,6 +1,6 @@
 //! One module for each command.
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use bakeoff_record::FolderError;
@@ -120,6 +120,18 @@ fn print(text: &[u8]) -> anyhow::Result<u8> {
 /// a disk that cannot be written or read.
 fn folder_error(error: FolderError) -> anyhow::Error {
     match error {
+        // A file that is not there, or is no text, is a damaged record.
+        FolderError::File {
+            action: "read",
+            ref source,
+            ..
+        } if matches!(
+            source.kind(),
+            ErrorKind::NotFound | ErrorKind::InvalidData | ErrorKind::InvalidInput
+        ) =>
+        {
+            exit::usage(error)
+        }
         FolderError::File { .. } | FolderError::Append { .. } => error.into(),
         other => exit::usage(other),
     }

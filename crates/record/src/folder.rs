@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{Builtin, Plan, PlanError};
 
-use self::links::{LINKS_FILE, MeasuredAfter};
+pub use self::links::LINKS_FILE;
+use self::links::MeasuredAfter;
 use self::lock::Lock;
 pub use self::lock::Writer;
 pub use self::sums::{Changed, SumCheck, check_lines, check_sums, hex};

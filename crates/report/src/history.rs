@@ -4,6 +4,7 @@
 //! load. A record is reduced to what a history needs ([`HistoryRecord`]) before any is drawn, so
 //! that a thousand of them fit into memory, and an index can keep them.
 
+mod copies;
 mod document;
 mod extract;
 mod picture;
@@ -14,6 +15,7 @@ use crate::safe::json_safe;
 use crate::text::TextOptions;
 use crate::{csv, html, text};
 
+pub use copies::set_copies_aside;
 pub use extract::{EXTRACT_SCHEMA, HistoryCell, HistoryMetric, HistoryNumber, HistoryRecord};
 pub use view::{HISTORY_SCHEMA, History, HistorySource, history_view};
 

@@ -65,7 +65,7 @@ pub use find::{
 pub use history::{
     EXTRACT_SCHEMA, HISTORY_SCHEMA, History, HistoryCell, HistoryMetric, HistoryNumber,
     HistoryRecord, HistorySource, history_csv, history_html, history_json, history_text,
-    history_view,
+    history_view, set_copies_aside,
 };
 pub use holdings::holdings;
 pub use html::html;

@@ -19,6 +19,7 @@ use bakeoff_record::Machine;
 use bakeoff_report::{
     History, HistoryCell, HistoryMetric, HistoryNumber, HistoryRecord, HistorySource, Redacted,
     TextOptions, history_csv, history_html, history_json, history_text, history_view,
+    set_copies_aside,
 };
 
 use goldens::check;
@@ -204,6 +205,25 @@ fn loads_whose_rate_is_found_have_points_and_no_changes() {
 }
 
 #[test]
+fn copies_of_a_campaign_count_once() {
+    let mut sources = nights();
+    let alone = history_view(&sources, &[]);
+    let mut copy = sources[3].clone();
+    copy.name = "backup".to_owned();
+    sources.push(copy);
+    set_copies_aside(&mut sources);
+    let history = history_view(&sources, &[]);
+    assert_eq!(history.left_out.len(), alone.left_out.len() + 1);
+    let left_out = history.left_out.iter().find(|one| one.record == "backup");
+    let reason = &left_out.expect("it is left out").why;
+    assert!(
+        reason.contains("the same campaign as nightly-2026-"),
+        "{reason}"
+    );
+    assert_eq!(history.series, alone.series);
+}
+
+#[test]
 fn without_a_number_there_is_no_history() {
     let gone = |source: HistorySource| HistorySource {
         record: Err("it is damaged".to_owned()),
@@ -213,7 +233,7 @@ fn without_a_number_there_is_no_history() {
     assert!(!history.has_points());
     assert_eq!(history.left_out.len(), 29);
     let text = history_text(&history, options(80));
-    assert!(text.contains("No history can be looked at yet"), "{text}");
+    assert!(text.contains("Too few records for a history yet"), "{text}");
     assert!(history_html(&history).ends_with("</html>\n"));
 }
 

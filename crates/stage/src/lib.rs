@@ -74,7 +74,7 @@ pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, ins
 pub use listening::Listening;
 pub use own::{Along, AlongFile, Leads, with_leads};
 pub use prepared::Prepared;
-pub use program::{Found, Program, find as find_program};
+pub use program::{Found, Program, cache_folder, find as find_program};
 pub use recognise::Recognised;
 pub use run_folder::RunFolder;
 pub use running::{Fetched, Root, Running, Tree, Written};

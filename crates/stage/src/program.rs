@@ -378,21 +378,35 @@ fn versions(folder: &Path) -> Vec<String> {
     versions
 }
 
-/// `BAKEOFF_PROGRAMS`, then the user's cache. What is installed goes to the first of them.
-pub(crate) fn own_folders() -> Vec<PathBuf> {
-    let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let named = ["BAKEOFF_PROGRAMS", "XDG_CACHE_HOME", "HOME"].map(named);
-    folders_of(named)
+/// The folder `bakeoff` of the user's cache: below `XDG_CACHE_HOME` where that is absolute, else
+/// below `HOME`; `None` without either.
+pub fn cache_folder() -> Option<PathBuf> {
+    cache_folder_of(variable("XDG_CACHE_HOME"), variable("HOME"))
 }
 
-/// The folders from the values of `BAKEOFF_PROGRAMS`, `XDG_CACHE_HOME` and `HOME`.
-fn folders_of([programs, cache, home]: [Option<PathBuf>; 3]) -> Vec<PathBuf> {
-    // Commands that install run in other folders. An empty value means the same as none.
+/// `BAKEOFF_PROGRAMS`, then the user's cache. What is installed goes to the first of them.
+pub(crate) fn own_folders() -> Vec<PathBuf> {
+    folders_of(variable("BAKEOFF_PROGRAMS"), cache_folder())
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from)
+}
+
+/// The cache from the values of `XDG_CACHE_HOME` and `HOME`. An empty value means the same as none.
+fn cache_folder_of(cache: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let is_set = |path: &PathBuf| path.is_absolute();
+    cache
+        .filter(is_set)
+        .or_else(|| home.filter(is_set).map(|home| home.join(".cache")))
+        .map(|cache| cache.join("bakeoff"))
+}
+
+/// The folders from the value of `BAKEOFF_PROGRAMS` and the cache.
+fn folders_of(programs: Option<PathBuf>, cache: Option<PathBuf>) -> Vec<PathBuf> {
+    // Commands that install run in other folders.
     let programs = programs.and_then(|programs| std::path::absolute(programs).ok());
-    let cache = cache
-        .filter(|cache| cache.is_absolute())
-        .or_else(|| home.map(|home| home.join(".cache")))
-        .map(|cache| cache.join("bakeoff/programs"));
+    let cache = cache.map(|cache| cache.join("programs"));
     programs.into_iter().chain(cache).collect()
 }
 
@@ -408,7 +422,8 @@ mod tests {
     #[track_caller]
     fn check(values: [&str; 3], expected: &[&Path]) {
         let values = values.map(|value| (value != "none").then(|| PathBuf::from(value)));
-        assert_eq!(folders_of(values), expected);
+        let [programs, cache, home] = values;
+        assert_eq!(folders_of(programs, cache_folder_of(cache, home)), expected);
     }
 
     #[test]
@@ -417,6 +432,7 @@ mod tests {
         check(["none", "none", "/home/me"], &[cache]);
         check(["", "", "/home/me"], &[cache]);
         check(["none", "relative", "/home/me"], &[cache]);
+        check(["none", "", ""], &[]);
         check(
             ["/own", "/home/me/.cache", "none"],
             &[Path::new("/own"), cache],

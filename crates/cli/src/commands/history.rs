@@ -7,7 +7,7 @@ use anyhow::Context;
 use bakeoff_record::{Record, RecordFolder};
 use bakeoff_report::{
     HistoryRecord, HistorySource, Redacted, history_csv, history_html, history_json, history_text,
-    history_view,
+    history_view, set_copies_aside,
 };
 
 use super::report::{name_of, text_options_of};
@@ -33,6 +33,7 @@ pub(crate) fn carry_out(flags: &HistoryFlags) -> anyhow::Result<u8> {
         sources.push(HistorySource { name, record });
     }
     index.finish();
+    set_copies_aside(&mut sources);
     let metrics: Vec<_> = flags.metric.iter().map(|one| one.ready()).collect();
     let history = history_view(&sources, &metrics);
     let text = match flags.format {
@@ -100,7 +101,8 @@ fn inside(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     paths.sort();
     let mut records = Vec::new();
     for path in paths.into_iter().filter(|path| path.is_dir()) {
-        if is_record(&path)? {
+        // One that may not be looked into is left out, with the reason, when it is read.
+        if is_record(&path).unwrap_or(true) {
             records.push(path);
         }
     }
@@ -122,8 +124,15 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
     let alike = |name: &String| own.iter().filter(|other| *other == name).count() > 1;
     let each = own.iter().zip(paths);
     each.map(|(name, path)| match alike(name) {
-        true => path.display().to_string(),
+        true => with_the_folder_above(path).unwrap_or_else(|| name.clone()),
         false => name.clone(),
     })
     .collect()
+}
+
+/// `nightly/quick-20261122T072659Z`: what a page may say of where a record lies.
+fn with_the_folder_above(path: &Path) -> Option<String> {
+    let whole = path.canonicalize().ok()?;
+    let above = whole.parent()?.file_name()?.to_string_lossy();
+    Some(format!("{above}/{}", whole.file_name()?.to_string_lossy()))
 }

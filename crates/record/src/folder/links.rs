@@ -15,7 +15,7 @@ use crate::private::replace_private;
 use crate::trial::TrialRecord;
 
 /// The file.
-pub(super) const LINKS_FILE: &str = "links.json";
+pub const LINKS_FILE: &str = "links.json";
 /// Its version.
 const LINKS_SCHEMA: &str = "bakeoff.links/1";
 

@@ -99,7 +99,7 @@ fn answer(history: &History) -> Section {
     let (series, records) = (history.series.len(), history.records.count as u64);
     let mut lines = Vec::new();
     let counts = match changes.len() as u64 {
-        _ if looked_at == 0 => "No history can be looked at yet".to_owned(),
+        _ if looked_at == 0 => "Too few records for a history yet".to_owned(),
         0 => format!("No change in {}", histories(looked_at)),
         some => format!("{} in {}", counted(some, "change"), histories(looked_at)),
     };

@@ -1,9 +1,9 @@
 //! What a history takes from a record: a line of facts for each cell, without secrets, small enough
 //! to be kept in an index.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use bakeoff_audit::{Number, Verdict, asked, number_of};
+use bakeoff_audit::{Number, Verdict, asked, engine_settings, number_of};
 use bakeoff_plan::{Load, Pinning};
 use bakeoff_record::{Machine, hex};
 use bakeoff_stats::{Cell as Trials, Measure, cells};
@@ -156,12 +156,7 @@ fn cell(redacted: &Redacted, report: &Report, shown: &Cell, same: &Trials<'_>) -
     let plan = &redacted.record().plan;
     let workload = plan.workloads.iter().find(|it| it.name == shown.workload);
     let load: Option<&Load> = plan.loads.iter().find(|it| it.label() == shown.load);
-    let settings: BTreeSet<String> = same
-        .measured()
-        .filter_map(|trial| trial.result.as_ref())
-        .map(|result| format!("{} threads, {:?}", result.threads, result.settings))
-        .collect();
-    let asks = (workload.map(asked), load, settings);
+    let asks = (workload.map(asked), load, engine_settings(same.measured()));
     let asks = serde_json::to_vec(&asks).unwrap_or_default();
     let mut facts = report.campaign.contenders.iter();
     let facts = facts.find(|it| it.name == shown.contender);

@@ -12,14 +12,15 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bakeoff_plan::Random;
-use bakeoff_record::{private_folder, replace_private};
+use bakeoff_record::{LINKS_FILE, private_folder, replace_private};
 use bakeoff_report::{EXTRACT_SCHEMA, HistoryRecord};
+use bakeoff_stage::cache_folder;
 use serde::{Deserialize, Serialize};
 
 use crate::output;
 
 /// The folder of the index in the cache.
-const FOLDER: &str = "bakeoff/history";
+const FOLDER: &str = "history";
 /// Files of a record that a history rests on.
 const RESTS_ON: [&str; 3] = ["trials.jsonl", "plan.json", "machine.json"];
 /// Entries that are kept, the latest.
@@ -29,10 +30,7 @@ const ENTRY_BYTES_MAX: u64 = 16 << 20;
 
 /// Where the index is; `None` without a home.
 pub(crate) fn path() -> Option<PathBuf> {
-    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let cache = named("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = cache.or_else(|| Some(PathBuf::from(named("HOME")?).join(".cache")))?;
-    cache.is_absolute().then(|| cache.join(FOLDER))
+    cache_folder().map(|cache| cache.join(FOLDER))
 }
 
 /// The index, where there is one.
@@ -173,7 +171,10 @@ fn name(record: &Path) -> String {
 fn made_of(record: &Path) -> Option<String> {
     let one = |name: &str| stamp(&record.join(name));
     let all: Option<Vec<String>> = RESTS_ON.into_iter().map(one).collect();
-    Some(all?.join(" "))
+    let mut all = all?;
+    // Links are written after the last trial, and only where there are hosts.
+    all.push(one(LINKS_FILE).unwrap_or_else(|| "-".to_owned()));
+    Some(all.join(" "))
 }
 
 /// The version of the reader, and of the very program: what judges may change between two builds.
