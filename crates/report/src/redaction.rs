@@ -95,8 +95,8 @@ impl Redacted {
         Self { record, secrets }
     }
 
-    /// The record to give away: without secrets, texts of configuration files, and values of
-    /// headers that say more than how an answer is sent.
+    /// The record to give away: without secrets, texts of configuration files, the folders in the
+    /// command that began it, and values of headers that say more than how an answer is sent.
     pub fn shared(mut record: Record) -> Self {
         let redaction = Redaction::of(&mut record);
         fields::of_record(&mut record, &mut |field, text| match field {
@@ -113,6 +113,9 @@ impl Redacted {
             }
             _ => redaction.hide_field(field, text),
         });
+        for argument in &mut record.machine.command {
+            *argument = without_folders(argument);
+        }
         let secrets = redaction.numbers.len();
         Self { record, secrets }
     }
@@ -316,6 +319,20 @@ fn kind_of(field: Field<'_>) -> Kind {
         Field::Target => Kind::Target,
         Field::Prose | Field::Header { .. } | Field::Name => Kind::Prose,
     }
+}
+
+/// An argument of a command without the folders of its path, which may name a user or a client:
+/// `--out=/home/me/acme/one` is `--out=one`. Addresses stay.
+fn without_folders(argument: &str) -> String {
+    if argument.contains("://") {
+        return argument.to_owned();
+    }
+    let (flag, value) = match argument.split_once('=') {
+        Some((flag, value)) if flag.starts_with('-') => (format!("{flag}="), value),
+        _ => (String::new(), argument),
+    };
+    let name = value.trim_end_matches('/').rsplit('/').next();
+    format!("{flag}{}", name.unwrap_or(value))
 }
 
 /// Whether a shared record keeps the values of this header.

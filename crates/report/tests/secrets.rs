@@ -184,6 +184,33 @@ fn with_secrets() -> Record {
 }
 
 #[test]
+fn a_copy_does_not_say_where_the_command_was_given() {
+    let mut record = support::campaign(7);
+    record.machine.command = [
+        "/home/me/bin/bakeoff",
+        "run",
+        "/home/me/acme/plan.toml",
+        "--out=/home/me/out/",
+        "http://127.0.0.1:1/a/b",
+        "/",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let shared = Redacted::shared(record);
+    assert_eq!(
+        shared.record().machine.command,
+        [
+            "bakeoff",
+            "run",
+            "plan.toml",
+            "--out=out",
+            "http://127.0.0.1:1/a/b",
+            ""
+        ]
+    );
+}
+
+#[test]
 fn a_secret_is_hidden_wherever_its_value_stands_again() {
     let record = with_secrets();
     let shown = json(&view_of(&Redacted::shown(record.clone())));

@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Context;
-use bakeoff_record::{Record, RecordFolder};
+use bakeoff_record::{CONFIRM_FOLDER, Record, RecordFolder, TrialRecord};
 use bakeoff_report::{MarkdownOptions, Redacted};
 
 use crate::{exit, output, paths};
@@ -18,10 +18,10 @@ const NOTE_FILE: &str = "SHARED.txt";
 /// What it says.
 const NOTE: &str = "\
 This is a copy of a record of bakeoff, made by `bakeoff report RECORD --share DIR`. Left out are the
-texts of configuration files, the logs of the servers, values of headers other than those that say
-how an answer is sent, and values that look secret: `[secret 1]` and so on stand in their place, the
-same number for the same value. `bakeoff report` reads the copy; `bakeoff run --resume` needs the
-record itself.
+texts of configuration files, the logs of the servers, the folders in the command that began it,
+values of headers other than those that say how an answer is sent, and values that look secret:
+`[secret 1]` and so on stand in their place, the same number for the same value. `bakeoff report`
+reads the copy; `bakeoff run --resume` needs the record itself.
 ";
 
 /// Writes the copy.
@@ -30,10 +30,9 @@ pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
     must_be_empty(folder)?;
     let shared = Redacted::shared(record);
     let record = shared.record();
-    let copy = RecordFolder::create(folder, &record.plan, &record.machine);
-    let mut copy = copy.map_err(super::folder_error)?;
-    for trial in &record.trials {
-        copy.append(trial).map_err(super::folder_error)?;
+    copy_trials(folder, record, &record.trials)?;
+    if !record.confirming.is_empty() {
+        copy_trials(&folder.join(CONFIRM_FOLDER), record, &record.confirming)?;
     }
     let (page, text) = match bakeoff_report::find_view(&shared) {
         Some(report) => (
@@ -60,6 +59,16 @@ pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
         shared.secrets()
     ))?;
     Ok(exit::DONE)
+}
+
+/// Writes a record folder with the plan and machine of `record`.
+fn copy_trials(folder: &Path, record: &Record, trials: &[TrialRecord]) -> anyhow::Result<()> {
+    let copy = RecordFolder::create(folder, &record.plan, &record.machine);
+    let mut copy = copy.map_err(super::folder_error)?;
+    for trial in trials {
+        copy.append(trial).map_err(super::folder_error)?;
+    }
+    Ok(())
 }
 
 /// The page and the text of a campaign of rounds, or of an overload.
