@@ -4,6 +4,7 @@
 //! agents and for the index of histories, and nowhere else. What somebody uses stays. Records are
 //! never touched.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -29,7 +30,7 @@ enum Thing {
 
 /// What is said of a thing, and whether it takes room no more.
 struct Said {
-    text: &'static str,
+    text: Cow<'static, str>,
     is_gone: bool,
 }
 
@@ -46,11 +47,16 @@ pub(crate) fn carry_out(flags: &CleanFlags) -> anyhow::Result<u8> {
     } else {
         leftovers::remove(&temporary)
     };
-    let (mut freed, mut lines) = (0, String::new());
+    let (mut freed, mut lines, mut code) = (0, String::new(), exit::DONE);
     for thing in things {
         let size = thing.bytes();
-        let said = remove(&thing, flags, someone_works);
-        let said = said.with_context(|| format!("failed to remove {}", thing.path().display()))?;
+        let said = remove(&thing, flags, someone_works).unwrap_or_else(|cause| {
+            code = exit::FAILED;
+            Said {
+                text: format!("failed to remove it: {cause}").into(),
+                is_gone: false,
+            }
+        });
         freed += if said.is_gone { size } else { 0 };
         lines.push_str(&format!(
             "{:>9}  {:24} {}  ({})\n",
@@ -66,7 +72,7 @@ pub(crate) fn carry_out(flags: &CleanFlags) -> anyhow::Result<u8> {
         lines.push_str(&format!("; ended {ended} processes of a killed bakeoff"));
     }
     output::result(&lines)?;
-    Ok(exit::DONE)
+    Ok(code)
 }
 
 fn found(temporary: &Path) -> anyhow::Result<Vec<Thing>> {
@@ -89,12 +95,11 @@ fn found(temporary: &Path) -> anyhow::Result<Vec<Thing>> {
 
 /// Removes a thing if it may go. What killed bakeoffs have left was removed before.
 fn remove(thing: &Thing, flags: &CleanFlags, someone_works: bool) -> std::io::Result<Said> {
-    let stays = |text| {
-        Ok(Said {
-            text,
-            is_gone: false,
-        })
+    let said = |text: &'static str, is_gone| {
+        let text = text.into();
+        Ok(Said { text, is_gone })
     };
+    let stays = |text| said(text, false);
     let is_program = thing.is(HoldingKind::Program);
     if thing.in_use() {
         return stays("in use, kept");
@@ -106,10 +111,7 @@ fn remove(thing: &Thing, flags: &CleanFlags, someone_works: bool) -> std::io::Re
         return stays("kept, because another bakeoff is running");
     }
     if flags.dry_run {
-        return Ok(Said {
-            text: "would be removed",
-            is_gone: true,
-        });
+        return said("would be removed", true);
     }
     match thing {
         Thing::Held(holding) if is_program => {
@@ -124,10 +126,7 @@ fn remove(thing: &Thing, flags: &CleanFlags, someone_works: bool) -> std::io::Re
         Thing::Copy { path, .. } => std::fs::remove_dir_all(path)?,
         Thing::Index(path) => std::fs::remove_dir_all(path)?,
     }
-    Ok(Said {
-        text: "removed",
-        is_gone: true,
-    })
+    said("removed", true)
 }
 
 impl Thing {
