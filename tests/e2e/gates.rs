@@ -172,7 +172,7 @@ fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
     );
     refused(
         &[&race[..], &["--fail-if", "p99 > 5"]].concat(),
-        "is no limit for p99",
+        "is not a limit for p99",
     );
     let run = ["run", "smoke", "--contender", "nginx-default"];
     refused(

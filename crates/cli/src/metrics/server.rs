@@ -228,7 +228,11 @@ fn answer(status: Status, source: &mut impl Source) -> Vec<u8> {
             plain,
             "only GET is answered\n".to_owned(),
         ),
-        Status::Wrong => ("400 Bad Request", plain, "this is no request\n".to_owned()),
+        Status::Wrong => (
+            "400 Bad Request",
+            plain,
+            "this is not a request\n".to_owned(),
+        ),
         Status::TooLong => (
             "431 Request Header Fields Too Large",
             plain,

@@ -178,7 +178,7 @@ pub(crate) fn other_authority() -> PathBuf {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
     let make = || {
         let name = format!("bakeoff-h3-{}.pem", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a key");
         std::fs::write(&path, key.cert.pem()).expect("written");
         path
