@@ -51,8 +51,7 @@ impl Located {
     }
 
     /// Rounds with which a difference as large as this one would be distinguished, with 80 %, from
-    /// one that is `distance` away; `None` where more than 200 would be needed, or no number of them
-    /// is enough.
+    /// one that is `distance` away; `None` where more than 200 would be needed, or none are enough.
     pub fn rounds_to_decide(&self, distance: f64) -> Option<u32> {
         if self.hides(distance) {
             return None;

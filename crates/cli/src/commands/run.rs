@@ -167,10 +167,8 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let (far, roles, site) = sites(flags, &plan, library, &scratch, &interrupt)?;
     let earlier = resumed.as_ref().map(|(_, record)| record.trials.as_slice());
     let earlier = earlier.unwrap_or_default();
-    let _record_place = match resumed {
-        Some(_) => None,
-        None => Some(RecordPlace::make(&path)?),
-    };
+    let place_is_new = resumed.is_none();
+    let _record_place = place_is_new.then(|| RecordPlace::make(&path)).transpose()?;
     site.fix_programs(&plan, earlier).map_err(not_asked)?;
     let findings = site.preflight(&plan).map_err(not_asked)?;
     if interrupt.came() {

@@ -4,9 +4,9 @@
 //! Two records meet in a ranking only where `bakeoff compare` would take them: the same machine,
 //! kernel, workload, load and engine ([`plan_mismatches`]), and null servers that did the same. So
 //! there is no ranking over machines. Contenders of one record are apart as far as its own
-//! comparisons say so, those of two records where their intervals do not overlap; with too few rounds
-//! for an interval that is plain at most, and not proven. A place is therefore a range: `1`, or
-//! `2 to 4`.
+//! comparisons say so, those of two records where their intervals do not overlap. With too few
+//! rounds for an interval that is plain at most, and not proven. A place is therefore a range: `1`,
+//! or `2 to 4`.
 
 use bakeoff_audit::limits::YARDSTICKS_APART;
 use bakeoff_audit::plan_mismatches;
