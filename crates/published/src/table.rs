@@ -74,7 +74,11 @@ pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError>
         columns.push(column);
     }
     check_columns(&columns).map_err(|problem| ReadError::new(header.line, problem))?;
-    let rows = records.iter().map(|record| row(record, &columns));
+    let read = Reader {
+        columns: &columns,
+        is_comma_in_doubt: separator == ';',
+    };
+    let rows = records.iter().map(|record| read.row(record));
     Ok(Table {
         rows: rows.collect::<Result<_, _>>()?,
         unknown,
@@ -195,37 +199,66 @@ fn check_columns(columns: &[Column]) -> Result<(), String> {
     ))
 }
 
-fn row(record: &Record, columns: &[Column]) -> Result<Row, ReadError> {
-    let mut row = Row {
-        line: record.line,
-        ..Row::default()
-    };
-    for (cell, column) in record.cells.iter().zip(columns) {
-        if matches!(column.quantity, Quantity::Ignore) {
-            continue;
+/// Reads the rows below a header.
+struct Reader<'a> {
+    columns: &'a [Column],
+    /// Whether `1,234` may be 1.234: where semicolons separate, commas often are decimal points.
+    is_comma_in_doubt: bool,
+}
+
+impl Reader<'_> {
+    fn row(&self, record: &Record) -> Result<Row, ReadError> {
+        let mut row = Row {
+            line: record.line,
+            ..Row::default()
+        };
+        for (cell, column) in record.cells.iter().zip(self.columns) {
+            if matches!(
+                column.quantity,
+                Quantity::Name | Quantity::Clients | Quantity::Streams
+            ) {
+                row.name.push((column.name.clone(), cell.clone()));
+            }
+            let has_number = !matches!(
+                column.quantity,
+                Quantity::Ignore | Quantity::Name | Quantity::Run
+            );
+            if has_number && !is_nothing(cell) {
+                self.cell(&mut row, column, cell)
+                    .map_err(|problem| ReadError::new(record.line, problem))?;
+            }
         }
-        if matches!(
-            column.quantity,
-            Quantity::Name | Quantity::Clients | Quantity::Streams
-        ) {
-            row.name.push((column.name.clone(), cell.clone()));
-        }
-        let names_only = matches!(column.quantity, Quantity::Name | Quantity::Run);
-        if names_only || is_nothing(cell) {
-            continue;
+        Ok(row)
+    }
+
+    fn cell(&self, row: &mut Row, column: &Column, cell: &str) -> Result<(), String> {
+        if self.is_comma_in_doubt && is_decimal_or_thousands(cell) {
+            return Err(format!(
+                "column `{}`: expected a number without a comma, such as 0.123 or 1234, found \
+                 `{}`: between semicolons a comma may be a decimal point",
+                column.name,
+                excerpt(cell)
+            ));
         }
         let (figure, unit) = value(cell, column).ok_or_else(|| {
-            let problem = format!(
+            format!(
                 "column `{}`: expected a number of 0 or more, such as 1234.5, found `{}`",
                 column.name,
                 excerpt(cell)
-            );
-            ReadError::new(record.line, problem)
+            )
         })?;
-        place(&mut row, column, figure, unit)
-            .map_err(|problem| ReadError::new(record.line, problem))?;
+        place(row, column, figure, unit)
     }
-    Ok(row)
+}
+
+/// Whether a number has one comma and no point: `1,234`, or `0,22 ms`.
+fn is_decimal_or_thousands(cell: &str) -> bool {
+    let mut parts = cell.split(',');
+    let (Some(whole), Some(rest), None) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let is_whole = !whole.is_empty() && whole.bytes().all(|byte| byte.is_ascii_digit());
+    is_whole && rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains('.')
 }
 
 /// A cell's number; the unit that it carries itself counts more than the header's.

@@ -362,3 +362,43 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
 fn a_table_without_errors_needs_no_unit_for_them() {
     assert!(csv("requests,errors\n5,0\n6,0\n", &[]).is_ok());
 }
+
+#[test]
+fn a_comma_or_a_case_that_leaves_a_number_open_is_an_error() {
+    for (text, line, part) in [
+        (
+            "requests;avg_ms\n1;0,123\n",
+            2,
+            "without a comma, such as 0.123 or 1234, found `0,123`",
+        ),
+        (
+            "requests;avg_ms\n1;2\n1,234;2\n",
+            3,
+            "a comma may be a decimal point",
+        ),
+        ("requests,avg_ms\n1,\"0,123\"\n", 2, "expected a number"),
+        (
+            "requests,throughput Kb/s\n1,2\n",
+            1,
+            "--column 'bytes-rate=throughput Kb/s:UNIT'",
+        ),
+    ] {
+        let error = csv(text, &[]).expect_err(text);
+        assert_eq!(error.line, line, "{error}");
+        assert!(error.problem.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn commas_that_can_only_part_thousands_are_read() {
+    let published = csv("requests;avg_ms\n1,234,567;0.5\n\"1,234.5\";1.5ms\n", &[]);
+    let ended: Vec<_> = published
+        .unwrap()
+        .rows
+        .iter()
+        .map(|row| row.counts.ended)
+        .collect();
+    assert_eq!(ended, [Some(1_234_567.0), Some(1234.5)]);
+    let published = csv("requests,avg_ms\n\"1,234\",1\n", &[]).unwrap();
+    assert_eq!(published.rows[0].counts.ended, Some(1234.0));
+}
