@@ -26,6 +26,8 @@ pub struct Load {
     pub clients: Option<f64>,
     /// Requests that each may have in flight.
     pub streams: Option<f64>,
+    /// Whether requests were sent on a schedule, also where the file does not say at which rate.
+    pub scheduled: bool,
     /// Requests a second that were asked for.
     pub planned_per_s: Option<f64>,
     /// Requests that were due and never sent.
@@ -57,7 +59,8 @@ pub struct Counts {
     pub rate_per_s: Option<f64>,
     /// Right answers a second.
     pub ok_per_s: Option<f64>,
-    /// Requests that ended and have no part in the latencies, such as refused connections.
+    /// Requests that ended and have no part in the latencies: refused connections, and answers
+    /// that the tool took for too late.
     pub untimed: f64,
     /// Failed requests whose latencies are among the others'; where it is `None`, all of them.
     pub failed_timed: Option<f64>,

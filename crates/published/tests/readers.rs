@@ -44,10 +44,12 @@ fn wrk_with_latency() {
     let row = only("wrk.txt", Format::Wrk);
     let name = |name: &str, cell: &str| (name.to_owned(), cell.to_owned());
     assert_eq!(row.line, 1);
-    assert_eq!(
-        row.name,
-        [name("url", "http://127.0.0.1:18431/"), name("threads", "1")]
-    );
+    let named = [
+        name("url", "http://127.0.0.1:18431/"),
+        name("threads", "1"),
+        name("connections", "20"),
+    ];
+    assert_eq!(row.name, named);
     assert_eq!(
         (row.load.clients, row.load.duration_s),
         (Some(20.0), Some(12.1))
@@ -89,7 +91,7 @@ fn wrk_without_latency_with_errors_and_twice() {
     assert_eq!((row.line, second.line), (1, 11));
     assert_eq!(
         (row.counts.ended, row.counts.failed),
-        (Some(910.0), Some(40.0))
+        (Some(906.0), Some(40.0))
     );
     assert_eq!(
         (row.counts.untimed, row.counts.failed_timed),
@@ -97,6 +99,69 @@ fn wrk_without_latency_with_errors_and_twice() {
     );
     assert_eq!(row.latency.max.unwrap().value, 90e9);
     assert!(row.latency.quantiles.is_empty());
+}
+
+/// What wrk prints for these counts, with more lines of wrk2 in front.
+fn wrk(wrk2: &str, ended: &str, errors: &str) -> Row {
+    let text = format!(
+        "Running 1s test @ http://a/\n  1 threads and 8 connections\n{wrk2}  \
+         Thread Stats   Avg      Stdev     Max   +/- Stdev\n  {ended} read\n  \
+         Socket errors: connect 0, read 0, write 0, {errors}\nRequests/sec: 1.00\n"
+    );
+    read(&text, Some(Format::Wrk), &[])
+        .expect("it can be read")
+        .rows
+        .remove(0)
+}
+
+#[test]
+fn timeouts_of_wrk_are_answers_that_came_late() {
+    let row = wrk("", "1000 requests in 1.00s, 1.00KB", "timeout 900");
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(1000.0), Some(900.0))
+    );
+    assert_eq!(
+        (row.counts.untimed, row.counts.failed_timed),
+        (900.0, Some(0.0))
+    );
+    // A late answer with a wrong status is one failure, and no more fail than ended.
+    let row = wrk(
+        "",
+        "10 requests in 1.00s, 1.00KB",
+        "timeout 9\n  Non-2xx or 3xx responses: 5",
+    );
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(10.0), Some(10.0))
+    );
+    assert_eq!(row.counts.failed_timed, Some(1.0));
+}
+
+#[test]
+fn timeouts_of_wrk2_count_no_requests() {
+    let calibrated = "  Thread calibration: mean lat.: 1.10ms, rate sampling interval: 10ms\n";
+    let row = wrk(calibrated, "1000 requests in 1.00s, 1.00KB", "timeout 900");
+    assert_eq!((row.counts.ended, row.counts.failed), (Some(1000.0), None));
+    assert_eq!(row.counts.untimed, 0.0);
+    let row = wrk(calibrated, "1000 requests in 1.00s, 1.00KB", "timeout 0");
+    assert_eq!(row.counts.failed, Some(0.0));
+}
+
+#[test]
+fn wrk_reads_terabytes_too() {
+    for (printed, bytes) in [
+        ("512.00B", 512.0),
+        ("1.50KB", 1536.0),
+        ("1.05TB", 1.05 * 1_099_511_627_776.0),
+    ] {
+        let row = wrk(
+            "",
+            &format!("1000 requests in 1.00s, {printed}"),
+            "timeout 0",
+        );
+        near(row.transfer.read_bytes, bytes);
+    }
 }
 
 #[test]
@@ -109,9 +174,13 @@ fn wrk2_counts_from_a_schedule() {
                 Latency Distribution (HdrHistogram - Recorded Latency)\n 50.000%    1.00ms\n \
                 99.900%    4.00ms\n100.000%    5.00ms\n\n  Detailed Percentile spectrum:\n       \
                 Value   Percentile   TotalCount 1/(1-Percentile)\n\n       0.054     0.000000 \
-                1         1.00\n  9000 requests in 10.00s, 1.00MB read\nRequests/sec: 900.00\n";
+                1         1.00\n----------\n\n  \
+                Latency Distribution (HdrHistogram - Uncorrected Latency (measured without \
+                taking delayed starts into account))\n 50.000%    0.50ms\n 99.900%    0.70ms\n  \
+                9000 requests in 10.00s, 1.00MB read\nRequests/sec: 900.00\n";
     let row = read(text, None, &[]).unwrap().rows.remove(0);
-    assert!(!row.latency.corrected);
+    assert!(!row.latency.corrected && row.load.scheduled);
+    // Those of -U, which leave out how late requests were sent, are none of its latencies.
     assert_eq!(quantiles(&row), [(0.5, 1e6), (0.999, 4e6)]);
 }
 
