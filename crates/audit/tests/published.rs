@@ -348,6 +348,69 @@ fn connecting_inside_a_short_run_is_found() {
     assert_eq!(found, ["duration-short", "set-up-counted"]);
 }
 
+/// How often each of these findings is in a table, and the text of `one-run`.
+fn repeats(text: &str) -> (usize, String) {
+    let audit = audited(text, &Rig::default());
+    let found = by_line(&audit).into_values().flatten();
+    let differ = found.filter(|code| *code == "repeat-differs").count();
+    let table = audit.table.iter().map(|it| it.text.clone());
+    (differ, table.collect())
+}
+
+#[test]
+fn measurements_that_differ_in_what_was_asked_for_are_no_repetitions() {
+    for (header, rows) in [
+        ("server,target_rps,rps", ["a,100,100", "a,500,500"]),
+        ("server,body_bytes,rps", ["a,64,9000", "a,65536,700"]),
+        ("server,duration_s,rps", ["a,10,100", "a,60,50"]),
+        ("rps,p99_ms", ["100,5", "500,5"]),
+    ] {
+        let (differ, runs) = repeats(&format!("{header}\n{}\n{}\n", rows[0], rows[1]));
+        assert_eq!(differ, 0, "{header}");
+        assert!(runs.starts_with("2 of 2 measurements"), "{header}: {runs}");
+    }
+    for (header, rows) in [
+        // Seconds that were measured, and a number of requests that was asked for.
+        ("server,duration_s,requests", ["a,30.1,3000", "a,29.9,4500"]),
+        ("server,duration_s,requests", ["a,5,10000", "a,10,10000"]),
+        // A column says so.
+        ("run,rps", ["1,100", "2,130"]),
+        ("run,duration_s,rps", ["1,10,100", "2,60,130"]),
+    ] {
+        let (differ, runs) = repeats(&format!("{header}\n{}\n{}\n", rows[0], rows[1]));
+        assert_eq!(differ, 2, "{header}");
+        assert!(runs.contains("at most 2 times"), "{header}: {runs}");
+    }
+}
+
+#[test]
+fn runs_of_a_tool_are_told_apart_by_what_it_prints() {
+    let wrk = |connections: u32, requests: u32| {
+        format!(
+            "Running 10s test @ http://a/\n  1 threads and {connections} connections\n  \
+             Thread Stats   Avg      Stdev     Max   +/- Stdev\n  \
+             {requests} requests in 10.00s, 1.00MB read\nRequests/sec: 1.00\n"
+        )
+    };
+    assert_eq!(repeats(&(wrk(10, 1000) + &wrk(50, 5000))).0, 0);
+    assert_eq!(repeats(&(wrk(10, 1000) + &wrk(10, 1500))).0, 2);
+    let h2load = |clients: &str| {
+        let text = file(&format!("{DATA}/h2load.txt"));
+        text.replace("20 total client(s)", &format!("{clients} total client(s)"))
+    };
+    let slower = h2load("20").replace("149076", "100000");
+    assert_eq!(repeats(&(h2load("20") + &slower)).0, 2);
+    assert_eq!(repeats(&(h2load("10") + &slower)).0, 0);
+    // oha's document says nothing of what was asked.
+    let oha = file(&format!("{DATA}/oha.json"));
+    let two = oha.clone() + "\n" + &file(&format!("{DATA}/oha-slow.json"));
+    let (differ, runs) = repeats(&two);
+    assert!(differ == 0 && runs.starts_with("2 of 2"), "{runs}");
+    let vegeta = file(&format!("{DATA}/vegeta.json"));
+    let other = file(&format!("{DATA}/vegeta-saturated.json"));
+    assert_eq!(repeats(&(vegeta + "\n" + &other)).0, 0);
+}
+
 #[test]
 fn repetitions_are_compared_and_counted() {
     let table = |rates: &[u32]| {

@@ -9,6 +9,9 @@ pub struct Row {
     pub line: usize,
     /// What names it: columns and their cells, in the order of the file.
     pub name: Vec<(String, String)>,
+    /// Whether a column says which repetition it is: rows of one name are then repetitions,
+    /// whatever else tells them apart.
+    pub is_repetition: bool,
     /// How hard it was loaded.
     pub load: Load,
     /// What became of its requests.

@@ -208,15 +208,14 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn row(&self, record: &Record) -> Result<Row, ReadError> {
+        let is_run = |column: &Column| matches!(column.quantity, Quantity::Run);
         let mut row = Row {
             line: record.line,
+            is_repetition: self.columns.iter().any(is_run),
             ..Row::default()
         };
         for (cell, column) in record.cells.iter().zip(self.columns) {
-            if matches!(
-                column.quantity,
-                Quantity::Name | Quantity::Clients | Quantity::Streams
-            ) {
+            if names(column.quantity) {
                 row.name.push((column.name.clone(), cell.clone()));
             }
             let has_number = !matches!(
@@ -249,6 +248,19 @@ impl Reader<'_> {
         })?;
         place(row, column, figure, unit)
     }
+}
+
+/// Whether a column's cells tell measurements apart: what was loaded, and what was asked for. The
+/// length of a measurement is no part of the name, because it often is a result.
+fn names(quantity: Quantity) -> bool {
+    matches!(
+        quantity,
+        Quantity::Name
+            | Quantity::Clients
+            | Quantity::Streams
+            | Quantity::PlannedRate
+            | Quantity::Body
+    )
 }
 
 /// Whether a number has one comma and no point: `1,234`, or `0,22 ms`.

@@ -199,6 +199,7 @@ fn h2load_by_time_and_by_count() {
     assert_eq!(row.latency.max.unwrap().value, 269.34e6);
     near(row.latency.mean.map(|mean| mean.value), 1.61e6);
     assert_eq!(row.transfer.read_bytes, Some(624_628_440.0));
+    assert_eq!(row.label(), "clients=20 protocol=http/1.1");
     // Two threads, by count, without line ends, as articles have it.
     let text = "starting benchmark... spawning thread #0: 75 total client(s). 500 total requests \
                 spawning thread #1: 75 total client(s). 500 total requests finished in 450.21ms, \
@@ -278,13 +279,10 @@ fn vegeta_and_one_document_for_each_attack() {
         [(0.5, 325_001.0), (0.95, 613_057.0), (0.99, 811_483.0)]
     );
     let two = data("vegeta.json") + "\n" + &data("vegeta-saturated.json");
-    let lines: Vec<usize> = read(&two, None, &[])
-        .unwrap()
-        .rows
-        .iter()
-        .map(|row| row.line)
-        .collect();
-    assert_eq!(lines, [1, 3]);
+    let rows = read(&two, None, &[]).unwrap().rows;
+    let rows: Vec<(usize, String)> = rows.iter().map(|row| (row.line, row.label())).collect();
+    let expected = [(1, "rate=500/s".to_owned()), (3, "rate=310/s".to_owned())];
+    assert_eq!(rows, expected);
 }
 
 #[test]
@@ -470,4 +468,15 @@ fn commas_that_can_only_part_thousands_are_read() {
     assert_eq!(ended, [Some(1_234_567.0), Some(1234.5)]);
     let published = csv("requests,avg_ms\n\"1,234\",1\n", &[]).unwrap();
     assert_eq!(published.rows[0].counts.ended, Some(1234.0));
+}
+
+#[test]
+fn what_was_asked_for_names_a_row() {
+    let published = csv(
+        "server,clients,target_rps,body_bytes,duration_s,rps\na,10,500,64,30,499\n",
+        &[],
+    );
+    let row = published.unwrap().rows.remove(0);
+    let name = "server=a clients=10 target_rps=500 body_bytes=64";
+    assert_eq!((row.label().as_str(), row.is_repetition), (name, false));
 }
