@@ -87,6 +87,7 @@ impl Run<'_> {
             name: self.name(),
             load: Load {
                 clients: self.clients(),
+                streams_hidden: true,
                 duration_s: Some(duration_s).filter(|s| *s > 0.0),
                 connect_ns: connect.map(|(_, mean)| mean.value).filter(|ns| *ns > 0.0),
                 ..Load::default()

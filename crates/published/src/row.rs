@@ -29,6 +29,8 @@ pub struct Load {
     pub clients: Option<f64>,
     /// Requests that each may have in flight.
     pub streams: Option<f64>,
+    /// Whether each client may have had several, and the file does not say how many.
+    pub streams_hidden: bool,
     /// Whether requests were sent on a schedule, also where the file does not say at which rate.
     pub scheduled: bool,
     /// Requests a second that were asked for.
@@ -37,6 +39,8 @@ pub struct Load {
     pub unsent: Option<f64>,
     /// Length of the measurement.
     pub duration_s: Option<f64>,
+    /// One unit of the last digit of that length, seconds; 0 where it was given exactly.
+    pub duration_step_s: f64,
     /// Repetitions that the row sums up.
     pub runs: Option<f64>,
     /// Mean time that a client took to connect inside the measurement, ns.
@@ -59,9 +63,9 @@ pub struct Counts {
     /// The same as a share of those that ended.
     pub failed_share: Option<f64>,
     /// Requests a second that ended.
-    pub rate_per_s: Option<f64>,
+    pub rate_per_s: Option<Figure>,
     /// Right answers a second.
-    pub ok_per_s: Option<f64>,
+    pub ok_per_s: Option<Figure>,
     /// Requests that ended and have no part in the latencies: refused connections, and answers
     /// that the tool took for too late.
     pub untimed: f64,

@@ -316,6 +316,12 @@ fn place(row: &mut Row, column: &Column, figure: Figure, unit: Unit) -> Result<(
         Quantity::Failed if is_share => counts.failed_share = some,
         Quantity::Ok => counts.ok = some,
         Quantity::Failed => counts.failed = some,
+        Quantity::Rate => counts.rate_per_s = Some(figure),
+        Quantity::OkRate => counts.ok_per_s = Some(figure),
+        Quantity::Duration => {
+            load.duration_s = Some(figure.value / 1e9).filter(|seconds| *seconds > 0.0);
+            load.duration_step_s = figure.step / 1e9;
+        }
         other => place_rest(load, counts, transfer, (other, figure.value)),
     }
     Ok(())
@@ -335,15 +341,9 @@ fn place_rest(
         Quantity::Cpu => &mut load.server_cpus,
         Quantity::ClientCpu => &mut load.client_cpus,
         Quantity::Requests => &mut counts.ended,
-        Quantity::Rate => &mut counts.rate_per_s,
-        Quantity::OkRate => &mut counts.ok_per_s,
         Quantity::Body => &mut transfer.body_bytes,
         Quantity::Bytes => &mut transfer.read_bytes,
         Quantity::BytesRate => &mut transfer.read_bytes_per_s,
-        Quantity::Duration => {
-            load.duration_s = Some(value / 1e9).filter(|seconds| *seconds > 0.0);
-            return;
-        }
         _ => return,
     };
     *field = Some(value);
