@@ -135,3 +135,36 @@ impl Unit {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_and_bytes_are_told_apart_by_their_case() {
+        for (text, bits) in [
+            ("1Mb/s", 1e6),
+            ("10Gb/s", 10e9),
+            ("1MBps", 8e6),
+            ("1GBps", 8e9),
+            ("1KBps", 8e3),
+            ("1Mbps", 1e6),
+        ] {
+            assert_eq!(parse_bits_per_s(text), Some(bits), "{text}");
+        }
+        assert_eq!(parse_bits_per_s("1Kb/s"), None);
+        assert_eq!(parse_bytes("2TB"), Some(2e12));
+        assert_eq!(parse_bytes("1TiB"), Some(1_099_511_627_776.0));
+        for (unit, is_in_doubt) in [
+            ("Mb", true),
+            ("MBPS", true),
+            ("mb", false),
+            ("MB", false),
+            ("Mbit/S", false),
+            ("BYTES", false),
+            ("MS", false),
+        ] {
+            assert_eq!(Unit::is_in_doubt(unit), is_in_doubt, "{unit}");
+        }
+    }
+}
