@@ -349,6 +349,14 @@ fn rules_on_amounts_and_bytes_have_clean_twins() {
     twins("rps,client_cpu_percent", "5,100", "5,102", &["engine-busy"]);
     let rates = "requests_per_s,ok_per_s";
     twins(rates, "10000,9999.6", "10000,5000", &["failed-share"]);
+    // 10 s may have been 10.01 s.
+    let right = "requests,duration_s,ok_per_s";
+    twins(
+        right,
+        "100100,10,10000",
+        "100100,10,9000",
+        &["failed-share"],
+    );
     let stated = "requests,duration_s,requests_per_s";
     twins(stated, "1000,10.0,104", "1000,10.0,107", &["rate-differs"]);
     twins(stated, "1000,10.0,96", "1000,10,100000", &["rate-differs"]);

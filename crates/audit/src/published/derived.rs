@@ -53,14 +53,24 @@ impl<'a> Subject<'a> {
             .or_else(|| Some(ok? / (1.0 - counts.failed_share?)))
             .or(ok)
             .filter(|ended| ended.is_finite());
-        // A rounded rate gets the benefit of it.
+        // What rounding the rate and the length explains is no failure.
+        let longest_s = stated_s.map(|s| s + row.load.duration_step_s / 2.0);
         let ok_most = counts
             .ok
-            .or_else(|| by_rate(counts.ok_per_s.map(Figure::high)));
+            .or_else(|| Some(counts.ok_per_s?.high() * longest_s?));
+        let by_ok = || {
+            let (all, right) = (counts.ended?, ok?);
+            let is_apart = ok_most? < all;
+            Some(if is_apart {
+                (all - right).max(0.0)
+            } else {
+                0.0
+            })
+        };
         let failed = counts
             .failed
             .or_else(|| Some(ended? * counts.failed_share?))
-            .or_else(|| Some((counts.ended? - ok_most?).max(0.0)));
+            .or_else(by_ok);
         let rate = value(counts.rate_per_s).filter(|rate| *rate > 0.0);
         let by_count = || Some(counts.ended? / rate?);
         Self {
