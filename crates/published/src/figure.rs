@@ -75,7 +75,8 @@ pub(crate) fn time_ns(text: &str) -> Option<Figure> {
     Some(figure.times(unit.in_ns()?))
 }
 
-/// The text without commas between groups of three digits; `None` if commas stand elsewhere.
+/// The text without commas between groups of three digits; `None` if commas stand elsewhere, or
+/// behind a 0, as in 0,123: there it is a decimal point.
 fn without_thousands(text: &str) -> Option<String> {
     if !text.contains(',') {
         return Some(text.to_owned());
@@ -87,7 +88,7 @@ fn without_thousands(text: &str) -> Option<String> {
     let mut groups = whole.split(',');
     let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     let first = groups.next()?;
-    let starts = (1..=3).contains(&first.len()) && is_digits(first);
+    let starts = (1..=3).contains(&first.len()) && is_digits(first) && !first.starts_with('0');
     let goes_on = groups.all(|group| group.len() == 3 && is_digits(group));
     (starts && goes_on && !rest.contains(',')).then(|| whole.replace(',', "") + &rest)
 }
@@ -116,6 +117,8 @@ mod tests {
             "inf",
             "1,5",
             "0,22",
+            "0,123",
+            "0,123,456",
             "12,34,567",
             "1e999",
             "1e19",

@@ -84,8 +84,10 @@ impl Run<'_> {
         let connect = connect.filter(|_| measured.is_none());
         Ok(Row {
             line: self.line,
+            name: self.name(),
             load: Load {
                 clients: self.clients(),
+                streams_hidden: true,
                 duration_s: Some(duration_s).filter(|s| *s > 0.0),
                 connect_ns: connect.map(|(_, mean)| mean.value).filter(|ns| *ns > 0.0),
                 ..Load::default()
@@ -130,6 +132,19 @@ impl Run<'_> {
         let counts = parts.filter_map(|(at, _)| number(self.before[..at].rsplit(' ').next()?));
         let sum: f64 = counts.map(|count| count.value).sum();
         Some(sum).filter(|sum| *sum > 0.0)
+    }
+
+    /// What tells its runs apart: neither the address nor the streams are printed.
+    fn name(&self) -> Vec<(String, String)> {
+        let clients = self.clients().map(|clients| clients.to_string());
+        let protocol = after(self.before, "Application protocol:");
+        let protocol = protocol.and_then(|rest| rest.split_whitespace().next());
+        let cells = [
+            ("clients", clients),
+            ("protocol", protocol.map(str::to_owned)),
+        ];
+        let known = |(name, cell): (&str, Option<String>)| Some((name.to_owned(), cell?));
+        cells.into_iter().filter_map(known).collect()
     }
 
     /// `and 20s of main duration for measurements`.

@@ -35,6 +35,9 @@ const FILLERS: [&str; 13] = [
     "of",
 ];
 
+/// What stands behind `per` or a slash.
+const SECONDS: [&str; 3] = ["s", "sec", "second"];
+
 /// Whole names that mean one thing; the tokens joined by blanks, without units.
 const WHOLE: [(&[&str], Quantity); 13] = [
     (
@@ -158,7 +161,24 @@ const WHOLE: [(&[&str], Quantity); 13] = [
 
 /// What a column's name says.
 pub(crate) fn meaning(name: &str) -> Meaning {
-    let (tokens, unit) = unit_apart(tokens(name));
+    let tokens = tokens(name);
+    let is_in_doubt = tokens
+        .last()
+        .is_some_and(|last| Unit::is_in_doubt(&short(last)));
+    match of_tokens(tokens) {
+        Meaning::Known(Quantity::BytesRate, _) if is_in_doubt => {
+            Meaning::Ambiguous("bytes-rate in bits or in bytes")
+        }
+        Meaning::Known(quantity, _) if is_in_doubt => Meaning::Ambiguous(match quantity {
+            Quantity::Body => "body in bits or in bytes",
+            _ => "bytes in bits or in bytes",
+        }),
+        meaning => meaning,
+    }
+}
+
+fn of_tokens(tokens: Vec<String>) -> Meaning {
+    let (tokens, unit) = unit_apart(tokens);
     let all: Vec<&str> = tokens.iter().map(String::as_str).collect();
     if let Some(Unit::PerS(_)) = unit {
         return rate(&all, unit);
@@ -320,11 +340,10 @@ fn unit_apart(mut tokens: Vec<String>) -> (Vec<String>, Option<Unit>) {
 fn ending_unit(tokens: &mut Vec<String>) -> Option<Unit> {
     let last = tokens.last()?.clone();
     let lower = last.to_lowercase();
-    let seconds = ["s", "sec", "second"];
     // requests_per_s, req per sec
     if let [.., per, _] = tokens.as_slice()
         && per.eq_ignore_ascii_case("per")
-        && seconds.contains(&lower.as_str())
+        && SECONDS.contains(&lower.as_str())
     {
         tokens.truncate(tokens.len() - 2);
         let bytes = tokens.last().and_then(|token| byte_unit(token));
@@ -340,10 +359,10 @@ fn ending_unit(tokens: &mut Vec<String>) -> Option<Unit> {
     }
     // requests/sec, MB/s
     if let Some((counted, per)) = last.rsplit_once('/')
-        && seconds.contains(&per.to_lowercase().as_str())
+        && SECONDS.contains(&per.to_lowercase().as_str())
     {
         tokens.pop();
-        if let Some(unit @ Unit::BytesPerS(_)) = Unit::parse(&format!("{counted}/s")) {
+        if let Some(unit @ Unit::BytesPerS(_)) = Unit::parse_folded(&short(&last)) {
             return Some(unit);
         }
         tokens.push(counted.to_owned());
@@ -357,7 +376,7 @@ fn ending_unit(tokens: &mut Vec<String>) -> Option<Unit> {
         return Some(Unit::Share(0.01));
     }
     let is_rank = last.ends_with('%') && last.len() > 1;
-    let unit = Unit::parse(&last).or_else(|| Unit::parse(&lower))?;
+    let unit = Unit::parse_folded(&last)?;
     // `requests` and `rate` are quantities before they are units, and `m` alone says nothing.
     let is_unit = !matches!(unit, Unit::Count | Unit::PerS(_)) && lower != "m" && lower != "b";
     let counts = lower == "count";
@@ -366,11 +385,26 @@ fn ending_unit(tokens: &mut Vec<String>) -> Option<Unit> {
     if names_itself {
         return Some(unit);
     }
+    // So does one called `MBps`.
+    if matches!(unit, Unit::BytesPerS(_)) && tokens.len() == 1 {
+        tokens.pop();
+        return Some(unit);
+    }
     if is_rank || !(is_unit || counts) || tokens.len() == 1 {
         return None;
     }
     tokens.pop();
     Some(unit)
+}
+
+/// `MB/s` of `MB/sec`.
+fn short(unit: &str) -> String {
+    match unit.rsplit_once('/') {
+        Some((counted, per)) if SECONDS.contains(&per.to_lowercase().as_str()) => {
+            format!("{counted}/s")
+        }
+        _ => unit.to_owned(),
+    }
 }
 
 fn byte_unit(token: &str) -> Option<f64> {
@@ -419,6 +453,22 @@ mod tests {
             ("ok_per_s", Quantity::OkRate, Some(rate)),
             ("target_rps", Quantity::PlannedRate, Some(rate)),
             ("MB/s", Quantity::BytesRate, Some(Unit::BytesPerS(1e6))),
+            ("MBps", Quantity::BytesRate, Some(Unit::BytesPerS(1e6))),
+            (
+                "throughput_GBps",
+                Quantity::BytesRate,
+                Some(Unit::BytesPerS(1e9)),
+            ),
+            ("KBps", Quantity::BytesRate, Some(Unit::BytesPerS(1e3))),
+            ("Mbps", Quantity::BytesRate, Some(Unit::BytesPerS(125e3))),
+            ("Gb/s", Quantity::BytesRate, Some(Unit::BytesPerS(125e6))),
+            (
+                "transfer Mb/sec",
+                Quantity::BytesRate,
+                Some(Unit::BytesPerS(125e3)),
+            ),
+            ("P99 MS", Quantity::Quantile(0.99), Some(ms)),
+            ("Body Bytes", Quantity::Body, Some(Unit::Bytes(1.0))),
             ("errors_percent", Quantity::Failed, Some(percent)),
             ("errors %", Quantity::Failed, Some(percent)),
             ("Errors%", Quantity::Failed, Some(percent)),
@@ -462,5 +512,25 @@ mod tests {
         for name in ["throughput", "rate", "latency_ms", "latency"] {
             assert!(matches!(meaning(name), Meaning::Ambiguous(_)), "{name}");
         }
+    }
+
+    /// A factor of eight, which no reader would see.
+    #[test]
+    fn bits_are_not_taken_for_bytes() {
+        for (name, quantity) in [
+            ("MBPS", "bytes-rate"),
+            ("throughput Kb/s", "bytes-rate"),
+            ("received_Mb", "bytes"),
+            ("transfer (Gb)", "bytes"),
+            ("body Kb", "body"),
+        ] {
+            let found = meaning(name);
+            let Meaning::Ambiguous(which) = found else {
+                panic!("{name}: {found:?}");
+            };
+            assert!(which.split(' ').next() == Some(quantity), "{name}: {which}");
+        }
+        // What is no known quantity stays a name.
+        assert_eq!(meaning("memory_Mb"), Meaning::Unknown);
     }
 }

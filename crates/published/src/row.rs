@@ -9,6 +9,9 @@ pub struct Row {
     pub line: usize,
     /// What names it: columns and their cells, in the order of the file.
     pub name: Vec<(String, String)>,
+    /// Whether a column says which repetition it is: rows of one name are then repetitions,
+    /// whatever else tells them apart.
+    pub is_repetition: bool,
     /// How hard it was loaded.
     pub load: Load,
     /// What became of its requests.
@@ -26,12 +29,18 @@ pub struct Load {
     pub clients: Option<f64>,
     /// Requests that each may have in flight.
     pub streams: Option<f64>,
+    /// Whether each client may have had several, and the file does not say how many.
+    pub streams_hidden: bool,
+    /// Whether requests were sent on a schedule, also where the file does not say at which rate.
+    pub scheduled: bool,
     /// Requests a second that were asked for.
     pub planned_per_s: Option<f64>,
     /// Requests that were due and never sent.
     pub unsent: Option<f64>,
     /// Length of the measurement.
     pub duration_s: Option<f64>,
+    /// One unit of the last digit of that length, seconds; 0 where it was given exactly.
+    pub duration_step_s: f64,
     /// Repetitions that the row sums up.
     pub runs: Option<f64>,
     /// Mean time that a client took to connect inside the measurement, ns.
@@ -54,10 +63,11 @@ pub struct Counts {
     /// The same as a share of those that ended.
     pub failed_share: Option<f64>,
     /// Requests a second that ended.
-    pub rate_per_s: Option<f64>,
+    pub rate_per_s: Option<Figure>,
     /// Right answers a second.
-    pub ok_per_s: Option<f64>,
-    /// Requests that ended and have no part in the latencies, such as refused connections.
+    pub ok_per_s: Option<Figure>,
+    /// Requests that ended and have no part in the latencies: refused connections, and answers
+    /// that the tool took for too late.
     pub untimed: f64,
     /// Failed requests whose latencies are among the others'; where it is `None`, all of them.
     pub failed_timed: Option<f64>,

@@ -74,7 +74,11 @@ pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError>
         columns.push(column);
     }
     check_columns(&columns).map_err(|problem| ReadError::new(header.line, problem))?;
-    let rows = records.iter().map(|record| row(record, &columns));
+    let read = Reader {
+        columns: &columns,
+        is_comma_in_doubt: separator == ';',
+    };
+    let rows = records.iter().map(|record| read.row(record));
     Ok(Table {
         rows: rows.collect::<Result<_, _>>()?,
         unknown,
@@ -195,37 +199,78 @@ fn check_columns(columns: &[Column]) -> Result<(), String> {
     ))
 }
 
-fn row(record: &Record, columns: &[Column]) -> Result<Row, ReadError> {
-    let mut row = Row {
-        line: record.line,
-        ..Row::default()
-    };
-    for (cell, column) in record.cells.iter().zip(columns) {
-        if matches!(column.quantity, Quantity::Ignore) {
-            continue;
+/// Reads the rows below a header.
+struct Reader<'a> {
+    columns: &'a [Column],
+    /// Whether `1,234` may be 1.234: where semicolons separate, commas often are decimal points.
+    is_comma_in_doubt: bool,
+}
+
+impl Reader<'_> {
+    fn row(&self, record: &Record) -> Result<Row, ReadError> {
+        let is_run = |column: &Column| matches!(column.quantity, Quantity::Run);
+        let mut row = Row {
+            line: record.line,
+            is_repetition: self.columns.iter().any(is_run),
+            ..Row::default()
+        };
+        for (cell, column) in record.cells.iter().zip(self.columns) {
+            if names(column.quantity) {
+                row.name.push((column.name.clone(), cell.clone()));
+            }
+            let has_number = !matches!(
+                column.quantity,
+                Quantity::Ignore | Quantity::Name | Quantity::Run
+            );
+            if has_number && !is_nothing(cell) {
+                self.cell(&mut row, column, cell)
+                    .map_err(|problem| ReadError::new(record.line, problem))?;
+            }
         }
-        if matches!(
-            column.quantity,
-            Quantity::Name | Quantity::Clients | Quantity::Streams
-        ) {
-            row.name.push((column.name.clone(), cell.clone()));
-        }
-        let names_only = matches!(column.quantity, Quantity::Name | Quantity::Run);
-        if names_only || is_nothing(cell) {
-            continue;
+        Ok(row)
+    }
+
+    fn cell(&self, row: &mut Row, column: &Column, cell: &str) -> Result<(), String> {
+        if self.is_comma_in_doubt && is_decimal_or_thousands(cell) {
+            return Err(format!(
+                "column `{}`: expected a number without a comma, such as 0.123 or 1234, found \
+                 `{}`: between semicolons a comma may be a decimal point",
+                column.name,
+                excerpt(cell)
+            ));
         }
         let (figure, unit) = value(cell, column).ok_or_else(|| {
-            let problem = format!(
+            format!(
                 "column `{}`: expected a number of 0 or more, such as 1234.5, found `{}`",
                 column.name,
                 excerpt(cell)
-            );
-            ReadError::new(record.line, problem)
+            )
         })?;
-        place(&mut row, column, figure, unit)
-            .map_err(|problem| ReadError::new(record.line, problem))?;
+        place(row, column, figure, unit)
     }
-    Ok(row)
+}
+
+/// Whether a column's cells tell measurements apart: what was loaded, and what was asked for. The
+/// length of a measurement is no part of the name, because it often is a result.
+fn names(quantity: Quantity) -> bool {
+    matches!(
+        quantity,
+        Quantity::Name
+            | Quantity::Clients
+            | Quantity::Streams
+            | Quantity::PlannedRate
+            | Quantity::Body
+    )
+}
+
+/// Whether a number has one comma and no point: `1,234`, or `0,22 ms`.
+fn is_decimal_or_thousands(cell: &str) -> bool {
+    let mut parts = cell.split(',');
+    let (Some(whole), Some(rest), None) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let is_whole = !whole.is_empty() && whole.bytes().all(|byte| byte.is_ascii_digit());
+    is_whole && rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains('.')
 }
 
 /// A cell's number; the unit that it carries itself counts more than the header's.
@@ -271,6 +316,12 @@ fn place(row: &mut Row, column: &Column, figure: Figure, unit: Unit) -> Result<(
         Quantity::Failed if is_share => counts.failed_share = some,
         Quantity::Ok => counts.ok = some,
         Quantity::Failed => counts.failed = some,
+        Quantity::Rate => counts.rate_per_s = Some(figure),
+        Quantity::OkRate => counts.ok_per_s = Some(figure),
+        Quantity::Duration => {
+            load.duration_s = Some(figure.value / 1e9).filter(|seconds| *seconds > 0.0);
+            load.duration_step_s = figure.step / 1e9;
+        }
         other => place_rest(load, counts, transfer, (other, figure.value)),
     }
     Ok(())
@@ -290,15 +341,9 @@ fn place_rest(
         Quantity::Cpu => &mut load.server_cpus,
         Quantity::ClientCpu => &mut load.client_cpus,
         Quantity::Requests => &mut counts.ended,
-        Quantity::Rate => &mut counts.rate_per_s,
-        Quantity::OkRate => &mut counts.ok_per_s,
         Quantity::Body => &mut transfer.body_bytes,
         Quantity::Bytes => &mut transfer.read_bytes,
         Quantity::BytesRate => &mut transfer.read_bytes_per_s,
-        Quantity::Duration => {
-            load.duration_s = Some(value / 1e9).filter(|seconds| *seconds > 0.0);
-            return;
-        }
         _ => return,
     };
     *field = Some(value);

@@ -20,7 +20,7 @@ pub enum Unit {
 }
 
 /// What each unit is called; compared as written, so that `Mb` is not `MB`.
-const NAMES: [(&[&str], Unit); 29] = [
+const NAMES: [(&[&str], Unit); 31] = [
     (&["ns", "nanoseconds"], Unit::Time(1.0)),
     (&["us", "µs", "μs", "usec", "microseconds"], Unit::Time(1e3)),
     (&["ms", "msec", "millis", "milliseconds"], Unit::Time(1e6)),
@@ -31,24 +31,29 @@ const NAMES: [(&[&str], Unit); 29] = [
     (&["kB", "KB", "kb"], Unit::Bytes(1e3)),
     (&["MB", "mb"], Unit::Bytes(1e6)),
     (&["GB", "gb"], Unit::Bytes(1e9)),
+    (&["TB", "tb"], Unit::Bytes(1e12)),
     (&["KiB", "kib"], Unit::Bytes(1024.0)),
     (&["MiB", "mib"], Unit::Bytes(1_048_576.0)),
     (&["GiB", "gib"], Unit::Bytes(1_073_741_824.0)),
+    (&["TiB", "tib"], Unit::Bytes(1_099_511_627_776.0)),
     (&["B/s", "b/s", "bytes/s"], Unit::BytesPerS(1.0)),
-    (&["kB/s", "KB/s", "kb/s"], Unit::BytesPerS(1e3)),
-    (&["MB/s", "mb/s"], Unit::BytesPerS(1e6)),
-    (&["GB/s", "gb/s"], Unit::BytesPerS(1e9)),
+    (
+        &["kB/s", "KB/s", "kb/s", "kBps", "KBps"],
+        Unit::BytesPerS(1e3),
+    ),
+    (&["MB/s", "mb/s", "MBps"], Unit::BytesPerS(1e6)),
+    (&["GB/s", "gb/s", "GBps"], Unit::BytesPerS(1e9)),
     (&["KiB/s", "kib/s"], Unit::BytesPerS(1024.0)),
     (&["MiB/s", "mib/s"], Unit::BytesPerS(1_048_576.0)),
     (&["GiB/s", "gib/s"], Unit::BytesPerS(1_073_741_824.0)),
     (&["bit/s", "bps"], Unit::BytesPerS(0.125)),
     (&["kbit/s", "kbps", "Kbps", "kbit"], Unit::BytesPerS(125.0)),
     (
-        &["Mbit/s", "Mbps", "mbps", "mbit", "Mbit"],
+        &["Mbit/s", "Mb/s", "Mbps", "mbps", "mbit", "Mbit"],
         Unit::BytesPerS(125e3),
     ),
     (
-        &["Gbit/s", "Gbps", "gbps", "gbit", "Gbit"],
+        &["Gbit/s", "Gb/s", "Gbps", "gbps", "gbit", "Gbit"],
         Unit::BytesPerS(125e6),
     ),
     (&["/s", "per_s", "rps", "qps", "req/s"], Unit::PerS(1.0)),
@@ -88,6 +93,23 @@ impl Unit {
         Some(*unit)
     }
 
+    /// Reads a unit in any case: `MS` too. Only for names in which the case decides nothing, see
+    /// [`Unit::is_in_doubt`].
+    pub(crate) fn parse_folded(text: &str) -> Option<Self> {
+        Self::parse(text).or_else(|| Self::parse(&text.to_lowercase()))
+    }
+
+    /// Whether this is a unit of bytes in a case that is not known: `Kb` may be bits or bytes.
+    pub(crate) fn is_in_doubt(text: &str) -> bool {
+        let folded = text.to_lowercase();
+        let is_of_bytes = matches!(
+            Self::parse(&folded),
+            Some(Self::Bytes(_) | Self::BytesPerS(_))
+        );
+        let is_spelled_out = folded.contains("bit") || folded.contains("byte");
+        Self::parse(text).is_none() && is_of_bytes && !is_spelled_out
+    }
+
     /// Nanoseconds in one, of a unit of time.
     pub(crate) fn in_ns(self) -> Option<f64> {
         match self {
@@ -111,5 +133,38 @@ impl Unit {
     /// Whether both count the same kind of thing.
     pub(crate) fn is_like(self, other: Self) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_and_bytes_are_told_apart_by_their_case() {
+        for (text, bits) in [
+            ("1Mb/s", 1e6),
+            ("10Gb/s", 10e9),
+            ("1MBps", 8e6),
+            ("1GBps", 8e9),
+            ("1KBps", 8e3),
+            ("1Mbps", 1e6),
+        ] {
+            assert_eq!(parse_bits_per_s(text), Some(bits), "{text}");
+        }
+        assert_eq!(parse_bits_per_s("1Kb/s"), None);
+        assert_eq!(parse_bytes("2TB"), Some(2e12));
+        assert_eq!(parse_bytes("1TiB"), Some(1_099_511_627_776.0));
+        for (unit, is_in_doubt) in [
+            ("Mb", true),
+            ("MBPS", true),
+            ("mb", false),
+            ("MB", false),
+            ("Mbit/S", false),
+            ("BYTES", false),
+            ("MS", false),
+        ] {
+            assert_eq!(Unit::is_in_doubt(unit), is_in_doubt, "{unit}");
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! `vegeta report -type=json`: one document for each attack.
 //!
 //! Vegeta's latencies are of all requests, those without an answer too. It sends at a constant
-//! rate, which its report does not repeat: `rate` is what was sent.
+//! rate, which its report does not repeat: `rate` is what was sent. It tells attacks of one file
+//! apart, to two digits.
 
 use serde_json::Value;
 
@@ -22,7 +23,10 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
             .map(|(_, count)| count)
             .sum(),
     };
+    let sent = number(document, &["rate"])?.filter(|rate| *rate > 0.0);
+    let rate = |rate: f64| ("rate".to_owned(), format!("{}/s", two_digits(rate)));
     Ok(Row {
+        name: sent.map(rate).into_iter().collect(),
         load: Load {
             // One request alone has no length between the first and the last.
             duration_s: (attack_s > 0.0).then_some(attack_s),
@@ -40,6 +44,12 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
         },
         ..Row::default()
     })
+}
+
+/// 500 of 500.11.
+fn two_digits(value: f64) -> f64 {
+    let text = format!("{value:.1e}");
+    text.parse().unwrap_or(value)
 }
 
 fn latency(document: &Value) -> Result<Latency, String> {

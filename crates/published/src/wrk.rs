@@ -1,15 +1,17 @@
 //! What wrk and wrk2 print, one run after the other.
 //!
 //! Latencies are of all answers, those with a status of an error too. What came to no answer is
-//! counted in the line of socket errors alone. Latencies of wrk begin when it comes round to
+//! counted in the line of socket errors alone. A timeout of wrk is no request beside the others: it
+//! is an answer that took longer than `--timeout`, which wrk counts with the rest and leaves out of
+//! its latencies. wrk2 looks every 2 s for connections whose last request began that long ago, so
+//! its timeouts count no requests at all. Latencies of wrk begin when it comes round to
 //! writing, so the wait in its own loop is in none of them; and for each long one, wrk adds those
 //! of requests that it would have sent meanwhile. wrk2 does neither: it counts from a schedule.
 
 use crate::column::percentile;
 use crate::error::ReadError;
-use crate::figure::{number, number_with_unit, time_ns};
+use crate::figure::{number, time_ns};
 use crate::row::{Counts, Latency, Row, Transfer};
-use crate::unit::Unit;
 use crate::{ROWS_MOST, error::excerpt};
 
 pub(crate) fn rows(text: &str) -> Result<Vec<Row>, ReadError> {
@@ -43,10 +45,11 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
     if let Some((_, url)) = first.1.split_once(" @ ") {
         row.name.push(("url".to_owned(), url.trim().to_owned()));
     }
-    let calibrated = |(_, text): &(usize, &str)| text.starts_with("Thread calibration:");
-    row.latency.corrected = !lines.iter().any(calibrated);
-    let mut aside = 0.0;
+    row.load.scheduled = lines.iter().any(|(_, text)| is_of_wrk2(text));
+    row.latency.corrected = !row.load.scheduled;
+    let mut errors = Errors::default();
     let mut answered = None;
+    let mut is_uncorrected = false;
     let mut wrong = 0.0;
     for (line, text) in lines.iter().copied() {
         let fail = |expected: &str| {
@@ -55,15 +58,22 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
         };
         if let Some((threads, clients)) = connections(text) {
             row.name.push(("threads".to_owned(), threads.to_owned()));
+            let connections = clients.to_string();
+            row.name.push(("connections".to_owned(), connections));
             row.load.clients = Some(clients);
         } else if let Some(rest) = text.strip_prefix("Latency ") {
-            if !rest.starts_with("Distribution") {
+            if rest.starts_with("Distribution") {
+                // wrk2 -U prints a second set, which leaves out how late requests were sent.
+                is_uncorrected = rest.contains("Uncorrected");
+            } else {
                 latency(rest, &mut row.latency).ok_or_else(|| fail("mean, spread and maximum"))?;
             }
         } else if let Some((share, value)) = quantile(text) {
-            row.latency.push(share, value);
+            if !is_uncorrected {
+                row.latency.push(share, value);
+            }
         } else if let Some(rest) = text.strip_prefix("Socket errors:") {
-            aside = errors(rest).ok_or_else(|| fail("counts of socket errors"))?;
+            errors = Errors::parse(rest).ok_or_else(|| fail("counts of socket errors"))?;
         } else if let Some(rest) = text.strip_prefix("Non-2xx or 3xx responses:") {
             wrong = number(rest).ok_or_else(|| fail("a count"))?.value;
         } else if text.contains(" requests in ") && text.ends_with(" read") {
@@ -82,14 +92,33 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
             "this run of wrk has no line `N requests in TIME, BYTES read`: it was cut off";
         return Err(ReadError::new(first.0, problem));
     };
-    row.counts = Counts {
-        ended: Some(answered + aside),
-        failed: Some(wrong + aside),
-        untimed: aside,
-        failed_timed: Some(wrong),
-        ..Counts::default()
-    };
+    row.counts = counts(answered, wrong, &errors, row.load.scheduled);
     Ok(row)
+}
+
+/// What became of the requests, of those answered, those with a wrong status, and errors.
+fn counts(answered: f64, wrong: f64, errors: &Errors, is_wrk2: bool) -> Counts {
+    let unanswered = errors.unanswered;
+    let late = match is_wrk2 {
+        true => 0.0,
+        false => errors.timeouts.min(answered),
+    };
+    let ended = answered + unanswered;
+    let failed = (wrong + unanswered + late).min(ended);
+    // Nothing says how many requests wrk2's timeouts were, if any.
+    let is_known = failed > 0.0 || !is_wrk2 || errors.timeouts == 0.0;
+    Counts {
+        ended: Some(ended),
+        failed: is_known.then_some(failed),
+        untimed: unanswered + late,
+        failed_timed: Some(wrong.min(answered - late)),
+        ..Counts::default()
+    }
+}
+
+/// A line that only wrk2 prints.
+fn is_of_wrk2(text: &str) -> bool {
+    text.starts_with("Thread calibration:") || text.starts_with("Latency Distribution (Hdr")
 }
 
 /// `2 threads and 50 connections`.
@@ -114,14 +143,27 @@ fn quantile(text: &str) -> Option<(f64, crate::Figure)> {
     Some((percentile(rank)?, time_ns(value)?))
 }
 
-/// `connect 0, read 3, write 0, timeout 7`. A timeout is a wait that went on, no end of a request.
-fn errors(text: &str) -> Option<f64> {
-    let mut sum = 0.0;
-    for part in text.split(',') {
-        let (_, count) = part.trim().split_once(' ')?;
-        sum += number(count)?.value;
+/// `connect 0, read 3, write 0, timeout 7`.
+#[derive(Debug, Default)]
+struct Errors {
+    /// Those of connections: no answer came.
+    unanswered: f64,
+    timeouts: f64,
+}
+
+impl Errors {
+    fn parse(text: &str) -> Option<Self> {
+        let mut errors = Self::default();
+        for part in text.split(',') {
+            let (name, count) = part.trim().split_once(' ')?;
+            let count = number(count)?.value;
+            match name {
+                "timeout" => errors.timeouts += count,
+                _ => errors.unanswered += count,
+            }
+        }
+        Some(errors)
     }
-    Some(sum)
 }
 
 /// `1402311 requests in 30.10s, 1.11GB read`.
@@ -132,23 +174,16 @@ fn totals(text: &str) -> Option<(f64, f64, f64)> {
     Some((number(count)?.value, seconds, binary(bytes)?))
 }
 
-/// wrk writes KB for 1,024 bytes.
+/// wrk writes KB for 1,024 bytes, and no unit above TB.
 fn binary(text: &str) -> Option<f64> {
-    let (figure, unit) = number_with_unit(text)?;
-    let Unit::Bytes(_) = unit else {
-        return None;
-    };
-    let letters = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let power = match letters {
+    let end = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let power = match &text[end..] {
+        "B" => 0,
         "KB" => 1,
         "MB" => 2,
         "GB" => 3,
-        _ => 0,
+        "TB" => 4,
+        _ => return None,
     };
-    let of_bytes = figure.value * 1024_f64.powi(power);
-    Some(if power == 0 {
-        figure.times(unit.factor()).value
-    } else {
-        of_bytes
-    })
+    Some(number(&text[..end])?.value * 1024_f64.powi(power))
 }

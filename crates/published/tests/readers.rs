@@ -44,10 +44,12 @@ fn wrk_with_latency() {
     let row = only("wrk.txt", Format::Wrk);
     let name = |name: &str, cell: &str| (name.to_owned(), cell.to_owned());
     assert_eq!(row.line, 1);
-    assert_eq!(
-        row.name,
-        [name("url", "http://127.0.0.1:18431/"), name("threads", "1")]
-    );
+    let named = [
+        name("url", "http://127.0.0.1:18431/"),
+        name("threads", "1"),
+        name("connections", "20"),
+    ];
+    assert_eq!(row.name, named);
     assert_eq!(
         (row.load.clients, row.load.duration_s),
         (Some(20.0), Some(12.1))
@@ -89,7 +91,7 @@ fn wrk_without_latency_with_errors_and_twice() {
     assert_eq!((row.line, second.line), (1, 11));
     assert_eq!(
         (row.counts.ended, row.counts.failed),
-        (Some(910.0), Some(40.0))
+        (Some(906.0), Some(40.0))
     );
     assert_eq!(
         (row.counts.untimed, row.counts.failed_timed),
@@ -97,6 +99,69 @@ fn wrk_without_latency_with_errors_and_twice() {
     );
     assert_eq!(row.latency.max.unwrap().value, 90e9);
     assert!(row.latency.quantiles.is_empty());
+}
+
+/// What wrk prints for these counts, with more lines of wrk2 in front.
+fn wrk(wrk2: &str, ended: &str, errors: &str) -> Row {
+    let text = format!(
+        "Running 1s test @ http://a/\n  1 threads and 8 connections\n{wrk2}  \
+         Thread Stats   Avg      Stdev     Max   +/- Stdev\n  {ended} read\n  \
+         Socket errors: connect 0, read 0, write 0, {errors}\nRequests/sec: 1.00\n"
+    );
+    read(&text, Some(Format::Wrk), &[])
+        .expect("it can be read")
+        .rows
+        .remove(0)
+}
+
+#[test]
+fn timeouts_of_wrk_are_answers_that_came_late() {
+    let row = wrk("", "1000 requests in 1.00s, 1.00KB", "timeout 900");
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(1000.0), Some(900.0))
+    );
+    assert_eq!(
+        (row.counts.untimed, row.counts.failed_timed),
+        (900.0, Some(0.0))
+    );
+    // A late answer with a wrong status is one failure, and no more fail than ended.
+    let row = wrk(
+        "",
+        "10 requests in 1.00s, 1.00KB",
+        "timeout 9\n  Non-2xx or 3xx responses: 5",
+    );
+    assert_eq!(
+        (row.counts.ended, row.counts.failed),
+        (Some(10.0), Some(10.0))
+    );
+    assert_eq!(row.counts.failed_timed, Some(1.0));
+}
+
+#[test]
+fn timeouts_of_wrk2_count_no_requests() {
+    let calibrated = "  Thread calibration: mean lat.: 1.10ms, rate sampling interval: 10ms\n";
+    let row = wrk(calibrated, "1000 requests in 1.00s, 1.00KB", "timeout 900");
+    assert_eq!((row.counts.ended, row.counts.failed), (Some(1000.0), None));
+    assert_eq!(row.counts.untimed, 0.0);
+    let row = wrk(calibrated, "1000 requests in 1.00s, 1.00KB", "timeout 0");
+    assert_eq!(row.counts.failed, Some(0.0));
+}
+
+#[test]
+fn wrk_reads_terabytes_too() {
+    for (printed, bytes) in [
+        ("512.00B", 512.0),
+        ("1.50KB", 1536.0),
+        ("1.05TB", 1.05 * 1_099_511_627_776.0),
+    ] {
+        let row = wrk(
+            "",
+            &format!("1000 requests in 1.00s, {printed}"),
+            "timeout 0",
+        );
+        near(row.transfer.read_bytes, bytes);
+    }
 }
 
 #[test]
@@ -109,9 +174,13 @@ fn wrk2_counts_from_a_schedule() {
                 Latency Distribution (HdrHistogram - Recorded Latency)\n 50.000%    1.00ms\n \
                 99.900%    4.00ms\n100.000%    5.00ms\n\n  Detailed Percentile spectrum:\n       \
                 Value   Percentile   TotalCount 1/(1-Percentile)\n\n       0.054     0.000000 \
-                1         1.00\n  9000 requests in 10.00s, 1.00MB read\nRequests/sec: 900.00\n";
+                1         1.00\n----------\n\n  \
+                Latency Distribution (HdrHistogram - Uncorrected Latency (measured without \
+                taking delayed starts into account))\n 50.000%    0.50ms\n 99.900%    0.70ms\n  \
+                9000 requests in 10.00s, 1.00MB read\nRequests/sec: 900.00\n";
     let row = read(text, None, &[]).unwrap().rows.remove(0);
-    assert!(!row.latency.corrected);
+    assert!(!row.latency.corrected && row.load.scheduled);
+    // Those of -U, which leave out how late requests were sent, are none of its latencies.
     assert_eq!(quantiles(&row), [(0.5, 1e6), (0.999, 4e6)]);
 }
 
@@ -130,6 +199,8 @@ fn h2load_by_time_and_by_count() {
     assert_eq!(row.latency.max.unwrap().value, 269.34e6);
     near(row.latency.mean.map(|mean| mean.value), 1.61e6);
     assert_eq!(row.transfer.read_bytes, Some(624_628_440.0));
+    assert_eq!(row.label(), "clients=20 protocol=http/1.1");
+    assert!(row.load.streams_hidden && row.load.streams.is_none());
     // Two threads, by count, without line ends, as articles have it.
     let text = "starting benchmark... spawning thread #0: 75 total client(s). 500 total requests \
                 spawning thread #1: 75 total client(s). 500 total requests finished in 450.21ms, \
@@ -209,13 +280,10 @@ fn vegeta_and_one_document_for_each_attack() {
         [(0.5, 325_001.0), (0.95, 613_057.0), (0.99, 811_483.0)]
     );
     let two = data("vegeta.json") + "\n" + &data("vegeta-saturated.json");
-    let lines: Vec<usize> = read(&two, None, &[])
-        .unwrap()
-        .rows
-        .iter()
-        .map(|row| row.line)
-        .collect();
-    assert_eq!(lines, [1, 3]);
+    let rows = read(&two, None, &[]).unwrap().rows;
+    let rows: Vec<(usize, String)> = rows.iter().map(|row| (row.line, row.label())).collect();
+    let expected = [(1, "rate=500/s".to_owned()), (3, "rate=310/s".to_owned())];
+    assert_eq!(rows, expected);
 }
 
 #[test]
@@ -268,7 +336,11 @@ fn a_table_whose_header_names_units() {
     };
     assert_eq!((first.line, second.line), (2, 4));
     assert_eq!(first.label(), "Server=a VUs=10 threads=4");
-    assert_eq!(first.counts.rate_per_s, Some(1234.5));
+    let rate = first.counts.rate_per_s.unwrap();
+    assert!(
+        rate.value == 1234.5 && (rate.step - 0.1).abs() < 1e-9,
+        "{rate:?}"
+    );
     assert_eq!(first.latency.mean.unwrap().value, 220e3);
     assert_eq!(quantiles(second), [(0.99, 2e9)]);
     assert_eq!(
@@ -361,4 +433,59 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
 #[test]
 fn a_table_without_errors_needs_no_unit_for_them() {
     assert!(csv("requests,errors\n5,0\n6,0\n", &[]).is_ok());
+}
+
+#[test]
+fn a_comma_or_a_case_that_leaves_a_number_open_is_an_error() {
+    for (text, line, part) in [
+        (
+            "requests;avg_ms\n1;0,123\n",
+            2,
+            "without a comma, such as 0.123 or 1234, found `0,123`",
+        ),
+        (
+            "requests;avg_ms\n1;2\n1,234;2\n",
+            3,
+            "a comma may be a decimal point",
+        ),
+        ("requests,avg_ms\n1,\"0,123\"\n", 2, "expected a number"),
+        (
+            "requests,throughput Kb/s\n1,2\n",
+            1,
+            "--column 'bytes-rate=throughput Kb/s:UNIT'",
+        ),
+    ] {
+        let error = csv(text, &[]).expect_err(text);
+        assert_eq!(error.line, line, "{error}");
+        assert!(error.problem.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn commas_that_can_only_part_thousands_are_read() {
+    let published = csv("requests;avg_ms\n1,234,567;0.5\n\"1,234.5\";1.5ms\n", &[]);
+    let ended: Vec<_> = published
+        .unwrap()
+        .rows
+        .iter()
+        .map(|row| row.counts.ended)
+        .collect();
+    assert_eq!(ended, [Some(1_234_567.0), Some(1234.5)]);
+    let published = csv("requests,avg_ms\n\"1,234\",1\n", &[]).unwrap();
+    assert_eq!(published.rows[0].counts.ended, Some(1234.0));
+}
+
+#[test]
+fn what_was_asked_for_names_a_row() {
+    let published = csv(
+        "server,clients,target_rps,body_bytes,duration_s,rps\na,10,500,64,30,499\n",
+        &[],
+    );
+    let row = published.unwrap().rows.remove(0);
+    let name = "server=a clients=10 target_rps=500 body_bytes=64";
+    assert_eq!((row.label().as_str(), row.is_repetition), (name, false));
+    assert_eq!(
+        (row.load.duration_s, row.load.duration_step_s),
+        (Some(30.0), 1.0)
+    );
 }

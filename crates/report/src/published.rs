@@ -93,7 +93,8 @@ fn not_checked(audit: &Audit) -> Vec<String> {
             true => String::new(),
             false => format!(", in {rows} of {} rows", audit.rows.len()),
         };
-        format!("{}: it takes {missing}{of}", codes.join(", "))
+        let needs = if codes.len() == 1 { "needs" } else { "need" };
+        format!("{}: {needs} {missing}{of}", codes.join(", "))
     };
     lines.iter().map(line).collect()
 }

@@ -23,6 +23,8 @@ pub enum Code {
     SetUpCounted,
     /// Right answers filled the link.
     NetworkBound,
+    /// The rate is not the requests over the duration.
+    RateDiffers,
     /// More bytes than the link can carry, or fewer than the answers hold.
     ImpossibleBytes,
     /// More CPU time than there are processors.
@@ -33,13 +35,13 @@ pub enum Code {
     QuantileOrder,
     /// Nothing was measured twice.
     OneRun,
-    /// Rows of the same name differ.
+    /// Repetitions of one measurement differ.
     RepeatDiffers,
 }
 
 impl Code {
     /// All of them, in the order in which findings are listed.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::FailedShare,
         Self::LatencyOfFailures,
         Self::Little,
@@ -50,6 +52,7 @@ impl Code {
         Self::LongerThanRun,
         Self::SetUpCounted,
         Self::NetworkBound,
+        Self::RateDiffers,
         Self::ImpossibleBytes,
         Self::ImpossibleCpu,
         Self::QuantileUnsupported,
@@ -104,6 +107,10 @@ impl Code {
             Self::NetworkBound => {
                 let meaning = "the link was full: the network was measured, not the server";
                 ("network-bound", "R34", meaning)
+            }
+            Self::RateDiffers => {
+                let meaning = "rate, requests and duration contradict each other";
+                ("rate-differs", "R32", meaning)
             }
             Self::ImpossibleBytes => (
                 "impossible-bytes",

@@ -1,4 +1,4 @@
-//! Rules over rows of the same name: repetitions of one measurement.
+//! Rules over repetitions of one measurement: rows of the same name and length.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,14 @@ use super::sentence::{amount, lines_of, percent, rate};
 use super::{AuditedRow, Finding};
 use crate::limits::{RATE_VARIATION, ROUNDS_MIN};
 
+/// How many times as long a measurement may be to be the same one: what is asked for in seconds
+/// ends a little before or after.
+const LENGTH_APART: f64 = 1.25;
+
 /// Adds findings to rows whose repetitions differ, and gives those of the whole table.
 pub(super) fn find(rows: &[Row], audited: &mut [AuditedRow]) -> Vec<Finding> {
-    let mut same: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (index, row) in rows.iter().enumerate() {
-        same.entry(row.label()).or_default().push(index);
-    }
-    for group in same.values().filter(|group| group.len() > 1) {
+    let same = groups(rows);
+    for group in same.iter().filter(|group| group.len() > 1) {
         differs(group, audited);
     }
     let runs = |group: &Vec<usize>| -> f64 {
@@ -25,7 +26,7 @@ pub(super) fn find(rows: &[Row], audited: &mut [AuditedRow]) -> Vec<Finding> {
         runs.sum()
     };
     let few: Vec<f64> = same
-        .values()
+        .iter()
         .map(runs)
         .filter(|runs| *runs < ROUNDS_MIN as f64)
         .collect();
@@ -53,6 +54,43 @@ pub(super) fn find(rows: &[Row], audited: &mut [AuditedRow]) -> Vec<Finding> {
     }]
 }
 
+/// Rows that are repetitions of each other; what has no name repeats nothing that is known.
+fn groups(rows: &[Row]) -> Vec<Vec<usize>> {
+    let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut groups = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        match row.label() {
+            label if label.is_empty() && !row.is_repetition => groups.push(vec![index]),
+            label => named.entry(label).or_default().push(index),
+        }
+    }
+    for group in named.into_values() {
+        groups.extend(by_length(group, rows));
+    }
+    groups
+}
+
+/// The rows of a name, apart where one was measured for much longer than the one before.
+fn by_length(mut group: Vec<usize>, rows: &[Row]) -> Vec<Vec<usize>> {
+    let length = |index: &usize| rows[*index].load.duration_s.unwrap_or(0.0);
+    group.sort_by(|one, other| length(one).total_cmp(&length(other)));
+    let is_same = |one: &usize, next: &usize| {
+        let ended = rows[*next].counts.ended;
+        // A column says so; or a number of requests was asked for, which takes as long as it takes.
+        let is_said = rows[*next].is_repetition;
+        let is_of_as_many = ended.is_some() && ended == rows[*one].counts.ended;
+        is_said || is_of_as_many || length(next) <= length(one) * LENGTH_APART
+    };
+    let parts = group.chunk_by(is_same);
+    parts
+        .map(|part| {
+            let mut part = part.to_vec();
+            part.sort_unstable();
+            part
+        })
+        .collect()
+}
+
 /// R25: repetitions whose rates vary too much speak for none of them.
 fn differs(group: &[usize], audited: &mut [AuditedRow]) {
     let rates: Vec<f64> = group
@@ -78,7 +116,7 @@ fn differs(group: &[usize], audited: &mut [AuditedRow]) {
     let most = rates.iter().copied().fold(0.0, f64::max);
     let lines = lines_of(group.iter().map(|index| audited[*index].line));
     let text = format!(
-        "{lines} are the same measurement and come to {} to {}, a variation of {}",
+        "{lines} are repetitions of one measurement: their rates are {} to {}, a variation of {}",
         rate(least),
         rate(most),
         percent(variation)

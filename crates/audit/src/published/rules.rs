@@ -37,6 +37,7 @@ pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
         (Code::LongerThanRun, time::longer_than_run(subject)),
         (Code::SetUpCounted, time::set_up_counted(subject)),
         (Code::NetworkBound, bytes::network_bound(subject)),
+        (Code::RateDiffers, amount::rate_differs(subject)),
         (Code::ImpossibleBytes, bytes::impossible_bytes(subject)),
         (Code::ImpossibleCpu, amount::impossible_cpu(subject)),
         (

@@ -35,7 +35,7 @@ pub fn published_markdown(audit: &Audit) -> String {
     );
     list(&mut out, "Not checked", not_checked(audit).into_iter());
     let names = audit.unknown_columns.iter().cloned();
-    list(&mut out, "Columns that only name rows", names);
+    list(&mut out, "Columns taken as names", names);
     out.push_str("\n## Row by row\n\n");
     out.push_str("| line | row | requests/s | right/s | in flight | link | findings |\n");
     out.push_str("| --: | --- | --: | --: | --: | --: | --- |\n");

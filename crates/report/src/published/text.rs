@@ -47,7 +47,7 @@ pub fn published_text(audit: &Audit, width: usize, colour: bool) -> String {
             .map(|name| plain(name))
             .collect();
         let text = format!(
-            "Columns that only name rows: {} (--column gives them a meaning)",
+            "Columns taken as names: {} (--column gives them a meaning)",
             names.join(", ")
         );
         out.push('\n');

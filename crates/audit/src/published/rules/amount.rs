@@ -10,10 +10,21 @@ use crate::published::code::Code;
 use crate::published::derived::Subject;
 use crate::published::sentence::{amount, percent, rate, time};
 
+const FAILED: &str = "how many requests failed";
+const RATE: &str = "the rate that was asked for (--rate)";
+const STREAMS: &str = "the streams of each client (--streams)";
+/// How far a stated rate may be from requests over duration. Tools count the time between the first
+/// and the last answer, or with the set-up, and that is within a few per cent of a run.
+const RATE_APART: f64 = 0.05;
+
 /// R17: a measurement in which requests fail is not one of what they would have cost.
 pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
+    if subject.is_empty() {
+        let text = "no request came to an answer".to_owned();
+        return found(Code::FailedShare, 1.0, FAILED_SHARE, text);
+    }
     let Some(share) = subject.failed_share() else {
-        return Outcome::Missing("a column of failed requests");
+        return Outcome::Missing(FAILED);
     };
     if share <= FAILED_SHARE {
         return Outcome::Passed;
@@ -35,8 +46,11 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
         || latency.min.is_some()
         || latency.max.is_some()
         || !latency.quantiles.is_empty();
+    if subject.is_empty() {
+        return Outcome::Passed;
+    }
     let Some(share) = subject.failed_share() else {
-        return Outcome::Missing("a column of failed requests");
+        return Outcome::Missing(FAILED);
     };
     // Some tools leave out what came to no answer.
     let timed = || {
@@ -71,9 +85,12 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
 
 /// R31: rate times latency is what is in flight, and each client has one request in flight.
 pub(super) fn little(subject: &Subject<'_>) -> Outcome {
-    // On a schedule, as many are in flight as it takes.
-    if subject.planned_per_s().is_some() {
+    // On a schedule, as many are in flight as it takes; where nothing ended, none came back.
+    if subject.planned_per_s().is_some() || subject.is_empty() {
         return Outcome::Passed;
+    }
+    if subject.is_scheduled() {
+        return Outcome::Missing(RATE);
     }
     let Some(most) = subject.in_flight_most() else {
         return Outcome::Missing("the number of clients (--clients)");
@@ -90,10 +107,8 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     let over = (in_flight.low() + rest - most) / most;
     // Requests that went on after the end have a finding of their own.
     let is_longer = subject
-        .row
-        .latency
-        .max
-        .is_some_and(|max| subject.duration_s.is_some_and(|s| max.low() / 1e9 > s));
+        .longest()
+        .is_some_and(|(_, max)| subject.duration_s.is_some_and(|s| max.low() / 1e9 > s));
     let law = format!(
         "{} x {} = {} requests in flight",
         rate(per_s),
@@ -102,7 +117,7 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     );
     if short > limit {
         let untimed = if subject.row.counts.untimed > 0.0 {
-            "; requests without an answer have no latency here"
+            "; requests without an answer in time have no latency here"
         } else {
             ""
         };
@@ -117,6 +132,9 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     if subject.row.latency.corrected {
         // What the tool added hides how many too few there were, and too many say nothing.
         return Outcome::Missing("latencies to which the tool has added none (wrk adds some)");
+    }
+    if over > limit && subject.are_streams_hidden() {
+        return Outcome::Missing(STREAMS);
     }
     if over > limit && !is_longer {
         let text = format!(
@@ -145,9 +163,9 @@ pub(super) fn schedule_kept(subject: &Subject<'_>) -> Outcome {
     }
     let Some(planned) = subject.planned_per_s() else {
         // A closed loop has no schedule.
-        let needs_one = subject.clients().is_none();
+        let needs_one = subject.clients().is_none() || subject.is_scheduled();
         return match needs_one {
-            true => Outcome::Missing("the rate that was asked for (--rate)"),
+            true => Outcome::Missing(RATE),
             false => Outcome::Passed,
         };
     };
@@ -180,12 +198,46 @@ pub(super) fn ceiling(subject: &Subject<'_>) -> Outcome {
     }
     let text = format!(
         "{} is {} of the {} that the generator reaches against a null server: at least that much, \
-         and who knows what more",
+         and it may be more",
         rate(sent),
         percent(share),
         rate(ceiling)
     );
     found(Code::GeneratorCeiling, share, CEILING_SHARE, text)
+}
+
+/// R32: a rate is requests over time.
+pub(super) fn rate_differs(subject: &Subject<'_>) -> Outcome {
+    let (counts, load) = (&subject.row.counts, &subject.row.load);
+    let (Some(ended), Some(seconds), Some(stated)) =
+        (counts.ended, load.duration_s, counts.rate_per_s)
+    else {
+        return Outcome::Passed;
+    };
+    // Some count the right ones alone, and some add the requests of all runs up.
+    let runs = load.runs.filter(|runs| *runs >= 1.0).unwrap_or(1.0);
+    let right = subject.failed_share().map(|share| ended * (1.0 - share));
+    let meant = [Some(ended), Some(ended / runs), right];
+    let half = load.duration_step_s / 2.0;
+    let fits = |requests: f64| {
+        let least = requests / (seconds + half) * (1.0 - RATE_APART);
+        // A length that may have been 0 allows any rate.
+        let is_below =
+            seconds <= half || stated.low() <= requests / (seconds - half) * (1.0 + RATE_APART);
+        stated.high() >= least && is_below
+    };
+    if meant.into_iter().flatten().any(fits) {
+        return Outcome::Passed;
+    }
+    let by_count = ended / seconds;
+    let text = format!(
+        "the row states {}, and {} requests in {} are {}: one of the three is wrong",
+        rate(stated.value),
+        amount(ended),
+        time(seconds),
+        rate(by_count)
+    );
+    found(Code::RateDiffers, stated.value, by_count, text)
 }
 
 /// R13: a busy generator's delays are in the latencies.

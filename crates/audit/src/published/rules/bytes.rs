@@ -21,16 +21,17 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
     if share < LINK_ROOM_SHARE {
         return Outcome::Passed;
     }
+    let is_read = subject.moved().is_some_and(|moved| moved.is_read);
     let from = match (subject.answered_per_s(), subject.body_bytes()) {
-        (Some(right), Some(body)) => format!(
-            "{} right answers x {} bytes",
+        (Some(right), Some(body)) if !is_read => format!(
+            "{} right answers x {} bytes =",
             rate(right),
             count(body.round() as u64)
         ),
-        _ => "what was read".to_owned(),
+        _ => "the tool read".to_owned(),
     };
     let text = format!(
-        "{from} = {}, {} of the link's {}",
+        "{from} {}, {} of the link's {}",
         bits(share * link),
         percent(share),
         bits(link)
@@ -42,8 +43,12 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
 pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
     let link = subject.link_share().zip(subject.rig.link_bits_per_s);
     if let Some((share, link)) = link.filter(|(share, _)| *share > 1.0) {
+        let of = match subject.moved().is_some_and(|moved| moved.is_read) {
+            true => "read",
+            false => "of answers",
+        };
         let text = format!(
-            "{} of answers through a link of {}: size, rate or duration is wrong",
+            "{} {of} through a link of {}: size, rate or duration is wrong",
             bits(share * link),
             bits(link)
         );

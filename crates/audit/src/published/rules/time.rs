@@ -1,6 +1,6 @@
 //! Rules on lengths of time: of the measurement, of requests, of their quantiles.
 
-use bakeoff_published::Figure;
+use bakeoff_published::{Figure, Quantile};
 
 use super::{Outcome, found};
 use crate::limits::{BEYOND_QUANTILE, DURATION_S_MIN, LITTLE_SHARE, SET_UP_SHARE};
@@ -9,6 +9,8 @@ use crate::published::derived::Subject;
 use crate::published::sentence::{amount, percent, quantile, time};
 
 const DURATION: &str = "the length of the measurement (--duration)";
+/// What binary fractions may make of an equality.
+const HAIR: f64 = 1e-9;
 
 /// R24: a course of a second a part takes ten parts to be seen.
 pub(super) fn duration_short(subject: &Subject<'_>) -> Outcome {
@@ -28,7 +30,7 @@ pub(super) fn duration_short(subject: &Subject<'_>) -> Outcome {
 
 /// R5: a request that is longer than the run ended after it, and the rate is over another time.
 pub(super) fn longer_than_run(subject: &Subject<'_>) -> Outcome {
-    let Some(max) = subject.row.latency.max else {
+    let Some((name, max)) = subject.longest() else {
         return Outcome::Passed;
     };
     let Some(seconds) = subject.duration_s else {
@@ -43,8 +45,12 @@ pub(super) fn longer_than_run(subject: &Subject<'_>) -> Outcome {
     let all = all.map_or(String::new(), |needed| {
         format!("; together the requests take the clients {}", time(needed))
     });
+    let took = match subject.row.latency.max {
+        Some(_) => "took",
+        None => "is",
+    };
     let text = format!(
-        "the longest request took {} in a run of {}: the rate is over another time{all}",
+        "{name} {took} {} in a run of {}: the rate is over another time{all}",
         time(longest),
         time(seconds)
     );
@@ -130,15 +136,37 @@ pub(super) fn quantile_order(subject: &Subject<'_>) -> Outcome {
             text,
         );
     }
-    match (latency.mean, latency.max) {
-        (Some(mean), Some(max)) if mean.low() > max.high() => {
-            let text = format!(
-                "the mean, {}, is longer than the longest, {}",
-                time(mean.value / 1e9),
-                time(max.value / 1e9)
-            );
-            found(Code::QuantileOrder, mean.value / 1e9, max.value / 1e9, text)
-        }
-        _ => Outcome::Passed,
+    against_mean(subject)
+}
+
+/// The mean lies between the shortest and the longest, and is no less than what the requests beyond
+/// a quantile alone make of it: a hundredth of p99.
+fn against_mean(subject: &Subject<'_>) -> Outcome {
+    let latency = &subject.row.latency;
+    let contradicts = |mean: Figure, how: &str, of: &str, other: f64, limit: f64| {
+        let mean_s = mean.value / 1e9;
+        let text = format!("the mean, {}, is {how} {of}, {}", time(mean_s), time(other));
+        found(Code::QuantileOrder, mean_s, limit, text)
+    };
+    if let (Some(mean), Some(max)) = (latency.mean, latency.max)
+        && mean.low() > max.high()
+    {
+        let max = max.value / 1e9;
+        return contradicts(mean, "longer than", "the longest", max, max);
     }
+    let Some(mean) = subject.plain_mean() else {
+        return Outcome::Passed;
+    };
+    if let Some(min) = latency.min.filter(|min| mean.high() < min.low()) {
+        let min = min.value / 1e9;
+        return contradicts(mean, "shorter than", "the shortest", min, min);
+    }
+    let is_too_long =
+        |one: &&Quantile| mean.high() < (1.0 - one.share) * one.value.low() * (1.0 - HAIR);
+    if let Some(one) = latency.quantiles.iter().rfind(is_too_long) {
+        let (name, value) = (quantile(one.share), one.value.value / 1e9);
+        let least = (1.0 - one.share) * value;
+        return contradicts(mean, "too short for", &name, value, least);
+    }
+    Outcome::Passed
 }
