@@ -27,6 +27,8 @@ const ACK_BYTES_MAX: usize = 64 * 1024;
 /// HTTP/2 on a connection.
 pub(crate) struct Streams<S> {
     pub(crate) line: Line<S>,
+    /// Whether what waits was seen to do so for the server's limit, because its settings had come.
+    pub(crate) has_limit: bool,
     /// Whether both sides have read the other's settings: then the connection counts as open.
     pub(crate) is_known: bool,
     session: Session,
@@ -67,9 +69,15 @@ impl<S> Streams<S> {
         };
         Self {
             line,
+            has_limit: false,
             is_known: false,
             session,
         }
+    }
+
+    /// Whether the server has said what it allows.
+    pub(crate) fn has_settings(&self) -> bool {
+        self.session.client.has_settings()
     }
 
     /// Whether the server has said what it allows, and has read what this side allows. Go's

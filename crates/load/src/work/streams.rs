@@ -48,16 +48,23 @@ pub(crate) fn take_up<D: Driver>(
     many::take_up(slot, thread, now);
 }
 
-/// Both sides have read the other's settings, if they have: the connection counts as open.
+/// Both sides have read the other's settings, if they have: the connection counts as open. The
+/// server's may come before it acknowledges this side's, and streams are opened from then on.
 fn note_settings<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
-    if let Phase::Ready(Link::Streams(streams)) = &mut slot.phase
-        && !streams.is_known
-        && streams.is_settled()
-    {
+    let (Phase::Ready(Link::Streams(streams)), Requests::Many(flights)) =
+        (&mut slot.phase, &mut slot.requests)
+    else {
+        return;
+    };
+    if streams.is_known || !streams.has_settings() {
+        return;
+    }
+    if !streams.has_limit {
+        streams.has_limit = true;
+        flights.wait_from(now);
+    }
+    if streams.is_settled() {
         streams.is_known = true;
-        if let Requests::Many(flights) = &mut slot.requests {
-            flights.wait_from(now);
-        }
         slot.opened(thread, now);
     }
 }
