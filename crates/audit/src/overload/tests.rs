@@ -190,6 +190,40 @@ fn a_stall_is_two_seconds_without_any_answer() {
     check(&stands(2.0, 5.0), &[]);
 }
 
+/// Parts of 0.2 s at some requests a second: in many of them nothing is due.
+#[test]
+fn a_stall_of_a_slow_server_goes_on_where_nothing_is_due() {
+    let slow = |stands: std::ops::Range<f64>, due_in: &dyn Fn(usize) -> bool| {
+        let mut series = series(&|_, _, _| ());
+        let parts = (0..500).map(|index| {
+            let start_s = index as f64 * 0.2;
+            let due = u64::from(due_in(index));
+            let is_answered = due > 0 && !stands.contains(&start_s);
+            Part {
+                start_s,
+                length_s: 0.2,
+                due,
+                ok: u64::from(is_answered),
+                p50_ns: is_answered.then_some(MS),
+                p99_ns: is_answered.then_some(2 * MS),
+                ..Part::default()
+            }
+        });
+        series.parts = parts.collect();
+        super::classes::stall(&series).map(|one| one.evidence)
+    };
+    let two_of_three = |index: usize| index % 3 != 2;
+    assert_eq!(
+        slow(50.1..53.1, &two_of_three).as_deref(),
+        Some("no answer came in time for 2.8 s from 50.4 s on")
+    );
+    assert_eq!(slow(50.1..51.1, &two_of_three), None);
+    // One request without an answer and then nobody who asks is no stall.
+    let seldom = |index: usize| index.is_multiple_of(15);
+    assert_eq!(slow(50.9..51.1, &seldom), None);
+    assert_eq!(slow(0.0..0.0, &|_| false), None);
+}
+
 #[test]
 fn goodput_below_half_of_its_peak_is_a_collapse() {
     let falls = |to: u64| {
