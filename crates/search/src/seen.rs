@@ -256,19 +256,23 @@ fn busy(result: &LoadResult) -> Option<f64> {
 /// What was due and had not ended, over the window. What is in flight would not do: a request that
 /// waits for a free connection is due and not begun.
 fn backlog(result: &LoadResult) -> Option<Backlog> {
-    let due = &result.schedule.as_ref()?.parts;
-    if due.len() != result.intervals.len() || due.len() < 2 {
-        return None;
-    }
-    let carried_in = result.balance.map_or(0, |balance| balance.carried_in) as f64;
-    let mut waiting = carried_in;
+    let mut due = result.schedule.as_ref()?.parts.iter().peekable();
+    let mut waiting = result.balance.map_or(0, |balance| balance.carried_in) as f64;
     let mut points = vec![(0.0, waiting)];
-    for (due, ended) in due.iter().zip(&result.intervals) {
-        if (due.start_s - ended.start_s).abs() > 1e-3 {
-            return None;
+    let mut ended = result.intervals.iter().peekable();
+    while let Some(part) = ended.next() {
+        let end_s = part.start_s + part.length_s;
+        let is_last = ended.peek().is_none();
+        // The two kinds of parts need not be of one length, and nothing may be due in the last.
+        while let Some(due) =
+            due.next_if(|due| is_last || due.start_s + due.length_s <= end_s + 1e-3)
+        {
+            waiting += due.due as f64;
         }
-        waiting += due.due as f64 - (ended.ok + ended.errors) as f64;
-        points.push((due.start_s + due.length_s, waiting));
+        waiting -= (part.ok + part.errors) as f64;
+        if due.peek().is_none_or(|due| due.start_s >= end_s - 1e-3) {
+            points.push((end_s, waiting));
+        }
     }
     fitted(&points)
 }
@@ -320,7 +324,8 @@ pub(crate) fn fitted(points: &[(f64, f64)]) -> Option<Backlog> {
 mod tests {
     use bakeoff_plan::{Arrival, Connect, Load};
     use bakeoff_record::{
-        Attempt, ContenderKind, Course, Hosts, LostHost, Pinned, Step, TRIAL_SCHEMA, Usage,
+        Attempt, ContenderKind, Course, DuePart, Hosts, Interval, LostHost, Pinned, ScheduleKept,
+        Step, TRIAL_SCHEMA, Usage,
     };
 
     use super::*;
@@ -417,6 +422,47 @@ mod tests {
             let lost = record(failed(step, cause), is_measured);
             assert_eq!(came(&lost), Came::Lost(cause.to_owned()));
         }
+    }
+
+    /// At 10/s the last parts of the window often have nothing that is due.
+    #[test]
+    fn a_backlog_is_known_where_the_parts_differ() {
+        let backlog = |due: &[(f64, f64, u64)], ended: &[(f64, f64, u64)]| {
+            let mut record = record(TrialEnd::Measured, true);
+            let result = record.result.as_mut().unwrap();
+            let part = |&(start_s, length_s, due)| DuePart {
+                start_s,
+                length_s,
+                due,
+                ..DuePart::default()
+            };
+            result.schedule = Some(ScheduleKept {
+                parts: due.iter().map(part).collect(),
+                ..ScheduleKept::default()
+            });
+            let part = |&(start_s, length_s, ok)| Interval {
+                start_s,
+                length_s,
+                ok,
+                errors: 0,
+                latency: Histogram::new(),
+                failed: None,
+            };
+            result.intervals = ended.iter().map(part).collect();
+            backlog(result)
+        };
+        let fitted = |points: &[(f64, f64)]| fitted(points);
+        let due = [(0.0, 0.5, 3), (0.5, 0.5, 2)];
+        let ended = [(0.0, 0.5, 1), (0.5, 0.5, 2)];
+        let expected = fitted(&[(0.0, 0.0), (0.5, 2.0), (1.0, 2.0)]);
+        assert_eq!(backlog(&due, &ended), expected);
+        let expected = fitted(&[(0.0, 0.0), (0.5, 2.0), (1.0, 0.0)]);
+        assert_eq!(backlog(&due[..1], &ended), expected, "nothing was due last");
+        let expected = fitted(&[(0.0, 0.0), (1.0, 2.0)]);
+        assert_eq!(backlog(&due, &[(0.0, 1.0, 3)]), expected, "longer parts");
+        let due = [(0.0, 0.7, 3), (0.7, 0.7, 2)];
+        assert_eq!(backlog(&due, &ended), expected, "only ends that both have");
+        assert_eq!(backlog(&due, &[]), None);
     }
 
     #[test]
