@@ -87,7 +87,7 @@ impl OverloadClass {
             Self::Queue => "slows down",
             Self::Stall => "stalls",
             Self::Collapse => "collapses",
-            Self::Crash => "ends",
+            Self::Crash => "crashes",
             Self::Metastable => "does not recover",
         }
     }
