@@ -212,3 +212,44 @@ fn hosts_that_cannot_be_used_so_are_refused_before_anything_runs() {
     refused(generators, "", "`hosts.home` has no address");
     refused(generators, "address = \"here\"", "`here` is no IP address");
 }
+
+#[test]
+fn fewer_clients_than_generators_are_refused_before_anything_runs() {
+    let scene = Scene::new();
+    let roles = "generators = [\"g1\", \"g2\"]";
+    hosts(&scene, roles, "address = \"127.0.0.2\"");
+    let run = ["run", "smoke", "--clients", "10,1", "--hosts", "hosts.toml"];
+    let refused = scene.run(&run).expect(2);
+    let expected = "load c1: 1 client cannot be divided over 2 generators (g1, g2): give at least \
+                    as many clients as generators";
+    assert!(refused.stderr.contains(expected), "{refused:#?}");
+    assert!(!refused.stderr.contains("is ready"), "{refused:#?}");
+}
+
+#[test]
+fn a_load_from_two_hosts_without_a_right_answer_says_why() {
+    let scene = Scene::new();
+    let roles = "generators = [\"g1\", \"g2\"]";
+    hosts(&scene, roles, "address = \"127.0.0.2\"");
+    // Nobody listens there any more.
+    let listener = TcpListener::bind("127.0.0.2:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let load = [
+        "load",
+        &url,
+        "--hosts",
+        "hosts.toml",
+        "-c",
+        "2",
+        "-d",
+        "300ms",
+    ];
+    let load = scene.run(&load).expect(4);
+    let why = "not a valid measurement: no answer was right; ";
+    assert!(load.stderr.contains(why), "{load:#?}");
+    assert!(
+        load.stderr.contains("requests ended as `refused`"),
+        "{load:#?}"
+    );
+}

@@ -16,7 +16,7 @@ mod recovery;
 mod rounds;
 mod series;
 
-use bakeoff_record::TrialRecord;
+use bakeoff_record::{TrialEnd, TrialRecord};
 use serde::Serialize;
 
 pub use ladder::{Ladder, Rung, judge_ladder};
@@ -87,7 +87,7 @@ impl OverloadClass {
             Self::Queue => "slows down",
             Self::Stall => "stalls",
             Self::Collapse => "collapses",
-            Self::Crash => "ends",
+            Self::Crash => "crashes",
             Self::Metastable => "does not recover",
         }
     }
@@ -138,9 +138,24 @@ pub fn judge_ramp(record: &TrialRecord, shares: &[f64]) -> OverloadRamp {
             ..empty()
         },
     };
+    if series.is_ok() {
+        judged.unsaid.extend(failed_beside(record));
+    }
     (judged.round, judged.id) = (record.round, record.id.clone());
     judged.series = series.ok();
     judged
+}
+
+/// What cannot be said of a trial that was measured and failed, though the server did not end by
+/// itself: its upstream failed, or it could not be stopped.
+fn failed_beside(record: &TrialRecord) -> Option<String> {
+    match &record.end {
+        TrialEnd::Failed { cause, .. } if record.server_died().is_none() => Some(format!(
+            "what the failure of trial {} has changed: {cause}",
+            record.id
+        )),
+        _ => None,
+    }
 }
 
 /// Judges what was measured; without a round, an id and the series.

@@ -84,6 +84,14 @@ pub(crate) fn check_after(
                     message: Some(contestant.log_tail()),
                 });
             }
+            // Each request would fail at once, and say nothing about the server.
+            if let Some(cause) = contestant.lost() {
+                return Some(TrialEnd::Failed {
+                    step: Step::CheckAgain,
+                    cause,
+                    message: None,
+                });
+            }
             if stop.load(Ordering::Relaxed) {
                 return Some(failed);
             }

@@ -69,7 +69,7 @@ pub(crate) fn measure(
     };
     let load = match generators.begin(&order) {
         Ok(load) => load,
-        Err(cause) => return Measured::failed(Step::Measure, cause),
+        Err(cause) => return Measured::failed(Step::Measure, format!("failed to {cause}")),
     };
     let mut watch = Watch::new(load, proxied, counts_at_start);
     watch.is_noted = trial.load.requests.is_some();

@@ -118,6 +118,10 @@ fn on_stage(
         on_event(Event::Step(Step::CheckAgain));
         check_after(trial, &mut *contestant, record, setting.stop)
     });
+    // A host may have been lost since the load.
+    if let Some(hosts) = record.course.hosts.as_mut() {
+        contestant.add_to(hosts);
+    }
     clock.begin(Step::Stop);
     on_event(Event::Step(Step::Stop));
     let stopped = contestant.stop();

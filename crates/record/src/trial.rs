@@ -7,7 +7,7 @@ use bakeoff_plan::Load;
 use serde::{Deserialize, Serialize};
 
 use crate::disturbed::Disturbance;
-use crate::hosts::Hosts;
+use crate::hosts::{Hosts, LostHost};
 use crate::load::{LoadResult, Negotiated, Warning};
 use crate::usage::Usage;
 use crate::work::Work;
@@ -114,10 +114,34 @@ pub struct Course {
     pub hosts: Option<Hosts>,
 }
 
+impl Course {
+    /// The hosts that were lost in the trial.
+    pub fn lost(&self) -> &[LostHost] {
+        self.hosts.as_ref().map_or(&[], |hosts| &hosts.lost)
+    }
+}
+
 impl TrialRecord {
     /// What names the load in tables: the label of the plan's load.
     pub fn load_label(&self) -> String {
         self.load_name.clone().unwrap_or_else(|| self.load.label())
+    }
+
+    /// How the server ended by itself under load or right after it, if that is how the trial
+    /// ended.
+    ///
+    /// Two other failures have the same steps and say nothing about the server. The load engine
+    /// failed: then there is no result. Or a host was lost: then it is named in `course.hosts`.
+    /// The death of a server ends the load, and leaves a result in the warm-up too.
+    pub fn server_died(&self) -> Option<&str> {
+        match &self.end {
+            TrialEnd::Failed {
+                step: Step::WarmUp | Step::Measure | Step::CheckAgain,
+                cause,
+                ..
+            } if self.result.is_some() && self.course.lost().is_empty() => Some(cause),
+            _ => None,
+        }
     }
 }
 

@@ -75,8 +75,10 @@ pub struct FaultRow {
     pub with: Tally,
     /// What was seen of the same set-up without it.
     pub without: Tally,
-    /// Why it was not planted; `None` where it was.
+    /// Why this machine does not allow it to be planted; `None` where it does.
     pub left_out: Option<String>,
+    /// Why its set-up, or that of its twin, could not be carried out though the machine allows it.
+    pub failed: Option<String>,
 }
 
 /// What was seen in all runs of one set-up.
@@ -122,6 +124,9 @@ impl FaultRow {
     }
 
     fn finding(&self) -> String {
+        if let Some(why) = &self.failed {
+            return format!("FAILED: {why}");
+        }
         let finding = match (self.is_found(), &self.left_out) {
             (_, Some(why)) => return format!("left out: {why}"),
             (None, None) => return "not reached".to_owned(),
@@ -161,7 +166,8 @@ impl SelfTest {
             && within(self.pairs.winners, self.pairs.compared, WINNERS_SHARE);
         let planted = self.faults.iter().any(|row| row.with.runs > 0);
         let mut rows = self.faults.iter();
-        let reached = rows.all(|row| row.with.runs > 0 || row.left_out.is_some());
+        let reached =
+            rows.all(|row| row.failed.is_none() && (row.with.runs > 0 || row.left_out.is_some()));
         let whole = planted && reached && self.ended_early.is_none();
         whole && self.missed().is_empty() && (calm || self.quick)
     }
@@ -178,6 +184,21 @@ impl SelfTest {
         if !missed.is_empty() {
             let names: Vec<&str> = missed.iter().map(|row| row.name.as_str()).collect();
             lines.push(format!("Missed: {}.", names.join(", ")));
+        }
+        let named = |is: fn(&FaultRow) -> bool| {
+            let rows = self.faults.iter().filter(|row| is(row));
+            rows.map(|row| row.name.as_str()).collect::<Vec<_>>()
+        };
+        let left_out = named(|row| row.left_out.is_some());
+        if let Some(count) = left_out.len().checked_sub(1) {
+            let were = if count == 0 { "was" } else { "were" };
+            let names = left_out.join(", ");
+            lines.push(format!("{} {were} left out: {names}.", count + 1));
+        }
+        let failed = named(|row| row.failed.is_some());
+        if !failed.is_empty() {
+            let names = failed.join(", ");
+            lines.push(format!("Set-ups that could not be carried out: {names}."));
         }
         let (flagged, twins) = self.twins();
         let share = |part: u32, all: u32| percent(f64::from(part) / f64::from(all.max(1)));
@@ -199,7 +220,9 @@ impl SelfTest {
             lines.push(format!("It ended early: {why}."));
         }
         let holds = match (self.holds(), self.quick) {
-            (true, true) => "Every certain fault was found; a quick run asks no more.",
+            (true, true) => {
+                "Every certain fault that was planted was found; a quick run asks no more."
+            }
             (true, false) => "The limits hold.",
             (false, _) => "The limits do not hold.",
         };

@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use bakeoff_plan::{Arrival, Load, LoadModel, Search, goals};
 use bakeoff_record::{
-    Attempt, ContenderKind, Course, Histogram, LoadResult, Record, StepTime, TrialEnd, TrialRecord,
+    Attempt, ContenderKind, Course, DuePart, Histogram, Interval, LoadResult, Outcome, Record,
+    ScheduleKept, StepTime, TrialEnd, TrialRecord,
 };
 use bakeoff_report::{
     FindReport, Redacted, SiteOptions, TextOptions, find_csv, find_html, find_json, find_markdown,
@@ -110,6 +111,25 @@ fn trial(pattern: &TrialRecord, step: &Step, capacity: f64) -> TrialRecord {
         latency.record_n(40_000_000, due);
     }
     result.latency = latency.trimmed();
+    // All that is due ends: no queue grows.
+    let length_s = step.length_s();
+    let part = DuePart {
+        length_s,
+        due,
+        ..DuePart::default()
+    };
+    result.schedule = Some(ScheduleKept {
+        parts: vec![part],
+        ..ScheduleKept::default()
+    });
+    result.intervals = vec![Interval {
+        start_s: 0.0,
+        length_s,
+        ok: due,
+        errors: 0,
+        latency: result.latency.clone(),
+        failed: None,
+    }];
     TrialRecord {
         load,
         course: Course {
@@ -211,6 +231,70 @@ fn contenders_are_compared_only_where_their_bounds_are_apart() {
         "{}",
         near[1]
     );
+}
+
+#[test]
+fn a_confirmation_that_the_engine_spoiled_is_not_the_servers() {
+    let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
+    for trial in &mut record.trials {
+        let name = trial.load_name.as_deref().unwrap_or_default();
+        let is_first = trial.contender == "nginx-default";
+        let result = trial.result.as_mut().unwrap();
+        if is_first && name.ends_with("-confirm") {
+            // Slow, and one request could not be sent for want of a port.
+            result.latency.record_n(50_000_000, result.requests.ok);
+            result.outcomes.add(Outcome::Local);
+        }
+    }
+    // As many as a confirmation takes at the most.
+    let is_confirming = |trial: &&TrialRecord| {
+        let name = trial.load_name.as_deref().unwrap_or_default();
+        trial.contender == "nginx-default" && name.ends_with("-confirm")
+    };
+    let more = record.trials.iter().find(is_confirming).unwrap().clone();
+    record.trials.extend([more.clone(), more]);
+    let report = view(record);
+    let row = &report.contenders[0];
+    let spoiled = (row.confirmed, row.behind.confirmation_spoiled);
+    assert_eq!(spoiled, (Some(false), true));
+    let answer = &report.answer[0];
+    let nginx = answer.split("; ").next().unwrap();
+    assert!(nginx.starts_with("nginx-default carries 7,"), "{nginx}");
+    let why =
+        "(generator-limited: the load engine was too late or too busy in the confirming trials)";
+    assert!(nginx.ends_with(why), "{nginx}");
+    assert!(row.upper_per_s.is_some(), "{row:#?}");
+}
+
+#[test]
+fn a_goal_that_no_rate_meets_is_missed() {
+    let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
+    record.trials.retain(|it| {
+        it.load_name
+            .as_deref()
+            .is_some_and(|it| it.ends_with("-closed"))
+    });
+    // Then every rate down to the lowest is too slow.
+    let pattern = record.trials[0].clone();
+    loop {
+        let all = quests(&record.plan, &record.trials);
+        let open = all.iter().filter_map(|it| Some((it, it.progress.next()?)));
+        let Some((quest, step)) = open.min_by_key(|(quest, _)| quest.ended()) else {
+            break;
+        };
+        let label = quest.load.label();
+        let mut trial = trial(&pattern, &step, 0.001);
+        trial.id = format!("n{}-{}-{label}", quest.ended() + 1, quest.contender.name);
+        trial.contender.clone_from(&quest.contender.name);
+        trial.load_name = Some(step.purpose().load_name(&label));
+        record.trials.push(trial);
+    }
+    let answer = view(record).answer;
+    let missed = "nginx-default misses the goal of p99 below 10 ms and at most 0.001 % failed at \
+                  every rate tried (no-lower: missed at ";
+    assert!(answer[0].starts_with(missed), "{}", answer[0]);
+    let other = "; caddy-default misses the goal at every rate tried (no-lower: ";
+    assert!(answer[0].contains(other), "{}", answer[0]);
 }
 
 #[test]

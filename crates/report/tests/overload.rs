@@ -237,7 +237,7 @@ fn the_first_line_says_what_each_does() {
         "Beyond its capacity nginx-default (peak 1,000/s) refuses connections from 150 % on. At \
          twice its capacity it gives 100 % of its peak. It recovers at once."
     );
-    let end = "In 1 of 2 rounds it ends.";
+    let end = "In 1 of 2 rounds it crashes.";
     assert!(report.answer[2].ends_with(end), "{}", report.answer[2]);
     let csv = overload_csv(&report);
     assert_eq!(csv.lines().count(), 1 + 2 * 2 * STEPS.len());

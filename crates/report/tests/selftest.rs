@@ -43,6 +43,7 @@ fn row(name: &str, with: Tally, without: Tally) -> FaultRow {
         with,
         without,
         left_out: None,
+        failed: None,
     }
 }
 
@@ -108,6 +109,37 @@ fn a_quick_one_asks_only_that_faults_are_found() {
     assert!(test.holds());
     // Without a single run nothing was shown.
     assert!(!SelfTest::default().holds());
+}
+
+#[test]
+fn what_was_left_out_is_named_and_what_failed_breaks_the_limits() {
+    let mut test = mixed();
+    test.quick = true;
+    test.faults[1].with.named = 5;
+    let text = selftest_text(&test, 100, false);
+    for line in [
+        "1 was left out: ports.\n",
+        "Every certain fault that was planted was found; a quick run asks no more.\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
+    test.faults[0].left_out = Some("no processors".to_owned());
+    let text = selftest_text(&test, 100, false);
+    assert!(
+        text.contains("2 were left out: wrong-body, ports.\n"),
+        "{text}"
+    );
+    assert!(test.holds());
+    test.faults[2].failed = Some("a campaign panicked".to_owned());
+    assert!(!test.holds());
+    let text = selftest_text(&test, 100, false);
+    for line in [
+        "Set-ups that could not be carried out: ports.\n",
+        "FAILED: a campaign panicked\n",
+        "The limits do not hold.\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::bounds::{Bounds, Rates};
 use crate::classify::Class;
+use crate::confirming::missed_above;
 use crate::judged::{Judged, Why, judge};
 use crate::progress::{Confirmed, Progress, TRIALS_MAX};
 use crate::seen::{Measured, Purpose, Seen};
@@ -63,6 +64,9 @@ pub struct Found {
     pub why: Option<String>,
     /// Whether longer trials confirmed the lower bound; `None` where none were made.
     pub confirmed: Option<bool>,
+    /// Whether they did not because the load engine was too late or too busy in them: then they
+    /// say nothing about the server.
+    pub is_confirmation_spoiled: bool,
     /// The lower bound that the search found and that longer trials did not confirm, requests per
     /// second.
     pub lowered_from_per_s: Option<f64>,
@@ -144,22 +148,25 @@ impl Progress<'_> {
         let mut lower = bounds.lower;
         let mut upper = bounds.upper;
         let mut lowered_from_per_s = None;
-        let confirmed = match self.confirmed(goal) {
-            Confirmed::Yes { rate_per_s } | Confirmed::No { rate_per_s }
-                if lower != Some(rate_per_s) =>
-            {
-                lowered_from_per_s = lower;
-                // The nearest rate above did not hold.
-                upper = lower_above(self, goal, rate_per_s, lower).or(upper);
-                lower = Some(rate_per_s);
-                Some(matches!(self.confirmed(goal), Confirmed::Yes { .. }))
+        let held = self.confirmed(goal);
+        let confirmed = match held {
+            Confirmed::Yes { rate_per_s }
+            | Confirmed::No { rate_per_s }
+            | Confirmed::Spoiled { rate_per_s } => {
+                if let Some(found) = lower.filter(|found| *found != rate_per_s) {
+                    lowered_from_per_s = lower;
+                    // The nearest rate above did not hold.
+                    upper = missed_above(self, goal, rate_per_s, found).or(upper);
+                    lower = Some(rate_per_s);
+                }
+                Some(matches!(held, Confirmed::Yes { .. }))
             }
-            Confirmed::Yes { .. } => Some(true),
-            Confirmed::No { .. } => Some(false),
             Confirmed::Missing { .. } | Confirmed::NotAsked => None,
         };
         let (irregular, why) = self.irregular(goal, yardstick_per_s);
-        if irregular == Some(Irregular::GeneratorLimited) && rates.cap(bounds).is_none() {
+        let is_limited = irregular == Some(Irregular::GeneratorLimited);
+        let is_ceiling = why_ceiling(bounds, yardstick_per_s).is_some();
+        if is_limited && is_ceiling && rates.cap(bounds).is_none() {
             // What ends there may be the engine's ceiling.
             upper = None;
         }
@@ -181,6 +188,7 @@ impl Progress<'_> {
             irregular,
             why,
             confirmed,
+            is_confirmation_spoiled: matches!(held, Confirmed::Spoiled { .. }),
             lowered_from_per_s,
             trials: self.trials_found(goal),
         }
@@ -212,8 +220,13 @@ impl Progress<'_> {
             let why = is_long.then(|| format!("{TRIALS_MAX} trials were not enough"));
             return (Some(Irregular::Budget), why);
         }
+        let is_spoiled = matches!(self.confirmed(goal), Confirmed::Spoiled { .. });
         match (bounds.lower, bounds.upper) {
             (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
+            (Some(_), _) if is_spoiled => {
+                let why = "the load engine was too late or too busy in the confirming trials";
+                (Some(Irregular::GeneratorLimited), Some(why.to_owned()))
+            }
             (Some(_), Some(_)) => (None, None),
             (None, _) => {
                 let least = self.range(goal, closed_per_s).least;
@@ -306,9 +319,12 @@ fn why_limited(
     bounds: Bounds,
     yardstick_per_s: Option<f64>,
 ) -> Option<String> {
-    if let Some(cap) = rates.cap(bounds) {
-        return Some(why_capped(progress, cap, bounds.upper));
-    }
+    let capped = rates.cap(bounds);
+    let capped = capped.map(|cap| why_capped(progress, cap, bounds.upper));
+    capped.or_else(|| why_ceiling(bounds, yardstick_per_s))
+}
+
+fn why_ceiling(bounds: Bounds, yardstick_per_s: Option<f64>) -> Option<String> {
     let (lower, ceiling) = bounds.lower.zip(yardstick_per_s)?;
     (CEILING_SHARE * ceiling..=BEYOND * ceiling)
         .contains(&lower)
@@ -331,22 +347,11 @@ fn why_capped(progress: &Progress<'_>, cap: f64, upper: Option<f64>) -> String {
             format!("; something else on the machine disturbed {disturbed} of {all} trials there")
         }
     };
-    let to = upper.map_or("on".to_owned(), |upper| format!("to {}", shown(upper)));
-    format!(
-        "from {} requests/s {to} the load engine was too late or too busy{beside}",
-        shown(cap)
-    )
-}
-
-/// The lowest rate above `rate` whose confirmation failed.
-fn lower_above(progress: &Progress<'_>, goal: &Goal, rate: f64, most: Option<f64>) -> Option<f64> {
-    let tried = progress.judged(goal, Purpose::Confirm);
-    let above = tried
-        .map(|(trial, _)| trial.rate_per_s)
-        .filter(|other| *other > rate);
-    above
-        .filter(|other| most.is_none_or(|most| *other <= most))
-        .reduce(f64::min)
+    let range = match upper {
+        Some(upper) => format!("between {} and {} requests/s", shown(cap), shown(upper)),
+        None => format!("from {} requests/s on", shown(cap)),
+    };
+    format!("{range} the load engine was too late or too busy{beside}")
 }
 
 fn point(trial: &Seen, percents: &[f64]) -> Option<CurvePoint> {

@@ -26,8 +26,8 @@ pub enum Judged {
     Meets,
     /// It did not.
     Exceeds(Why),
-    /// The load engine may be why the goal was missed, or did not offer the rate: that says nothing
-    /// about the server.
+    /// The load engine may be why the goal was missed, or did not offer the rate, or it is not
+    /// known how many requests waited: that says nothing about the server.
     Limited,
 }
 
@@ -68,6 +68,8 @@ pub fn judge(goal: &Goal, seen: &Seen) -> Option<Judged> {
     Some(match missed(goal, seen, measured, Lateness::None) {
         // What was sent late counts from when it was due, and what comes late ends no earlier. So
         // an engine on time would have met the goal too, as long as it sent all that was due.
+        // Without a backlog a queue may have grown, and nobody has seen it.
+        None if measured.backlog.is_none() => Judged::Limited,
         None if fault.is_none() || measured.is_offered() => Judged::Meets,
         None => Judged::Limited,
         Some(why) => match fault {
@@ -367,6 +369,19 @@ mod tests {
         });
         let expected = Some(Judged::Exceeds(Why::Latency));
         assert_eq!(judge(&goal, &late_beside_slow), expected);
+    }
+
+    #[test]
+    fn a_queue_that_nobody_saw_may_have_grown() {
+        let goal = p99_below_10_ms(0.0);
+        let unseen = trial(|it| it.backlog = None);
+        assert_eq!(judge(&goal, &unseen), Some(Judged::Limited));
+        let slow = trial(|it| {
+            it.backlog = None;
+            it.latency = histogram(&[(12, 10_000)]);
+        });
+        let expected = Some(Judged::Exceeds(Why::Latency));
+        assert_eq!(judge(&goal, &slow), expected);
     }
 
     #[test]

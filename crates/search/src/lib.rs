@@ -15,6 +15,7 @@
 mod bounds;
 mod campaign;
 mod classify;
+mod confirming;
 mod found;
 mod judged;
 mod progress;

@@ -6,6 +6,7 @@
 use bakeoff_plan::{CONFIRMING, Goal, Load, Search};
 
 use crate::bounds::{Range, Rates, readable};
+use crate::confirming::Confirming;
 use crate::judged::{Judged, judge};
 use crate::seen::{Came, Purpose, Seen};
 use crate::stage::{Stage, stages};
@@ -29,8 +30,6 @@ const OVERHEAD_S: f64 = 1.0;
 const SET_ASIDE: usize = 4;
 /// How often a lower bound that was not confirmed is lowered.
 const LOWERINGS: usize = 4;
-/// Trials more than planned that a confirmation may take where the engine spoils some.
-const CONFIRMING_MORE: u32 = 2;
 
 /// The next trial of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -143,6 +142,11 @@ pub(crate) enum Confirmed {
         /// The lowest of them.
         rate_per_s: f64,
     },
+    /// The load engine spoiled so many trials at this rate that they say nothing.
+    Spoiled {
+        /// Requests per second.
+        rate_per_s: f64,
+    },
     /// Nobody asked, or there is nothing to confirm.
     NotAsked,
 }
@@ -204,11 +208,13 @@ impl<'s> Progress<'s> {
         if last.len() == LOST_MAX && last.iter().all(Option::is_some) {
             return last.into_iter().next().flatten();
         }
-        let wrong = self
-            .closed()
-            .filter(|trial| trial.ok_per_s().unwrap_or(0.0) <= 0.0);
-        (self.closed_per_s().is_none() && wrong.count() >= WRONG_MAX)
-            .then(|| "no answer was right in a closed loop".to_owned())
+        // Of those that ran, none has a right answer where there is no rate.
+        let ran = self.closed().count();
+        let died = self.closed().filter(|trial| trial.came == Came::Died);
+        (self.closed_per_s().is_none() && ran >= WRONG_MAX).then(|| match died.count() {
+            0 => "no answer was right in a closed loop".to_owned(),
+            died => format!("the server ended in {died} of {ran} closed loops"),
+        })
     }
 
     fn closed(&self) -> impl Iterator<Item = &Seen> {
@@ -301,7 +307,10 @@ impl<'s> Progress<'s> {
                 rate_per_s,
                 length_s: self.search.confirm.as_secs_f64(),
             }),
-            Confirmed::Yes { .. } | Confirmed::No { .. } | Confirmed::NotAsked => None,
+            Confirmed::Yes { .. }
+            | Confirmed::No { .. }
+            | Confirmed::Spoiled { .. }
+            | Confirmed::NotAsked => None,
         });
         step.filter(|step| self.may_take(step, false))
     }
@@ -313,21 +322,15 @@ impl<'s> Progress<'s> {
             return Confirmed::NotAsked;
         };
         for lowering in 0..=LOWERINGS {
-            let (mut met, mut missed, mut all) = (0_u32, 0_u32, 0_u32);
-            let here = self.judged(goal, Purpose::Confirm);
-            for (_, judged) in here.filter(|(trial, _)| trial.rate_per_s == rate_per_s) {
-                all += 1;
-                met += u32::from(judged == Judged::Meets);
-                missed += u32::from(matches!(judged, Judged::Exceeds(_)));
-            }
-            let tolerated = (f64::from(CONFIRMING) * self.search.exceed).floor() as u32;
-            let fails = missed > tolerated || all >= CONFIRMING + CONFIRMING_MORE;
+            let here = Confirming::of(self, goal, rate_per_s);
             // A rate that the search did not measure has these trials alone behind it.
-            let behind = if lowering == 0 { met + missed } else { met };
-            if behind >= CONFIRMING && missed <= tolerated {
+            if here.is_enough(lowering == 0) {
                 return Confirmed::Yes { rate_per_s };
             }
-            if !fails {
+            if here.is_spoiled() {
+                return Confirmed::Spoiled { rate_per_s };
+            }
+            if !here.is_missed() {
                 return Confirmed::Missing { rate_per_s };
             }
             if lowering < LOWERINGS {
@@ -345,6 +348,7 @@ impl<'s> Progress<'s> {
             .find_map(|goal| match self.confirmed(goal) {
                 Confirmed::Yes { rate_per_s }
                 | Confirmed::No { rate_per_s }
+                | Confirmed::Spoiled { rate_per_s }
                 | Confirmed::Missing { rate_per_s } => Some(rate_per_s),
                 Confirmed::NotAsked => self.rates(goal).bounds(self.last_stage()).lower,
             })

@@ -1,7 +1,7 @@
 //! A trial as a search sees it: what it offered, and what is needed to hold it against a goal.
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{Histogram, LoadResult, Outcome, Step, TrialEnd, TrialRecord};
+use bakeoff_record::{Histogram, LoadResult, Outcome, TrialEnd, TrialRecord};
 
 /// What a trial of a search is for. It is a part of the trial's load name, so that trials of
 /// different purposes are cells of their own.
@@ -82,7 +82,7 @@ pub enum Came {
     Measured(Measured),
     /// The server ended under load.
     Died,
-    /// It did not come to its load: why.
+    /// It did not come to its load, or a host or the load engine was lost in it: why.
     Lost(String),
 }
 
@@ -186,16 +186,12 @@ impl Seen {
 }
 
 fn came(record: &TrialRecord) -> Came {
+    if record.server_died().is_some() {
+        return Came::Died;
+    }
     match (&record.end, &record.result) {
         (TrialEnd::Measured, Some(result)) => Came::Measured(measured(result)),
         (TrialEnd::Measured, None) => Came::Lost("nothing was measured".to_owned()),
-        (
-            TrialEnd::Failed {
-                step: Step::WarmUp | Step::Measure | Step::CheckAgain,
-                ..
-            },
-            _,
-        ) => Came::Died,
         (TrialEnd::Failed { cause, .. }, _) => Came::Lost(cause.clone()),
         (TrialEnd::Skipped { reason, .. } | TrialEnd::Unsupported { reason }, _) => {
             Came::Lost(reason.clone())
@@ -260,19 +256,23 @@ fn busy(result: &LoadResult) -> Option<f64> {
 /// What was due and had not ended, over the window. What is in flight would not do: a request that
 /// waits for a free connection is due and not begun.
 fn backlog(result: &LoadResult) -> Option<Backlog> {
-    let due = &result.schedule.as_ref()?.parts;
-    if due.len() != result.intervals.len() || due.len() < 2 {
-        return None;
-    }
-    let carried_in = result.balance.map_or(0, |balance| balance.carried_in) as f64;
-    let mut waiting = carried_in;
+    let mut due = result.schedule.as_ref()?.parts.iter().peekable();
+    let mut waiting = result.balance.map_or(0, |balance| balance.carried_in) as f64;
     let mut points = vec![(0.0, waiting)];
-    for (due, ended) in due.iter().zip(&result.intervals) {
-        if (due.start_s - ended.start_s).abs() > 1e-3 {
-            return None;
+    let mut ended = result.intervals.iter().peekable();
+    while let Some(part) = ended.next() {
+        let end_s = part.start_s + part.length_s;
+        let is_last = ended.peek().is_none();
+        // The two kinds of parts need not be of one length, and nothing may be due in the last.
+        while let Some(due) =
+            due.next_if(|due| is_last || due.start_s + due.length_s <= end_s + 1e-3)
+        {
+            waiting += due.due as f64;
         }
-        waiting += due.due as f64 - (ended.ok + ended.errors) as f64;
-        points.push((due.start_s + due.length_s, waiting));
+        waiting -= (part.ok + part.errors) as f64;
+        if due.peek().is_none_or(|due| due.start_s >= end_s - 1e-3) {
+            points.push((end_s, waiting));
+        }
     }
     fitted(&points)
 }
@@ -322,6 +322,12 @@ pub(crate) fn fitted(points: &[(f64, f64)]) -> Option<Backlog> {
 
 #[cfg(test)]
 mod tests {
+    use bakeoff_plan::{Arrival, Connect, Load};
+    use bakeoff_record::{
+        Attempt, ContenderKind, Course, DuePart, Hosts, Interval, LostHost, Pinned, ScheduleKept,
+        Step, TRIAL_SCHEMA, Usage,
+    };
+
     use super::*;
 
     #[test]
@@ -340,6 +346,123 @@ mod tests {
         for other in ["find-p99-10ms-c10", "find-p99-10ms-c1000", "c100", ""] {
             assert_eq!(Purpose::of(other, label), None, "{other}");
         }
+    }
+
+    const LABEL: &str = "find-p99-10ms-c100";
+
+    /// An open loop of one second that ended so; with a result where something was measured.
+    fn record(end: TrialEnd, is_measured: bool) -> TrialRecord {
+        let load = Load {
+            model: LoadModel::Open {
+                rate_per_s: 10.0,
+                arrival: Arrival::Constant,
+                clients: 1,
+            },
+            streams: 1,
+            requests: None,
+            warmup_s: 0.0,
+            duration_s: 1.0,
+            timeout_s: 5.0,
+            connect: Connect::First,
+        };
+        TrialRecord {
+            schema: TRIAL_SCHEMA.to_owned(),
+            id: "n1".to_owned(),
+            index: 0,
+            round: 1,
+            attempt: Attempt::number(1),
+            contender: "a".to_owned(),
+            kind: ContenderKind::Contender,
+            workload: "w".to_owned(),
+            load: load.clone(),
+            load_name: Some(LABEL.to_owned()),
+            course: Course::default(),
+            end,
+            server: None,
+            pinned: Pinned::default(),
+            result: is_measured.then(|| LoadResult::empty(load, 1.0)),
+            usage: Usage::default(),
+            origin: None,
+            answers: Vec::new(),
+            work: None,
+        }
+    }
+
+    fn failed(step: Step, cause: &str) -> TrialEnd {
+        TrialEnd::Failed {
+            step,
+            cause: cause.to_owned(),
+            message: None,
+        }
+    }
+
+    #[test]
+    fn only_the_end_of_the_server_is_a_death() {
+        let came = |record: &TrialRecord| Seen::of(record, LABEL).unwrap().came;
+        for step in [Step::WarmUp, Step::Measure, Step::CheckAgain] {
+            let died = record(failed(step, "the server died under load"), true);
+            assert_eq!(came(&died), Came::Died, "{step:?}");
+            let mut lost = record(failed(step, "host g1 was lost"), true);
+            lost.course.hosts = Some(Hosts {
+                lost: vec![LostHost {
+                    host: "g1".to_owned(),
+                    at_s: None,
+                    message: "no answer for 10 s".to_owned(),
+                }],
+                ..Hosts::default()
+            });
+            let expected = Came::Lost("host g1 was lost".to_owned());
+            assert_eq!(came(&lost), expected, "{step:?}");
+        }
+        for (step, cause, is_measured) in [
+            (Step::Measure, "failed to start a thread", false),
+            (Step::Measure, "the load engine failed: no memory", false),
+            (Step::Stop, "process 123 still runs", true),
+        ] {
+            let lost = record(failed(step, cause), is_measured);
+            assert_eq!(came(&lost), Came::Lost(cause.to_owned()));
+        }
+    }
+
+    /// At 10/s the last parts of the window often have nothing that is due.
+    #[test]
+    fn a_backlog_is_known_where_the_parts_differ() {
+        let backlog = |due: &[(f64, f64, u64)], ended: &[(f64, f64, u64)]| {
+            let mut record = record(TrialEnd::Measured, true);
+            let result = record.result.as_mut().unwrap();
+            let part = |&(start_s, length_s, due)| DuePart {
+                start_s,
+                length_s,
+                due,
+                ..DuePart::default()
+            };
+            result.schedule = Some(ScheduleKept {
+                parts: due.iter().map(part).collect(),
+                ..ScheduleKept::default()
+            });
+            let part = |&(start_s, length_s, ok)| Interval {
+                start_s,
+                length_s,
+                ok,
+                errors: 0,
+                latency: Histogram::new(),
+                failed: None,
+            };
+            result.intervals = ended.iter().map(part).collect();
+            backlog(result)
+        };
+        let fitted = |points: &[(f64, f64)]| fitted(points);
+        let due = [(0.0, 0.5, 3), (0.5, 0.5, 2)];
+        let ended = [(0.0, 0.5, 1), (0.5, 0.5, 2)];
+        let expected = fitted(&[(0.0, 0.0), (0.5, 2.0), (1.0, 2.0)]);
+        assert_eq!(backlog(&due, &ended), expected);
+        let expected = fitted(&[(0.0, 0.0), (0.5, 2.0), (1.0, 0.0)]);
+        assert_eq!(backlog(&due[..1], &ended), expected, "nothing was due last");
+        let expected = fitted(&[(0.0, 0.0), (1.0, 2.0)]);
+        assert_eq!(backlog(&due, &[(0.0, 1.0, 3)]), expected, "longer parts");
+        let due = [(0.0, 0.7, 3), (0.7, 0.7, 2)];
+        assert_eq!(backlog(&due, &ended), expected, "only ends that both have");
+        assert_eq!(backlog(&due, &[]), None);
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl LoadHosts<'_> {
         let error = self.clock_error_ns as f64;
         (error > CLOCK_ERROR_NS).then(|| {
             let text = format!(
-                "a clock is known to {:.1} ms only; expected {} ms",
+                "a clock is known to within {:.1} ms; expected {} ms",
                 error / 1e6,
                 CLOCK_ERROR_NS / 1e6
             );
@@ -79,7 +79,7 @@ mod tests {
                 None,
                 1_500,
                 None,
-                &["clock-error: a clock is known to 1.5 ms only; expected 1 ms"],
+                &["clock-error: a clock is known to within 1.5 ms; expected 1 ms"],
             ),
             (
                 None,

@@ -241,12 +241,16 @@ pub(super) fn stall(series: &Series) -> Option<OverloadFound> {
         let answered = part.ok + part.failed.of(Kind::Busy) + part.failed.of(Kind::Wrong);
         let sent_away = part.failed.of(Kind::Refused) + part.failed.of(Kind::Reset);
         let waits = part.due > 0 && sent_away * 2 < part.due;
-        now = match (answered == 0 && waits, now) {
+        // In a short part at a low rate often nothing is due: that is no answer either.
+        let is_idle = part.due == 0 && sent_away == 0;
+        now = match (answered == 0 && (waits || is_idle), now) {
             (false, _) => (0.0, 0.0),
+            (true, (_, 0.0)) if is_idle => (0.0, 0.0),
             (true, (_, 0.0)) => (part.start_s, part.length_s),
             (true, (start, length)) => (start, length + part.length_s),
         };
-        if now.1 > longest.1 {
+        // A stretch ends where requests were due last.
+        if waits && now.1 > longest.1 {
             longest = now;
         }
     }

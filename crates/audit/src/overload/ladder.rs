@@ -87,7 +87,7 @@ fn rung(clients: u32, trials: &[&TrialRecord]) -> Rung {
     for trial in trials {
         match &trial.end {
             TrialEnd::Failed { cause, .. } => {
-                if trial.result.is_some() {
+                if trial.server_died().is_some() {
                     rung.classes = vec![OverloadClass::Crash];
                 }
                 rung.why.get_or_insert(cause.clone());

@@ -222,15 +222,16 @@ impl Series {
     /// # Errors
     /// Why there is none.
     pub fn of(record: &TrialRecord, shares: &[f64]) -> Result<Self, String> {
-        let died = match &record.end {
-            TrialEnd::Measured => None,
-            TrialEnd::Failed { cause, .. } if record.result.is_some() => Some(cause.clone()),
+        let is_whole = record.result.is_some() && record.course.lost().is_empty();
+        match &record.end {
+            TrialEnd::Measured => {}
+            TrialEnd::Failed { .. } if is_whole => {}
             TrialEnd::Failed { cause, .. } => return Err(cause.clone()),
             TrialEnd::Skipped { reason, .. } | TrialEnd::Unsupported { reason } => {
                 return Err(reason.clone());
             }
             TrialEnd::Interrupted => return Err("the trial was interrupted".to_owned()),
-        };
+        }
         let nothing = || "nothing was measured".to_owned();
         let result = record.result.as_ref().ok_or_else(nothing)?;
         let LoadModel::Open { rate_per_s, .. } = record.load.model else {
@@ -265,7 +266,7 @@ impl Series {
         Ok(Self {
             steps: steps.collect(),
             patience_s: record.load.timeout_s,
-            died,
+            died: record.server_died().map(str::to_owned),
             slip_p99_ns: schedule.and_then(|kept| kept.slip.quantile(0.99)),
             p99_ns: result.latency.quantile(0.99),
             listen_overflows: tcp

@@ -190,6 +190,40 @@ fn a_stall_is_two_seconds_without_any_answer() {
     check(&stands(2.0, 5.0), &[]);
 }
 
+/// Parts of 0.2 s at some requests a second: in many of them nothing is due.
+#[test]
+fn a_stall_of_a_slow_server_goes_on_where_nothing_is_due() {
+    let slow = |stands: std::ops::Range<f64>, due_in: &dyn Fn(usize) -> bool| {
+        let mut series = series(&|_, _, _| ());
+        let parts = (0..500).map(|index| {
+            let start_s = index as f64 * 0.2;
+            let due = u64::from(due_in(index));
+            let is_answered = due > 0 && !stands.contains(&start_s);
+            Part {
+                start_s,
+                length_s: 0.2,
+                due,
+                ok: u64::from(is_answered),
+                p50_ns: is_answered.then_some(MS),
+                p99_ns: is_answered.then_some(2 * MS),
+                ..Part::default()
+            }
+        });
+        series.parts = parts.collect();
+        super::classes::stall(&series).map(|one| one.evidence)
+    };
+    let two_of_three = |index: usize| index % 3 != 2;
+    assert_eq!(
+        slow(50.1..53.1, &two_of_three).as_deref(),
+        Some("no answer came in time for 2.8 s from 50.4 s on")
+    );
+    assert_eq!(slow(50.1..51.1, &two_of_three), None);
+    // One request without an answer and then nobody who asks is no stall.
+    let seldom = |index: usize| index.is_multiple_of(15);
+    assert_eq!(slow(50.9..51.1, &seldom), None);
+    assert_eq!(slow(0.0..0.0, &|_| false), None);
+}
+
 #[test]
 fn goodput_below_half_of_its_peak_is_a_collapse() {
     let falls = |to: u64| {
@@ -355,113 +389,4 @@ fn rounds_agree_by_majority_and_have_a_median() {
     assert_eq!(censored.recovery_s.and_then(|it| it.median), None);
 }
 
-mod ladders {
-    use bakeoff_plan::{Connect, Load, LoadModel};
-    use bakeoff_record::{
-        Attempt, ContenderKind, Course, Histogram, LoadResult, Outcome, Pinned, TRIAL_SCHEMA,
-        TrialEnd, TrialRecord, Usage,
-    };
-
-    use super::super::*;
-    use super::MS;
-
-    /// A closed loop of ten seconds.
-    fn rung(clients: u32, ok: u64, ms: u64, failed: (Outcome, u64)) -> (u32, TrialRecord) {
-        let mut record = blank();
-        let mut result = LoadResult::empty(record.load.clone(), 10.0);
-        let mut latency = Histogram::new();
-        latency.record_n(ms * MS, ok);
-        result.latency = latency;
-        result.requests.ok = ok;
-        for _ in 0..ok {
-            result.outcomes.add(Outcome::Ok);
-        }
-        for _ in 0..failed.1 {
-            result.outcomes.add(failed.0);
-        }
-        record.result = Some(result);
-        (clients, record)
-    }
-
-    fn blank() -> TrialRecord {
-        TrialRecord {
-            schema: TRIAL_SCHEMA.to_owned(),
-            id: "r1".to_owned(),
-            index: 0,
-            round: 1,
-            attempt: Attempt::number(1),
-            contender: "a".to_owned(),
-            kind: ContenderKind::Contender,
-            workload: "w".to_owned(),
-            load: Load {
-                model: LoadModel::Closed { clients: 10 },
-                streams: 1,
-                requests: None,
-                warmup_s: 0.0,
-                duration_s: 10.0,
-                timeout_s: 5.0,
-                connect: Connect::First,
-            },
-            load_name: None,
-            course: Course::default(),
-            end: TrialEnd::Measured,
-            server: None,
-            pinned: Pinned::default(),
-            result: None,
-            usage: Usage::default(),
-            origin: None,
-            answers: Vec::new(),
-            work: None,
-        }
-    }
-
-    fn judged(rungs: &[(u32, TrialRecord)]) -> Ladder {
-        let trials: Vec<_> = rungs
-            .iter()
-            .map(|(clients, trial)| (*clients, trial))
-            .collect();
-        judge_ladder(&trials)
-    }
-
-    #[test]
-    fn a_ladder_says_who_refuses_and_who_slows() {
-        let none = (Outcome::Reset, 0);
-        let refuses = judged(&[
-            rung(10, 10_000, 1, none),
-            rung(1000, 9_000, 1, (Outcome::Refused, 91_000)),
-        ]);
-        assert_eq!(refuses.rungs[0].classes, []);
-        assert_eq!(refuses.rungs[1].classes, [OverloadClass::Refuse]);
-        assert_eq!(
-            refuses.summary,
-            ["refuses connections from 1000 clients on: 91 % of the requests with 1000"]
-        );
-        let slows = judged(&[
-            rung(10, 10_000, 1, none),
-            rung(1000, 9_900, 100, none),
-            rung(10_000, 9_500, 990, none),
-        ]);
-        assert_eq!(slows.rungs[2].classes, [OverloadClass::Queue]);
-        assert!(
-            slows.summary[0].starts_with("slows down from 1000 clients on: p99 goes from 1.00 ms"),
-            "{:?}",
-            slows.summary
-        );
-        let even = judged(&[rung(10, 10_000, 1, none), rung(20, 20_000, 1, none)]);
-        assert_eq!(even.summary, ["answers 20 clients as it answers few"]);
-    }
-
-    #[test]
-    fn a_rung_that_the_machine_cannot_carry_says_why() {
-        let mut skipped = blank();
-        skipped.end = TrialEnd::Skipped {
-            reason: "10000 clients need 10064 open files".to_owned(),
-            fix: "ulimit".to_owned(),
-        };
-        let ladder = judged(&[(10_000, skipped)]);
-        assert_eq!(
-            ladder.summary,
-            ["10000 clients were not measured: 10000 clients need 10064 open files"]
-        );
-    }
-}
+mod ladders;

@@ -76,13 +76,18 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
         conditions.lines.iter().for_each(|line| output::note(line));
         code = super::gated::worse_of(conditions.ruling, code);
     }
+    say_why_not_valid(&result, code);
+    Ok(code)
+}
+
+/// Says why a load in which no answer was right ends with 4.
+pub(super) fn say_why_not_valid(result: &LoadResult, code: u8) {
     if code == exit::NOT_VALID && result.requests.ok == 0 {
         let outcomes = result.outcomes.iter();
         let outcomes = outcomes.map(|(outcome, count)| (outcome.name(), count));
         let why = super::ending::no_answer(result.requests.completed, outcomes);
         output::note(&format!("not a valid measurement: {why}"));
     }
-    Ok(code)
 }
 
 /// 4 where nothing came out right, and with `--strict` where something weakens the numbers.

@@ -70,7 +70,9 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     };
     let conditions = conditions_of_load(&merged, &flags.load.checks.conditions.fail_if);
     conditions.lines.iter().for_each(|line| output::note(line));
-    Ok(super::gated::worse_of(conditions.ruling, code))
+    let code = super::gated::worse_of(conditions.ruling, code);
+    load::say_why_not_valid(&merged, code);
+    Ok(code)
 }
 
 /// The error of a load that could not be begun on all hosts.

@@ -65,21 +65,8 @@ fn destination(flags: &OverloadFlags) -> Destination {
 /// What it will do, and what this machine cannot.
 fn announce(plan: &Plan) {
     for (load, overload) in overloads(plan) {
-        let steps: Vec<String> = overload
-            .steps
-            .iter()
-            .map(|it| format!("{}", it * 100.0))
-            .collect();
-        output::note(&format!(
-            "loading {} with {} % of {}, {} s each; Ctrl-C keeps what was measured",
-            made::names(plan),
-            steps.join(", "),
-            match overload.capacity_per_s {
-                Some(capacity) => format!("{capacity} requests/s"),
-                None => "the capacity of each".to_owned(),
-            },
-            load.duration_s
-        ));
+        let asked = asking(plan.contenders.len(), &made::names(plan), load, overload);
+        output::note(&format!("{asked}; Ctrl-C keeps what was measured"));
         for clients in &overload.ladder {
             if let Err(shortage) = check_clients(*clients, 1) {
                 output::note(&format!(
@@ -89,6 +76,19 @@ fn announce(plan: &Plan) {
             }
         }
     }
+}
+
+/// What contenders of these names are asked for.
+fn asking(contenders: usize, names: &str, load: &Load, overload: &Overload) -> String {
+    let steps = overload.steps.iter();
+    let steps: Vec<String> = steps.map(|it| format!("{} %", it * 100.0)).collect();
+    let each = if contenders > 1 { "each of " } else { "" };
+    let whole = match overload.capacity_per_s {
+        Some(capacity) => format!("{capacity} requests/s"),
+        None => "its capacity".to_owned(),
+    };
+    let (steps, step_s) = (steps.join(", "), load.duration_s);
+    format!("asking {each}{names} for {steps} of {whole}, {step_s} s each")
 }
 
 fn overloads(plan: &Plan) -> impl Iterator<Item = (&Load, &Overload)> {
@@ -143,4 +143,35 @@ fn load(flags: &OverloadFlags) -> Load {
 /// something cannot be said. In the last line why.
 pub(super) fn ending(report: &OverloadReport, strict: bool) -> u8 {
     made::ending(report.why_not_valid(strict))
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_plan::Arrival;
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_is_said_in_one_sentence() {
+        let asked = |contenders: usize, names: &str, capacity_per_s| {
+            let overload = Overload {
+                steps: vec![0.5, 1.0, 0.5],
+                capacity_per_s,
+                arrival: Arrival::Poisson,
+                clients: 100,
+                ladder: Vec::new(),
+                rung: RUNG[0],
+            };
+            let load = Load::beyond(overload.clone(), STEP[0], PATIENCE);
+            asking(contenders, names, &load, &overload)
+        };
+        assert_eq!(
+            asked(1, "nginx", None),
+            "asking nginx for 50 %, 100 %, 50 % of its capacity, 60 s each"
+        );
+        assert_eq!(
+            asked(2, "nginx, caddy", Some(2000.0)),
+            "asking each of nginx, caddy for 50 %, 100 %, 50 % of 2000 requests/s, 60 s each"
+        );
+    }
 }

@@ -26,7 +26,7 @@ mod world;
 use faults::Fault;
 use seen::Seen;
 use setup::Setup;
-use world::World;
+use world::{Forbidden, World};
 
 /// A run that other programs disturbed is made again so often.
 const AGAIN_MAX: u32 = 2;
@@ -188,7 +188,8 @@ impl Test {
                     if self.is_over() {
                         return Ok(Ended::Whole);
                     }
-                    if self.result.faults[place].left_out.is_some() {
+                    let row = &self.result.faults[place];
+                    if row.left_out.is_some() || row.failed.is_some() {
                         continue;
                     }
                     if !self.plant(fault, place, planted, repeat)? {
@@ -264,9 +265,7 @@ impl Test {
                 // What was being started was stopped with it.
                 Err(_) if self.world.is_stopped() => return Ok(false),
                 Err(error) => {
-                    let why = format!("{error:#}");
-                    output::note(&format!("{}: left out: {why}", fault.name));
-                    self.result.faults[place].left_out = Some(why);
+                    note_failed(&mut self.result.faults[place], &error);
                     return Ok(true);
                 }
             };
@@ -302,6 +301,20 @@ impl Test {
     }
 }
 
+/// Keeps why a set-up could not be carried out. Only what this machine does not allow is left out.
+fn note_failed(row: &mut FaultRow, error: &anyhow::Error) {
+    let why = format!("{error:#}");
+    let is_forbidden = error.is::<Forbidden>();
+    let what = if is_forbidden { "left out" } else { "FAILED" };
+    output::note(&format!("{}: {what}: {why}", row.name));
+    let place = if is_forbidden {
+        &mut row.left_out
+    } else {
+        &mut row.failed
+    };
+    *place = Some(why);
+}
+
 /// Whether something that was not planted took processors away.
 fn is_disturbed(fault: &Fault, setup: &Setup, seen: &Seen) -> bool {
     let is_planted = match setup {
@@ -325,5 +338,24 @@ fn write(result: &SelfTest, flags: &SelftestFlags) -> anyhow::Result<()> {
         Some(path) => std::fs::write(path, drawn)
             .with_context(|| format!("failed to write {}", path.display())),
         None => Ok(output::document(&drawn)?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_machine_does_not_allow_is_left_out() {
+        let noted = |error: anyhow::Error| {
+            let mut row = FaultRow::default();
+            note_failed(&mut row, &error);
+            (row.left_out, row.failed)
+        };
+        let forbidden = Forbidden("no network namespace".to_owned());
+        let why = Some("no network namespace".to_owned());
+        assert_eq!(noted(forbidden.into()), (why, None));
+        let why = Some("a campaign panicked".to_owned());
+        assert_eq!(noted(anyhow::anyhow!("a campaign panicked")), (None, why));
     }
 }

@@ -2,8 +2,8 @@ use std::path::Path;
 
 use bakeoff_plan::{Builtin, parse};
 use bakeoff_record::{
-    Attempt, ContenderKind, Course, EngineUsage, Histogram, LoadResult, Pinned, StepTime,
-    TRIAL_SCHEMA, TrialEnd, Usage,
+    Attempt, ContenderKind, Course, DuePart, EngineUsage, Histogram, Interval, LoadResult, Pinned,
+    ScheduleKept, StepTime, TRIAL_SCHEMA, TrialEnd, Usage,
 };
 
 use super::*;
@@ -40,6 +40,24 @@ fn record(trial: &Trial, capacity: f64) -> TrialRecord {
     let carried = rate <= capacity;
     latency.record_n(if carried { 1_000_000 } else { 90_000_000 }, due);
     result.latency = latency;
+    // All that is due ends: no queue grows.
+    let part = DuePart {
+        length_s: load.duration_s,
+        due,
+        ..DuePart::default()
+    };
+    result.schedule = Some(ScheduleKept {
+        parts: vec![part],
+        ..ScheduleKept::default()
+    });
+    result.intervals = vec![Interval {
+        start_s: 0.0,
+        length_s: load.duration_s,
+        ok: due,
+        errors: 0,
+        latency: Histogram::new(),
+        failed: None,
+    }];
     result.engine = EngineUsage::default();
     let step = StepTime {
         step: bakeoff_record::Step::Measure,

@@ -1,5 +1,7 @@
 //! What is measured, with a contestant and generators that are scripts: no process, no socket.
 
+use std::cell::Cell;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use bakeoff_plan::{Builtin, Load, Pinning, Plan, Protocol, Request, Workload};
@@ -9,11 +11,13 @@ use bakeoff_record::{
 use bakeoff_stage::Fetched;
 
 use super::*;
+use crate::answers::check_after;
 use crate::first::FirstAnswers;
-use crate::generators::{Generators, Reached};
+use crate::generators::{Generators, OwnEngine, Reached};
 use crate::preflight::Finding;
 use crate::roles::Roles;
 use crate::site::{Site, SiteError, StartFailed, StartOrder};
+use crate::trial::blank;
 
 /// A contestant that only notes what it is asked.
 #[derive(Debug, Default)]
@@ -24,6 +28,10 @@ struct Scripted {
     looks: u32,
     /// Why its host is given up.
     lost: Option<&'static str>,
+    /// Where it is reached.
+    address: Option<SocketAddr>,
+    /// How often it was asked for an answer.
+    fetches: Cell<u32>,
 }
 
 impl Staged for Scripted {
@@ -41,14 +49,19 @@ impl Staged for Scripted {
 
     fn reached(&self) -> Reached {
         Reached {
-            address: ([192, 0, 2, 1], 80).into(),
+            address: self.address.unwrap_or(([192, 0, 2, 1], 80).into()),
             host: None,
             authority: None,
         }
     }
 
     fn fetch(&self, _: &Request, _: Protocol, _: When, _: Duration) -> Result<Fetched, TrialEnd> {
-        unreachable!("a load does not ask for it")
+        self.fetches.set(self.fetches.get() + 1);
+        Err(TrialEnd::Failed {
+            step: Step::CheckAgain,
+            cause: "nothing came".to_owned(),
+            message: None,
+        })
     }
 
     fn observe(&self, _: &Workload, _: u32) -> Work {
@@ -193,19 +206,26 @@ impl Site for Nowhere {
     }
 }
 
-fn measured(generators: &dyn Generators, contestant: &mut Scripted) -> Measured {
+fn first_trial() -> Trial {
     let text = bakeoff_plan::builtin_plan("smoke").expect("it is built in");
     let plan = bakeoff_plan::parse(text, "smoke", Path::new("/"), &Builtin).expect("a plan");
-    let trials = bakeoff_plan::trials(&plan);
+    bakeoff_plan::trials(&plan).remove(0)
+}
+
+fn roles() -> Roles {
+    Roles::divide(&Pinning::default()).expect("processors")
+}
+
+fn measured(generators: &dyn Generators, contestant: &mut Scripted) -> Measured {
     let setting = Setting {
         site: &Nowhere,
-        roles: &Roles::divide(&Pinning::default()).expect("processors"),
+        roles: &roles(),
         generators,
         seed: 1,
         stop: &AtomicBool::new(false),
     };
     let encoded = Encoded::new();
-    measure(&setting, &trials[0], &encoded, contestant, &mut |_| {})
+    measure(&setting, &first_trial(), &encoded, contestant, &mut |_| {})
 }
 
 #[test]
@@ -258,4 +278,73 @@ fn a_lost_host_of_the_server_ends_the_load_and_is_named() {
     assert_eq!(cause, "host sut was lost: nothing came for 10 s");
     assert_eq!(message, None);
     assert!(measured.result.is_some(), "what was measured is kept");
+}
+
+/// Generators that cannot put a load on anything.
+#[derive(Debug)]
+struct Unable;
+
+impl Generators for Unable {
+    fn begin(&self, _: &LoadOrder<'_>) -> Result<Box<dyn UnderWay>, String> {
+        Err("start a thread: no memory".to_owned())
+    }
+
+    fn are_here(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_load_that_cannot_begin_is_no_death_of_the_server() {
+    let measured = measured(&Unable, &mut Scripted::default());
+    let Some(TrialEnd::Failed { cause, .. }) = &measured.end else {
+        panic!("it failed: {:?}", measured.end);
+    };
+    assert_eq!(cause, "failed to start a thread: no memory");
+    assert_eq!(died(measured), None);
+}
+
+/// What the record of a trial that ended so says of the server's death.
+fn died(measured: Measured) -> Option<String> {
+    let mut record = blank(&first_trial(), &roles());
+    record.end = measured.end.expect("it failed");
+    (record.result, record.course.hosts) = (measured.result, measured.hosts);
+    record.server_died().map(str::to_owned)
+}
+
+#[test]
+fn a_death_in_the_warm_up_leaves_a_result_that_shows_it() {
+    // Nobody accepts: the kernel takes what fits into the queue.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut contestant = Scripted {
+        dies_at: Some(1),
+        address: listener.local_addr().ok(),
+        ..Scripted::default()
+    };
+    let measured = measured(&OwnEngine::of(&roles()), &mut contestant);
+    assert!(measured.result.is_some(), "{:?}", measured.end);
+    let died = died(measured);
+    assert_eq!(
+        died.as_deref(),
+        Some("the server died under load: exit status 1")
+    );
+}
+
+#[test]
+fn after_a_host_is_lost_no_answer_is_waited_for() {
+    let mut contestant = Scripted {
+        lost: Some("host sut was lost: nothing came for 10 s"),
+        ..Scripted::default()
+    };
+    let trial = first_trial();
+    let mut record = blank(&trial, &roles());
+    let stop = AtomicBool::new(false);
+    let end = check_after(&trial, &mut contestant, &mut record, &stop);
+    let Some(TrialEnd::Failed { step, cause, .. }) = end else {
+        panic!("it failed: {end:?}, {:?}", record.course.warnings);
+    };
+    assert_eq!(step, Step::CheckAgain);
+    assert_eq!(cause, "host sut was lost: nothing came for 10 s");
+    assert_eq!(contestant.fetches.get(), 1);
+    assert_eq!(record.course.warnings, []);
 }

@@ -56,7 +56,11 @@ fn carries(row: &FoundRow, goal: &str) -> String {
             let upper = rate(upper);
             format!("{name} carries less than {upper} requests/s{end}")
         }
-        (None, _, Some(Irregular::NoLower)) => format!("{name} carries no rate{end}"),
+        (None, _, Some(Irregular::NoLower)) => {
+            let goal = goal.strip_prefix(" with ");
+            let goal = goal.map_or(String::new(), |goal| format!(" of {goal}"));
+            format!("{name} misses the goal{goal} at every rate tried{named}")
+        }
         (None, _, _) => format!("no rate of {name} is known{end}"),
     }
 }
@@ -67,9 +71,14 @@ fn is_between(irregular: Irregular) -> bool {
 }
 
 fn confirmation(row: &FoundRow) -> &'static str {
-    match row.confirmed {
-        Some(false) => ", which longer trials did not confirm",
-        Some(true) | None => "",
+    match (row.confirmed, row.behind.confirmation_spoiled) {
+        // What is irregular says so already.
+        (Some(false), true) if row.irregular == Some(Irregular::GeneratorLimited) => "",
+        (Some(false), true) => {
+            ", and the load engine was too late or too busy for longer trials to confirm it"
+        }
+        (Some(false), false) => ", which longer trials did not confirm",
+        (Some(true) | None, _) => "",
     }
 }
 

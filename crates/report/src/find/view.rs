@@ -73,6 +73,9 @@ pub struct Servers {
     pub upper_latency_ns: Option<u64>,
     /// The lower bound that was found first and not confirmed, requests per second.
     pub lowered_from_per_s: Option<f64>,
+    /// Whether it is not confirmed because the load engine was too late or too busy in the
+    /// confirming trials, which says nothing about the server.
+    pub confirmation_spoiled: bool,
     /// Right answers per second of the null server in a closed loop.
     pub yardstick_per_s: Option<f64>,
     /// Seconds that all trials of the contender at the workload took.
@@ -218,6 +221,7 @@ fn row(quest: &Quest<'_>, found: &Found) -> FoundRow {
             lower_latency_ns: latency_at(found, standing.lower_per_s),
             upper_latency_ns: latency_at(found, standing.upper_per_s),
             lowered_from_per_s: found.lowered_from_per_s,
+            confirmation_spoiled: found.is_confirmation_spoiled,
             yardstick_per_s: quest.yardstick_per_s,
             spent_s: (quest.progress.spent_s() * 10.0).round() / 10.0,
             budget_s: quest.budget_s(),

@@ -1,5 +1,7 @@
 //! Searches of simulated servers, in simulated time.
 
+mod sim;
+
 use std::time::Duration;
 
 use bakeoff_plan::{Arrival, Random, goals};
@@ -8,7 +10,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::found::{Found, Irregular};
-use crate::seen::{Engine, Measured, Slip, fitted};
+use crate::seen::{Engine, Measured, fitted};
+use sim::Sim;
 
 const WARMUP_S: f64 = 1.0;
 
@@ -31,196 +34,6 @@ fn sought(slo: &[&str], errors_percent: &[f64]) -> Load {
         Duration::from_secs(10),
         Duration::from_secs_f64(WARMUP_S),
     )
-}
-
-/// What a simulated server and its machine are like.
-struct Sim {
-    /// Seconds that the next request takes, at a rate.
-    service: fn(&mut Random, f64) -> f64,
-    /// Share of requests that fail.
-    fails: f64,
-    /// How much faster or slower a start is than another, as a share.
-    noise: f64,
-    /// Rate from which the engine is too busy.
-    engine_per_s: f64,
-    /// Times in which the engine neither sends nor reads, and how long they are at the most: per
-    /// second, and in seconds.
-    pauses: Option<(f64, f64)>,
-    /// Share of the trials that something disturbs, and then they are ten times slower.
-    disturbed: f64,
-    random: Random,
-}
-
-impl Sim {
-    fn new(seed: u64, service: fn(&mut Random, f64) -> f64) -> Self {
-        Self {
-            service,
-            fails: 0.0,
-            noise: 0.0,
-            engine_per_s: f64::INFINITY,
-            pauses: None,
-            disturbed: 0.0,
-            random: Random::new(seed),
-        }
-    }
-
-    /// One trial: requests are served one after the other, in the order of their arrival.
-    fn trial(&mut self, step: &Step, number: usize) -> Seen {
-        let rate_per_s = step.rate_per_s().unwrap_or(0.0);
-        let is_disturbed = self.random.unit() < self.disturbed;
-        let speed = 1.0 + self.noise * (2.0 * self.random.unit() - 1.0);
-        let slowness = if is_disturbed { 10.0 } else { 1.0 } / speed;
-        let measured = match rate_per_s > 0.0 {
-            true => self.open(rate_per_s, step.length_s(), slowness),
-            false => self.closed(step.length_s(), slowness),
-        };
-        Seen {
-            id: format!("n{number}"),
-            purpose: step.purpose(),
-            rate_per_s,
-            length_s: step.length_s(),
-            took_s: step.length_s() + WARMUP_S + 0.6,
-            is_disturbed,
-            came: Came::Measured(measured),
-        }
-    }
-
-    fn closed(&mut self, length_s: f64, slowness: f64) -> Measured {
-        let (mut now, mut due, mut ok) = (0.0, 0, 0);
-        while now < length_s {
-            now += (self.service)(&mut self.random, 0.0) * slowness;
-            due += 1;
-            ok += u64::from(self.random.unit() > self.fails);
-        }
-        Measured {
-            due,
-            ok,
-            wrong: due - ok,
-            latency: Histogram::new(),
-            punctual: None,
-            backlog: None,
-            engine: Engine::default(),
-        }
-    }
-
-    fn open(&mut self, rate_per_s: f64, length_s: f64, slowness: f64) -> Measured {
-        let end = WARMUP_S + length_s;
-        let passed = self.requests(rate_per_s, end, slowness);
-        let (mut due, mut ok) = (0, 0);
-        let (mut latency, mut punctual) = (Histogram::new(), Histogram::new());
-        let mut slip = Histogram::new();
-        // What waits at the end of each tenth of the window.
-        let mut waiting = [0.0_f64; 11];
-        for each in &passed {
-            for (tenth, waiting) in waiting.iter_mut().enumerate() {
-                let looked_at = WARMUP_S + length_s * tenth as f64 / 10.0;
-                let is_open = each.due <= looked_at && each.read > looked_at;
-                *waiting += f64::from(u8::from(is_open));
-            }
-            if each.due < WARMUP_S {
-                continue;
-            }
-            due += 1;
-            slip.record(((each.sent - each.due) * 1e9) as u64);
-            if self.random.unit() > self.fails {
-                ok += 1;
-                let taken = each.read - each.due;
-                latency.record((taken * 1e9) as u64);
-                punctual.record(((taken - each.late).max(0.0) * 1e9) as u64);
-            }
-        }
-        let line = waiting.iter().enumerate();
-        let points: Vec<_> = line
-            .map(|(tenth, waiting)| (length_s * tenth as f64 / 10.0, *waiting))
-            .collect();
-        let busy = if rate_per_s > self.engine_per_s {
-            0.97
-        } else {
-            0.3
-        };
-        Measured {
-            due,
-            ok,
-            wrong: due - ok,
-            latency: latency.trimmed(),
-            punctual: self.pauses.map(|_| Box::new(punctual.trimmed())),
-            backlog: fitted(&points),
-            engine: Engine {
-                busy: Some(busy),
-                slip: slip.quantile(0.99).map(|p99_ns| Slip {
-                    p99_ns,
-                    max_ns: slip.max().unwrap_or(0),
-                }),
-                ..Engine::default()
-            },
-        }
-    }
-
-    /// Every request that is due before `end`, through an engine that pauses.
-    fn requests(&mut self, rate_per_s: f64, end: f64, slowness: f64) -> Vec<Passed> {
-        let pauses = self.pauses_until(end);
-        let (mut at, mut free_at) = (0.0, 0.0_f64);
-        let mut all: Vec<Passed> = Vec::new();
-        loop {
-            at -= self.random.unit().ln() / rate_per_s;
-            if at >= end {
-                break;
-            }
-            let sent = after_pause(&pauses, at);
-            let service = (self.service)(&mut self.random, rate_per_s) * slowness;
-            free_at = free_at.max(sent) + service;
-            all.push(Passed {
-                due: at,
-                sent,
-                read: after_pause(&pauses, free_at),
-                late: 0.0,
-            });
-        }
-        // How late it was at the most since nothing was in flight, when each one is read.
-        let (mut late, mut sent) = (0.0_f64, 0);
-        for index in 0..all.len() {
-            if index > 0 && all[index - 1].read <= all[index].sent {
-                (late, sent) = (0.0, index);
-            }
-            while let Some(next) = all.get(sent).filter(|it| it.sent <= all[index].read) {
-                late = late.max(next.sent - next.due);
-                sent += 1;
-            }
-            all[index].late = late;
-        }
-        all
-    }
-
-    /// Pauses as (start, end), in order and apart.
-    fn pauses_until(&mut self, end: f64) -> Vec<(f64, f64)> {
-        let Some((per_s, longest_s)) = self.pauses else {
-            return Vec::new();
-        };
-        let (mut at, mut all) = (0.0, Vec::new());
-        while at < end {
-            at -= self.random.unit().ln() / per_s;
-            let length_s = self.random.unit() * longest_s;
-            all.push((at, at + length_s));
-            at += length_s;
-        }
-        all
-    }
-}
-
-/// A request on its way: when it was due, sent and its answer read, seconds, and by how much the
-/// engine was late.
-struct Passed {
-    due: f64,
-    sent: f64,
-    read: f64,
-    late: f64,
-}
-
-/// When something that comes at a time is seen.
-fn after_pause(pauses: &[(f64, f64)], at: f64) -> f64 {
-    let next = pauses.partition_point(|(start, _)| *start <= at);
-    let last = next.checked_sub(1).map(|last| pauses[last].1);
-    last.map_or(at, |end| at.max(end))
 }
 
 fn deterministic(_: &mut Random, _: f64) -> f64 {
@@ -311,6 +124,12 @@ fn a_late_engine_says_less_and_nothing_wrong() {
         assert!((750.0..=850.0).contains(&upper), "{lower} to {upper}");
         let named = [None, Some(Irregular::GeneratorLimited)];
         assert!(named.contains(&found.irregular), "{:?}", found.irregular);
+        let why = found.why.as_deref();
+        let is_named = why.is_none_or(|why| {
+            why.starts_with("between ") && why.contains(" requests/s the load engine was too late")
+                || why.ends_with("too late or too busy in the confirming trials")
+        });
+        assert!(is_named, "{why:?}");
     }
 }
 
@@ -390,6 +209,9 @@ fn where_the_engine_ends_first_the_result_says_so() {
     );
     let lower = found[0].standing.lower_per_s.unwrap();
     assert!((580.0..=600.0).contains(&lower), "{lower}");
+    let why = found[0].why.as_deref().unwrap();
+    let said = "requests/s on the load engine was too late or too busy";
+    assert!(why.starts_with("from 60") && why.ends_with(said), "{why}");
 }
 
 /// The closed loop of a server that is asked no faster than by so many.
@@ -466,6 +288,23 @@ fn a_contender_that_does_not_run_is_given_up() {
     let found = Progress::new(&load, trials, WHOLE).unwrap().found(None);
     assert_eq!(found[0].irregular, Some(Irregular::Failed));
     assert_eq!(found[0].why.as_deref(), Some("no such program"));
+}
+
+#[test]
+fn a_server_that_ends_in_the_closed_loop_is_given_up_as_such() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    let ends = |came: fn() -> Came| {
+        let trials = run(&load, WHOLE, |step, number| Seen {
+            came: came(),
+            ..threshold(1000.0, 0.0, &mut Random::new(number as u64), step)
+        });
+        Progress::new(&load, trials, WHOLE).unwrap().gave_up()
+    };
+    let why = ends(|| Came::Died);
+    assert_eq!(
+        why.as_deref(),
+        Some("the server ended in 2 of 2 closed loops")
+    );
 }
 
 /// 30 s show what 10 s do not: every request takes longer once 15 s have passed.
@@ -545,10 +384,46 @@ fn threshold(capacity: f64, blurred: f64, random: &mut Random, step: &Step) -> S
             wrong: 0,
             latency: latency.trimmed(),
             punctual: None,
-            backlog: None,
+            backlog: fitted(&[(0.0, 0.0), (step.length_s(), 0.0)]),
             engine: Engine::default(),
         }),
     }
+}
+
+/// Trials at one rate: the first two that confirm it meet the goal, and the engine spoils the rest.
+#[test]
+fn a_confirmation_that_the_engine_spoils_lowers_nothing() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    let mut random = Random::new(1);
+    let mut confirming = 0;
+    let trials = run(&load, WHOLE, |step, _| {
+        let mut seen = threshold(1000.0, 0.0, &mut random, step);
+        if let (Came::Measured(measured), Purpose::Confirm) = (&mut seen.came, seen.purpose) {
+            confirming += 1;
+            if confirming > 2 {
+                measured.engine.busy = Some(0.97);
+                measured.latency.record_n(50_000_000, measured.due);
+            }
+        }
+        seen
+    });
+    let confirm = trials.iter().filter(|it| it.purpose == Purpose::Confirm);
+    let rates: Vec<f64> = confirm.map(|trial| trial.rate_per_s).collect();
+    assert_eq!(rates, [rates[0]; 5], "no lower rate is tried");
+    let progress = Progress::new(&load, trials, WHOLE).unwrap();
+    let found = &progress.found(None)[0];
+    assert_eq!(found.irregular, Some(Irregular::GeneratorLimited));
+    let why = found.why.as_deref();
+    let expected = "the load engine was too late or too busy in the confirming trials";
+    assert_eq!(why, Some(expected));
+    let confirmed = (found.confirmed, found.is_confirmation_spoiled);
+    assert_eq!(confirmed, (Some(false), true));
+    assert_eq!(found.lowered_from_per_s, None);
+    let standing = found.standing;
+    assert_eq!(standing.lower_per_s, Some(rates[0]));
+    // That the server ends there was seen by trials that the engine did not spoil.
+    let upper = standing.upper_per_s.unwrap();
+    assert!((1000.0..=1021.0).contains(&upper), "{upper}");
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use bakeoff_conduct::RolesHere;
 use bakeoff_hosts::{Own, Session, Way};
-use bakeoff_plan::{HOME, HostWay, Hosts, Plan};
+use bakeoff_plan::{HOME, HostWay, Hosts, Load, Plan};
 use bakeoff_stage::Listening;
 
 use super::library;
@@ -35,6 +35,11 @@ impl Far {
         let hosts = hosts::read(file)?;
         let roles = &hosts.roles;
         let is_one_site = roles.server == roles.origin;
+        let wanted = hosts::generators(&hosts, &[])?;
+        let wanted = wanted.into_iter().collect::<Result<Vec<Wanted>, _>>();
+        let wanted = wanted.map_err(exit::not_valid)?;
+        let names = wanted.iter().map(|it| it.place.name.as_str());
+        refuse_few_clients(&campaign.plan.loads, &names.collect::<Vec<_>>())?;
         let (own, owner) = (hosts::own()?, hosts::owner());
         let server = one_place(file, &hosts, "server", &roles.server)?;
         let origin = one_place(file, &hosts, "origin", &roles.origin)?;
@@ -61,9 +66,6 @@ impl Far {
             set_up.push(Arc::new(made.map_err(not_asked)?));
         }
         let named = |name: &str| set_up.iter().find(|host| host.place.name == name).cloned();
-        let wanted = hosts::generators(&hosts, &[])?;
-        let wanted = wanted.into_iter().collect::<Result<Vec<Wanted>, _>>();
-        let wanted = wanted.map_err(exit::not_valid)?;
         // After the stages, beside which a generator may be on the same host.
         let sessions = sessions(&wanted, &own, &owner)?;
         let engines = sessions.iter().map(hosts::half).collect();
@@ -94,6 +96,25 @@ impl Far {
             }),
         })
     }
+}
+
+/// Refuses loads that cannot be divided over the generators, before anything is started.
+fn refuse_few_clients(loads: &[Load], generators: &[&str]) -> anyhow::Result<()> {
+    let most = generators.len();
+    for load in loads {
+        let rungs = load.overload().map_or(&[][..], |it| &it.ladder);
+        let least = rungs.iter().copied().fold(load.clients(), u32::min);
+        if (least as usize) < most {
+            let plural = if least == 1 { "" } else { "s" };
+            return Err(exit::usage(format!(
+                "load {}: {least} client{plural} cannot be divided over {most} generators ({}): \
+                 give at least as many clients as generators",
+                load.label(),
+                generators.join(", ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The one place of a role.

@@ -1,5 +1,6 @@
 //! Carries out a set-up: programs beside it, a campaign, and what the report says of it.
 
+use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,26 @@ use crate::run_folder::RunFolder;
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Ends a line for the stage, which waits for a helper's address.
 const LINE_END: &str = "listening on 127.0.0.1:1";
+
+/// What a shell prints where a network namespace, or its range of ports, is not to be had.
+const FORBIDDEN: [&str; 4] = [
+    "unshare:",
+    "ip: not found",
+    "ip: command not found",
+    "create /proc/",
+];
+
+/// What this machine does not allow a set-up to do.
+#[derive(Debug)]
+pub(super) struct Forbidden(pub(super) String);
+
+impl fmt::Display for Forbidden {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Forbidden {}
 
 /// Where set-ups are carried out.
 pub(super) struct World {
@@ -74,10 +95,10 @@ impl World {
         let text = running.log_tail();
         let code = running.said("ended with ").unwrap_or_default();
         running.stop()?;
-        anyhow::ensure!(
-            !text.contains("unshare:"),
-            "no network namespace can be made here"
-        );
+        if FORBIDDEN.iter().any(|message| text.contains(message)) {
+            let why = "no network namespace with ports of its own can be made here";
+            return Err(Forbidden(why.to_owned()).into());
+        }
         Ok(Seen::of_line(format!("code {}\n{text}", code.trim())))
     }
 
@@ -122,7 +143,7 @@ impl World {
             stage: stage.into(),
             bakeoff,
             folder: folder.to_owned(),
-            roles: Roles::divide(&plan.pinning)?,
+            roles: Roles::divide(&plan.pinning).map_err(|error| Forbidden(error.to_string()))?,
             seed: plan.seed,
             stop: Arc::clone(&self.stop),
             programs: Default::default(),

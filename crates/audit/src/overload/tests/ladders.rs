@@ -1,0 +1,203 @@
+//! Rungs and ramps of made trials: what counts, and what a trial that failed says.
+
+use bakeoff_plan::{Arrival, Connect, Load, LoadModel, RateShape};
+use bakeoff_record::{
+    Attempt, ContenderKind, Course, Histogram, Hosts, Interval, LoadResult, LostHost, Outcome,
+    Pinned, Step, TRIAL_SCHEMA, TrialEnd, TrialRecord, Usage,
+};
+
+use super::super::{Ladder, OverloadClass, OverloadRamp, judge_ladder, judge_ramp};
+use super::MS;
+
+/// A closed loop of ten seconds.
+fn rung(clients: u32, ok: u64, ms: u64, failed: (Outcome, u64)) -> (u32, TrialRecord) {
+    let mut record = blank();
+    let mut result = LoadResult::empty(record.load.clone(), 10.0);
+    let mut latency = Histogram::new();
+    latency.record_n(ms * MS, ok);
+    result.latency = latency;
+    result.requests.ok = ok;
+    for _ in 0..ok {
+        result.outcomes.add(Outcome::Ok);
+    }
+    for _ in 0..failed.1 {
+        result.outcomes.add(failed.0);
+    }
+    record.result = Some(result);
+    (clients, record)
+}
+
+fn blank() -> TrialRecord {
+    TrialRecord {
+        schema: TRIAL_SCHEMA.to_owned(),
+        id: "r1".to_owned(),
+        index: 0,
+        round: 1,
+        attempt: Attempt::number(1),
+        contender: "a".to_owned(),
+        kind: ContenderKind::Contender,
+        workload: "w".to_owned(),
+        load: Load {
+            model: LoadModel::Closed { clients: 10 },
+            streams: 1,
+            requests: None,
+            warmup_s: 0.0,
+            duration_s: 10.0,
+            timeout_s: 5.0,
+            connect: Connect::First,
+        },
+        load_name: None,
+        course: Course::default(),
+        end: TrialEnd::Measured,
+        server: None,
+        pinned: Pinned::default(),
+        result: None,
+        usage: Usage::default(),
+        origin: None,
+        answers: Vec::new(),
+        work: None,
+    }
+}
+
+fn judged(rungs: &[(u32, TrialRecord)]) -> Ladder {
+    let trials: Vec<_> = rungs
+        .iter()
+        .map(|(clients, trial)| (*clients, trial))
+        .collect();
+    judge_ladder(&trials)
+}
+
+#[test]
+fn a_ladder_says_who_refuses_and_who_slows() {
+    let none = (Outcome::Reset, 0);
+    let refuses = judged(&[
+        rung(10, 10_000, 1, none),
+        rung(1000, 9_000, 1, (Outcome::Refused, 91_000)),
+    ]);
+    assert_eq!(refuses.rungs[0].classes, []);
+    assert_eq!(refuses.rungs[1].classes, [OverloadClass::Refuse]);
+    assert_eq!(
+        refuses.summary,
+        ["refuses connections from 1000 clients on: 91 % of the requests with 1000"]
+    );
+    let slows = judged(&[
+        rung(10, 10_000, 1, none),
+        rung(1000, 9_900, 100, none),
+        rung(10_000, 9_500, 990, none),
+    ]);
+    assert_eq!(slows.rungs[2].classes, [OverloadClass::Queue]);
+    assert!(
+        slows.summary[0].starts_with("slows down from 1000 clients on: p99 goes from 1.00 ms"),
+        "{:?}",
+        slows.summary
+    );
+    let even = judged(&[rung(10, 10_000, 1, none), rung(20, 20_000, 1, none)]);
+    assert_eq!(even.summary, ["answers 20 clients as it answers few"]);
+}
+
+fn failed(step: Step, cause: &str) -> TrialEnd {
+    TrialEnd::Failed {
+        step,
+        cause: cause.to_owned(),
+        message: None,
+    }
+}
+
+fn without(host: &str) -> Hosts {
+    Hosts {
+        lost: vec![LostHost {
+            host: host.to_owned(),
+            at_s: None,
+            message: "no answer for 10 s".to_owned(),
+        }],
+        ..Hosts::default()
+    }
+}
+
+#[test]
+fn only_the_servers_own_end_is_a_crash() {
+    let none = (Outcome::Reset, 0);
+    let classes = |end, hosts| {
+        let (clients, mut trial) = rung(1000, 9_000, 1, none);
+        (trial.end, trial.course.hosts) = (end, hosts);
+        let ladder = judged(&[(clients, trial)]);
+        (ladder.rungs[0].classes.clone(), ladder.rungs[0].why.clone())
+    };
+    let died = "the server died under load: signal 9";
+    let (found, _) = classes(failed(Step::Measure, died), None);
+    assert_eq!(found, [OverloadClass::Crash]);
+    for (step, cause, hosts) in [
+        (Step::Stop, "process 123 still runs", None),
+        (Step::Origin, "failed to reach the upstream", None),
+        (Step::Measure, "host g1 was lost", Some(without("g1"))),
+    ] {
+        let (found, why) = classes(failed(step, cause), hosts);
+        assert_eq!(found, [], "{cause}");
+        assert_eq!(why.as_deref(), Some(cause));
+    }
+}
+
+/// A ramp of ten seconds to twice 100/s and back, with all answers right.
+fn ramp(end: TrialEnd, hosts: Option<Hosts>) -> OverloadRamp {
+    let mut record = blank();
+    record.load.model = LoadModel::Open {
+        rate_per_s: 50.0,
+        arrival: Arrival::Constant,
+        clients: 10,
+    };
+    let mut result = LoadResult::empty(record.load.clone(), 10.0);
+    result.shape = RateShape::Steps {
+        then_per_s: vec![200.0, 50.0],
+    };
+    let mut latency = Histogram::new();
+    latency.record_n(MS, 10);
+    let part = |index| Interval {
+        start_s: f64::from(index) * 0.1,
+        length_s: 0.1,
+        ok: 10,
+        latency: latency.clone(),
+        errors: 0,
+        failed: None,
+    };
+    result.intervals = (0..100).map(part).collect();
+    record.result = Some(result);
+    (record.end, record.course.hosts) = (end, hosts);
+    judge_ramp(&record, &[0.5, 2.0, 0.5])
+}
+
+#[test]
+fn a_ramp_that_failed_beside_the_server_is_judged_and_says_so() {
+    let died = |ramp: &OverloadRamp| ramp.series.as_ref().map(|it| it.died.is_some());
+    let cause = "the server died under load: signal 9";
+    assert_eq!(died(&ramp(failed(Step::Measure, cause), None)), Some(true));
+    for (step, cause) in [
+        (Step::Stop, "process 123 still runs"),
+        (Step::Origin, "failed to reach the upstream"),
+    ] {
+        let judged = ramp(failed(step, cause), None);
+        assert_eq!(died(&judged), Some(false), "{cause}");
+        assert_eq!(judged.classes, [], "{cause}");
+        let unsaid = judged.unsaid.join("; ");
+        assert!(unsaid.ends_with(cause), "{unsaid}");
+    }
+    let lost = ramp(
+        failed(Step::Measure, "host g1 was lost"),
+        Some(without("g1")),
+    );
+    assert_eq!(died(&lost), None, "it counts in no figure");
+    assert_eq!(lost.unsaid, ["host g1 was lost"]);
+}
+
+#[test]
+fn a_rung_that_the_machine_cannot_carry_says_why() {
+    let mut skipped = blank();
+    skipped.end = TrialEnd::Skipped {
+        reason: "10000 clients need 10064 open files".to_owned(),
+        fix: "ulimit".to_owned(),
+    };
+    let ladder = judged(&[(10_000, skipped)]);
+    assert_eq!(
+        ladder.summary,
+        ["10000 clients were not measured: 10000 clients need 10064 open files"]
+    );
+}

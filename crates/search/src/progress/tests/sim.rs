@@ -1,0 +1,198 @@
+//! A simulated server behind a simulated engine, in simulated time.
+
+use bakeoff_plan::Random;
+use bakeoff_record::Histogram;
+
+use super::WARMUP_S;
+use crate::progress::Step;
+use crate::seen::{Came, Engine, Measured, Seen, Slip, fitted};
+
+/// What a simulated server and its machine are like.
+pub(super) struct Sim {
+    /// Seconds that the next request takes, at a rate.
+    pub(super) service: fn(&mut Random, f64) -> f64,
+    /// Share of requests that fail.
+    pub(super) fails: f64,
+    /// How much faster or slower a start is than another, as a share.
+    pub(super) noise: f64,
+    /// Rate from which the engine is too busy.
+    pub(super) engine_per_s: f64,
+    /// Times in which the engine neither sends nor reads, and how long they are at the most: per
+    /// second, and in seconds.
+    pub(super) pauses: Option<(f64, f64)>,
+    /// Share of the trials that something disturbs, and then they are ten times slower.
+    pub(super) disturbed: f64,
+    pub(super) random: Random,
+}
+
+impl Sim {
+    pub(super) fn new(seed: u64, service: fn(&mut Random, f64) -> f64) -> Self {
+        Self {
+            service,
+            fails: 0.0,
+            noise: 0.0,
+            engine_per_s: f64::INFINITY,
+            pauses: None,
+            disturbed: 0.0,
+            random: Random::new(seed),
+        }
+    }
+
+    /// One trial: requests are served one after the other, in the order of their arrival.
+    pub(super) fn trial(&mut self, step: &Step, number: usize) -> Seen {
+        let rate_per_s = step.rate_per_s().unwrap_or(0.0);
+        let is_disturbed = self.random.unit() < self.disturbed;
+        let speed = 1.0 + self.noise * (2.0 * self.random.unit() - 1.0);
+        let slowness = if is_disturbed { 10.0 } else { 1.0 } / speed;
+        let measured = match rate_per_s > 0.0 {
+            true => self.open(rate_per_s, step.length_s(), slowness),
+            false => self.closed(step.length_s(), slowness),
+        };
+        Seen {
+            id: format!("n{number}"),
+            purpose: step.purpose(),
+            rate_per_s,
+            length_s: step.length_s(),
+            took_s: step.length_s() + WARMUP_S + 0.6,
+            is_disturbed,
+            came: Came::Measured(measured),
+        }
+    }
+
+    fn closed(&mut self, length_s: f64, slowness: f64) -> Measured {
+        let (mut now, mut due, mut ok) = (0.0, 0, 0);
+        while now < length_s {
+            now += (self.service)(&mut self.random, 0.0) * slowness;
+            due += 1;
+            ok += u64::from(self.random.unit() > self.fails);
+        }
+        Measured {
+            due,
+            ok,
+            wrong: due - ok,
+            latency: Histogram::new(),
+            punctual: None,
+            backlog: None,
+            engine: Engine::default(),
+        }
+    }
+
+    fn open(&mut self, rate_per_s: f64, length_s: f64, slowness: f64) -> Measured {
+        let end = WARMUP_S + length_s;
+        let passed = self.requests(rate_per_s, end, slowness);
+        let (mut due, mut ok) = (0, 0);
+        let (mut latency, mut punctual) = (Histogram::new(), Histogram::new());
+        let mut slip = Histogram::new();
+        // What waits at the end of each tenth of the window.
+        let mut waiting = [0.0_f64; 11];
+        for each in &passed {
+            for (tenth, waiting) in waiting.iter_mut().enumerate() {
+                let looked_at = WARMUP_S + length_s * tenth as f64 / 10.0;
+                let is_open = each.due <= looked_at && each.read > looked_at;
+                *waiting += f64::from(u8::from(is_open));
+            }
+            if each.due < WARMUP_S {
+                continue;
+            }
+            due += 1;
+            slip.record(((each.sent - each.due) * 1e9) as u64);
+            if self.random.unit() > self.fails {
+                ok += 1;
+                let taken = each.read - each.due;
+                latency.record((taken * 1e9) as u64);
+                punctual.record(((taken - each.late).max(0.0) * 1e9) as u64);
+            }
+        }
+        let line = waiting.iter().enumerate();
+        let points: Vec<_> = line
+            .map(|(tenth, waiting)| (length_s * tenth as f64 / 10.0, *waiting))
+            .collect();
+        let busy = if rate_per_s > self.engine_per_s {
+            0.97
+        } else {
+            0.3
+        };
+        Measured {
+            due,
+            ok,
+            wrong: due - ok,
+            latency: latency.trimmed(),
+            punctual: self.pauses.map(|_| Box::new(punctual.trimmed())),
+            backlog: fitted(&points),
+            engine: Engine {
+                busy: Some(busy),
+                slip: slip.quantile(0.99).map(|p99_ns| Slip {
+                    p99_ns,
+                    max_ns: slip.max().unwrap_or(0),
+                }),
+                ..Engine::default()
+            },
+        }
+    }
+
+    /// Every request that is due before `end`, through an engine that pauses.
+    fn requests(&mut self, rate_per_s: f64, end: f64, slowness: f64) -> Vec<Passed> {
+        let pauses = self.pauses_until(end);
+        let (mut at, mut free_at) = (0.0, 0.0_f64);
+        let mut all: Vec<Passed> = Vec::new();
+        loop {
+            at -= self.random.unit().ln() / rate_per_s;
+            if at >= end {
+                break;
+            }
+            let sent = after_pause(&pauses, at);
+            let service = (self.service)(&mut self.random, rate_per_s) * slowness;
+            free_at = free_at.max(sent) + service;
+            all.push(Passed {
+                due: at,
+                sent,
+                read: after_pause(&pauses, free_at),
+                late: 0.0,
+            });
+        }
+        // How late it was at the most since nothing was in flight, when each one is read.
+        let (mut late, mut sent) = (0.0_f64, 0);
+        for index in 0..all.len() {
+            if index > 0 && all[index - 1].read <= all[index].sent {
+                (late, sent) = (0.0, index);
+            }
+            while let Some(next) = all.get(sent).filter(|it| it.sent <= all[index].read) {
+                late = late.max(next.sent - next.due);
+                sent += 1;
+            }
+            all[index].late = late;
+        }
+        all
+    }
+
+    /// Pauses as (start, end), in order and apart.
+    fn pauses_until(&mut self, end: f64) -> Vec<(f64, f64)> {
+        let Some((per_s, longest_s)) = self.pauses else {
+            return Vec::new();
+        };
+        let (mut at, mut all) = (0.0, Vec::new());
+        while at < end {
+            at -= self.random.unit().ln() / per_s;
+            let length_s = self.random.unit() * longest_s;
+            all.push((at, at + length_s));
+            at += length_s;
+        }
+        all
+    }
+}
+
+/// A request on its way: when it was due, sent and its answer read, seconds, and by how much the
+/// engine was late.
+struct Passed {
+    due: f64,
+    sent: f64,
+    read: f64,
+    late: f64,
+}
+
+/// When something that comes at a time is seen.
+fn after_pause(pauses: &[(f64, f64)], at: f64) -> f64 {
+    let next = pauses.partition_point(|(start, _)| *start <= at);
+    let last = next.checked_sub(1).map(|last| pauses[last].1);
+    last.map_or(at, |end| at.max(end))
+}
