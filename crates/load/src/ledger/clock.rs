@@ -47,7 +47,8 @@ impl Clock {
         self.parts.added = added;
         self.due_length = window.interval;
         let length = window.end - window.start;
-        while length.div_ceil(self.due_length.max(1)) > most as u64 {
+        // As parts are joined: when there are as many.
+        while length.div_ceil(self.due_length.max(1)) >= most as u64 {
             self.due_length *= 2;
         }
         self.next = self.parts.end().min(window.start);

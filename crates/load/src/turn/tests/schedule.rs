@@ -73,6 +73,21 @@ fn steps(rate_per_s: f64, then: &[f64]) -> LoadSpec {
 }
 
 #[test]
+fn what_is_due_is_counted_in_the_same_parts_as_what_ended() {
+    // A load has at most 100 parts; beyond that they are joined in pairs.
+    for (hundredths, parts) in [(99_u32, 99), (100, 50), (101, 51)] {
+        let mut spec = open(1000.0, 8);
+        spec.load.duration_s = f64::from(hundredths) / 100.0;
+        spec.interval = Duration::from_millis(10);
+        let result = check_kept(&spec, u64::from(hundredths) * 10);
+        let (due, ended) = (due_parts(&result), &result.intervals);
+        assert_eq!((due.len(), ended.len()), (parts, parts));
+        let near = |(due, ended): (&u64, &bakeoff_record::Interval)| due.abs_diff(ended.ok) <= 1;
+        assert!(due.iter().zip(ended).all(near), "{due:?} {ended:?}");
+    }
+}
+
+#[test]
 fn a_level_rate_is_kept_to_the_nanosecond() {
     let result = check_kept(&open(1000.0, 8), 1000);
     assert_eq!(due_parts(&result), [100; 10]);
