@@ -71,6 +71,25 @@ fn a_caddyfile_is_asked_as_it_says_and_its_plan_runs() {
 }
 
 #[test]
+fn a_folder_beside_the_file_is_served_by_each_server() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["caddy", "nginx"]) {
+        return;
+    }
+    scene.write("site/www/index.html", "<h1>ours</h1>\n");
+    scene.write("site/Caddyfile", ":8099\nroot * www\nfile_server\n");
+    let nginx = "events {}\nhttp { server { listen 8099; root www; } }\n";
+    scene.write("site/nginx.conf", nginx);
+    let files = ["try", "site/Caddyfile", "site/nginx.conf"];
+    let finished = scene.run(&[&files[..], &["--format", "json"]].concat());
+    let tried = expect(finished, 0);
+    for file in tried["files"].as_array().unwrap() {
+        assert_eq!(file["answer"]["status"], 200, "{file}");
+        assert_eq!(file["answer"]["body_bytes"], 14, "{file}");
+    }
+}
+
+#[test]
 fn the_site_of_haproxy_is_asked_and_not_its_counters_or_its_redirect() {
     let scene = Scene::new();
     if !are_installed(&scene, &["haproxy"]) {
