@@ -290,7 +290,8 @@ fn check(strike: impl Fn(&Lab<'_>, &Running<'_>), within: Duration, second: &str
     );
     let mut running = lab.start_home(&run("record"));
     running.wait_until("the server runs", |_| {
-        scene.path("record").is_dir() && lab.left_on("sut").iter().any(|it| it.starts_with("nginx"))
+        scene.path("record/plan.json").exists()
+            && lab.left_on("sut").iter().any(|it| it.starts_with("nginx"))
     });
     // Into the window: checks, clocks and the start take less, and the load takes longer.
     std::thread::sleep(Duration::from_millis(2500));
