@@ -58,6 +58,11 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
         ));
         compared.floors.push(floor);
     }
+    let planned = record.trials.iter().map(|trial| trial.round).max();
+    let planned = planned.unwrap_or(0).max(record.plan.rounds);
+    for (_, one) in &mut drawn {
+        add_what_is_lost(one, planned);
+    }
     // By block first: a family runs over all of them, a reader goes through one after the other.
     drawn.sort_by_key(|(block, comparison)| (*block, comparison.metric));
     compared.comparisons = drawn
@@ -65,6 +70,14 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
         .map(|(_, comparison)| comparison)
         .collect();
     compared
+}
+
+/// Of the rounds of a campaign not all give a value, and none of those that come may: what would
+/// decide counts pairs of values, and a reader asks for rounds.
+fn add_what_is_lost(one: &mut Comparison, planned: u32) {
+    let pairs = one.ratio.map_or(planned, |ratio| ratio.n as u32);
+    let lost = planned.saturating_sub(pairs);
+    one.rounds_needed = one.rounds_needed.map(|needed| needed.saturating_add(lost));
 }
 
 /// All pairs of one metric over the whole campaign: the family that a comparison is one of.

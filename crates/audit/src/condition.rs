@@ -7,7 +7,7 @@ use std::fmt;
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::LoadResult;
-use bakeoff_stats::{Cell, Measure, Missing, latency_quantile};
+use bakeoff_stats::{Measure, Missing, latency_quantile};
 
 use crate::gate::Ruling;
 use crate::judged::{JudgedCell, Withheld};
@@ -176,7 +176,7 @@ impl Condition {
             return Held::cannot_tell(format!("it is {}{why}", verdict.name()));
         }
         if self.quantity == Quantity::Errors {
-            return match error_share(&judged.cell) {
+            return match judged.cell.error_share() {
                 Some(share) => self.hold(share, share, share),
                 None => Held::cannot_tell("no request ended"),
             };
@@ -298,17 +298,6 @@ fn limit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
         Some(number * scale)
     });
     found.filter(|limit| limit.is_finite())
-}
-
-/// Share of the requests asked for that did not come out right, all rounds together: it is counted,
-/// and has no interval.
-fn error_share(cell: &Cell<'_>) -> Option<f64> {
-    let (mut asked, mut right) = (0_u64, 0_u64);
-    for result in cell.measured().filter_map(|trial| trial.result.as_ref()) {
-        asked += result.requests.due.unwrap_or(result.requests.completed);
-        right += result.requests.ok;
-    }
-    (asked > 0).then(|| asked.saturating_sub(right) as f64 / asked as f64)
 }
 
 #[cfg(test)]

@@ -198,15 +198,17 @@ impl<'c> Sides<'c> {
             false => format!("{apart} more"),
         };
         format!(
-            "{more} and {less} differ by cell: {more} has {} {} {}, {less} {} in {}",
+            "{more} and {less} differ by cell: {more} has {} {} {}{}, {less} {} in {}{}",
             spell(&apart),
             self.metric.words(),
             of_cells(cells.len(), self.compared()),
+            bounds(cells),
             match other.times() {
                 true => other.to_string(),
                 false => format!("{other} more"),
             },
-            against.len()
+            against.len(),
+            bounds(against)
         )
     }
 
@@ -238,11 +240,13 @@ impl<'c> Sides<'c> {
             }
             (latency, true) => {
                 let what = latency.words();
-                format!("{what} of {more} is {apart} that of {less} {counted}")
+                let bounds = bounds(cells);
+                format!("{what} of {more} is {apart} that of {less} {counted}{bounds}")
             }
             (latency, false) => {
                 let what = latency.words();
-                format!("{what} of {more} is {apart} higher than that of {less} {counted}")
+                let bounds = bounds(cells);
+                format!("{what} of {more} is {apart} higher than that of {less} {counted}{bounds}")
             }
         }
     }
@@ -283,11 +287,11 @@ impl<'c> Sides<'c> {
         let smallest = shown.fold(0.0, f64::max);
         let text = match (all_equal, needed) {
             (true, _) => {
-                let floor = self.equal.iter().map(|one| one.floor).fold(0.0, f64::max);
+                let within = self.equal.iter().map(|one| one.within());
                 let cells = counted_cells(self.equal.len());
                 format!(
                     "{first} and {second} are level: the same {what} within {} in {cells}",
-                    percent(floor)
+                    percent(within.fold(0.0, f64::max))
                 )
             }
             (false, Some(rounds)) => {

@@ -93,13 +93,19 @@ impl Comparison {
         )
     }
 
-    /// `equal within 3 %`: the farther end of the interval, rounded up.
+    /// What two that are called equal may differ by: the farther end of the interval, as a share
+    /// rounded up to a tenth of a per cent.
+    pub(crate) fn within(&self) -> f64 {
+        let ends = self.ratio.map(|ratio| ratio.high.max(1.0 / ratio.low));
+        let tenths = (ends.map_or(0.0, |end| end - 1.0) * 1000.0 - 1e-9).ceil();
+        tenths.max(0.0) / 1000.0
+    }
+
     fn equal(&self) -> String {
-        let farther = self
-            .ratio
-            .map_or(0.0, |ratio| ratio.high.max(1.0 / ratio.low) - 1.0);
-        let tenths = (farther * 1000.0 - 1e-9).ceil() / 10.0;
-        format!("equal within {tenths} %")
+        match self.within() {
+            0.0 => "equal: the same in all rounds".to_owned(),
+            share => format!("equal within {} %", percent(share)),
+        }
     }
 
     fn no_difference(&self) -> String {
@@ -141,6 +147,10 @@ pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = match percent.abs() {
         small if small < 9.95 => format!("{percent:.1}"),
+        // Not all: only all is 100 %.
+        nearly if (99.5..100.0).contains(&nearly) => {
+            format!("{:.1}", percent.clamp(-99.9, 99.9))
+        }
         _ => format!("{percent:.0}"),
     };
     let text = text.strip_suffix(".0").unwrap_or(&text);
@@ -208,6 +218,8 @@ mod tests {
         one.ratio = comparison(Metric::RatePerS, (0.25, 0.22, 0.3)).ratio;
         one.conclusion = Conclusion::Lower;
         says(&one, "slower by 75 % (70 to 78 %)");
+        one.ratio = comparison(Metric::RatePerS, (0.003, 0.0001, 0.006)).ratio;
+        says(&one, "slower by 99.7 % (99 to 99.9 %)");
         let mut one = comparison(Metric::LatencyP99Ns, (4.0, 3.8, 4.25));
         one.conclusion = Conclusion::Higher;
         says(&one, "4 times as long (3.8 to 4.2)");
@@ -233,6 +245,8 @@ mod tests {
         says(&one, "no difference shown; 7 % would have been");
         one.conclusion = Conclusion::Equal;
         says(&one, "equal within 2.2 %");
+        one.ratio = comparison(Metric::MemoryPeakBytes, (1.0, 1.0, 1.0)).ratio;
+        says(&one, "equal: the same in all rounds");
         one.conclusion = Conclusion::CannotTell;
         one.rounds_needed = Some(14);
         says(&one, "cannot tell; about 14 rounds would");

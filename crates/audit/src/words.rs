@@ -27,6 +27,15 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A small share in percent, to the thousandth: `0.250`, `less than 0.001`, `99.999`.
+pub(crate) fn thousandths(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent > 0.0 && percent < 0.0005 => "less than 0.001".to_owned(),
+        percent if percent < 100.0 => format!("{:.3}", percent.min(99.999)),
+        percent => format!("{percent:.3}"),
+    }
+}
+
 /// A time of so many nanoseconds: `0.80 ms`, `12 ms`, `1.5 s`.
 pub(crate) fn milliseconds(ns: f64) -> String {
     match ns / 1e6 {

@@ -384,6 +384,49 @@ fn a_large_difference_is_plain_although_too_few_rounds_can_be_believed() {
 }
 
 #[test]
+fn attempts_that_do_not_count_weaken_no_comparison() {
+    let rates = [("a", rounds(7, 1e4, 1)), ("b", rounds(7, 4.2e4, 2))];
+    let record = campaign(&rates);
+    let mut judged = judged(&record, |name| match name {
+        "b" => suspect(Code::OtherLoad),
+        _ => valid(),
+    });
+    for one in &mut judged {
+        // No yardstick was beside the attempt that was set aside.
+        let set_aside = (one.trials[0].0, suspect(Code::GeneratorCeiling));
+        one.trials.push(set_aside);
+    }
+    let found = compare(&record, &judged, &[]);
+    let plain = Conclusion::PlainNotProven(Direction::Higher);
+    let higher = [plain, Conclusion::Higher];
+    let one = of(&found, Metric::RatePerS);
+    assert!(higher.contains(&one.conclusion), "{one:?}");
+}
+
+#[test]
+fn what_is_needed_counts_the_rounds_that_give_no_value() {
+    let mut rates = [("a", vec![1e4; 10]), ("b", vec![1.6e4; 10])];
+    for (round, rate) in rates[1].1.iter_mut().enumerate() {
+        *rate *= if round % 2 == 0 { 1.0 } else { 0.55 };
+    }
+    let whole = rate_of(&rates, |_| valid());
+    let mut lossy = campaign(&rates);
+    lossy
+        .trials
+        .retain(|trial| trial.contender == "a" || trial.round <= 8);
+    let lossy = of(&compared(&lossy, |_| valid()), Metric::RatePerS).clone();
+    for one in [&whole, &lossy] {
+        assert!(
+            one.rounds_needed.is_none_or(|rounds| rounds > 10),
+            "{one:?}"
+        );
+    }
+    let pairs = lossy.ratio.unwrap().n;
+    assert_eq!(pairs, 8);
+    assert!(lossy.rounds_needed.is_some(), "{lossy:?}");
+}
+
+#[test]
 fn a_number_that_is_withheld_is_in_no_comparison() {
     let rates = [("a", rounds(10, 1e4, 1)), ("b", rounds(10, 2e4, 2))];
     let invalid = |name: &str| Judgement {

@@ -5,7 +5,7 @@
 mod support;
 
 use bakeoff_audit::{Code, Judged, JudgedCell, Level, Number, Verdict, judge};
-use bakeoff_record::{Attempt, Disturbance, Record, TrialEnd, TrialRecord};
+use bakeoff_record::{Attempt, Disturbance, Outcome, Record, TrialEnd, TrialRecord};
 use bakeoff_stats::Measure;
 
 const CONTENDER: &str = "nginx-optimized";
@@ -149,6 +149,25 @@ fn one_wrong_answer_in_ten_rounds_is_enough() {
         "{withheld}"
     );
     assert!(cell.estimate(Measure::Requests).is_ok());
+}
+
+#[test]
+fn rounds_in_which_everything_fails_are_not_outvoted() {
+    let fail = |trial: &mut TrialRecord| {
+        let result = trial.result.as_mut().expect("it was measured");
+        let answers = result.requests.completed;
+        result.requests.ok = 0;
+        result.outcomes = Default::default();
+        result.outcomes.add_many(Outcome::Status, answers);
+    };
+    let mut record = rounds(10);
+    of(&mut record, CONTENDER).take(2).for_each(fail);
+    let judged = judge(&record);
+    let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
+    assert!(cell.judgement.verdicts.rate > Verdict::Valid);
+    let check = cell.judgement.check(Code::FailedShare);
+    let level = check.map(|check| check.of(Number::Rate));
+    assert_eq!(level, Some(Level::Suspect));
 }
 
 #[test]
@@ -394,6 +413,21 @@ fn the_bottleneck_is_named_with_its_figures() {
         .as_ref()
         .expect("it was measured");
     assert_eq!(bottleneck.name, "none", "a rate that is kept has none");
+}
+
+#[test]
+fn a_quota_is_the_bottleneck_however_many_processors_there_are() {
+    let mut record = rounds(3);
+    for trial in of(&mut record, CONTENDER) {
+        let ticks = trial.usage.host.iter_mut();
+        for (place, tick) in (0..).zip(ticks) {
+            tick.throttled_us = Some(place * 400_000);
+        }
+    }
+    let judged = judge(&record);
+    let bottleneck = &cell(&judged, (CONTENDER, "synthetic", "c10")).bottleneck;
+    let bottleneck = bottleneck.as_ref().expect("it was measured");
+    assert_eq!(bottleneck.name, "throttled");
 }
 
 #[test]

@@ -42,6 +42,17 @@ impl<'record> Cell<'record> {
             .filter(|trial| trial.end == TrialEnd::Measured && trial.result.is_some())
     }
 
+    /// Share of the requests asked for that did not come out right, all rounds together: it is
+    /// counted, and has no interval. `None` where none was asked for.
+    pub fn error_share(&self) -> Option<f64> {
+        let (mut asked, mut right) = (0_u64, 0_u64);
+        for result in self.measured().filter_map(|trial| trial.result.as_ref()) {
+            asked += result.requests.due.unwrap_or(result.requests.completed);
+            right += result.requests.ok;
+        }
+        (asked > 0).then(|| asked.saturating_sub(right) as f64 / asked as f64)
+    }
+
     /// The value of `measure` over the rounds.
     ///
     /// # Errors

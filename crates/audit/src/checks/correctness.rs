@@ -7,7 +7,7 @@ use crate::check::{Check, Level};
 use crate::code::Code;
 use crate::limits::{BODY_SENT_SHARE, FAILED_SHARE, RECOVERY_S};
 use crate::subject::Subject;
-use crate::words::count;
+use crate::words::{count, thousandths};
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(failed_share(subject));
@@ -40,20 +40,20 @@ fn failed_share(subject: &Subject<'_>) -> Check {
         .max_by_key(|o| o.1)
     {
         Some((kind, n)) if n > 0 => format!(
-            "{} of {} requests failed ({:.3} %), most as {} ({}); latencies are of the {} that \
+            "{} of {} requests failed ({} %), most as {} ({}); latencies are of the {} that \
              came out ok",
             count(asked.saturating_sub(requests.ok)),
             count(asked),
-            share * 100.0,
+            thousandths(share),
             kind.name(),
             count(n),
             count(outcomes.of(Outcome::Ok)),
         ),
         _ if asked > requests.ok => format!(
-            "{} of {} due requests had no answer ({:.3} %)",
+            "{} of {} due requests had no answer ({} %)",
             count(asked - requests.ok),
             count(asked),
-            share * 100.0,
+            thousandths(share),
         ),
         _ => format!("none of {} requests failed", count(asked)),
     };

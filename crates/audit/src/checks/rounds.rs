@@ -2,7 +2,7 @@
 
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{ContenderKind, Record, ServerFacts, TrialEnd, TrialRecord};
-use bakeoff_stats::{Cell, Measure};
+use bakeoff_stats::{Cell, ERROR_SHARE_APART, Measure};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
@@ -14,7 +14,11 @@ use crate::words::rate;
 /// Checks of a cell over its measured rounds.
 pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> Vec<Check> {
     let needed = rounds_needed(record, cell);
-    let mut checks = merge(rounds, needed);
+    // A round in which everything failed has no rate, so the others would speak for it.
+    let fails = cell
+        .error_share()
+        .is_some_and(|share| share > ERROR_SHARE_APART);
+    let mut checks = merge(rounds, needed, fails);
     checks.extend(program_changed(record, cell));
     checks.extend(complete(record, cell, rounds.len(), needed));
     checks.extend(accepted(&checks, rounds, needed));
@@ -55,7 +59,9 @@ pub(crate) fn needed_of(planned: usize) -> usize {
 /// The checks of several rounds in one: whether answers were right is as bad as in the worst
 /// round; what the machine or the load did to a round takes the number only where too few rounds
 /// are left without it.
-fn merge(rounds: &[&Judgement], needed: usize) -> Vec<Check> {
+///
+/// Nor do rounds without failures stand for a contender that `fails` over all of them together.
+fn merge(rounds: &[&Judgement], needed: usize, fails: bool) -> Vec<Check> {
     let mut kinds: Vec<Vec<&Check>> = Vec::new();
     for check in rounds.iter().flat_map(|round| &round.checks) {
         let same = |known: &&mut Vec<&Check>| {
@@ -68,12 +74,12 @@ fn merge(rounds: &[&Judgement], needed: usize) -> Vec<Check> {
             None => kinds.push(vec![check]),
         }
     }
-    let total = rounds.len();
-    let one = |checks: Vec<&Check>| merged(&checks, rounds, needed, total);
+    let one = |checks: Vec<&Check>| merged(&checks, rounds, needed, fails);
     kinds.into_iter().map(one).collect()
 }
 
-fn merged(checks: &[&Check], rounds: &[&Judgement], needed: usize, total: usize) -> Check {
+fn merged(checks: &[&Check], rounds: &[&Judgement], needed: usize, fails: bool) -> Check {
+    let total = rounds.len();
     let worst = checks.iter().map(|check| check.level).max();
     let worst = worst.unwrap_or(Level::Note);
     // Of those as bad as the worst the one farthest from its limit, the earliest of equals.
@@ -87,6 +93,7 @@ fn merged(checks: &[&Check], rounds: &[&Judgement], needed: usize, total: usize)
     let mut check = (*farthest.unwrap_or(&checks[0])).clone();
     check.numbers = numbers_of(checks);
     let correctness = check.code.is_correctness();
+    let stays = fails && check.code == Code::FailedShare;
     check.relevel(|number, level| {
         if correctness || level <= Level::Note {
             return level;
@@ -97,7 +104,7 @@ fn merged(checks: &[&Check], rounds: &[&Judgement], needed: usize, total: usize)
             .count();
         let usable = |round: &&&Judgement| round.level(number) < Level::Disturbed;
         match level {
-            _ if total - worse >= needed => Level::Note,
+            _ if total - worse >= needed && !stays => Level::Note,
             // Some rounds can still be shown.
             Level::Invalid if rounds.iter().any(|round| usable(&round)) => Level::Suspect,
             level => level,

@@ -62,8 +62,7 @@ impl Standing {
             return standing;
         }
         let usable = judged.usable(number);
-        let error_share = usable.estimate(Measure::ErrorShare);
-        standing.error_share = error_share.ok().map(|share| share.point);
+        standing.error_share = usable.error_share();
         let trials = match is_held_down {
             // A round that others disturbed is a bound as well.
             true => &judged.cell.trials,
@@ -109,7 +108,9 @@ fn held_down(judged: &JudgedCell<'_>) -> bool {
 /// The checks that weaken the rate of a cell or of one of its trials, without those that only count
 /// such trials.
 fn weak_codes(judged: &JudgedCell<'_>) -> impl Iterator<Item = Code> {
-    let of_trials = judged.trials.iter().map(|(_, judgement)| judgement);
+    // Attempts that were set aside stand behind those that count.
+    let counted = judged.trials.iter().take(judged.cell.trials.len());
+    let of_trials = counted.map(|(_, judgement)| judgement);
     let of_cell = weak(&judged.judgement).filter(|code| *code != Code::RoundsAccepted);
     of_trials.flat_map(weak).chain(of_cell)
 }
