@@ -5,7 +5,10 @@
 //! [`crate::confirmation`] weighs.
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{FOREIGN_DISTURBED_CPUS, Outcome, Record, TrialRecord, foreign_cpus};
+use bakeoff_record::{
+    FOREIGN_DISTURBED_CPUS, Outcome, Record, THROTTLED_SHARE, TrialRecord, foreign_cpus,
+    throttled_share,
+};
 use bakeoff_stats::{Cell, Measure, median, server_tree};
 use serde::Serialize;
 
@@ -88,6 +91,7 @@ fn causes(subject: &Subject<'_>) -> Vec<Cause> {
         client_local,
         kept_up,
         other_load,
+        throttled,
         co_saturated,
         client_cpu,
         generator_ceiling,
@@ -142,6 +146,18 @@ fn other_load(subject: &Subject<'_>) -> Option<Cause> {
     cause(
         "other-load",
         format!("other programs kept {foreign:.2} processors busy"),
+    )
+}
+
+/// A quota of CPU time, which is less than the processors that there are.
+fn throttled(subject: &Subject<'_>) -> Option<Cause> {
+    let share = throttled_share(subject.trial).filter(|share| *share > THROTTLED_SHARE)?;
+    cause(
+        "throttled",
+        format!(
+            "a quota of CPU time held programs back for {:.0} % of the window",
+            share * 100.0
+        ),
     )
 }
 

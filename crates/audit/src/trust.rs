@@ -1,6 +1,6 @@
 //! How far a campaign can be trusted, in a few plain lines.
 
-use bakeoff_plan::REPEAT_FROM;
+use bakeoff_plan::{LoadModel, REPEAT_FROM};
 use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
 use serde::Serialize;
 
@@ -93,11 +93,25 @@ fn control(floors: &[Floor]) -> Option<Weakness> {
     })
 }
 
-/// Rates that cannot be believed, with what is most often to blame.
+/// The number that a cell is ranked by: the rate, or latency where the load gives the rate.
+fn ranked_by(judged: &JudgedCell<'_>) -> Number {
+    let load = judged.cell.trials.first().map(|trial| &trial.load.model);
+    match load {
+        Some(LoadModel::Closed { .. }) | None => Number::Rate,
+        Some(_) => Number::Latency,
+    }
+}
+
+fn is_valid(judged: &JudgedCell<'_>) -> bool {
+    judged.judgement.verdicts.of(ranked_by(judged)) == Verdict::Valid
+}
+
+/// Rates and latencies that cannot be believed, with what is most often to blame.
 fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
-    let is_valid = |one: &JudgedCell<'_>| one.judgement.verdicts.rate == Verdict::Valid;
     let doubtful: Vec<&&JudgedCell<'_>> = contenders.iter().filter(|one| !is_valid(one)).collect();
-    let blames = doubtful.iter().filter_map(|one| cause(&one.judgement));
+    let blames = doubtful
+        .iter()
+        .filter_map(|one| cause(&one.judgement, ranked_by(one)));
     let mut codes: Vec<(Code, usize, Level)> = Vec::new();
     for check in blames {
         match codes.iter_mut().find(|(code, ..)| *code == check.code) {
@@ -110,8 +124,17 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let counted: usize = codes.iter().map(|(_, n, _)| n).sum();
     let (code, _, level) = *codes.iter().rev().max_by_key(|(_, n, _)| n)?;
     let why = plain(code);
+    let numbers: Vec<Number> = contenders.iter().map(|one| ranked_by(one)).collect();
+    let noun = match (
+        numbers.contains(&Number::Rate),
+        numbers.contains(&Number::Latency),
+    ) {
+        (true, false) => "rates",
+        (false, _) => "latencies",
+        (true, true) => "rates and latencies",
+    };
     let text = format!(
-        "{counted} of {} rates {} because {why}",
+        "{counted} of {} {noun} {} because {why}",
         contenders.len(),
         match counted {
             1 => "is not ranked,",
@@ -121,14 +144,14 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     Some(weakness(code.name(), level, text))
 }
 
-/// What is to blame for a rate: what happened, sooner than the number of rounds that it left.
-fn cause(judgement: &Judgement) -> Option<&Check> {
+/// What is to blame for a number: what happened, sooner than the number of rounds that it left.
+fn cause(judgement: &Judgement, number: Number) -> Option<&Check> {
     let worse = judgement.checks.iter().filter(|check| {
         let counts_rounds = matches!(check.code, Code::RoundsAccepted | Code::RoundsComplete);
-        check.of(Number::Rate) > Level::NotRun && !counts_rounds
+        check.of(number) > Level::NotRun && !counts_rounds
     });
-    let worst = worse.rev().max_by_key(|check| check.of(Number::Rate));
-    worst.or_else(|| judgement.blame(Number::Rate))
+    let worst = worse.rev().max_by_key(|check| check.of(number));
+    worst.or_else(|| judgement.blame(number))
 }
 
 /// What a check means, in a few words without figures.
@@ -228,15 +251,22 @@ fn rounds(record: &Record, comparisons: &[Comparison]) -> Option<Weakness> {
     if more.open == 0 {
         return None;
     }
+    let carried_out = record.trials.iter().map(|trial| trial.round).max();
+    let compared = comparisons
+        .iter()
+        .filter(|one| one.conclusion != Conclusion::NotCompared);
     let text = format!(
-        "{} of {} comparisons {} not decided by {} rounds{}",
+        "{} of {} comparisons {} not decided by {}{}",
         more.open,
-        comparisons.len(),
+        compared.count(),
         match more.open {
             1 => "is",
             _ => "are",
         },
-        record.plan.rounds,
+        match carried_out.unwrap_or(0) {
+            1 => "1 round".to_owned(),
+            rounds => format!("{rounds} rounds"),
+        },
         more.words()
     );
     Some(weakness(Code::RoundsAccepted.name(), Level::Note, text))
@@ -281,11 +311,13 @@ fn unequal(comparisons: &[Comparison]) -> Vec<Weakness> {
     kinds.into_iter().map(one).collect()
 }
 
-/// Whether the rates of half of the cells can be ranked: valid, or bounds.
+/// Whether half of the cells can be ranked: their numbers are valid, or bounds.
 fn half_is_valid(contenders: &[&JudgedCell<'_>]) -> bool {
+    let is_bound =
+        |one: &JudgedCell<'_>| ranked_by(one) == Number::Rate && one.rate_bound.is_some();
     let usable = contenders
         .iter()
-        .filter(|one| one.judgement.verdicts.rate == Verdict::Valid || one.rate_bound.is_some());
+        .filter(|one| is_valid(one) || is_bound(one));
     let usable = usable.count();
     usable > 0 && 2 * usable >= contenders.len()
 }
@@ -293,18 +325,24 @@ fn half_is_valid(contenders: &[&JudgedCell<'_>]) -> bool {
 /// Whether any comparison came to something.
 fn decided(comparisons: &[Comparison]) -> bool {
     comparisons.iter().any(|one| {
-        matches!(
+        let is_decided = matches!(
             one.conclusion,
             Conclusion::Higher
                 | Conclusion::Lower
                 | Conclusion::Equal
                 | Conclusion::PlainNotProven(_)
-        )
+        );
+        is_decided && one.metric.is_tested()
     })
 }
 
-/// Whether no ratio is only plain: its interval is of rounds that do not prove it.
+/// Whether no ratio is only plain, its interval being of rounds that do not prove it, nor one end
+/// of it alone known.
 fn sizes_are_proven(comparisons: &[Comparison]) -> bool {
-    let mut conclusions = comparisons.iter().map(|one| one.conclusion);
-    !conclusions.any(|one| matches!(one, Conclusion::PlainNotProven(_)))
+    let is_open = |one: &Comparison| match one.conclusion {
+        Conclusion::PlainNotProven(_) => true,
+        Conclusion::NotComparable | Conclusion::NotCompared => false,
+        _ => one.bound.is_some(),
+    };
+    !comparisons.iter().any(is_open)
 }

@@ -102,7 +102,8 @@ pub fn disturbances(trial: &TrialRecord) -> Vec<Disturbance> {
     let foreign = worse(foreign, foreign_elsewhere(trial));
     let steal = worse(steal_share(trial), steal_elsewhere(trial));
     let throttled = worse(throttled_share(trial), throttled_elsewhere(trial));
-    let kept = engine_kept_share(result);
+    // What runs on the engine's own processor by plan disturbs nothing.
+    let kept = engine_kept_share(result).filter(|_| !shares_the_engines_cpu(&trial.pinned));
     let found = [
         (
             Disturbance::OtherLoad,
@@ -209,6 +210,12 @@ pub fn engine_kept_share(result: &LoadResult) -> Option<f64> {
     let kept = result.engine.threads.iter().map(|thread| thread.kept_s);
     let most = kept.reduce(f64::max)?;
     (result.measured_s > 0.0).then(|| most / result.measured_s)
+}
+
+/// Whether the server or the upstream was given a processor of the load engine.
+pub fn shares_the_engines_cpu(pinned: &Pinned) -> bool {
+    let mut others = pinned.server.iter().chain(&pinned.origin);
+    others.any(|cpu| pinned.engine.contains(cpu))
 }
 
 /// Whether the yardstick's rate in a block is another than in the other rounds of the same

@@ -1,7 +1,9 @@
 //! Whether the load engine itself is in the numbers (family B).
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{KEPT_DISTURBED_SHARE, LoadResult, Outcome, engine_kept_share};
+use bakeoff_record::{
+    KEPT_DISTURBED_SHARE, LoadResult, Outcome, engine_kept_share, shares_the_engines_cpu,
+};
 
 use crate::check::{Check, Level};
 use crate::checks::hosts::worst_generator;
@@ -93,7 +95,9 @@ fn kept(subject: &Subject<'_>) -> Check {
         return Check::not_run(Code::EngineKept, text);
     };
     let percent = share * 100.0;
+    let is_shared = shares_the_engines_cpu(&subject.trial.pinned);
     let (rate, latency) = match share {
+        share if is_shared && share > ENGINE_KEPT_SUSPECT => (Level::Note, Level::Suspect),
         share if share > KEPT_DISTURBED_SHARE => (Level::Disturbed, Level::Disturbed),
         share if share > ENGINE_KEPT_SUSPECT => (Level::Passed, Level::Suspect),
         _ => (Level::Passed, Level::Passed),
@@ -102,6 +106,10 @@ fn kept(subject: &Subject<'_>) -> Check {
         Level::Passed => {
             format!("the engine was kept from its processor {percent:.0} % of the time")
         }
+        _ if is_shared => format!(
+            "the engine was kept from its processor {percent:.0} % of the time, which it shares \
+             with the server or the upstream"
+        ),
         _ => format!(
             "the engine was kept from its processor {percent:.0} % of the time, because something \
              else ran on it"

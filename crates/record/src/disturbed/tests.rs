@@ -227,6 +227,14 @@ fn steal_throttling_and_a_kept_engine_disturb() {
             Disturbance::EngineKept
         ]
     );
+    // What was given the engine's processor by plan is no stranger.
+    trial.pinned.engine = vec![0];
+    for given in [vec![0], vec![0, 1]] {
+        trial.pinned.server = given;
+        assert!(!disturbances(&trial).contains(&Disturbance::EngineKept));
+    }
+    trial.pinned.server = vec![1];
+    assert!(disturbances(&trial).contains(&Disturbance::EngineKept));
 }
 
 #[test]

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_audit::{Comparison, Conclusion, Metric, Verdict, number_of};
-use bakeoff_stats::{Cell as Trials, Estimate, Measure, ratio_over_rounds};
+use bakeoff_audit::{Comparison, Conclusion, JudgedCell, Metric, Verdict, number_of};
+use bakeoff_stats::{Estimate, Measure, ratio_over_rounds};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,11 +45,11 @@ pub struct Difference {
 
 /// Both differences of each pair of contenders at a constant rate.
 pub(super) fn draw(
-    groups: &[Trials<'_>],
+    judged: &[JudgedCell<'_>],
     cells: &[Cell],
     comparisons: &[Comparison],
 ) -> Vec<Difference> {
-    let reported: Vec<(&Trials<'_>, &Cell)> = groups
+    let reported: Vec<(&JudgedCell<'_>, &Cell)> = judged
         .iter()
         .zip(cells)
         .filter(|(_, cell)| cell.is_contender() && cell.familiar.vegeta.is_some())
@@ -67,8 +67,8 @@ pub(super) fn draw(
 }
 
 fn one(
-    base: (&Trials<'_>, &Cell),
-    other: (&Trials<'_>, &Cell),
+    base: (&JudgedCell<'_>, &Cell),
+    other: (&JudgedCell<'_>, &Cell),
     comparisons: &[Comparison],
 ) -> Difference {
     let mut shares = BTreeMap::new();
@@ -78,7 +78,10 @@ fn one(
         let worst = verdict(base.1).max(verdict(other.1));
         let ratio = match worst > Verdict::Suspect {
             true => Err("numbers of an invalid cell are withheld"),
-            false => ratio_over_rounds(base.0, other.0, measure),
+            false => {
+                let number = number_of(measure);
+                ratio_over_rounds(&base.0.usable(number), &other.0.usable(number), measure)
+            }
         };
         if let Err(reason) = ratio {
             missing.insert(measure.name(), reason.to_owned());
