@@ -122,6 +122,10 @@ pub(crate) fn carry_out(flags: &TryFlags) -> anyhow::Result<u8> {
 fn read(flags: &TryFlags, library: &Folder) -> anyhow::Result<Vec<Tried>> {
     let here = std::env::current_dir().context("failed to find the current folder")?;
     let servers = library.servers();
+    let said = flags.server.as_deref().map(|server| own_file::Said {
+        server,
+        of_one: flags.files.len() == 1,
+    });
     let mut taken = Vec::new();
     let mut tried = Vec::new();
     for named in &flags.files {
@@ -133,7 +137,7 @@ fn read(flags: &TryFlags, library: &Folder) -> anyhow::Result<Vec<Tried>> {
             > 1;
         let contender = name::free(name::of_file(&here.join(named), is_long), &taken);
         taken.push(contender.clone());
-        let read = own_file::read(here.join(named), &servers, flags.server.as_deref());
+        let read = own_file::read(here.join(named), &servers, said);
         let (file, end) = match read {
             Ok(file) => {
                 let refusal = file.refusal().unwrap_or_default();
