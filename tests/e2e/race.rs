@@ -243,6 +243,16 @@ fn servers_and_configuration_files_are_compared_in_one_line() {
     assert_right(&scene.path("record"), "nginx-optimized", 2);
     assert_right(&scene.path("record"), "caddy", 2);
 
+    // The root folder is a folder here too.
+    let root = scene.run(
+        &[
+            &["race", "nginx", "caddy", "/", "--out", "root"],
+            &SHORT[..],
+        ]
+        .concat(),
+    );
+    root.expect_measured();
+
     let nginx = "events {}\nhttp { server { listen 80; location / { return 200 \"hi\"; } } }\n";
     scene.write("a/nginx.conf", nginx);
     scene.write("b/site", ":80 {\n\trespond \"hi\"\n}\n");
@@ -250,6 +260,11 @@ fn servers_and_configuration_files_are_compared_in_one_line() {
     scene.run(&[&files[..], &SHORT].concat()).expect_measured();
     assert_right(&scene.path("files"), "nginx.conf", 2);
     assert_right(&scene.path("files"), "site", 2);
+
+    let tls = "events {}\nhttp { server { listen 443 ssl; } }\n";
+    scene.write("tls/nginx.conf", tls);
+    let refused = race(&scene, &["./tls/nginx.conf", "--start", "./app"]).expect(2);
+    refused.says("answers only over h1-tls, and the others are asked over h1");
 }
 
 #[test]

@@ -16,6 +16,8 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 const KEPT_BYTES: usize = 1 << 20;
 /// Of a difference so many characters are shown.
 const SHOWN_CHARS: usize = 32;
+/// Of a redirect's target so many characters are shown.
+const TARGET_CHARS: usize = 200;
 
 /// What a contender answers to one request, from several answers.
 #[derive(Debug, Clone)]
@@ -55,7 +57,9 @@ impl Seen {
                 is_length_kept,
             });
         } else if first.body_sha256 != check.body_sha256 {
-            let text = difference(&self.body, &other.body);
+            // Of the first one no more was kept.
+            let other = &other.body[..other.body.len().min(KEPT_BYTES)];
+            let text = difference(&self.body, other);
             self.change.get_or_insert(Change {
                 text: text.map_or_else(|| "behind its first 1 MiB".to_owned(), |it| it.then()),
                 is_length_kept,
@@ -160,6 +164,7 @@ pub(crate) fn learn(plan: &Plan, answers: &[(Pair, Answers)]) -> (Plan, Vec<Stri
             };
             let found = Found {
                 name: request.name(),
+                is_secure: workload.protocol.is_secure(),
                 seen: named(plan, &seen),
             };
             let expected = if found.is_the_same() {
@@ -212,6 +217,8 @@ fn named<'p>(plan: &'p Plan, seen: &[(usize, &'p Seen)]) -> Vec<(&'p str, &'p Se
 struct Found<'p> {
     /// The request's.
     name: String,
+    /// Whether it was asked over TLS.
+    is_secure: bool,
     seen: Vec<(&'p str, &'p Seen)>,
 }
 
@@ -281,22 +288,47 @@ impl Found<'_> {
     /// Who answers with an error or a redirect: that is right if nothing says what is, and rarely
     /// what somebody wants to measure.
     fn no_pages(&self) -> Option<String> {
-        let each = self
-            .seen
-            .iter()
-            .map(|(name, seen)| (name, seen.check.status));
-        let none = each.filter(|(_, status)| *status >= 300);
-        let none: Vec<String> = none
-            .map(|(name, status)| format!("{name} with {status}"))
+        let each = self.seen.iter();
+        let none: Vec<_> = each.filter(|(_, seen)| seen.check.status >= 300).collect();
+        if none.is_empty() {
+            return None;
+        }
+        let mut advice: Vec<String> = Vec::new();
+        for (_, seen) in &none {
+            let one = self.advice(&seen.check);
+            if !advice.contains(&one) {
+                advice.push(one);
+            }
+        }
+        let with = |(name, seen): &&(&str, &Seen)| format!("{name} with {}", seen.check.status);
+        let none: Vec<String> = none.iter().map(with).collect();
+        Some(format!(
+            "`{}` is answered by {}: that answer is what is measured; to measure a page, {}",
+            self.name,
+            none.join(", "),
+            advice.join("; ")
+        ))
+    }
+
+    /// What to ask in place of what was answered so.
+    fn advice(&self, check: &AnswerCheck) -> String {
+        let to = check.header("Location").unwrap_or_default();
+        // What follows a path may be secret, and a target may be long.
+        let to: String = to
+            .split(['?', '#'])
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(TARGET_CHARS)
             .collect();
-        (!none.is_empty()).then(|| {
-            format!(
-                "`{}` is answered by {}: that answer is what is measured; to measure a page, ask \
-                 for the path of one",
-                self.name,
-                none.join(", ")
-            )
-        })
+        match check.status {
+            300..=399 if to.starts_with("https://") && !self.is_secure => {
+                format!("give the https URL, or --protocol h2 or h1-tls, as it redirects to {to:?}")
+            }
+            300..=399 if !to.is_empty() => format!("ask for {to:?}, to which it redirects"),
+            401 | 407 => "add what it asks for with -H 'Authorization: ...'".to_owned(),
+            _ => "ask for the path of one".to_owned(),
+        }
     }
 
     /// Headers that say something else of the same body.
@@ -421,6 +453,42 @@ mod tests {
         assert_eq!(right.status, 404);
         let sent = right.sent().unwrap();
         assert!(sent.bytes == Some(8) && sent.sha256.is_some());
+    }
+
+    #[test]
+    fn what_is_no_page_says_what_to_ask() {
+        let note = |status: u16, place: Option<&str>| {
+            let mut answer = fetched(status, "text/html", "");
+            let place = place.map(|place| ("location".to_owned(), place.to_owned()));
+            answer.check.headers.extend(place);
+            let (_, notes) = learned(&[answer.clone()], &[answer]);
+            assert_eq!(notes.len(), 1, "{notes:?}");
+            let (_, advice) = notes[0].split_once("to measure a page, ").unwrap();
+            advice.to_owned()
+        };
+        assert_eq!(
+            note(308, Some("https://a.test/?token=1")),
+            "give the https URL, or --protocol h2 or h1-tls, as it redirects to \
+             \"https://a.test/\""
+        );
+        let path = "ask for \"/login\", to which it redirects";
+        assert_eq!(note(302, Some("/login")), path);
+        assert!(note(401, None).contains("-H 'Authorization: ...'"));
+        assert_eq!(note(404, None), "ask for the path of one");
+        assert_eq!(note(304, None), "ask for the path of one");
+    }
+
+    #[test]
+    fn a_long_body_is_compared_as_far_as_it_is_kept() {
+        let long = |end: &str| {
+            let mut answer = fetched(200, "text/plain", &"a".repeat(KEPT_BYTES + 1));
+            answer.body.extend(end.bytes());
+            answer.check.body_sha256 = format!("{:0>64}", end.len());
+            answer
+        };
+        let answers = [long("b"), long("bc")];
+        let (_, notes) = learned(&answers, &answers);
+        assert!(notes[0].contains("(behind its first 1 MiB)"), "{notes:?}");
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Url {
 
     pub(crate) fn read(text: &str) -> Result<Self, Fault> {
         let wrong = |problem: &str| {
-            let problem = format!("`{}` {problem}", text.escape_debug());
+            let problem = format!("`{}` {problem}", without_user(text).escape_debug());
             Fault::new(problem, "write a URL such as http://127.0.0.1:9001/")
         };
         let (is_secure, rest) = match text.split_once("://") {
@@ -85,6 +85,18 @@ impl Url {
         let own = self.path.split('?').next().unwrap_or_default();
         format!("{}{path}", own.trim_end_matches('/'))
     }
+}
+
+/// A text with `***` in place of a user's name and password, wherever they end: a password that is
+/// written wrongly may have any sign in it.
+fn without_user(text: &str) -> String {
+    let Some((before, rest)) = text.rsplit_once('@') else {
+        return text.to_owned();
+    };
+    let scheme = before.split_once("://").map(|(scheme, _)| scheme);
+    let scheme = scheme.filter(|scheme| scheme.chars().all(|c| c.is_ascii_alphanumeric()));
+    let scheme = scheme.map_or(String::new(), |scheme| format!("{scheme}://"));
+    format!("{scheme}***@{rest}")
 }
 
 fn host_and_port(authority: &str, usual: u16) -> Option<(&str, u16)> {
@@ -180,6 +192,29 @@ mod tests {
         ] {
             assert!(Url::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn no_message_repeats_a_password() {
+        for text in [
+            "http://me:sesame@a/",
+            "http://me:sesame@a/b c",
+            "http://me:se/sesame@a/",
+            "http://me:#sesame@a/",
+            "http://me:p@sesame@a/",
+            "ftp://me:sesame@a/",
+            "me:sesame@a:80",
+            "me:sesame://x@a",
+        ] {
+            let message = Url::parse(text).unwrap_err();
+            assert!(message.contains("***@a"), "{message}");
+            assert!(!message.contains("me:"), "{message}");
+        }
+        let message = Url::parse("http://me:sesame@a/").unwrap_err();
+        assert!(
+            message.starts_with("`http://***@a/` has a user"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -98,8 +98,12 @@ pub fn check_command(own: &OwnCommand) -> Result<(), StageError> {
         Some((_, path)) => Some(path.into()),
         None => std::env::var_os("PATH"),
     };
+    let beside = own.folder.join(&program);
+    if program.contains('/') && beside.is_file() && !is_executable(&beside) {
+        return fail(Cause::NotExecutable { program });
+    }
     let is_there = match program.contains('/') {
-        true => is_executable(&own.folder.join(&program)),
+        true => is_executable(&beside),
         false => {
             let folders = path.iter().flat_map(std::env::split_paths);
             folders
@@ -192,9 +196,10 @@ impl Starting<'_> {
                 false => Transport::Tcp,
             },
             ip,
-            // A command that is not given the port by name may have one of its own.
+            // A command that is not given the port by name may have one of its own. One that uses
+            // `PORT` may listen elsewhere first, for what is not asked.
             port: self.own.command.contains(PORT).then_some(port),
-            likely: None,
+            likely: Some(port),
             log: &log,
             log_from: log::length(&log),
             within: self.within,
@@ -294,6 +299,8 @@ impl Starting<'_> {
 
 /// Stands for the port in a command.
 const PORT: &str = "{port}";
+/// First words that are no program but a shell's own.
+const OF_SHELL: [&str; 5] = ["exec", ".", "cd", "eval", "!"];
 
 /// A command line, by who takes it apart.
 #[derive(Debug, PartialEq)]
@@ -309,19 +316,18 @@ impl Line {
     /// command replaces.
     fn read(text: &str) -> Self {
         let has = |signs: &[char]| text.contains(signs);
-        if has(&['|', '&', ';', '<', '>', '(', ')', '\n']) {
+        let first = text.split_whitespace().next().unwrap_or_default();
+        let is_of_shell = first.contains('=') || OF_SHELL.contains(&first);
+        if is_of_shell || has(&['|', '&', ';', '<', '>', '(', ')', '\n']) {
             return Self::Shell(text.to_owned());
         }
         if has(&['$', '`', '\\', '*', '?', '[', '~', '#']) {
             return Self::Shell(format!("exec {text}"));
         }
         match words(text) {
-            Some(words) if words.first().is_none_or(|word| word.contains('=')) => {
-                Self::Shell(text.to_owned())
-            }
-            Some(words) => Self::Words(words),
+            Some(words) if !words.is_empty() => Self::Words(words),
             // An open quote is for the shell to complain about.
-            None => Self::Shell(text.to_owned()),
+            _ => Self::Shell(text.to_owned()),
         }
     }
 }
@@ -347,8 +353,12 @@ fn words(text: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-/// A text as a shell takes it for one word.
+/// A text as a shell takes it for one word. A plain one stays as it is: it may stand in quotes.
 fn quoted(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._/-".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
@@ -375,6 +385,19 @@ mod tests {
         shell("make && ./app", "make && ./app");
         shell("MODE=fast ./app", "MODE=fast ./app");
         shell("./app 'open", "./app 'open");
+        for left in [
+            "NODE_ENV=production ./app --port $PORT",
+            "A=\"$HOME/x\" B=2 ./app",
+            "exec node app.js",
+            "exec node app.js --port $PORT",
+            ". ./env",
+            "! ./app *",
+            "",
+        ] {
+            shell(left, left);
+        }
         assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted("/tmp/a.b_c-1"), "/tmp/a.b_c-1");
+        assert_eq!(quoted("/tmp/a b"), "'/tmp/a b'");
     }
 }

@@ -279,6 +279,15 @@ pub enum Cause {
         /// Where the command runs.
         folder: PathBuf,
     },
+    /// The file that a command names is no program.
+    #[error(
+        "start `{program}`: it is not executable; make it so with chmod +x, or write what runs it, \
+         such as `sh {program}`"
+    )]
+    NotExecutable {
+        /// First word of the command.
+        program: String,
+    },
     /// A command that runs before each trial failed.
     #[error("run `{command}` before the trial: {status}")]
     Fresh {

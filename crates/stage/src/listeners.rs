@@ -141,7 +141,8 @@ fn parse(transport: Transport, line: &str) -> Option<Listener> {
     };
     Some(Listener {
         transport,
-        address: SocketAddr::new(ip, port),
+        // A socket of version 6 that is bound to an address of version 4 is reached by that one.
+        address: SocketAddr::new(ip.to_canonical(), port),
         inode: fields.get(9)?.parse().ok()?,
     })
 }
@@ -178,6 +179,18 @@ mod tests {
                     .any(|listener| listener.address == address)
             );
         }
+    }
+
+    #[test]
+    fn a_mapped_address_of_version_4_is_that_address() {
+        let Ok(socket) = TcpListener::bind("[::ffff:127.0.0.1]:0") else {
+            return;
+        };
+        let port = socket.local_addr().unwrap().port();
+        let held = held_by(&[rustix::process::getpid()]);
+        let found = held.iter().find(|it| it.address.port() == port).unwrap();
+        let address = SocketAddr::new(LOOPBACK, port);
+        assert_eq!(found.reached_at(LOOPBACK), Some(address));
     }
 
     #[test]

@@ -20,8 +20,10 @@ use crate::log;
 
 /// Between two looks. A look costs a walk over `/proc` and one request.
 const LOOK_AGAIN: Duration = Duration::from_millis(15);
-/// One request while waiting; a server that accepts and is silent must not use up the time.
+/// The first request while waiting; a server that accepts and is silent must not use up the time.
+/// Where nobody else can be asked the next one has twice as long, as some answers take longer.
 const ASK_LIMIT: Duration = Duration::from_secs(2);
+const ASK_LIMIT_MAX: Duration = Duration::from_secs(10);
 
 /// A complete answer that stays wrong for this long will not become right. Servers open their
 /// listeners one after the other.
@@ -70,17 +72,20 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
     let mut last = BTreeMap::new();
     let mut wrong = Wrong::default();
     let mut listens_since = None;
+    let mut limit = ASK_LIMIT;
     loop {
         if let Some(status) = kept.died() {
             return Err(ended(awaited, status));
         }
         wrong.begin_look();
-        for address in choose(addresses(kept, awaited), awaited, &mut listens_since) {
+        let asked = choose(addresses(kept, awaited), awaited, &mut listens_since);
+        let is_only_one = asked.len() == 1;
+        for address in asked {
             host::check(Step::Start)?;
             let left = end
                 .saturating_duration_since(Instant::now())
                 .max(LOOK_AGAIN);
-            match awaited.expectation.ask(address, left.min(ASK_LIMIT)) {
+            match awaited.expectation.ask(address, left.min(limit)) {
                 Ok(answer) if awaited.fits(&answer) => {
                     let server_header = answer.header("Server").map(str::to_owned);
                     return Ok(Ready {
@@ -94,8 +99,11 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
                     last.insert(address, Ok(awaited.described(&answer)));
                 }
                 // That the last, short time did not do says less than what was answered before.
-                Err(_) if left < ASK_LIMIT && last.contains_key(&address) => {}
+                Err(_) if left < limit && last.contains_key(&address) => {}
                 Err(cause) => {
+                    if is_only_one && is_silence(&cause) {
+                        limit = (limit * 2).min(ASK_LIMIT_MAX);
+                    }
                     wrong.failed(&cause);
                     last.insert(address, Err(cause.to_string()));
                 }
@@ -107,6 +115,11 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
         }
         kept.hear(LOOK_AGAIN);
     }
+}
+
+fn is_silence(cause: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{TimedOut, WouldBlock};
+    matches!(cause.kind(), TimedOut | WouldBlock)
 }
 
 /// Whether what answers is wrong for good: complete answers that stay wrong, and nobody who may

@@ -8,10 +8,13 @@ mod support;
 use std::path::Path;
 use std::time::Duration;
 
+use bakeoff_plan::{Contender, Expected, OwnCommand, Readiness, Request, ServerChoice, Stopping};
 use bakeoff_record::When;
-use bakeoff_stage::{Cause, CgroupKind, Helper};
+use bakeoff_stage::{Cause, CgroupKind, Helper, Running, check_command};
 use rustix::process::Signal;
-use support::{PATIENCE, Theatre, contender, fetch, hello, kill, runs, wait_until, workload};
+use support::{
+    PATIENCE, SERVE, Theatre, contender, fetch, hello, kill, runs, wait_until, workload,
+};
 
 /// Makes itself a daemon twice over and leaves a second one beside it.
 const DAEMON: &str = "
@@ -323,4 +326,81 @@ fn nothing_survives_a_kill_of_the_program_itself() {
     program.kill().unwrap();
     program.wait().unwrap();
     wait_until("all is gone", || !paths.iter().any(|path| there(&path)));
+}
+
+/// A command line of a user's own, with the program `body` as `app.py`.
+fn command(theatre: &Theatre, body: &str) -> (Contender, OwnCommand) {
+    let folder = theatre.folder.path().to_owned();
+    std::fs::write(folder.join("app.py"), format!("{SERVE}\n{body}\n")).unwrap();
+    let own = OwnCommand {
+        command: "python3 -u app.py".to_owned(),
+        environment: Vec::new(),
+        folder,
+        fresh: Vec::new(),
+        ready: Readiness::default(),
+        stop: Stopping::default(),
+    };
+    let server = ServerChoice::Command(own.clone());
+    (Contender::plain("app".to_owned(), server), own)
+}
+
+/// Starts the command for a workload that takes any answer.
+fn start_command(theatre: &Theatre, (contender, own): &(Contender, OwnCommand)) -> Running {
+    let mut any = hello();
+    any.requests = Request {
+        expect: Expected::first_answer(),
+        ..any.requests.first().clone()
+    }
+    .into();
+    let surroundings = theatre.surroundings();
+    let stage = &theatre.stage;
+    let running = stage.start_command(contender, own, &any, &surroundings, PATIENCE);
+    running.unwrap()
+}
+
+#[test]
+fn a_command_is_asked_at_the_port_that_it_was_given_and_else_at_its_own() {
+    let theatre = Theatre::new();
+    // Port 0 is any: below it or above it, it answers first, and nothing is wrong with that.
+    let beside = "
+import threading
+threading.Thread(target=serve, args=(0, b'beside'), daemon=True).start()
+";
+    let late = format!("{beside}time.sleep(0.1)\nserve(int(os.environ['PORT']))");
+    let running = start_command(&theatre, &command(&theatre, &late));
+    let answer = fetch(&running, &hello(), When::Before).unwrap();
+    assert_eq!(String::from_utf8_lossy(&answer.body), "hello");
+    running.stop().unwrap();
+
+    let alone = format!("{beside}time.sleep(600)");
+    let running = start_command(&theatre, &command(&theatre, &alone));
+    let answer = fetch(&running, &hello(), When::Before).unwrap();
+    assert_eq!(String::from_utf8_lossy(&answer.body), "beside");
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_server_that_takes_long_for_each_answer_is_waited_for() {
+    let theatre = Theatre::new();
+    let slow = "
+_recv = socket.socket.recv
+def recv(self, count):
+    time.sleep(2.5)
+    return _recv(self, count)
+socket.socket.recv = recv
+serve(int(os.environ['PORT']))
+";
+    let running = start_command(&theatre, &command(&theatre, slow));
+    running.stop().unwrap();
+}
+
+#[test]
+fn a_command_that_is_no_program_is_refused_with_what_to_do() {
+    let theatre = Theatre::new();
+    let (_, mut own) = command(&theatre, "");
+    own.command = "./app.py --fast".to_owned();
+    let error = check_command(&own).unwrap_err().to_string();
+    assert!(error.contains("chmod +x"), "{error}");
+    own.command = "A=$PATH ./app.py".to_owned();
+    check_command(&own).unwrap();
 }

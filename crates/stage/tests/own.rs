@@ -200,6 +200,9 @@ fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
     let old = "reverse_proxy https://old.example.com {";
     assert_changed(&changes, www, old, "reverse_proxy 127.0.0.1:");
     assert_changed(&changes, www, "tls_server_name old.example.com", "");
+    let new = "reverse_proxy app1 10.0.0.7 # the new ones";
+    assert_changed(&changes, www, new, "reverse_proxy 127.0.0.1:");
+    assert_changed(&changes, www, "dynamic a {", "to 127.0.0.1:");
     let second = changes.iter().find(|it| it.before.contains(":81, "));
     assert!(
         second.is_some_and(|it| !it.after.contains(":81")),

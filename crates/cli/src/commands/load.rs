@@ -20,7 +20,7 @@ use crate::interrupt::Interrupt;
 use crate::metrics::{Endpoint, LoadMetrics};
 use crate::{exit, output};
 
-mod address;
+pub(super) mod address;
 mod live;
 mod refuse;
 mod requests;

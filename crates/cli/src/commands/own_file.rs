@@ -25,38 +25,48 @@ pub(super) struct OwnFile {
     pub(super) found: FileFound,
 }
 
-/// Looks into the file at `path`, of `server` if that is said.
+/// The server of files that is said.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said<'a> {
+    pub(super) server: &'a str,
+    /// Whether it is about one file, and so decides. It helps among several where neither name nor
+    /// content says it.
+    pub(super) of_one: bool,
+}
+
+/// Looks into the file at `path`, of the server `said` where that decides.
 pub(super) fn read(
     path: PathBuf,
     servers: &Servers,
-    server: Option<&str>,
+    said: Option<Said<'_>>,
 ) -> anyhow::Result<OwnFile> {
     let shown = path.display();
     let failed =
         |cause: &dyn std::fmt::Display| exit::usage(format!("failed to read {shown}: {cause}"));
     let bytes = read_regular(&path, CONFIG_BYTES_MAX).map_err(|error| failed(&error))?;
     let text = String::from_utf8_lossy(&bytes);
-    let found: Server = match server {
-        Some(name) => servers.find(name).map_err(super::stage_error)?,
-        None => {
-            let mut names = servers.recognise(&path, &text).servers;
-            match (names.pop(), names.as_slice()) {
-                (Some(name), []) => servers.find(&name).map_err(super::stage_error)?,
-                (Some(last), others) => {
-                    return Err(exit::usage(format!(
-                        "{shown} may be a configuration of {} or {last}; add --server {last}",
-                        others.join(", ")
-                    )));
-                }
-                (None, _) => {
-                    return Err(exit::usage(format!(
-                        "{shown} does not look like a configuration of any server known here; add \
-                         --server NAME, or --start 'COMMAND' to start it yourself"
-                    )));
-                }
-            }
-        }
+    let mut names = match said {
+        Some(said) if said.of_one => Vec::new(),
+        _ => servers.recognise(&path, &text).servers,
     };
+    let last = names.pop();
+    let found: Server = match (said, last, names.as_slice()) {
+        (_, Some(name), []) => servers.find(&name),
+        (Some(said), ..) => servers.find(said.server),
+        (None, Some(last), others) => {
+            return Err(exit::usage(format!(
+                "{shown} may be a configuration of {} or {last}; add --server {last}",
+                others.join(", ")
+            )));
+        }
+        (None, None, _) => {
+            return Err(exit::usage(format!(
+                "{shown} does not look like a configuration of any server known here; add \
+                 --server NAME, or --start 'COMMAND' to start it yourself"
+            )));
+        }
+    }
+    .map_err(super::stage_error)?;
     let has_upstream = found.has_upstream(&text);
     let title = found.title().to_owned();
     let found_in = servers

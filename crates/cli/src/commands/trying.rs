@@ -71,6 +71,12 @@ impl End {
 }
 
 pub(crate) fn carry_out(flags: &TryFlags) -> anyhow::Result<u8> {
+    if let Some(path) = flags.save_plan.as_ref().filter(|path| path.exists()) {
+        return Err(exit::usage(format!(
+            "{} exists already; give --save-plan the name of a file that does not",
+            path.display()
+        )));
+    }
     let library = Folder::new(flags.library.clone())?;
     let interrupt = Interrupt::listen_with_limit()?;
     let scratch = RunFolder::make()?;
@@ -100,8 +106,13 @@ pub(crate) fn carry_out(flags: &TryFlags) -> anyhow::Result<u8> {
         (false, None) => Redaction::default(),
     };
     let toml = plan.as_ref().map(|(text, _)| text.as_str());
-    if let (Some(path), Some(text)) = (&flags.save_plan, toml) {
-        race::save(text, path)?;
+    match (&flags.save_plan, toml) {
+        (Some(path), Some(text)) => race::save(text, path)?,
+        (Some(path), None) => output::note(&format!(
+            "no plan was written to {}: no file answered",
+            path.display()
+        )),
+        (None, _) => {}
     }
     match flags.format {
         TryFormat::Text => output::result(&text::drawn(&tried, toml, flags, &redaction))?,
@@ -122,6 +133,10 @@ pub(crate) fn carry_out(flags: &TryFlags) -> anyhow::Result<u8> {
 fn read(flags: &TryFlags, library: &Folder) -> anyhow::Result<Vec<Tried>> {
     let here = std::env::current_dir().context("failed to find the current folder")?;
     let servers = library.servers();
+    let said = flags.server.as_deref().map(|server| own_file::Said {
+        server,
+        of_one: flags.files.len() == 1,
+    });
     let mut taken = Vec::new();
     let mut tried = Vec::new();
     for named in &flags.files {
@@ -133,7 +148,7 @@ fn read(flags: &TryFlags, library: &Folder) -> anyhow::Result<Vec<Tried>> {
             > 1;
         let contender = name::free(name::of_file(&here.join(named), is_long), &taken);
         taken.push(contender.clone());
-        let read = own_file::read(here.join(named), &servers, flags.server.as_deref());
+        let read = own_file::read(here.join(named), &servers, said);
         let (file, end) = match read {
             Ok(file) => {
                 let refusal = file.refusal().unwrap_or_default();

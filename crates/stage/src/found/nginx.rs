@@ -96,7 +96,10 @@ impl Routes {
                 .map(|path| Way::File(format!("{path}{}", index(path))))
                 .collect();
         }
-        let speaks = |site: &&Block<'_>| site.listeners().iter().any(|it| is_secure == secure(it));
+        let speaks = |site: &&Block<'_>| {
+            let is_meant = !is_secure || !site.rejects_handshakes();
+            is_meant && site.listeners().iter().any(|it| is_secure == secure(it))
+        };
         let mut speaking = sites.iter().filter(speaks);
         let serves = |site: &&Block<'_>| site.hosts().any(|name| Some(name) == host);
         let is_default = |site: &&Block<'_>| site.listens().any(|it| it.says("default_server"));
@@ -232,7 +235,10 @@ impl<'n> Block<'n> {
                 port,
                 protocols: self.protocols(node),
                 hosts: hosts.clone(),
-                kind,
+                kind: match self.rejects_handshakes() && self.is_secure(node) {
+                    true => ListenerKind::Aside,
+                    false => kind,
+                },
                 place: node.place.clone(),
             }
         };
@@ -260,12 +266,21 @@ impl<'n> Block<'n> {
             return vec![Protocol::H3];
         }
         let h2 = listen.says("http2") || self.is_on("http2");
-        match (is_secure(listen) || self.is_on("ssl"), h2) {
+        match (self.is_secure(listen), h2) {
             (true, true) => vec![Protocol::H2, Protocol::H1Tls],
             (true, false) => vec![Protocol::H1Tls],
             (false, true) => vec![Protocol::H1, Protocol::H2c],
             (false, false) => vec![Protocol::H1],
         }
+    }
+
+    fn is_secure(&self, listen: &Node) -> bool {
+        is_secure(listen) || self.is_on("ssl")
+    }
+
+    /// Whether it is there to end connections over TLS that ask for no name of the others.
+    fn rejects_handshakes(&self) -> bool {
+        self.is_on("ssl_reject_handshake")
     }
 
     fn is_reachable(&self) -> bool {
@@ -275,6 +290,11 @@ impl<'n> Block<'n> {
 
     /// What it is there for, by what it does with a request for its root.
     fn kind(&self) -> ListenerKind {
+        let mut listens = self.listens().peekable();
+        let listens_at_all = listens.peek().is_some();
+        if self.rejects_handshakes() && listens_at_all && listens.all(|it| self.is_secure(it)) {
+            return ListenerKind::Aside;
+        }
         match self.site().way("/") {
             Way::Redirect(target) if is_elsewhere(&target) => ListenerKind::Redirect,
             Way::Aside => ListenerKind::Aside,

@@ -431,6 +431,88 @@ mod tests {
     }
 
     #[test]
+    fn no_upstream_of_caddy_but_the_origin_is_asked() {
+        let origin = "127.0.0.1:3999";
+        let check = |line: &str, expected: &str| {
+            let now = changed("caddy", &format!("a {{\n{line}\n}}\n")).unwrap();
+            let lines: Vec<&str> = now.lines().rev().skip(1).collect();
+            let expected = expected.replace("ORIGIN", origin);
+            let expected: Vec<&str> = expected.lines().rev().collect();
+            assert_eq!(lines[..expected.len()], expected, "{line}");
+            assert!(lines[expected.len()].starts_with('a'), "{now}");
+        };
+        for (line, expected) in [
+            ("reverse_proxy 10.0.0.5", "reverse_proxy ORIGIN"),
+            ("\treverse_proxy app1 app2", "\treverse_proxy ORIGIN ORIGIN"),
+            ("\t\tto 10.0.0.6", "\t\tto ORIGIN"),
+            ("reverse_proxy app # of ours", "reverse_proxy ORIGIN"),
+            ("reverse_proxy app:80 { # ours", "reverse_proxy ORIGIN {"),
+            (
+                "\treverse_proxy @get \"app:80\" {",
+                "\treverse_proxy @get ORIGIN {",
+            ),
+            (
+                "\treverse_proxy /api/* 10.0.0.5:80-89",
+                "\treverse_proxy /api/* ORIGIN",
+            ),
+            ("reverse_proxy * tcp/10.0.0.5:80", "reverse_proxy * ORIGIN"),
+            (
+                "reverse_proxy http://{host}.lan:80 {x}:1",
+                "reverse_proxy ORIGIN ORIGIN",
+            ),
+            (
+                "reverse_proxy [fd00::1] h2c://a unix//b",
+                "reverse_proxy ORIGIN ORIGIN ORIGIN",
+            ),
+            ("\tforward_auth auth {", "\tforward_auth ORIGIN {"),
+            ("\tdynamic a app 8080", "\tto ORIGIN"),
+            ("\tdynamic srv _http._tcp.app", "\tto ORIGIN"),
+            ("\tdynamic a {", "\tto ORIGIN\n\thealth_headers {"),
+            (
+                "\tdynamic srv app { # ours",
+                "\tto ORIGIN\n\thealth_headers {",
+            ),
+            ("\treverse_proxy @get {", "\treverse_proxy @get {"),
+            ("\treverse_proxy {", "\treverse_proxy {"),
+            ("\t# reverse_proxy app", "\t# reverse_proxy app"),
+        ] {
+            check(line, expected);
+        }
+    }
+
+    #[test]
+    fn no_upstream_of_nginx_but_the_origin_is_asked() {
+        for (address, expected) in [
+            ("\"http://10.0.0.5:3000\"", "http://127.0.0.1:3999"),
+            ("'https://10.0.0.5/a'", "http://127.0.0.1:3999/a"),
+            ("\"http://10.0.0.5/a b;c\"", "http://127.0.0.1:3999"),
+            ("HTTP://10.0.0.5:3000", "http://127.0.0.1:3999"),
+            ("http://10.0.0.5:3000 ", "http://127.0.0.1:3999 "),
+            ("http://10.0.0.5:3000?a=b", "http://127.0.0.1:3999?a=b"),
+            ("http://machine ", "http://127.0.0.1:3999 "),
+            ("$backend$request_uri", "http://127.0.0.1:3999"),
+            ("${backend}", "http://127.0.0.1:3999"),
+            ("$scheme://10.0.0.5:80$request_uri", "http://127.0.0.1:3999"),
+            ("\"http://app\"", "http://app"),
+        ] {
+            let line = |address: &str| {
+                format!("upstream app {{ }} location / {{ proxy_pass {address}; }}")
+            };
+            check("nginx", &line(address), &line(expected));
+        }
+        let text = "upstream app {\n  server 10.0.0.5:80\n    weight=2;\n}\n\
+                    location / {\n  proxy_pass\n    http://10.0.0.6;\n}\n";
+        let now = changed("nginx", text).unwrap();
+        for line in [
+            "  server 127.0.0.1:3999\n    weight=2;",
+            // What follows is no directive, and nginx refuses it.
+            "  proxy_pass http://127.0.0.1:3999;\n",
+        ] {
+            assert!(now.contains(line), "no {line:?} in {now}");
+        }
+    }
+
+    #[test]
     fn what_only_looks_like_it_stays() {
         for (server, line) in [
             (

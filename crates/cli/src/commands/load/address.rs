@@ -3,17 +3,17 @@
 //! A scheme is only added where nothing else can be meant. What is no URL at all is refused with
 //! what was probably meant; what is wrong inside a URL is for the engine to say.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The URL that `text` means.
 ///
 /// # Errors
 /// What it could mean instead, and what to write.
-pub(super) fn url(text: &str) -> Result<String, String> {
+pub(in crate::commands) fn url(text: &str) -> Result<String, String> {
     let end = text.find(['/', '?', '#']).unwrap_or(text.len());
     let (authority, path) = text.split_at(end);
     // The engine refuses a user's name and password without repeating them.
-    if text.contains("://") || authority.contains('@') {
+    if has_scheme(text) || authority.contains('@') {
         return Ok(text.to_owned());
     }
     let shown = text.escape_debug();
@@ -54,6 +54,28 @@ pub(super) fn url(text: &str) -> Result<String, String> {
             "`{shown}` may mean http or https: write http://{shown} or https://{shown}"
         )),
     }
+}
+
+/// Whether a text begins as a URL does. One that is part of a query is not the text's own.
+pub(in crate::commands) fn has_scheme(text: &str) -> bool {
+    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
+    let (before, after) = text.split_at(end);
+    before.ends_with(':') && after.starts_with("//")
+}
+
+/// Whether a text is an address without a scheme and can be nothing else: up to its path it has a
+/// port, is an IP address or is `localhost`.
+pub(in crate::commands) fn is_address(text: &str) -> bool {
+    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
+    let authority = &text[..end];
+    let has_port = authority
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| is_number(port));
+    let ip = authority
+        .strip_prefix('[')
+        .and_then(|it| it.strip_suffix(']'));
+    let is_ip = ip.unwrap_or(authority).parse::<IpAddr>().is_ok();
+    has_port || is_ip || authority == "localhost" || authority.ends_with(".localhost")
 }
 
 /// Whether a host without a port is one that people mean over http.
@@ -99,6 +121,10 @@ mod tests {
             ("[::1]", "http://[::1]"),
             ("[::1]:81/", "http://[::1]:81/"),
             ("app:8080/a#b", "http://app:8080/a#b"),
+            (
+                "localhost:8080/?next=http://x",
+                "http://localhost:8080/?next=http://x",
+            ),
             ("example.com:80", "http://example.com:80"),
             // Refused by the engine, which does not repeat the password.
             ("user:sesame@host", "user:sesame@host"),

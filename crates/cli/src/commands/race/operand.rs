@@ -9,7 +9,8 @@ use bakeoff_plan::{
 };
 use bakeoff_stage::{Choice, Servers};
 
-use super::super::own_file::{self, OwnFile};
+use super::super::load::address;
+use super::super::own_file::{self, OwnFile, Said};
 use super::name;
 use crate::exit;
 use crate::flags::OperandFlags;
@@ -59,9 +60,14 @@ pub(super) fn read(flags: &OperandFlags, library: &Folder) -> anyhow::Result<Ope
              out"
         )));
     }
+    let is_file = |text: &&String| here.join(text).is_file();
+    let said = flags.server.as_deref().map(|server| Said {
+        server,
+        of_one: what.iter().filter(is_file).count() == 1,
+    });
     let mut operands = Vec::new();
     for text in what {
-        operands.push(operand(text, &here, &servers, flags.server.as_deref())?);
+        operands.push(operand(text, &here, &servers, said)?);
     }
     operands.extend(flags.start.iter().cloned().map(Operand::Command));
     let folder = match &flags.folder {
@@ -75,7 +81,11 @@ pub(super) fn read(flags: &OperandFlags, library: &Folder) -> anyhow::Result<Ope
     });
     let files: Vec<&OwnFile> = files.collect();
     let protocol = protocol(flags, &operands, &files);
-    let choices = files.iter().map(|file| file.found.choice(protocol));
+    let asked = asked_over(protocol, &operands, &files);
+    if flags.request.protocol.is_none() && flags.workload.is_none() {
+        files.iter().try_for_each(|file| speaks(file, asked))?;
+    }
+    let choices = files.iter().map(|file| file.found.choice(asked));
     let choices: Vec<Choice> = choices.collect();
     let path = path.or_else(|| choices.first().map(|choice| choice.path.clone()));
     Ok(Operands {
@@ -84,7 +94,7 @@ pub(super) fn read(flags: &OperandFlags, library: &Folder) -> anyhow::Result<Ope
         has_php: files.iter().any(|file| file.has_php()),
         protocol,
         reasons: reasons(&files, &choices, flags),
-        contenders: contenders(&operands, &folder, host_of(flags), protocol),
+        contenders: contenders(&operands, &folder, host_of(flags), asked),
         path,
     })
 }
@@ -98,6 +108,37 @@ fn protocol(flags: &OperandFlags, operands: &[Operand], files: &[&OwnFile]) -> O
     }
     let found = files.iter().map(|file| &file.found);
     own_file::protocol_of_all(found).filter(|_| !files.is_empty())
+}
+
+/// What files are asked over in the end, if there are any: `protocol` where it is settled, else
+/// what the other contenders are asked over.
+fn asked_over(
+    protocol: Option<Protocol>,
+    operands: &[Operand],
+    files: &[&OwnFile],
+) -> Option<Protocol> {
+    let is_secure = |operand: &Operand| matches!(operand, Operand::Url(url) if url.is_secure);
+    let of_others = match operands.iter().any(is_secure) {
+        true => Protocol::H1Tls,
+        false => Protocol::H1,
+    };
+    protocol.or((!files.is_empty()).then_some(of_others))
+}
+
+/// Refuses a file that is known not to answer what all are asked over.
+fn speaks(file: &OwnFile, asked: Option<Protocol>) -> anyhow::Result<()> {
+    let spoken = file.found.protocols();
+    let Some(asked) = asked.filter(|it| !spoken.is_empty() && !spoken.contains(it.name())) else {
+        return Ok(());
+    };
+    let spoken: Vec<&str> = spoken.into_iter().collect();
+    Err(exit::usage(format!(
+        "{} answers only over {}, and the others are asked over {}; a race asks all over one \
+         protocol: choose one that all speak with --protocol, and with it the scheme of URLs",
+        file.path.display(),
+        spoken.join(", "),
+        asked.name()
+    )))
 }
 
 /// What was chosen by what the files say, each with its file's name.
@@ -118,7 +159,7 @@ fn reasons(files: &[&OwnFile], choices: &[Choice], flags: &OperandFlags) -> Vec<
 
 /// Whether the last argument is what is asked for: a path that is no file here.
 fn is_path(text: &str, here: &Path) -> bool {
-    text.starts_with('/') && !here.join(text).exists()
+    text.starts_with('/') && !here.join(text).is_file()
 }
 
 fn asked_path(text: &str) -> anyhow::Result<String> {
@@ -141,27 +182,41 @@ fn operand(
     text: &str,
     here: &Path,
     servers: &Servers,
-    server: Option<&str>,
+    said: Option<Said<'_>>,
 ) -> anyhow::Result<Operand> {
-    if text.contains("://") {
-        return Url::parse(text).map(Operand::Url).map_err(exit::usage);
+    if address::has_scheme(text) {
+        return url(text);
+    }
+    // A file of this name, such as the program itself, is meant with its folder: `./caddy`.
+    if servers.names().contains(text) {
+        return library_server(text, servers);
     }
     let path = here.join(text);
     if path.is_file() {
-        return file(path, servers, server);
+        return file(path, servers, said);
     }
-    let is_port = |port: &str| !port.is_empty() && port.chars().all(|c| c.is_ascii_digit());
-    if let Some((host, port)) = text.rsplit_once(':')
-        && is_port(port.split('/').next().unwrap_or_default())
-    {
-        let host = if host.is_empty() { "127.0.0.1" } else { host };
-        let url = Url::parse(&format!("http://{host}:{port}"));
-        return url.map(Operand::Url).map_err(exit::usage);
+    if address::is_address(text) {
+        let is_port = text.starts_with(':') && !text.starts_with("::");
+        let host = if is_port { "127.0.0.1" } else { "" };
+        return url(&address::url(&format!("{host}{text}")).map_err(exit::usage)?);
+    }
+    if path.is_dir() {
+        return Err(exit::usage(format!(
+            "{text} is a folder; name the configuration file in it"
+        )));
     }
     if text.starts_with('.') || text.contains('/') {
         return Err(exit::usage(format!("there is no file {text}")));
     }
     library_server(text, servers)
+}
+
+/// A URL without its fragment, which is never sent.
+fn url(text: &str) -> anyhow::Result<Operand> {
+    let sent = text.split('#').next().unwrap_or_default();
+    // A user's name and password may have any sign in them, and are refused.
+    let text = if text.contains('@') { text } else { sent };
+    Url::parse(text).map(Operand::Url).map_err(exit::usage)
 }
 
 /// `SERVER`, `SERVER@VERSION`, `SERVER:VARIANT` or both.
@@ -206,8 +261,8 @@ fn library_server(text: &str, servers: &Servers) -> anyhow::Result<Operand> {
     })
 }
 
-fn file(path: PathBuf, servers: &Servers, server: Option<&str>) -> anyhow::Result<Operand> {
-    let file = own_file::read(path, servers, server)?;
+fn file(path: PathBuf, servers: &Servers, said: Option<Said<'_>>) -> anyhow::Result<Operand> {
+    let file = own_file::read(path, servers, said)?;
     match file.refusal() {
         Some(refusal) => Err(exit::usage(refusal)),
         None => Ok(Operand::File(Box::new(file))),
@@ -291,5 +346,113 @@ fn choice(operand: &Operand, folder: &Path, files: &[String]) -> (String, Server
             };
             (name::of_file(path, is_long), choice)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("conf")).unwrap();
+        std::fs::write(folder.path().join("caddy"), "the program").unwrap();
+        folder
+    }
+
+    /// What an argument is, as a line.
+    fn read(text: &str) -> String {
+        let folder = folder();
+        match operand(text, folder.path(), &Servers::new(None), None) {
+            Ok(Operand::Url(url)) => url.to_string(),
+            Ok(Operand::Server { name, variant, .. }) => format!("{name} {variant}"),
+            Ok(Operand::File(file)) => format!("file {}", file.path.display()),
+            Ok(Operand::Command(command)) => command,
+            Err(error) => format!("{error:#}"),
+        }
+    }
+
+    #[test]
+    fn addresses_are_read_as_load_reads_them() {
+        for (text, expected) in [
+            ("localhost", "http://localhost:80/"),
+            ("localhost:8080/a:b", "http://localhost:8080/a:b"),
+            ("localhost:8080?x=1", "http://localhost:8080/?x=1"),
+            (
+                "localhost:8080/?next=http://x",
+                "http://localhost:8080/?next=http://x",
+            ),
+            ("127.0.0.1", "http://127.0.0.1:80/"),
+            ("[::1]", "http://[::1]:80/"),
+            (":8080/a", "http://127.0.0.1:8080/a"),
+            ("http://a/#top", "http://a:80/"),
+            ("https://a/?b=c://d", "https://a:443/?b=c://d"),
+            ("nginx:optimized", "nginx optimized"),
+        ] {
+            assert_eq!(read(text), expected);
+        }
+        assert!(read("::1").contains("write [::1]"), "{}", read("::1"));
+        assert!(read("app:443").contains("may mean http or https"));
+        let user = read("me:sesame@app:80");
+        assert!(!user.contains("sesame") && user.contains("***@"), "{user}");
+    }
+
+    #[test]
+    fn a_server_comes_before_a_file_of_its_name_and_a_folder_is_neither() {
+        assert_eq!(read("caddy"), "caddy default");
+        assert!(read("./caddy").starts_with("file "));
+        for text in ["conf", "./conf", "conf/"] {
+            assert!(read(text).contains("is a folder"), "{}", read(text));
+        }
+        assert!(read("./none").contains("there is no file"));
+    }
+
+    #[test]
+    fn a_folder_here_can_be_the_path_to_ask_for() {
+        let folder = folder();
+        assert!(is_path("/", folder.path()));
+        let text = |name: &str| folder.path().join(name).display().to_string();
+        assert!(is_path(&text("conf"), folder.path()));
+        assert!(is_path(&text("none"), folder.path()));
+        assert!(!is_path(&text("caddy"), folder.path()));
+    }
+
+    #[test]
+    fn a_server_that_is_said_decides_for_one_file_and_helps_among_several() {
+        let folder = folder();
+        let path = folder.path().join("nginx.conf");
+        std::fs::write(&path, "events {}\nhttp { server { listen 80; } }\n").unwrap();
+        let unknown = folder.path().join("unknown");
+        std::fs::write(&unknown, "\n").unwrap();
+        let server = |path: &Path, of_one: bool| {
+            let said = Some(Said {
+                server: "caddy",
+                of_one,
+            });
+            let read = own_file::read(path.to_owned(), &Servers::new(None), said);
+            read.unwrap().server
+        };
+        assert_eq!(server(&path, true), "caddy");
+        assert_eq!(server(&path, false), "nginx");
+        assert_eq!(server(&unknown, false), "caddy");
+    }
+
+    #[test]
+    fn a_file_that_does_not_speak_what_all_are_asked_over_is_refused() {
+        let folder = folder();
+        let path = folder.path().join("nginx.conf");
+        let text = "events {}\nhttp { server { listen 443 ssl http2; } }\n";
+        std::fs::write(&path, text).unwrap();
+        let file = own_file::read(path, &Servers::new(None), None).unwrap();
+        let command = || vec![Operand::Command("./app".to_owned())];
+        let over = |operands: &[Operand]| asked_over(None, operands, &[&file]);
+        assert_eq!(over(&command()), Some(Protocol::H1));
+        let secure = Url::parse("https://a/").map(Operand::Url).unwrap();
+        assert_eq!(over(&[secure]), Some(Protocol::H1Tls));
+        assert_eq!(asked_over(None, &command(), &[]), None);
+        let refused = speaks(&file, over(&command())).unwrap_err().to_string();
+        let expected = "nginx.conf answers only over h1-tls, h2, and the others are asked over h1;";
+        assert!(refused.contains(expected), "{refused}");
+        speaks(&file, Some(Protocol::H2)).unwrap();
     }
 }

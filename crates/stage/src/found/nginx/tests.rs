@@ -199,3 +199,33 @@ fn files_are_read_where_they_are_taken_in() {
         .collect();
     assert_eq!(upstreams, ["a:1", "b:2"]);
 }
+
+#[test]
+fn a_default_site_that_rejects_handshakes_is_not_the_one_to_ask() {
+    let text = "server { listen 443 ssl default_server; ssl_reject_handshake on; }\n\
+                server { listen 8443 ssl; server_name a.test;\n\
+                location / { proxy_pass http://app; } }\n\
+                server { listen 80; listen 9443 ssl; ssl_reject_handshake on; }";
+    let found = found(text);
+    let kinds: Vec<_> = found
+        .listeners
+        .iter()
+        .map(|it| (it.port.unwrap(), it.kind))
+        .collect();
+    let expected = [
+        (443, ListenerKind::Aside),
+        (8443, ListenerKind::Http),
+        (80, ListenerKind::Http),
+        (9443, ListenerKind::Aside),
+    ];
+    assert_eq!(kinds, expected);
+    let choice = found.choice(Some(Protocol::H1Tls));
+    assert_eq!(choice.host.as_deref(), Some("a.test"));
+    let text = format!("http {{\n{text}\n}}\n");
+    let files = [Text {
+        path: Path::new("/etc/nginx/nginx.conf"),
+        text: &text,
+    }];
+    let ways = Routes::of(&files).ways(None, true, std::iter::once("/"));
+    assert!(matches!(ways[..], [Way::Upstream { .. }]), "{ways:?}");
+}
