@@ -10,6 +10,7 @@ use crate::confirming::missed_above;
 use crate::judged::{Judged, Why, judge};
 use crate::progress::{Confirmed, Progress, TRIALS_MAX};
 use crate::seen::{Measured, Purpose, Seen};
+use crate::unseen::unseen;
 
 /// Share of the yardstick's rate from which a bound may be that of the load engine (method R10).
 const CEILING_SHARE: f64 = 0.8;
@@ -24,6 +25,8 @@ pub enum Irregular {
     GeneratorLimited,
     /// No rate meets the goal, however low.
     NoLower,
+    /// The trials that meet it are too short to show the failures of higher rates.
+    TooFewRequests,
     /// Every rate that was tried meets it.
     NoUpper,
     /// A rate above the upper bound meets it too.
@@ -42,6 +45,7 @@ impl Irregular {
         match self {
             Self::GeneratorLimited => "generator-limited",
             Self::NoLower => "no-lower",
+            Self::TooFewRequests => "too-few-requests",
             Self::NoUpper => "no-upper",
             Self::Inversion => "inversion",
             Self::Budget => "budget",
@@ -163,7 +167,12 @@ impl Progress<'_> {
             }
             Confirmed::Missing { .. } | Confirmed::NotAsked => None,
         };
-        let (irregular, why) = self.irregular(goal, yardstick_per_s);
+        let (mut irregular, mut why) = self.irregular(goal, yardstick_per_s);
+        let mut confirmed = confirmed;
+        if let Some(unseen) = lower.and_then(|rate| unseen(self, goal, rate)) {
+            (lower, lowered_from_per_s, confirmed) = (None, None, None);
+            (irregular, why) = (Some(Irregular::TooFewRequests), Some(unseen));
+        }
         let is_limited = irregular == Some(Irregular::GeneratorLimited);
         let is_ceiling = why_ceiling(bounds, yardstick_per_s).is_some();
         if is_limited && is_ceiling && rates.cap(bounds).is_none() {

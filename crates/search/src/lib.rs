@@ -21,6 +21,7 @@ mod judged;
 mod progress;
 mod seen;
 mod stage;
+mod unseen;
 
 pub use campaign::{Quest, quests, sought, yardstick};
 pub use classify::Class;

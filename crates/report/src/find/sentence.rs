@@ -57,12 +57,21 @@ fn carries(row: &FoundRow, goal: &str) -> String {
             format!("{name} carries less than {upper} requests/s{end}")
         }
         (None, _, Some(Irregular::NoLower)) => {
-            let goal = goal.strip_prefix(" with ");
-            let goal = goal.map_or(String::new(), |goal| format!(" of {goal}"));
+            let goal = of(goal);
             format!("{name} misses the goal{goal} at every rate tried{named}")
+        }
+        (None, _, Some(Irregular::TooFewRequests)) => {
+            let goal = of(goal);
+            format!("{name} is not shown to meet the goal{goal} at any rate{named}")
         }
         (None, _, _) => format!("no rate of {name} is known{end}"),
     }
+}
+
+/// ` of p99 below 10 ms and at most 0.001 % failed`.
+fn of(goal: &str) -> String {
+    let goal = goal.strip_prefix(" with ");
+    goal.map_or(String::new(), |goal| format!(" of {goal}"))
 }
 
 /// Whether an upper bound is the server's, so that both bounds stand.

@@ -123,7 +123,7 @@ fn a_late_engine_says_less_and_nothing_wrong() {
         assert!((690.0..=790.0).contains(&lower), "{lower} to {upper}");
         assert!((750.0..=850.0).contains(&upper), "{lower} to {upper}");
         let named = [None, Some(Irregular::GeneratorLimited)];
-        assert!(named.contains(&found.irregular), "{:?}", found.irregular);
+        assert!(named.contains(&found.irregular), "{:?}", found.standing);
         let why = found.why.as_deref();
         let is_named = why.is_none_or(|why| {
             why.starts_with("between ") && why.contains(" requests/s the load engine was too late")
@@ -170,6 +170,25 @@ fn disturbed_trials_are_set_aside() {
         ..Sim::new(seed, deterministic)
     };
     five(&load, 720.0..=820.0, 0.05, disturbed);
+}
+
+#[test]
+fn trials_that_are_too_short_to_show_failures_are_no_lower_bound() {
+    // At the lowest rate a trial has some 80 requests, and in half of the trials none fails.
+    let load = sought(&[], &[0.001]);
+    let named = [Irregular::TooFewRequests, Irregular::NoLower].map(Some);
+    let mut too_few = 0;
+    for seed in 0..20 {
+        let sim = Sim {
+            fails: 0.01,
+            ..Sim::new(seed, deterministic)
+        };
+        let found = &search(&load, sim)[0];
+        assert!(named.contains(&found.irregular), "{:?}", found.standing);
+        assert_eq!(found.standing.lower_per_s, None);
+        too_few += u32::from(found.irregular == named[0]);
+    }
+    assert!(too_few > 0, "no search ended at such a rate");
 }
 
 #[test]
