@@ -82,7 +82,15 @@ fn a_folder_beside_the_file_is_served_by_each_server() {
     scene.write("site/Caddyfile", ":8099\nroot * www\nfile_server\n");
     let nginx = "events {}\nhttp { server { listen 8099; root www; } }\n";
     scene.write("site/nginx.conf", nginx);
-    let files = ["try", "site/Caddyfile", "site/nginx.conf"];
+    let www = scene.path("site/www");
+    let whole = format!("root   {};", www.display());
+    scene.write("site/whole.conf", &nginx.replace("root www;", &whole));
+    let files = [
+        "try",
+        "site/Caddyfile",
+        "site/nginx.conf",
+        "site/whole.conf",
+    ];
     let finished = scene.run(&[&files[..], &["--format", "json"]].concat());
     let tried = expect(finished, 0);
     for file in tried["files"].as_array().unwrap() {
