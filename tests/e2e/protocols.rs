@@ -116,15 +116,26 @@ fn h3_is_measured_and_judged_by_its_own_ledger() {
     for cell in report["cells"].as_array().unwrap() {
         assert!(ran(cell, "udp-drops"), "{cell:#}");
         let is_reference = cell["kind"] != "contender";
-        assert!(is_reference || ran(cell, "generator-ceiling"), "{cell:#}");
+        assert!(is_reference || has_ceiling(cell), "{cell:#}");
     }
 }
 
 /// Whether a cell's check found what it needs.
 fn ran(cell: &Value, code: &str) -> bool {
-    let checks = cell["verdict"]["checks"].as_array().unwrap();
-    let found = checks.iter().find(|check| check["code"] == code);
-    found.is_some_and(|check| check["level"] != "not-run")
+    check_of(cell, code).is_some_and(|check| check["level"] != "not-run")
+}
+
+/// Whether a yardstick was beside the server, whichever of the two was faster: on a busy machine it
+/// may be either.
+fn has_ceiling(cell: &Value) -> bool {
+    let code = "generator-ceiling";
+    let text = check_of(cell, code).and_then(|check| check["text"].as_str());
+    ran(cell, code) || text.is_some_and(|it| it.starts_with("the server was faster than the"))
+}
+
+fn check_of<'c>(cell: &'c Value, code: &str) -> Option<&'c Value> {
+    let mut checks = cell["verdict"]["checks"].as_array().unwrap().iter();
+    checks.find(|check| check["code"] == code)
 }
 
 #[test]
@@ -155,7 +166,7 @@ fn references_give_a_ceiling_over_h2_and_h2c() {
     let report = scene.json(&["report", "h2", "--format", "json"]);
     for cell in report["cells"].as_array().unwrap() {
         let is_reference = cell["kind"] != "contender";
-        assert!(is_reference || ran(cell, "generator-ceiling"), "{cell:#}");
+        assert!(is_reference || has_ceiling(cell), "{cell:#}");
     }
 }
 
