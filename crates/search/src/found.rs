@@ -132,6 +132,27 @@ pub struct CurvePoint {
     pub failed_share: Option<f64>,
 }
 
+impl Found {
+    /// The same without its lower bound, which its trials do not show.
+    fn without_lower(mut self, why: String) -> Self {
+        self.standing = Standing {
+            upper_per_s: self.standing.upper_per_s,
+            upper_servers: self.standing.upper_servers,
+            ..Standing::default()
+        };
+        (self.lowered_from_per_s, self.confirmed) = (None, None);
+        self.is_confirmation_spoiled = false;
+        // A search that can go on may still find one.
+        if !matches!(
+            self.irregular,
+            Some(Irregular::Unfinished | Irregular::Failed)
+        ) {
+            (self.irregular, self.why) = (Some(Irregular::TooFewRequests), Some(why));
+        }
+        self
+    }
+}
+
 /// Quantiles of every curve, percent.
 const QUANTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
@@ -167,39 +188,37 @@ impl Progress<'_> {
             }
             Confirmed::Missing { .. } | Confirmed::NotAsked => None,
         };
-        let (mut irregular, mut why) = self.irregular(goal, yardstick_per_s);
-        let mut confirmed = confirmed;
-        if let Some(unseen) = lower.and_then(|rate| unseen(self, goal, rate)) {
-            (lower, lowered_from_per_s, confirmed) = (None, None, None);
-            (irregular, why) = (Some(Irregular::TooFewRequests), Some(unseen));
-        }
+        let (irregular, why) = self.irregular(goal, yardstick_per_s);
         let is_limited = irregular == Some(Irregular::GeneratorLimited);
         let is_ceiling = why_ceiling(bounds, yardstick_per_s).is_some();
         if is_limited && is_ceiling && rates.cap(bounds).is_none() {
             // What ends there may be the engine's ceiling.
             upper = None;
         }
-        let standing = Standing {
-            lower_per_s: lower,
-            upper_per_s: upper,
-            achieved_per_s: lower.and_then(|rate| self.achieved(goal, rate)),
-            lower_servers: lower.map_or(0, |rate| {
-                let confirming = self.judged(goal, Purpose::Confirm);
-                let here = confirming
-                    .filter(|(trial, judged)| trial.rate_per_s == rate && *judged == Judged::Meets);
-                here.count() + rates.servers(stage, rate, Class::Lower)
-            }),
-            upper_servers: upper.map_or(0, |rate| rates.servers(stage, rate, Class::Upper)),
-        };
-        Found {
+        let found = Found {
             goal: *goal,
-            standing,
+            standing: Standing {
+                lower_per_s: lower,
+                upper_per_s: upper,
+                achieved_per_s: lower.and_then(|rate| self.achieved(goal, rate)),
+                lower_servers: lower.map_or(0, |rate| {
+                    let confirming = self.judged(goal, Purpose::Confirm);
+                    let here = confirming.filter(|(trial, _)| trial.rate_per_s == rate);
+                    let met = here.filter(|(_, judged)| *judged == Judged::Meets);
+                    met.count() + rates.servers(stage, rate, Class::Lower)
+                }),
+                upper_servers: upper.map_or(0, |rate| rates.servers(stage, rate, Class::Upper)),
+            },
             irregular,
             why,
             confirmed,
             is_confirmation_spoiled: matches!(held, Confirmed::Spoiled { .. }),
             lowered_from_per_s,
             trials: self.trials_found(goal),
+        };
+        match lower.and_then(|rate| unseen(self, goal, rate)) {
+            Some(why) => found.without_lower(why),
+            None => found,
         }
     }
 
@@ -253,8 +272,7 @@ impl Progress<'_> {
     /// first, the loss of the last that the time without the tolerated share takes in.
     fn achieved(&self, goal: &Goal, rate: f64) -> Option<f64> {
         let stage = self.last_stage();
-        let all = self.judged(goal, Purpose::Search);
-        let all = all.chain(self.judged(goal, Purpose::Confirm));
+        let all = self.judged_all(goal);
         let here = all.filter(|(trial, _)| trial.rate_per_s == rate);
         let mut trials: Vec<(f64, f64)> = here
             .filter(|(trial, _)| trial.length_s >= stage.trial_s)
@@ -386,8 +404,7 @@ fn point(trial: &Seen, percents: &[f64]) -> Option<CurvePoint> {
 }
 
 fn failed_share(measured: &Measured) -> Option<f64> {
-    let failed = measured.due.saturating_sub(measured.ok);
-    (measured.due > 0).then(|| failed as f64 / measured.due as f64)
+    (measured.due > 0).then(|| measured.failed() as f64 / measured.due as f64)
 }
 
 fn shown(rate: f64) -> String {

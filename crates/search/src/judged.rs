@@ -110,9 +110,9 @@ fn missed_anyway(goal: &Goal, seen: &Seen, measured: &Measured, fault: Fault) ->
 }
 
 fn missed(goal: &Goal, seen: &Seen, measured: &Measured, lateness: Lateness) -> Option<Why> {
-    let failed = measured.due.saturating_sub(measured.ok);
     let is_servers = lateness == Lateness::None;
-    let fails = measured.ok == 0 || failed as f64 > goal.errors() * measured.due as f64;
+    let tolerated = goal.errors() * measured.due as f64;
+    let fails = measured.ok == 0 || measured.failed() as f64 > tolerated;
     if fails && is_servers {
         return Some(Why::Failures);
     }

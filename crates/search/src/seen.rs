@@ -106,6 +106,13 @@ pub struct Measured {
     pub engine: Engine,
 }
 
+impl Measured {
+    /// Requests that were due and did not come out right.
+    pub(crate) fn failed(&self) -> u64 {
+        self.due.saturating_sub(self.ok)
+    }
+}
+
 /// Requests that were due and had no end yet, by a straight line fitted over the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Backlog {

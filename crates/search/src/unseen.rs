@@ -8,7 +8,6 @@ use bakeoff_plan::Goal;
 
 use crate::judged::{Judged, Why};
 use crate::progress::Progress;
-use crate::seen::Purpose;
 
 /// Failures to expect of a trial, so that in one of twenty searches of a hundred trials one of them
 /// shows none: -ln (0.05 / 100).
@@ -17,15 +16,12 @@ const EXPECTED_LEAST: f64 = 7.6;
 /// Why a rate that its trials call a lower bound is none: every trial above it that missed the goal
 /// missed it by failures, and so many of them would not be seen in trials as short as its own.
 pub(crate) fn unseen(progress: &Progress<'_>, goal: &Goal, rate_per_s: f64) -> Option<String> {
-    let all = || {
-        let search = progress.judged(goal, Purpose::Search);
-        search.chain(progress.judged(goal, Purpose::Confirm))
-    };
+    let all = || progress.judged_all(goal);
     let (mut failed, mut due) = (0, 0);
     for (trial, judged) in all().filter(|(trial, _)| trial.rate_per_s > rate_per_s) {
         match (judged, trial.measured()) {
             (Judged::Exceeds(Why::Failures), Some(measured)) => {
-                failed += measured.due.saturating_sub(measured.ok);
+                failed += measured.failed();
                 due += measured.due;
             }
             // It ends there by something else, too.
