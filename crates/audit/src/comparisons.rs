@@ -58,8 +58,7 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
         ));
         compared.floors.push(floor);
     }
-    let planned = record.trials.iter().map(|trial| trial.round).max();
-    let planned = planned.unwrap_or(0).max(record.plan.rounds);
+    let planned = record.rounds_begun().max(record.plan.rounds);
     for (_, one) in &mut drawn {
         add_what_is_lost(one, planned);
     }

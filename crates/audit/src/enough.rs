@@ -1,6 +1,5 @@
 //! How many rounds would be enough where something passing spoiled a few of them.
 
-use bakeoff_plan::LoadModel;
 use bakeoff_record::{ContenderKind, Record};
 
 use crate::check::Level;
@@ -35,14 +34,8 @@ pub(crate) fn rounds_enough(record: &Record, cells: &[JudgedCell<'_>]) -> Option
 }
 
 fn of_cell(judged: &JudgedCell<'_>, planned: usize) -> Option<usize> {
-    let compared = match judged.cell.trials.first()?.load.model {
-        LoadModel::Closed { .. } => [Number::Rate, Number::Cpu],
-        LoadModel::Open { .. }
-        | LoadModel::OpenShare { .. }
-        | LoadModel::Sought(_)
-        | LoadModel::Overload(_) => [Number::Latency, Number::Cpu],
-    };
     let suspect = |number: &Number| judged.judgement.verdicts.of(*number) == Verdict::Suspect;
+    let compared = [judged.ranked_by(), Number::Cpu];
     let lacking = compared.into_iter().filter(suspect);
     lacking
         .filter_map(|number| of_number(judged, number, planned))
@@ -50,10 +43,9 @@ fn of_cell(judged: &JudgedCell<'_>, planned: usize) -> Option<usize> {
 }
 
 fn of_number(judged: &JudgedCell<'_>, number: Number, planned: usize) -> Option<usize> {
-    // Trials that were set aside stand behind those that count.
-    let rounds = &judged.trials[..judged.cell.trials.len()];
+    let rounds: Vec<&Judgement> = judged.counted().collect();
     let weak = |judgement: &&Judgement| judgement.level(number) > Level::Note;
-    let spoiled: Vec<&Judgement> = rounds.iter().map(|(_, one)| one).filter(weak).collect();
+    let spoiled: Vec<&Judgement> = rounds.iter().copied().filter(weak).collect();
     let passes = |judgement: &&Judgement| {
         let mut checks = judgement.checks.iter();
         checks.all(|check| check.of(number) <= Level::Note || PASSING.contains(&check.code))

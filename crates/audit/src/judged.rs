@@ -1,5 +1,6 @@
 //! A record judged: the one entry for whoever shows it.
 
+use bakeoff_plan::LoadModel;
 use bakeoff_record::{Record, TrialRecord};
 use bakeoff_stats::{Cell, Estimate, Measure, Missing, cells};
 use serde::Serialize;
@@ -65,6 +66,22 @@ pub enum RateBound {
 }
 
 impl<'r> JudgedCell<'r> {
+    /// The number that the cell is ranked by: the rate, or latency where the load gives the rate.
+    pub(crate) fn ranked_by(&self) -> Number {
+        let load = self.cell.trials.first().map(|trial| &trial.load.model);
+        match load {
+            Some(LoadModel::Closed { .. }) | None => Number::Rate,
+            Some(_) => Number::Latency,
+        }
+    }
+
+    /// What can be believed of each trial that counts.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = &Judgement> {
+        // Attempts that were set aside stand behind those that count.
+        let counted = self.trials.iter().take(self.cell.trials.len());
+        counted.map(|(_, judgement)| judgement)
+    }
+
     /// The cell with those of its rounds whose number is neither withheld nor disturbed.
     pub fn usable(&self, number: Number) -> Cell<'r> {
         let is_usable = |trial: &&TrialRecord| {

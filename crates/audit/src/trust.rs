@@ -93,17 +93,8 @@ fn control(floors: &[Floor]) -> Option<Weakness> {
     })
 }
 
-/// The number that a cell is ranked by: the rate, or latency where the load gives the rate.
-fn ranked_by(judged: &JudgedCell<'_>) -> Number {
-    let load = judged.cell.trials.first().map(|trial| &trial.load.model);
-    match load {
-        Some(LoadModel::Closed { .. }) | None => Number::Rate,
-        Some(_) => Number::Latency,
-    }
-}
-
 fn is_valid(judged: &JudgedCell<'_>) -> bool {
-    judged.judgement.verdicts.of(ranked_by(judged)) == Verdict::Valid
+    judged.judgement.verdicts.of(judged.ranked_by()) == Verdict::Valid
 }
 
 /// Rates and latencies that cannot be believed, with what is most often to blame.
@@ -111,7 +102,7 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let doubtful: Vec<&&JudgedCell<'_>> = contenders.iter().filter(|one| !is_valid(one)).collect();
     let blames = doubtful
         .iter()
-        .filter_map(|one| cause(&one.judgement, ranked_by(one)));
+        .filter_map(|one| cause(&one.judgement, one.ranked_by()));
     let mut codes: Vec<(Code, usize, Level)> = Vec::new();
     for check in blames {
         match codes.iter_mut().find(|(code, ..)| *code == check.code) {
@@ -124,7 +115,7 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     let counted: usize = codes.iter().map(|(_, n, _)| n).sum();
     let (code, _, level) = *codes.iter().rev().max_by_key(|(_, n, _)| n)?;
     let why = plain(code);
-    let numbers: Vec<Number> = contenders.iter().map(|one| ranked_by(one)).collect();
+    let numbers: Vec<Number> = contenders.iter().map(|one| one.ranked_by()).collect();
     let noun = match (
         numbers.contains(&Number::Rate),
         numbers.contains(&Number::Latency),
@@ -251,7 +242,6 @@ fn rounds(record: &Record, comparisons: &[Comparison]) -> Option<Weakness> {
     if more.open == 0 {
         return None;
     }
-    let carried_out = record.trials.iter().map(|trial| trial.round).max();
     let compared = comparisons
         .iter()
         .filter(|one| one.conclusion != Conclusion::NotCompared);
@@ -263,7 +253,7 @@ fn rounds(record: &Record, comparisons: &[Comparison]) -> Option<Weakness> {
             1 => "is",
             _ => "are",
         },
-        match carried_out.unwrap_or(0) {
+        match record.rounds_begun() {
             1 => "1 round".to_owned(),
             rounds => format!("{rounds} rounds"),
         },
@@ -314,7 +304,7 @@ fn unequal(comparisons: &[Comparison]) -> Vec<Weakness> {
 /// Whether half of the cells can be ranked: their numbers are valid, or bounds.
 fn half_is_valid(contenders: &[&JudgedCell<'_>]) -> bool {
     let is_bound =
-        |one: &JudgedCell<'_>| ranked_by(one) == Number::Rate && one.rate_bound.is_some();
+        |one: &JudgedCell<'_>| one.ranked_by() == Number::Rate && one.rate_bound.is_some();
     let usable = contenders
         .iter()
         .filter(|one| is_valid(one) || is_bound(one));

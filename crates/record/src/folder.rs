@@ -336,6 +336,12 @@ impl Record {
             },
         })
     }
+
+    /// Rounds of which at least one trial was run.
+    pub fn rounds_begun(&self) -> u32 {
+        let rounds = self.trials.iter().map(|trial| trial.round);
+        rounds.max().unwrap_or(0)
+    }
 }
 
 fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, FolderError> {

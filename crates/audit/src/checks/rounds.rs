@@ -30,10 +30,9 @@ pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> 
 /// Rounds that the plan asked for; where a rule decides when to stop, those that it led to.
 fn rounds_planned(record: &Record) -> usize {
     let plan = &record.plan;
-    let carried_out = record.trials.iter().map(|trial| trial.round).max();
     let rounds = match plan.until {
         None => plan.rounds,
-        Some(_) => plan.rounds_at_least().max(carried_out.unwrap_or(0)),
+        Some(_) => plan.rounds_at_least().max(record.rounds_begun()),
     };
     rounds as usize
 }

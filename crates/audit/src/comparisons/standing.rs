@@ -108,11 +108,8 @@ fn held_down(judged: &JudgedCell<'_>) -> bool {
 /// The checks that weaken the rate of a cell or of one of its trials, without those that only count
 /// such trials.
 fn weak_codes(judged: &JudgedCell<'_>) -> impl Iterator<Item = Code> {
-    // Attempts that were set aside stand behind those that count.
-    let counted = judged.trials.iter().take(judged.cell.trials.len());
-    let of_trials = counted.map(|(_, judgement)| judgement);
     let of_cell = weak(&judged.judgement).filter(|code| *code != Code::RoundsAccepted);
-    of_trials.flat_map(weak).chain(of_cell)
+    judged.counted().flat_map(weak).chain(of_cell)
 }
 
 /// The checks that weaken the rate.
