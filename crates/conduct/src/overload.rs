@@ -14,7 +14,7 @@ use bakeoff_plan::{
 };
 use bakeoff_record::{Disturbance, TrialEnd, TrialRecord};
 
-use crate::sequence::{Left, Sequence, ok_rate};
+use crate::sequence::{Left, Sequence};
 
 /// Clients of the closed loop that shows a capacity, at the most.
 const CLOSED_CLIENTS: u32 = 100;
@@ -206,7 +206,9 @@ impl Cell<'_> {
         said.or_else(|| {
             let shown = self.shown(recorded)?;
             // A rate that reads like one that somebody chose.
-            ok_rate(shown).map(|rate| if rate >= 100.0 { rate.round() } else { rate })
+            shown
+                .ok_per_s()
+                .map(|rate| if rate >= 100.0 { rate.round() } else { rate })
         })
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use bakeoff_plan::{Block, Plan, REPEAT_FROM, Trial, attempt_id, blocks, expected};
 use bakeoff_record::{ContenderKind, Disturbance, TrialEnd, TrialRecord, drift};
 
-use crate::sequence::{Left, Sequence, at_found_rate, ok_rate};
+use crate::sequence::{Left, Sequence, at_found_rate};
 
 /// A block may be repeated once in so many rounds.
 const ROUNDS_A_REPEAT: u32 = 4;
@@ -154,8 +154,8 @@ fn may_repeat(book: &Book<'_>, block: &Block, wanted: &[Block]) -> bool {
 fn drifted(recorded: &[TrialRecord]) -> Vec<(usize, Disturbance)> {
     let mut rates: HashMap<(&str, String), Vec<(usize, f64)>> = HashMap::new();
     for (place, record) in recorded.iter().enumerate() {
-        let rate = ok_rate(record).filter(|_| record.kind == ContenderKind::Yardstick);
-        if let Some(rate) = rate {
+        let rate = record.ok_per_s();
+        if let Some(rate) = rate.filter(|_| record.kind == ContenderKind::Yardstick) {
             let key = (record.workload.as_str(), record.load_label());
             rates.entry(key).or_default().push((place, rate));
         }

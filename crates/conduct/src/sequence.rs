@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bakeoff_plan::{LoadModel, Trial};
-use bakeoff_record::{ContenderKind, Disturbance, TrialEnd, TrialRecord};
+use bakeoff_record::{ContenderKind, Disturbance, TrialRecord};
 
 /// Rates that an open loop may have, requests per second.
 const RATES: std::ops::RangeInclusive<f64> = 0.001..=1e7;
@@ -72,20 +72,12 @@ fn slowest_capacity<'r>(recorded: impl Iterator<Item = &'r TrialRecord>) -> Opti
         let counts = record.kind == ContenderKind::Contender
             && (record.round, record.attempt.number) == (1, 1)
             && matches!(record.load.model, LoadModel::Closed { .. });
-        if let Some(rate) = ok_rate(record).filter(|_| counts) {
+        if let Some(rate) = record.ok_per_s().filter(|_| counts) {
             let best = best.entry(&record.contender).or_insert(rate);
             *best = best.max(rate);
         }
     }
     best.into_values().reduce(f64::min)
-}
-
-/// Right answers per second of a trial that was measured and had any.
-pub(crate) fn ok_rate(record: &TrialRecord) -> Option<f64> {
-    let result = record.result.as_ref()?;
-    let rate = result.requests.ok as f64 / result.measured_s;
-    let counts = record.end == TrialEnd::Measured && rate > 0.0 && rate.is_finite();
-    counts.then_some(rate)
 }
 
 /// To two significant digits: a rate that was found reads like one that somebody chose.

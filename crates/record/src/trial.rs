@@ -127,6 +127,14 @@ impl TrialRecord {
         self.load_name.clone().unwrap_or_else(|| self.load.label())
     }
 
+    /// Right answers per second of a whole window; `None` where it is 0 or was not measured.
+    pub fn ok_per_s(&self) -> Option<f64> {
+        let result = self.result.as_ref()?;
+        let rate = result.requests.ok as f64 / result.measured_s;
+        let counts = self.end == TrialEnd::Measured && rate > 0.0 && rate.is_finite();
+        counts.then_some(rate)
+    }
+
     /// How the server ended by itself under load or right after it, if that is how the trial
     /// ended.
     ///

@@ -135,7 +135,7 @@ fn row(
             Purpose::Capacity | Purpose::Ramp => None,
         })
         .collect();
-    let shown = of(Purpose::Capacity).find_map(ok_per_s);
+    let shown = of(Purpose::Capacity).find_map(TrialRecord::ok_per_s);
     let lost = (beyond.rounds == 0).then(|| {
         let all = of(Purpose::Ramp).chain(of(Purpose::Capacity));
         let mut whys = all.filter_map(why_lost);
@@ -162,12 +162,6 @@ fn row(
         lost,
         disturbed: disturbed.map(|(_, trial)| trial.id.clone()).collect(),
     }
-}
-
-fn ok_per_s(trial: &TrialRecord) -> Option<f64> {
-    let result = trial.result.as_ref()?;
-    let rate = result.requests.ok as f64 / result.measured_s;
-    (rate.is_finite() && rate > 0.0).then_some(rate)
 }
 
 fn why_lost(trial: &TrialRecord) -> Option<String> {
