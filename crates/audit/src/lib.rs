@@ -57,4 +57,4 @@ pub use number::{Number, number_of};
 pub use sentence::percent;
 pub use subject::{Beside, Ceilings, Drift, Subject};
 pub use trust::{Trust, Weakness};
-pub use verdict::{Judgement, Verdict, Verdicts};
+pub use verdict::{Judgement, Verdict, Verdicts, blame};

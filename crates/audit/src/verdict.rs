@@ -143,13 +143,15 @@ impl Judgement {
 
     /// The check that weakens a number most; `None` where none does.
     pub fn blame(&self, number: Number) -> Option<&Check> {
-        let worse = self
-            .checks
-            .iter()
-            .filter(|check| check.of(number) > Level::Note);
-        // Of equally bad ones the first: max_by_key takes the last, so go backwards.
-        worse.rev().max_by_key(|check| check.of(number))
+        blame(&self.checks, number)
     }
+}
+
+/// The check that weakens a number most; `None` where none does.
+pub fn blame(checks: &[Check], number: Number) -> Option<&Check> {
+    let worse = checks.iter().filter(|check| check.of(number) > Level::Note);
+    // Of equally bad ones the first: max_by_key takes the last, so go backwards.
+    worse.rev().max_by_key(|check| check.of(number))
 }
 
 fn level_of(checks: &[Check], number: Number) -> Option<Level> {

@@ -76,6 +76,12 @@ pub struct NotCompared {
     pub only_in: &'static str,
 }
 
+impl NotCompared {
+    pub(crate) fn text(&self) -> String {
+        format!("{} is in the {} record alone", self.contender, self.only_in)
+    }
+}
+
 /// One metric of one pair at one workload and load.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CompareRow {
@@ -200,17 +206,17 @@ pub fn compare_across(
             contenders,
         }
     };
-    let mut sides = Sides {
-        first: side(records.0, |row| &row.pair.first),
-        second: side(records.1, |row| &row.pair.second),
+    let of_first = side(records.0, |row| &row.pair.first);
+    let of_second = side(records.1, |row| &row.pair.second);
+    let not_compared = alone(first, &of_first, "first");
+    let not_compared = not_compared.chain(alone(second, &of_second, "second"));
+    let sides = Sides {
+        not_compared: not_compared.collect(),
+        first: of_first,
+        second: of_second,
         paired: false,
         differences,
-        not_compared: Vec::new(),
     };
-    let of_first = alone(first, &sides.first, "first");
-    sides.not_compared = of_first
-        .chain(alone(second, &sides.second, "second"))
-        .collect();
     Ok(drawn(rows, gates, sides))
 }
 

@@ -190,10 +190,10 @@ impl SelfTest {
             rows.map(|row| row.name.as_str()).collect::<Vec<_>>()
         };
         let left_out = named(|row| row.left_out.is_some());
-        if let Some(count) = left_out.len().checked_sub(1) {
-            let were = if count == 0 { "was" } else { "were" };
+        if !left_out.is_empty() {
+            let were = if left_out.len() == 1 { "was" } else { "were" };
             let names = left_out.join(", ");
-            lines.push(format!("{} {were} left out: {names}.", count + 1));
+            lines.push(format!("{} {were} left out: {names}.", left_out.len()));
         }
         let failed = named(|row| row.failed.is_some());
         if !failed.is_empty() {

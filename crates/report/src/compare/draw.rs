@@ -102,8 +102,7 @@ fn answer_section(compare: &Compare) -> Section {
         lines.push(Line::toned(Tone::Warning, began));
     }
     for one in &compare.not_compared {
-        let text = format!("{} is in the {} record alone", one.contender, one.only_in);
-        lines.push(Line::toned(Tone::Warning, text));
+        lines.push(Line::toned(Tone::Warning, one.text()));
     }
     if compare.forced {
         let text = "compared with --force although the records differ in:";

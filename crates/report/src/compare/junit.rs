@@ -41,10 +41,9 @@ pub fn compare_junit(compare: &Compare) -> String {
         ));
     }
     for one in &compare.not_compared {
-        let text = format!("{} is in the {} record alone", one.contender, one.only_in);
         out.push_str(&format!(
             "    <system-err>{}</system-err>\n",
-            escaped(&text)
+            escaped(&one.text())
         ));
     }
     out.push_str("  </testsuite>\n</testsuites>\n");

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bakeoff_audit::{Level, Metric, engine_settings, number_of};
+use bakeoff_audit::{Metric, blame, engine_settings, number_of};
 use bakeoff_plan::Plan;
 use bakeoff_record::{ContenderKind, HostRole, Machine, Record, hex};
 use bakeoff_stats::Measure;
@@ -402,25 +402,15 @@ fn number(report: &Report, cell: &Cell) -> Number {
         point: Some(one.point),
         high: if is_bound { f64::INFINITY } else { one.high },
     });
-    let blame = || {
-        let level = |check: &&bakeoff_audit::Check| check.of(number_of(measure));
-        let worse = cell.verdict.checks.iter();
-        let worse = worse.filter(|check| level(check) > Level::Note);
-        // Of equally bad ones the first.
-        worse
-            .rev()
-            .max_by_key(level)
-            .map_or("", |check| &check.text)
-    };
     let unranked = match (verdict, value) {
         (crate::Verdict::Valid, Some(_)) => None,
         (crate::Verdict::Valid, None) => {
             let why = cell.values.missing.get(measure.name());
             Some(why.cloned().unwrap_or_else(|| "no value".to_owned()))
         }
-        (other, _) => Some(match blame() {
-            "" => other.name().to_owned(),
-            why => format!("{}: {why}", other.name()),
+        (other, _) => Some(match blame(&cell.verdict.checks, number_of(measure)) {
+            None => other.name().to_owned(),
+            Some(check) => format!("{}: {}", other.name(), check.text),
         }),
     };
     let beside = |one: &&Cell| {
