@@ -21,10 +21,10 @@ const PAGE_BYTES_MAX: u64 = 1 << 30;
 pub(crate) fn carry_out(flags: &VerifyFlags) -> anyhow::Result<u8> {
     let path = &flags.record;
     let (mut found, mut notes) = (Vec::new(), Vec::new());
-    hold_to_sums(path, "trial", &mut found, &mut notes)?;
+    hold_to_sums(path, "", &mut found, &mut notes)?;
     let confirming = path.join(CONFIRM_FOLDER);
     if RecordFolder::is_at(&confirming).map_err(unreadable)? {
-        hold_to_sums(&confirming, "trial of confirm/", &mut found, &mut notes)?;
+        hold_to_sums(&confirming, " of confirm/", &mut found, &mut notes)?;
     }
     let record = match Record::read(path) {
         Ok(record) => record,
@@ -49,17 +49,18 @@ pub(crate) fn carry_out(flags: &VerifyFlags) -> anyhow::Result<u8> {
     finish(path, &found, &notes, is_compared)
 }
 
-/// Holds the trials of a folder to their checksums. `what` says which trials these are.
+/// Holds the trials of a folder to their checksums. `of` names the folder where it is not the
+/// record itself.
 fn hold_to_sums(
     folder: &Path,
-    what: &str,
+    of: &str,
     found: &mut Vec<String>,
     notes: &mut Vec<String>,
 ) -> anyhow::Result<()> {
     let sums = check_sums(folder).map_err(unreadable)?;
     let changed = sums.changed.iter();
-    found.extend(changed.map(|one| format!("{what} {}: {}", one.trial, one.text)));
-    notes.push(said(&sums, what));
+    found.extend(changed.map(|one| format!("trial{of} {}: {}", one.trial, one.text)));
+    notes.push(unchanged(&sums, of));
     Ok(())
 }
 
@@ -68,10 +69,9 @@ fn unreadable(error: bakeoff_record::FolderError) -> anyhow::Error {
     exit::usage(error)
 }
 
-/// What the checksums came to, where nothing was changed.
-fn said(sums: &SumCheck, what: &str) -> String {
-    let trials = what.replacen("trial", "trials", 1);
-    let whole = format!("{} {trials} are as they were written", sums.whole);
+/// How many trials are known to be unchanged, and how many cannot be.
+fn unchanged(sums: &SumCheck, of: &str) -> String {
+    let whole = format!("{} trials{of} are as they were written", sums.whole);
     match sums.without {
         0 => whole,
         without => format!(

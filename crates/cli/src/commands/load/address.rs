@@ -10,8 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// # Errors
 /// What it could mean instead, and what to write.
 pub(in crate::commands) fn url(text: &str) -> Result<String, String> {
-    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
-    let (authority, path) = text.split_at(end);
+    let (authority, path) = cut(text);
     // The engine refuses a user's name and password without repeating them.
     if has_scheme(text) || authority.contains('@') {
         return Ok(text.to_owned());
@@ -58,16 +57,14 @@ pub(in crate::commands) fn url(text: &str) -> Result<String, String> {
 
 /// Whether a text begins as a URL does. One that is part of a query is not the text's own.
 pub(in crate::commands) fn has_scheme(text: &str) -> bool {
-    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
-    let (before, after) = text.split_at(end);
+    let (before, after) = cut(text);
     before.ends_with(':') && after.starts_with("//")
 }
 
 /// Whether a text is an address without a scheme and can be nothing else: up to its path it has a
 /// port, is an IP address or is `localhost`.
 pub(in crate::commands) fn is_address(text: &str) -> bool {
-    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
-    let authority = &text[..end];
+    let (authority, _) = cut(text);
     let has_port = authority
         .rsplit_once(':')
         .is_some_and(|(_, port)| is_number(port));
@@ -75,13 +72,22 @@ pub(in crate::commands) fn is_address(text: &str) -> bool {
         .strip_prefix('[')
         .and_then(|it| it.strip_suffix(']'));
     let is_ip = ip.unwrap_or(authority).parse::<IpAddr>().is_ok();
-    has_port || is_ip || authority == "localhost" || authority.ends_with(".localhost")
+    has_port || is_ip || is_localhost(authority)
 }
 
 /// Whether a host without a port is one that people mean over http.
 fn is_plain(host: &str) -> bool {
-    let is_local = host == "localhost" || host.ends_with(".localhost");
-    is_local || host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok()
+    is_localhost(host) || host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok()
+}
+
+fn is_localhost(host: &str) -> bool {
+    host == "localhost" || host.ends_with(".localhost")
+}
+
+/// Everything up to the path, query or fragment, and the rest.
+fn cut(text: &str) -> (&str, &str) {
+    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
+    text.split_at(end)
 }
 
 /// Host, brackets included, and what stands behind a colon; `None` where colons belong to the
