@@ -1,4 +1,8 @@
-//! Looks at how many requests are in flight, in equal steps, in bounded memory.
+//! Looks at how many requests are in flight, one in each of equal steps, in bounded memory.
+//!
+//! Within its step a look comes at another moment each time. What happens on a machine comes with
+//! its timer: with 250 ticks a second, looks every 10 ms would see two moments of a tick only, and
+//! where something takes the processor at each tick, always or never what that does.
 
 use bakeoff_record::InFlight;
 
@@ -7,11 +11,15 @@ const STEP: u64 = 10_000_000;
 /// Looks at the most; beyond it every other one is forgotten and the step doubles.
 const LOOKS_MAX: usize = 2_000;
 
+/// The golden ratio's part behind the point, of 2^64: multiples of it fill a step evenly.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Looks at how many requests are in flight.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     step: u64,
-    next: Option<u64>,
+    start: Option<u64>,
+    next: u64,
     counts: Vec<u64>,
 }
 
@@ -20,24 +28,31 @@ impl Looks {
     pub(super) fn begin(&mut self, start: u64) {
         *self = Self {
             step: STEP,
-            next: Some(start),
+            start: Some(start),
+            next: start,
             counts: Vec::new(),
         };
     }
 
     /// When the next look is due.
     pub(super) fn next(&self) -> u64 {
-        self.next.unwrap_or(u64::MAX)
+        match self.start {
+            Some(_) => self.next,
+            None => u64::MAX,
+        }
     }
 
     pub(super) fn look(&mut self, in_flight: u64) {
         self.counts.push(in_flight);
-        let step = self.step;
-        self.next = self.next.map(|next| next.saturating_add(step));
         if self.counts.len() == LOOKS_MAX {
             InFlight::thin(&mut self.counts);
             self.step *= 2;
         }
+        let since = self.step.saturating_mul(self.counts.len() as u64);
+        let start = self.start.unwrap_or(u64::MAX);
+        self.next = start
+            .saturating_add(since)
+            .saturating_add(within(since / STEP));
     }
 
     /// Ends the looks.
@@ -48,6 +63,13 @@ impl Looks {
             counts: looks.counts,
         }
     }
+}
+
+/// When in its step the look of this number comes, nanoseconds. The same on every thread, so that
+/// looks of several threads can be added up.
+fn within(number: u64) -> u64 {
+    let share = u128::from(number.wrapping_mul(SPREAD));
+    ((share * u128::from(STEP)) >> 64) as u64
 }
 
 #[cfg(test)]
@@ -72,6 +94,21 @@ mod tests {
         assert!(step > 1);
         let expected: Vec<u64> = (0..taken.counts.len() as u64).map(|n| n * step).collect();
         assert_eq!(taken.counts, expected);
+    }
+
+    #[test]
+    fn what_comes_with_the_timer_is_seen_as_often_as_it_is_there() {
+        let tick = 4_000_000;
+        for phase in [0, 500_000, 2_500_000] {
+            let mut looks = Looks::default();
+            looks.begin(phase);
+            for _ in 0..1_000 {
+                // One millisecond of four.
+                looks.look(u64::from(looks.next() % tick < tick / 4));
+            }
+            let seen: u64 = looks.take().counts.iter().sum();
+            assert!((240..=260).contains(&seen), "{seen} of 1000");
+        }
     }
 
     #[test]

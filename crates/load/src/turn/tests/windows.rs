@@ -34,8 +34,8 @@ fn each_answer_is_in_the_part_in_which_it_ended() {
         (Some(ms(10)), Some(ms(10)))
     );
     assert_eq!(
-        result.observed.in_flight.counts, [1; 26],
-        "from edge to edge"
+        result.observed.in_flight.counts, [1; 25],
+        "one in each step"
     );
 }
 
