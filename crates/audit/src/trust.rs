@@ -1,6 +1,6 @@
 //! How far a campaign can be trusted, in a few plain lines.
 
-use bakeoff_plan::{LoadModel, REPEAT_FROM};
+use bakeoff_plan::REPEAT_FROM;
 use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
 use serde::Serialize;
 
@@ -161,7 +161,40 @@ fn plain(code: Code) -> &'static str {
         Code::WrongBody | Code::AnswerBefore | Code::AnswerAfter => "answers were wrong",
         Code::ServerAlive | Code::ServerRestarted => "the server did not live to the end",
         Code::ScheduleKept => "requests were not begun when they were due",
-        _ => "a check did not pass",
+        Code::SendLag => "the load engine sent requests late",
+        Code::EngineLag => "the load engine read answers late",
+        Code::LocalErrors => "the load engine could not send requests",
+        Code::Unended => "requests had no end",
+        Code::QueueGrows => "more and more requests waited",
+        Code::Starved => "some clients waited much longer than others",
+        Code::ClientTime => "clients spent time on something other than requests",
+        Code::Recovered => "the server was slow to answer after the load",
+        Code::BodiesCompared => "bodies were not compared",
+        Code::BodyBytes | Code::Little | Code::CountsAddUp | Code::ServerCounted => {
+            "counts contradict each other"
+        }
+        Code::OriginAsked => "requests did not reach the upstream",
+        Code::SetUpCounted => "connections were set up inside the load",
+        Code::Frequency => "the processors' frequency changed",
+        Code::Pressure => "work waited for a processor, memory or a disk",
+        Code::MajorFaults => "the server waited for a disk",
+        Code::SoftnetDrops | Code::UdpDrops | Code::HostDrops => "packets were dropped",
+        Code::ListenOverflows | Code::AcceptQueue => "an accept queue was full",
+        Code::LinkRoom => "a link was full",
+        Code::LinkMeasured => "a link was not measured, or changed",
+        Code::Way => "much of the latency is the way between hosts",
+        Code::ClockError => "a host's clock is not known well enough",
+        Code::StartSpread | Code::GeneratorsAgree => "the generators differ",
+        Code::HostLost => "a host was lost",
+        Code::RoundsAgree | Code::TwoModes => "rounds differ much from each other",
+        Code::Warning | Code::TrialEnded => "trials did not come to their end",
+        Code::GeneratorCeiling
+        | Code::BackendBound
+        | Code::CoLocated
+        | Code::CpuLevel
+        | Code::Conntrack
+        | Code::ForeignOverflow
+        | Code::Equal(_) => "a check did not pass",
     }
 }
 
