@@ -375,6 +375,7 @@ impl Prepared {
         variables.set("h3", self.workload.protocol.is_h3());
         self.shared.listening.set_variables(variables);
         variables.set("binary", text(&self.program.path));
+        variables.set("build", program::build(&self.server, &self.program.path));
         // A template may name the file that it becomes.
         variables.set("config", text(&self.configuration.path));
         if let Some(origin) = surroundings.origin {

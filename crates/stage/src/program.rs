@@ -295,6 +295,15 @@ pub(crate) fn report_version(server: &Server, binary: &Path) -> Result<String, S
         })
 }
 
+/// What a program says of itself where it is asked for its version; empty if it must not be asked.
+pub(crate) fn build(server: &Server, binary: &Path) -> String {
+    if !server.may_ask {
+        return String::new();
+    }
+    let answer = ask(server, binary, &server.description.version.command);
+    answer.map_or_else(|_| String::new(), |(_, output)| output.text)
+}
+
 /// What `binary` answers to `command`, a template of its folder's; and the command as it was run.
 fn ask(
     server: &Server,

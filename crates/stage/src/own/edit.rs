@@ -343,6 +343,7 @@ mod tests {
             ("base", "/t/trial/own/etc"),
             ("overlay", "/t/trial/overlay"),
             ("origin", "127.0.0.1:3999"),
+            ("build", ""),
             ("certificate", "/t/trial/tls/certificate.pem"),
             ("key", "/t/trial/tls/key.pem"),
             ("certificate_and_key", "/t/trial/tls/both.pem"),
@@ -428,6 +429,23 @@ mod tests {
         let said = "server {\n  listen unix:/x/a.sock;\n}\n";
         let kept = changed("nginx", said).unwrap();
         assert_eq!(kept, "server {\n  listen unix:/t/trial/run/a.sock;\n}\n");
+    }
+
+    #[test]
+    fn nginx_stores_nothing_where_it_was_built_to() {
+        let names = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|it| it.to_owned());
+        let stored = |text: &str| {
+            let now = changed("nginx", text).unwrap();
+            names.clone().map(|name| {
+                let folder = format!("{name}_temp_path");
+                let said: Vec<&str> = now.split(&folder).skip(1).collect();
+                let is_here = |it: &&str| it.trim_start_matches([' ', '"']).starts_with("/t/");
+                (said.len(), said.iter().all(is_here))
+            })
+        };
+        assert_eq!(stored("http {\n}\n"), [(1, true); 5]);
+        let own = "http {\n  proxy_temp_path /var/cache/p;\n}\n";
+        assert_eq!(stored(own), [(1, true); 5], "none is said twice");
     }
 
     #[test]
