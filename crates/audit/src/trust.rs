@@ -1,6 +1,6 @@
 //! How far a campaign can be trusted, in a few plain lines.
 
-use bakeoff_plan::{LoadModel, REPEAT_FROM};
+use bakeoff_plan::REPEAT_FROM;
 use bakeoff_record::{ContenderKind, Disturbance, Record, TrialEnd, TrialRecord};
 use serde::Serialize;
 
