@@ -1,4 +1,4 @@
-//! What the kernel tells, as any bytes: read or refused, never a panic.
+//! What the kernel reports, as any bytes: read or refused, never a panic.
 
 #![no_main]
 

@@ -235,7 +235,7 @@ test("charts are saved as PNG, SVG and CSV, and tables as CSV", async () => {
 
 test("a chart zooms by its buttons and back", async () => {
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
-  const figure = page.locator('figure[data-chart="Throughput over time"]');
+  const figure = page.locator('figure[data-chart="Requests/s over time"]');
   const picture = () => figure.locator(".canvas svg").innerHTML();
   const whole = await picture();
   await figure.locator('[data-tool="zoom-in"]').click();

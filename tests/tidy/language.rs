@@ -1,5 +1,5 @@
-//! Plain words where people read: documents, help of the command line, descriptions of servers,
-//! workloads and plans, and comments of the sources.
+//! Plain words where people read: documents, the page, help of the command line, descriptions of
+//! servers, workloads and plans, and comments of the sources.
 //!
 //! It knows no grammar. It only bans words of an idiom that this project once had, and that stop
 //! a native reader.
@@ -7,14 +7,16 @@
 use std::fs;
 
 use crate::files::{all, root};
+use crate::mask::mask;
 use crate::rules::Offence;
 
 /// Each banned phrase, in lower case, and what to write instead.
-const BANNED: [(&[&str], &str); 9] = [
+const BANNED: [(&[&str], &str); 10] = [
     (&["mend"], "fix"),
     (&["mends"], "fixes"),
     (&["mended"], "fixed"),
     (&["told"], "reported, shown or distinguished"),
+    (&["tells"], "says, prints, reports or distinguishes"),
     (&["of", "before"], "earlier, or from an earlier version"),
     (&["dear"], "expensive"),
     (&["dearer"], "more expensive"),
@@ -22,11 +24,12 @@ const BANNED: [(&[&str], &str); 9] = [
     (&["in", "words"], "as text, or as a message"),
 ];
 /// Beginnings of paths with help, descriptions and reasons that users read.
-const SHOWN: [&str; 5] = [
+const SHOWN: [&str; 6] = [
     "crates/cli/src/flags",
     "docs/schema/",
     "plans/",
     "servers/",
+    "web/src/",
     "workloads/",
 ];
 
@@ -42,7 +45,9 @@ pub(crate) fn idioms() -> Vec<Offence> {
         }
         let bytes = fs::read(root().join(&path)).expect("a listed file can be read");
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        if !is_shown(&path) {
+        if path.ends_with(".ts") {
+            text = words_of_page(&text);
+        } else if !is_shown(&path) {
             text = comments(&text);
         }
         offences.extend(banned(&text).into_iter().map(|(line, text)| Offence {
@@ -62,6 +67,16 @@ fn comments(text: &str) -> String {
         _ => "\n".to_owned(),
     };
     text.lines().map(line).collect()
+}
+
+/// The text of TypeScript with its comments and strings alone, at their lines.
+fn words_of_page(text: &str) -> String {
+    let code = mask(text, false);
+    let pairs = text.chars().zip(code.chars());
+    let blank = |c: char| if c == '\n' { c } else { ' ' };
+    pairs
+        .map(|(c, code)| if c == code { blank(c) } else { c })
+        .collect()
 }
 
 /// Line, from 1, and advice for each banned phrase of a text; a phrase may go over the end of a
@@ -101,4 +116,6 @@ fn banned_phrases_are_found_as_whole_words_and_over_line_ends() {
     assert_eq!(lines("the `told_by` of a crate"), [0_usize; 0]);
     let code = comments("let told = 1;\n    // It is\n    // told.\n");
     assert_eq!(lines(&code), [3]);
+    let page = "const told = 1;\nfor (it of [\"before\"]) {}\nconst A = \"as it tells\"; // told\n";
+    assert_eq!(lines(&words_of_page(page)), [3, 3]);
 }

@@ -30,7 +30,8 @@ export function equalWork(report: Report): HTMLElement | null {
   }
   const words =
     "What each contender did for a few requests before its load. " +
-    "Unfair work spoils a comparison, not a number.";
+    "Unequal work may explain a difference. The ratio stands, " +
+    'unless the plan says compare = "equal-work".';
   return section("Equal work", element("p", { class: "muted" }, words), box);
 }
 

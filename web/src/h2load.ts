@@ -1,4 +1,4 @@
-// Cells over HTTP/2 and 3 in the form in which h2load tells a run. The terminal says the same.
+// Cells over HTTP/2 and 3 in the form in which h2load prints a run. The terminal does so too.
 
 import { element } from "./dom.ts";
 import { bytes, milliseconds, percent, whole } from "./format.ts";
@@ -10,7 +10,7 @@ const TITLES = ["min", "max", "mean", "sd", "within sd"];
 /** The figures of the cells that have them; null when none has. */
 export function h2loadTable(cells: Cell[]): HTMLElement | null {
   const body = element("tbody");
-  const told = element("ul", { class: "remarks" });
+  const list = element("ul", { class: "remarks" });
   for (const cell of cells) {
     const figures = cell.h2load;
     if (!figures) continue;
@@ -30,7 +30,7 @@ export function h2loadTable(cells: Cell[]): HTMLElement | null {
       for (const text of values(spread)) line.append(element("td", { class: "number" }, text));
       body.append(line);
     }
-    told.append(element("li", {}, named(cell.contender, cell.kind), " ", words(figures)));
+    list.append(element("li", {}, named(cell.contender, cell.kind), " ", words(figures)));
   }
   if (!body.hasChildNodes()) return null;
   const head = element("tr", {}, element("th", { scope: "col" }, "contender"), element("th"));
@@ -38,10 +38,10 @@ export function h2loadTable(cells: Cell[]): HTMLElement | null {
     const unit = element("small", {}, title === "within sd" ? "%" : "ms");
     head.append(element("th", { scope: "col", class: "number" }, title, " ", unit));
   }
-  const caption = "As h2load tells it";
+  const caption = "As h2load prints it";
   const table = element("table", {}, element("caption", {}, caption));
   table.append(element("thead", {}, head), body);
-  return element("div", { class: "h2load" }, scrolling(caption, table), told);
+  return element("div", { class: "h2load" }, scrolling(caption, table), list);
 }
 
 function values(spread: Spread): string[] {

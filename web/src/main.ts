@@ -8,7 +8,7 @@ import { errorDots, rateDots, requestDots } from "./charts/counts.ts";
 import { percentileCurve } from "./charts/curve.ts";
 import { cellKeys } from "./charts/forest.ts";
 import { latencyDots } from "./charts/latency.ts";
-import { memoryOverTime, processorsOverTime, throughputOverTime } from "./charts/time.ts";
+import { memoryOverTime, processorsOverTime, rateOverTime } from "./charts/time.ts";
 import { legend, tabs } from "./controls.ts";
 import { element, section } from "./dom.ts";
 import { configurations, equalWork } from "./equal.ts";
@@ -36,7 +36,7 @@ function header(report: Report): HTMLElement {
   return element("header", {}, title, words, button);
 }
 
-/** What the cells of one workload and load are told by. */
+/** The tables of the cells of one workload and load. */
 function tablesOf(selection: Selection, cells: Cell[], title: string): HTMLElement[] {
   const peers = [h2loadTable(cells), vegetaTable(cells, selection.report.differences)];
   const parts = [mainTable(selection, cells, title), remarks(cells), ...peers];
@@ -69,12 +69,12 @@ function results(selection: Selection): HTMLElement {
     element(
       "div",
       { class: "stack" },
-      framed("Throughput", "short", false, rateDots),
+      framed("Requests/s", "short", false, rateDots),
       framed("Requests", "short", false, requestDots),
       framed("Errors", "short", false, errorDots),
     ),
     framed("Latency by percentile", "half", true, percentileCurve),
-    framed("Throughput over time", "half", true, throughputOverTime),
+    framed("Requests/s over time", "half", true, rateOverTime),
     framed("CPU over time", "half", true, processorsOverTime),
     framed("Memory over time", "half", true, memoryOverTime),
   );

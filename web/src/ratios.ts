@@ -119,7 +119,7 @@ export function sign(ratio: Ratio): string {
   return SIGNS[ratio.mark];
 }
 
-/** What a ratio came to, in words. */
+/** What a ratio came to, as text. */
 export function markText(ratio: Ratio): string {
   const plain = !ratio.proven && (ratio.mark === "more" || ratio.mark === "less");
   return plain ? `${NAMES[ratio.mark]}, plain but not proven` : NAMES[ratio.mark];

@@ -1,5 +1,5 @@
-// Light and dark, and the colour of each contender: the same everywhere, told apart by people
-// with any kind of colour vision, and by dash where lines are drawn.
+// Light and dark, and the colour of each contender: the same everywhere, and distinct with
+// any kind of colour vision. Lines also differ by their dashes.
 
 import type { Report } from "./model.ts";
 

@@ -1,5 +1,5 @@
-// Cells at a constant rate in the form in which Vegeta tells an attack, and how far they are apart.
-// The terminal says the same.
+// Cells at a constant rate in the form in which Vegeta prints an attack, and their differences. The
+// terminal prints the same.
 
 import { element } from "./dom.ts";
 import { digits, milliseconds, percent, whole } from "./format.ts";
@@ -71,17 +71,17 @@ const MEASURES: [string, string][] = [
 
 /** The figures of the cells that have them, with their differences; null when none has. */
 export function vegetaTable(cells: Cell[], differences: Difference[]): HTMLElement | null {
-  const told = cells.filter((cell) => cell.vegeta);
-  const [first] = told;
+  const printed = cells.filter((cell) => cell.vegeta);
+  const [first] = printed;
   if (!first) return null;
   const head = element("tr", {}, element("th"));
-  for (const cell of told) {
+  for (const cell of printed) {
     const name = named(cell.contender, cell.kind);
     head.append(element("th", { scope: "col", class: "number" }, name));
   }
   const body = element("tbody");
-  for (const line of LINES) body.append(row(line, told));
-  const caption = "As Vegeta tells it";
+  for (const line of LINES) body.append(row(line, printed));
+  const caption = "As Vegeta prints it";
   const table = element("table", {}, element("caption", {}, caption));
   table.append(element("thead", {}, head), body);
   const box = element("div", { class: "vegeta" }, scrolling(caption, table));

@@ -211,17 +211,19 @@ fn shared(record: &Record, contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
         1 => "one rate is a lower bound, so a lead may be larger".to_owned(),
         n => format!("{n} rates are lower bounds, so a lead may be larger"),
     };
+    // As `bakeoff doctor` names them.
     let who = match proxied {
-        true => "generator, server and upstream",
-        false => "generator and server",
+        true => "server, origin and load engine",
+        false => "server and load engine",
     };
+    let what = if cpus == 1 { "processor" } else { "processors" };
     // Of roles on several hosts, the check of each trial says what they share.
     let is_one_machine = record.trials.iter().all(|it| it.course.hosts.is_none());
     let text = match (cpus < roles && is_one_machine, lower.is_empty()) {
         (false, true) => return None,
         (false, false) => lower,
-        (true, true) => format!("{who} share {cpus} CPUs: ratios mean more than figures"),
-        (true, false) => format!("{who} share {cpus} CPUs; {lower}"),
+        (true, true) => format!("{who} share {cpus} {what}: ratios mean more than figures"),
+        (true, false) => format!("{who} share {cpus} {what}; {lower}"),
     };
     Some(weakness(Code::CoLocated.name(), Level::Note, text))
 }

@@ -54,9 +54,9 @@ pub(crate) use trying::{TryFlags, TryFormat};
     name = "bakeoff",
     version,
     propagate_version = true,
-    after_help = "Start with `bakeoff doctor`, then `bakeoff run`. Exit codes: 0 done, 1 the tool \
-                  failed, 2 wrong usage or plan, 3 a threshold was exceeded, 4 measured but not \
-                  valid, 130 interrupted with the record kept."
+    after_help = "Start with `bakeoff doctor`, then `bakeoff run`.\nExit codes: 0 done, 1 the tool \
+                  failed, 2 wrong usage or plan, 3 a gate or condition was breached, 4 measured \
+                  but not valid, or not decided, 130 interrupted with the record kept."
 )]
 pub(crate) struct Flags {
     #[command(subcommand)]

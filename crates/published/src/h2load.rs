@@ -134,7 +134,7 @@ impl Run<'_> {
         Some(sum).filter(|sum| *sum > 0.0)
     }
 
-    /// What tells its runs apart: neither the address nor the streams are printed.
+    /// What distinguishes its runs: neither the address nor the streams are printed.
     fn name(&self) -> Vec<(String, String)> {
         let clients = self.clients().map(|clients| clients.to_string());
         let protocol = after(self.before, "Application protocol:");

@@ -10,7 +10,7 @@ pub struct Row {
     /// What names it: columns and their cells, in the order of the file.
     pub name: Vec<(String, String)>,
     /// Whether a column says which repetition it is: rows of one name are then repetitions,
-    /// whatever else tells them apart.
+    /// whatever else distinguishes them.
     pub is_repetition: bool,
     /// How hard it was loaded.
     pub load: Load,

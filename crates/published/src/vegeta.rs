@@ -1,8 +1,8 @@
 //! `vegeta report -type=json`: one document for each attack.
 //!
 //! Vegeta's latencies are of all requests, those without an answer too. It sends at a constant
-//! rate, which its report does not repeat: `rate` is what was sent. It tells attacks of one file
-//! apart, to two digits.
+//! rate, which its report does not repeat: `rate` is what was sent. It distinguishes the attacks
+//! of one file, to two digits.
 
 use serde_json::Value;
 

@@ -164,6 +164,20 @@ fn the_answer_at_80_and_at_40_columns() {
     }
 }
 
+#[test]
+fn the_document_of_reports_shows_an_answer_as_it_is_printed() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/report.md");
+    let document = std::fs::read_to_string(path).unwrap();
+    let (_, rest) = document.split_once("## The answer\n```\n").unwrap();
+    let (shown, _) = rest.split_once("\n```\n").unwrap();
+    let answer = answer_of(&view(&support::campaign(7)), 80);
+    assert_eq!(
+        shown,
+        answer.trim_matches('\n'),
+        "copy answer-80.txt into docs/report.md"
+    );
+}
+
 /// Of many cells and many contenders as of few, and in any width.
 #[test]
 fn an_answer_has_at_most_30_lines_and_keeps_to_the_width() {

@@ -1,4 +1,4 @@
-// What happened over time in one round: throughput, processors and memory of the server.
+// What happened over time in one round: rate, processors and memory of the server.
 
 import { bytes, compact, digits, whole } from "../format.ts";
 import type { Cell, Trial } from "../model.ts";
@@ -23,7 +23,7 @@ interface Shape {
 }
 
 /** Right answers per second. */
-export const throughputOverTime: Draw = (selection, theme) =>
+export const rateOverTime: Draw = (selection, theme) =>
   lines(selection, theme, {
     subtitle: "ok responses per second",
     points: (trial) => pairs(trial.throughput.at_s, trial.throughput.ok_per_s),

@@ -124,8 +124,8 @@ fn kept(subject: &Subject<'_>) -> Check {
 }
 
 /// The yardstick of the same round. A server that beats it proves that it is no ceiling here, and
-/// over TLS, HTTP/2 and HTTP/3 there is none: then a server whose processors were full, and an
-/// engine that had time to spare, stand in for it.
+/// a plan may leave it out or ask for what it cannot answer: then a server whose processors were
+/// full, and an engine that had time to spare, stand in for it.
 fn ceiling(subject: &Subject<'_>) -> Check {
     let code = Code::GeneratorCeiling;
     let paced = subject

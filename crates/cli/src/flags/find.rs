@@ -87,8 +87,8 @@ pub(crate) struct FindRecordFlags {
     /// Folder for the record; it must not contain one yet [default: bakeoff-results/find-TIME]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on with the search of this record; of the other flags only --budget, --format, --strict,
-    /// --wait and --beside apply
+    /// Go on with the search of this record; of the other flags only --budget, --format, --full,
+    /// --strict, --wait and --beside apply
     #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "start", "workload"])]
     pub(crate) resume: Option<PathBuf>,
     /// Write the plan to this file, which must not exist yet; `bakeoff run FILE` repeats the search

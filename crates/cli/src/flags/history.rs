@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 #[command(after_help = "Examples:\n  \
     bakeoff history bakeoff-results\n  \
     bakeoff history nightly/* --metric cpu --format html --output history.html\n\
-    Exit codes: 0 done, 2 a folder holds no record, 4 no record has a valid number.")]
+    Exit codes: 0 done, 2 a folder holds no record, 4 no record has a number that \
+    can be believed.")]
 pub(crate) struct HistoryFlags {
     /// Record folders, or folders of them
     #[arg(value_name = "DIR", required = true)]

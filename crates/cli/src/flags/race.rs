@@ -57,7 +57,7 @@ pub(crate) struct OperandFlags {
 /// The request.
 #[derive(Debug, Args)]
 pub(crate) struct RequestFlags {
-    /// Protocol [default: h1, and h1-tls for https]
+    /// Protocol [default: what the URLs or configuration files say, otherwise h1]
     #[arg(long, value_name = "NAME", value_parser = protocol)]
     pub(crate) protocol: Option<Protocol>,
     /// Request method

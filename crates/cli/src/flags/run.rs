@@ -105,7 +105,7 @@ pub(crate) struct RunFlags {
     /// Print all tables before the answer
     #[arg(long)]
     pub(crate) full: bool,
-    /// Exit with 4 unless every cell is valid, not just if no cell can be shown
+    /// Exit with 4 unless every cell is valid
     #[arg(long)]
     pub(crate) strict: bool,
     /// Show passwords, tokens, cookies and the like in the report and in progress messages
