@@ -28,6 +28,7 @@ use crate::hosts::LinkFacts;
 use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
 use crate::private::{open_private, private_folder, replace_private};
 use crate::regular::refuse_links;
+use crate::shell::shell_path;
 use crate::trial::{TRIAL_SCHEMAS_READ, TrialRecord};
 
 /// Version of `plan.json`.
@@ -96,7 +97,7 @@ pub enum FolderError {
         "failed to append a trial to {}: {source}; the trials before it are kept: make room, then \
          run `bakeoff run --resume {}`",
         path.display(),
-        path.parent().unwrap_or(path).display()
+        shell_path(path.parent().unwrap_or(path))
     )]
     Append {
         /// `trials.jsonl`.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use bakeoff_audit::{Grade, Verdict};
+use bakeoff_record::shell_word;
 
 use crate::document::{Column, Document, Extent, Line, Part, Row, Table, Unit};
 use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle, folded, length};
@@ -255,7 +256,7 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     // A full report needs no hint at itself.
     let next = next.filter(|line| !(options.full && line.ends_with("--full")));
     for line in next {
-        lines.push(format!("next: {}", line.replace("RECORD", &quoted(record))));
+        lines.push(format!("next: {}", line.replace("RECORD", &shell_word(record))));
     }
     if let Some(record) = own.as_deref() {
         lines.push(format!(
@@ -264,16 +265,6 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
         ));
     }
     lines
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let is_plain = |one: char| one.is_alphanumeric() || "/._-+:@%".contains(one);
-    if path.chars().all(is_plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', "'\\''"))
-    }
 }
 
 /// As many tables as there is room for: the first with as many rows as fit, the others whole or

@@ -11,7 +11,7 @@ use bakeoff_conduct::{
 use bakeoff_plan::{Overrides, Plan, RoundsAsked};
 use bakeoff_record::{
     FolderError, MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord, Warning, When,
-    replace_private,
+    replace_private, shell_path,
 };
 use bakeoff_report::{Redaction, Warnings};
 
@@ -223,7 +223,7 @@ fn resume_command(plan: &Plan, path: &Path) -> String {
         (_, true) => "overload",
         _ => "run",
     };
-    format!("bakeoff {command} --resume {}", path.display())
+    format!("bakeoff {command} --resume {}", shell_path(path))
 }
 
 /// The hosts of a file, the processors of the roles that are here, and where contestants run.
@@ -319,7 +319,7 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
         return Ok(exit::INTERRUPTED);
     }
     if let Some(plan) = &flags.repeat {
-        output::note(&format!("repeat it: bakeoff run {}", plan.display()));
+        output::note(&format!("repeat it: bakeoff run {}", shell_path(plan)));
     }
     match &report {
         Drawn::Rounds(report) => {
@@ -441,7 +441,7 @@ fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<(Drawn, Strin
     let holdings = format!(
         "{}; `bakeoff report {} --share DIR` writes a copy without them",
         bakeoff_report::holdings(&redacted),
-        path.display()
+        shell_path(path)
     );
     Ok((report, holdings))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bakeoff_record::{
     CONFIRM_FOLDER, Disturbance, Record, RecordFolder, SumCheck, TRIAL_SCHEMAS_READ, TrialRecord,
-    check_sums, disturbances,
+    check_sums, disturbances, shell_path,
 };
 use bakeoff_report::{Redacted, differences, stored_document, view_of};
 
@@ -177,7 +177,7 @@ fn without_document(path: &Path, record: Record, text: &str) -> Page {
     }
     Page::Differs(vec![format!(
         "{PAGE_FILE} is not what the record gives; `bakeoff report {} --format html` draws that",
-        path.display()
+        shell_path(path)
     )])
 }
 
