@@ -51,6 +51,11 @@ impl Folder {
         })
     }
 
+    /// The user's own folder.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     pub(crate) fn servers(&self) -> Servers {
         Servers::new(self.servers_folder())
     }

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use bakeoff_audit::{Grade, Verdict};
-use bakeoff_record::shell_word;
 
 use crate::document::{Column, Document, Extent, Line, Part, Row, Table, Unit};
 use crate::style::{Grid, GridColumn, GridField, Paint, cut, cut_middle, folded, length};
@@ -252,12 +251,12 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     lines.extend(reported);
     let own = options.record.map(crate::number::plain);
     let record = own.as_deref().unwrap_or("RECORD");
-    let next = report.answer.next.iter();
+    let needed_again = options.needed_again.map(crate::number::plain);
+    let next = report.answer.commands(record, needed_again.as_deref());
     // A full report needs no hint at itself.
+    let next = next.iter();
     let next = next.filter(|line| !(options.full && line.ends_with("--full")));
-    for line in next {
-        lines.push(format!("next: {}", line.replace("RECORD", &shell_word(record))));
-    }
+    lines.extend(next.map(|line| format!("next: {line}")));
     if let Some(record) = own.as_deref() {
         lines.push(format!(
             "report: {}/report.html",

@@ -29,6 +29,7 @@ fn formats(report: &Report) -> BTreeMap<&'static str, String> {
         full,
         diffs,
         record: Some("record"),
+        needed_again: None,
     };
     BTreeMap::from([
         ("json", json(report)),
