@@ -1,4 +1,4 @@
-//! A record goes on where its trials ran, and nowhere else.
+//! A record goes on where its trials ran, and nowhere else; a shared copy of it does not.
 
 use bakeoff_record::{HostFacts, HostRole, Hosts, TrialRecord};
 
@@ -85,4 +85,23 @@ fn a_record_of_this_machine_goes_on_without_hosts() {
     let both = "both holds trials of this machine alone and trials of the hosts of a file";
     check(&scene, "both", &["--hosts", "lab.toml"], both);
     check(&scene, "both", &[], both);
+}
+
+#[test]
+fn a_shared_copy_proposes_nothing_that_it_refuses() {
+    let scene = Scene::new();
+    store(&made_up::campaign(7), &scene.path("record"));
+    let goes_on = "next: bakeoff run --resume record";
+    let report = scene.run(&["report", "record"]).expect(0);
+    assert!(report.stdout.contains(goes_on), "{report:#?}");
+    scene.run(&["report", "record", "--share", "copy"]).expect(0);
+    for format in ["text", "json", "html"] {
+        let copy = scene.run(&["report", "copy", "--format", format]).expect(0);
+        assert!(!copy.stdout.contains("--resume"), "{format}");
+        assert!(copy.stdout.contains("--full"), "{format}");
+    }
+    let page = std::fs::read_to_string(scene.path("copy/report.html")).unwrap();
+    assert!(!page.contains("run --resume"));
+    scene.run(&["verify", "copy"]).expect(0);
+    check(&scene, "copy", &[], "copy is a shared copy");
 }

@@ -43,6 +43,8 @@ const MACHINE_FILE: &str = "machine.json";
 const TRIALS_FILE: &str = "trials.jsonl";
 /// Folder in a record that holds another one, of the trials that confirm bottlenecks.
 pub const CONFIRM_FOLDER: &str = "confirm";
+/// File that says what a shared copy lacks, and marks its folder as one.
+pub const COPY_FILE: &str = "SHARED.txt";
 /// What of a folder is the record's.
 const OWN_NAMES: [&str; 8] = [
     PLAN_FILE,
@@ -69,6 +71,8 @@ pub struct Record {
     /// Trials that confirm bottlenecks, one resource changed at a time, from the record in the
     /// folder [`CONFIRM_FOLDER`].
     pub confirming: Vec<TrialRecord>,
+    /// Whether it is a shared copy, which no campaign can go on with: it lacks what trials need.
+    pub is_copy: bool,
 }
 
 /// `plan.json`.
@@ -335,6 +339,7 @@ impl Record {
                 true => read_trials(&within)?,
                 false => Vec::new(),
             },
+            is_copy: path.join(COPY_FILE).exists(),
         })
     }
 

@@ -272,12 +272,13 @@ fn mark(conclusion: Conclusion) -> &'static str {
     }
 }
 
-/// More rounds where they would decide something and are worth it, or make up for spoiled ones; and
-/// the tables behind the answer.
+/// More rounds where they would decide something and are worth it, or make up for spoiled ones,
+/// and the record can go on; and the tables behind the answer.
 fn next(record: &Record, judged: &Judged<'_>) -> Vec<String> {
     let mut next = Vec::new();
     let decide = More::of(&judged.comparisons).rounds;
-    if let Some(rounds) = decide.max(judged.rounds_enough) {
+    let rounds = decide.max(judged.rounds_enough);
+    if let Some(rounds) = rounds.filter(|_| !record.is_copy) {
         let mut trials = record.trials.iter();
         let on_hosts = trials.any(|trial| trial.course.hosts.is_some());
         let hosts = if on_hosts { HOSTS_FILE } else { "" };
