@@ -12,6 +12,8 @@ use crate::support::servers::{are_installed, script_server};
 
 const SHORT: &str = "duration = \"200ms\"";
 
+const MOST_CLIENTS: &str = "expected a whole number from 1 to 10000";
+
 #[test]
 fn unknown_names_are_reported_with_the_nearest_one() {
     let scene = Scene::new();
@@ -27,6 +29,10 @@ fn unknown_names_are_reported_with_the_nearest_one() {
             "did you mean `synthetic`?",
         ),
         (vec!["run", "smoke", "--clients", "0"], "clients"),
+        (vec!["run", "smoke", "--clients", "10001"], MOST_CLIENTS),
+        (vec!["race", "nginx", "caddy", "-c", "20k"], MOST_CLIENTS),
+        (vec!["find", "nginx", "-c", "20k"], MOST_CLIENTS),
+        (vec!["overload", "nginx", "-c", "20k"], MOST_CLIENTS),
         (vec!["run", "smoke", "--rounds", "0"], "rounds"),
         (vec!["run", "smoke", "--duraton", "1s"], "--duration"),
         (vec!["plan", "smok"], "did you mean smoke?"),

@@ -72,6 +72,7 @@ pub use random::Random;
 pub use replay::{AccessLog, Page, PageRequest};
 pub use request::{Connections, Expected, KnownBy, Request, RequestBody, Requests, SentBody};
 pub use resolve::{Library, parse};
+pub use rules::CLIENTS_MAX;
 pub use schedule::Schedule;
 pub use search::{
     CONFIRMING, GOALS_MAX, Goal, GoalError, Objective, Search, format_errors, goals, parse_errors,

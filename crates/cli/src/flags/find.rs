@@ -7,7 +7,7 @@ use bakeoff_plan::{Objective, parse_errors};
 use clap::Args;
 
 use super::load::ArrivalFlag;
-use super::number::whole;
+use super::number::clients;
 use super::race::{OperandFlags, PinningFlags};
 use super::{Format, OtherCampaigns, duration};
 
@@ -57,7 +57,7 @@ pub(crate) struct FindGoalFlags {
 pub(crate) struct FindLoadFlags {
     /// Connections that requests are spread over
     #[arg(short, long, value_name = "N", default_value_t = 100,
-          value_parser = whole::<u32>(1, 1_000_000))]
+          value_parser = clients())]
     pub(crate) clients: u32,
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(long, value_name = "M")]

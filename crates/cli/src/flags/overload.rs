@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::load::ArrivalFlag;
-use super::number::{per_second, whole};
+use super::number::{clients, per_second, whole};
 use super::race::{OperandFlags, PinningFlags};
 use super::{Format, OtherCampaigns, duration};
 
@@ -52,7 +52,7 @@ pub(crate) struct RampFlags {
     pub(crate) patience: Option<Duration>,
     /// Connections at the most; they are opened as requests need them
     #[arg(short, long, value_name = "N", default_value_t = 1000,
-          value_parser = whole::<u32>(1, 10_000))]
+          value_parser = clients())]
     pub(crate) clients: u32,
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(long, value_name = "M")]
@@ -79,7 +79,7 @@ pub(crate) struct LadderFlags {
     /// Then closed loops with so many clients each, which say who refuses and who slows
     #[arg(long, value_name = "N,...", value_delimiter = ',', num_args = 0..=1,
           require_equals = true, default_missing_value = LADDER,
-          value_parser = whole::<u32>(1, 10_000))]
+          value_parser = clients())]
     pub(crate) ladder: Vec<u32>,
     /// Measured time of each of them [default: 10s, and 2s with --quick]
     #[arg(long, value_name = "TIME", value_parser = duration)]

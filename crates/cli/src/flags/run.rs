@@ -11,7 +11,7 @@ use super::BaselineFlags;
 use super::duration;
 use super::library::LibraryFlags;
 use super::load::ArrivalFlag;
-use super::number::{per_second, whole};
+use super::number::{clients, per_second, whole};
 
 /// A plan and the flags that change it.
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub(crate) struct PlanFlags {
     pub(crate) requests: Option<u64>,
     /// Use closed loops with these numbers of clients, such as 10,200
     #[arg(long, value_name = "N,...", value_delimiter = ',',
-          value_parser = whole::<u32>(1, 1_000_000))]
+          value_parser = clients())]
     pub(crate) clients: Option<Vec<u32>>,
     /// Use an open loop with this many requests per second, such as 500 or 2.5k
     #[arg(long, value_name = "R", value_parser = per_second)]
