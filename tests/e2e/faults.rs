@@ -58,6 +58,27 @@ fn an_unknown_key_is_reported_with_line_column_and_the_nearest_key() {
     reported.says("ngnix").says("`nginx`");
 }
 
+/// A format that has no place for the result is refused before anything is measured.
+#[test]
+fn searches_and_overloads_have_formats_of_their_own() {
+    let scene = Scene::new();
+    let known = "[possible values: text, html, md, csv, json]";
+    for command in ["find", "overload"] {
+        let asked = [command, "nginx", "--format", "junit"];
+        scene.run(&asked).expect(2).says(known);
+        let help = scene.run(&[command, "--help"]).expect(0).stdout;
+        assert!(!help.contains("bakeoff.report/1"), "{help}");
+    }
+    let closed = plan(&[("a", "nginx", "default")], "synthetic", "");
+    let (before, _) = closed.split_once("[[load]]").unwrap();
+    for table in ["search", "overload"] {
+        scene.write("own.toml", &format!("{before}[[{table}]]\n"));
+        let run = ["run", "./own.toml", "--format", "junit", "--out", "record"];
+        scene.run(&run).expect(2).says("--format is text, html, md, csv or json");
+        assert!(!scene.path("record").exists());
+    }
+}
+
 /// A library with a server that nobody has.
 fn unheard_of(scene: &Scene) {
     let text = r#"

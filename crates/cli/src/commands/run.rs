@@ -225,6 +225,9 @@ fn refuse_at_once(
     }
     flags.gated.refuse_what_fits_nothing(plan)?;
     report::refuse_files(flags.format)?;
+    if plan.is_search() || plan.is_overload() {
+        report::refuse_for_search(flags.format)?;
+    }
     match resumed {
         Some(record) => resumed::refuse_elsewhere(path, record, flags),
         None if RecordFolder::is_at(path).map_err(folder_error)? => {

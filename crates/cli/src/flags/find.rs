@@ -9,7 +9,8 @@ use clap::Args;
 use super::load::ArrivalFlag;
 use super::number::clients;
 use super::race::{OperandFlags, PinningFlags};
-use super::{Format, OtherCampaigns, duration};
+use super::run::SearchFormat;
+use super::{OtherCampaigns, duration};
 
 /// Who is asked, and for what.
 #[derive(Debug, Args)]
@@ -95,8 +96,8 @@ pub(crate) struct FindRecordFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) save_plan: Option<PathBuf>,
     /// Format of the report printed at the end
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = SearchFormat::Text)]
+    pub(crate) format: SearchFormat,
     /// Print the trials after the answer
     #[arg(long)]
     pub(crate) full: bool,

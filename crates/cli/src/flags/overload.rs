@@ -8,7 +8,8 @@ use clap::Args;
 use super::load::ArrivalFlag;
 use super::number::{clients, per_second, whole};
 use super::race::{OperandFlags, PinningFlags};
-use super::{Format, OtherCampaigns, duration};
+use super::run::SearchFormat;
+use super::{OtherCampaigns, duration};
 
 /// Clients of the ladder's rungs, where nothing else is said.
 const LADDER: &str = "10,200,500,1000,10000";
@@ -103,8 +104,8 @@ pub(crate) struct OverloadRecordFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) save_plan: Option<PathBuf>,
     /// Format of the report printed at the end
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = SearchFormat::Text)]
+    pub(crate) format: SearchFormat,
     /// Print every step after the answer
     #[arg(long)]
     pub(crate) full: bool,
