@@ -17,7 +17,7 @@ use super::{GateFlags, OtherCampaigns};
 #[command(after_help = "Examples:\n  \
     bakeoff race http://127.0.0.1:9001/ http://127.0.0.1:9002/\n  \
     bakeoff race --start 'node app.js' --start 'python3 -m http.server {port}' /index.html\n  \
-    bakeoff race nginx caddy:optimized\n  \
+    bakeoff race nginx:optimized caddy\n  \
     bakeoff race caddy@2.8.4 caddy@2.11.7\n  \
     bakeoff race caddy@2.8.4 caddy@2.11.7 --gate rate=5%\n  \
     bakeoff race ./nginx.conf ./Caddyfile --rate 500")]
