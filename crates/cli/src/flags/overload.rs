@@ -20,7 +20,7 @@ const LADDER: &str = "10,200,500,1000,10000";
     bakeoff overload nginx caddy\n  \
     bakeoff overload nginx caddy --quick\n  \
     bakeoff overload ./nginx.conf --workload proxy --ladder\n  \
-    bakeoff overload http://127.0.0.1:9001/ --capacity 2000 --steps 50%,110%,140%,200%,400%,50%\n  \
+    bakeoff overload http://127.0.0.1:9001/ --capacity 2000 --steps 50%,100%,150%,50%\n  \
     bakeoff overload --resume bakeoff-results/overload-20260101T120000Z")]
 pub(crate) struct OverloadFlags {
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) struct RampFlags {
     pub(crate) capacity: Option<f64>,
     /// Shares of the capacity, one step each. The first is the load before, the last the way back
     #[arg(long, value_name = "P%,...", value_delimiter = ',', value_parser = share,
-          default_value = "50%,100%,150%,200%,50%")]
+          default_value = "50%,110%,140%,200%,400%,50%")]
     pub(crate) steps: Vec<f64>,
     /// Length of each step [default: 60s, and 4s with --quick]
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -64,7 +64,7 @@ pub(crate) struct RampFlags {
     /// Repetitions, each on a fresh server [default: 3, and 1 with --quick]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 1000))]
     pub(crate) rounds: Option<u32>,
-    /// Steps of 4 s, once: a first look, in under a minute for one or two contenders
+    /// Steps of 4 s, once: a first look, in about a minute for two contenders
     #[arg(long)]
     pub(crate) quick: bool,
     /// Seed for schedules
