@@ -74,7 +74,10 @@ fn searches_and_overloads_have_formats_of_their_own() {
     for table in ["search", "overload"] {
         scene.write("own.toml", &format!("{before}[[{table}]]\n"));
         let run = ["run", "./own.toml", "--format", "junit", "--out", "record"];
-        scene.run(&run).expect(2).says("--format is text, html, md, csv or json");
+        scene
+            .run(&run)
+            .expect(2)
+            .says("--format is text, html, md, csv or json");
         assert!(!scene.path("record").exists());
     }
 }

@@ -94,7 +94,9 @@ fn a_shared_copy_proposes_nothing_that_it_refuses() {
     let goes_on = "next: bakeoff run --resume record";
     let report = scene.run(&["report", "record"]).expect(0);
     assert!(report.stdout.contains(goes_on), "{report:#?}");
-    scene.run(&["report", "record", "--share", "copy"]).expect(0);
+    scene
+        .run(&["report", "record", "--share", "copy"])
+        .expect(0);
     for format in ["text", "json", "html"] {
         let copy = scene.run(&["report", "copy", "--format", format]).expect(0);
         assert!(!copy.stdout.contains("--resume"), "{format}");

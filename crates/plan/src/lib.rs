@@ -59,9 +59,7 @@ pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{Place, PlanError};
 pub use file::{LogFormat, plan_schema, workload_schema};
 pub use hosts::{HOME, Host, HostRoles, HostWay, Hosts, Pods, hosts_schema};
-pub use library::{
-    Builtin, builtin_plan, builtin_plans, builtin_workloads, first_sentence,
-};
+pub use library::{Builtin, builtin_plan, builtin_plans, builtin_workloads, first_sentence};
 pub use list::{ListError, ListedRequest, parse_request_list};
 pub use model::*;
 pub use nearest::nearest;

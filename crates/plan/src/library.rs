@@ -103,7 +103,10 @@ pub(crate) mod tests {
             assert_eq!(first_sentence(text).as_deref(), expected, "{text}");
         };
         check("description = \"One. Two.\"", Some("One."));
-        check("description = \"A page of 4.5 KB.\"", Some("A page of 4.5 KB."));
+        check(
+            "description = \"A page of 4.5 KB.\"",
+            Some("A page of 4.5 KB."),
+        );
         check("description = \"\"\"\nOne\nline\"\"\"", Some("One"));
         check("description = \" \"", None);
         check("description = 1", None);

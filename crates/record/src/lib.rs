@@ -28,8 +28,8 @@ pub use addresses::Addresses;
 pub use disturbed::*;
 pub use failed::Failed;
 pub use folder::{
-    CONFIRM_FOLDER, COPY_FILE, Changed, FolderError, LINKS_FILE, PLAN_SCHEMA, Record, RecordFolder, SumCheck,
-    Writer, check_lines, check_sums, hex,
+    CONFIRM_FOLDER, COPY_FILE, Changed, FolderError, LINKS_FILE, PLAN_SCHEMA, Record, RecordFolder,
+    SumCheck, Writer, check_lines, check_sums, hex,
 };
 pub use histogram::Histogram;
 pub use hosts::*;

@@ -155,7 +155,8 @@ impl HostNames {
 
 impl std::fmt::Display for HostNames {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let joined = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+        let joined =
+            |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
         write!(out, "the server on {}", joined(&self.server))?;
         if !self.origin.is_empty() {
             write!(out, ", the upstream on {}", joined(&self.origin))?;
@@ -167,6 +168,7 @@ impl std::fmt::Display for HostNames {
 #[cfg(test)]
 mod tests {
     use bakeoff_record::HostFacts;
+    use bakeoff_record::HostRole::{Generator, Origin, Server};
 
     use super::*;
 
@@ -195,7 +197,12 @@ mod tests {
         };
         let here = far(None, false);
         check("record", &here, &none, "bakeoff run --resume record");
-        check("my record", &here, &none, "bakeoff run --resume 'my record'");
+        check(
+            "my record",
+            &here,
+            &none,
+            "bakeoff run --resume 'my record'",
+        );
         check(
             "record",
             &here,
@@ -232,7 +239,6 @@ mod tests {
                 .collect(),
             ..Hosts::default()
         };
-        use HostRole::{Generator, Origin, Server};
         let plain = hosts(&[("sut", &[Server]), ("g1", &[Generator])]);
         let proxied = hosts(&[("sut", &[Server, Origin]), ("g1", &[Generator])]);
         assert_eq!(HostNames::of([].into_iter()), HostNames::default());

@@ -152,7 +152,12 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let endpoint = flags.metrics.map(Endpoint::open).transpose()?;
     let path = record_path(flags, &plan)?;
     // Before anything is waited for.
-    refuse_at_once(flags, &plan, &path, resumed.as_ref().map(|(_, record)| record))?;
+    refuse_at_once(
+        flags,
+        &plan,
+        &path,
+        resumed.as_ref().map(|(_, record)| record),
+    )?;
     let interrupt = Interrupt::listen_with_limit()?;
     let Some(place) = Place::take(Beside::from(flags.others), &interrupt)? else {
         output::note("interrupted; nothing was measured");
@@ -220,21 +225,22 @@ fn refuse_at_once(
     path: &Path,
     resumed: Option<&Record>,
 ) -> anyhow::Result<()> {
+    match resumed {
+        // First, as processors of another host may not be there here.
+        Some(record) => resumed::refuse_elsewhere(path, record, flags)?,
+        None if RecordFolder::is_at(path).map_err(folder_error)? => {
+            return Err(folder_error(FolderError::Exists(path.to_owned())));
+        }
+        None => {}
+    }
     if flags.far.hosts.is_none() {
         Roles::divide(&plan.pinning).map_err(exit::usage)?;
     }
-    flags.gated.refuse_what_fits_nothing(plan)?;
-    report::refuse_files(flags.format)?;
     if plan.is_search() || plan.is_overload() {
         report::refuse_for_search(flags.format)?;
     }
-    match resumed {
-        Some(record) => resumed::refuse_elsewhere(path, record, flags),
-        None if RecordFolder::is_at(path).map_err(folder_error)? => {
-            Err(folder_error(FolderError::Exists(path.to_owned())))
-        }
-        None => Ok(()),
-    }
+    report::refuse_files(flags.format)?;
+    flags.gated.refuse_what_fits_nothing(plan)
 }
 
 /// The hosts of a file, the processors of the roles that are here, and where contestants run.

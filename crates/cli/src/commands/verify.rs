@@ -193,12 +193,7 @@ fn without_document(path: &Path, record: Record, text: &str) -> Page {
     )])
 }
 
-fn finish(
-    path: &Path,
-    found: &[String],
-    notes: &[String],
-    checked: Checked,
-) -> anyhow::Result<u8> {
+fn finish(path: &Path, found: &[String], notes: &[String], checked: Checked) -> anyhow::Result<u8> {
     let (headline, code) = match (found.len(), checked.figures, checked.trials) {
         (0, true, _) => ("all of it holds".to_owned(), exit::DONE),
         (0, false, true) => {

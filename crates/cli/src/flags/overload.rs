@@ -130,7 +130,26 @@ fn share(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use clap::Parser as _;
+
     use super::*;
+    use crate::flags::{Command, Flags};
+
+    #[test]
+    fn the_usual_steps_are_those_of_a_plan() {
+        let flags = Flags::try_parse_from(["bakeoff", "overload", "nginx"]).unwrap();
+        let Command::Overload(flags) = flags.command else {
+            panic!("the command is an overload");
+        };
+        let text = "name = \"p\"\nworkloads = [\"synthetic\"]\n[[contender]]\nname = \"a\"\n\
+                    server = \"nginx\"\n[[overload]]\n";
+        let library = &bakeoff_plan::Builtin;
+        let plan = bakeoff_plan::parse(text, "p.toml", Path::new("/"), library).unwrap();
+        let overload = plan.loads[0].overload().unwrap();
+        assert_eq!(flags.ramp.steps, overload.steps);
+    }
 
     #[test]
     fn shares_are_percent() {
