@@ -36,7 +36,7 @@ while IFS= read -r line; do
 done <<<"$BAKEOFF_ARGUMENTS"
 # Those commands make a record; where it goes must be known afterwards.
 case ${arguments[0]:-} in
-run | race | find) arguments+=(--out "$BAKEOFF_RECORD") ;;
+run | race | find | overload) arguments+=(--out "$BAKEOFF_RECORD") ;;
 esac
 
 code=0
@@ -46,7 +46,10 @@ code=0
     echo "record=$BAKEOFF_RECORD"
 } >>"$GITHUB_OUTPUT"
 if [ -f "$BAKEOFF_RECORD/trials.jsonl" ]; then
-    "$BAKEOFF" report "$BAKEOFF_RECORD" --format summary >>"$GITHUB_STEP_SUMMARY" || true
+    # A summary is of comparisons; a search or an overload has none.
+    "$BAKEOFF" report "$BAKEOFF_RECORD" --format summary >>"$GITHUB_STEP_SUMMARY" 2>/dev/null ||
+        "$BAKEOFF" report "$BAKEOFF_RECORD" --format md >>"$GITHUB_STEP_SUMMARY" ||
+        echo "::warning::the record has no summary, for the reason above"
 fi
 case $code in
 0) ;;

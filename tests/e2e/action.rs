@@ -70,3 +70,36 @@ fn a_record_becomes_a_summary() {
     assert_eq!(summary.trim_end(), report.expect(0).stdout.trim_end());
     assert!(!summary.is_empty());
 }
+
+/// A program like bakeoff with the record of a search, which has no summary.
+const SEARCHING: &str = r#"#!/bin/sh
+case "$*" in
+*--out*)
+    shift $(($# - 1))
+    mkdir "$1"
+    touch "$1/trials.jsonl"
+    ;;
+"report record --format md") echo "what was found" ;;
+*)
+    echo "refused" >&2
+    exit 2
+    ;;
+esac
+"#;
+
+#[test]
+fn a_search_and_an_overload_become_a_summary_too() {
+    for command in ["find", "overload"] {
+        let scene = Scene::new();
+        let program = scene.write("bakeoff", SEARCHING);
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let output = act(&scene, &program, &format!("{command}\nnginx\n"), "warn");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{command}: {text}");
+        assert!(output.stderr.is_empty(), "{command}: {:?}", output.stderr);
+        let noted = std::fs::read_to_string(scene.path("output")).unwrap();
+        assert!(noted.contains("record=record\n"), "{noted}");
+        let summary = std::fs::read_to_string(scene.path("summary")).unwrap();
+        assert_eq!(summary, "what was found\n", "{command}");
+    }
+}

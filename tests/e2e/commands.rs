@@ -48,8 +48,27 @@ fn list_names_servers_workloads_and_plans() {
     for name in ["nginx", "caddy", "html-large", "quick", "hotdog", "smoke"] {
         assert!(text.contains(&format!("\n  {name}")), "no {name} in {text}");
     }
+    for line in [
+        "\n               variants: default, optimized, optimized-pinned\n",
+        "\n  html-small       A page of 4.5 KB from disk.\n",
+        "\n  smoke            The smallest campaign that uses every part.\n",
+    ] {
+        assert!(text.contains(line), "no {line} in {text}");
+    }
     let list = scene.json(&["list", "--json"]);
     assert_eq!(list["schema"], "bakeoff.list/1");
+    let named = |of: &str, name: &str| {
+        let mut all = list[of].as_array().unwrap().iter();
+        all.find(|one| one["name"] == name).unwrap().clone()
+    };
+    let variants = &named("servers", "nginx")["variants"];
+    let expected = serde_json::json!(["default", "optimized", "optimized-pinned"]);
+    assert_eq!(*variants, expected);
+    let small = named("workloads", "html-small");
+    assert_eq!(small["description"], "A page of 4.5 KB from disk.");
+    let smoke = named("plans", "smoke");
+    let says = "The smallest campaign that uses every part.";
+    assert_eq!(smoke["description"], says);
     let matrix = scene.run(&["plan", "matrix"]).expect(0).stdout;
     for server in list["servers"].as_array().unwrap() {
         let name = server["name"].as_str().unwrap();

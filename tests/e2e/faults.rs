@@ -12,6 +12,8 @@ use crate::support::servers::{are_installed, script_server};
 
 const SHORT: &str = "duration = \"200ms\"";
 
+const MOST_CLIENTS: &str = "expected a whole number from 1 to 10000";
+
 #[test]
 fn unknown_names_are_reported_with_the_nearest_one() {
     let scene = Scene::new();
@@ -27,6 +29,10 @@ fn unknown_names_are_reported_with_the_nearest_one() {
             "did you mean `synthetic`?",
         ),
         (vec!["run", "smoke", "--clients", "0"], "clients"),
+        (vec!["run", "smoke", "--clients", "10001"], MOST_CLIENTS),
+        (vec!["race", "nginx", "caddy", "-c", "20k"], MOST_CLIENTS),
+        (vec!["find", "nginx", "-c", "20k"], MOST_CLIENTS),
+        (vec!["overload", "nginx", "-c", "20k"], MOST_CLIENTS),
         (vec!["run", "smoke", "--rounds", "0"], "rounds"),
         (vec!["run", "smoke", "--duraton", "1s"], "--duration"),
         (vec!["plan", "smok"], "did you mean smoke?"),
@@ -50,6 +56,30 @@ fn an_unknown_key_is_reported_with_line_column_and_the_nearest_key() {
     scene.write("own.toml", &good.replace("\"nginx\"", "\"ngnix\""));
     let reported = scene.run(&["run", "./own.toml"]).expect(2);
     reported.says("ngnix").says("`nginx`");
+}
+
+/// A format that has no place for the result is refused before anything is measured.
+#[test]
+fn searches_and_overloads_have_formats_of_their_own() {
+    let scene = Scene::new();
+    let known = "[possible values: text, html, md, csv, json]";
+    for command in ["find", "overload"] {
+        let asked = [command, "nginx", "--format", "junit"];
+        scene.run(&asked).expect(2).says(known);
+        let help = scene.run(&[command, "--help"]).expect(0).stdout;
+        assert!(!help.contains("bakeoff.report/1"), "{help}");
+    }
+    let closed = plan(&[("a", "nginx", "default")], "synthetic", "");
+    let (before, _) = closed.split_once("[[load]]").unwrap();
+    for table in ["search", "overload"] {
+        scene.write("own.toml", &format!("{before}[[{table}]]\n"));
+        let run = ["run", "./own.toml", "--format", "junit", "--out", "record"];
+        scene
+            .run(&run)
+            .expect(2)
+            .says("--format is text, html, md, csv or json");
+        assert!(!scene.path("record").exists());
+    }
 }
 
 /// A library with a server that nobody has.

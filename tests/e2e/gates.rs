@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::published_site::{made_up, store};
 use crate::support::files::trials;
 use crate::support::scene::Scene;
 use crate::support::servers::on_path;
@@ -221,6 +222,22 @@ fn a_load_fails_where_its_condition_holds() {
     );
 }
 
+/// What could not be compared is not said to hold.
+#[test]
+fn a_record_without_a_page_holds_as_far_as_its_trials() {
+    let scene = Scene::new();
+    store(&made_up::record_of_rounds(1), &scene.path("record"));
+    let said = scene.run(&["verify", "record"]).expect(0);
+    let only = "record: the trials are as they were written; verdicts and estimates were not \
+                compared\n";
+    assert!(said.stdout.starts_with(only), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("there is no report.html"),
+        "{}",
+        said.stdout
+    );
+}
+
 /// A record of version 1 has neither checksums nor a page.
 #[test]
 fn an_old_record_verifies_what_it_can() {
@@ -230,7 +247,9 @@ fn an_old_record_verifies_what_it_can() {
     for name in ["plan.toml", "machine.json", "trials.jsonl"] {
         std::fs::copy(fixture.join(name), scene.path("old").join(name)).unwrap();
     }
-    let said = scene.run(&["verify", "old"]).expect(0);
+    let said = scene.run(&["verify", "old"]).expect(4);
+    let nothing = said.stdout.starts_with("old: nothing could be checked\n");
+    assert!(nothing, "{}", said.stdout);
     assert!(said.stdout.contains("have no checksum"), "{}", said.stdout);
     assert!(
         said.stdout.contains("there is no report.html"),

@@ -81,7 +81,7 @@ fn check(stuck: &Stuck) {
     assert!(took < MOST, "{took:?}: {finished:#?}");
     scene.assert_empty();
     if scene.path("record").exists() {
-        finished.says("`bakeoff run --resume record` goes on");
+        finished.says("`bakeoff run --resume record --library library` goes on");
         scene.run(&["report", "record"]).expect(0);
     } else {
         scene.run(&["list"]).expect(0);

@@ -39,6 +39,7 @@ mod privileges;
 mod protocols;
 mod published_site;
 mod race;
+mod resumed;
 mod run;
 mod run_hosts;
 mod selftest;

@@ -12,7 +12,7 @@ use crate::support::scene::Scene;
 
 #[allow(dead_code, unused_imports)]
 #[path = "../../crates/report/tests/support/mod.rs"]
-mod made_up;
+pub(crate) mod made_up;
 
 /// A small campaign.
 fn record() -> Record {
@@ -29,7 +29,7 @@ fn record() -> Record {
     record
 }
 
-fn store(record: &Record, folder: &Path) {
+pub(crate) fn store(record: &Record, folder: &Path) {
     let mut stored = RecordFolder::create(folder, &record.plan, &record.machine).unwrap();
     for trial in &record.trials {
         stored.append(trial).unwrap();

@@ -76,6 +76,13 @@ fn servers_here_are_loaded_from_two_hosts_and_both_parts_are_kept() {
     let report = scene.run(&["report", "record", "--format", "json"]);
     let report = report.expect_loaded().json();
     assert_links(&report);
+    let more = ["run", "--resume", "record", "--rounds", "2"];
+    let refused = scene.run(&more).expect(2);
+    refused.says("`bakeoff run --resume record --hosts FILE` goes on with it");
+    let again = [&more[..], &["--hosts", "hosts.toml"]].concat();
+    scene.run(&again).expect_measured();
+    assert_eq!(measured(&record).len(), 4);
+    trials(&record).iter().for_each(assert_together);
     let full = scene.run(&["report", "record", "--format", "md", "--full"]);
     let full = full.expect(0);
     assert!(full.stdout.contains("Links between hosts"), "{full:#?}");

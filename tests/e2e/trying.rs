@@ -66,6 +66,12 @@ fn a_caddyfile_is_asked_as_it_says_and_its_plan_runs() {
     let plan = std::fs::read_to_string(scene.path("plan.toml")).unwrap();
     assert_eq!(tried["plan"], plan);
     scene.run(&["plan", "./plan.toml"]).expect(0);
+    // A file whose name might be that of a plan.
+    let other = scene.run(&["try", "Caddyfile", "--save-plan", "my plan"]);
+    let other = other.expect(0).stdout;
+    let named = "written to my plan: bakeoff run './my plan'\n";
+    assert!(other.contains(named), "{other}");
+    scene.run(&["plan", "./my plan"]).expect(0);
     let again = scene.run(&["try", "Caddyfile", "--save-plan", "plan.toml"]);
     // Before anything is tried.
     let again = again.expect(2).says("plan.toml exists already");

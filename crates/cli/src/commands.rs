@@ -38,6 +38,7 @@ mod plan;
 mod plan_notes;
 mod race;
 mod report;
+mod resumed;
 mod run;
 mod run_hosts;
 mod selftest;

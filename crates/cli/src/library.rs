@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use bakeoff_plan::{
     Arrival, Builtin, Library, Overrides, Plan, RoundsAsked, builtin_plan, builtin_plans,
-    builtin_workloads, nearest, parse,
+    builtin_workloads, first_sentence, nearest, parse,
 };
 use bakeoff_record::{open_regular, read_regular_text};
 use bakeoff_stage::Servers;
@@ -51,6 +51,11 @@ impl Folder {
         })
     }
 
+    /// The user's own folder.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     pub(crate) fn servers(&self) -> Servers {
         Servers::new(self.servers_folder())
     }
@@ -63,6 +68,17 @@ impl Folder {
     /// Names of all plans.
     pub(crate) fn plan_names(&self) -> Vec<String> {
         self.names("plans", builtin_plans().map(|(name, _)| name.to_owned()))
+    }
+
+    /// What a plan says of itself in a sentence.
+    pub(crate) fn said_of_plan(&self, name: &str) -> Option<String> {
+        let (text, _, _) = self.plan_text(name).ok()?;
+        first_sentence(&text)
+    }
+
+    /// What a workload says of itself in a sentence.
+    pub(crate) fn said_of_workload(&self, name: &str) -> Option<String> {
+        first_sentence(&self.workload(name)?)
     }
 
     fn names(&self, kind: &str, built_in: impl Iterator<Item = String>) -> Vec<String> {

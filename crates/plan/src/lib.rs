@@ -59,7 +59,7 @@ pub use duration::{DurationError, format_duration, parse_duration};
 pub use error::{Place, PlanError};
 pub use file::{LogFormat, plan_schema, workload_schema};
 pub use hosts::{HOME, Host, HostRoles, HostWay, Hosts, Pods, hosts_schema};
-pub use library::{Builtin, builtin_plan, builtin_plans, builtin_workloads};
+pub use library::{Builtin, builtin_plan, builtin_plans, builtin_workloads, first_sentence};
 pub use list::{ListError, ListedRequest, parse_request_list};
 pub use model::*;
 pub use nearest::nearest;
@@ -72,6 +72,7 @@ pub use random::Random;
 pub use replay::{AccessLog, Page, PageRequest};
 pub use request::{Connections, Expected, KnownBy, Request, RequestBody, Requests, SentBody};
 pub use resolve::{Library, parse};
+pub use rules::CLIENTS_MAX;
 pub use schedule::Schedule;
 pub use search::{
     CONFIRMING, GOALS_MAX, Goal, GoalError, Objective, Search, format_errors, goals, parse_errors,

@@ -39,6 +39,18 @@ pub fn builtin_workloads() -> impl ExactSizeIterator<Item = (&'static str, &'sta
     WORKLOADS.iter().copied()
 }
 
+/// What a plan or workload says of itself in its first sentence; `None` where it says nothing, or
+/// is no TOML.
+pub fn first_sentence(text: &str) -> Option<String> {
+    let table: toml::Table = toml::from_str(text).ok()?;
+    let said = table.get("description")?.as_str()?.trim();
+    let line = said.lines().next()?;
+    let sentence = line
+        .split_once(". ")
+        .map_or(line.to_owned(), |(first, _)| format!("{first}."));
+    Some(sentence)
+}
+
 fn find(entries: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     entries
         .iter()
@@ -83,6 +95,23 @@ pub(crate) mod tests {
             assert_eq!(workload.name, name);
             assert!(!workload.description.is_empty(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_description_is_cut_after_its_first_sentence() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(first_sentence(text).as_deref(), expected, "{text}");
+        };
+        check("description = \"One. Two.\"", Some("One."));
+        check(
+            "description = \"A page of 4.5 KB.\"",
+            Some("A page of 4.5 KB."),
+        );
+        check("description = \"\"\"\nOne\nline\"\"\"", Some("One"));
+        check("description = \" \"", None);
+        check("description = 1", None);
+        check("name = \"x\"", None);
+        check("not TOML", None);
     }
 
     #[test]

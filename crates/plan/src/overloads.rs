@@ -133,7 +133,7 @@ impl Overload {
         if !(3..=STEPS_MAX).contains(&self.steps.len()) {
             return steps(
                 "`steps` is too short or too long",
-                "write 3 to 12 shares of the capacity, such as [0.5, 1.0, 1.5, 2.0, 0.5]",
+                "write 3 to 12 shares of the capacity, such as [0.5, 1.1, 1.4, 2.0, 4.0, 0.5]",
             );
         }
         if !self.steps.iter().all(|share| SHARES.contains(share)) {

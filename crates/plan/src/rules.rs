@@ -8,7 +8,9 @@ use crate::course::Until;
 use crate::error::{Place, PlanError};
 
 /// Clients that one load may have.
-pub(crate) const CLIENTS: std::ops::RangeInclusive<u32> = 1..=10_000;
+pub(crate) const CLIENTS: std::ops::RangeInclusive<u32> = 1..=CLIENTS_MAX;
+/// The most of them.
+pub const CLIENTS_MAX: u32 = 10_000;
 /// Requests per second that an open loop may have.
 pub(crate) const RATE: std::ops::RangeInclusive<f64> = 0.001..=1e7;
 /// Requests in flight on each connection that a load may have.

@@ -28,6 +28,7 @@ use crate::hosts::LinkFacts;
 use crate::machine::{MACHINE_SCHEMAS_READ, Machine};
 use crate::private::{open_private, private_folder, replace_private};
 use crate::regular::refuse_links;
+use crate::shell::shell_path;
 use crate::trial::{TRIAL_SCHEMAS_READ, TrialRecord};
 
 /// Version of `plan.json`.
@@ -42,6 +43,8 @@ const MACHINE_FILE: &str = "machine.json";
 const TRIALS_FILE: &str = "trials.jsonl";
 /// Folder in a record that holds another one, of the trials that confirm bottlenecks.
 pub const CONFIRM_FOLDER: &str = "confirm";
+/// File that says what a shared copy lacks, and marks its folder as one.
+pub const COPY_FILE: &str = "SHARED.txt";
 /// What of a folder is the record's.
 const OWN_NAMES: [&str; 8] = [
     PLAN_FILE,
@@ -68,6 +71,8 @@ pub struct Record {
     /// Trials that confirm bottlenecks, one resource changed at a time, from the record in the
     /// folder [`CONFIRM_FOLDER`].
     pub confirming: Vec<TrialRecord>,
+    /// Whether it is a shared copy, which no campaign can go on with: it lacks what trials need.
+    pub is_copy: bool,
 }
 
 /// `plan.json`.
@@ -96,7 +101,7 @@ pub enum FolderError {
         "failed to append a trial to {}: {source}; the trials before it are kept: make room, then \
          run `bakeoff run --resume {}`",
         path.display(),
-        path.parent().unwrap_or(path).display()
+        shell_path(path.parent().unwrap_or(path))
     )]
     Append {
         /// `trials.jsonl`.
@@ -334,6 +339,7 @@ impl Record {
                 true => read_trials(&within)?,
                 false => Vec::new(),
             },
+            is_copy: path.join(COPY_FILE).exists(),
         })
     }
 

@@ -18,6 +18,7 @@ mod private;
 mod quic;
 mod regular;
 mod samples;
+mod shell;
 mod sketch;
 mod trial;
 mod usage;
@@ -27,8 +28,8 @@ pub use addresses::Addresses;
 pub use disturbed::*;
 pub use failed::Failed;
 pub use folder::{
-    CONFIRM_FOLDER, Changed, FolderError, LINKS_FILE, PLAN_SCHEMA, Record, RecordFolder, SumCheck,
-    Writer, check_lines, check_sums, hex,
+    CONFIRM_FOLDER, COPY_FILE, Changed, FolderError, LINKS_FILE, PLAN_SCHEMA, Record, RecordFolder,
+    SumCheck, Writer, check_lines, check_sums, hex,
 };
 pub use histogram::Histogram;
 pub use hosts::*;
@@ -44,6 +45,7 @@ pub use private::{private_folder, replace_private, write_private};
 pub use quic::{CloseKind, EarlyData, QuicLedger};
 pub use regular::{open_regular, read_regular, read_regular_text};
 pub use samples::Samples;
+pub use shell::{shell_path, shell_word};
 pub use sketch::Sketch;
 pub use trial::*;
 pub use usage::*;

@@ -47,6 +47,7 @@ fn main() -> std::io::Result<()> {
         full: true,
         diffs: false,
         record: Some("bakeoff-results/synthetic"),
+        needed_again: None,
     };
     let width = std::env::var("COLUMNS").ok();
     let width = width.and_then(|width| width.parse().ok()).unwrap_or(80);

@@ -116,6 +116,7 @@ impl Redacted {
         for argument in &mut record.machine.command {
             *argument = without_folders(argument);
         }
+        record.is_copy = true;
         let secrets = redaction.numbers.len();
         Self { record, secrets }
     }

@@ -251,12 +251,12 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
     lines.extend(reported);
     let own = options.record.map(crate::number::plain);
     let record = own.as_deref().unwrap_or("RECORD");
-    let next = report.answer.next.iter();
+    let needed_again = options.needed_again.map(crate::number::plain);
+    let next = report.answer.commands(record, needed_again.as_deref());
     // A full report needs no hint at itself.
+    let next = next.iter();
     let next = next.filter(|line| !(options.full && line.ends_with("--full")));
-    for line in next {
-        lines.push(format!("next: {}", line.replace("RECORD", &quoted(record))));
-    }
+    lines.extend(next.map(|line| format!("next: {line}")));
     if let Some(record) = own.as_deref() {
         lines.push(format!(
             "report: {}/report.html",
@@ -264,16 +264,6 @@ fn end(report: &Report, document: &Document, options: TextOptions<'_>) -> Vec<St
         ));
     }
     lines
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let is_plain = |one: char| one.is_alphanumeric() || "/._-+:@%".contains(one);
-    if path.chars().all(is_plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', "'\\''"))
-    }
 }
 
 /// As many tables as there is room for: the first with as many rows as fit, the others whole or

@@ -26,6 +26,9 @@ pub struct TextOptions<'a> {
     pub diffs: bool,
     /// The record folder, for the commands that come next; `None` where it is not known.
     pub record: Option<&'a str>,
+    /// Flags that going on with the record takes, such as ` --hosts lab.toml`; `None` where they
+    /// are not known.
+    pub needed_again: Option<&'a str>,
 }
 
 /// The report for a terminal or a log.

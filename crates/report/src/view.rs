@@ -124,7 +124,7 @@ pub fn view_of(redacted: &Redacted) -> Report {
     let notes = believe::notes(&mut shown);
     let comparisons = comparison::draw(&judged.comparisons);
     let campaign = campaign::draw(record, &groups, &shown);
-    let answer = answer::draw(&judged, &campaign, &shown);
+    let answer = answer::draw(record, &judged, &campaign, &shown);
     let differences = difference::draw(&judged.cells, &shown, &judged.comparisons);
     let equivalence = judged.equivalence;
     let summary = believe::summary(&shown, &notes, &equivalence);

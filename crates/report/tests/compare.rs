@@ -44,6 +44,7 @@ fn options() -> TextOptions<'static> {
         full: false,
         diffs: false,
         record: None,
+        needed_again: None,
     }
 }
 

@@ -19,6 +19,7 @@ const WIDE: TextOptions<'static> = TextOptions {
     full: true,
     diffs: true,
     record: None,
+    needed_again: None,
 };
 
 /// What each format wrote.

@@ -167,6 +167,7 @@ const OPTIONS: TextOptions<'static> = TextOptions {
     full: false,
     diffs: false,
     record: None,
+    needed_again: None,
 };
 
 #[test]

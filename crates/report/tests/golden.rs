@@ -35,6 +35,7 @@ fn options(width: usize) -> TextOptions<'static> {
         full: true,
         diffs: false,
         record: Some("bakeoff-results/synthetic"),
+        needed_again: None,
     }
 }
 

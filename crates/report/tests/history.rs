@@ -117,6 +117,7 @@ fn options(width: usize) -> TextOptions<'static> {
         full: false,
         diffs: false,
         record: None,
+        needed_again: None,
     }
 }
 

@@ -77,6 +77,7 @@ fn formats(report: &Report) -> Vec<(&'static str, String)> {
         full,
         diffs: full,
         record: Some("re\u{1b}[1mcord"),
+        needed_again: Some(" --hosts h\u{1b}[1m"),
     };
     vec![
         ("json", json(report)),

@@ -3,7 +3,7 @@
 #[allow(dead_code, unused_imports)]
 mod support;
 
-use bakeoff_record::{Histogram, OutcomeCounts, Record, TrialEnd};
+use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, TrialEnd};
 use bakeoff_report::view::{Cell, Comparison, Report, view};
 use bakeoff_report::{MarkdownOptions, TextOptions};
 use bakeoff_stats::{IntervalKind, Measure};
@@ -14,6 +14,7 @@ const WIDE: TextOptions = TextOptions {
     full: true,
     diffs: false,
     record: None,
+    needed_again: None,
 };
 const FULL: MarkdownOptions = MarkdownOptions { full: true };
 
@@ -459,4 +460,28 @@ fn links_between_hosts_stand_in_the_report_with_both_measurements() {
     assert!(short.contains("Links between hosts"), "{short}");
     let alone = bakeoff_report::text(&view(&support::record()), WIDE);
     assert!(!alone.contains("Links between hosts"));
+}
+
+#[test]
+fn the_command_that_goes_on_has_the_hosts_and_what_else_it_needs() {
+    let mut record = support::campaign(7);
+    let check = |record: &Record, needed_again, expected: &str| {
+        let options = TextOptions {
+            record: Some("my record"),
+            needed_again,
+            ..WIDE
+        };
+        let text = bakeoff_report::text(&view(record), options);
+        let next = text.lines().find(|line| line.starts_with("next: "));
+        assert_eq!(next, Some(expected), "{text}");
+    };
+    let plain = "next: bakeoff run --resume 'my record' --rounds 26";
+    check(&record, None, plain);
+    check(&record, Some(""), plain);
+    let library = " --library RECORD";
+    check(&record, Some(library), &format!("{plain}{library}"));
+    record.trials[0].course.hosts = Some(Hosts::default());
+    check(&record, None, &format!("{plain} --hosts FILE"));
+    let hosts = " --hosts lab.toml --library own";
+    check(&record, Some(hosts), &format!("{plain}{hosts}"));
 }

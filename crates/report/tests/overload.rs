@@ -217,6 +217,7 @@ const OPTIONS: TextOptions<'static> = TextOptions {
     full: true,
     diffs: false,
     record: None,
+    needed_again: None,
 };
 
 #[test]

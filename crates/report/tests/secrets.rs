@@ -29,6 +29,7 @@ fn formats(report: &Report) -> BTreeMap<&'static str, String> {
         full,
         diffs,
         record: Some("record"),
+        needed_again: None,
     };
     BTreeMap::from([
         ("json", json(report)),
@@ -326,4 +327,17 @@ fn configurations_without_secrets_stay_as_they_are() {
         }
     }
     assert!(count > 100, "{count} files");
+}
+
+#[test]
+fn a_copy_proposes_no_command_that_needs_the_record() {
+    let record = support::campaign(7);
+    let next = |redacted: &Redacted| view_of(redacted).answer.next;
+    let full = "bakeoff report RECORD --full";
+    let more = "bakeoff run --resume RECORD --rounds 26";
+    assert_eq!(next(&Redacted::hidden(record.clone())), [more, full]);
+    let shared = Redacted::shared(record);
+    assert_eq!(next(&shared), [full]);
+    // As it is read again.
+    assert_eq!(next(&Redacted::hidden(shared.record().clone())), [full]);
 }

@@ -27,6 +27,8 @@ pub struct Listed {
     pub name: String,
     /// The server's name as people write it; the folder's name when the folder cannot be used.
     pub title: String,
+    /// Its variants: `NAME:VARIANT` is a contender.
+    pub variants: Vec<String>,
     /// Every program of it that was found; first the one that is taken when no version is asked
     /// for.
     pub found: Vec<Found>,
@@ -91,6 +93,7 @@ impl Servers {
                 Listed {
                     name,
                     title: server.title().to_owned(),
+                    variants: server.variants().map(str::to_owned).collect(),
                     missing: missing.and_then(Result::err),
                     found,
                     sources: server.sources().map(ToString::to_string).collect(),
@@ -98,6 +101,7 @@ impl Servers {
             }
             Err(error) => Listed {
                 title: name.clone(),
+                variants: Vec::new(),
                 name,
                 missing: Some(error),
                 found: Vec::new(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use bakeoff_record::Record;
+use bakeoff_record::{Record, shell_path};
 use bakeoff_report::{
     Compare, CompareError, Gates, Redacted, Ruling, compare_across, compare_json, compare_junit,
     compare_markdown, compare_text, compare_within,
@@ -49,7 +49,7 @@ fn across(flags: &CompareFlags, second: &Path, gates: &Gates) -> anyhow::Result<
             "there is no record {}; give a second record, or two contenders of the first: \
              bakeoff compare {} A B",
             second.display(),
-            flags.record.display()
+            shell_path(&flags.record)
         )));
     }
     let records = [

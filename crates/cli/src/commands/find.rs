@@ -10,7 +10,6 @@ use bakeoff_plan::{Load, Overrides, Plan, RoundsAsked, Search, goals};
 use bakeoff_report::FindReport;
 
 use super::made;
-use super::report::refuse_for_search;
 use super::run::{Destination, resume};
 use crate::display::spoken;
 use crate::flags::FindFlags;
@@ -28,7 +27,6 @@ const FULL_TRIALS: u32 = 6;
 
 pub(crate) fn carry_out(mut flags: FindFlags) -> anyhow::Result<u8> {
     let library = Folder::new(flags.record.library.clone())?;
-    refuse_for_search(flags.record.format)?;
     if let Some(path) = flags.record.resume.take() {
         return go_on(&path, &flags, &library);
     }
@@ -63,7 +61,8 @@ fn go_on(path: &Path, flags: &FindFlags, library: &Folder) -> anyhow::Result<u8>
 /// What is shown of a search, wherever its record lies.
 fn destination(flags: &FindFlags) -> Destination {
     let record = &flags.record;
-    Destination::shown(record.others, record.format, record.full, record.strict)
+    let format = record.format.into();
+    Destination::shown(record.others, format, record.full, record.strict)
 }
 
 /// What it will do at the most, before it does anything.

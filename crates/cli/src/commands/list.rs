@@ -22,11 +22,15 @@ pub(crate) fn carry_out(flags: &ListFlags) -> anyhow::Result<u8> {
         Asks::BuiltIn
     };
     let servers = library.servers().asking(asks).list();
-    let (workloads, plans) = (library.workload_names(), library.plan_names());
+    let workloads = described(library.workload_names(), |name| {
+        library.said_of_workload(name)
+    });
+    let plans = described(library.plan_names(), |name| library.said_of_plan(name));
     if flags.json {
         let servers: Vec<Value> = servers.iter().map(as_json).collect();
         let document = json!({"schema": "bakeoff.list/1", "servers": servers,
-            "workloads": workloads, "plans": plans});
+            "workloads": workloads.iter().map(Described::as_json).collect::<Vec<_>>(),
+            "plans": plans.iter().map(Described::as_json).collect::<Vec<_>>()});
         let text = serde_json::to_string_pretty(&document)?;
         output::document(&bakeoff_report::json_safe(&text))?;
         return Ok(exit::DONE);
@@ -37,14 +41,20 @@ pub(crate) fn carry_out(flags: &ListFlags) -> anyhow::Result<u8> {
         if let Some(error) = &server.missing {
             lines.push(format!("{:10} {error}", "-"));
         }
+        // A variant is named after its server: `nginx:optimized`.
+        if !server.variants.is_empty() {
+            lines.push(format!("variants: {}", server.variants.join(", ")));
+        }
         let mut name = server.name.as_str();
         for line in lines {
             text.push_str(&format!("  {name:12} {line}\n"));
             name = "";
         }
     }
-    text.push_str(&format!("workloads\n  {}\n", workloads.join("\n  ")));
-    text.push_str(&format!("plans\n  {}\n", plans.join("\n  ")));
+    for (title, all) in [("workloads", workloads), ("plans", plans)] {
+        text.push_str(&format!("{title}\n"));
+        all.iter().for_each(|one| text.push_str(&one.line()));
+    }
     output::result(&text)?;
     let mut found = servers.iter().flat_map(|server| &server.found);
     if found.any(|found| found.version.is_none()) {
@@ -55,10 +65,37 @@ pub(crate) fn carry_out(flags: &ListFlags) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
+/// A workload or a plan, with what it says of itself.
+struct Described {
+    name: String,
+    description: Option<String>,
+}
+
+fn described(names: Vec<String>, said: impl Fn(&str) -> Option<String>) -> Vec<Described> {
+    let described = |name: String| Described {
+        description: said(&name),
+        name,
+    };
+    names.into_iter().map(described).collect()
+}
+
+impl Described {
+    fn line(&self) -> String {
+        let said = self.description.as_deref().unwrap_or_default();
+        let line = format!("  {:16} {said}", self.name);
+        format!("{}\n", line.trim_end())
+    }
+
+    fn as_json(&self) -> Value {
+        json!({"name": self.name, "description": self.description})
+    }
+}
+
 fn as_json(server: &Listed) -> Value {
     let first = server.found.first();
     let programs: Vec<Value> = server.found.iter().map(program_as_json).collect();
     json!({"name": server.name, "title": server.title,
+        "variants": server.variants,
         "version": first.and_then(|found| found.version.as_ref()),
         "binary": first.map(|found| found.path.display().to_string()),
         "missing": server.missing.as_ref().map(ToString::to_string),

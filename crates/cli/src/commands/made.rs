@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{Overrides, Plan};
-use bakeoff_record::{Record, RecordFolder};
+use bakeoff_record::{Record, RecordFolder, shell_path};
 
 use super::race;
 use super::run::{Asked, Destination, campaign, default_folder};
@@ -75,9 +75,9 @@ pub(super) fn begin(
 
 /// The error of a record that cannot be continued so, because it holds none of `what`.
 pub(super) fn holds_none(path: &Path, what: &str) -> anyhow::Error {
-    let path = path.display();
+    let (shown, word) = (path.display(), shell_path(path));
     exit::usage(format!(
-        "{path} holds no {what}; continue it with `bakeoff run --resume {path}`"
+        "{shown} holds no {what}; continue it with `bakeoff run --resume {word}`"
     ))
 }
 

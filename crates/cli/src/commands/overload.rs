@@ -11,7 +11,6 @@ use bakeoff_plan::{Load, Overload, Overrides, Plan, RoundsAsked};
 use bakeoff_report::OverloadReport;
 
 use super::made;
-use super::report::refuse_for_search;
 use super::run::{Destination, resume};
 use crate::flags::OverloadFlags;
 use crate::library::Folder;
@@ -29,7 +28,6 @@ const PATIENCE_OF_STEP: u32 = 8;
 
 pub(crate) fn carry_out(mut flags: OverloadFlags) -> anyhow::Result<u8> {
     let library = Folder::new(flags.record.library.clone())?;
-    refuse_for_search(flags.record.format)?;
     if let Some(path) = flags.record.resume.take() {
         return go_on(&path, &flags, &library);
     }
@@ -59,7 +57,8 @@ fn go_on(path: &Path, flags: &OverloadFlags, library: &Folder) -> anyhow::Result
 /// What is shown, wherever the record lies.
 fn destination(flags: &OverloadFlags) -> Destination {
     let record = &flags.record;
-    Destination::shown(record.others, record.format, record.full, record.strict)
+    let format = record.format.into();
+    Destination::shown(record.others, format, record.full, record.strict)
 }
 
 /// What it will do, and what this machine cannot.

@@ -26,6 +26,7 @@ pub(crate) fn carry_out(flags: &ReportFlags) -> anyhow::Result<u8> {
         full: flags.full || flags.diffs,
         diffs: flags.diffs,
         record: flags.record.display().to_string(),
+        needed_again: None,
         is_printed: flags.output.is_none(),
     };
     let redacted = redacted(record, flags.show_secrets);
@@ -195,6 +196,8 @@ pub(crate) struct Shown {
     pub(crate) diffs: bool,
     /// The record folder as the user would name it.
     pub(crate) record: String,
+    /// Flags that going on with it takes; `None` where they are not known.
+    pub(crate) needed_again: Option<String>,
     /// Whether it goes to standard output, whose terminal a text then suits.
     pub(crate) is_printed: bool,
 }
@@ -204,6 +207,7 @@ fn text_options(shown: &Shown) -> TextOptions<'_> {
         full: shown.full,
         diffs: shown.diffs,
         record: Some(&shown.record),
+        needed_again: shown.needed_again.as_deref(),
         ..text_options_of(shown.is_printed)
     }
 }
@@ -218,6 +222,7 @@ pub(super) fn text_options_of(is_printed: bool) -> TextOptions<'static> {
         full: false,
         diffs: false,
         record: None,
+        needed_again: None,
     }
 }
 

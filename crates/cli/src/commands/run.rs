@@ -11,7 +11,7 @@ use bakeoff_conduct::{
 use bakeoff_plan::{Overrides, Plan, RoundsAsked};
 use bakeoff_record::{
     FolderError, MACHINE_SCHEMA, Machine, Record, RecordFolder, TrialRecord, Warning, When,
-    replace_private,
+    replace_private, shell_path,
 };
 use bakeoff_report::{Redaction, Warnings};
 
@@ -19,7 +19,9 @@ use super::findings::refuse_what_cannot_run;
 use super::gated::Gated;
 use super::report::Drawn;
 use super::run_hosts::{Campaign, Far};
-use super::{confirm, ending, find, first, folder_error, overload, plan_notes, report, share};
+use super::{
+    confirm, ending, find, first, folder_error, overload, plan_notes, report, resumed, share,
+};
 use crate::campaigns::{Beside, Place};
 use crate::display::Display;
 use crate::flags::{FarFlags, Format, OtherCampaigns, RunFlags};
@@ -148,25 +150,23 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         answering_least,
     } = asked;
     let endpoint = flags.metrics.map(Endpoint::open).transpose()?;
-    if flags.far.hosts.is_none() {
-        Roles::divide(&plan.pinning).map_err(exit::usage)?;
-    }
-    flags.gated.refuse_what_fits_nothing(&plan)?;
-    super::report::refuse_files(flags.format)?;
     let path = record_path(flags, &plan)?;
-    if resumed.is_none() && RecordFolder::is_at(&path).map_err(folder_error)? {
-        // Before anything is waited for.
-        return Err(folder_error(FolderError::Exists(path)));
-    }
+    // Before anything is waited for.
+    refuse_at_once(
+        flags,
+        &plan,
+        &path,
+        resumed.as_ref().map(|(_, record)| record),
+    )?;
     let interrupt = Interrupt::listen_with_limit()?;
     let Some(place) = Place::take(Beside::from(flags.others), &interrupt)? else {
         output::note("interrupted; nothing was measured");
         return Ok(exit::INTERRUPTED);
     };
     let scratch = RunFolder::make()?;
-    let (far, roles, site) = sites(flags, &plan, library, &scratch, &interrupt)?;
     let earlier = resumed.as_ref().map(|(_, record)| record.trials.as_slice());
     let earlier = earlier.unwrap_or_default();
+    let (far, roles, site) = sites(flags, (&plan, earlier), library, &scratch, &interrupt)?;
     let place_is_new = resumed.is_none();
     let _record_place = place_is_new.then(|| RecordPlace::make(&path)).transpose()?;
     site.fix_programs(&plan, earlier).map_err(not_asked)?;
@@ -196,7 +196,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         generators: far.as_ref().map(|far| far.measured(&|| interrupt.came())),
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
-    let resume = resume_command(&plan, &path);
+    let resume = resumed::command(&plan, &path, &flags.far, library);
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
     let shown = (redaction, endpoint);
@@ -212,24 +212,41 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let ended = Ended {
         interrupted: end == CampaignEnd::Interrupted || interrupt.came(),
         notice: &interrupted,
+        needed_again: resumed::needed_again(&flags.far, library),
     };
     finish(flags, &path, &ended)
 }
 
-/// What goes on with a record that is not complete.
-fn resume_command(plan: &Plan, path: &Path) -> String {
-    let command = match (plan.is_search(), plan.is_overload()) {
-        (true, _) => "find",
-        (_, true) => "overload",
-        _ => "run",
-    };
-    format!("bakeoff {command} --resume {}", path.display())
+/// Refuses what is wrong whatever the machine is like: the record at `path`, which is there
+/// already or goes on, and what flags ask of the plan.
+fn refuse_at_once(
+    flags: &Destination,
+    plan: &Plan,
+    path: &Path,
+    resumed: Option<&Record>,
+) -> anyhow::Result<()> {
+    match resumed {
+        // First, as processors of another host may not be there here.
+        Some(record) => resumed::refuse_elsewhere(path, record, flags)?,
+        None if RecordFolder::is_at(path).map_err(folder_error)? => {
+            return Err(folder_error(FolderError::Exists(path.to_owned())));
+        }
+        None => {}
+    }
+    if flags.far.hosts.is_none() {
+        Roles::divide(&plan.pinning).map_err(exit::usage)?;
+    }
+    if plan.is_search() || plan.is_overload() {
+        report::refuse_for_search(flags.format)?;
+    }
+    report::refuse_files(flags.format)?;
+    flags.gated.refuse_what_fits_nothing(plan)
 }
 
 /// The hosts of a file, the processors of the roles that are here, and where contestants run.
 fn sites(
     flags: &Destination,
-    plan: &Plan,
+    (plan, earlier): (&Plan, &[TrialRecord]),
     library: &Folder,
     scratch: &RunFolder,
     interrupt: &Interrupt,
@@ -239,6 +256,7 @@ fn sites(
         plan,
         servers: servers.as_deref(),
         folder: scratch.path(),
+        earlier,
         shows_addresses: flags.far.addresses,
     };
     let far = flags
@@ -282,6 +300,8 @@ struct Ended<'a> {
     interrupted: bool,
     /// What is said then.
     notice: &'a str,
+    /// Flags that going on with the record takes.
+    needed_again: String,
 }
 
 /// The record that goes on, with the plan as it is now, and its trials; or a new one.
@@ -304,7 +324,7 @@ fn folder(
 /// Reports on what was measured.
 fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result<u8> {
     let (report, holdings) = write_report(path, flags.show_secrets)?;
-    let printed = print(&report, flags, path);
+    let printed = print(&report, flags, path, &ended.needed_again);
     if !ended.interrupted {
         // A terminal that was closed may be what interrupted it.
         printed?;
@@ -319,7 +339,7 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
         return Ok(exit::INTERRUPTED);
     }
     if let Some(plan) = &flags.repeat {
-        output::note(&format!("repeat it: bakeoff run {}", plan.display()));
+        output::note(&format!("repeat it: bakeoff run {}", shell_path(plan)));
     }
     match &report {
         Drawn::Rounds(report) => {
@@ -441,17 +461,23 @@ fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<(Drawn, Strin
     let holdings = format!(
         "{}; `bakeoff report {} --share DIR` writes a copy without them",
         bakeoff_report::holdings(&redacted),
-        path.display()
+        shell_path(path)
     );
     Ok((report, holdings))
 }
 
-fn print(report: &Drawn, flags: &Destination, record: &Path) -> anyhow::Result<()> {
+fn print(
+    report: &Drawn,
+    flags: &Destination,
+    record: &Path,
+    needed_again: &str,
+) -> anyhow::Result<()> {
     let shown = report::Shown {
         format: flags.format,
         full: flags.full,
         diffs: false,
         record: record.display().to_string(),
+        needed_again: Some(needed_again.to_owned()),
         is_printed: true,
     };
     Ok(output::document(&report.shown(&shown)?)?)

@@ -8,14 +8,12 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Context;
-use bakeoff_record::{CONFIRM_FOLDER, Record, RecordFolder, TrialRecord};
+use bakeoff_record::{CONFIRM_FOLDER, COPY_FILE, Record, RecordFolder, TrialRecord};
 use bakeoff_report::{MarkdownOptions, Redacted};
 
 use crate::{exit, output, paths};
 
-/// Says what was left out, and marks the folder as a copy.
-const NOTE_FILE: &str = "SHARED.txt";
-/// What it says.
+/// What [`COPY_FILE`] says.
 const NOTE: &str = "\
 This is a copy of a record of bakeoff, made by `bakeoff report RECORD --share DIR`. Left out are the
 texts of configuration files, the logs of the servers, the folders in the command that began it,
@@ -44,7 +42,7 @@ pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
     let files = [
         (super::run::PAGE_FILE, page),
         ("report.md", text),
-        (NOTE_FILE, NOTE.to_owned()),
+        (COPY_FILE, NOTE.to_owned()),
     ];
     for (name, text) in files {
         let path = folder.join(name);
@@ -53,7 +51,7 @@ pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
     }
     output::result(&format!(
         "{}: {} trials without configuration texts, logs, values of headers and {} secret values; \
-         see {NOTE_FILE}",
+         see {COPY_FILE}",
         folder.display(),
         record.trials.len(),
         shared.secrets()
@@ -89,7 +87,7 @@ fn drawn(shared: &Redacted) -> (String, String) {
 
 /// Refuses to go on with a copy: what a trial needs is not in it.
 pub(super) fn refuse_to_resume(record: &Path) -> anyhow::Result<()> {
-    if !record.join(NOTE_FILE).exists() {
+    if !record.join(COPY_FILE).exists() {
         return Ok(());
     }
     Err(exit::usage(format!(

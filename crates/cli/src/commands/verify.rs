@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bakeoff_record::{
     CONFIRM_FOLDER, Disturbance, Record, RecordFolder, SumCheck, TRIAL_SCHEMAS_READ, TrialRecord,
-    check_sums, disturbances,
+    check_sums, disturbances, shell_path,
 };
 use bakeoff_report::{Redacted, differences, stored_document, view_of};
 
@@ -21,7 +21,11 @@ const PAGE_BYTES_MAX: u64 = 1 << 30;
 pub(crate) fn carry_out(flags: &VerifyFlags) -> anyhow::Result<u8> {
     let path = &flags.record;
     let (mut found, mut notes) = (Vec::new(), Vec::new());
-    hold_to_sums(path, "", &mut found, &mut notes)?;
+    let whole = hold_to_sums(path, "", &mut found, &mut notes)?;
+    let mut checked = Checked {
+        trials: whole > 0,
+        figures: false,
+    };
     let confirming = path.join(CONFIRM_FOLDER);
     if RecordFolder::is_at(&confirming).map_err(unreadable)? {
         hold_to_sums(&confirming, " of confirm/", &mut found, &mut notes)?;
@@ -31,37 +35,45 @@ pub(crate) fn carry_out(flags: &VerifyFlags) -> anyhow::Result<u8> {
         // A changed bit may leave a line that nobody can read.
         Err(error) if !found.is_empty() => {
             found.push(error.to_string());
-            return finish(path, &found, &[], true);
+            return finish(path, &found, &[], checked);
         }
         Err(error) => return Err(unreadable(error)),
     };
     let confirming = record.confirming.iter();
     found.extend(record.trials.iter().chain(confirming).filter_map(disturbed));
-    let mut is_compared = true;
     match page(path, record)? {
         Page::Differs(differences) => found.extend(differences),
-        Page::Holds(cells) => notes.push(cells),
-        Page::NotCompared(why) => {
-            is_compared = false;
-            notes.push(why);
+        Page::Holds(cells) => {
+            checked.figures = true;
+            notes.push(cells);
         }
+        Page::NotCompared(why) => notes.push(why),
     }
-    finish(path, &found, &notes, is_compared)
+    finish(path, &found, &notes, checked)
 }
 
-/// Holds the trials of a folder to their checksums. `of` names the folder where it is not the
-/// record itself.
+/// What could be checked: what was not has not passed.
+#[derive(Clone, Copy)]
+struct Checked {
+    /// Some trial has a checksum.
+    trials: bool,
+    /// There is a page to compare verdicts and estimates with.
+    figures: bool,
+}
+
+/// Holds the trials of a folder to their checksums, and returns how many are as they were written.
+/// `of` names the folder where it is not the record itself.
 fn hold_to_sums(
     folder: &Path,
     of: &str,
     found: &mut Vec<String>,
     notes: &mut Vec<String>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<usize> {
     let sums = check_sums(folder).map_err(unreadable)?;
     let changed = sums.changed.iter();
     found.extend(changed.map(|one| format!("trial{of} {}: {}", one.trial, one.text)));
     notes.push(unchanged(&sums, of));
-    Ok(())
+    Ok(sums.whole)
 }
 
 /// What cannot be read ends with exit code 2, whatever the cause is.
@@ -177,26 +189,23 @@ fn without_document(path: &Path, record: Record, text: &str) -> Page {
     }
     Page::Differs(vec![format!(
         "{PAGE_FILE} is not what the record gives; `bakeoff report {} --format html` draws that",
-        path.display()
+        shell_path(path)
     )])
 }
 
-fn finish(
-    path: &Path,
-    found: &[String],
-    notes: &[String],
-    is_compared: bool,
-) -> anyhow::Result<u8> {
-    let mut lines = Vec::new();
-    match found.len() {
-        0 if !is_compared => lines.push(format!(
-            "{}: the trials hold; figures were not compared",
-            path.display()
-        )),
-        0 => lines.push(format!("{}: all of it holds", path.display())),
-        1 => lines.push(format!("{}: 1 difference", path.display())),
-        n => lines.push(format!("{}: {n} differences", path.display())),
-    }
+fn finish(path: &Path, found: &[String], notes: &[String], checked: Checked) -> anyhow::Result<u8> {
+    let (headline, code) = match (found.len(), checked.figures, checked.trials) {
+        (0, true, _) => ("all of it holds".to_owned(), exit::DONE),
+        (0, false, true) => {
+            let text = "the trials are as they were written; verdicts and estimates were not \
+                        compared";
+            (text.to_owned(), exit::DONE)
+        }
+        (0, false, false) => ("nothing could be checked".to_owned(), exit::NOT_VALID),
+        (1, ..) => ("1 difference".to_owned(), exit::FAILED),
+        (n, ..) => (format!("{n} differences"), exit::FAILED),
+    };
+    let mut lines = vec![format!("{}: {headline}", path.display())];
     lines.extend(
         found
             .iter()
@@ -208,9 +217,5 @@ fn finish(
     }
     lines.extend(notes.iter().map(|line| format!("  {line}")));
     output::result(&lines.join("\n"))?;
-    Ok(if found.is_empty() {
-        exit::DONE
-    } else {
-        exit::FAILED
-    })
+    Ok(code)
 }

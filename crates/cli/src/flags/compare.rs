@@ -50,7 +50,11 @@ pub(crate) enum CompareFormat {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 all of it holds, 1 something differs, 2 it cannot be read.")]
+#[command(
+    after_help = "Exit codes: 0 what could be checked holds, and the first line says whether that \
+                  is all of it; 1 something differs, 2 it cannot be read, 4 nothing could be \
+                  checked: no trial has a checksum, and there is no page to compare with."
+)]
 pub(crate) struct VerifyFlags {
     /// Record folder
     pub(crate) record: PathBuf,

@@ -7,9 +7,10 @@ use bakeoff_plan::{Objective, parse_errors};
 use clap::Args;
 
 use super::load::ArrivalFlag;
-use super::number::whole;
+use super::number::clients;
 use super::race::{OperandFlags, PinningFlags};
-use super::{Format, OtherCampaigns, duration};
+use super::run::SearchFormat;
+use super::{OtherCampaigns, duration};
 
 /// Who is asked, and for what.
 #[derive(Debug, Args)]
@@ -57,7 +58,7 @@ pub(crate) struct FindGoalFlags {
 pub(crate) struct FindLoadFlags {
     /// Connections that requests are spread over
     #[arg(short, long, value_name = "N", default_value_t = 100,
-          value_parser = whole::<u32>(1, 1_000_000))]
+          value_parser = clients())]
     pub(crate) clients: u32,
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(long, value_name = "M")]
@@ -95,8 +96,8 @@ pub(crate) struct FindRecordFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) save_plan: Option<PathBuf>,
     /// Format of the report printed at the end
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = SearchFormat::Text)]
+    pub(crate) format: SearchFormat,
     /// Print the trials after the answer
     #[arg(long)]
     pub(crate) full: bool,

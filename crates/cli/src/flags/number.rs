@@ -1,5 +1,7 @@
 //! Numbers as people write them on a command line: `500`, `10k`, `2.5k`, `1m`.
 
+use bakeoff_plan::CLIENTS_MAX;
+
 /// Suffixes, in lower case, with what they stand for.
 const SUFFIXES: [(char, u64); 3] = [('k', 1_000), ('m', 1_000_000), ('g', 1_000_000_000)];
 
@@ -13,6 +15,11 @@ pub(crate) fn whole<T: TryFrom<u64>>(
         let number = number.and_then(|number| T::try_from(number).ok());
         number.ok_or_else(|| expected(least, most))
     }
+}
+
+/// Reads how many clients a load of a plan has.
+pub(crate) fn clients() -> impl Fn(&str) -> Result<u32, String> + Clone {
+    whole(1, u64::from(CLIENTS_MAX))
 }
 
 /// Reads a number such as `2.5k` or `1e3`; `None` where it is none.

@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::Args;
 
 use super::load::ArrivalFlag;
-use super::number::{per_second, whole};
+use super::number::{clients, per_second, whole};
 use super::race::{OperandFlags, PinningFlags};
-use super::{Format, OtherCampaigns, duration};
+use super::run::SearchFormat;
+use super::{OtherCampaigns, duration};
 
 /// Clients of the ladder's rungs, where nothing else is said.
 const LADDER: &str = "10,200,500,1000,10000";
@@ -19,7 +20,7 @@ const LADDER: &str = "10,200,500,1000,10000";
     bakeoff overload nginx caddy\n  \
     bakeoff overload nginx caddy --quick\n  \
     bakeoff overload ./nginx.conf --workload proxy --ladder\n  \
-    bakeoff overload http://127.0.0.1:9001/ --capacity 2000 --steps 50%,110%,140%,200%,400%,50%\n  \
+    bakeoff overload http://127.0.0.1:9001/ --capacity 2000 --steps 50%,100%,150%,50%\n  \
     bakeoff overload --resume bakeoff-results/overload-20260101T120000Z")]
 pub(crate) struct OverloadFlags {
     #[command(flatten)]
@@ -41,7 +42,7 @@ pub(crate) struct RampFlags {
     pub(crate) capacity: Option<f64>,
     /// Shares of the capacity, one step each. The first is the load before, the last the way back
     #[arg(long, value_name = "P%,...", value_delimiter = ',', value_parser = share,
-          default_value = "50%,100%,150%,200%,50%")]
+          default_value = "50%,110%,140%,200%,400%,50%")]
     pub(crate) steps: Vec<f64>,
     /// Length of each step [default: 60s, and 4s with --quick]
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -52,7 +53,7 @@ pub(crate) struct RampFlags {
     pub(crate) patience: Option<Duration>,
     /// Connections at the most; they are opened as requests need them
     #[arg(short, long, value_name = "N", default_value_t = 1000,
-          value_parser = whole::<u32>(1, 10_000))]
+          value_parser = clients())]
     pub(crate) clients: u32,
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(long, value_name = "M")]
@@ -63,7 +64,7 @@ pub(crate) struct RampFlags {
     /// Repetitions, each on a fresh server [default: 3, and 1 with --quick]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1, 1000))]
     pub(crate) rounds: Option<u32>,
-    /// Steps of 4 s, once: a first look, in under a minute for one or two contenders
+    /// Steps of 4 s, once: a first look, in about a minute for two contenders
     #[arg(long)]
     pub(crate) quick: bool,
     /// Seed for schedules
@@ -79,7 +80,7 @@ pub(crate) struct LadderFlags {
     /// Then closed loops with so many clients each, which say who refuses and who slows
     #[arg(long, value_name = "N,...", value_delimiter = ',', num_args = 0..=1,
           require_equals = true, default_missing_value = LADDER,
-          value_parser = whole::<u32>(1, 10_000))]
+          value_parser = clients())]
     pub(crate) ladder: Vec<u32>,
     /// Measured time of each of them [default: 10s, and 2s with --quick]
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -103,8 +104,8 @@ pub(crate) struct OverloadRecordFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) save_plan: Option<PathBuf>,
     /// Format of the report printed at the end
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = SearchFormat::Text)]
+    pub(crate) format: SearchFormat,
     /// Print every step after the answer
     #[arg(long)]
     pub(crate) full: bool,
@@ -129,7 +130,26 @@ fn share(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use clap::Parser as _;
+
     use super::*;
+    use crate::flags::{Command, Flags};
+
+    #[test]
+    fn the_usual_steps_are_those_of_a_plan() {
+        let flags = Flags::try_parse_from(["bakeoff", "overload", "nginx"]).unwrap();
+        let Command::Overload(flags) = flags.command else {
+            panic!("the command is an overload");
+        };
+        let text = "name = \"p\"\nworkloads = [\"synthetic\"]\n[[contender]]\nname = \"a\"\n\
+                    server = \"nginx\"\n[[overload]]\n";
+        let library = &bakeoff_plan::Builtin;
+        let plan = bakeoff_plan::parse(text, "p.toml", Path::new("/"), library).unwrap();
+        let overload = plan.loads[0].overload().unwrap();
+        assert_eq!(flags.ramp.steps, overload.steps);
+    }
 
     #[test]
     fn shares_are_percent() {

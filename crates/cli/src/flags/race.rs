@@ -7,7 +7,7 @@ use bakeoff_plan::{Cpus, Protocol};
 use clap::Args;
 
 use super::load::ArrivalFlag;
-use super::number::{per_second, whole};
+use super::number::{clients, per_second, whole};
 use super::run::{percentage, protocol};
 use super::{Format, cpus, duration, header};
 use super::{GateFlags, OtherCampaigns};
@@ -17,7 +17,7 @@ use super::{GateFlags, OtherCampaigns};
 #[command(after_help = "Examples:\n  \
     bakeoff race http://127.0.0.1:9001/ http://127.0.0.1:9002/\n  \
     bakeoff race --start 'node app.js' --start 'python3 -m http.server {port}' /index.html\n  \
-    bakeoff race nginx caddy:optimized\n  \
+    bakeoff race nginx:optimized caddy\n  \
     bakeoff race caddy@2.8.4 caddy@2.11.7\n  \
     bakeoff race caddy@2.8.4 caddy@2.11.7 --gate rate=5%\n  \
     bakeoff race ./nginx.conf ./Caddyfile --rate 500")]
@@ -82,7 +82,7 @@ pub(crate) struct RequestFlags {
 pub(crate) struct RaceLoadFlags {
     /// Connections
     #[arg(short, long, value_name = "N", default_value_t = 50,
-          value_parser = whole::<u32>(1, 1_000_000))]
+          value_parser = clients())]
     pub(crate) clients: u32,
     /// Requests in flight on each connection; more than 1 only over HTTP/2 and 3
     #[arg(long, value_name = "M")]

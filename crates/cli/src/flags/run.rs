@@ -11,7 +11,7 @@ use super::BaselineFlags;
 use super::duration;
 use super::library::LibraryFlags;
 use super::load::ArrivalFlag;
-use super::number::{per_second, whole};
+use super::number::{clients, per_second, whole};
 
 /// A plan and the flags that change it.
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub(crate) struct PlanFlags {
     pub(crate) requests: Option<u64>,
     /// Use closed loops with these numbers of clients, such as 10,200
     #[arg(long, value_name = "N,...", value_delimiter = ',',
-          value_parser = whole::<u32>(1, 1_000_000))]
+          value_parser = clients())]
     pub(crate) clients: Option<Vec<u32>>,
     /// Use an open loop with this many requests per second, such as 500 or 2.5k
     #[arg(long, value_name = "R", value_parser = per_second)]
@@ -222,7 +222,8 @@ pub(crate) enum Format {
     Md,
     /// One line per cell
     Csv,
-    /// One document of schema bakeoff.report/1
+    /// One document: bakeoff.report/1, of a search bakeoff.find/1, of an overload
+    /// bakeoff.overload/1
     Json,
     /// The answer alone as Markdown, for the summary of a CI job
     Summary,
@@ -242,4 +243,31 @@ pub(crate) enum Format {
     Otava,
     /// HdrHistogram's percentile distribution, a file for each cell; only of `report`
     Hgrm,
+}
+
+/// Formats of the report of a search or an overload: the others have no place for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SearchFormat {
+    /// The answer for a terminal; with --full everything
+    Text,
+    /// The page: one file that works offline
+    Html,
+    /// Markdown to paste; with --full everything
+    Md,
+    /// Lines for other programs: one for each result of a search, or each step of an overload
+    Csv,
+    /// One document: of a search bakeoff.find/1, of an overload bakeoff.overload/1
+    Json,
+}
+
+impl From<SearchFormat> for Format {
+    fn from(format: SearchFormat) -> Self {
+        match format {
+            SearchFormat::Text => Self::Text,
+            SearchFormat::Html => Self::Html,
+            SearchFormat::Md => Self::Md,
+            SearchFormat::Csv => Self::Csv,
+            SearchFormat::Json => Self::Json,
+        }
+    }
 }

@@ -13,7 +13,7 @@ pub(crate) struct OverloadTable {
     /// Shares of the capacity, one step each. The first is the load before, and the last the way
     /// back; both are at most 0.9.
     #[serde(default = "default_steps")]
-    #[schemars(length(min = 3, max = 12), extend("examples" = [[0.5, 1.0, 1.5, 2.0, 0.5]]))]
+    #[schemars(length(min = 3, max = 12), extend("examples" = [[0.5, 1.1, 1.4, 2.0, 4.0, 0.5]]))]
     pub(crate) steps: Vec<f64>,
     /// Length of each step.
     #[serde(default = "default_step")]
@@ -50,7 +50,7 @@ pub(crate) struct OverloadTable {
 }
 
 fn default_steps() -> Vec<f64> {
-    vec![0.5, 1.0, 1.5, 2.0, 0.5]
+    vec![0.5, 1.1, 1.4, 2.0, 4.0, 0.5]
 }
 
 fn default_step() -> DurationText {

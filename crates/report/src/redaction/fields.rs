@@ -54,6 +54,7 @@ pub(super) fn of_record(record: &mut Record, see: &mut See<'_>) {
         machine,
         trials,
         confirming,
+        is_copy: _,
     } = record;
     of_plan(plan, see);
     of_machine(machine, see);

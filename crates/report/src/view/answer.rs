@@ -3,6 +3,7 @@
 use bakeoff_audit::{
     Comparison, Conclusion, Finding, Floor, Judged, JudgedCell, Metric, More, Trust,
 };
+use bakeoff_record::{Record, shell_word};
 use bakeoff_stats::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,6 +11,11 @@ use serde::Serialize;
 use super::campaign::{Campaign, short_load};
 use super::cell::Cell;
 use super::comparison::sign;
+
+/// The command that goes on with a record.
+const GO_ON: &str = "bakeoff run --resume RECORD";
+/// What it takes besides, where several hosts took part.
+const HOSTS_FILE: &str = " --hosts FILE";
 
 /// The answer of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -20,12 +26,29 @@ pub struct Answer {
     pub tables: Vec<RatioTable>,
     /// How far to trust it, the worst reason first.
     pub trust: Trust,
-    /// Command lines that come next; `RECORD` stands for the record folder.
+    /// Command lines that come next; `RECORD` stands for the record folder, and `FILE` for the
+    /// file of hosts that it was measured with.
     pub next: Vec<String>,
     /// Name of the record folder, without the folders that it is in; null where it is not known.
     pub record: Option<String>,
     /// How far two runs of one and the same server are apart, by metric.
     pub floors: Vec<Floor>,
+}
+
+impl Answer {
+    /// The command lines that come next for the record at a path. `needed_again` are the flags
+    /// that going on with it takes, where they are known.
+    pub(crate) fn commands(&self, record: &str, needed_again: Option<&str>) -> Vec<String> {
+        let record = shell_word(record);
+        let named = |line: &String| match (line.starts_with(GO_ON), needed_again) {
+            (true, Some(flags)) => {
+                let line = line.replace(HOSTS_FILE, "").replace("RECORD", &record);
+                format!("{line}{flags}")
+            }
+            _ => line.replace("RECORD", &record),
+        };
+        self.next.iter().map(named).collect()
+    }
 }
 
 /// Ratios to the first contender that ran, by one metric.
@@ -76,7 +99,12 @@ pub struct RatioCell {
     pub reason: Option<String>,
 }
 
-pub(super) fn draw(judged: &Judged<'_>, campaign: &Campaign, cells: &[Cell]) -> Answer {
+pub(super) fn draw(
+    record: &Record,
+    judged: &Judged<'_>,
+    campaign: &Campaign,
+    cells: &[Cell],
+) -> Answer {
     let all = All {
         judged,
         campaign,
@@ -93,7 +121,7 @@ pub(super) fn draw(judged: &Judged<'_>, campaign: &Campaign, cells: &[Cell]) -> 
         findings: judged.findings.clone(),
         tables: tables.iter().filter_map(table).collect(),
         trust: judged.trust.clone(),
-        next: next(judged),
+        next: next(record, judged),
         record: None,
         floors: judged.floors.clone(),
     }
@@ -244,13 +272,17 @@ fn mark(conclusion: Conclusion) -> &'static str {
     }
 }
 
-/// More rounds where they would decide something and are worth it, or make up for spoiled ones; and
-/// the tables behind the answer.
-fn next(judged: &Judged<'_>) -> Vec<String> {
+/// More rounds where they would decide something and are worth it, or make up for spoiled ones,
+/// and the record can go on; and the tables behind the answer.
+fn next(record: &Record, judged: &Judged<'_>) -> Vec<String> {
     let mut next = Vec::new();
     let decide = More::of(&judged.comparisons).rounds;
-    if let Some(rounds) = decide.max(judged.rounds_enough) {
-        next.push(format!("bakeoff run --resume RECORD --rounds {rounds}"));
+    let rounds = decide.max(judged.rounds_enough);
+    if let Some(rounds) = rounds.filter(|_| !record.is_copy) {
+        let mut trials = record.trials.iter();
+        let on_hosts = trials.any(|trial| trial.course.hosts.is_some());
+        let hosts = if on_hosts { HOSTS_FILE } else { "" };
+        next.push(format!("{GO_ON} --rounds {rounds}{hosts}"));
     }
     next.push("bakeoff report RECORD --full".to_owned());
     next

@@ -87,6 +87,7 @@ fn with_trials(plan: Plan, has_control: bool) -> Record {
         machine: machine(),
         trials,
         confirming: Vec::new(),
+        is_copy: false,
     }
 }
 

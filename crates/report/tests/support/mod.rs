@@ -70,6 +70,7 @@ fn record_of(plan: Plan) -> Record {
         machine: machine(),
         trials,
         confirming: Vec::new(),
+        is_copy: false,
     }
 }
 

@@ -80,6 +80,7 @@ impl Soil {
             plan: serde_json::from_value(of("plan", &self.plan)).expect(read),
             machine: serde_json::from_value(of("machine", &self.machine)).expect(read),
             confirming: Vec::new(),
+            is_copy: false,
             trials: self
                 .trials
                 .iter()

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use bakeoff_conduct::RolesHere;
 use bakeoff_hosts::{Own, Session, Way};
 use bakeoff_plan::{HOME, HostWay, Hosts, Load, Plan};
+use bakeoff_record::TrialRecord;
 use bakeoff_stage::Listening;
 
 use super::library;
@@ -15,6 +16,7 @@ use super::stage::FarHost;
 use super::{Far, OWN_KERNEL, Shared};
 use crate::commands::agent::SetUp;
 use crate::commands::hosts::{self, Wanted};
+use crate::commands::resumed::HostNames;
 use crate::commands::run::not_asked;
 use crate::{exit, output};
 
@@ -25,6 +27,8 @@ pub(crate) struct Campaign<'a> {
     pub(crate) servers: Option<&'a Path>,
     /// Folder at home for what belongs to it.
     pub(crate) folder: &'a Path,
+    /// Trials of the record that goes on.
+    pub(crate) earlier: &'a [TrialRecord],
     /// Whether the record may hold addresses of hosts.
     pub(crate) shows_addresses: bool,
 }
@@ -38,11 +42,12 @@ impl Far {
         let wanted = hosts::generators(&hosts, &[])?;
         let wanted = wanted.into_iter().collect::<Result<Vec<Wanted>, _>>();
         let wanted = wanted.map_err(exit::not_valid)?;
-        let names = wanted.iter().map(|it| it.place.name.as_str());
-        refuse_few_clients(&campaign.plan.loads, &names.collect::<Vec<_>>())?;
+        let of_loads = wanted.iter().map(|it| it.place.name.as_str());
+        refuse_few_clients(&campaign.plan.loads, &of_loads.collect::<Vec<_>>())?;
         let (own, owner) = (hosts::own()?, hosts::owner());
         let server = one_place(file, &hosts, "server", &roles.server)?;
         let origin = one_place(file, &hosts, "origin", &roles.origin)?;
+        names(&server, &origin, &wanted).refuse_others(file, campaign.earlier)?;
         // Home is asked for nothing that it cannot do by itself.
         let far_server = Some(&server).filter(|it| it.place.way != Way::Home);
         let far_origin = Some(&origin).filter(|it| it.place.way != Way::Home && !is_one_site);
@@ -95,6 +100,16 @@ impl Far {
                 origin: origin.place,
             }),
         })
+    }
+}
+
+/// Names of the hosts, by what they do.
+fn names(server: &Wanted, origin: &Wanted, generators: &[Wanted]) -> HostNames {
+    let name = |one: &Wanted| one.place.name.clone();
+    HostNames {
+        server: [name(server)].into(),
+        origin: [name(origin)].into(),
+        generators: generators.iter().map(name).collect(),
     }
 }
 

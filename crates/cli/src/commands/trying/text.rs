@@ -1,10 +1,11 @@
 //! What was tried, for a terminal.
 
-use bakeoff_record::AnswerCheck;
+use bakeoff_record::{AnswerCheck, shell_path};
 use bakeoff_report::Redaction;
 use bakeoff_stage::{FileFound, Listener, ListenerKind, Named, Place, UpstreamKind};
 
 use super::{End, Tried};
+use crate::commands::race::as_a_file;
 use crate::flags::TryFlags;
 
 /// Things of one kind, and lines of a server's message, that are shown.
@@ -35,9 +36,10 @@ pub(super) fn drawn(
     }
     match (plan, &flags.save_plan) {
         (Some(_), Some(path)) => {
-            let path = path.display();
             text.push_str(&format!(
-                "plan      written to {path}: bakeoff run {path}\n"
+                "plan      written to {}: bakeoff run {}\n",
+                path.display(),
+                shell_path(&as_a_file(path))
             ));
         }
         (Some(plan), None) => {
