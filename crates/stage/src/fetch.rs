@@ -28,6 +28,8 @@ use crate::program::sha256;
 use stream::Stream;
 pub(crate) use trust::Trust;
 
+/// No answer of a workload is larger.
+const ANSWER_BYTES_MAX: usize = 256 << 20;
 /// No body of a workload is larger when it is decoded.
 const DECODED_BYTES_MAX: u64 = 256 << 20;
 
