@@ -7,6 +7,8 @@
 //! times.
 
 mod certificate;
+#[cfg(test)]
+mod endless;
 mod h1;
 mod h2;
 mod h3;
@@ -24,6 +26,7 @@ use bakeoff_plan::{Encoding, Protocol, Request, SentBody};
 use bakeoff_record::{AnswerCheck, Negotiated, When};
 
 use crate::certificates::NAMES;
+use crate::host;
 use crate::program::sha256;
 use stream::Stream;
 pub(crate) use trust::Trust;
@@ -95,7 +98,15 @@ impl Expectation {
 
     /// Asks once; `limit` is for the whole exchange.
     pub(crate) fn ask(&self, address: SocketAddr, limit: Duration) -> io::Result<Answer> {
-        let end = Instant::now() + limit;
+        let answer = self.exchange(address, Instant::now() + limit);
+        // What is cut short fails wherever it is.
+        answer.map_err(|cause| match host::is_interrupted() {
+            true => host::interrupted(),
+            false => cause,
+        })
+    }
+
+    fn exchange(&self, address: SocketAddr, end: Instant) -> io::Result<Answer> {
         let asked = self.asked(address);
         if self.protocol.is_h3() {
             return h3::ask(address, &asked, &self.trust, 1, end).map(|(answer, _)| answer);

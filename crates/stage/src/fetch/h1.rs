@@ -38,6 +38,7 @@ pub(super) fn ask(
             Ok(length) => length,
             Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => continue,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) if stream.is_over() => continue,
             Err(cause) => return Err(cause),
         };
         bytes.extend_from_slice(&chunk[..length]);

@@ -54,9 +54,11 @@ pub(super) fn ask(
     let mut context = Context::from_waker(Waker::noop());
     loop {
         match exchange.as_mut().poll(&mut context) {
-            Poll::Ready(answer) => return answer.map_err(io::Error::other),
-            Poll::Pending if Instant::now() >= end => return Err(super::too_late(0)),
-            Poll::Pending if host::is_interrupted() => return Err(host::interrupted()),
+            Poll::Ready(Ok(answer)) => return Ok(answer),
+            // The socket fails from then on.
+            _ if Instant::now() >= end => return Err(super::too_late(0)),
+            _ if host::is_interrupted() => return Err(host::interrupted()),
+            Poll::Ready(Err(cause)) => return Err(io::Error::other(cause)),
             Poll::Pending => {}
         }
     }
