@@ -1,6 +1,6 @@
 //! Servers that send on and on, and never a whole answer.
 
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
@@ -57,4 +57,37 @@ fn an_exchange_ends_in_time_whatever_trickles_in() {
     check_trickle(Protocol::H2c, SETTINGS, PRIORITY);
     check_trickle(Protocol::H1Tls, RECORD, b"x");
     check_trickle(Protocol::H2, RECORD, b"x");
+}
+
+/// Reads until the head of the request on stream 1 has begun.
+fn read_request(stream: &mut TcpStream) -> io::Result<()> {
+    let mut left = [0; 24];
+    stream.read_exact(&mut left)?;
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head)?;
+        if head[3] == 1 {
+            return Ok(());
+        }
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        io::copy(&mut (&*stream).take(u64::from(length)), &mut io::sink())?;
+    }
+}
+
+#[test]
+fn a_body_without_end_is_given_up() {
+    let (address, serving) = server(|mut stream| {
+        stream.write_all(SETTINGS)?;
+        read_request(&mut stream)?;
+        stream.write_all(b"\0\0\x01\x01\x04\0\0\0\x01\x88")?;
+        for _ in 0..4 {
+            stream.write_all(b"\0\x3f\0\0\0\0\0\0\x01")?;
+            stream.write_all(&[0; 0x3f00])?;
+        }
+        // Until the client hangs up.
+        io::copy(&mut stream, &mut io::sink()).map(drop)
+    });
+    let failed = ask(Protocol::H2c, address, Duration::from_secs(5)).unwrap_err();
+    assert!(failed.to_string().contains("does not end"), "{failed}");
+    serving.join().unwrap();
 }

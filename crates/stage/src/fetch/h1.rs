@@ -46,7 +46,7 @@ pub(super) fn ask(
             return Ok(answer);
         }
         if bytes.len() > ANSWER_BYTES_MAX {
-            return Err(io::Error::other("the answer does not end"));
+            return Err(super::endless());
         }
     }
 }
