@@ -140,7 +140,8 @@ fn parse_final(
         .map(|pair| pair.map(|(name, value)| (name.to_owned(), value.trim().to_owned())))
         .collect();
     let headers = headers.ok_or_else(|| wrong("a header line has no colon"))?;
-    let chunked = header(&headers, "Transfer-Encoding").is_some_and(|value| value == "chunked");
+    let chunked = header(&headers, "Transfer-Encoding")
+        .is_some_and(|value| value.eq_ignore_ascii_case("chunked"));
     let length = header(&headers, "Content-Length")
         .map(str::parse::<usize>)
         .transpose();
@@ -238,6 +239,12 @@ mod tests {
             &format!("{chunked}3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"),
             false,
             Ok(Some((200, "abcde"))),
+        );
+        let capital = chunked.replace("chunked", "Chunked");
+        check(
+            &format!("{capital}3\r\nabc\r\n0\r\n\r\n"),
+            false,
+            Ok(Some((200, "abc"))),
         );
         check(&format!("{chunked}3\r\nab"), false, Ok(None));
         check(&format!("{chunked}3\r\nabcd\r\n"), false, Err("malformed"));
