@@ -342,6 +342,8 @@ impl<S> Serial<S> {
         if let Some(violation) = read.broken {
             return Some(failed(End::H1(violation)));
         }
+        // What comes with an answer is the end for the request behind it.
+        self.line.ended |= !matches!(read.progress, Ok(Progress { closed: false, .. }));
         thread.tools.answers_are_short = read.response.is_some();
         if let Some(response) = read.response {
             let beyond = read.beyond;
