@@ -159,6 +159,11 @@ impl Session {
         self.stage.is_established
     }
 
+    /// Whether the server said that it ends the connection.
+    pub(crate) fn is_going_away(&self) -> bool {
+        self.stage.is_going_away
+    }
+
     /// Whether the socket has not taken all that was to be sent.
     pub(crate) fn has_unsent(&self) -> bool {
         self.link.has_unsent()

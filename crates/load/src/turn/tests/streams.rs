@@ -81,6 +81,19 @@ fn a_withdrawn_request_keeps_its_time() {
 }
 
 #[test]
+fn what_was_withdrawn_goes_on_where_the_rest_is_cut() {
+    // It would take the first stream, and closes before it has answered it.
+    let server = Server::h2(|asked| match (asked.link, asked.stream) {
+        (0, 1) => vec![Act::Send(ms(1), go_away(1, NO_ERROR)), Act::Close(ms(1))],
+        (0, _) => Vec::new(),
+        _ => asked.hello(ms(1)),
+    });
+    let expected = [(Outcome::Ok, 29), (Outcome::ClosedEarly, 1)];
+    let result = check(&over_h2(counted(1, 30), 4), server, &expected).result;
+    assert_eq!(result.connections.streams_withdrawn, 3);
+}
+
+#[test]
 fn what_is_due_does_not_wait_for_a_connection_that_ends() {
     // One answer holds the first connection for half a second after its GOAWAY.
     let server = Server::h2(|asked| match (asked.link, asked.stream) {
