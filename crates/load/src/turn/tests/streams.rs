@@ -3,12 +3,13 @@
 use std::cell::{Cell, RefCell};
 
 use super::frames::{
-    DATA, END_HEADERS, HEADERS, MAX_CONCURRENT_STREAMS, NO_ERROR, STATUS_200, frame, go_away,
-    settings,
+    DATA, END_HEADERS, HEADERS, MAX_CONCURRENT_STREAMS, NO_ERROR, RST_STREAM, STATUS_200, frame,
+    go_away, settings,
 };
 use super::*;
 use crate::driver::invented::Act;
 
+const REFUSED_STREAM: u32 = 7;
 const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// Says so many streams may be open.
@@ -91,6 +92,20 @@ fn what_was_withdrawn_goes_on_where_the_rest_is_cut() {
     let expected = [(Outcome::Ok, 29), (Outcome::ClosedEarly, 1)];
     let result = check(&over_h2(counted(1, 30), 4), server, &expected).result;
     assert_eq!(result.connections.streams_withdrawn, 3);
+}
+
+#[test]
+fn a_stream_that_a_goaway_takes_and_that_is_refused_is_not_sent_again() {
+    let server = Server::h2(|asked| match (asked.link, asked.stream) {
+        (0, 1) => {
+            let refused = frame(RST_STREAM, 0, 1, &REFUSED_STREAM.to_be_bytes());
+            vec![Act::Send(0, [go_away(7, NO_ERROR), refused].concat())]
+        }
+        _ => asked.hello(ms(1)),
+    });
+    let expected = [(Outcome::Ok, 29), (Outcome::RefusedStream, 1)];
+    let result = check(&over_h2(counted(1, 30), 4), server, &expected).result;
+    assert_eq!(result.connections.streams_withdrawn, 0);
 }
 
 #[test]
