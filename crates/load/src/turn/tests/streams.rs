@@ -109,6 +109,31 @@ fn a_stream_that_a_goaway_takes_and_that_is_refused_is_not_sent_again() {
 }
 
 #[test]
+fn of_an_answer_that_is_withdrawn_nothing_is_kept() {
+    let begun = |stream| {
+        let head = frame(HEADERS, END_HEADERS, stream, STATUS_200);
+        [head, frame(DATA, 0, stream, b"hel")].concat()
+    };
+    // The first withdrawal is followed by answers, the second one by the end of the connection.
+    let server = Server::h2(|asked| match (asked.link, asked.stream) {
+        (0, 3) => vec![Act::Send(0, [begun(3), go_away(1, NO_ERROR)].concat())],
+        (0, 1) => asked.hello(ms(1)),
+        (0, _) => Vec::new(),
+        (1, 1) => vec![Act::Close(ms(1))],
+        (1, _) => Vec::new(),
+        _ => asked.hello(ms(1)),
+    });
+    let expected = [(Outcome::Ok, 26), (Outcome::ClosedEarly, 4)];
+    let result = check(&over_h2(counted(1, 30), 4), server, &expected).result;
+    assert_eq!(result.connections.streams_withdrawn, 3);
+    let server = Server::h2(|asked| match (asked.link, asked.stream) {
+        (0, 3) => vec![Act::Send(0, [begun(3), go_away(1, NO_ERROR)].concat())],
+        _ => asked.hello(ms(1)),
+    });
+    check(&over_h2(counted(1, 30), 4), server, &[(Outcome::Ok, 30)]);
+}
+
+#[test]
 fn what_is_due_does_not_wait_for_a_connection_that_ends() {
     // One answer holds the first connection for half a second after its GOAWAY.
     let server = Server::h2(|asked| match (asked.link, asked.stream) {
