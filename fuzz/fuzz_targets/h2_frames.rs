@@ -100,6 +100,7 @@ impl Run {
             Event::End { .. }
                 | Event::Reset { .. }
                 | Event::Refused { .. }
+                | Event::BeyondGoAway { .. }
                 | Event::Malformed { .. }
         ));
         self.seen.push(seen);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::clock::monotonic_ns;
 use crate::digest::own_program;
-use crate::frame::{Frame, FrameReader, write_frame};
+use crate::frame::{FRAME_BYTES_MAX, Frame, FrameReader, write_frame};
 use crate::greeting::Greeting;
 use crate::lease::{Lease, SILENCE_MAX};
 use crate::message::{Order, Report};
@@ -42,9 +42,18 @@ impl Outbox {
     /// Says something to home that announces these files, and sends them.
     ///
     /// # Errors
-    /// Home no longer listens.
+    /// Home no longer listens, or, as `FileTooLarge`, something is longer than a frame and
+    /// nothing was sent: once files are announced, home takes nothing else for them.
     pub fn send_with_files(&self, report: &Report, files: Vec<Vec<u8>>) -> io::Result<()> {
         let bytes = serde_json::to_vec(report).map_err(io::Error::other)?;
+        let longest = files.iter().map(Vec::len).max().unwrap_or(0);
+        let longest = longest.max(bytes.len());
+        if longest > FRAME_BYTES_MAX {
+            let message = format!(
+                "send {longest} bytes home: expected at most {FRAME_BYTES_MAX} in one piece"
+            );
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
         // Nothing comes between them.
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         write_frame(&mut *output, &Frame::Json(bytes), || {})?;
@@ -197,6 +206,20 @@ mod tests {
         };
         let pong: Report = serde_json::from_slice(&pong).unwrap();
         assert!(matches!(pong, Report::Pong { sent_ns: 5, clock_ns } if clock_ns > 0));
+    }
+
+    #[test]
+    fn a_file_that_no_frame_holds_is_not_announced() {
+        let written = Written::default();
+        let outbox = Outbox(Arc::new(Mutex::new(Box::new(written.clone()))));
+        let report = Report::Staged {
+            report: serde_json::Value::Null,
+            files: 2,
+        };
+        let files = vec![b"short".to_vec(), vec![0; FRAME_BYTES_MAX + 1]];
+        let failed = outbox.send_with_files(&report, files).unwrap_err();
+        assert_eq!(failed.kind(), io::ErrorKind::FileTooLarge);
+        assert!(written.0.lock().unwrap().is_empty());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
@@ -20,6 +21,10 @@ pub(crate) const BUSY: &str = "busy: ";
 const OWNER_BYTES_MAX: usize = 1024;
 /// Attempts to lock a file that its holder removes at the same moment.
 const ATTEMPTS: usize = 20;
+/// Looks at who holds the lock, and the time between them: whoever has just taken it has yet to
+/// write its owner over that of the last.
+const LOOKS: usize = 20;
+const LOOK_PERIOD: Duration = Duration::from_millis(5);
 
 /// Holds the host for one campaign until it is dropped.
 #[derive(Debug)]
@@ -80,15 +85,14 @@ impl HostLock {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => {
-                    let holder = owner_in(&mut file);
                     // Its own other agent: a host may have more than one role.
-                    if holder == plain(owner) {
-                        return Ok(Self {
+                    return match holder_beside(&mut file, owner) {
+                        None => Ok(Self {
                             path: None,
                             _file: file,
-                        });
-                    }
-                    return Err(LockError::Held { owner: holder });
+                        }),
+                        Some(owner) => Err(LockError::Held { owner }),
+                    };
                 }
                 Err(errno) => return Err(failed(errno.into())),
             }
@@ -133,12 +137,23 @@ fn plain(owner: &str) -> String {
     plain
 }
 
+/// Who holds the file, unless that is `owner` too.
+fn holder_beside(file: &mut File, owner: &str) -> Option<String> {
+    let own = plain(owner);
+    for _ in 1..LOOKS {
+        if owner_in(file) == own {
+            return None;
+        }
+        std::thread::sleep(LOOK_PERIOD);
+    }
+    Some(owner_in(file)).filter(|holder| *holder != own)
+}
+
 fn owner_in(file: &mut File) -> String {
     let mut bytes = Vec::new();
-    let read = file
-        .take(OWNER_BYTES_MAX as u64)
-        .read_to_end(&mut bytes)
-        .is_ok();
+    let begun = file.rewind();
+    let read = begun.and_then(|()| file.take(OWNER_BYTES_MAX as u64).read_to_end(&mut bytes));
+    let read = read.is_ok();
     let text = String::from_utf8_lossy(&bytes);
     let plain: String = text.chars().filter(|c| !c.is_control()).collect();
     if read && !plain.is_empty() {
@@ -169,6 +184,26 @@ mod tests {
         let _lock = HostLock::take(home.path(), &long).unwrap();
         let second = HostLock::take(home.path(), "bob").unwrap_err().to_string();
         assert!(second.len() < OWNER_BYTES_MAX + 10, "{second}");
+    }
+
+    #[test]
+    fn an_agent_that_has_yet_to_write_its_owner_is_waited_for() {
+        for before in ["", "bob, whose agent was killed"] {
+            let home = tempfile::tempdir().unwrap();
+            drop(HostLock::take(home.path(), "ada").unwrap());
+            let network = fs::metadata("/proc/self/ns/net").unwrap().ino();
+            let path = home.path().join(CACHE);
+            let path = path.join(format!("agent-{network}.lock"));
+            fs::write(&path, before).unwrap();
+            let mut first = OpenOptions::new().write(true).open(&path).unwrap();
+            rustix::fs::flock(&first, FlockOperation::NonBlockingLockExclusive).unwrap();
+            std::thread::scope(|scope| {
+                let second = scope.spawn(|| HostLock::take(home.path(), "ada"));
+                std::thread::sleep(Duration::from_millis(10));
+                note(&mut first, "ada").unwrap();
+                assert!(second.join().unwrap().is_ok(), "{before}");
+            });
+        }
     }
 
     #[test]

@@ -15,14 +15,20 @@ use crate::way::Place;
 const PIECE: usize = 256 << 10;
 /// Longest pause of the upload. Half a megabyte a second keeps it going.
 const STALLED_MAX: Duration = Duration::from_secs(20);
+/// Bytes that the command may say besides.
+const SAID_BYTES_MAX: u64 = 1 << 20;
 /// Between two looks at the command.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Puts this program on the host.
 pub(crate) fn upload(place: &Place, own: &Own) -> Result<(), Cause> {
     let mut child = Child::start(&place.upload(&own.digest, own.bytes))?;
-    // It only says what the script says, which is nothing; it must not block.
-    drop(child.take_output());
+    // The script says nothing, but a login file may: a command must not end by that, nor wait.
+    if let Some(output) = child.take_output() {
+        let ignore = move || io::copy(&mut output.take(SAID_BYTES_MAX), &mut io::sink());
+        let thread = std::thread::Builder::new().name("banner".to_owned());
+        drop(thread.spawn(ignore));
+    }
     let input = child.take_input();
     let progress = std::sync::Arc::new(crate::lease::Lease::new(
         STALLED_MAX,
@@ -74,5 +80,29 @@ fn send(mut input: ChildStdin, mut wrote: impl FnMut()) -> io::Result<()> {
         }
         input.write_all(&piece[..read])?;
         wrote();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::way::Way;
+
+    #[test]
+    fn what_a_command_says_does_not_end_the_upload() {
+        let home = tempfile::tempdir().unwrap();
+        let at_home = format!("HOME={}", home.path().display());
+        let banner = "sleep 0.1; echo welcome; exec \"$@\"";
+        let command = ["env", &at_home, "sh", "-c", banner, "-"];
+        let place = Place {
+            name: "x".to_owned(),
+            way: Way::Command(command.map(str::to_owned).to_vec()),
+            program: None,
+        };
+        let own = Own::find().unwrap();
+        upload(&place, &own).unwrap();
+        let there = place.program_there(&own).replacen('~', "", 1);
+        let there = home.path().join(there.trim_start_matches('/'));
+        assert_eq!(std::fs::metadata(there).unwrap().len(), own.bytes);
     }
 }

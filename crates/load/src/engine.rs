@@ -1,7 +1,7 @@
 //! Threads of the engine: started together, merged at the end.
 
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 
 use bakeoff_plan::{LoadModel, Schedule};
@@ -14,6 +14,7 @@ use crate::control::Control;
 use crate::driver::epoll::Epoll;
 use crate::ledger::Counts;
 use crate::limits::check_budget;
+use crate::meeting::Meeting;
 use crate::pace::{OpenPace, Pace};
 use crate::result::Merged;
 use crate::share::Share;
@@ -26,6 +27,15 @@ use crate::turn::Loop;
 ///
 /// Ends early when [`Control::stop`] is called; what was measured until then is returned.
 pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> {
+    run_by(spec, control, |_| Builder::new())
+}
+
+/// The same; `builder` begins each thread of this engine, by its number.
+fn run_by(
+    spec: &LoadSpec,
+    control: &Control,
+    builder: impl Fn(usize) -> Builder,
+) -> Result<LoadResult, LoadError> {
     check_budget(spec)?;
     let host = spec.target.host_name();
     let tls = spec.speaking.tls();
@@ -33,16 +43,21 @@ pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> 
         .map(|settings| settings.side(host, &spec.speaking))
         .transpose()?;
     let shares = spec.shares();
-    let meeting = Meeting::of(shares.len());
-    let counts: Vec<Result<Counts, LoadError>> = std::thread::scope(|scope| {
+    let (meeting, zero) = (Meeting::of(shares.len()), AtomicU64::new(0));
+    let counts: Vec<Result<Option<Counts>, LoadError>> = std::thread::scope(|scope| {
         let start = |(own, share)| {
-            let (meeting, tls) = (&meeting, tls.clone());
-            std::thread::Builder::new()
-                .name(format!("engine-{own}"))
-                .spawn_scoped(scope, move || {
-                    let made = pin(spec, own).and_then(|()| make(spec, control, tls, share));
-                    one_thread(made, spec, control, meeting)
-                })
+            let (meeting, zero, tls) = (&meeting, &zero, tls.clone());
+            let builder = builder(own).name(format!("engine-{own}"));
+            let started = builder.spawn_scoped(scope, move || {
+                let _leaving = meeting.leave_at_end();
+                pin(spec, own)?;
+                let made = make(spec, control, tls, share)?;
+                one_thread(made, spec, control, (meeting, zero))
+            });
+            if started.is_err() {
+                meeting.call_off();
+            }
+            started
         };
         let handles: Vec<_> = shares.into_iter().enumerate().map(start).collect();
         handles
@@ -53,63 +68,46 @@ pub fn run(spec: &LoadSpec, control: &Control) -> Result<LoadResult, LoadError> 
             })
             .collect()
     });
-    let counts = counts.into_iter().collect::<Result<_, _>>()?;
-    Ok(Merged::of(counts).result(spec))
+    let counts = counts.into_iter().collect::<Result<Vec<_>, _>>()?;
+    // The load was called off only where another thread failed, which is the error above.
+    let counts = counts.into_iter().collect::<Option<_>>();
+    Ok(Merged::of(counts.ok_or(LoadError::Panicked)?).result(spec))
 }
 
-/// Where the threads of an engine wait for each other.
-struct Meeting {
-    barrier: Barrier,
-    /// When the load begins.
-    zero: AtomicU64,
-    /// Whether a thread cannot take part.
-    failed: AtomicBool,
-}
-
-impl Meeting {
-    fn of(threads: usize) -> Self {
-        Self {
-            barrier: Barrier::new(threads),
-            zero: AtomicU64::new(0),
-            failed: AtomicBool::new(false),
-        }
-    }
-}
-
+/// What one thread counted; `None` where the load was called off before it began. `zero` is where
+/// the thread that comes last says when it begins.
 fn one_thread(
-    made: Result<Loop<'_, Epoll>, LoadError>,
+    mut made: Loop<'_, Epoll>,
     spec: &LoadSpec,
     control: &Control,
-    meeting: &Meeting,
-) -> Result<Counts, LoadError> {
-    let Meeting {
-        barrier,
-        zero,
-        failed,
-    } = meeting;
-    // Every thread must reach the barriers, whatever fails before them.
+    (meeting, zero): (&Meeting, &AtomicU64),
+) -> Result<Option<Counts>, LoadError> {
     if control.is_held() {
-        failed.fetch_or(made.is_err(), Ordering::Relaxed);
-        if barrier.wait().is_leader() && !failed.load(Ordering::Relaxed) {
-            control.hold();
+        match meeting.wait() {
+            None => return Ok(None),
+            Some(true) => control.hold(),
+            Some(false) => {}
         }
-        barrier.wait();
+        if meeting.wait().is_none() {
+            return Ok(None);
+        }
     }
-    let prepared = made.and_then(|mut made| {
-        made.prepare().map_err(LoadError::Poll)?;
-        Ok(made)
-    });
-    if barrier.wait().is_leader() {
+    made.prepare().map_err(LoadError::Poll)?;
+    let Some(is_last) = meeting.wait() else {
+        return Ok(None);
+    };
+    if is_last {
         let start = control.named_start().unwrap_or_else(now);
         zero.store(start, Ordering::Release);
         let window = start + nanos(Duration::from_secs_f64(spec.load.warmup_s));
         let end = window + nanos(Duration::from_secs_f64(spec.load.duration_s));
         control.set_window(instant(window), instant(end));
     }
-    barrier.wait();
-    prepared?
-        .run(zero.load(Ordering::Acquire))
-        .map_err(LoadError::Poll)
+    if meeting.wait().is_none() {
+        return Ok(None);
+    }
+    let counts = made.run(zero.load(Ordering::Acquire));
+    counts.map(Some).map_err(LoadError::Poll)
 }
 
 /// Pins the calling thread, this engine's number `own`, if it is to be.
@@ -159,4 +157,25 @@ pub(crate) fn pace(spec: &LoadSpec, share: Share) -> Pace {
     let mine = all.skip(share.thread).step_by(share.threads);
     let deadline = spec.pacing.deadline.map_or(u64::MAX, nanos);
     Pace::Open(OpenPace::new(Box::new(mine), deadline))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_ends_where_one_of_its_threads_cannot_be_started() {
+        let mut spec = crate::turn::several(&[1], crate::spec::Order::ByWeight);
+        spec.threads.count = 2;
+        spec.load.model = LoadModel::Closed { clients: 2 };
+        for control in [Control::default(), Control::held()] {
+            let failed = run_by(&spec, &control, |own| match own {
+                0 => Builder::new(),
+                // No address space is as large.
+                _ => Builder::new().stack_size(1 << 50),
+            });
+            assert!(matches!(failed, Err(LoadError::Thread(_))));
+            assert!(!control.is_ready());
+        }
+    }
 }

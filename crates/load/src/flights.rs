@@ -281,6 +281,10 @@ impl Flights {
         let place = &mut self.places[token as usize];
         place.state = State::Waiting;
         place.enqueued = now;
+        // What came of an answer is not of the one that will come.
+        place.status = 0;
+        place.flight.first_byte = 0;
+        place.flight.body = BodyComparison::start(place.flight.origin.check);
     }
 
     /// A whole response ended a request.

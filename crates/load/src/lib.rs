@@ -28,6 +28,7 @@ mod ledger;
 mod limits;
 mod line;
 mod link;
+mod meeting;
 mod pace;
 mod pulse;
 mod quic;

@@ -82,6 +82,15 @@ impl<S> Phase<S> {
             _ => None,
         }
     }
+
+    /// Whether the server said that it ends the connection, without an error.
+    fn was_left_in_order(&self) -> bool {
+        match self {
+            Self::Ready(Link::Streams(streams)) => streams.was_left_in_order(),
+            Self::Ready(Link::Quic(quic)) => quic.session.is_going_away(),
+            _ => false,
+        }
+    }
 }
 
 /// How a client was served in the window.
@@ -207,8 +216,17 @@ impl<S> Slot<S> {
                 }
             }
             Requests::Many(flights) => {
-                let is_fruitless = !is_ready || flights.answered == 0;
-                let lost = if is_fruitless { Lost::All } else { Lost::Sent };
+                let is_served = is_ready && flights.answered > 0;
+                let was_left = self.phase.was_left_in_order();
+                // Where no request ends with the connection, this could go on for ever.
+                let is_fruitless = was_left && !is_served && flights.in_flight() == 0;
+                self.fruitless = if is_fruitless { self.fruitless + 1 } else { 0 };
+                let lost = if is_served || (was_left && self.fruitless < FRUITLESS_MAX) {
+                    Lost::Sent
+                } else {
+                    self.fruitless = 0;
+                    Lost::All
+                };
                 flights.lose(&end, lost, now, &mut thread.ledger);
             }
         }

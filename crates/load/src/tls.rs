@@ -39,6 +39,8 @@ pub(crate) struct Tls {
     /// Ciphertext of a record whose end has not come.
     partial: Vec<u8>,
     established: bool,
+    /// The peer has said that it sends nothing more.
+    closed: bool,
 }
 
 /// Why TLS failed.
@@ -83,6 +85,7 @@ impl Tls {
             connection,
             partial: Vec::new(),
             established: false,
+            closed: false,
         };
         tls.handle_all(&mut [], outgoing, &mut |_| {})?;
         Ok(tls)
@@ -109,7 +112,14 @@ impl Tls {
         plain: &mut impl FnMut(&[u8]),
     ) -> Result<Progress, TlsFailure> {
         let before = self.established;
-        let (used, closed) = self.handle_all(incoming, outgoing, plain)?;
+        // rustls says once that the peer has closed, and uses up nothing that comes behind it.
+        let mut used = 0;
+        if !self.closed {
+            (used, self.closed) = self.handle_all(incoming, outgoing, plain)?;
+        }
+        if self.closed {
+            used = incoming.len();
+        }
         let rest = &incoming[used..];
         if rest.is_empty() {
             self.partial = Vec::new();
@@ -119,7 +129,7 @@ impl Tls {
         }
         Ok(Progress {
             established: self.established && !before,
-            closed,
+            closed: self.closed,
         })
     }
 

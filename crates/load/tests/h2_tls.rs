@@ -135,3 +135,27 @@ fn large_bodies_come_whole_and_each_byte_is_compared() {
         assert_eq!(result.connections.opened, 3);
     }
 }
+
+#[test]
+fn a_connection_that_an_answer_came_with_the_end_of_takes_no_more_requests() {
+    let close = |mut stream: Secured| {
+        let mut head = [0; 1024];
+        if !matches!(stream.read(&mut head), Ok(1..)) {
+            return;
+        }
+        let connection = &mut stream.conn;
+        connection.writer().write_all(HELLO).expect("in memory");
+        connection.send_close_notify();
+        let mut bytes = Vec::new();
+        while connection.wants_write() {
+            connection.write_tls(&mut bytes).expect("in memory");
+        }
+        // TCP stays open until the client closes.
+        let _ = stream.sock.write_all(&bytes);
+        let _ = std::io::copy(&mut stream.sock, &mut std::io::sink());
+    };
+    let spec = tls_spec(tls_server(ONLY_H1, close), auto);
+    let result = check(&spec, &[(Outcome::Ok, 30)]);
+    let connections = &result.connections;
+    assert_eq!((connections.opened, connections.closed_by_server), (30, 30));
+}

@@ -123,6 +123,20 @@ fn what_a_goaway_refuses_goes_on_the_next_connection() {
 }
 
 #[test]
+fn a_goaway_may_come_together_with_the_end_of_its_connection() {
+    let mut spec = spec(serve(|n| match n {
+        0 => Act::Leave,
+        _ => Act::Answer(HELLO),
+    }));
+    spec.load.model = LoadModel::Closed { clients: 1 };
+    spec.load.streams = 1;
+    let result = load(&spec);
+    assert_eq!(result.outcomes.of(Outcome::Ok), 30, "{:?}", result.outcomes);
+    let connections = &result.connections;
+    assert_eq!((connections.opened, connections.streams_withdrawn), (2, 1));
+}
+
+#[test]
 fn silence_is_a_timeout_and_its_connection_is_given_up() {
     let mut spec = spec(serve(|_| Act::Nothing));
     spec.count = Some(12);

@@ -149,9 +149,12 @@ fn floods_do_not_keep_answers_from_coming() {
 
 #[test]
 fn a_socket_that_is_never_empty_does_not_hold_up_the_loop() {
-    let mut spec = hostile(does(Hostility::JunkWithoutRest), |_| Act::Answer(HELLO));
-    spec.load.model = LoadModel::Closed { clients: 1 };
-    check(&spec, &[Outcome::Ok, Outcome::Timeout]);
+    for bytes in [30, 0] {
+        let junk = Hostility::JunkWithoutRest(bytes);
+        let mut spec = hostile(does(junk), |_| Act::Answer(HELLO));
+        spec.load.model = LoadModel::Closed { clients: 1 };
+        check(&spec, &[Outcome::Ok, Outcome::Timeout]);
+    }
 }
 
 #[test]

@@ -7,6 +7,8 @@
 //! times.
 
 mod certificate;
+#[cfg(test)]
+mod endless;
 mod h1;
 mod h2;
 mod h3;
@@ -24,10 +26,14 @@ use bakeoff_plan::{Encoding, Protocol, Request, SentBody};
 use bakeoff_record::{AnswerCheck, Negotiated, When};
 
 use crate::certificates::NAMES;
+use crate::host;
 use crate::program::sha256;
 use stream::Stream;
 pub(crate) use trust::Trust;
 
+/// No answer of a workload is larger. Tests see to it with fewer bytes than may come before a
+/// window of HTTP/2 is full.
+const ANSWER_BYTES_MAX: usize = if cfg!(test) { 32 << 10 } else { 256 << 20 };
 /// No body of a workload is larger when it is decoded.
 const DECODED_BYTES_MAX: u64 = 256 << 20;
 
@@ -93,7 +99,15 @@ impl Expectation {
 
     /// Asks once; `limit` is for the whole exchange.
     pub(crate) fn ask(&self, address: SocketAddr, limit: Duration) -> io::Result<Answer> {
-        let end = Instant::now() + limit;
+        let answer = self.exchange(address, Instant::now() + limit);
+        // What is cut short fails wherever it is.
+        answer.map_err(|cause| match host::is_interrupted() {
+            true => host::interrupted(),
+            false => cause,
+        })
+    }
+
+    fn exchange(&self, address: SocketAddr, end: Instant) -> io::Result<Answer> {
         let asked = self.asked(address);
         if self.protocol.is_h3() {
             return h3::ask(address, &asked, &self.trust, 1, end).map(|(answer, _)| answer);
@@ -273,6 +287,13 @@ fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
 fn too_late(came: usize) -> io::Error {
     let message = format!("no whole answer in time; {came} bytes arrived");
     io::Error::new(io::ErrorKind::TimedOut, message)
+}
+
+/// More came than an answer can have.
+fn endless() -> io::Error {
+    io::Error::other(format!(
+        "the answer does not end: more than {ANSWER_BYTES_MAX} bytes arrived"
+    ))
 }
 
 #[cfg(test)]

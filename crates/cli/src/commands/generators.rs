@@ -49,20 +49,38 @@ pub(crate) struct Together {
 impl Together {
     /// From the first generator's start to the last one's, with what their clocks may be off.
     pub(crate) fn start_spread_ns(&self) -> Option<u64> {
-        let began: Option<Vec<u64>> = self.parts.iter().map(|part| part.began_ns).collect();
-        let began = began.filter(|began| began.len() > 1)?;
-        let (first, last) = (began.iter().min()?, began.iter().max()?);
-        Some(last - first + self.clock_error_ns())
+        let began: Option<Vec<(u64, u64)>> = self
+            .parts
+            .iter()
+            .map(|part| Some((part.began_ns?, part.clock_error_ns())))
+            .collect();
+        spread(&began?)
     }
 
     /// The largest error of a clock.
     pub(crate) fn clock_error_ns(&self) -> u64 {
-        let errors = self.parts.iter().flat_map(|part| {
-            let after = part.after.map(|clock| clock.error_ns);
-            [Some(part.before.error_ns), after]
-        });
-        errors.flatten().max().unwrap_or(0)
+        let errors = self.parts.iter().map(HostPart::clock_error_ns);
+        errors.max().unwrap_or(0)
     }
+}
+
+impl HostPart {
+    /// The larger error of its clock.
+    fn clock_error_ns(&self) -> u64 {
+        let after = self.after.map_or(0, |clock| clock.error_ns);
+        after.max(self.before.error_ns)
+    }
+}
+
+/// How far two of these times can be apart at the most, each with its error.
+fn spread(times: &[(u64, u64)]) -> Option<u64> {
+    let apart = |(index, one): (usize, &(u64, u64))| {
+        let others = times[index + 1..].iter();
+        others
+            .map(|other| one.0.abs_diff(other.0) + one.1 + other.1)
+            .max()
+    };
+    times.iter().enumerate().filter_map(apart).max()
 }
 
 /// Whoever follows one load from several hosts.
@@ -257,5 +275,17 @@ fn of_one(
         began_ns,
         result,
         after_s: monotonic_ns().saturating_sub(start_ns) as f64 / 1e9,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_are_as_far_apart_as_both_their_clocks_allow() {
+        assert_eq!(spread(&[(10, 7), (0, 5)]), Some(22));
+        assert_eq!(spread(&[(0, 1), (10, 1), (5, 100)]), Some(106));
+        assert_eq!(spread(&[(0, 5)]), None);
     }
 }

@@ -120,36 +120,52 @@ impl Far {
         let Some(server) = &self.server else {
             let shared = &self.generators;
             return match open(&shared.server, &shared.own, &shared.owner) {
-                Ok(mut home) => self.links_of(&mut home, self.listening.address, when, should_stop),
+                Ok(mut home) => {
+                    let address = self.listening.address;
+                    let links = self.links_of(&mut home, address, when, should_stop);
+                    links.unwrap_or_else(|error| links::unmeasured(&error.to_string()))
+                }
                 Err(error) => links::unmeasured(&error.to_string()),
             };
         };
         let known = server.address();
         let measured = server.with_session(|session| {
             let address = server_address(session, known);
-            Ok(self.links_of(session, address, when, should_stop))
+            self.links_of(session, address, when, should_stop)
         });
         measured.unwrap_or_else(|gone| links::unmeasured(&gone.text))
     }
 
+    /// Fails where the session of the server does. A session of a generator whose link could not
+    /// be measured is given up, because what it is at is not known: the next load opens another.
     fn links_of(
         &self,
         server: &mut Session,
         address: IpAddr,
         when: When,
         should_stop: &dyn Fn() -> bool,
-    ) -> Vec<LinkFacts> {
+    ) -> Result<Vec<LinkFacts>, HostError> {
         let (shared, from) = (&self.generators, server.host().to_owned());
         let mut slots = shared.sessions();
         let mut sessions: Vec<&mut Session> = slots.iter_mut().flatten().collect();
-        let found = match links::measure_all(server, address, &mut sessions, should_stop) {
-            Ok(found) => found,
-            Err(error) => return links::unmeasured(&error.to_string()),
-        };
-        let facts = found
+        let found = links::measure_all(server, address, &mut sessions, should_stop);
+        give_up(&mut slots, |name| match &found {
+            Ok(found) => found.iter().any(|link| link.failed_from(name)),
+            Err(_) => true,
+        });
+        let facts = found?
             .into_iter()
             .map(|link| links::noted(&from, link, when));
-        facts.flatten().collect()
+        Ok(facts.flatten().collect())
+    }
+}
+
+/// Ends the sessions with the hosts of these names.
+fn give_up(sessions: &mut [Option<Session>], is_lost: impl Fn(&str) -> bool) {
+    for slot in sessions {
+        if slot.as_ref().is_some_and(|session| is_lost(session.host())) {
+            *slot = None;
+        }
     }
 }
 
@@ -230,14 +246,7 @@ impl Shared {
             // What a session is at then is not known.
             Err(_) => self.places.iter().map(|place| place.name.clone()).collect(),
         };
-        for slot in slots.iter_mut() {
-            if slot
-                .as_ref()
-                .is_some_and(|it| lost.iter().any(|name| name == it.host()))
-            {
-                *slot = None;
-            }
-        }
+        give_up(&mut slots, |name| lost.iter().any(|lost| lost == name));
         done
     }
 }

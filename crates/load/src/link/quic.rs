@@ -13,6 +13,9 @@ use crate::quic::{Lost, Polled, Quic, Session, lost_by};
 use crate::thread::Thread;
 use crate::tls;
 
+/// What a receive call counts for at the least, bytes: datagrams may be empty.
+const RECEIVED_BYTES_MIN: u64 = 128;
+
 /// HTTP/3 on a connection.
 pub(crate) struct QuicLink<S> {
     pub(crate) socket: S,
@@ -70,7 +73,7 @@ impl<S> QuicLink<S> {
             .take_datagrams(&self.socket, &mut quic.block)?;
         let (time, bytes) = (received.time, received.datagrams.len());
         thread.ledger.counts.meter.read(bytes);
-        intake.bytes += bytes as u64;
+        intake.bytes += (bytes as u64).max(RECEIVED_BYTES_MIN);
         self.session.last_received = time.now;
         let is_shaking = !self.session.is_established();
         if is_shaking {

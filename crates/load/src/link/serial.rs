@@ -231,6 +231,9 @@ impl<S> Serial<S> {
                         let beyond = progress.consumed < read;
                         return (Read::Whole { response, beyond }, time);
                     }
+                    if self.is_behind_interim(flight.sent) {
+                        flight.first_byte = 0;
+                    }
                 }
             }
             if read < thread.tools.buffer.len() && !self.line.ended {
@@ -240,6 +243,13 @@ impl<S> Serial<S> {
                 return (Read::Unread, time);
             }
         }
+    }
+
+    /// Whether what came was an interim response: a response begins with its final head. Before
+    /// the request was sent nothing is to come at all.
+    #[cold]
+    fn is_behind_interim(&self, sent: u64) -> bool {
+        self.reader.awaits_head() && sent != 0
     }
 
     /// Drops what has come of a body that nobody looks at. `None` if there may be more.
@@ -328,6 +338,9 @@ impl<S> Serial<S> {
             if let Some(read) = self.judge(read, thread) {
                 return (read, time);
             }
+            if self.is_behind_interim(flight.sent) {
+                flight.first_byte = 0;
+            }
             if !is_full_read && !self.line.ended {
                 return (Read::Drained, time);
             }
@@ -342,6 +355,8 @@ impl<S> Serial<S> {
         if let Some(violation) = read.broken {
             return Some(failed(End::H1(violation)));
         }
+        // What comes with an answer is the end for the request behind it.
+        self.line.ended |= !matches!(read.progress, Ok(Progress { closed: false, .. }));
         thread.tools.answers_are_short = read.response.is_some();
         if let Some(response) = read.response {
             let beyond = read.beyond;

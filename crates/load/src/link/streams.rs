@@ -345,8 +345,10 @@ impl Session {
             Event::Reset { token, code } => {
                 flights.fail(token, &End::StreamReset(code.to_string()), sink);
             }
-            Event::Refused { token } if self.is_graceful => flights.withdraw(token, sink),
-            Event::Refused { token } => flights.fail(token, &End::StreamRefused, sink),
+            Event::BeyondGoAway { token } if self.is_graceful => flights.withdraw(token, sink),
+            Event::Refused { token } | Event::BeyondGoAway { token } => {
+                flights.fail(token, &End::StreamRefused, sink);
+            }
             Event::Malformed { token, violation } => {
                 flights.fail(token, &End::H2(violation), sink);
             }

@@ -159,6 +159,11 @@ impl Session {
         self.stage.is_established
     }
 
+    /// Whether the server said that it ends the connection.
+    pub(crate) fn is_going_away(&self) -> bool {
+        self.stage.is_going_away
+    }
+
     /// Whether the socket has not taken all that was to be sent.
     pub(crate) fn has_unsent(&self) -> bool {
         self.link.has_unsent()
@@ -437,13 +442,12 @@ impl Session {
         sink: &mut Sink<'_>,
     ) {
         self.abandon(id, ErrorCode::REQUEST_CANCELLED);
-        if code != ErrorCode::REQUEST_REJECTED {
-            flights.fail(token, &End::StreamReset(code.to_string()), sink);
-        } else if self.stage.is_going_away {
-            flights.withdraw(token, sink);
-        } else {
-            flights.fail(token, &End::StreamRefused, sink);
-        }
+        // What is beyond a GOAWAY was withdrawn with it.
+        let end = match code {
+            ErrorCode::REQUEST_REJECTED => End::StreamRefused,
+            code => End::StreamReset(code.to_string()),
+        };
+        flights.fail(token, &end, sink);
     }
 
     /// Reads what came on a stream of the server's own.

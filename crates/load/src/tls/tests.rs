@@ -94,6 +94,12 @@ fn check(version: &'static rustls::SupportedProtocolVersion, piece: usize) {
         .handle(&mut incoming, &mut Vec::new(), &mut |_| {})
         .unwrap();
     assert!(progress.closed);
+    for _ in 0..10 {
+        let mut behind = [tls.partial(), &[23; 10_000]].concat();
+        let handled = tls.handle(&mut behind, &mut Vec::new(), &mut |_| panic!("no data"));
+        assert!(handled.unwrap().closed);
+        assert_eq!(tls.partial().len(), 0, "nothing behind the end is kept");
+    }
 }
 
 #[test]

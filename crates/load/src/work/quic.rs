@@ -1,6 +1,6 @@
 //! What a slot does on a connection with HTTP/3, beside what it has in common with HTTP/2.
 
-use bakeoff_record::CloseKind;
+use bakeoff_record::{CloseKind, Outcome};
 use rustix::io::Errno;
 
 use super::{begin, many};
@@ -162,6 +162,7 @@ pub(super) fn lose<D: Driver>(
         return;
     };
     let is_established = quic.session.is_established();
+    let was_left = quic.session.is_going_away() && lost.outcome == Outcome::ClosedEarly;
     let is_ours = matches!(
         lost.kind,
         CloseKind::Local | CloseKind::Idle | CloseKind::Timeout
@@ -174,6 +175,10 @@ pub(super) fn lose<D: Driver>(
         Requests::One(_) => (0, 0),
     };
     let links = &mut thread.ledger.counts.links;
+    if by_server && was_left && in_flight == 0 {
+        links.count_close(lost.kind);
+        return many::end_in_order(slot, was_left, thread, now);
+    }
     links.connections.failed += u64::from(is_early);
     links.count_close(lost.kind);
     links.connections.closed_by_server += u64::from(by_server);

@@ -39,8 +39,9 @@ pub(crate) enum Hostility {
     Pings,
     /// Sends datagrams that are nothing, as fast as it can.
     Junk,
-    /// The same, for ten seconds and from a thread of its own, which does nothing else.
-    JunkWithoutRest,
+    /// Sends datagrams of so many bytes that are nothing, for ten seconds and from a thread of its
+    /// own, which does nothing else.
+    JunkWithoutRest(usize),
     /// Raises its limits again and again.
     Windows,
     /// Does not end streams that the client has stopped.
@@ -67,12 +68,12 @@ impl Hostility {
     /// Does what is done at the handshake's end.
     pub(super) fn begin(self, peer: &mut Peer, socket: &UdpSocket, now: Instant) {
         match self {
-            Self::JunkWithoutRest => {
+            Self::JunkWithoutRest(bytes) => {
                 let socket = socket.try_clone().expect("another handle");
                 let (to, end) = (peer.connection.remote_address(), FLOOD);
                 std::thread::spawn(move || {
                     while now.elapsed() < end {
-                        let _ = socket.send_to(JUNK, to);
+                        let _ = socket.send_to(&JUNK[..bytes], to);
                     }
                 });
             }

@@ -72,6 +72,8 @@ pub(crate) enum Act {
     Close(u32),
     /// GOAWAY refuses all streams behind it, and then it is answered.
     GoAway(&'static [u8]),
+    /// GOAWAY refuses it and all streams behind it, and the connection is closed at once.
+    Leave,
     /// The server goes over to new keys, and answers under them.
     UpdateKeys(&'static [u8]),
     /// The server loses all it knows about its connections, as by a restart on the same port.
@@ -129,6 +131,8 @@ struct Peer {
     endless: Vec<Endless>,
     /// Streams that are reset once what is on them has been sent: a reset discards the rest.
     resets: Vec<(StreamId, VarInt)>,
+    /// It closes the connection as soon as it has sent what it has to send.
+    leaves: bool,
     /// Nothing is sent.
     is_silent: bool,
     /// How often it was worked for.
@@ -287,6 +291,7 @@ impl<A: FnMut(u64) -> Act> Server<A> {
                             slow: Vec::new(),
                             endless: Vec::new(),
                             resets: Vec::new(),
+                            leaves: false,
                             is_silent: false,
                             done: 0,
                         };
@@ -380,6 +385,11 @@ impl<A: FnMut(u64) -> Act> Server<A> {
         for (id, code) in peer.resets.drain(..) {
             let _ = peer.connection.send_stream(id).reset(code);
         }
+        if std::mem::take(&mut peer.leaves) {
+            let code = VarInt::from_u32(0x100);
+            peer.connection.close(now, code, "".into());
+            return self.send(handle, now);
+        }
         let mut is_over = false;
         while let Some(event) = peer.connection.poll_endpoint_events() {
             is_over |= event.is_drained();
@@ -461,18 +471,26 @@ fn carry_out(peer: &mut Peer, id: StreamId, act: Act, now: Instant) {
         }
         Act::Close(code) => connection.close(now, VarInt::from_u32(code), "".into()),
         Act::GoAway(bytes) => {
-            let next = u64::from(VarInt::from(id)) + 4;
-            let frame = [7, 2, 0x40 | (next >> 8) as u8, next as u8];
-            if let Some(control) = peer.control {
-                let _ = connection.send_stream(control).write(&frame);
-            }
-            answer(connection, id, bytes);
+            go_away(peer, u64::from(VarInt::from(id)) + 4);
+            answer(&mut peer.connection, id, bytes);
+        }
+        Act::Leave => {
+            go_away(peer, u64::from(VarInt::from(id)));
+            peer.leaves = true;
         }
         Act::UpdateKeys(bytes) => {
             connection.force_key_update();
             answer(connection, id, bytes);
         }
         Act::Nothing | Act::Forget => {}
+    }
+}
+
+/// Says that no request is taken from stream `next` on.
+fn go_away(peer: &mut Peer, next: u64) {
+    let frame = [7, 2, 0x40 | (next >> 8) as u8, next as u8];
+    if let Some(control) = peer.control {
+        let _ = peer.connection.send_stream(control).write(&frame);
     }
 }
 

@@ -4,11 +4,13 @@ use std::io;
 use std::time::Instant;
 
 use super::stream::{LOOK, Stream};
-use super::{Answer, Asked, Sent, header};
+use super::{ANSWER_BYTES_MAX, Answer, Asked, Sent, header};
 use crate::host;
 
-/// No answer of a workload is larger.
-const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// Interim responses that are skipped before the answer.
+const INTERIM_MAX: usize = 100;
+/// Bytes of all heads of an answer.
+const HEADS_BYTES_MAX: usize = 1 << 20;
 
 /// Asks on a connection that nothing is under way on, until `end` at the latest; `last` says that
 /// it is not needed after that.
@@ -36,6 +38,7 @@ pub(super) fn ask(
             Ok(length) => length,
             Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => continue,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) if stream.is_over() => continue,
             Err(cause) => return Err(cause),
         };
         bytes.extend_from_slice(&chunk[..length]);
@@ -43,7 +46,7 @@ pub(super) fn ask(
             return Ok(answer);
         }
         if bytes.len() > ANSWER_BYTES_MAX {
-            return Err(io::Error::other("the answer does not end"));
+            return Err(super::endless());
         }
     }
 }
@@ -92,32 +95,53 @@ fn framed(sent: &Sent<'_>) -> Vec<u8> {
 
 /// The answer in `bytes`, once it is whole; `ended` says that no more will come.
 fn parse(bytes: &[u8], ended: bool, no_body: bool) -> io::Result<Option<Answer>> {
-    let wrong = |cause: &str| io::Error::new(io::ErrorKind::InvalidData, cause.to_owned());
-    let Some(head_length) = find(bytes, b"\r\n\r\n") else {
-        return if ended {
-            Err(wrong("the connection closed inside the head"))
-        } else {
-            Ok(None)
+    let mut rest = bytes;
+    for _ in 0..=INTERIM_MAX {
+        let Some(length) = find(rest, b"\r\n\r\n") else {
+            return if ended {
+                Err(wrong("the connection closed inside the head"))
+            } else if bytes.len() > HEADS_BYTES_MAX {
+                Err(wrong("the head does not end"))
+            } else {
+                Ok(None)
+            };
         };
-    };
-    let head = String::from_utf8_lossy(&bytes[..head_length]).into_owned();
-    let mut lines = head.split("\r\n");
-    let mut start = lines.next().unwrap_or_default().splitn(3, ' ');
-    let version = start.next().unwrap_or_default();
-    let status = start.next().and_then(|status| status.parse().ok());
-    let (true, Some(status)) = (version.starts_with("HTTP/1."), status) else {
-        return Err(wrong("the first line is none of HTTP/1"));
-    };
-    let rest = &bytes[head_length + 4..];
-    if (100..200).contains(&status) && status != 101 {
-        return parse(rest, ended, no_body);
+        let head = String::from_utf8_lossy(&rest[..length]);
+        rest = &rest[length + 4..];
+        let status = status(&head)?;
+        if !(100..200).contains(&status) || status == 101 {
+            return parse_final(status, &head, rest, ended, no_body);
+        }
     }
+    Err(wrong("the server sends interim responses without end"))
+}
+
+/// The status in the first line of a head.
+fn status(head: &str) -> io::Result<u16> {
+    let first = head.split("\r\n").next().unwrap_or_default();
+    let mut words = first.splitn(3, ' ');
+    let version = words.next().unwrap_or_default();
+    let status = words.next().and_then(|status| status.parse().ok());
+    let status = status.filter(|_| version.starts_with("HTTP/1."));
+    status.ok_or_else(|| wrong("the first line is none of HTTP/1"))
+}
+
+/// The answer whose head this is, once the `rest` has all of its body.
+fn parse_final(
+    status: u16,
+    head: &str,
+    rest: &[u8],
+    ended: bool,
+    no_body: bool,
+) -> io::Result<Option<Answer>> {
+    let lines = head.split("\r\n").skip(1);
     let headers: Option<Vec<(String, String)>> = lines
         .map(|line| line.split_once(':'))
         .map(|pair| pair.map(|(name, value)| (name.to_owned(), value.trim().to_owned())))
         .collect();
     let headers = headers.ok_or_else(|| wrong("a header line has no colon"))?;
-    let chunked = header(&headers, "Transfer-Encoding").is_some_and(|value| value == "chunked");
+    let chunked = header(&headers, "Transfer-Encoding")
+        .is_some_and(|value| value.eq_ignore_ascii_case("chunked"));
     let length = header(&headers, "Content-Length")
         .map(str::parse::<usize>)
         .transpose();
@@ -141,6 +165,10 @@ fn parse(bytes: &[u8], ended: bool, no_body: bool) -> io::Result<Option<Answer>>
         None if ended => Err(wrong("the connection closed inside the body")),
         None => Ok(None),
     }
+}
+
+fn wrong(cause: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, cause.to_owned())
 }
 
 /// The joined chunks; `Some(None)` while more must come, `None` when they are malformed.
@@ -212,6 +240,12 @@ mod tests {
             false,
             Ok(Some((200, "abcde"))),
         );
+        let capital = chunked.replace("chunked", "Chunked");
+        check(
+            &format!("{capital}3\r\nabc\r\n0\r\n\r\n"),
+            false,
+            Ok(Some((200, "abc"))),
+        );
         check(&format!("{chunked}3\r\nab"), false, Ok(None));
         check(&format!("{chunked}3\r\nabcd\r\n"), false, Err("malformed"));
         check(
@@ -219,6 +253,7 @@ mod tests {
             false,
             Ok(Some((200, "hello"))),
         );
+        check("HTTP/1.1 100 Continue\r\n\r\n", false, Ok(None));
         check("SSH-2.0-OpenSSH\r\n\r\n", true, Err("none of HTTP/1"));
         check(
             "HTTP/1.1 204 No\r\nA: b\r\n\r\n",
@@ -226,5 +261,13 @@ mod tests {
             Ok(Some((204, ""))),
         );
         check("HTTP/1.1 200 OK\r\nA", true, Err("inside the head"));
+    }
+
+    #[test]
+    fn a_server_that_sends_heads_without_end_is_given_up() {
+        let flood = "HTTP/1.1 100 C\r\n\r\n".repeat(200_000);
+        check(&flood, false, Err("interim responses without end"));
+        let flood = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(HEADS_BYTES_MAX));
+        check(&flood, false, Err("head does not end"));
     }
 }

@@ -32,7 +32,8 @@ pub(super) fn ask(
     let request = message::request(asked)?;
     let body = message::body(asked);
     let mut exchange = pin!(async move {
-        let (sender, connection) = h2::client::handshake(Socket(stream)).await?;
+        let handshake = h2::client::handshake(Socket(stream)).await;
+        let (sender, connection) = handshake.map_err(io::Error::other)?;
         let mut connection = pin!(connection);
         let mut answer = pin!(last_answer(sender, request, body, times));
         poll_fn(|context| {
@@ -45,8 +46,11 @@ pub(super) fn ask(
             // What came before the end may be the whole answer.
             match (answer.as_mut().poll(context), closed) {
                 (Poll::Ready(answer), _) => Poll::Ready(answer),
-                (Poll::Pending, Err(error)) => Poll::Ready(Err(error)),
-                (Poll::Pending, Ok(())) => Poll::Ready(Err(h2::Reason::NO_ERROR.into())),
+                (Poll::Pending, Err(error)) => Poll::Ready(Err(io::Error::other(error))),
+                (Poll::Pending, Ok(())) => {
+                    let closed = h2::Error::from(h2::Reason::NO_ERROR);
+                    Poll::Ready(Err(io::Error::other(closed)))
+                }
             }
         })
         .await
@@ -54,9 +58,11 @@ pub(super) fn ask(
     let mut context = Context::from_waker(Waker::noop());
     loop {
         match exchange.as_mut().poll(&mut context) {
-            Poll::Ready(answer) => return answer.map_err(io::Error::other),
-            Poll::Pending if Instant::now() >= end => return Err(super::too_late(0)),
-            Poll::Pending if host::is_interrupted() => return Err(host::interrupted()),
+            Poll::Ready(Ok(answer)) => return Ok(answer),
+            // The socket fails from then on.
+            _ if Instant::now() >= end => return Err(super::too_late(0)),
+            _ if host::is_interrupted() => return Err(host::interrupted()),
+            Poll::Ready(Err(cause)) => return Err(cause),
             Poll::Pending => {}
         }
     }
@@ -67,7 +73,7 @@ async fn last_answer(
     request: http::Request<()>,
     body: Option<Bytes>,
     times: u32,
-) -> Result<Answer, h2::Error> {
+) -> io::Result<Answer> {
     for _ in 1..times {
         answer(&mut sender, request.clone(), body.clone()).await?;
     }
@@ -78,21 +84,35 @@ async fn answer(
     sender: &mut SendRequest<Bytes>,
     request: http::Request<()>,
     body: Option<Bytes>,
-) -> Result<Answer, h2::Error> {
+) -> io::Result<Answer> {
+    let (head, mut stream) = response(sender, request, body)
+        .await
+        .map_err(io::Error::other)?
+        .into_parts();
+    let head = http::Response::from_parts(head, ());
+    let mut body = Vec::new();
+    while let Some(piece) = stream.data().await {
+        let piece = piece.map_err(io::Error::other)?;
+        message::add(&mut body, &piece)?;
+        let flow = stream.flow_control();
+        flow.release_capacity(piece.len())
+            .map_err(io::Error::other)?;
+    }
+    Ok(message::answer(&head, body))
+}
+
+/// The head of the answer, with the stream of its body.
+async fn response(
+    sender: &mut SendRequest<Bytes>,
+    request: http::Request<()>,
+    body: Option<Bytes>,
+) -> Result<http::Response<h2::RecvStream>, h2::Error> {
     poll_fn(|context| sender.poll_ready(context)).await?;
     let (response, mut sending) = sender.send_request(request, body.is_none())?;
     if let Some(body) = body {
         sending.send_data(body, true)?;
     }
-    let (head, mut stream) = response.await?.into_parts();
-    let head = http::Response::from_parts(head, ());
-    let mut body = Vec::new();
-    while let Some(piece) = stream.data().await {
-        let piece = piece?;
-        body.extend_from_slice(&piece);
-        stream.flow_control().release_capacity(piece.len())?;
-    }
-    Ok(message::answer(&head, body))
+    response.await
 }
 
 /// A blocking connection behind tokio's traits.

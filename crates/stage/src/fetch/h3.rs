@@ -17,7 +17,7 @@ use quinn::crypto::rustls::{HandshakeData, QuicClientConfig};
 use quinn::{Connection, Endpoint, VarInt};
 use rustls::pki_types::CertificateDer;
 
-use super::message::{answer, body, request};
+use super::message::{add, answer, body, request};
 use super::stream::LOOK;
 use super::trust::Trust;
 use super::{Answer, Asked, certificate};
@@ -114,7 +114,7 @@ async fn one_answer(sender: &mut Sender, asked: &Asked<'_>) -> io::Result<Answer
     let head = stream.recv_response().await.map_err(io::Error::other)?;
     let mut body = Vec::new();
     while let Some(mut piece) = stream.recv_data().await.map_err(io::Error::other)? {
-        body.extend_from_slice(&piece.copy_to_bytes(piece.remaining()));
+        add(&mut body, &piece.copy_to_bytes(piece.remaining()))?;
     }
     Ok(answer(&head, body))
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use bytes::Bytes;
 
-use super::{Answer, Asked};
+use super::{ANSWER_BYTES_MAX, Answer, Asked};
 
 /// The head of the request.
 pub(super) fn request(asked: &Asked<'_>) -> io::Result<http::Request<()>> {
@@ -24,6 +24,15 @@ pub(super) fn request(asked: &Asked<'_>) -> io::Result<http::Request<()>> {
 pub(super) fn body(asked: &Asked<'_>) -> Option<Bytes> {
     let sent = asked.body.as_ref();
     sent.map(|sent| Bytes::copy_from_slice(sent.bytes))
+}
+
+/// Adds a piece to the answer's body, which has a bound.
+pub(super) fn add(body: &mut Vec<u8>, piece: &[u8]) -> io::Result<()> {
+    if body.len() + piece.len() > ANSWER_BYTES_MAX {
+        return Err(super::endless());
+    }
+    body.extend_from_slice(piece);
+    Ok(())
 }
 
 /// The answer of this head and body; what was negotiated is for the caller to fill.

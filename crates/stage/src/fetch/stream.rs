@@ -18,8 +18,51 @@ pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// A connection.
 pub(super) enum Stream {
-    Plain(TcpStream),
-    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+    Plain(Bounded),
+    Tls(Box<StreamOwned<ClientConnection, Bounded>>),
+}
+
+/// A socket that fails once the exchange is over.
+///
+/// TLS and HTTP/2 read in a loop until something is whole. A server that sends a byte now and
+/// then keeps them there, so nobody above them looks at the time.
+pub(super) struct Bounded {
+    socket: TcpStream,
+    end: Instant,
+}
+
+impl Bounded {
+    /// Whether the time is up, or somebody asked to end.
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.end || host::is_interrupted()
+    }
+
+    fn check(&self) -> io::Result<()> {
+        if self.is_over() {
+            // An interruption is told apart by who asked: loops try again after `Interrupted`.
+            let message = "no whole answer in time";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        }
+        Ok(())
+    }
+}
+
+impl io::Read for Bounded {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.check()?;
+        self.socket.read(bytes)
+    }
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.check()?;
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
 }
 
 impl Stream {
@@ -35,8 +78,9 @@ impl Stream {
             let left = end.saturating_duration_since(Instant::now());
             left.max(Duration::from_millis(1))
         };
-        let mut socket = TcpStream::connect_timeout(&address, left())?;
+        let socket = TcpStream::connect_timeout(&address, left())?;
         socket.set_write_timeout(Some(left()))?;
+        let mut socket = Bounded { socket, end };
         if !protocol.is_secure() {
             return Ok(Self::Plain(socket));
         }
@@ -54,9 +98,10 @@ impl Stream {
             if host::is_interrupted() {
                 return Err(host::interrupted());
             }
-            socket.set_read_timeout(Some(left().min(LOOK)))?;
+            socket.socket.set_read_timeout(Some(left().min(LOOK)))?;
             match connection.complete_io(&mut socket) {
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) if socket.is_over() => {}
                 done => drop(done?),
             }
         }
@@ -99,9 +144,14 @@ impl Stream {
         }
     }
 
+    /// Whether the time is up, or somebody asked to end: then reading and writing fail.
+    pub(super) fn is_over(&self) -> bool {
+        self.bounded().is_over()
+    }
+
     /// Reads what is there, or waits for it so long; `WouldBlock` says that nothing came.
     pub(super) fn read_within(&mut self, bytes: &mut [u8], wait: Duration) -> io::Result<usize> {
-        self.socket().set_read_timeout(Some(wait))?;
+        self.bounded().socket.set_read_timeout(Some(wait))?;
         match self {
             Self::Plain(socket) => socket.read(bytes),
             Self::Tls(stream) => stream.read(bytes),
@@ -130,7 +180,7 @@ impl Stream {
         }
     }
 
-    fn socket(&self) -> &TcpStream {
+    fn bounded(&self) -> &Bounded {
         match self {
             Self::Plain(socket) => socket,
             Self::Tls(stream) => &stream.sock,

@@ -71,7 +71,8 @@ impl Head {
         let framing = fields.framing(status, to_head_request)?;
         let keep_alive = framing != Framing::UntilClose
             && if minor == 0 {
-                fields.keep_alive
+                // Chunks are unknown to HTTP/1.0: its framing is in doubt (RFC 9112, 6.1).
+                fields.keep_alive && !fields.transfer_encoding
             } else {
                 !fields.close
             };
@@ -260,6 +261,10 @@ mod tests {
         check(
             "HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n",
             Ok((200, Length(1), true)),
+        );
+        check(
+            "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n",
+            Ok((200, Chunked, false)),
         );
     }
 

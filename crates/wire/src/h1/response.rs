@@ -89,6 +89,12 @@ impl ResponseReader {
         self.body_bytes
     }
 
+    /// Whether nothing of the next head has come: before the first byte, or behind the head of an
+    /// interim response.
+    pub fn awaits_head(&self) -> bool {
+        self.state == State::Head && self.partial.is_empty()
+    }
+
     /// Body bytes that are next on the wire, whatever they are: a caller that does not look at
     /// them may drop as many unread and say so with [`handle_dropped`](Self::handle_dropped).
     #[inline]

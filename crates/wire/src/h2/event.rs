@@ -6,8 +6,8 @@ use super::{ErrorCode, Violation};
 /// [`Client::open`](super::Client::open).
 ///
 /// Each stream ends with exactly one of [`End`](Self::End), [`Reset`](Self::Reset),
-/// [`Refused`](Self::Refused) and [`Malformed`](Self::Malformed), unless the caller cancels it
-/// or the connection ends before.
+/// [`Refused`](Self::Refused), [`BeyondGoAway`](Self::BeyondGoAway) and
+/// [`Malformed`](Self::Malformed), unless the caller cancels it or the connection ends before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// An interim response (1xx).
@@ -49,9 +49,13 @@ pub enum Event {
         /// The server's reason.
         code: ErrorCode,
     },
-    /// The server did not process the request: REFUSED_STREAM, or beyond the last stream of a
-    /// GOAWAY.
+    /// The server did not process the request: it reset the stream with REFUSED_STREAM.
     Refused {
+        /// Whose stream.
+        token: u32,
+    },
+    /// The server does not process the request: it is beyond the last stream of a GOAWAY.
+    BeyondGoAway {
         /// Whose stream.
         token: u32,
     },

@@ -174,6 +174,7 @@ impl Pair {
             }
             Event::Reset { token, code } => format!("{token} reset {code}"),
             Event::Refused { token } => format!("{token} refused"),
+            Event::BeyondGoAway { token } => format!("{token} beyond"),
             Event::Malformed { token, violation } => format!("{token} malformed {violation:?}"),
             Event::GoAway { last, code } => format!("goaway {last} {code}"),
             Event::SettingsChanged => "settings".to_owned(),

@@ -196,6 +196,7 @@ impl Driver {
             Event::End { token, .. }
             | Event::Reset { token, .. }
             | Event::Refused { token }
+            | Event::BeyondGoAway { token }
             | Event::Malformed { token, .. } => self.end(token, event),
         }
     }
@@ -225,7 +226,7 @@ impl Driver {
             assert!(answer.starts_with(&seen.body), "{event:?} {exchange:?}");
         }
         match event {
-            Event::Refused { .. } => {
+            Event::Refused { .. } | Event::BeyondGoAway { .. } => {
                 let by_script = exchange.reset.is_some_and(|reset| reset.code == 7);
                 let by_goaway = server.goaway_after.is_some();
                 assert!(

@@ -4,7 +4,7 @@
 //! ends the agent ends it first: the servers, their keepers, and the folder that they write in.
 
 use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -167,7 +167,11 @@ impl Worker {
             }
         };
         // Whoever no longer listens is noticed by the end of the input.
-        let _ = self.outbox.send_with_files(&said, files);
+        if let Err(error) = self.outbox.send_with_files(&said, files)
+            && error.kind() == ErrorKind::FileTooLarge
+        {
+            self.say(&StageReport::Cannot(error.to_string()), Vec::new());
+        }
     }
 
     /// Says once that a server has died.

@@ -43,6 +43,13 @@ pub(crate) struct Link {
     pub(crate) why_not: Option<String>,
 }
 
+impl Link {
+    /// Whether it was to be measured from this host, and was not.
+    pub(crate) fn failed_from(&self, host: &str) -> bool {
+        self.bits_per_s.is_none() && self.from.iter().any(|from| from == host)
+    }
+}
+
 /// Measures the links from the host of `server`, which listens on `address`, to each of the
 /// generators alone, then to all of them together.
 ///

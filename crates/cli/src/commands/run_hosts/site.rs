@@ -81,7 +81,7 @@ impl Site for FarSite {
                 message: None,
             })
         };
-        self.0.begin().map_err(|error| failed(error.to_string()))?;
+        self.0.begin().map_err(failed)?;
         let name = order.logs.file_name().unwrap_or_default();
         let start = StageOrder::Start {
             contender: Box::new(order.contender.clone()),
@@ -90,7 +90,7 @@ impl Site for FarSite {
             part: order.part,
         };
         let answer = self.0.ask_for_start(&start, START_WITHIN, step);
-        let (report, files) = answer.map_err(|error| failed(named(&error)))?;
+        let (report, files) = answer.map_err(|error| failed(error.for_record()))?;
         let started = match report {
             StageReport::Started(started) => *started,
             StageReport::Failed(end) => return Err(StartFailed::Trial(self.0.named(end))),
@@ -131,11 +131,6 @@ struct FarStaged {
     /// The host's clock before the load and after it.
     clocks: Mutex<(Option<ClockOffset>, Option<ClockOffset>)>,
     is_stopped: bool,
-}
-
-/// What a host that was lost is called.
-fn named(gone: &Gone) -> String {
-    format!("host {} was lost: {}", gone.host, gone.problem)
 }
 
 impl FarStaged {
@@ -204,7 +199,7 @@ impl Staged for FarStaged {
             }),
             Ok((StageReport::Failed(end), _)) => Err(self.host.named(end)),
             Ok((other, _)) => Err(failed(self.host.other(&other).to_string())),
-            Err(error) => Err(failed(named(&error))),
+            Err(error) => Err(failed(error.for_record())),
         }
     }
 
@@ -213,7 +208,7 @@ impl Staged for FarStaged {
         let why = match self.ask(Of::Observe { workload, requests }) {
             Ok(StageReport::Work(work)) => return *work,
             Ok(other) => self.host.other(&other).to_string(),
-            Err(error) => named(&error),
+            Err(error) => error.for_record(),
         };
         let mut work = Work {
             requests,
@@ -241,7 +236,7 @@ impl Staged for FarStaged {
     }
 
     fn lost(&mut self) -> Option<String> {
-        self.host.lost().map(|error| named(&error))
+        self.host.lost().map(|error| error.for_record())
     }
 
     fn add_to(&self, hosts: &mut Hosts) {
@@ -286,7 +281,7 @@ impl Staged for FarStaged {
     }
 
     fn sample(&mut self, network: bool) -> Result<(), String> {
-        let before = self.host.clock().map_err(|error| named(&error))?;
+        let before = self.host.clock().map_err(|error| error.for_record())?;
         let clocks = self.clocks.get_mut();
         *clocks.unwrap_or_else(PoisonError::into_inner) = (Some(before), None);
         self.done(Of::Sample { network })
@@ -323,7 +318,7 @@ impl Staged for FarStaged {
                 stopped
             }
             Ok((other, _)) => Err(failed(self.host.other(&other).to_string())),
-            Err(error) => Err(failed(named(&error))),
+            Err(error) => Err(failed(error.for_record())),
         }
     }
 }

@@ -68,6 +68,11 @@ impl From<HostError> for Gone {
 }
 
 impl Gone {
+    /// What the record has of it.
+    pub(super) fn for_record(&self) -> String {
+        format!("host {} was lost: {}", self.host, self.problem)
+    }
+
     /// Of a host that nothing leads to; it is reached before it is asked.
     fn unreached() -> Self {
         let text = "it was not reached".to_owned();
@@ -193,16 +198,21 @@ impl FarHost {
         self.facts().map(|facts| facts.address)
     }
 
-    /// Makes the host ready for a trial: reached, and nothing known of the one before.
-    pub(super) fn begin(&self) -> Result<(), SiteError> {
+    /// Makes the host ready for a trial: reached, and nothing known of the one before. Otherwise
+    /// it says why not, for the record.
+    pub(super) fn begin(&self) -> Result<(), String> {
         let mut state = self.state();
         (state.died, state.lost) = (None, None);
-        if state.session.is_none() {
-            let opened = open(&self.place, &self.own, &self.owner);
-            state.session = Some(opened.map_err(|error| lost(error.into()))?);
-            self.set_up_again(&mut state)?;
+        if state.session.is_some() {
+            return Ok(());
         }
-        Ok(())
+        let opened = open(&self.place, &self.own, &self.owner);
+        state.session = Some(opened.map_err(|error| Gone::from(error).for_record())?);
+        let ready = self.set_up_again(&mut state);
+        ready.map_err(|error| match &state.lost {
+            Some(gone) => gone.for_record(),
+            None => error.to_string(),
+        })
     }
 
     /// Says something to the stage, and waits for the answer.
@@ -372,5 +382,47 @@ pub(super) fn keep(folder: &Path, names: &[String], files: &[Vec<u8>]) {
         // The record of the trial holds what matters; a log that has no room is no failure.
         let _ = bakeoff_record::private_folder(parent)
             .and_then(|()| bakeoff_record::replace_private(&path, bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_conduct::RolesHere;
+    use bakeoff_hosts::Way;
+    use bakeoff_plan::Pinning;
+
+    use super::*;
+
+    /// A host that is reached by this command, after it was lost.
+    fn host_reached_by(script: &str) -> FarHost {
+        FarHost {
+            place: Place {
+                name: "sut".to_owned(),
+                way: Way::Command(["sh", "-c", script, "-"].map(str::to_owned).to_vec()),
+                program: Some("/bakeoff".to_owned()),
+            },
+            own: Own::find().unwrap(),
+            owner: "ada".to_owned(),
+            set_up: SetUp {
+                address: None,
+                names: Vec::new(),
+                pinning: Pinning::default(),
+                roles: RolesHere::ALL,
+                seed: 1,
+                library: Vec::new(),
+                own: Vec::new(),
+            },
+            files: Vec::new(),
+            folder: PathBuf::new(),
+            state: Mutex::default(),
+        }
+    }
+
+    #[test]
+    fn why_a_host_is_not_reached_again_is_said_without_addresses() {
+        let script = "echo 'ssh: connect to host 203.0.113.9 port 22: refused' >&2; exit 255";
+        let why = host_reached_by(script).begin().unwrap_err();
+        assert!(why.starts_with("host sut was lost: "), "{why}");
+        assert!(!why.contains("203.0.113.9"), "{why}");
     }
 }

@@ -174,3 +174,25 @@ fn an_answer_to_half_a_request_is_the_last_on_its_connection() {
         "the rest of a body is no request"
     );
 }
+
+#[test]
+fn an_answer_begins_behind_its_interim_responses() {
+    // `:status: 103`, its name from the static table.
+    let hints = |asked: server::Asked| match asked.stream {
+        0 => b"HTTP/1.1 103 Early Hints\r\n\r\n".to_vec(),
+        stream => frame(HEADERS, END_HEADERS, stream, b"\x08\x03103"),
+    };
+    let answer = |asked: server::Asked| {
+        let mut acts = vec![Act::Send(ms(1), hints(asked))];
+        acts.extend(asked.hello(ms(50)));
+        acts
+    };
+    for (spec, server) in [
+        (counted(1, 3), Server::new(answer)),
+        (over_h2(counted(1, 3), 1), Server::h2(answer)),
+    ] {
+        let result = check(&spec, server, &[(Outcome::Ok, 3)]).result;
+        let first_byte = (result.first_byte.min(), result.first_byte.max());
+        assert_eq!(first_byte, (Some(ms(50)), Some(ms(50))));
+    }
+}

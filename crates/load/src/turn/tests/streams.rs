@@ -3,12 +3,13 @@
 use std::cell::{Cell, RefCell};
 
 use super::frames::{
-    DATA, END_HEADERS, HEADERS, MAX_CONCURRENT_STREAMS, NO_ERROR, STATUS_200, frame, go_away,
-    settings,
+    DATA, END_HEADERS, HEADERS, MAX_CONCURRENT_STREAMS, NO_ERROR, RST_STREAM, STATUS_200, frame,
+    go_away, settings,
 };
 use super::*;
 use crate::driver::invented::Act;
 
+const REFUSED_STREAM: u32 = 7;
 const ENHANCE_YOUR_CALM: u32 = 11;
 
 /// Says so many streams may be open.
@@ -78,6 +79,58 @@ fn a_withdrawn_request_keeps_its_time() {
         (result.latency.max(), result.latency.min()),
         (Some(withdrawn), Some(ms(10)))
     );
+}
+
+#[test]
+fn what_was_withdrawn_goes_on_where_the_rest_is_cut() {
+    // It would take the first stream, and closes before it has answered it.
+    let server = Server::h2(|asked| match (asked.link, asked.stream) {
+        (0, 1) => vec![Act::Send(ms(1), go_away(1, NO_ERROR)), Act::Close(ms(1))],
+        (0, _) => Vec::new(),
+        _ => asked.hello(ms(1)),
+    });
+    let expected = [(Outcome::Ok, 29), (Outcome::ClosedEarly, 1)];
+    let result = check(&over_h2(counted(1, 30), 4), server, &expected).result;
+    assert_eq!(result.connections.streams_withdrawn, 3);
+}
+
+#[test]
+fn a_stream_that_a_goaway_takes_and_that_is_refused_is_not_sent_again() {
+    let server = Server::h2(|asked| match (asked.link, asked.stream) {
+        (0, 1) => {
+            let refused = frame(RST_STREAM, 0, 1, &REFUSED_STREAM.to_be_bytes());
+            vec![Act::Send(0, [go_away(7, NO_ERROR), refused].concat())]
+        }
+        _ => asked.hello(ms(1)),
+    });
+    let expected = [(Outcome::Ok, 29), (Outcome::RefusedStream, 1)];
+    let result = check(&over_h2(counted(1, 30), 4), server, &expected).result;
+    assert_eq!(result.connections.streams_withdrawn, 0);
+}
+
+#[test]
+fn of_an_answer_that_is_withdrawn_nothing_is_kept() {
+    let begun = |stream| {
+        let head = frame(HEADERS, END_HEADERS, stream, STATUS_200);
+        [head, frame(DATA, 0, stream, b"hel")].concat()
+    };
+    // The first withdrawal is followed by answers, the second one by the end of the connection.
+    let server = Server::h2(|asked| match (asked.link, asked.stream) {
+        (0, 3) => vec![Act::Send(0, [begun(3), go_away(1, NO_ERROR)].concat())],
+        (0, 1) => asked.hello(ms(1)),
+        (0, _) => Vec::new(),
+        (1, 1) => vec![Act::Close(ms(1))],
+        (1, _) => Vec::new(),
+        _ => asked.hello(ms(1)),
+    });
+    let expected = [(Outcome::Ok, 26), (Outcome::ClosedEarly, 4)];
+    let result = check(&over_h2(counted(1, 30), 4), server, &expected).result;
+    assert_eq!(result.connections.streams_withdrawn, 3);
+    let server = Server::h2(|asked| match (asked.link, asked.stream) {
+        (0, 3) => vec![Act::Send(0, [begun(3), go_away(1, NO_ERROR)].concat())],
+        _ => asked.hello(ms(1)),
+    });
+    check(&over_h2(counted(1, 30), 4), server, &[(Outcome::Ok, 30)]);
 }
 
 #[test]

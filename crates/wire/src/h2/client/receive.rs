@@ -394,7 +394,7 @@ impl Client {
             if slot.id > last {
                 let token = slot.token;
                 self.release(at);
-                results.events.push(Event::Refused { token });
+                results.events.push(Event::BeyondGoAway { token });
             }
         }
         Ok(())

@@ -254,14 +254,14 @@ fn after_goaway_streams_up_to_the_last_go_on() {
             headers(1, OK, true),
             headers(3, OK, true),
         ],
-        "goaway 2147483647 NO_ERROR, goaway 3 NO_ERROR, 2 refused, 0 head 200, 0 end 0, \
+        "goaway 2147483647 NO_ERROR, goaway 3 NO_ERROR, 2 beyond, 0 head 200, 0 end 0, \
          1 head 200, 1 end 0",
         &[],
     );
     check(
         &[GET],
         &[goaway(0, 11), headers(1, OK, true)],
-        "goaway 0 ENHANCE_YOUR_CALM, 0 refused",
+        "goaway 0 ENHANCE_YOUR_CALM, 0 beyond",
         &[],
     );
     let raised = [goaway(1, 0), goaway(3, 0)];
