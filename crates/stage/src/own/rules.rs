@@ -190,6 +190,11 @@ impl OwnTable {
 }
 
 impl OwnRules {
+    /// Whether a file is made fit for a trial. Without rules it is used as it is.
+    pub(crate) fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
     /// Whether a rule asks what a block says.
     pub(super) fn look_into_blocks(&self) -> bool {
         self.changes.iter().any(|rule| rule.opens.is_some())
