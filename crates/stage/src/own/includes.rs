@@ -140,11 +140,13 @@ impl Reader<'_> {
             .ok_or_else(|| self.too_many())?;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
-            Err(_) if self.files.is_empty() => {
-                return Err(fail(std::io::Error::other("it is not text in UTF-8")));
+            // No rule could change its lines, and the server would read them all the same.
+            Err(_) => {
+                let problem = "it is not text in UTF-8, so bakeoff cannot change what a trial must \
+                               have otherwise; convert it, such as with `iconv -f latin1 -t utf-8`, \
+                               or take it out";
+                return Err(fail(std::io::Error::other(problem)));
             }
-            // No rule could change what is no text: it stays where it lies.
-            Err(_) => return Ok(()),
         };
         let access = Access::of(&metadata);
         if self.files.is_empty() {

@@ -76,6 +76,30 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
 }
 
 #[test]
+fn what_is_taken_in_and_is_no_text_is_refused_and_not_used_as_it_is() {
+    for (server, main, part) in [
+        ("nginx", "events {}\ninclude part.conf;\nhttp {}\n", "nginx"),
+        ("apache", "Include part.conf\n", "apache"),
+        ("lighttpd", "include \"part.conf\"\n", "lighttpd"),
+    ] {
+        let site = Site::new(main);
+        let path = site.at("part.conf");
+        let server = crate::servers::Servers::new(None).find(server).unwrap();
+        let read = || OwnFiles::read(&site.at("main.conf"), &server.own);
+        fs::write(&path, format!("# caf\u{e9} of {part}\n")).unwrap();
+        assert_eq!(read().unwrap().files.len(), 2, "{part}");
+        // As an editor of last century wrote it.
+        fs::write(&path, b"# caf\xe9\n").unwrap();
+        let refused = read().unwrap_err().to_string();
+        let file = format!("{}: it is not text in UTF-8", path.display());
+        assert!(
+            refused.contains(&file) && refused.contains("iconv"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
 fn certificates_that_are_no_files_cannot_be_read() {
     let site = Site::new("certificate fifo;\n");
     site.fifo("fifo");
