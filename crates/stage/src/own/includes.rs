@@ -163,12 +163,22 @@ impl Reader<'_> {
             .transpose()
             .map_err(|cause| StageError::file(Step::Prepare, path, std::io::Error::other(cause)))?;
         let whole = whole.flatten();
-        let base = match &whole {
-            Some(whole) => whole.base.clone(),
+        let (base, line) = match &whole {
+            Some(whole) => (whole.base.clone(), None),
             None => self.rules.base_of(self.main, text),
         };
         let followed = self.trail.follow(Path::new("/"), &base);
-        self.base = followed.map_err(|cause| StageError::file(Step::Prepare, &base, cause))?;
+        self.base = followed.map_err(|cause| match line {
+            None => StageError::file(Step::Prepare, &base, cause),
+            Some(line) => {
+                let problem = format!(
+                    "line {line}: its relative paths begin in {}, which is no folder here \
+                     ({cause}); install the server there, or write the folder where it is",
+                    base.display()
+                );
+                StageError::file(Step::Prepare, path, std::io::Error::other(problem))
+            }
+        })?;
         let Some(whole) = whole else {
             return Ok(());
         };
