@@ -13,6 +13,7 @@ mod action;
 mod audit;
 mod commands;
 mod confirm;
+mod contacts;
 mod contributing;
 mod deaths;
 mod demand;

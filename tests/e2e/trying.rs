@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
 use crate::support::scene::{Finished, Scene};
+use crate::support::scripted;
 use crate::support::servers::are_installed;
 
 /// A site over TLS with a root and an upstream that are not here.
@@ -218,4 +221,50 @@ fn several_files_make_one_plan_that_all_of_them_answer() {
     ] {
         assert!(plan.contains(part), "no {part} in {plan}");
     }
+}
+
+/// Files of servers without rules, each with its upstream at `PORT`.
+const WITHOUT_RULES: [(&str, &str); 4] = [
+    (
+        "envoy.yaml",
+        "static_resources:\n  clusters:\n  - name: app\n    port_value: PORT\n",
+    ),
+    (
+        "h2o.conf",
+        "hosts:\n  a:\n    proxy.reverse.url: http://127.0.0.1:PORT/\n",
+    ),
+    (
+        "default.vcl",
+        "vcl 4.1;\nbackend app { .host = \"127.0.0.1\"; .port = \"PORT\"; }\n",
+    ),
+    (
+        "traefik.yml",
+        "entryPoints:\n  web:\n    address: :80\nping: http://127.0.0.1:PORT/\n",
+    ),
+];
+
+#[test]
+fn a_file_of_a_server_without_rules_is_refused_and_its_upstream_is_never_asked() {
+    let scene = Scene::new();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let upstream = scripted::server(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    for (file, text) in WITHOUT_RULES {
+        scene.write(file, &text.replace("PORT", &upstream.port().to_string()));
+        for command in [vec!["try", file], vec!["race", file, "nginx"]] {
+            let finished = scene.run(&command).expect(2);
+            let said = format!("{}{}", finished.stdout, finished.stderr);
+            let place = format!("{file}:");
+            for words in [
+                &place,
+                "bakeoff changes nothing in files of",
+                "`{{ origin }}`",
+            ] {
+                assert!(said.contains(words), "no `{words}` in {said}");
+            }
+        }
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
 }

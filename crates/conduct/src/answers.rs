@@ -77,6 +77,11 @@ pub(crate) fn check_after(
             let Err(failed) = asked else {
                 break;
             };
+            if contestant.strayed().is_some() {
+                // What it was measured at was somebody else's work.
+                record.result = None;
+                return Some(failed);
+            }
             if let Some(status) = contestant.died() {
                 return Some(TrialEnd::Failed {
                     step: Step::CheckAgain,

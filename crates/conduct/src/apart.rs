@@ -130,6 +130,10 @@ impl Staged for Pair {
         self.server.died()
     }
 
+    fn strayed(&mut self) -> Option<String> {
+        self.server.strayed()
+    }
+
     fn lost(&mut self) -> Option<String> {
         self.server.lost().or_else(|| self.origin.lost())
     }

@@ -118,8 +118,10 @@ struct Watch {
     shown_at: Instant,
     counts_at_start: Option<Counts>,
     counts_at_end: Option<Counts>,
-    /// How the server ended by itself, or its host was lost, and the last words.
+    /// How the server ended, or its host was lost, and the last words.
     died: Option<(Step, String, String)>,
+    /// Whether it was ended because of whom it was in contact with.
+    is_strayed: bool,
 }
 
 impl Watch {
@@ -135,6 +137,7 @@ impl Watch {
             counts_at_start,
             counts_at_end: None,
             died: None,
+            is_strayed: false,
         }
     }
 
@@ -152,6 +155,14 @@ impl Watch {
             && let Some(cause) = contestant.lost()
         {
             self.died = Some((self.step.unwrap_or(Step::WarmUp), cause, String::new()));
+            self.load.stop();
+        }
+        if self.died.is_none()
+            && let Some(cause) = contestant.strayed()
+        {
+            let step = self.step.unwrap_or(Step::WarmUp);
+            self.died = Some((step, cause, contestant.log_tail()));
+            self.is_strayed = true;
             self.load.stop();
         }
         if self.died.is_none()
@@ -235,9 +246,9 @@ impl Watch {
         let stopped = stop
             .load(Ordering::Relaxed)
             .then_some(TrialEnd::Interrupted);
-        // A window that the user cut short is no measurement; one that the server's death cut
-        // short shows how it died.
-        let result = if stopped.is_some() && died.is_none() {
+        // A window that the user cut short is no measurement, nor is one of a server that asked
+        // somebody else; one that the server's death cut short shows how it died.
+        let result = if stopped.is_some() && died.is_none() || self.is_strayed {
             None
         } else {
             result

@@ -154,6 +154,12 @@ pub trait Staged {
     /// How the server ended by itself, if it has. Does not wait.
     fn died(&mut self) -> Option<String>;
 
+    /// Why the server was ended: it was in contact with somebody whom a trial has no part in. Does
+    /// not wait.
+    fn strayed(&mut self) -> Option<String> {
+        None
+    }
+
     /// Why the machine that it runs on was given up, if it was. Does not wait.
     fn lost(&mut self) -> Option<String> {
         None

@@ -19,7 +19,7 @@ use crate::fetch::{Answer, Expectation, Trust};
 use crate::host;
 use crate::kept::{Gone, Kept};
 use crate::listeners::{self, Transport};
-use crate::running::Running;
+use crate::running::{Ending, Running};
 use crate::stage::{Stage, Surroundings, make_folder};
 use crate::tree;
 
@@ -115,6 +115,14 @@ impl Held {
         match self {
             Self::Kept(kept) => kept.died(),
             Self::Already(already) => already.died(),
+        }
+    }
+
+    /// Ends what is ours by force.
+    pub(crate) fn end(&mut self) {
+        match self {
+            Self::Kept(kept) => kept.end(),
+            Self::Already(_) => {}
         }
     }
 
@@ -223,8 +231,11 @@ impl Stage {
             host,
             reload_signal: None,
             settings: BTreeMap::new(),
-            stop_signal: "TERM".to_owned(),
-            stop_grace: Duration::ZERO,
+            ending: Ending {
+                signal: "TERM".to_owned(),
+                grace: Duration::ZERO,
+            },
+            contacts: None,
             _folder: None,
         })
     }

@@ -21,7 +21,7 @@ use crate::log;
 use crate::prepared::{create_folder, make_served_files, write};
 use crate::program::is_executable;
 use crate::ready::{self, Awaited, Ready};
-use crate::running::{Running, TrialFolder};
+use crate::running::{Ending, Running, TrialFolder};
 use crate::stage::{Shared, Stage, Surroundings, make_folder};
 use crate::user::{self, User};
 
@@ -204,6 +204,7 @@ impl Starting<'_> {
             log_from: log::length(&log),
             within: self.within,
             failing_for: self.within,
+            contacts: None,
         };
         let user = User::of_command(self.contender)?;
         let trial = self.root.parent().unwrap_or(&self.root);
@@ -290,8 +291,11 @@ impl Starting<'_> {
             host: self.contender.host.clone(),
             reload_signal: None,
             settings: BTreeMap::new(),
-            stop_signal: stop.signal.name().to_owned(),
-            stop_grace: stop.grace,
+            ending: Ending {
+                signal: stop.signal.name().to_owned(),
+                grace: stop.grace,
+            },
+            contacts: None,
             _folder: Some(folder),
         }
     }

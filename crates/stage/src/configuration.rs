@@ -220,25 +220,28 @@ impl Configuration {
     }
 }
 
-/// The message with other numbers behind `FILE:`, where lines were added to those of the file.
+/// The message with other numbers beside `file`, where lines were added to those of the file:
+/// `FILE:3`, `FILE line: 3` of lighttpd, and `on line 3 of FILE` of Apache httpd.
 fn with_lines(message: &str, file: &str, added: &[(usize, usize)]) -> String {
-    let (mut changed, mut rest) = (String::new(), message);
-    while let Some(at) = rest.find(file) {
-        let (before, after) = rest.split_at(at + file.len());
-        changed.push_str(before);
-        rest = after;
-        let Some(digits) = rest.strip_prefix(':') else {
+    let name = regex_lite::escape(file);
+    let places = format!(
+        "{name}(?::| line: )(?P<behind>[0-9]+)|on line (?P<before>[0-9]+) of {name}(?:[:\\s]|$)"
+    );
+    // A path of any length is a pattern of a limited size.
+    let Ok(places) = regex_lite::Regex::new(&places) else {
+        return message.to_owned();
+    };
+    let (mut changed, mut from) = (String::new(), 0);
+    for captures in places.captures_iter(message) {
+        let number = captures.name("behind").or_else(|| captures.name("before"));
+        let Some((at, Ok(number))) = number.map(|at| (at, at.as_str().parse::<usize>())) else {
             continue;
         };
-        let end = digits.find(|letter: char| !letter.is_ascii_digit());
-        let (number, after) = digits.split_at(end.unwrap_or(digits.len()));
-        let Ok(number) = number.parse::<usize>() else {
-            continue;
-        };
-        changed.push_str(&format!(":{}", users_line(number, added)));
-        rest = after;
+        changed.push_str(&message[from..at.start()]);
+        changed.push_str(&users_line(number, added).to_string());
+        from = at.end();
     }
-    changed + rest
+    changed + &message[from..]
 }
 
 /// The line of the file that became, or brought, the line `number` of the copy. `added` has, in
@@ -270,5 +273,13 @@ mod tests {
         let message = "/a/b:4: no; in /a/b:9, /a/b, /a/c:9 and /a/b:x";
         let changed = with_lines(message, "/a/b", &added);
         assert_eq!(changed, "/a/b:2: no; in /a/b:6, /a/b, /a/c:9 and /a/b:x");
+        let apache = "AH00526: Syntax error on line 9 of /a/b:\nInvalid command 'X', see /a/b";
+        let changed = with_lines(apache, "/a/b", &added);
+        assert_eq!(changed, apache.replace("line 9", "line 6"));
+        let other = "Syntax error on line 9 of /a/b/c: no";
+        assert_eq!(with_lines(other, "/a/b", &added), other);
+        let lighttpd = "(configfile.c.9) source: /a/b line: 7 pos: 9 parser failed somehow";
+        let changed = with_lines(lighttpd, "/a/b", &added);
+        assert_eq!(changed, lighttpd.replace("line: 7", "line: 5"));
     }
 }

@@ -1,5 +1,6 @@
 //! What can go wrong on the stage, by cause, and the step of the trial at which it did.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -259,6 +260,30 @@ pub enum Cause {
         got: String,
         /// What to try; empty or a clause.
         hint: String,
+    },
+    /// A server with a user's own configuration speaks to somebody whom a trial has no part in.
+    #[error(
+        "{server} is connected to {peer}, which is no upstream of the trial; no rule of bakeoff \
+         knows the line that says so: put the built-in upstream there, `{{{{ origin }}}}` in a \
+         template or by `replace` in a plan, or take the line out (docs/plan-files.md)"
+    )]
+    ForeignPeer {
+        /// Title of the server.
+        server: String,
+        /// Whom it speaks to.
+        peer: SocketAddr,
+    },
+    /// A server with a user's own configuration can be reached by other machines.
+    #[error(
+        "{server} listens at {address}, where other machines reach it; no rule of bakeoff knows \
+         the line that says so: write 127.0.0.1 there, or `{{{{ address }}}}` in a template \
+         (docs/plan-files.md)"
+    )]
+    OpenListener {
+        /// Title of the server.
+        server: String,
+        /// Where it listens.
+        address: SocketAddr,
     },
     /// A URL that is to be answered already is not.
     #[error("ask {url}: {cause}; start what answers there, or use --start 'COMMAND'")]

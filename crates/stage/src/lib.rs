@@ -28,6 +28,7 @@ mod certificates;
 mod cgroup;
 mod command;
 mod configuration;
+mod contacts;
 mod crew;
 mod error;
 mod fetch;

@@ -1,4 +1,4 @@
-//! Which sockets listen on this machine, and to whom they belong, from `/proc`.
+//! Which sockets listen on this machine or are connected, and to whom they belong, from `/proc`.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -38,6 +38,13 @@ impl Listener {
         };
         Some(SocketAddr::new(ip, self.address.port()))
     }
+}
+
+/// One end of a TCP connection, or of an attempt to make one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Connection {
+    pub(crate) own: SocketAddr,
+    pub(crate) peer: SocketAddr,
 }
 
 /// Every listening socket of this network namespace.
@@ -80,6 +87,37 @@ pub(crate) fn held_by(pids: &[Pid]) -> Vec<Listener> {
         .into_iter()
         .filter(|listener| inodes.contains(&listener.inode))
         .collect()
+}
+
+/// The TCP connections that `pids` hold. What was closed has no owner any more and is not seen.
+pub(crate) fn connections_of(pids: &[Pid]) -> Vec<Connection> {
+    let inodes: HashSet<u64> = pids.iter().flat_map(|&pid| sockets(pid)).collect();
+    let mut connections = Vec::new();
+    for table in ["tcp", "tcp6"] {
+        let Ok(table) = File::open(format!("/proc/net/{table}")) else {
+            continue;
+        };
+        let lines = BufReader::new(table).lines().map_while(Result::ok).skip(1);
+        connections.extend(lines.filter_map(|line| connection(&line, &inodes)));
+    }
+    connections
+}
+
+/// A line of these tables, if it is of a connected socket among `inodes`.
+fn connection(line: &str, inodes: &HashSet<u64>) -> Option<Connection> {
+    let mut fields = line.split_whitespace().skip(1);
+    let (own, peer) = (fields.next()?, fields.next()?);
+    // The inode is field 9 of all.
+    let inode = fields.nth(6)?.parse().ok()?;
+    if !inodes.contains(&inode) {
+        return None;
+    }
+    let connection = Connection {
+        own: address(own)?,
+        peer: address(peer)?,
+    };
+    // What listens, or is not connected yet, has no peer.
+    (connection.peer.port() != 0).then_some(connection)
 }
 
 /// Who listens on `port`, for an error message: the process, or that it cannot be seen. `None`
@@ -127,7 +165,16 @@ fn parse(transport: Transport, line: &str) -> Option<Listener> {
         return None;
     }
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let (ip, port) = fields.get(1)?.split_once(':')?;
+    Some(Listener {
+        transport,
+        address: address(fields.get(1)?)?,
+        inode: fields.get(9)?.parse().ok()?,
+    })
+}
+
+/// An address as these tables write it.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
     // Each group of eight digits is a number in the byte order of the machine.
     let parts: Option<Vec<[u8; 4]>> = (0..ip.len() / 8)
@@ -139,17 +186,13 @@ fn parse(transport: Transport, line: &str) -> Option<Listener> {
         4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?)),
         _ => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?)),
     };
-    Some(Listener {
-        transport,
-        // A socket of version 6 that is bound to an address of version 4 is reached by that one.
-        address: SocketAddr::new(ip.to_canonical(), port),
-        inode: fields.get(9)?.parse().ok()?,
-    })
+    // A socket of version 6 that is bound to an address of version 4 is reached by that one.
+    Some(SocketAddr::new(ip.to_canonical(), port))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::{TcpListener, UdpSocket};
+    use std::net::{TcpListener, TcpStream, UdpSocket};
 
     use super::*;
 
@@ -191,6 +234,30 @@ mod tests {
         let found = held.iter().find(|it| it.address.port() == port).unwrap();
         let address = SocketAddr::new(LOOPBACK, port);
         assert_eq!(found.reached_at(LOOPBACK), Some(address));
+    }
+
+    #[test]
+    fn both_ends_of_a_connection_are_found_with_their_peers() {
+        let me = rustix::process::getpid();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let there = listener.local_addr().unwrap();
+        let stream = TcpStream::connect(there).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        let here = stream.local_addr().unwrap();
+        let asking = Connection {
+            own: here,
+            peer: there,
+        };
+        let asked = Connection {
+            own: there,
+            peer: here,
+        };
+        let found = connections_of(&[me]);
+        assert!(found.contains(&asking) && found.contains(&asked));
+        assert!(connections_of(&[]).is_empty(), "those of nobody");
+        drop((stream, accepted));
+        let left = connections_of(&[me]);
+        assert!(!left.contains(&asking) && !left.contains(&asked));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use bakeoff_record::{Step, read_regular_text};
 
 use crate::bounded::{self, Question};
 use crate::error::StageError;
-use crate::found::{Found, Text, stand_in};
+use crate::found::{Found, Place, Problem, Text, stand_in};
 use crate::own::{FILE_BYTES_MAX, OwnFiles};
 use crate::program;
 use crate::server::Server;
@@ -22,7 +22,8 @@ impl Servers {
     /// What the configuration `path` of the server `name` contains, with all that it takes in.
     ///
     /// # Errors
-    /// When there is no such server, or a file cannot be read.
+    /// When there is no such server, or a file cannot be read. What a trial cannot do with it is no
+    /// error, but one of its problems.
     pub fn look_into(&self, name: &str, path: &Path) -> Result<Found, StageError> {
         let server = self.find(name)?;
         let fail = |cause| StageError::file(Step::Prepare, path, cause);
@@ -30,12 +31,38 @@ impl Servers {
         if template::is_template(&text) {
             return Ok(Found::default());
         }
+        if !server.own.has_changes() {
+            return Ok(Found {
+                problems: vec![no_rules(&server, path, &text)],
+                ..Found::default()
+            });
+        }
         let files = OwnFiles::read(path, &server.own)?;
         let mut found = Found::read(&server.name, &files.texts());
         if let Some(text) = adapted(&server, path, &found) {
             found.adapt(&server.name, &text);
         }
         Ok(found)
+    }
+}
+
+/// Why a file of a server without rules cannot be measured as it is. It points at the line with an
+/// upstream, if one is known to have it.
+fn no_rules(server: &Server, path: &Path, text: &str) -> Problem {
+    let upstream = text.lines().position(|line| server.has_upstream(line));
+    let title = server.title();
+    Problem {
+        place: Place {
+            file: path.to_owned(),
+            line: upstream.unwrap_or(0) + 1,
+        },
+        what: format!(
+            "bakeoff changes nothing in files of {title}, so this one would listen where it says, \
+             and ask the upstreams that it names"
+        ),
+        hint: "make it a template, with `{{ address }}:{{ port }}` where it listens and \
+               `{{ origin }}` as its upstream (docs/plan-files.md)"
+            .to_owned(),
     }
 }
 
@@ -84,5 +111,46 @@ impl OwnFiles {
     pub(crate) fn texts(&self) -> Vec<Text<'_>> {
         let text = |(path, text)| Text { path, text };
         self.files().map(text).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_no_rule_changes_is_refused_unless_it_is_a_template() {
+        let folder = tempfile::tempdir().unwrap();
+        for (server, text, line) in [
+            (
+                "envoy",
+                "static_resources:\n  clusters:\n  - name: app\n",
+                2,
+            ),
+            (
+                "h2o",
+                "hosts:\n  a:\n    proxy.reverse.url: http://app/\n",
+                3,
+            ),
+            (
+                "varnish",
+                "vcl 4.1;\n\nbackend app { .host = \"app\"; }\n",
+                3,
+            ),
+            ("traefik", "entryPoints:\n  web:\n    address: :80\n", 1),
+        ] {
+            let path = folder.path().join(server);
+            std::fs::write(&path, text).unwrap();
+            let servers = Servers::new(None);
+            let found = servers.look_into(server, &path).unwrap();
+            let [problem] = &found.problems[..] else {
+                panic!("{server}: {found:?}");
+            };
+            assert_eq!((&problem.place.file, problem.place.line), (&path, line));
+            assert!(problem.hint.contains("{{ origin }}"), "{}", problem.hint);
+            std::fs::write(&path, format!("{text}# {{{{ port }}}}\n")).unwrap();
+            let found = servers.look_into(server, &path).unwrap();
+            assert_eq!(found.problems, [], "{server}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use bakeoff_record::{ConfigChange, ConfigFile, ServerFacts, Step};
 
 use crate::certificates::CertificateFiles;
 use crate::configuration::Configuration;
+use crate::contacts::Contacts;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
 use crate::files;
@@ -22,7 +23,7 @@ use crate::log;
 use crate::overlay::{self, Overlay};
 use crate::program::{self, Program};
 use crate::ready::{self, Awaited, FAILING_FOR, Ready};
-use crate::running::{Running, TrialFolder};
+use crate::running::{Ending, Running, TrialFolder};
 use crate::server::Server;
 use crate::servers::Servers;
 use crate::stage::{Shared, Surroundings, make_folder};
@@ -138,7 +139,7 @@ impl Prepared {
         let own_file = matches!(config, ConfigSource::File(_));
         let overlays = server.variables(contender, own_file)?;
         let program = program::find(&server, version.as_deref(), binary.as_deref())?;
-        refuse_damaged(&server, &program, &shared)?;
+        program::refuse_damaged(&server, &program, &shared.digests)?;
         program::check_speaks(&server, &program, workload.protocol)?;
         let host = contender.host.clone();
         let host = host.or_else(|| overlay::name_of_site(&server, &configuration, workload));
@@ -217,6 +218,7 @@ impl Prepared {
 
     fn try_start(&self, within: Duration) -> Result<(Kept, Ready), StageError> {
         let log = self.log();
+        let contacts = self.contacts();
         let expectation = Expectation::of(
             self.workload.requests.first(),
             self.workload.protocol,
@@ -247,6 +249,7 @@ impl Prepared {
             log_from: log::length(&log),
             within,
             failing_for: FAILING_FOR,
+            contacts: contacts.as_ref(),
         };
         user::make_log(&log, self.start.user.as_ref())?;
         let order = Order {
@@ -263,8 +266,21 @@ impl Prepared {
         Ok((kept, ready))
     }
 
+    /// With whom it may be in contact, where rules are to see to that.
+    fn contacts(&self) -> Option<Contacts> {
+        self.configuration.own()?;
+        if !self.server.own.has_changes() {
+            return None;
+        }
+        let origin = self.variables.texts(&["origin"]);
+        let origin = origin.get("origin").and_then(|text| text.parse().ok());
+        let ip = self.shared.listening.address;
+        Some(Contacts::new(self.server.title(), ip, origin))
+    }
+
     fn into_running(self, kept: Kept, ready: Ready) -> Running {
         let log = self.log();
+        let contacts = self.contacts();
         let binary = &self.program.path;
         let facts = ServerFacts {
             server: self.server.name.clone(),
@@ -292,8 +308,11 @@ impl Prepared {
             host: self.asked.host,
             reload_signal: description.reload.map(|reload| reload.signal),
             settings: description.settings,
-            stop_signal: stop.signal,
-            stop_grace: Duration::from_millis(stop.grace_ms),
+            ending: Ending {
+                signal: stop.signal,
+                grace: Duration::from_millis(stop.grace_ms),
+            },
+            contacts,
             _folder: Some(self.folder),
         }
     }
@@ -523,24 +542,6 @@ fn note(log_folder: &Path, name: &str, text: &str) -> Result<(), StageError> {
 fn included_name(path: &Path) -> String {
     let below = path.strip_prefix("/").unwrap_or(path);
     format!("included/{}", below.display())
-}
-
-/// What bakeoff installed must still be that; what others installed is theirs to watch.
-fn refuse_damaged(server: &Server, program: &Program, shared: &Shared) -> Result<(), StageError> {
-    let Some(installed) = Installed::beside(&program.path) else {
-        return Ok(());
-    };
-    let digest = shared.digests.of(&program.path)?;
-    let Some(damage) = installed.damage(Ok(digest)) else {
-        return Ok(());
-    };
-    let ways = server.ways_to_install(Some(&program.version));
-    let cause = Cause::Damaged {
-        program: program.path.clone(),
-        damage,
-        install: ways.into_iter().next().unwrap_or_default(),
-    };
-    Err(StageError::new(Step::Prepare, cause))
 }
 
 fn is_port_taken(error: &StageError) -> bool {

@@ -136,6 +136,28 @@ pub(crate) fn check_speaks(
     Ok(())
 }
 
+/// What bakeoff installed must still be that; what others installed is theirs to watch.
+pub(crate) fn refuse_damaged(
+    server: &Server,
+    program: &Program,
+    digests: &Digests,
+) -> Result<(), StageError> {
+    let Some(installed) = Installed::beside(&program.path) else {
+        return Ok(());
+    };
+    let digest = digests.of(&program.path)?;
+    let Some(damage) = installed.damage(Ok(digest)) else {
+        return Ok(());
+    };
+    let ways = server.ways_to_install(Some(&program.version));
+    let cause = Cause::Damaged {
+        program: program.path.clone(),
+        damage,
+        install: ways.into_iter().next().unwrap_or_default(),
+    };
+    Err(StageError::new(Step::Prepare, cause))
+}
+
 /// Whether the program has the counters that its folder's templates ask for.
 pub(crate) fn has_counters(server: &Server, program: &Program) -> bool {
     let requires = server.description.requires.iter();

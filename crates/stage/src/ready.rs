@@ -4,6 +4,7 @@
 //! header must be the program's, and status and body must be the workload's.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use bakeoff_record::Step;
 use regex_lite::Regex;
 
+use crate::contacts::Contacts;
 use crate::error::{Cause, StageError};
 use crate::fetch::{Answer, Expectation};
 use crate::host;
@@ -56,6 +58,8 @@ pub(crate) struct Awaited<'a> {
     pub(crate) within: Duration,
     /// How long complete answers of a status from 500 on are taken for a server that still starts.
     pub(crate) failing_for: Duration,
+    /// With whom it may be in contact, where that is watched.
+    pub(crate) contacts: Option<&'a Contacts>,
 }
 
 /// A right answer and where it came from.
@@ -77,6 +81,7 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
         if let Some(status) = kept.died() {
             return Err(ended(awaited, status));
         }
+        awaited.check(kept)?;
         wrong.begin_look();
         let asked = choose(addresses(kept, awaited), awaited, &mut listens_since);
         let is_only_one = asked.len() == 1;
@@ -85,7 +90,7 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
             let left = end
                 .saturating_duration_since(Instant::now())
                 .max(LOOK_AGAIN);
-            match awaited.expectation.ask(address, left.min(limit)) {
+            match awaited.ask(kept, address, left.min(limit))? {
                 Ok(answer) if awaited.fits(&answer) => {
                     let server_header = answer.header("Server").map(str::to_owned);
                     return Ok(Ready {
@@ -171,6 +176,31 @@ impl Wrong {
 }
 
 impl Awaited<'_> {
+    /// Asks once; an error is final.
+    fn ask(
+        &self,
+        kept: &Kept,
+        address: SocketAddr,
+        within: Duration,
+    ) -> Result<io::Result<Answer>, StageError> {
+        let ask = || self.expectation.ask(address, within);
+        let Some(contacts) = self.contacts else {
+            return Ok(ask());
+        };
+        let came = contacts.watch(&kept.pids(), ask);
+        self.check(kept).map(|()| came)
+    }
+
+    /// Refuses a server that is in contact with somebody whom a trial has no part in.
+    fn check(&self, kept: &Kept) -> Result<(), StageError> {
+        match self.contacts {
+            Some(contacts) => contacts
+                .check(&kept.pids())
+                .map_err(|cause| self.error(cause)),
+            None => Ok(()),
+        }
+    }
+
     fn fits(&self, answer: &Answer) -> bool {
         self.is_itself(answer) && self.expectation.is_met_by(answer)
     }

@@ -4,8 +4,13 @@
 
 use std::path::Path;
 
+use bakeoff_record::{Step, read_regular_text};
+
+use crate::error::StageError;
+use crate::own::{FILE_BYTES_MAX, OwnFiles};
 use crate::server::Server;
 use crate::servers::Servers;
+use crate::template;
 
 /// What a configuration file is taken for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +46,22 @@ impl Servers {
 }
 
 impl Server {
-    /// Whether a configuration with this text asks an upstream.
-    pub fn has_upstream(&self, text: &str) -> bool {
+    /// Whether the configuration `path` asks an upstream, or anything that it takes in does.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn asks_upstream(&self, path: &Path) -> Result<bool, StageError> {
+        let fail = |cause| StageError::file(Step::Prepare, path, cause);
+        let text = read_regular_text(path, FILE_BYTES_MAX).map_err(fail)?;
+        if template::is_template(&text) {
+            return Ok(self.has_upstream(&text));
+        }
+        let files = OwnFiles::read(path, &self.own)?;
+        Ok(files.files().any(|(_, text)| self.has_upstream(text)))
+    }
+
+    /// Whether a file with this text asks an upstream.
+    pub(crate) fn has_upstream(&self, text: &str) -> bool {
         let is_it = |pattern: &regex_lite::Regex| {
             let mut lines = text.lines().filter(|line| !self.own.is_comment(line));
             lines.any(|line| pattern.is_match(line))
@@ -96,5 +115,37 @@ mod tests {
             "backend app\n  server a 127.0.0.1:9000 check"
         ));
         assert!(!upstream("caddy", ":80\nrespond hello"));
+    }
+
+    #[test]
+    fn a_proxy_is_known_by_an_upstream_in_a_file_that_it_takes_in() {
+        for (server, main, part, upstream, other) in [
+            (
+                "apache",
+                "IncludeOptional sites-enabled/*.conf\n",
+                "sites-enabled/app.conf",
+                "ProxyPass / http://10.0.0.5:3000/\n",
+                "# ProxyPass / http://10.0.0.5:3000/\n",
+            ),
+            (
+                "lighttpd",
+                "include \"conf-enabled/10-proxy.conf\"\n",
+                "conf-enabled/10-proxy.conf",
+                "proxy.server = ( \"\" => ( ( \"host\" => \"10.0.0.5\" ) ) )\n",
+                "server.port = 80\n",
+            ),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("main.conf");
+            let part = folder.path().join(part);
+            std::fs::create_dir(part.parent().unwrap()).unwrap();
+            std::fs::write(&path, main).unwrap();
+            let server = Servers::new(None).find(server).unwrap();
+            for (text, expected) in [(upstream, true), (other, false)] {
+                std::fs::write(&part, text).unwrap();
+                let asks = server.asks_upstream(&path).unwrap();
+                assert_eq!(asks, expected, "{}: {text}", server.name);
+            }
+        }
     }
 }

@@ -9,6 +9,7 @@ use bakeoff_plan::{Protocol, Request, Workload};
 use bakeoff_record::{AnswerCheck, GrownFile, ServerFacts, Step, StopFacts, When, Work};
 
 use crate::already::Held;
+use crate::contacts::Contacts;
 use crate::crew::{self, Sizes};
 use crate::error::{Cause, StageError};
 use crate::fetch::{Expectation, Trust};
@@ -35,10 +36,20 @@ pub struct Running {
     pub(crate) host: Option<String>,
     pub(crate) reload_signal: Option<String>,
     pub(crate) settings: BTreeMap<String, String>,
-    pub(crate) stop_signal: String,
-    pub(crate) stop_grace: Duration,
+    pub(crate) ending: Ending,
+    /// With whom it may be in contact, where that is watched.
+    pub(crate) contacts: Option<Contacts>,
     /// Removed when the server is gone.
     pub(crate) _folder: Option<TrialFolder>,
+}
+
+/// How a server is asked to end.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    /// Without `SIG`.
+    pub(crate) signal: String,
+    /// Time until force follows.
+    pub(crate) grace: Duration,
 }
 
 /// The processes of a server.
@@ -217,8 +228,8 @@ impl Running {
     /// Sends `request` once over `protocol` and compares; `when` is `before` or `after`.
     ///
     /// # Errors
-    /// When no whole answer came `within` this time. A wrong answer is no error: it has
-    /// `right: false`.
+    /// When no whole answer came `within` this time, or when the server is in contact with
+    /// somebody whom a trial has no part in. A wrong answer is no error: it has `right: false`.
     pub fn fetch(
         &self,
         request: &Request,
@@ -228,21 +239,34 @@ impl Running {
     ) -> Result<Fetched, StageError> {
         let host = self.host.clone();
         let expectation = Expectation::of(request, protocol, self.trust.clone(), host);
-        let answer = expectation.ask(self.address, within).map_err(|cause| {
+        let step = if when == When::After {
+            Step::CheckAgain
+        } else {
+            Step::Start
+        };
+        let fail = |cause| StageError::new(step, cause).with_message(self.log_tail());
+        let asked = self.watched(|| expectation.ask(self.address, within));
+        if let Some(contacts) = &self.contacts {
+            contacts.check(&self.kept.pids()).map_err(fail)?;
+        }
+        let answer = asked.map_err(|cause| {
             let scheme = expectation.scheme();
             let url = format!("{scheme}://{}{}", self.address, request.path);
-            let step = if when == When::After {
-                Step::CheckAgain
-            } else {
-                Step::Start
-            };
-            StageError::new(step, Cause::Fetch { url, cause }).with_message(self.log_tail())
+            fail(Cause::Fetch { url, cause })
         })?;
         let right = expectation.is_met_by(&answer);
         Ok(Fetched {
             check: answer.to_check(when, request.name(), right),
             body: answer.body,
         })
+    }
+
+    /// Asks while its contacts are watched, where they are.
+    fn watched<T>(&self, ask: impl FnOnce() -> T) -> T {
+        match &self.contacts {
+            Some(contacts) => contacts.watch(&self.kept.pids(), ask),
+            None => ask(),
+        }
     }
 
     /// Makes so many equal `requests` in turn, as `workload` asks first, and looks at what the
@@ -261,7 +285,8 @@ impl Running {
         let before = self.written();
         let (first, host) = (workload.requests.first(), self.host.clone());
         let expectation = Expectation::of(first, workload.protocol, self.trust.clone(), host);
-        match expectation.repeat(self.address, requests, OBSERVE_LIMIT) {
+        let repeat = || expectation.repeat(self.address, requests, OBSERVE_LIMIT);
+        match self.watched(repeat) {
             Ok(repeated) => {
                 work.connections = Some(repeated.connections);
                 work.certificate = repeated.certificate;
@@ -292,6 +317,16 @@ impl Running {
         self.kept.died()
     }
 
+    /// Why it was ended, if it is in contact with somebody whom a trial has no part in. It is
+    /// looked at now and then, so this can be asked often.
+    pub fn strayed(&mut self) -> Option<String> {
+        let Self { kept, contacts, .. } = self;
+        let checked = contacts.as_mut()?.check_at_times(|| kept.pids());
+        let cause = checked.err()?;
+        kept.end();
+        Some(cause.to_string())
+    }
+
     /// Stops it, gracefully and then by force, and sees to it that nothing is left. What ran
     /// already goes on.
     ///
@@ -304,7 +339,7 @@ impl Running {
             false => Vec::new(),
         };
         let sockets = listeners::held_by(&before);
-        let gone = self.kept.stop(&self.stop_signal, self.stop_grace);
+        let gone = self.kept.stop(&self.ending.signal, self.ending.grace);
         let took_s = began.elapsed().as_secs_f64();
         let running = match self.is_kept() {
             true => self.kept.pids(),

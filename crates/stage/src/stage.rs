@@ -21,7 +21,7 @@ use crate::listening::Listening;
 use crate::log;
 use crate::prepared::Prepared;
 use crate::program::{self, Digests};
-use crate::running::{Running, TrialFolder};
+use crate::running::{Ending, Running, TrialFolder};
 use crate::servers::Servers;
 use crate::user::{self, User};
 
@@ -254,8 +254,11 @@ impl Stage {
             host: None,
             reload_signal: None,
             settings: BTreeMap::new(),
-            stop_signal: "TERM".to_owned(),
-            stop_grace: Duration::from_secs(2),
+            ending: Ending {
+                signal: "TERM".to_owned(),
+                grace: Duration::from_secs(2),
+            },
+            contacts: None,
             _folder: Some(folder),
         })
     }

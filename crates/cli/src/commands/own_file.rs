@@ -67,7 +67,7 @@ pub(super) fn read(
         }
     }
     .map_err(super::stage_error)?;
-    let has_upstream = found.has_upstream(&text);
+    let has_upstream = found.asks_upstream(&path).map_err(super::stage_error)?;
     let title = found.title().to_owned();
     let found_in = servers
         .look_into(&found.name, &path)

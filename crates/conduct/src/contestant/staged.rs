@@ -66,6 +66,10 @@ impl Staged for Contestant {
         self.server.died()
     }
 
+    fn strayed(&mut self) -> Option<String> {
+        self.server.strayed()
+    }
+
     fn log_tail(&self) -> String {
         self.server.log_tail()
     }

@@ -26,6 +26,8 @@ struct Scripted {
     /// The look at which it is dead.
     dies_at: Option<u32>,
     looks: u32,
+    /// Why it was ended by bakeoff.
+    strayed: Option<&'static str>,
     /// Why its host is given up.
     lost: Option<&'static str>,
     /// Where it is reached.
@@ -41,6 +43,10 @@ impl Staged for Scripted {
 
     fn pinned(&self) -> Pinned {
         unreachable!("a load does not ask for it")
+    }
+
+    fn strayed(&mut self) -> Option<String> {
+        self.strayed.map(str::to_owned)
     }
 
     fn lost(&mut self) -> Option<String> {
@@ -263,6 +269,22 @@ fn a_server_that_dies_ends_the_load_on_other_hosts() {
     };
     assert_eq!(cause, "the server died under load: exit status 1");
     assert_eq!(message.as_deref(), Some("out of memory"));
+}
+
+#[test]
+fn a_server_that_asks_somebody_else_ends_the_load_and_was_not_measured() {
+    let mut contestant = Scripted {
+        strayed: Some("Script is connected to 192.0.2.7:80"),
+        // It was ended.
+        dies_at: Some(1),
+        ..Scripted::default()
+    };
+    let measured = measured(&Far { lost: false }, &mut contestant);
+    let Some(TrialEnd::Failed { cause, .. }) = &measured.end else {
+        panic!("it failed: {:?}", measured.end);
+    };
+    assert_eq!(cause, "Script is connected to 192.0.2.7:80");
+    assert_eq!(died(measured), None, "it did not die by itself");
 }
 
 #[test]

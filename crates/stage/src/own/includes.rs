@@ -140,11 +140,13 @@ impl Reader<'_> {
             .ok_or_else(|| self.too_many())?;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
-            Err(_) if self.files.is_empty() => {
-                return Err(fail(std::io::Error::other("it is not text in UTF-8")));
+            // No rule could change its lines, and the server would read them all the same.
+            Err(_) => {
+                let problem = "it is not text in UTF-8, so bakeoff cannot change what a trial must \
+                               have otherwise; convert it, such as with `iconv -f latin1 -t utf-8`, \
+                               or take it out";
+                return Err(fail(std::io::Error::other(problem)));
             }
-            // No rule could change what is no text: it stays where it lies.
-            Err(_) => return Ok(()),
         };
         let access = Access::of(&metadata);
         if self.files.is_empty() {
@@ -161,12 +163,22 @@ impl Reader<'_> {
             .transpose()
             .map_err(|cause| StageError::file(Step::Prepare, path, std::io::Error::other(cause)))?;
         let whole = whole.flatten();
-        let base = match &whole {
-            Some(whole) => whole.base.clone(),
+        let (base, line) = match &whole {
+            Some(whole) => (whole.base.clone(), None),
             None => self.rules.base_of(self.main, text),
         };
         let followed = self.trail.follow(Path::new("/"), &base);
-        self.base = followed.map_err(|cause| StageError::file(Step::Prepare, &base, cause))?;
+        self.base = followed.map_err(|cause| match line {
+            None => StageError::file(Step::Prepare, &base, cause),
+            Some(line) => {
+                let problem = format!(
+                    "line {line}: its relative paths begin in {}, which is no folder here \
+                     ({cause}); install the server there, or write the folder where it is",
+                    base.display()
+                );
+                StageError::file(Step::Prepare, path, std::io::Error::other(problem))
+            }
+        })?;
         let Some(whole) = whole else {
             return Ok(());
         };

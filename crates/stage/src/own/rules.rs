@@ -190,6 +190,11 @@ impl OwnTable {
 }
 
 impl OwnRules {
+    /// Whether a file is made fit for a trial. Without rules it is used as it is.
+    pub(crate) fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
     /// Whether a rule asks what a block says.
     pub(super) fn look_into_blocks(&self) -> bool {
         self.changes.iter().any(|rule| rule.opens.is_some())
@@ -219,14 +224,22 @@ impl OwnRules {
         })
     }
 
-    /// The folder that relative paths in the file `main` begin at.
-    pub(crate) fn base_of(&self, main: &Path, text: &str) -> PathBuf {
+    /// The folder that relative paths in the file `main` begin at, and the line that says so, if
+    /// one does.
+    pub(crate) fn base_of(&self, main: &Path, text: &str) -> (PathBuf, Option<usize>) {
         let folder = main.parent().unwrap_or(Path::new("/"));
-        let mut lines = text.lines().filter(|line| !self.is_comment(line));
-        let said = lines.find_map(|line| self.base.as_ref()?.captures(line)?.get(1));
-        said.map_or(folder.to_owned(), |said| {
-            folder.join(said.as_str().trim_matches(['"', '\'']))
-        })
+        let mut lines = (1..)
+            .zip(text.lines())
+            .filter(|(_, line)| !self.is_comment(line));
+        let said = lines
+            .find_map(|(number, line)| Some((number, self.base.as_ref()?.captures(line)?.get(1)?)));
+        match said {
+            None => (folder.to_owned(), None),
+            Some((number, said)) => {
+                let said = said.as_str().trim_matches(['"', '\'']);
+                (folder.join(said), Some(number))
+            }
+        }
     }
 
     /// The patterns of files that a line takes in, without quotes.

@@ -77,11 +77,11 @@ impl Prepared {
         let lines = output.text.lines();
         let paths = lines.filter_map(|line| Some(reads.pattern.captures(line)?.get(1)?.as_str()));
         let is_known = |path: &Path| {
-            // A copy is, and what is no text is read by nobody.
+            // A copy is, and what is no file here is only named in a comment.
             let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
             real.starts_with(&self.folder.0)
                 || own.files().any(|(known, _)| known == real)
-                || bakeoff_record::read_regular_text(&real, crate::own::FILE_BYTES_MAX).is_err()
+                || !real.is_file()
         };
         let Some(unknown) = paths.map(Path::new).find(|path| !is_known(path)) else {
             return Ok(());
@@ -131,13 +131,31 @@ impl Prepared {
 }
 
 /// The file and line that a server's message names: `... in /etc/nginx/a.conf:12`.
-fn place_in(message: &str) -> Option<&str> {
+fn place_in(message: &str) -> Option<String> {
+    if let Some(place) = place_in_sentence(message) {
+        return Some(place);
+    }
     // HAProxy has it in brackets, and Caddy in a text in quotes.
     let words = message.split(|letter: char| letter.is_whitespace() || "[]\"".contains(letter));
     let mut words = words.map(|word| word.trim_end_matches([',', '.', ')', ':']));
-    words.find(|word| {
+    let place = words.find(|word| {
         let parts = word.rsplit_once(':');
         parts.is_some_and(|(file, line)| file.starts_with('/') && line.parse::<u32>().is_ok())
+    });
+    place.map(str::to_owned)
+}
+
+/// The same, as Apache httpd and lighttpd say it: `on line 12 of FILE:`, `source: FILE line: 12`.
+fn place_in_sentence(message: &str) -> Option<String> {
+    let words: Vec<&str> = message.split_whitespace().collect();
+    words.windows(4).find_map(|words| {
+        let (file, line) = match words {
+            ["line", line, "of", file] => (file.trim_end_matches(':'), line),
+            ["source:", file, "line:", line] => (*file, line),
+            _ => return None,
+        };
+        let is_place = file.starts_with('/') && line.parse::<u32>().is_ok();
+        is_place.then(|| format!("{file}:{line}"))
     })
 }
 
@@ -151,12 +169,18 @@ mod tests {
             "nginx: [emerg] unknown directive \"brotli\" in /etc/a b/site.conf:3\nnginx: test";
         assert_eq!(place_in(nginx), None, "a blank may be anywhere");
         let nginx = "nginx: [emerg] open() \"/x\" failed (2: none) in /etc/nginx/a.conf:12\n";
-        assert_eq!(place_in(nginx), Some("/etc/nginx/a.conf:12"));
+        assert_eq!(place_in(nginx).as_deref(), Some("/etc/nginx/a.conf:12"));
         let haproxy = "[ALERT] (9) : config : parsing [/etc/haproxy.cfg:3] : unknown keyword 'a'";
-        assert_eq!(place_in(haproxy), Some("/etc/haproxy.cfg:3"));
+        assert_eq!(place_in(haproxy).as_deref(), Some("/etc/haproxy.cfg:3"));
         let caddy =
             r#"{"level":"error","ts":1.2,"msg":"adapting: /srv/Caddyfile:11: unrecognized"}"#;
-        assert_eq!(place_in(caddy), Some("/srv/Caddyfile:11"));
+        assert_eq!(place_in(caddy).as_deref(), Some("/srv/Caddyfile:11"));
+        let apache = "AH00526: Syntax error on line 17 of /etc/apache2/sites-enabled/a.conf:\n\
+                      Invalid command 'Brotli'";
+        let place = "/etc/apache2/sites-enabled/a.conf:17";
+        assert_eq!(place_in(apache).as_deref(), Some(place));
+        let lighttpd = "2026-11-22: (configfile.c.1) source: /etc/l.conf line: 14 pos: 1 parser";
+        assert_eq!(place_in(lighttpd).as_deref(), Some("/etc/l.conf:14"));
         assert_eq!(place_in("no place: 12"), None);
     }
 }

@@ -179,7 +179,7 @@ impl Worker {
         let Some(staged) = self.staged.as_mut().filter(|_| !self.is_reported) else {
             return;
         };
-        if let Some(status) = staged.died() {
+        if let Some(status) = staged.strayed().or_else(|| staged.died()) {
             let log_tail = staged.log_tail();
             self.is_reported = true;
             self.say(&StageReport::Died { status, log_tail }, Vec::new());

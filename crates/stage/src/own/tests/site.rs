@@ -76,6 +76,46 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
 }
 
 #[test]
+fn a_base_that_is_not_here_is_refused_with_its_line() {
+    let site = Site::new("Listen 80\nServerRoot \"/srv/none/apache2\"\nInclude a.conf\n");
+    let server = crate::servers::Servers::new(None).find("apache").unwrap();
+    let refused = OwnFiles::read(&site.at("main.conf"), &server.own).unwrap_err();
+    let refused = refused.to_string();
+    let place = format!("{}: line 2: ", site.at("main.conf").display());
+    for words in [
+        place.as_str(),
+        "/srv/none/apache2",
+        "install the server there",
+    ] {
+        assert!(refused.contains(words), "no `{words}` in {refused}");
+    }
+}
+
+#[test]
+fn what_is_taken_in_and_is_no_text_is_refused_and_not_used_as_it_is() {
+    for (server, main, part) in [
+        ("nginx", "events {}\ninclude part.conf;\nhttp {}\n", "nginx"),
+        ("apache", "Include part.conf\n", "apache"),
+        ("lighttpd", "include \"part.conf\"\n", "lighttpd"),
+    ] {
+        let site = Site::new(main);
+        let path = site.at("part.conf");
+        let server = crate::servers::Servers::new(None).find(server).unwrap();
+        let read = || OwnFiles::read(&site.at("main.conf"), &server.own);
+        fs::write(&path, format!("# caf\u{e9} of {part}\n")).unwrap();
+        assert_eq!(read().unwrap().files.len(), 2, "{part}");
+        // As an editor of last century wrote it.
+        fs::write(&path, b"# caf\xe9\n").unwrap();
+        let refused = read().unwrap_err().to_string();
+        let file = format!("{}: it is not text in UTF-8", path.display());
+        assert!(
+            refused.contains(&file) && refused.contains("iconv"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
 fn certificates_that_are_no_files_cannot_be_read() {
     let site = Site::new("certificate fifo;\n");
     site.fifo("fifo");
