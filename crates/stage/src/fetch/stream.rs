@@ -39,7 +39,7 @@ impl Bounded {
 
     fn check(&self) -> io::Result<()> {
         if self.is_over() {
-            // An interruption is told apart by who asked: loops try again after `Interrupted`.
+            // Not `Interrupted`, after which loops try again: whoever asked knows that it is one.
             let message = "no whole answer in time";
             return Err(io::Error::new(io::ErrorKind::TimedOut, message));
         }
