@@ -9,7 +9,7 @@ use bakeoff_record::{ConfigChange, Step, read_regular_text};
 use crate::error::{Cause, StageError};
 use crate::files::{self, Access};
 use crate::found::Found;
-use crate::own::{Changed, FILE_BYTES_MAX, OwnFiles, Ports, Tools};
+use crate::own::{Changed, FILE_BYTES_MAX, OwnFiles, Ports, Said, Tools};
 use crate::server::Server;
 use crate::template::{self, Variables};
 use crate::user::User;
@@ -112,7 +112,10 @@ impl Configuration {
             // What stands for no line is a file made around this one.
             let is_of_line = |it: &&ConfigChange| it.file == file && !it.before.is_empty();
             let of_file = self.changes.iter().filter(is_of_line);
-            let added = of_file.map(|it| (it.line, it.after.matches('\n').count()));
+            let added = of_file.map(|it| {
+                let [before, after] = [&it.before, &it.after].map(|it| it.matches('\n').count());
+                (it.line + before, after.saturating_sub(before))
+            });
             message = with_lines(&message, file, &added.collect::<Vec<_>>());
         }
         message
@@ -187,6 +190,7 @@ impl Configuration {
             user,
             parts: &BTreeSet::new(),
             blocks: &BTreeSet::new(),
+            said: Said::NOTHING,
             served: &[],
             render: &render,
         };

@@ -12,6 +12,7 @@ mod edit;
 mod elsewhere;
 mod foreign;
 mod includes;
+mod lines;
 mod mirror;
 mod ports;
 mod rules;
@@ -20,7 +21,7 @@ mod site;
 mod tests;
 mod trail;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use bakeoff_plan::Replacement;
@@ -95,10 +96,29 @@ pub(crate) struct Tools<'a> {
     pub(crate) parts: &'a BTreeSet<String>,
     /// Names of blocks in all files that lines can name in place of an address.
     pub(crate) blocks: &'a BTreeSet<String>,
+    /// What the files say by themselves.
+    pub(crate) said: Said<'a>,
     /// What requests come to: a folder without any of it is not what the files were made for.
     pub(crate) served: &'a [PathBuf],
     /// Renders a template, which may ask what a configuration says.
     pub(crate) render: &'a dyn Fn(&str, &Variables, &str) -> Result<String, String>,
+}
+
+/// What all files of a configuration say.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Said<'a> {
+    /// Their texts, one after the other.
+    pub(crate) text: &'a str,
+    /// Texts that names stand for, where it is certain.
+    pub(crate) defined: &'a BTreeMap<String, Option<String>>,
+}
+
+impl Said<'_> {
+    /// Of files that are not read yet.
+    pub(crate) const NOTHING: Self = Self {
+        text: "",
+        defined: &BTreeMap::new(),
+    };
 }
 
 impl OwnFiles {
@@ -142,11 +162,18 @@ impl OwnFiles {
         let base = mirror::at(folder, &self.base);
         variables.set("base", base.display().to_string());
         let blocks = self.blocks(tools.rules);
+        let texts = || self.files.iter().map(|file| file.text.as_str());
+        let defined = tools.rules.foreign.lines.defined(texts());
+        let text = texts().collect::<Vec<_>>().join("\n");
         let tools = &Tools {
             variables: &variables,
             blocks: &blocks,
             parts: &self.parts(tools.rules),
             served: &self.served,
+            said: Said {
+                text: &text,
+                defined: &defined,
+            },
             ..*tools
         };
         let mut edits = self.edits(tools)?;

@@ -7,6 +7,7 @@ use bakeoff_record::{ConfigChange, open_regular};
 use regex_lite::{Captures, Match, Regex};
 
 use super::includes::Lead;
+use super::lines::Read;
 use super::rules::{OpensTable, Rule};
 use super::{OwnFile, Tools};
 use crate::found::stand_in;
@@ -18,6 +19,8 @@ use crate::template::Variables;
 const TEXT_BYTES_MAX: usize = 64 << 20;
 /// Where a site listens that says nothing of it.
 const SITE_PORT: u16 = 80;
+/// Nobody answers there.
+const NOBODY: &str = "127.0.0.1:9";
 
 pub(super) struct Edit<'a> {
     file: &'a OwnFile,
@@ -31,14 +34,18 @@ pub(super) struct Edit<'a> {
     bytes: usize,
 }
 
-/// A line as it was and as it is.
+/// A line as it was, as the server read it, and as it is.
 struct Line<'a> {
-    before: &'a str,
+    was: Read<'a>,
     now: String,
     why: Vec<String>,
 }
 
 impl Line<'_> {
+    fn is_changed(&self) -> bool {
+        self.now != self.was.text
+    }
+
     /// Keeps a reason, each once.
     fn because(&mut self, why: &str) {
         if !self.why.iter().any(|known| known == why) {
@@ -49,11 +56,12 @@ impl Line<'_> {
 
 impl<'a> Edit<'a> {
     pub(super) fn new(file: &'a OwnFile, base: &'a Path, tools: &'a Tools<'a>) -> Self {
-        let line = |before: &'a str| Line {
-            before,
-            now: before.to_owned(),
+        let line = |was: Read<'a>| Line {
+            now: was.text.clone().into_owned(),
+            was,
             why: Vec::new(),
         };
+        let lines = tools.rules.foreign.lines.lines(&file.text).into_iter();
         let looks = tools.rules.look_into_blocks();
         let blocks = looks.then(|| statements::blocks(&file.text));
         Self {
@@ -61,14 +69,14 @@ impl<'a> Edit<'a> {
             base,
             tools,
             blocks: blocks.unwrap_or_default(),
-            lines: file.text.lines().map(line).collect(),
+            lines: lines.map(line).collect(),
             bytes: file.text.len(),
         }
     }
 
     /// Whether nothing was changed.
     pub(super) fn is_empty(&self) -> bool {
-        self.lines.iter().all(|line| line.now == line.before)
+        !self.lines.iter().any(Line::is_changed)
     }
 
     /// The contender's own replacements, in lines; `used` is set for those that were found.
@@ -94,11 +102,10 @@ impl<'a> Edit<'a> {
         for (rule, _) in rules.filter(|(_, at_rest)| !**at_rest) {
             let is_readable = self.is_readable(rule);
             for index in 0..self.lines.len() {
-                let now = &self.lines[index].now;
-                if self.tools.rules.is_comment(now) {
-                    continue;
-                }
-                if rule.line.as_ref().is_some_and(|line| !line.is_match(now)) {
+                let line = &self.lines[index];
+                if self.tools.rules.is_comment(&line.now)
+                    || !rule.looks_into(&line.now, line.was.section)
+                {
                     continue;
                 }
                 let changed = self.changed_by(rule, index, is_readable)?;
@@ -136,7 +143,7 @@ impl<'a> Edit<'a> {
         let mut variables = self.tools.variables.clone();
         variables.set("mapped_http_port", self.tools.ports.of(80)?);
         variables.set("mapped_https_port", self.tools.ports.of(443)?);
-        let render = |template| (self.tools.render)(template, &variables, &self.file.text);
+        let render = |template| (self.tools.render)(template, &variables, self.tools.said.text);
         line.now = if after.is_match(&line.now) {
             format!("{}\n{}", line.now, render(&insert.lines)?.trim_end())
         } else {
@@ -158,9 +165,11 @@ impl<'a> Edit<'a> {
             if end == from {
                 break;
             }
-            let mut variables = self.variables(&rule.pattern, &captures)?;
+            let variables = self.variables(&rule.pattern, &captures);
+            let mut variables = variables.map_err(|cause| self.at(index, &cause))?;
             variables.set("is_readable", is_readable);
-            let render = |template| (self.tools.render)(template, &variables, &self.file.text);
+            variables.set("is_joined", self.lines[index].was.before.contains('\n'));
+            let render = |template| (self.tools.render)(template, &variables, self.tools.said.text);
             let condition = rule.condition.as_deref().map(render).transpose()?;
             let rests = condition.is_some_and(|said| said.trim().is_empty())
                 || self.is_said_inside(rule, index, number);
@@ -168,6 +177,10 @@ impl<'a> Edit<'a> {
             changed.push_str(&line[from..whole.start()]);
             if rests {
                 changed.push_str(&line[whole.start()..end]);
+            } else if let Some(refuse) = &rule.refuse {
+                let said = self.lines[index].was.before.trim();
+                let problem = format!("`{said}`: {}; {}", rule.why, render(refuse)?);
+                return Err(self.at(index, &problem));
             } else {
                 changed.push_str(&render(&rule.to)?);
                 refuse_large(changed.len())?;
@@ -176,6 +189,11 @@ impl<'a> Edit<'a> {
         }
         changed.push_str(&line[from..]);
         Ok(changed)
+    }
+
+    /// A problem with the place of its line.
+    fn at(&self, index: usize, problem: &str) -> String {
+        format!("line {}: {problem}", self.lines[index].was.number)
     }
 
     /// Whether the block that the match `number` of a line opens says what the rule would add.
@@ -187,7 +205,11 @@ impl<'a> Edit<'a> {
         else {
             return false;
         };
-        let opened = self.blocks.get(&(index + 1)).into_iter().flatten();
+        let opened = self
+            .blocks
+            .get(&self.lines[index].was.number)
+            .into_iter()
+            .flatten();
         let mut opened = opened.filter(|it| it.name() == block);
         let Some(block) = opened.nth(number) else {
             return true;
@@ -202,13 +224,19 @@ impl<'a> Edit<'a> {
     fn is_readable(&self, rule: &Rule) -> bool {
         let files = self.lines.iter().flat_map(|line| {
             let captures = rule.pattern.captures_iter(&line.now);
-            captures.filter_map(|it| it.name("own_file"))
+            captures.filter_map(|it| it.name("own_file").or(it.name("own_files")))
         });
         let path = |file: Match<'_>| self.path(file.as_str());
         let user = self.tools.user;
-        files
-            .map(path)
-            .all(|path| open_regular(&path).is_ok() && user.is_none_or(|user| user.can_read(&path)))
+        // A folder is that of several such files.
+        let may_be_folder = rule
+            .pattern
+            .capture_names()
+            .any(|it| it == Some("own_files"));
+        files.map(path).all(|path| {
+            let is_there = open_regular(&path).is_ok() || may_be_folder && path.is_dir();
+            is_there && user.is_none_or(|user| user.can_read(&path))
+        })
     }
 
     /// A path as the file has it, from where relative ones begin.
@@ -233,6 +261,11 @@ impl<'a> Edit<'a> {
     /// machine knows its user and group.
     fn variables(&self, pattern: &Regex, captures: &Captures<'_>) -> Result<Variables, String> {
         let mut variables = self.tools.variables.clone();
+        let upstream = variables.texts(&["origin"]).remove("origin");
+        variables.set("upstream", upstream.unwrap_or(NOBODY.to_owned()));
+        let defined = self.tools.said.defined.iter();
+        let defined = defined.filter_map(|(name, it)| Some((name.clone(), it.clone()?)));
+        variables.set("defined", defined.collect::<BTreeMap<_, _>>());
         for name in pattern.capture_names().flatten() {
             let text = captures.name(name).map_or("", |group| group.as_str());
             variables.set(name, text);
@@ -252,6 +285,8 @@ impl<'a> Edit<'a> {
                     variables.set("own_value", value.unwrap_or_default());
                     variables.set("is_set", is_set);
                 }
+                "own_beside" => variables.set("beside", self.beside(text)),
+                "own_environment" => self.set_environment(text, &mut variables),
                 "own_block" => variables.set("is_block", self.tools.blocks.contains(text)),
                 "own_user" => variables.set("is_user", is_listed(text, "/etc/passwd")),
                 "own_group" => variables.set("is_group", is_listed(text, "/etc/group")),
@@ -259,6 +294,29 @@ impl<'a> Edit<'a> {
             }
         }
         Ok(variables)
+    }
+
+    /// Where a relative path leads, if anything is there; empty for others.
+    fn beside(&self, text: &str) -> String {
+        let path = self.path(text);
+        let is_found = !text.starts_with('/') && path.exists();
+        path.to_str()
+            .filter(|_| is_found)
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// What the server takes for a variable that the file or the environment may set.
+    fn set_environment(&self, name: &str, variables: &mut Variables) {
+        let set = match self.tools.said.defined.get(name) {
+            // It is not certain what the file means; the text stays.
+            Some(None) => Some(format!("${{{name}}}")),
+            Some(Some(defined)) => Some(defined.clone()),
+            None => std::env::var(name).ok(),
+        };
+        variables.set("is_set", set.is_some());
+        let value = set.or_else(|| stand_in::of(name).map(str::to_owned));
+        variables.set("own_value", value.unwrap_or_default());
     }
 
     /// Puts other patterns in place of those that `leads` has, so that copies are taken in.
@@ -283,18 +341,24 @@ impl<'a> Edit<'a> {
     pub(super) fn finish(self) -> (String, Vec<ConfigChange>) {
         let mut text = String::new();
         let mut changes = Vec::new();
-        for (index, line) in self.lines.into_iter().enumerate() {
+        for line in self.lines {
+            if !line.is_changed() {
+                text.push_str(line.was.before);
+                text.push('\n');
+                continue;
+            }
             text.push_str(&line.now);
             text.push('\n');
-            if line.now != line.before {
-                changes.push(ConfigChange {
-                    file: self.file.path.display().to_string(),
-                    line: index + 1,
-                    before: line.before.to_owned(),
-                    after: line.now,
-                    why: line.why.join("; "),
-                });
-            }
+            // The lines that follow keep their numbers.
+            let [before, now] = [line.was.before, &line.now].map(|it| it.matches('\n').count());
+            text.extend(std::iter::repeat_n('\n', before.saturating_sub(now)));
+            changes.push(ConfigChange {
+                file: self.file.path.display().to_string(),
+                line: line.was.number,
+                before: line.was.before.to_owned(),
+                after: line.now,
+                why: line.why.join("; "),
+            });
         }
         (text, changes)
     }
@@ -321,254 +385,4 @@ fn is_listed(name: &str, list: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::files::Access;
-    use crate::own::Ports;
-    use crate::servers::Servers;
-    use crate::template;
-
-    const RUN: &str = "/t/trial/run";
-
-    /// The text after the rules of `server`, as a trial behind an origin has it.
-    fn changed(server: &str, text: &str) -> Result<String, String> {
-        let server = Servers::new(None).find(server).unwrap();
-        let mut variables = Variables::default();
-        for (name, value) in [
-            ("run", RUN),
-            ("address", "127.0.0.1"),
-            ("ip", "127.0.0.1"),
-            ("base", "/t/trial/own/etc"),
-            ("overlay", "/t/trial/overlay"),
-            ("origin", "127.0.0.1:3999"),
-            ("build", ""),
-            ("certificate", "/t/trial/tls/certificate.pem"),
-            ("key", "/t/trial/tls/key.pem"),
-            ("certificate_and_key", "/t/trial/tls/both.pem"),
-        ] {
-            variables.set(name, value);
-        }
-        variables.set("is_root", true);
-        let render = |text: &str, variables: &Variables, configuration: &str| {
-            let context = template::Context {
-                version: "1.0",
-                configuration,
-                files: &server,
-            };
-            template::render(text, variables, &context)
-        };
-        let tools = Tools {
-            rules: &server.own,
-            replacements: &[],
-            variables: &variables,
-            ports: &Ports::default(),
-            user: None,
-            parts: &BTreeSet::new(),
-            blocks: &server.own.blocks_in(text).map(str::to_owned).collect(),
-            served: &[],
-            render: &render,
-        };
-        let file = OwnFile {
-            path: "/etc/main.conf".into(),
-            text: text.to_owned(),
-            access: Access::of(&std::fs::metadata("/").unwrap()),
-        };
-        let mut edit = Edit::new(&file, Path::new("/etc"), &tools);
-        let is_said = |word: &String| template::says(text, word);
-        let is_like = |pattern: &Regex| text.lines().any(|line| pattern.is_match(line));
-        let rules = server.own.changes.iter();
-        let at_rest: Vec<bool> = rules
-            .map(|rule| {
-                let is_needless = rule.when.as_ref().is_some_and(|it| !is_like(it));
-                is_needless || rule.unless.as_ref().is_some_and(is_said)
-            })
-            .collect();
-        edit.by_rules(&at_rest)?;
-        edit.insert()?;
-        Ok(edit.finish().0)
-    }
-
-    #[track_caller]
-    fn check(server: &str, line: &str, expected: &str) {
-        let changed = changed(server, line).unwrap();
-        assert_eq!(changed.lines().last(), Some(expected), "{line}");
-    }
-
-    #[test]
-    fn statements_that_share_a_line_are_each_changed() {
-        let line = "a { listen 8081; listen [::]:8082 ssl; listen *:8083; } # listen 1;";
-        let expected = "a { listen 127.0.0.1:8081; listen [::1]:8082 ssl; \
-                        listen 127.0.0.1:8083; } # listen 1;";
-        check("nginx", line, expected);
-        check("nginx", "# a; listen 8081;", "# a; listen 8081;");
-        let line = "upstream a { server b weight=2; server unix:/c; } server_name { }";
-        let expected = "upstream a { server 127.0.0.1:3999 weight=2; \
-                        server 127.0.0.1:3999; } server_name { }";
-        check("nginx", line, expected);
-        let line = "\tbind :8081,ipv4@10.0.0.1:8082,[::]:8083-8084 ssl alpn h2,http/1.1";
-        let expected = "\tbind 127.0.0.1:8081,127.0.0.1:8082,[::1]:8083-8084 ssl \
-                        alpn h2,http/1.1";
-        check("haproxy", line, expected);
-        let line = "<virtualhost 10.0.0.1 *:8081 [::1]:8082>";
-        check("apache", line, "<virtualhost * *:8081 *:8082>");
-    }
-
-    #[test]
-    fn a_site_without_a_listener_listens_on_this_machine_only() {
-        let text = "http {\n  server\n  {\n    root /;\n  }\n  \
-                    server { a b; } server { listen 8081; }\n  \
-                    map $a $b { default 1; }\n}\n";
-        let now = changed("nginx", text).unwrap();
-        let lines: Vec<&str> = now.lines().collect();
-        let added = |line: &str| line.matches("listen 127.0.0.1:").count();
-        let counts: Vec<usize> = lines.iter().map(|line| added(line)).collect();
-        assert_eq!(counts, [0, 0, 1, 0, 0, 2, 0, 0], "{now}");
-        assert!(lines[5].contains("{ listen 127.0.0.1:8081; }"), "{now}");
-        let said = "server {\n  listen unix:/x/a.sock;\n}\n";
-        let kept = changed("nginx", said).unwrap();
-        assert_eq!(kept, "server {\n  listen unix:/t/trial/run/a.sock;\n}\n");
-    }
-
-    #[test]
-    fn nginx_stores_nothing_where_it_was_built_to() {
-        let names = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|it| it.to_owned());
-        let stored = |text: &str| {
-            let now = changed("nginx", text).unwrap();
-            names.clone().map(|name| {
-                let folder = format!("{name}_temp_path");
-                let said: Vec<&str> = now.split(&folder).skip(1).collect();
-                let is_here = |it: &&str| it.trim_start_matches([' ', '"']).starts_with("/t/");
-                (said.len(), said.iter().all(is_here))
-            })
-        };
-        assert_eq!(stored("http {\n}\n"), [(1, true); 5]);
-        let own = "http {\n  proxy_temp_path /var/cache/p;\n}\n";
-        assert_eq!(stored(own), [(1, true); 5], "none is said twice");
-    }
-
-    #[test]
-    fn no_upstream_of_caddy_but_the_origin_is_asked() {
-        let origin = "127.0.0.1:3999";
-        let check = |line: &str, expected: &str| {
-            let now = changed("caddy", &format!("a {{\n{line}\n}}\n")).unwrap();
-            let lines: Vec<&str> = now.lines().rev().skip(1).collect();
-            let expected = expected.replace("ORIGIN", origin);
-            let expected: Vec<&str> = expected.lines().rev().collect();
-            assert_eq!(lines[..expected.len()], expected, "{line}");
-            assert!(lines[expected.len()].starts_with('a'), "{now}");
-        };
-        for (line, expected) in [
-            ("reverse_proxy 10.0.0.5", "reverse_proxy ORIGIN"),
-            ("\treverse_proxy app1 app2", "\treverse_proxy ORIGIN ORIGIN"),
-            ("\t\tto 10.0.0.6", "\t\tto ORIGIN"),
-            ("reverse_proxy app # of ours", "reverse_proxy ORIGIN"),
-            ("reverse_proxy app:80 { # ours", "reverse_proxy ORIGIN {"),
-            (
-                "\treverse_proxy @get \"app:80\" {",
-                "\treverse_proxy @get ORIGIN {",
-            ),
-            (
-                "\treverse_proxy /api/* 10.0.0.5:80-89",
-                "\treverse_proxy /api/* ORIGIN",
-            ),
-            ("reverse_proxy * tcp/10.0.0.5:80", "reverse_proxy * ORIGIN"),
-            (
-                "reverse_proxy http://{host}.lan:80 {x}:1",
-                "reverse_proxy ORIGIN ORIGIN",
-            ),
-            (
-                "reverse_proxy [fd00::1] h2c://a unix//b",
-                "reverse_proxy ORIGIN ORIGIN ORIGIN",
-            ),
-            ("\tforward_auth auth {", "\tforward_auth ORIGIN {"),
-            ("\tdynamic a app 8080", "\tto ORIGIN"),
-            ("\tdynamic srv _http._tcp.app", "\tto ORIGIN"),
-            ("\tdynamic a {", "\tto ORIGIN\n\thealth_headers {"),
-            (
-                "\tdynamic srv app { # ours",
-                "\tto ORIGIN\n\thealth_headers {",
-            ),
-            ("\treverse_proxy @get {", "\treverse_proxy @get {"),
-            ("\treverse_proxy {", "\treverse_proxy {"),
-            ("\t# reverse_proxy app", "\t# reverse_proxy app"),
-        ] {
-            check(line, expected);
-        }
-    }
-
-    #[test]
-    fn no_upstream_of_nginx_but_the_origin_is_asked() {
-        for (address, expected) in [
-            ("\"http://10.0.0.5:3000\"", "http://127.0.0.1:3999"),
-            ("'https://10.0.0.5/a'", "http://127.0.0.1:3999/a"),
-            ("\"http://10.0.0.5/a b;c\"", "http://127.0.0.1:3999"),
-            ("HTTP://10.0.0.5:3000", "http://127.0.0.1:3999"),
-            ("http://10.0.0.5:3000 ", "http://127.0.0.1:3999 "),
-            ("http://10.0.0.5:3000?a=b", "http://127.0.0.1:3999?a=b"),
-            ("http://machine ", "http://127.0.0.1:3999 "),
-            ("$backend$request_uri", "http://127.0.0.1:3999"),
-            ("${backend}", "http://127.0.0.1:3999"),
-            ("$scheme://10.0.0.5:80$request_uri", "http://127.0.0.1:3999"),
-            ("\"http://app\"", "http://app"),
-        ] {
-            let line = |address: &str| {
-                format!("upstream app {{ }} location / {{ proxy_pass {address}; }}")
-            };
-            check("nginx", &line(address), &line(expected));
-        }
-        let text = "upstream app {\n  server 10.0.0.5:80\n    weight=2;\n}\n\
-                    location / {\n  proxy_pass\n    http://10.0.0.6;\n}\n";
-        let now = changed("nginx", text).unwrap();
-        for line in [
-            "  server 127.0.0.1:3999\n    weight=2;",
-            // What follows is no directive, and nginx refuses it.
-            "  proxy_pass http://127.0.0.1:3999;\n",
-        ] {
-            assert!(now.contains(line), "no {line:?} in {now}");
-        }
-    }
-
-    #[test]
-    fn what_only_looks_like_it_stays() {
-        for (server, line) in [
-            (
-                "nginx",
-                "upstream app { } location / { proxy_pass http://app; }",
-            ),
-            ("nginx", "server_name listen 80;"),
-            ("nginx", "access_log off;"),
-            ("haproxy", "    log global"),
-            ("haproxy", "    user admin password 1234"),
-            ("haproxy", "    log-format \"%ci\""),
-            ("apache", "RewriteRule ^/$ https://example.com/ [R,P2]"),
-            ("apache", "ProxyPassReverse / http://example.com/"),
-            ("apache", "ProxyPass / balancer://app/"),
-            ("caddy", "\tadmin $2a$14$hash"),
-        ] {
-            check(server, line, line);
-        }
-    }
-
-    proptest! {
-        /// Whatever the file holds, it is read to its end; comments stay.
-        #[test]
-        fn every_text_comes_to_an_end(text in "([ \t#;{}\\[\\]\"|:/,*.a-z0-9$-]|listen |\
-            server |bind |log |Listen |proxy_pass http://|<VirtualHost |tls |\n){0,40}")
-        {
-            for server in ["nginx", "caddy", "haproxy", "apache", "lighttpd"] {
-                // A number too large for a port is the only thing to be refused.
-                match changed(server, &text) {
-                    Ok(changed) => {
-                        let comments = |text: &str| text.lines().filter(|it| {
-                            it.trim_start().starts_with('#') && !it.contains("Set by bakeoff")
-                        }).count();
-                        prop_assert_eq!(comments(&changed), comments(&text));
-                    }
-                    Err(cause) => prop_assert!(cause.ends_with("is no port"), "{}", cause),
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@ use regex_lite::Regex;
 use serde::Deserialize;
 
 use super::elsewhere::{Elsewhere, StandInTable};
+use super::lines::{Layout, LinesTable};
 use super::site::{SiteRules, SiteTable};
 
 /// `[own.foreign]` as it is written.
@@ -21,6 +22,8 @@ pub(crate) struct ForeignTable {
     stand_ins: Vec<StandInTable>,
     site: Option<SiteTable>,
     reads: Option<ReadsTable>,
+    #[serde(default)]
+    lines: LinesTable,
 }
 
 /// How the server says which files it reads.
@@ -39,6 +42,7 @@ pub(crate) struct Foreign {
     pub(super) elsewhere: Elsewhere,
     pub(super) site: Option<SiteRules>,
     pub(crate) reads: Option<Reads>,
+    pub(super) lines: Layout,
 }
 
 /// `[own.foreign.reads]`, ready to be used.
@@ -78,6 +82,7 @@ impl ForeignTable {
             },
             site: self.site.as_ref().map(SiteTable::rules).transpose()?,
             reads: reads.transpose()?,
+            lines: self.lines.rules()?,
         })
     }
 }

@@ -57,10 +57,18 @@ struct HintTable {
 struct ChangeTable {
     /// Lines that it looks into; left out, all.
     line: Option<String>,
+    /// Lines that it does not look into.
+    unlike: Option<String>,
+    /// Kinds of sections that it looks into; left out, all.
+    section: Option<String>,
     /// What it replaces, as often as it is there. Named groups become variables of `to`; one
     /// called `next` is what must follow, and stays.
     pattern: String,
+    /// Left out where it only refuses.
+    #[serde(default)]
     to: String,
+    /// What to do about a line that no trial can use; `why` is the reason.
+    refuse: Option<String>,
     /// A template; the rule rests where it gives nothing.
     #[serde(rename = "if")]
     condition: Option<String>,
@@ -123,8 +131,11 @@ pub(crate) struct OwnRules {
 #[derive(Debug, Clone)]
 pub(crate) struct Rule {
     pub(crate) line: Option<Regex>,
+    pub(crate) unlike: Option<Regex>,
+    pub(crate) section: Option<Regex>,
     pub(crate) pattern: Regex,
     pub(crate) to: String,
+    pub(crate) refuse: Option<String>,
     pub(crate) condition: Option<String>,
     pub(crate) unless: Option<String>,
     pub(crate) unless_in: Option<String>,
@@ -154,8 +165,11 @@ impl OwnTable {
         for table in &self.change {
             changes.push(Rule {
                 line: optional("change.line", &table.line)?,
+                unlike: optional("change.unlike", &table.unlike)?,
+                section: optional("change.section", &table.section)?,
                 pattern: pattern("change.pattern", &table.pattern)?,
                 to: table.to.clone(),
+                refuse: table.refuse.clone(),
                 condition: table.condition.clone(),
                 unless: table.unless.clone(),
                 unless_in: table.unless_in.clone(),
@@ -272,5 +286,16 @@ impl OwnRules {
                 end - text.len()..end
             })
             .collect()
+    }
+}
+
+impl Rule {
+    /// Whether it is for a line in a section of this kind.
+    pub(super) fn looks_into(&self, line: &str, section: &str) -> bool {
+        let allows =
+            |pattern: &Option<Regex>, text| pattern.as_ref().is_none_or(|it| it.is_match(text));
+        allows(&self.line, line)
+            && allows(&self.section, section)
+            && !self.unlike.as_ref().is_some_and(|it| it.is_match(line))
     }
 }

@@ -34,6 +34,7 @@ fn change(
         user: None,
         parts: &BTreeSet::new(),
         blocks: &BTreeSet::new(),
+        said: Said::NOTHING,
         served: &[],
         render: &|text, _, _| Ok(text.to_owned()),
     };
