@@ -272,7 +272,7 @@ impl Progress<'_> {
     /// first, the loss of the last that the time without the tolerated share takes in.
     fn achieved(&self, goal: &Goal, rate: f64) -> Option<f64> {
         let stage = self.last_stage();
-        let all = self.judged_all(goal);
+        let all = of_servers(self, goal);
         let here = all.filter(|(trial, _)| trial.rate_per_s == rate);
         let mut trials: Vec<(f64, f64)> = here
             .filter(|(trial, _)| trial.length_s >= stage.trial_s)
@@ -335,6 +335,15 @@ fn percents(search: &Search) -> Vec<f64> {
     percents.sort_by(f64::total_cmp);
     percents.dedup();
     percents
+}
+
+/// Trials that searched and that confirmed, with what each says about a goal.
+pub(crate) fn of_servers<'a>(
+    progress: &'a Progress<'_>,
+    goal: &'a Goal,
+) -> impl Iterator<Item = (&'a Seen, Judged)> {
+    let search = progress.judged(goal, Purpose::Search);
+    search.chain(progress.judged(goal, Purpose::Confirm))
 }
 
 /// Why the load engine, and not the server, is what ends below the upper bound: it spoils trials

@@ -241,12 +241,6 @@ impl<'s> Progress<'s> {
         of_purpose.filter_map(move |(trial, _)| Some((trial, judge(goal, trial)?)))
     }
 
-    /// Those that searched and those that confirmed.
-    pub(crate) fn judged_all(&self, goal: &Goal) -> impl Iterator<Item = (&Seen, Judged)> {
-        let search = self.judged(goal, Purpose::Search);
-        search.chain(self.judged(goal, Purpose::Confirm))
-    }
-
     pub(crate) fn rates(&self, goal: &Goal) -> Rates {
         let mut rates = Rates::default();
         for (trial, judged) in self.judged(goal, Purpose::Search) {

@@ -6,6 +6,7 @@
 
 use bakeoff_plan::Goal;
 
+use crate::found::of_servers;
 use crate::judged::{Judged, Why};
 use crate::progress::Progress;
 
@@ -16,7 +17,7 @@ const EXPECTED_LEAST: f64 = 7.6;
 /// Why a rate that its trials call a lower bound is none: every trial above it that missed the goal
 /// missed it by failures, and so many of them would not be seen in trials as short as its own.
 pub(crate) fn unseen(progress: &Progress<'_>, goal: &Goal, rate_per_s: f64) -> Option<String> {
-    let all = || progress.judged_all(goal);
+    let all = || of_servers(progress, goal);
     let (mut failed, mut due) = (0, 0);
     for (trial, judged) in all().filter(|(trial, _)| trial.rate_per_s > rate_per_s) {
         match (judged, trial.measured()) {
