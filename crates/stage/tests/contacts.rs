@@ -101,7 +101,7 @@ fn under_load_a_server_is_looked_at_again_and_again() {
     client.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     wait_until("it is stopped", || {
         running
-            .died()
+            .strayed()
             .is_some_and(|why| why.contains("is connected to"))
     });
 }
