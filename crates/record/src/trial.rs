@@ -317,7 +317,7 @@ pub struct ConfigChange {
     pub file: String,
     /// Line in it, from 1.
     pub line: usize,
-    /// The line as the user wrote it.
+    /// The line as the user wrote it; several where the server reads them as one.
     pub before: String,
     /// What stands there in the trial; may be several lines, or empty where it was left out.
     pub after: String,
@@ -328,19 +328,14 @@ pub struct ConfigChange {
 impl ConfigChange {
     /// The change on one line: `nginx.conf:3: pid /run/nginx.pid; -> pid "..."; (why)`.
     pub fn words(&self) -> String {
-        let after: Vec<&str> = self.after.lines().map(str::trim).collect();
-        let after = match after.join(" | ") {
+        let on_one = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join(" | ");
+        let after = match on_one(&self.after) {
             nothing if nothing.is_empty() => "left out".to_owned(),
             lines => lines,
         };
-        format!(
-            "{}:{}: {} -> {} ({})",
-            self.file,
-            self.line,
-            self.before.trim(),
-            after,
-            self.why
-        )
+        let before = on_one(&self.before);
+        let Self { file, line, .. } = self;
+        format!("{file}:{line}: {} -> {after} ({})", before.trim(), self.why)
     }
 }
 
