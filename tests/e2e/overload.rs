@@ -295,7 +295,7 @@ fn what_has_no_sense_is_refused() {
         ),
         (
             &["overload", "nginx", "--format", "junit"][..],
-            "for a search or an overload",
+            "possible values: text, html, md, csv, json",
         ),
     ] {
         scene.run(arguments).expect(2).says(expected);

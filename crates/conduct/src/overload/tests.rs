@@ -99,9 +99,12 @@ fn capacities_come_first_then_ramps_in_turn_then_the_ladder() {
         }
     );
     let ramp = fast.ramp.as_ref().unwrap();
-    assert_eq!(ramp.then_per_s, [9000.0, 13_500.0, 18_000.0, 4500.0]);
+    assert_eq!(
+        ramp.then_per_s,
+        [9900.0, 12_600.0, 18_000.0, 36_000.0, 4500.0]
+    );
     let load = &fast.load;
-    assert_eq!((load.warmup_s, load.duration_s), (0.0, 20.0));
+    assert_eq!((load.warmup_s, load.duration_s), (0.0, 24.0));
     assert_eq!((load.timeout_s, load.connect), (0.5, Connect::AsNeeded));
     let rung = &trials[6];
     assert_eq!(rung.load.model, LoadModel::Closed { clients: 10 });
