@@ -212,7 +212,11 @@ fn includes_of_other_folders_and_links_run_and_the_files_stay_as_they_are() {
     assert_eq!(requests["ok"], 100, "{:#}", trials[0]);
     let changes = places(&trials[0]["server"]["config_changes"]);
     let files: BTreeSet<String> = changes.into_keys().map(|(file, _)| file).collect();
-    let changed = ["common/log.conf", "nginx/sites-available/www.conf"];
+    let changed = [
+        "common/log.conf",
+        "nginx/nginx.conf",
+        "nginx/sites-available/www.conf",
+    ];
     let changed = changed.map(|file| scene.path("etc").join(file).display().to_string());
     assert_eq!(files, BTreeSet::from(changed));
     let copies = known(&record.join("logs"));

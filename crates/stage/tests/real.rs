@@ -202,8 +202,12 @@ fn a_listener_that_does_not_speak_http_2_is_not_ready_for_it() {
     let [synthetic, ..] = workloads();
     let start = |protocol, listen: &str| {
         let path = theatre.folder.path().join("nginx.conf");
+        // A distribution's nginx stores below a folder that is root's.
+        let stored: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|name| format!("{name}_temp_path {{{{ run }}}}/{name};\n"))
+            .concat();
         let text = format!(
-            "events {{}}\nhttp {{ access_log off; server {{\n\
+            "events {{}}\nhttp {{ access_log off; {stored} server {{\n\
              listen 127.0.0.1:{{{{ port }}}}{listen}\n\
              return 200 \"Hello, world!\"; }} }}\n"
         );
