@@ -48,7 +48,8 @@ fn upstream() -> (SocketAddr, Arc<AtomicUsize>) {
         let mut request = [0; 4096];
         if stream.read(&mut request).is_ok_and(|length| length > 0) {
             count.fetch_add(1, Ordering::Relaxed);
-            std::thread::sleep(Duration::from_millis(100));
+            // A look at sockets takes long where thousands of them have just been closed.
+            std::thread::sleep(Duration::from_secs(2));
             let _ = stream.write_all(b"Hello, world!");
         }
     });
