@@ -218,7 +218,7 @@ impl Prepared {
 
     fn try_start(&self, within: Duration) -> Result<(Kept, Ready), StageError> {
         let log = self.log();
-        let contacts = self.contacts();
+        let contacts = contacts(self);
         let expectation = Expectation::of(
             self.workload.requests.first(),
             self.workload.protocol,
@@ -266,21 +266,9 @@ impl Prepared {
         Ok((kept, ready))
     }
 
-    /// With whom it may be in contact, where rules are to see to that.
-    fn contacts(&self) -> Option<Contacts> {
-        self.configuration.own()?;
-        if !self.server.own.has_changes() {
-            return None;
-        }
-        let origin = self.variables.texts(&["origin"]);
-        let origin = origin.get("origin").and_then(|text| text.parse().ok());
-        let ip = self.shared.listening.address;
-        Some(Contacts::new(self.server.title(), ip, origin))
-    }
-
     fn into_running(self, kept: Kept, ready: Ready) -> Running {
         let log = self.log();
-        let contacts = self.contacts();
+        let contacts = contacts(&self);
         let binary = &self.program.path;
         let facts = ServerFacts {
             server: self.server.name.clone(),
@@ -529,6 +517,18 @@ impl Prepared {
         };
         templates.iter().map(render).collect()
     }
+}
+
+/// With whom a server may be in contact, where rules are to see to that.
+fn contacts(prepared: &Prepared) -> Option<Contacts> {
+    prepared.configuration.own()?;
+    if !prepared.server.own.has_changes() {
+        return None;
+    }
+    let origin = prepared.variables.texts(&["origin"]);
+    let origin = origin.get("origin").and_then(|text| text.parse().ok());
+    let ip = prepared.shared.listening.address;
+    Some(Contacts::new(prepared.server.title(), ip, origin))
 }
 
 /// Keeps a text beside the log. What it holds may be as private as the user's files are.

@@ -143,8 +143,8 @@ impl Reader<'_> {
             // No rule could change its lines, and the server would read them all the same.
             Err(_) => {
                 let problem = "it is not text in UTF-8, so bakeoff cannot change what a trial must \
-                               have otherwise; convert it, such as with `iconv -f latin1 -t utf-8`, \
-                               or take it out";
+                               have otherwise; convert it, such as with `iconv -f latin1 -t \
+                               utf-8`, or take it out";
                 return Err(fail(std::io::Error::other(problem)));
             }
         };

@@ -427,6 +427,10 @@ fn apache_asks_no_upstream_but_the_origin() {
             ("ProxyRequests On", "ProxyRequests Off"),
         ],
     );
+}
+
+#[test]
+fn an_upstream_of_apache_that_cannot_be_told_is_refused() {
     check_refused(
         "apache",
         &[
