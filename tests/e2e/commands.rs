@@ -57,18 +57,20 @@ fn list_names_servers_workloads_and_plans() {
     }
     let list = scene.json(&["list", "--json"]);
     assert_eq!(list["schema"], "bakeoff.list/1");
-    let named = |of: &str, name: &str| {
-        let mut all = list[of].as_array().unwrap().iter();
-        all.find(|one| one["name"] == name).unwrap().clone()
-    };
-    let variants = &named("servers", "nginx")["variants"];
+    let mut servers = list["servers"].as_array().unwrap().iter();
+    let nginx = servers.find(|one| one["name"] == "nginx").unwrap();
+    let variants = &nginx["variants"];
     let expected = serde_json::json!(["default", "optimized", "optimized-pinned"]);
     assert_eq!(*variants, expected);
-    let small = named("workloads", "html-small");
-    assert_eq!(small["description"], "A page of 4.5 KB from disk.");
-    let smoke = named("plans", "smoke");
-    let says = "The smallest campaign that uses every part.";
-    assert_eq!(smoke["description"], says);
+    let said = &list["descriptions"];
+    assert_eq!(
+        said["workloads"]["html-small"],
+        "A page of 4.5 KB from disk."
+    );
+    let smoke = "The smallest campaign that uses every part.";
+    assert_eq!(said["plans"]["smoke"], smoke);
+    let plans = list["plans"].as_array().unwrap();
+    assert!(plans.iter().any(|name| name == "smoke"), "{plans:?}");
     let matrix = scene.run(&["plan", "matrix"]).expect(0).stdout;
     for server in list["servers"].as_array().unwrap() {
         let name = server["name"].as_str().unwrap();

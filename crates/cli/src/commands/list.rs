@@ -3,6 +3,8 @@
 //! It runs the version commands of built-in servers, and those of the user's library only if that
 //! is asked for: a library from somebody else can be looked at first.
 
+use std::collections::BTreeMap;
+
 use bakeoff_plan::Library;
 use bakeoff_stage::{Asks, Found, Listed};
 use serde_json::{Value, json};
@@ -29,8 +31,8 @@ pub(crate) fn carry_out(flags: &ListFlags) -> anyhow::Result<u8> {
     if flags.json {
         let servers: Vec<Value> = servers.iter().map(as_json).collect();
         let document = json!({"schema": "bakeoff.list/1", "servers": servers,
-            "workloads": workloads.iter().map(Described::as_json).collect::<Vec<_>>(),
-            "plans": plans.iter().map(Described::as_json).collect::<Vec<_>>()});
+            "workloads": names(&workloads), "plans": names(&plans),
+            "descriptions": {"workloads": by_name(&workloads), "plans": by_name(&plans)}});
         let text = serde_json::to_string_pretty(&document)?;
         output::document(&bakeoff_report::json_safe(&text))?;
         return Ok(exit::DONE);
@@ -85,10 +87,16 @@ impl Described {
         let line = format!("  {:16} {said}", self.name);
         format!("{}\n", line.trim_end())
     }
+}
 
-    fn as_json(&self) -> Value {
-        json!({"name": self.name, "description": self.description})
-    }
+fn names(all: &[Described]) -> Vec<&str> {
+    all.iter().map(|one| one.name.as_str()).collect()
+}
+
+fn by_name(all: &[Described]) -> BTreeMap<&str, Option<&str>> {
+    let each = all.iter();
+    each.map(|one| (one.name.as_str(), one.description.as_deref()))
+        .collect()
 }
 
 fn as_json(server: &Listed) -> Value {
