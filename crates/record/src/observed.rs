@@ -122,8 +122,8 @@ pub struct Observed {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InFlight {
-    /// Seconds of a step with one look in it: 0.01, doubled as often as needed to keep the number of
-    /// looks bounded.
+    /// Seconds of a step with one look in it: 0.01, doubled as often as needed to keep the number
+    /// of looks bounded.
     pub step_s: f64,
     /// What was in flight at each look.
     pub counts: Vec<u64>,

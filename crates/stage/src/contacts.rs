@@ -163,7 +163,7 @@ impl Contacts {
     /// Whether other machines reach it that should not.
     fn is_open(&self, listener: &Listener) -> bool {
         let at = listener.address;
-        // A UDP socket that only sends looks like one that listens, at a port of the system's choice.
+        // A UDP socket that only sends looks like one that listens, at a port that the system gave.
         let only_sends = listener.transport == Transport::Udp && at.port() >= self.first_of_clients;
         !at.ip().is_loopback() && at.ip() != self.ip && !only_sends
     }
