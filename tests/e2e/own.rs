@@ -102,7 +102,8 @@ fn check(server: &str, main: &str, workloads: &[&str]) {
     assert!(of_several_files || server == "haproxy", "it includes none");
     let shown = scene.run(&["report", "own", "--diffs"]).stdout;
     for ((file, line), before) in &changed {
-        let words = format!("ours: changed {file}:{line}: {} -> ", before.trim());
+        let before: Vec<&str> = before.trim().lines().map(str::trim).collect();
+        let words = format!("ours: changed {file}:{line}: {} -> ", before.join(" | "));
         let times = reported.stderr.matches(&words).count();
         assert_eq!(times, 1, "`{words}` once in {}", reported.stderr);
         assert!(shown.contains(&format!("    {file}:{line} (")), "{shown}");
