@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bakeoff_plan::{Contender, Expected, KnownBy, OwnCommand, Request, Workload};
-use bakeoff_record::{ServerFacts, Step};
+use bakeoff_record::{ServerFacts, Step, shell_word};
 
 use crate::bounded::{self, Question};
 use crate::error::{Cause, StageError};
@@ -171,7 +171,7 @@ impl Starting<'_> {
             Line::Shell(text) => ["/bin/sh", "-c"]
                 .map(str::to_owned)
                 .into_iter()
-                .chain([fill(&text, quoted)])
+                .chain([fill(&text, shell_word)])
                 .collect::<Vec<String>>(),
         };
         let own = self.own.environment.iter();
@@ -357,15 +357,6 @@ fn words(text: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
-/// A text as a shell takes it for one word. A plain one stays as it is: it may stand in quotes.
-fn quoted(text: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._/-".contains(letter);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,8 +391,8 @@ mod tests {
         ] {
             shell(left, left);
         }
-        assert_eq!(quoted("it's"), "'it'\\''s'");
-        assert_eq!(quoted("/tmp/a.b_c-1"), "/tmp/a.b_c-1");
-        assert_eq!(quoted("/tmp/a b"), "'/tmp/a b'");
+        assert_eq!(shell_word("it's"), "'it'\\''s'");
+        assert_eq!(shell_word("/tmp/a.b_c-1"), "/tmp/a.b_c-1");
+        assert_eq!(shell_word("/tmp/a b"), "'/tmp/a b'");
     }
 }
