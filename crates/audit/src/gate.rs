@@ -65,6 +65,14 @@ impl Gates {
         found.map(|(_, share)| *share)
     }
 
+    /// The one that allows least, as a share; `None` where there is none.
+    pub fn strictest(&self) -> Option<f64> {
+        self.0
+            .iter()
+            .map(|(_, share)| *share)
+            .min_by(f64::total_cmp)
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

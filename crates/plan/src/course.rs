@@ -27,6 +27,8 @@ impl Until {
     /// Rounds that must be complete before the widths are looked at: with fewer of them a narrow
     /// interval is as likely luck as precision.
     pub const LOOK_FROM: u32 = 10;
+    /// The least width that may be asked for.
+    pub const NARROWEST: f64 = 0.001;
 }
 
 /// Rounds from which blocks that were disturbed are repeated. Fewer are a look: they decide

@@ -20,7 +20,7 @@ pub(crate) const REQUESTS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
 /// Rounds that a plan may have.
 pub(crate) const ROUNDS: std::ops::RangeInclusive<u32> = 1..=1000;
 /// Widths that a stopping rule may ask for.
-pub(crate) const UNTIL: std::ops::RangeInclusive<f64> = 0.001..=1.0;
+pub(crate) const UNTIL: std::ops::RangeInclusive<f64> = Until::NARROWEST..=1.0;
 /// Largest seed: TOML's integers are signed.
 pub(crate) const SEED_MAX: u64 = i64::MAX as u64;
 /// Longest single duration: a day. Whoever needs more mistyped a unit.

@@ -94,4 +94,4 @@ pub use suspected::suspected;
 pub use text::{TextOptions, text};
 pub use verify::{Difference, differences, stored_document};
 pub use view::{Report, view, view_of};
-pub use widest::widest;
+pub use widest::{widest, widest_gated};

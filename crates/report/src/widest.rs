@@ -1,10 +1,40 @@
 //! How precise the comparisons of a campaign are, for a rule that adds rounds until they are.
 
-use bakeoff_audit::{judge, widest_interval};
+use bakeoff_audit::{GateRow, Gates, compare_contenders, judge, widest_interval};
 use bakeoff_record::Record;
 
 /// How far the widest interval of any tested comparison reaches to either side, as a share (0.03
 /// is 3 %); `None` where nothing is tested. What is shown without a test has no say.
 pub fn widest(record: &Record) -> Option<f64> {
     widest_interval(&judge(record).comparisons)
+}
+
+/// The same of what gates hold against the first contender, and of nothing else: how far the widest
+/// interval reaches to either side, where that of a gate that allows more counts for less, in
+/// proportion to the strictest. It goes by widths alone, never by what a gate comes to, so that it
+/// favours neither end (R26). What more rounds cannot decide has no say; `None` where a number is
+/// missing that more rounds may bring.
+pub fn widest_gated(record: &Record, gates: &Gates) -> Option<f64> {
+    let judged = judge(record);
+    let mut names = record.plan.contenders.iter().map(|one| one.name.as_str());
+    let first = names.next()?;
+    let strictest = gates.strictest()?;
+    let mut widest: f64 = 0.0;
+    for second in names {
+        let rows = compare_contenders(record, &judged, (first, second), gates).ok()?;
+        for row in rows {
+            let Some(gate) = row.gate else { continue };
+            match half_width(&row) {
+                Some(half) => widest = widest.max(half * strictest / gate),
+                None if row.rounds_needed.is_some() => return None,
+                None => {}
+            }
+        }
+    }
+    Some(widest)
+}
+
+fn half_width(row: &GateRow) -> Option<f64> {
+    let worse = row.worse?;
+    Some((worse.high? - worse.low?) / 2.0)
 }

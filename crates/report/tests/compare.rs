@@ -17,7 +17,7 @@ use bakeoff_report::{
     Compare, CompareError, Gates, Redacted, Report, Ruling, TextOptions, bencher, compare_across,
     compare_json, compare_junit, compare_markdown, compare_text, compare_within, differences,
     github_bigger, github_smaller, gobench, hgrm, html, junit, openmetrics, otava, stored_document,
-    summary, view, view_of,
+    summary, view, view_of, widest_gated,
 };
 use serde_json::Value;
 
@@ -59,6 +59,18 @@ fn a_comparison_in_every_format() {
     assert_eq!(value["schema"], "bakeoff.compare/1");
     let pretty = serde_json::to_string_pretty(&value).expect("a value is JSON");
     check("compare.json", &pretty);
+}
+
+/// A stopping rule looks at what is gated alone, and a gate that allows more may be known less well.
+#[test]
+fn the_widest_interval_is_of_what_is_gated() {
+    let record = support::campaign(10);
+    let of = |text: &str| widest_gated(&record, &gates(text)).expect("intervals");
+    let (rate, cpu) = (of("rate=5%"), of("cpu=5%"));
+    assert!(rate > 0.0 && cpu > 0.0 && rate != cpu, "{rate} {cpu}");
+    assert_eq!(of("rate=5%,cpu=5%"), rate.max(cpu));
+    let loose = of("rate=5%,cpu=500%");
+    assert!((loose - rate.max(cpu / 100.0)).abs() < 1e-12, "{loose}");
 }
 
 /// Counts in JUnit are those of its elements, and every row is one of them.

@@ -6,7 +6,7 @@ use bakeoff_plan::Plan;
 use bakeoff_record::{Machine, Record};
 use bakeoff_report::{
     Compare, CompareError, Condition, Gates, Redacted, Ruling, compare_across, compare_text,
-    compare_within, conditions_of, contenders_of, fits, plan_mismatches,
+    compare_within, conditions_of, contenders_of, fits, plan_mismatches, widest, widest_gated,
 };
 
 use super::compare::{exit_code, refused};
@@ -34,6 +34,15 @@ impl Gated {
             conditions: flags.conditions.fail_if.clone(),
             baseline: baseline.map(read).transpose()?,
         })
+    }
+
+    /// What decides whether a campaign with a stopping rule goes on: how far intervals reach.
+    pub(super) fn widest(&self, record: &Record) -> Option<f64> {
+        match (&self.gates, &self.baseline) {
+            (Some(gates), None) => widest_gated(record, gates),
+            // Intervals against another record are of both, and rounds here narrow one.
+            _ => widest(record),
+        }
     }
 
     /// Refuses gates that no load of the plan has a number for.

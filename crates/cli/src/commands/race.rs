@@ -10,9 +10,12 @@ use std::time::Duration;
 use anyhow::Context;
 use bakeoff_plan::{
     Arrival, Contender, Content, Expected, Overrides, Pinning, Plan, Protocol, Request,
-    RequestBody, RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Url, Workload, parse,
+    RequestBody, RoundsAsked, ServedFile, ServerChoice, TRIAL_OVERHEAD, Until, Url, Workload,
+    parse,
 };
 use bakeoff_record::read_regular_text;
+
+use bakeoff_report::Gates;
 
 use super::gated::Gated;
 use super::run::{Asked, Destination, campaign, default_folder};
@@ -44,6 +47,10 @@ duration = "2s"
 const ALL: Duration = Duration::from_secs(110);
 /// A window that is shorter says little, and a longer one little more.
 const WINDOW: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
+/// Rounds of a race.
+const ROUNDS: u32 = 7;
+/// Rounds after which a race with gates ends, whatever they leave open.
+const GATED_ROUNDS_MOST: u32 = 20;
 /// Longest request body: it is written into the plan.
 const BODY_BYTES_MAX: u64 = 1 << 20;
 
@@ -93,7 +100,8 @@ pub(super) fn as_a_file(path: &Path) -> PathBuf {
 /// The plan of the race, as its file would be read again.
 fn plan(flags: &RaceFlags, operands: Operands, library: &Folder) -> anyhow::Result<Plan> {
     let load = &flags.load;
-    let mut plan = contest(&flags.operands, operands, overrides(load), library)?;
+    let gates = flags.record.gated.gate.as_ref();
+    let mut plan = contest(&flags.operands, operands, overrides(load, gates), library)?;
     plan.pinning = pinning(&load.pinning);
     if load.duration.is_none() && load.requests.is_none() {
         let window = window(&plan);
@@ -244,7 +252,27 @@ fn url(contender: &Contender) -> Option<&Url> {
     }
 }
 
-fn overrides(load: &RaceLoadFlags) -> Overrides {
+/// How many rounds there are. A gate that cannot be decided is of no use to a build, so a race with
+/// gates goes on until they could be, unless it is said how many rounds it has.
+fn rounds(load: &RaceLoadFlags, gates: Option<&Gates>) -> RoundsAsked {
+    let strictest = gates
+        .and_then(Gates::strictest)
+        .filter(|_| load.rounds.is_none());
+    match strictest {
+        None => RoundsAsked {
+            number: Some(load.rounds.unwrap_or(ROUNDS)),
+            until: load.until,
+            at_most: None,
+        },
+        Some(width) => RoundsAsked {
+            number: Some(ROUNDS),
+            until: Some(load.until.unwrap_or(width.clamp(Until::NARROWEST, 1.0))),
+            at_most: load.until.is_none().then_some(GATED_ROUNDS_MOST),
+        },
+    }
+}
+
+fn overrides(load: &RaceLoadFlags, gates: Option<&Gates>) -> Overrides {
     Overrides {
         clients: Some(vec![load.clients]),
         streams: load.streams,
@@ -256,11 +284,7 @@ fn overrides(load: &RaceLoadFlags) -> Overrides {
             .or(load.rate.map(|_| Arrival::Poisson)),
         duration: load.duration,
         warmup: load.warmup,
-        rounds: RoundsAsked {
-            number: Some(load.rounds),
-            until: load.until,
-            at_most: None,
-        },
+        rounds: rounds(load, gates),
         seed: load.seed,
         ..Overrides::default()
     }
@@ -300,7 +324,32 @@ pub(super) fn save(plan: &str, path: &Path) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+    use crate::flags::{Command, Flags};
+
+    /// A race as a command line asks for it, and the most rounds that its plan may have.
+    fn rounds_of(flags: &[&str]) -> (u32, u32) {
+        let line = ["bakeoff", "race", "nginx", "caddy"].iter().chain(flags);
+        let Command::Race(flags) = Flags::parse_from(line).command else {
+            unreachable!("it is a race");
+        };
+        let gates = flags.record.gated.gate.as_ref();
+        let plan = parse(SKELETON, "skeleton", Path::new("/"), &bakeoff_plan::Builtin).unwrap();
+        let plan = plan.with(&overrides(&flags.load, gates)).unwrap();
+        (plan.rounds_at_least(), plan.rounds_at_most())
+    }
+
+    #[test]
+    fn a_race_with_gates_adds_rounds_unless_their_number_is_given() {
+        assert_eq!(rounds_of(&[]), (7, 7));
+        assert_eq!(rounds_of(&["--gate", "rate=5%"]), (10, 20));
+        assert_eq!(rounds_of(&["--gate", "rate=0.01%,cpu=900%"]), (10, 20));
+        assert_eq!(rounds_of(&["--gate", "rate=5%", "--rounds", "8"]), (8, 8));
+        assert_eq!(rounds_of(&["--gate", "rate=5%", "--until", "2%"]), (10, 40));
+        assert_eq!(rounds_of(&["--until", "2%"]), (10, 40));
+    }
 
     #[test]
     fn a_race_takes_about_two_minutes_whoever_runs() {

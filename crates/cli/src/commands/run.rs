@@ -200,7 +200,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
     let shown = (redaction, endpoint);
-    let end = measure(&plan, &mut folder, &*site, options, shown)?;
+    let end = measure(&plan, &mut folder, &*site, options, (&flags.gated, shown))?;
     let end = confirm::after(end, &path, means)?;
     if let Some(far) = far.filter(|_| end == CampaignEnd::Complete) {
         let links = far.links(When::After, &|| interrupt.came());
@@ -375,7 +375,7 @@ fn measure(
     folder: &mut RecordFolder,
     site: &dyn Site,
     options: Options,
-    (redaction, endpoint): (Redaction, Option<Endpoint>),
+    (gated, (redaction, endpoint)): (&Gated, (Redaction, Option<Endpoint>)),
 ) -> anyhow::Result<CampaignEnd> {
     let path = folder.path().to_owned();
     let mut warnings = Warnings::new(plan.clone(), &options.earlier);
@@ -388,7 +388,7 @@ fn measure(
     // What was measured is on the disk, so that a campaign keeps little of it in memory.
     let mut widest = |_: &[TrialRecord]| {
         let record = Record::read(&path).ok()?;
-        bakeoff_report::widest(&record)
+        gated.widest(&record)
     };
     let end = conduct(plan, folder, site, options, &mut widest, &mut |event| {
         display.show(&event);

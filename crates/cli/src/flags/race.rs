@@ -102,11 +102,12 @@ pub(crate) struct RaceLoadFlags {
     /// Time under load before measuring
     #[arg(long, value_parser = duration)]
     pub(crate) warmup: Option<Duration>,
-    /// Number of rounds
-    #[arg(long, value_name = "N", default_value_t = 7)]
-    pub(crate) rounds: u32,
-    /// Add rounds until every comparison is known to within this, such as 3%; looked at from 10
-    /// rounds on
+    /// Number of rounds [default: 7; with --gate 10, and up to 20 until what is gated is known to
+    /// within its gate]
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u32>,
+    /// Add rounds until every comparison, or with --gate everything that is gated, is known to
+    /// within this, such as 3%; looked at from 10 rounds on
     #[arg(long, value_name = "P%", value_parser = percentage)]
     pub(crate) until: Option<f64>,
     /// Seed for the order of trials and for schedules

@@ -131,8 +131,8 @@ pub(crate) struct FarFlags {
 /// When a campaign has enough rounds, and what follows them.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct StoppingFlags {
-    /// Add rounds until every comparison is known to within this, such as 3%; looked at from 10
-    /// rounds on
+    /// Add rounds until every comparison, or with --gate everything that is gated, is known to
+    /// within this, such as 3%; looked at from 10 rounds on
     #[arg(long, value_name = "P%", value_parser = percentage)]
     pub(crate) until: Option<f64>,
     /// Rounds after which --until gives up [default: 40]
