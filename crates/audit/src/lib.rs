@@ -19,6 +19,7 @@ mod enough;
 mod equivalence;
 mod findings;
 mod gate;
+mod generators;
 mod judge;
 mod judged;
 pub mod limits;

@@ -11,6 +11,7 @@ use bakeoff_record::{
 
 use crate::check::{Check, Level};
 use crate::code::Code;
+use crate::generators::{Part, agreement};
 use crate::limits::{
     CLOCK_ERROR_NS, CLOCK_ERROR_SHARE, GENERATORS_SHARE, LINK_CHANGE_SHARE, LINK_ROOM_SHARE,
     START_SPREAD_S, WAY_SHARE,
@@ -28,7 +29,7 @@ pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
     checks.push(way(hosts));
     checks.push(clock_error(subject, hosts));
     checks.push(start_spread(subject, hosts));
-    checks.extend(generators_agree(subject, hosts));
+    checks.extend(generators_agree(hosts));
     checks.push(drops(subject, hosts));
 }
 
@@ -347,71 +348,12 @@ fn start_spread(subject: &Subject<'_>, hosts: &Hosts) -> Check {
     Check::new(code, level, text).figures(spread_s, limit)
 }
 
-/// Generators with equal shares of the load see equal rates and latencies, unless one of them or
-/// the network to it is slower.
-fn generators_agree(subject: &Subject<'_>, hosts: &Hosts) -> Option<Check> {
-    if hosts.generators.len() < 2 {
-        return None;
-    }
-    let has_none = |part: &&Generator| part.result.requests.ok == 0;
-    let has_some = hosts.generators.iter().find(|part| !has_none(part));
-    if let (Some(none), Some(some)) = (hosts.generators.iter().find(has_none), has_some) {
-        let text = format!(
-            "{} had no answer while {} had some: the load was not the whole one",
-            none.host, some.host
-        );
-        let check = Check::new(Code::GeneratorsAgree, Level::Invalid, text);
-        return Some(check.figures(1.0, GENERATORS_SHARE));
-    }
-    // What is divided: in a closed loop the clients, in an open one the schedule by threads.
-    let weight = |part: &Generator| match subject.result.requests.due {
-        None => part.result.observed.clients.count,
-        Some(_) => u64::from(part.result.threads),
-    };
-    let rate = |part: &Generator| {
-        let result = &part.result;
-        let weight = weight(part).max(1) as f64;
-        Some(result.requests.ok as f64 / result.measured_s / weight)
-    };
-    let p50 = |part: &Generator| Some(part.result.latency.quantile(0.5)? as f64);
-    let found = [
-        apart(&hosts.generators, "rate for each share", rate),
-        apart(&hosts.generators, "median latency", p50),
-    ];
-    let (share, text) = found
-        .into_iter()
-        .flatten()
-        .max_by(|left, right| left.0.total_cmp(&right.0))?;
-    let level = match share > GENERATORS_SHARE {
-        true => Level::Suspect,
-        false => Level::Passed,
-    };
-    Some(Check::new(Code::GeneratorsAgree, level, text).figures(share, GENERATORS_SHARE))
-}
-
-/// How far the least of the generators' figures is below the most, as a share, and what it is of;
-/// `None` where one has none.
-fn apart(
-    generators: &[Generator],
-    what: &str,
-    figure: impl Fn(&Generator) -> Option<f64>,
-) -> Option<(f64, String)> {
-    let each = generators.iter().map(|part| Some((figure(part)?, part)));
-    let each: Vec<(f64, &Generator)> = each.collect::<Option<_>>()?;
-    let least = each
-        .iter()
-        .min_by(|left, right| left.0.total_cmp(&right.0))?;
-    let most = each
-        .iter()
-        .max_by(|left, right| left.0.total_cmp(&right.0))?;
-    let share = (most.0 > 0.0).then(|| 1.0 - least.0 / most.0)?;
-    let text = format!(
-        "{what}: that of {} is {:.0} % below that of {}",
-        least.1.host,
-        share * 100.0,
-        most.1.host
-    );
-    Some((share, text))
+fn generators_agree(hosts: &Hosts) -> Option<Check> {
+    let parts = hosts.generators.iter();
+    let parts: Vec<Part<'_>> = parts.map(|part| (&*part.host, &part.result)).collect();
+    let found = agreement(&parts)?;
+    let check = Check::new(Code::GeneratorsAgree, found.level, found.text);
+    Some(check.figures(found.apart, GENERATORS_SHARE))
 }
 
 /// What is said where a generator that was not lost was not sampled: what happened there is not

@@ -1,12 +1,14 @@
 //! One load from several hosts: what only that can have wrong.
 
-use bakeoff_record::{LostHost, Warning};
+use bakeoff_record::{LoadResult, LostHost, Warning};
 
 use super::warning;
+use crate::check::Level;
+use crate::generators::agreement;
 use crate::limits::{CLOCK_ERROR_NS, START_SPREAD_S};
 
 /// What is known of the hosts of one load.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct LoadHosts<'l> {
     /// From the first generator's start to the last one's, with what their clocks may be off,
     /// nanoseconds; `None` for one generator.
@@ -15,6 +17,8 @@ pub struct LoadHosts<'l> {
     pub clock_error_ns: u64,
     /// Hosts that were lost, each with the time since the start.
     pub lost: &'l [LostHost],
+    /// What each generator saw, with its host's name.
+    pub parts: &'l [(&'l str, &'l LoadResult)],
 }
 
 impl LoadHosts<'_> {
@@ -26,8 +30,15 @@ impl LoadHosts<'_> {
             let text = format!("host {host} was lost after {after_s:.1} s: {message}");
             warning("host-lost", text, "")
         });
-        let in_time = [self.start_spread(), self.clock_error()];
-        in_time.into_iter().flatten().chain(lost).collect()
+        let together = [self.start_spread(), self.clock_error(), self.agree()];
+        together.into_iter().flatten().chain(lost).collect()
+    }
+
+    /// What a campaign's check says of the same.
+    fn agree(&self) -> Option<Warning> {
+        let found = agreement(self.parts).filter(|found| found.level > Level::Passed)?;
+        let hint = "look for what slows that host, or lies between it and the server";
+        Some(warning("generators-agree", found.text, hint))
     }
 
     fn start_spread(&self) -> Option<Warning> {
@@ -93,6 +104,7 @@ mod tests {
                 start_spread_ns: spread_ms.map(|ms: u64| ms * 1_000_000),
                 clock_error_ns: error_us * 1_000,
                 lost: &lost,
+                parts: &[],
             };
             let said = hosts.judge();
             let said: Vec<String> = said

@@ -125,10 +125,13 @@ fn warnings(together: &Together) -> Vec<Warning> {
             message: lost.cause.problem(),
         })
         .collect();
+    let parts = together.parts.iter();
+    let parts: Vec<_> = parts.map(|part| (&*part.host, &part.result)).collect();
     let hosts = LoadHosts {
         start_spread_ns: together.start_spread_ns(),
         clock_error_ns: together.clock_error_ns(),
         lost: &lost,
+        parts: &parts,
     };
     hosts.judge()
 }

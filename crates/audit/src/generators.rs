@@ -1,0 +1,84 @@
+//! Whether generators with equal shares of one load saw the same.
+
+use bakeoff_record::LoadResult;
+
+use crate::check::Level;
+use crate::limits::GENERATORS_SHARE;
+
+/// A generator's host, and what it saw.
+pub(crate) type Part<'p> = (&'p str, &'p LoadResult);
+
+/// How far generators are apart.
+pub(crate) struct Agreement {
+    pub(crate) level: Level,
+    /// How far the least figure is below the most, as a share.
+    pub(crate) apart: f64,
+    pub(crate) text: String,
+}
+
+/// Generators with equal shares of the load see equal rates and latencies, unless one of them or
+/// the network to it is slower. `None` where there is one generator, or nothing to compare.
+pub(crate) fn agreement(parts: &[Part<'_>]) -> Option<Agreement> {
+    if parts.len() < 2 {
+        return None;
+    }
+    let has_none = |(_, result): &&Part<'_>| result.requests.ok == 0;
+    let has_some = parts.iter().find(|part| !has_none(part));
+    if let (Some((none, _)), Some((some, _))) = (parts.iter().find(has_none), has_some) {
+        return Some(Agreement {
+            level: Level::Invalid,
+            apart: 1.0,
+            text: format!(
+                "{none} had no answer while {some} had some: the load was not the whole one"
+            ),
+        });
+    }
+    let rate = |result: &LoadResult| {
+        // What is divided: in a closed loop the clients, in an open one the schedule by threads.
+        let weight = match result.requests.due {
+            None => result.observed.clients.count,
+            Some(_) => u64::from(result.threads),
+        };
+        Some(result.requests.ok as f64 / result.measured_s / weight.max(1) as f64)
+    };
+    let p50 = |result: &LoadResult| Some(result.latency.quantile(0.5)? as f64);
+    let found = [
+        apart(parts, "rate for each share", rate),
+        apart(parts, "median latency", p50),
+    ];
+    let (apart, text) = found
+        .into_iter()
+        .flatten()
+        .max_by(|left, right| left.0.total_cmp(&right.0))?;
+    let level = match apart > GENERATORS_SHARE {
+        true => Level::Suspect,
+        false => Level::Passed,
+    };
+    Some(Agreement { level, apart, text })
+}
+
+/// How far the least of the generators' figures is below the most, as a share, and what it is of;
+/// `None` where one has none.
+fn apart(
+    parts: &[Part<'_>],
+    what: &str,
+    figure: impl Fn(&LoadResult) -> Option<f64>,
+) -> Option<(f64, String)> {
+    let each = parts
+        .iter()
+        .map(|(host, result)| Some((figure(result)?, *host)));
+    let each: Vec<(f64, &str)> = each.collect::<Option<_>>()?;
+    let by_figure = |left: &&(f64, &str), right: &&(f64, &str)| left.0.total_cmp(&right.0);
+    let (least, most) = (
+        each.iter().min_by(by_figure)?,
+        each.iter().max_by(by_figure)?,
+    );
+    let share = (most.0 > 0.0).then(|| 1.0 - least.0 / most.0)?;
+    let text = format!(
+        "{what}: that of {} is {:.0} % below that of {}",
+        least.1,
+        share * 100.0,
+        most.1
+    );
+    Some((share, text))
+}
