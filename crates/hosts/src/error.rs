@@ -31,6 +31,13 @@ pub enum Cause {
         /// What these wrote.
         message: String,
     },
+    /// The command that leads to it ended before the agent there greeted.
+    NotBegun {
+        /// Its exit code; `None` where a signal ended it.
+        code: Option<i32>,
+        /// The command, and what it wrote.
+        message: String,
+    },
     /// Its host key is unknown, or another one than expected.
     HostKey {
         /// What ssh wrote.
@@ -155,6 +162,7 @@ impl Cause {
         match self {
             Self::Command { .. } => "no-command",
             Self::Unreachable { .. } => "unreachable",
+            Self::NotBegun { .. } => "not-begun",
             Self::HostKey { .. } => "host-key",
             Self::LogIn { .. } => "log-in",
             Self::NoGreeting { .. } => "no-greeting",
@@ -181,6 +189,12 @@ impl Cause {
         match self {
             Self::Command { program, .. } => format!("`{program}` cannot be started"),
             Self::Unreachable { .. } => "it cannot be reached".to_owned(),
+            Self::NotBegun { code, .. } => match code {
+                Some(code) => {
+                    format!("the command to it ended with status {code} before its agent greeted")
+                }
+                None => "the command to it was ended before its agent greeted".to_owned(),
+            },
             Self::HostKey { .. } => "its host key is unknown or has changed".to_owned(),
             Self::LogIn { .. } => "it does not let you in".to_owned(),
             Self::NoGreeting { .. } => "its agent did not greet in time".to_owned(),
@@ -228,8 +242,10 @@ impl Cause {
             Self::Command { .. } => "install it, or choose another way to the host",
             Self::Unreachable { .. } => {
                 "try the same by hand, such as `ssh -o BatchMode=yes ALIAS true` or `kubectl get \
-                 pods`"
+                 pods`; where that works, remove ~/.cache/bakeoff there, which may hold a damaged \
+                 copy of the program"
             }
+            Self::NotBegun { .. } => "run that command by hand",
             Self::HostKey { .. } => {
                 "if the host was set up anew, remove its old key with `ssh-keygen -R`, and connect \
                  once by hand to accept the new one"
@@ -274,6 +290,7 @@ impl Cause {
     fn message(&self) -> &str {
         match self {
             Self::Unreachable { message }
+            | Self::NotBegun { message, .. }
             | Self::HostKey { message }
             | Self::LogIn { message }
             | Self::DiskFull { message, .. }

@@ -9,12 +9,16 @@ use crate::greeting::Greeting;
 use crate::message::{Order, Report};
 use crate::session::{Begun, Session};
 use crate::upload::upload;
-use crate::way::Place;
+use crate::way::{Place, Way};
 
 /// Exit code of a shell that did not find the command.
 const NOT_FOUND: i32 = 127;
 /// Exit code of a shell that found it and could not execute it.
 const NOT_EXECUTABLE: i32 = 126;
+/// Exit code of ssh where ssh itself failed.
+const SSH_FAILED: i32 = 255;
+/// Exit codes from here on are of shells whose command a signal ended: 128 and the signal.
+const BY_SIGNAL: i32 = 128;
 /// How long the agent may take to say that the host is taken.
 const HELLO_WITHIN: Duration = Duration::from_secs(10);
 
@@ -72,7 +76,10 @@ fn begin(place: &Place, own: &Own) -> Result<Session, Cause> {
         Begun::Greeted(session, greeting) => return checked(place, own, *session, &greeting),
         Begun::Ended(ended) => ended,
     };
-    if ended.code == Some(NOT_FOUND) && place.takes_uploads() {
+    // A copy that is not whole is as good as none. What a shell says of it is one of these.
+    let is_damaged = |code: i32| (BY_SIGNAL..SSH_FAILED).contains(&code) || code == NOT_EXECUTABLE;
+    let is_useless = |code: i32| code == NOT_FOUND || is_damaged(code);
+    if ended.code.is_some_and(is_useless) && place.takes_uploads() {
         upload(place, own)?;
     } else {
         return Err(end(place, own, ended.code, ended.message));
@@ -88,7 +95,15 @@ fn end(place: &Place, own: &Own, code: Option<i32>, message: String) -> Cause {
     match code {
         Some(NOT_FOUND) => Cause::Missing { program },
         Some(NOT_EXECUTABLE) => Cause::NotExecutable { program, message },
-        _ => cause_of_end(code, message),
+        // Of ssh's own codes this one says why by itself.
+        Some(SSH_FAILED) if matches!(place.way, Way::Ssh(_)) => cause_of_end(code, message),
+        _ => match cause_of_end(code, message) {
+            Cause::Unreachable { message } | Cause::Ended { message } => Cause::NotBegun {
+                code,
+                message: format!("{}: {message}", place.agent(own).join(" ")),
+            },
+            known => known,
+        },
     }
 }
 

@@ -144,13 +144,15 @@ impl Place {
     }
 }
 
-/// Takes `bytes` bytes into the cache: under a name of its own first, and whole or not at all. It
-/// holds no single quote, because a login shell gets it between two.
+/// Takes `bytes` bytes into the cache: under a name of its own first, and whole or not at all. The
+/// folder is the user's alone, and the program anybody's, because root's agent runs the built-in
+/// servers as somebody else. The script holds no single quote, because a login shell gets it
+/// between two.
 fn script(digest: &Digest, bytes: u64) -> String {
     format!(
         "LC_ALL=C; export LC_ALL; umask 077; c=\"$HOME/{CACHE}\"; d=\"$c/{digest}\"; \
          n=\"$d/new.$$\"; mkdir -p \"$d\" && chmod 700 \"$c\" \"$d\" && cat > \"$n\" && \
-         test \"$(wc -c < \"$n\")\" -eq {bytes} && chmod 700 \"$n\" && \
+         test \"$(wc -c < \"$n\")\" -eq {bytes} && chmod 755 \"$n\" && \
          mv -f \"$n\" \"$d/bakeoff\"; s=$?; \
          test $s -eq 0 || {{ rm -f \"$n\"; rmdir \"$d\"; }} 2> /dev/null; exit $s"
     )
@@ -168,6 +170,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
+    use std::os::unix::fs::MetadataExt as _;
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -237,7 +240,7 @@ mod tests {
     }
 
     /// What the script leaves in a home of its own, after it was given `bytes` of seven.
-    fn uploaded(bytes: &[u8]) -> (bool, Option<Vec<u8>>, Vec<String>) {
+    fn uploaded(bytes: &[u8]) -> (bool, Option<Vec<u8>>, Vec<(String, u32)>) {
         let home = tempfile::tempdir().unwrap();
         let place = Place {
             name: "x".to_owned(),
@@ -256,9 +259,15 @@ mod tests {
         let status = child.wait().unwrap();
         let folder = home.path().join(CACHE).join(own().digest.to_string());
         let names = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let named = |entry: std::fs::DirEntry| {
+            let mode = entry.metadata().unwrap().mode() & 0o777;
+            (entry.file_name().to_string_lossy().into_owned(), mode)
+        };
         let found = std::fs::read(folder.join("bakeoff")).ok();
-        (status.success(), found, names.collect())
+        if let Ok(data) = folder.metadata() {
+            assert_eq!(data.mode() & 0o777, 0o700, "the folder is the user's alone");
+        }
+        (status.success(), found, names.map(named).collect())
     }
 
     #[test]
@@ -266,7 +275,7 @@ mod tests {
         let (is_done, found, names) = uploaded(b"program");
         assert!(is_done);
         assert_eq!(found.as_deref(), Some(&b"program"[..]));
-        assert_eq!(names, ["bakeoff"]);
+        assert_eq!(names, [("bakeoff".to_owned(), 0o755)]);
         assert_eq!(uploaded(b"prog"), (false, None, Vec::new()));
         assert!(!script(&own().digest, 7).contains('\''));
     }

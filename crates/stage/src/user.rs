@@ -189,7 +189,10 @@ impl User {
             return Ok(plain());
         }
         if !self.may(program, EXECUTE) {
-            let (name, path) = (&self.name, program.display());
+            // What runs itself names its own program so.
+            let own = (program == Path::new("/proc/self/exe")).then(|| program.read_link().ok());
+            let path = own.flatten().unwrap_or_else(|| program.to_owned());
+            let (name, path) = (&self.name, path.display());
             return Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
                 format!(

@@ -65,6 +65,24 @@ fn every_host_is_reached_the_program_copied_once_and_links_measured() {
     );
 }
 
+#[test]
+fn a_copy_that_is_not_whole_is_copied_again() {
+    let scene = Scene::new();
+    let Some(lab) = Lab::new(&scene, &[("sut", PLAIN), ("g1", PLAIN)]) else {
+        return;
+    };
+    scene.write("lab.toml", &lab.file(&["g1"], true));
+    let check = ["hosts", "check", "lab.toml", "--no-links"];
+    lab.start_home(&check).finish().expect(0);
+    let files = lab.files("g1");
+    let copy = lab.root_of("g1").join(&files[0]);
+    let program = std::fs::OpenOptions::new().write(true).open(&copy).unwrap();
+    for bytes in [0, 1 << 20] {
+        program.set_len(bytes).unwrap();
+        lab.start_home(&check).finish().expect(0);
+    }
+}
+
 /// What is said of a host that was reached is there, and its clock is off by what it is.
 #[track_caller]
 fn assert_reached(host: &serde_json::Value) {

@@ -444,11 +444,16 @@ impl<'s> Lab<'s> {
             .all(|host| self.agents(&host.name).is_empty())
     }
 
+    /// The home of a host.
+    pub(crate) fn root_of(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/root/root", self.host(name).init))
+    }
+
     /// Files below the home of a host.
     pub(crate) fn files(&self, name: &str) -> Vec<PathBuf> {
-        let root = format!("/proc/{}/root/root", self.host(name).init);
+        let root = self.root_of(name);
         let mut found = Vec::new();
-        let mut folders = vec![PathBuf::from(&root)];
+        let mut folders = vec![root.clone()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let path = entry.path();

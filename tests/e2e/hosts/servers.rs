@@ -20,8 +20,13 @@ const AFTER_SILENCE: Duration = Duration::from_secs(17);
 
 /// A lab of four hosts, and a file with their roles.
 fn lab(scene: &Scene) -> Option<Lab<'_>> {
+    lab_with(scene, false)
+}
+
+/// The same where the program is copied or not.
+fn lab_with(scene: &Scene, is_copied: bool) -> Option<Lab<'_>> {
     let lab = Lab::new(scene, &HOSTS.map(|name| (name, Nature::default())))?;
-    let file = lab.file(&["g1", "g2"], false);
+    let file = lab.file(&["g1", "g2"], is_copied);
     scene.write("lab.toml", &format!("{file}origin = \"up\"\n"));
     Some(lab)
 }
@@ -74,13 +79,14 @@ fn seconds_of(usage: &Value, role: &str) -> usize {
         .sum()
 }
 
+/// The program is copied: the upstream and the yardstick are this copy, run as somebody else.
 #[test]
 fn servers_run_on_one_host_and_their_upstream_on_another() {
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
     }
-    let Some(lab) = lab(&scene) else {
+    let Some(lab) = lab_with(&scene, true) else {
         return;
     };
     let contenders = [("web", "nginx", "default")];

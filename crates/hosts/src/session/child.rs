@@ -6,6 +6,8 @@ use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group};
+
 use crate::error::Cause;
 
 /// Bytes kept of what it writes to its standard error, the last ones.
@@ -81,9 +83,13 @@ impl Child {
         }
     }
 
-    /// Ends it by force.
+    /// Ends it by force, and what it started: a script that leads to a host may wait for another
+    /// command.
     pub(crate) fn kill(&mut self) {
-        // Both fail only if it has ended.
+        // All fail only if it has ended. Once it was waited for its group may be somebody else's.
+        if self.ended().is_none() {
+            let _ = kill_process_group(Pid::from_child(&self.process), Signal::KILL);
+        }
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
