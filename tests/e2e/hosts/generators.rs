@@ -220,6 +220,8 @@ fn flags_that_make_no_sense_on_several_hosts_are_refused() {
     refused.expect(2).says("--source");
     let refused = scene.run(&[&load[..], &["--generators", "hme"]].concat());
     refused.expect(2).says("did you mean `home`?");
+    let twice = scene.run(&[&load[..], &["--generators", "home,home"]].concat());
+    twice.expect(2).says("`home` twice");
     let unresolved = scene.run(&load).expect(2);
     unresolved.says("host home: its agent refused (failed to resolve host");
 }

@@ -42,6 +42,7 @@ pub(crate) fn generators(
     } else {
         names
     };
+    once_each(names)?;
     let mut wanted = Vec::new();
     for name in chosen {
         let known = hosts.hosts.iter().map(|host| host.name.as_str());
@@ -58,8 +59,21 @@ pub(crate) fn generators(
     Ok(wanted)
 }
 
+/// Refuses a host that would be two generators.
+fn once_each(names: &[String]) -> anyhow::Result<()> {
+    for (index, name) in names.iter().enumerate() {
+        if names[..index].contains(name) {
+            return Err(exit::usage(format!(
+                "--generators names `{name}` twice; name each host once"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Hosts that ssh reaches by these names.
 pub(crate) fn aliases(names: &[String]) -> anyhow::Result<Vec<Wanted>> {
+    once_each(names)?;
     let one = |name: &String| {
         let text = format!(
             "[hosts.generator]\nssh = {}\n",
