@@ -216,6 +216,27 @@ fn commands_and_running_servers_are_those_of_the_servers_host() {
         assert_eq!(seconds_of(&trial["usage"], "engine"), 0, "{trees:#}");
         assert!(seconds_of(&trial["usage"], "bakeoff") > 1, "{trees:#}");
     }
+    let command = format!(
+        "{} yardstick --listen 0.0.0.0:{{port}}",
+        env!("CARGO_BIN_EXE_bakeoff")
+    );
+    let race = [
+        "race", &url, "--start", &command, "--hosts", "lab.toml", "--out", "race",
+    ];
+    let brief = ["--rounds", "1", "--duration", "300ms", "--clients", "4"];
+    let raced = lab.start_home(&[&race[..], &brief].concat()).finish();
+    let raced = raced.expect_measured();
+    assert!(
+        raced.stderr.contains("race/plan.toml --hosts lab.toml"),
+        "{raced:#?}"
+    );
+    let raced = trials(&scene.path("race"));
+    assert_eq!(raced.iter().filter(|it| it["kind"] == "contender").count(), 2);
+    for trial in raced {
+        let at = trial["server"]["address"].as_str().unwrap_or_default();
+        let is_here = trial["kind"] != "contender";
+        assert!(is_here || at.starts_with("sut:"), "{at}");
+    }
     // What ran before goes on, and nothing else.
     assert!(lab.serves(), "the running server was ended");
     wait_until("nothing is left on any host", || left(&lab).is_empty());

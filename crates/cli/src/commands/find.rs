@@ -62,7 +62,10 @@ fn go_on(path: &Path, flags: &FindFlags, library: &Folder) -> anyhow::Result<u8>
 fn destination(flags: &FindFlags) -> Destination {
     let record = &flags.record;
     let format = record.format.into();
-    Destination::shown(record.others, format, record.full, record.strict)
+    Destination {
+        far: record.far.clone(),
+        ..Destination::shown(record.others, format, record.full, record.strict)
+    }
 }
 
 /// What it will do at the most, before it does anything.

@@ -58,7 +58,10 @@ fn go_on(path: &Path, flags: &OverloadFlags, library: &Folder) -> anyhow::Result
 fn destination(flags: &OverloadFlags) -> Destination {
     let record = &flags.record;
     let format = record.format.into();
-    Destination::shown(record.others, format, record.full, record.strict)
+    Destination {
+        far: record.far.clone(),
+        ..Destination::shown(record.others, format, record.full, record.strict)
+    }
 }
 
 /// What it will do, and what this machine cannot.

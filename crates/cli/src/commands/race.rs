@@ -81,6 +81,7 @@ pub(crate) fn carry_out(flags: &RaceFlags) -> anyhow::Result<u8> {
     let destination = Destination {
         out: Some(out),
         confirm: record.confirm,
+        far: record.far.clone(),
         repeat: Some(as_a_file(&saved)),
         gated: Gated::of(&record.gated, None)?,
         ..Destination::shown(record.others, record.format, record.full, record.strict)

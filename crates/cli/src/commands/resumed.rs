@@ -33,8 +33,6 @@ pub(super) fn needed_again(far: &FarFlags, library: &Folder) -> String {
 /// What goes on with a record that is not complete.
 pub(super) fn command(plan: &Plan, path: &Path, far: &FarFlags, library: &Folder) -> String {
     let command = match (plan.is_search(), plan.is_overload()) {
-        // Those two know no hosts.
-        _ if far.hosts.is_some() => "run",
         (true, _) => "find",
         (_, true) => "overload",
         _ => "run",

@@ -339,7 +339,11 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
         return Ok(exit::INTERRUPTED);
     }
     if let Some(plan) = &flags.repeat {
-        output::note(&format!("repeat it: bakeoff run {}", shell_path(plan)));
+        let flags = &ended.needed_again;
+        output::note(&format!(
+            "repeat it: bakeoff run {}{flags}",
+            shell_path(plan)
+        ));
     }
     match &report {
         Drawn::Rounds(report) => {

@@ -10,7 +10,7 @@ use super::load::ArrivalFlag;
 use super::number::clients;
 use super::race::{OperandFlags, PinningFlags};
 use super::run::SearchFormat;
-use super::{OtherCampaigns, duration};
+use super::{FarFlags, OtherCampaigns, duration};
 
 /// Who is asked, and for what.
 #[derive(Debug, Args)]
@@ -88,8 +88,8 @@ pub(crate) struct FindRecordFlags {
     /// Folder for the record; it must not contain one yet [default: bakeoff-results/find-TIME]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on with the search of this record; of the other flags only --budget, --format, --full,
-    /// --strict, --wait and --beside apply
+    /// Go on with the search of this record; of the other flags only --budget, --hosts, --format,
+    /// --full, --strict, --wait and --beside apply
     #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "start", "workload"])]
     pub(crate) resume: Option<PathBuf>,
     /// Write the plan to this file, which must not exist yet; `bakeoff run FILE` repeats the search
@@ -104,6 +104,8 @@ pub(crate) struct FindRecordFlags {
     /// Exit with 4 unless each goal of each contender has two bounds and is confirmed
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) far: FarFlags,
     #[command(flatten)]
     pub(crate) others: OtherCampaigns,
     /// Folder with your own servers/, workloads/ and plans/

@@ -9,7 +9,7 @@ use super::load::ArrivalFlag;
 use super::number::{clients, per_second, whole};
 use super::race::{OperandFlags, PinningFlags};
 use super::run::SearchFormat;
-use super::{OtherCampaigns, duration};
+use super::{FarFlags, OtherCampaigns, duration};
 
 /// Clients of the ladder's rungs, where nothing else is said.
 const LADDER: &str = "10,200,500,1000,10000";
@@ -96,8 +96,8 @@ pub(crate) struct OverloadRecordFlags {
     /// Folder for the record; it must not contain one yet [default: bakeoff-results/overload-TIME]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on with this record; of the other flags only --format, --full, --strict, --wait and
-    /// --beside apply
+    /// Go on with this record; of the other flags only --hosts, --format, --full, --strict, --wait
+    /// and --beside apply
     #[arg(long, value_name = "DIR", conflicts_with_all = ["what", "start", "workload"])]
     pub(crate) resume: Option<PathBuf>,
     /// Write the plan to this file, which must not exist yet; `bakeoff run FILE` repeats it
@@ -112,6 +112,8 @@ pub(crate) struct OverloadRecordFlags {
     /// Exit with 4 unless everything can be said of each contender
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) far: FarFlags,
     #[command(flatten)]
     pub(crate) others: OtherCampaigns,
     /// Folder with your own servers/, workloads/ and plans/

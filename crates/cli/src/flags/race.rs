@@ -9,8 +9,8 @@ use clap::Args;
 use super::load::ArrivalFlag;
 use super::number::{clients, per_second, whole};
 use super::run::{percentage, protocol};
+use super::{FarFlags, GateFlags, OtherCampaigns};
 use super::{Format, cpus, duration, header};
-use super::{GateFlags, OtherCampaigns};
 
 /// What is compared, and how.
 #[derive(Debug, Args)]
@@ -148,10 +148,12 @@ pub(crate) struct RaceRecordFlags {
     pub(crate) strict: bool,
     /// Put what limits each contender to the test after the rounds: change one resource at a time,
     /// such as a worker more or a processor less, six rounds each
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hosts")]
     pub(crate) confirm: bool,
     #[command(flatten)]
     pub(crate) gated: GateFlags,
+    #[command(flatten)]
+    pub(crate) far: FarFlags,
     #[command(flatten)]
     pub(crate) others: OtherCampaigns,
     /// Folder with your own servers/, workloads/ and plans/
