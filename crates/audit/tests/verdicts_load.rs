@@ -9,7 +9,7 @@ mod support;
 
 use bakeoff_audit::{Ceilings, Code, Level, Verdict};
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{Clients, LoadResult, SetUp, ThreadUsage, TrialRecord};
+use bakeoff_record::{Clients, Histogram, LoadResult, SetUp, ThreadUsage, TrialRecord};
 use bakeoff_stats::{Measure, Missing};
 
 use planted::*;
@@ -435,4 +435,23 @@ fn cpu_time_per_request_goes_by_what_ended_in_the_window() {
         result.requests.due = None;
     });
     assert_eq!(old, Ok(kept));
+}
+
+#[test]
+fn a_percentile_rests_on_answers_and_on_nothing_else() {
+    let p99 = |answers: u64, unended: u64| {
+        let mut trial = support::open_loop_trial();
+        let result = result(&mut trial);
+        result.latency = Histogram::new();
+        result.latency.record_n(1_000_000, answers);
+        result.at_least.record_n(2_000_000, unended);
+        Measure::LatencyP99Ns.of(&trial)
+    };
+    let thin = "fewer than ten responses lie beyond this percentile";
+    assert_eq!(p99(30, 970), Err(Missing::Because(thin)));
+    assert!(p99(1_000, 0).is_ok());
+    assert!(matches!(
+        p99(1_000, 970),
+        Err(Missing::AtLeast { unended: 970, .. })
+    ));
 }

@@ -183,14 +183,14 @@ impl fmt::Display for Missing {
 /// Said where a share of nothing is asked for.
 const NOTHING_ASKED: &str = "no request ended in the window, or none was due in it";
 
-/// A percentile of what users met: `ok` responses and what had no end, nanoseconds.
+/// A percentile of what users met: `ok` responses and what had no end, nanoseconds. Only responses
+/// support it: of what had no end no more is known than an age.
 ///
 /// # Errors
 /// Says why there is none.
 pub fn latency_quantile(result: &LoadResult, q: f64) -> Result<f64, Missing> {
-    let thin = "fewer than ten requests lie beyond this percentile";
-    let all = result.latency_with_unended();
-    all.supported_quantile(q).ok_or(thin)?;
+    let thin = "fewer than ten responses lie beyond this percentile";
+    result.latency.supported_quantile(q).ok_or(thin)?;
     let bounds = result.latency_bounds(q).ok_or(thin)?;
     let value = bounds.value().map(|ns| ns as f64);
     value.ok_or(Missing::AtLeast {
