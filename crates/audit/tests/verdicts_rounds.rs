@@ -4,8 +4,10 @@
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
-use bakeoff_audit::{Code, Judged, JudgedCell, Level, Number, Verdict, judge};
-use bakeoff_record::{Attempt, Disturbance, Outcome, Record, TrialEnd, TrialRecord};
+use bakeoff_audit::{Code, Conclusion, Judged, JudgedCell, Level, Metric, Number, Verdict, judge};
+use bakeoff_record::{
+    Attempt, Balance, Disturbance, Histogram, Outcome, Record, Requests, TrialEnd, TrialRecord,
+};
 use bakeoff_stats::Measure;
 
 const CONTENDER: &str = "nginx-optimized";
@@ -168,6 +170,64 @@ fn rounds_in_which_everything_fails_are_not_outvoted() {
     let check = cell.judgement.check(Code::FailedShare);
     let level = check.map(|check| check.of(Number::Rate));
     assert_eq!(level, Some(Level::Suspect));
+}
+
+/// Lets a server hang for the whole window: its clients wait for an answer that does not come.
+fn hang(trial: &mut TrialRecord) {
+    let result = trial.result.as_mut().expect("it was measured");
+    let waiting = result.requests.in_flight_at_end;
+    result.requests = Requests {
+        started: waiting,
+        carried_in: waiting,
+        in_flight_at_end: waiting,
+        ..Requests::default()
+    };
+    result.balance = Some(Balance {
+        carried_in: waiting,
+        in_flight: waiting,
+        ..Balance::default()
+    });
+    result.outcomes = Default::default();
+    (result.latency, result.service) = (Histogram::new(), Histogram::new());
+    result.error_latencies.clear();
+    for part in &mut result.intervals {
+        (part.ok, part.errors, part.latency) = (0, 0, Histogram::new());
+    }
+}
+
+#[test]
+fn rounds_in_which_nothing_ended_are_not_outvoted() {
+    // Rounds planned, and those in which the server hung.
+    for (planned, hung) in [(7, 1), (10, 2), (20, 1)] {
+        let mut record = rounds(planned);
+        of(&mut record, CONTENDER).take(hung).for_each(hang);
+        let case = format!("{hung} of {planned}");
+        let judged = judge(&record);
+        let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
+        let share = cell.cell.error_share().expect("rounds were measured");
+        let expected = hung as f64 / f64::from(planned);
+        assert!((share - expected).abs() < 1e-3, "{case}: {share}");
+        assert_eq!(cell.judgement.verdicts.rate, Verdict::Suspect, "{case}");
+        assert_eq!(cell.judgement.verdicts.cpu, Verdict::Suspect, "{case}");
+        let check = cell.judgement.check(Code::FailedShare);
+        let text = &check.expect("requests were counted").text;
+        let rounds = format!("(in {hung} of {planned} rounds)");
+        assert!(text.starts_with("no request ended"), "{case}: {text}");
+        assert!(text.ends_with(&rounds), "{case}: {text}");
+        let ranked = judged.comparisons.iter().any(|one| {
+            let pair = [&one.pair.first, &one.pair.second];
+            let is_shown = matches!(
+                one.conclusion,
+                Conclusion::Higher | Conclusion::Lower | Conclusion::PlainNotProven(_)
+            );
+            pair.contains(&&CONTENDER.to_owned()) && one.metric == Metric::RatePerS && is_shown
+        });
+        assert!(!ranked, "{case}: {:#?}", judged.findings);
+    }
+    // Where it hung in all rounds there is nothing to show.
+    let mut record = rounds(7);
+    of(&mut record, CONTENDER).for_each(hang);
+    assert_eq!(verdicts(&record)[0], Verdict::Invalid);
 }
 
 #[test]

@@ -25,7 +25,17 @@ fn failed_share(subject: &Subject<'_>) -> Check {
     let (outcomes, requests) = (&subject.result.outcomes, &subject.result.requests);
     let (completed, asked) = (outcomes.completed(), requests.asked());
     if completed == 0 {
-        let text = "no request ended in the window";
+        let text = match requests.due {
+            // Requests from before the window may have ended in it.
+            Some(due) => format!(
+                "none of {} requests that were due in the window ended",
+                count(due)
+            ),
+            None => format!(
+                "no request ended in the window, and {} had no answer when it closed",
+                count(requests.in_flight_at_end)
+            ),
+        };
         return Check::new(Code::FailedShare, Level::Invalid, text);
     }
     let share = requests.error_share().unwrap_or(0.0);

@@ -14,7 +14,8 @@ use crate::words::rate;
 /// Checks of a cell over its measured rounds.
 pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> Vec<Check> {
     let needed = rounds_needed(record, cell);
-    // A round in which everything failed has no rate, so the others would speak for it.
+    // A round in which everything failed, or nothing ended, has no rate: the others would speak
+    // for it.
     let fails = cell
         .error_share()
         .is_some_and(|share| share > ERROR_SHARE_APART);
