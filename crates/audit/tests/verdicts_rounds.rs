@@ -6,7 +6,8 @@ mod support;
 
 use bakeoff_audit::{Code, Conclusion, Judged, JudgedCell, Level, Metric, Number, Verdict, judge};
 use bakeoff_record::{
-    Attempt, Balance, Disturbance, Histogram, Outcome, Record, Requests, TrialEnd, TrialRecord,
+    Attempt, Balance, Disturbance, Histogram, Outcome, Record, Requests, Step, TrialEnd,
+    TrialRecord,
 };
 use bakeoff_stats::Measure;
 
@@ -228,6 +229,49 @@ fn rounds_in_which_nothing_ended_are_not_outvoted() {
     let mut record = rounds(7);
     of(&mut record, CONTENDER).for_each(hang);
     assert_eq!(verdicts(&record)[0], Verdict::Invalid);
+}
+
+/// Lets a server die under load.
+fn kill(trial: &mut TrialRecord) {
+    trial.end = TrialEnd::Failed {
+        step: Step::Measure,
+        cause: "the server died under load: killed by signal 9".into(),
+        message: None,
+    };
+}
+
+#[test]
+fn a_server_that_died_under_load_in_some_rounds_is_shown_and_not_ranked() {
+    let reported = |fault: fn(&mut TrialRecord)| {
+        let mut record = rounds(10);
+        of(&mut record, CONTENDER).skip(3).take(2).for_each(fault);
+        let judged = judge(&record);
+        let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
+        let check = cell.judgement.check(Code::ServerAlive);
+        let text = check.expect("it was watched").text.clone();
+        let rounds = cell.estimate(Measure::RatePerS).map(|one| one.n);
+        (verdicts(&record), text, rounds)
+    };
+    let (found, text, rounds) = reported(kill);
+    assert_eq!(found, [Verdict::Suspect; 4]);
+    let expected = "the server died under load: killed by signal 9 (in round 4, 5)";
+    assert_eq!((text.as_str(), rounds), (expected, Ok(8)));
+    // A load engine that failed, or a round that others disturbed, says nothing of the server.
+    let twins: [fn(&mut TrialRecord); 2] = [
+        |trial| {
+            kill(trial);
+            trial.result = None;
+        },
+        |trial| {
+            kill(trial);
+            trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+        },
+    ];
+    for twin in twins {
+        let (found, text, rounds) = reported(twin);
+        assert_eq!(found, [Verdict::Valid; 4], "{text}");
+        assert_eq!(rounds, Ok(8));
+    }
 }
 
 #[test]
