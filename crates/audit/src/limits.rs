@@ -2,6 +2,9 @@
 
 /// R17: share of requests that may fail while the point still meets its goal.
 pub const FAILED_SHARE: f64 = 0.000_01;
+/// R17: failures that are expected of so many requests of which none failed, at the most: with
+/// more of them, one of the requests would have failed in 95 % of the cases.
+pub const UNSEEN_FAILURES: f64 = 3.0;
 /// R13: busy share of an engine thread from which its delays may be in the numbers.
 pub const ENGINE_BUSY_SUSPECT: f64 = 0.5;
 /// R13: busy share of an engine thread from which the engine sets the pace.
