@@ -127,6 +127,12 @@ pub const GENERATORS_SHARE: f64 = 0.10;
 /// R34: idle share of a server's processors from which one full thread is the cause.
 pub const IDLE_BESIDE_SHARE: f64 = 0.30;
 
+/// R20: two contenders are called equal within 3 %, or the floor where that is more.
+pub const EQUAL_WITHIN: f64 = 0.03;
+/// R21: where two runs of one server differ by more than 10 %, nothing is called equal: the
+/// campaign would not have seen what most readers would call a difference.
+pub const EQUAL_FLOOR_MOST: f64 = 0.10;
+
 /// The yardsticks of two campaigns differ by at most so much: before and after a campaign the
 /// machine gives the same within 5 % (R10).
 pub const YARDSTICKS_APART: f64 = 0.05;

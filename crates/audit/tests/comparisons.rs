@@ -1,5 +1,7 @@
 //! What may be said of two contenders, from values and verdicts put in by hand.
 
+#[path = "comparisons/doubt.rs"]
+mod doubt;
 #[path = "comparisons/gates.rs"]
 mod gates;
 #[allow(dead_code)]
