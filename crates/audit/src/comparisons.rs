@@ -130,8 +130,8 @@ pub(crate) struct Pair<'c, 'r> {
     pub(crate) second: &'c JudgedCell<'r>,
     pub(crate) paired: Paired,
     pub(crate) bound: Option<Side>,
-    /// Whether a side may be far from what was measured of it.
-    may_be_far: bool,
+    /// Whether what weakens a side may be all that a difference rests on.
+    may_mislead: bool,
     /// Why nothing is concluded; the ratio may still be shown.
     pub(crate) silence: Option<Reason>,
     causes: Vec<Inequality>,
@@ -222,7 +222,9 @@ fn pair<'c, 'r>(
         second,
         paired,
         bound,
-        may_be_far: left.may_be_far || right.may_be_far,
+        may_mislead: left.may_mislead
+            || right.may_mislead
+            || metric == Metric::CpuNsPerRequest && left.errors_apart(right),
         silence,
         causes: Vec::new(),
     }

@@ -103,7 +103,7 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
     } else if matches!(pair.silence, Some(Reason::ClosedLoop | Reason::OpenLoop)) {
         one.conclusion = Conclusion::NotCompared;
     }
-    if !pair.may_be_far {
+    if !pair.may_mislead {
         say_what_is_plain(&mut one, &pair.paired);
     }
     one

@@ -28,3 +28,25 @@ fn what_is_equal_is_equal_in_the_whole_family() {
     // The interval that is shown is the pair's own.
     assert_eq!(among.ratio, alone.ratio);
 }
+
+#[test]
+fn cpu_time_beside_errors_of_one_side_is_never_plain() {
+    let cpu = |failed: u64| {
+        let mut record = campaign(&[("a", rounds(7, 1e4, 1)), ("b", rounds(7, 4.2e4, 2))]);
+        for trial in &mut record.trials {
+            let is_b = trial.contender == "b";
+            let result = trial.result.as_mut().expect("the sound trial was measured");
+            result.requests.completed = result.requests.ok;
+            if is_b {
+                result.requests.ok -= result.requests.ok * failed / 100;
+            }
+        }
+        let found = compared(&record, |name| match name {
+            "b" => weakened(Number::Cpu, Code::Drift, Level::Suspect),
+            _ => valid(),
+        });
+        of(&found, Metric::CpuNsPerRequest).conclusion
+    };
+    assert_eq!(cpu(0), Conclusion::PlainNotProven(Direction::Lower));
+    assert_eq!(cpu(40), Conclusion::NotComparable);
+}
