@@ -109,11 +109,16 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
     one
 }
 
+/// The ratio from which a difference can be plain: what noise alone makes is never.
+fn plain_from(ratio: f64, floor: f64) -> f64 {
+    ratio.max(1.0 + floor)
+}
+
 /// Where disturbances take the conclusion away, a difference that none of them explains is plain.
 fn say_what_is_plain(one: &mut Comparison, paired: &Paired) {
     use Reason::{BoundHides, BoundWeakens, NotValid};
     if matches!(one.reason, Some(NotValid | BoundHides | BoundWeakens))
-        && let Some(direction) = plain_though_disturbed(paired)
+        && let Some(direction) = plain_though_disturbed(paired, one.floor)
     {
         one.conclusion = Conclusion::PlainNotProven(direction);
         one.reason = Some(NotValid);
@@ -124,13 +129,14 @@ fn say_what_is_plain(one: &mut Comparison, paired: &Paired) {
 
 /// The direction of a difference that no disturbance explains: it is large, and each round that has
 /// a value shows it.
-fn plain_though_disturbed(paired: &Paired) -> Option<Direction> {
+fn plain_though_disturbed(paired: &Paired, floor: f64) -> Option<Direction> {
     let logs = &paired.logs;
-    let each_is_plain = logs.iter().all(|log| log.abs() >= PLAIN_RATIO.ln());
+    let [least, mean] = [PLAIN_RATIO, PLAIN_RATIO_DISTURBED].map(|one| plain_from(one, floor).ln());
+    let each_is_plain = logs.iter().all(|log| log.abs() >= least);
     let is_plain = logs.len() >= PLAIN_ROUNDS_DISTURBED
         && each_is_plain
         && paired.agree()
-        && paired.mean().abs() >= PLAIN_RATIO_DISTURBED.ln();
+        && paired.mean().abs() >= mean;
     is_plain.then(|| direction(paired.mean() > 0.0))
 }
 
@@ -178,7 +184,10 @@ fn weighed(paired: &Paired, ratio: &Estimate, found: &Found, floor: f64) -> Conc
         Conclusion::Lower
     } else if floor <= EQUAL_FLOOR_MOST && is_equal {
         Conclusion::Equal
-    } else if far >= PLAIN_RATIO && paired.len() >= PLAIN_ROUNDS && paired.agree() {
+    } else if far >= plain_from(PLAIN_RATIO, floor)
+        && paired.len() >= PLAIN_ROUNDS
+        && paired.agree()
+    {
         Conclusion::PlainNotProven(direction)
     } else if far - 1.0 > margin || seen.smallest_shown.is_infinite() {
         Conclusion::CannotTell

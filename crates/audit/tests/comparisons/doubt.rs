@@ -2,6 +2,85 @@
 //! of a server that is itself to blame.
 
 use super::*;
+use bakeoff_audit::Floor;
+
+fn floor_of(compared: &Compared) -> &Floor {
+    let mut floors = compared.floors.iter();
+    floors
+        .find(|one| one.metric == Metric::RatePerS)
+        .expect("every metric has a floor")
+}
+
+/// One server under two names, 0.58 to 1.7 times of each other, and another that is 1.56 times as
+/// fast in each round.
+fn restless() -> Record {
+    let twin = [1.0, 1.65, 0.6, 1.7, 0.58, 1.68, 0.61];
+    campaign(&[
+        ("a", rounds(7, 1e4, 1)),
+        ("a~", twin.iter().map(|one| 1e4 * one).collect()),
+        ("b", rounds(7, 1.56e4, 2)),
+    ])
+}
+
+#[test]
+fn nothing_is_plain_within_what_one_server_differs_from_itself_by() {
+    let record = restless();
+    let found = compared(&record, |_| valid());
+    assert!(floor_of(&found).floor > 0.56, "{:?}", floor_of(&found));
+    let one = of(&found, Metric::RatePerS);
+    assert_eq!(one.conclusion, Conclusion::NoDifferenceShown, "{one:?}");
+    // Nor where disturbances take the conclusion away.
+    let mut far = restless();
+    for trial in far.trials.iter_mut() {
+        match trial.contender.as_str() {
+            "a~" if trial.round % 2 == 0 => set_rate(trial, 5e4),
+            "b" => set_rate(trial, 3.5e4),
+            _ => {}
+        }
+    }
+    let found = compared(&far, |name| match name {
+        "b" => suspect(Code::Drift),
+        _ => valid(),
+    });
+    assert!(floor_of(&found).floor > 3.0, "{:?}", floor_of(&found));
+    let one = of(&found, Metric::RatePerS);
+    assert_eq!(one.conclusion, Conclusion::NotComparable, "{one:?}");
+}
+
+#[test]
+fn a_floor_of_doubtful_rounds_is_what_was_seen_of_them() {
+    let weak = |control: Judgement| {
+        let record = restless();
+        let found = compared(&record, move |name| match name {
+            "a~" => control.clone(),
+            _ => valid(),
+        });
+        floor_of(&found).clone()
+    };
+    let seen = weak(suspect(Code::NotSteady));
+    assert!(seen.doubtful && seen.n == 7, "{seen:?}");
+    assert!(seen.floor > 0.56, "{seen:?}");
+    let mut withheld = suspect(Code::NotSteady);
+    withheld.verdicts.rate = Verdict::Invalid;
+    let assumed = weak(withheld);
+    assert!(assumed.doubtful && assumed.n == 0, "{assumed:?}");
+    assert_eq!(assumed.floor, FLOOR_UNMEASURED);
+    let measured = weak(valid());
+    assert!(!measured.doubtful && measured.n == 7, "{measured:?}");
+    // Twins that agree in rounds that nobody believes are no reason for a lower one.
+    let alike = [
+        ("a", rounds(7, 1e4, 1)),
+        ("a~", rounds(7, 1e4, 3)),
+        ("b", rounds(7, 1e4, 2)),
+    ];
+    let record = campaign(&alike);
+    let found = compared(&record, |name| match name {
+        "a~" => suspect(Code::NotSteady),
+        _ => valid(),
+    });
+    let floor = floor_of(&found);
+    assert_eq!((floor.floor, floor.doubtful), (FLOOR_UNMEASURED, true));
+}
 
 #[test]
 fn what_is_equal_is_equal_in_the_whole_family() {
