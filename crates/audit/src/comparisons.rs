@@ -52,7 +52,12 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
     let mut drawn = Vec::new();
     for metric in Metric::ALL {
         let floor = floor(metric, &groups, record.plan.seed);
-        let pairs = all_pairs(record, &groups, equivalence, metric);
+        let mut pairs = all_pairs(record, &groups, equivalence, metric);
+        for pair in &mut pairs {
+            // One or two rounds prove nothing, and may be plain, or say what is needed.
+            let is_few = pair.silence == Some(Reason::NotValid) && pair.is_few;
+            pair.silence = pair.silence.filter(|_| !is_few);
+        }
         drawn.extend(family::conclude(
             pairs,
             metric,
@@ -135,6 +140,8 @@ pub(crate) struct Pair<'c, 'r> {
     pub(crate) bound: Option<Side>,
     /// Whether what weakens a side may be all that a difference rests on.
     may_mislead: bool,
+    /// Whether one or two rounds are all that weakens either side.
+    is_few: bool,
     /// Why nothing is concluded; the ratio may still be shown.
     pub(crate) silence: Option<Reason>,
     causes: Vec<Inequality>,
@@ -228,6 +235,7 @@ fn pair<'c, 'r>(
         may_mislead: left.may_mislead
             || right.may_mislead
             || metric == Metric::CpuNsPerRequest && left.errors_apart(right),
+        is_few: left.is_few && right.is_few,
         silence,
         causes: Vec::new(),
     }

@@ -148,7 +148,10 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     codes.retain(|(code, ..)| !matches!(code, Code::GeneratorCeiling | Code::BackendBound));
     let counted: usize = codes.iter().map(|(_, n, _)| n).sum();
     let (code, _, level) = *codes.iter().rev().max_by_key(|(_, n, _)| n)?;
-    let why = plain(code);
+    let why = match level {
+        Level::NotRun => not_known(code),
+        _ => plain(code),
+    };
     let numbers: Vec<Number> = contenders.iter().map(|one| one.ranked_by()).collect();
     let noun = match (
         numbers.contains(&Number::Rate),
@@ -177,6 +180,15 @@ fn cause(judgement: &Judgement, number: Number) -> Option<&Check> {
     });
     let worst = worse.rev().max_by_key(|check| check.of(number));
     worst.or_else(|| judgement.blame(number))
+}
+
+/// What a check that could not run leaves open, in a few words.
+fn not_known(code: Code) -> &'static str {
+    match code {
+        Code::RoundsAgree => "fewer than three rounds do not say how far rounds are apart",
+        Code::BodiesCompared => plain(code),
+        _ => "something that they rest on was not recorded",
+    }
 }
 
 /// What a check means, in a few words without figures.

@@ -263,12 +263,15 @@ fn noisy_rounds_say_what_they_would_have_shown_or_how_many_would() {
 #[test]
 fn one_round_cannot_tell() {
     let rates = [("a", vec![1e4]), ("b", vec![4e4])];
-    let one = rate_of(&rates, |_| valid());
+    let mut record = campaign(&rates);
+    record.plan.rounds = 1;
+    let found = compared(&record, |_| valid());
+    let one = of(&found, Metric::RatePerS);
     assert_eq!(
         (one.conclusion, one.p_value),
         (Conclusion::CannotTell, None)
     );
-    assert_eq!(one.phrase(), "cannot tell from so few rounds");
+    assert_eq!(one.phrase(), "cannot tell; about 6 rounds would");
 }
 
 #[test]

@@ -326,11 +326,16 @@ fn fewer_rounds_than_planned_are_shown_and_not_ranked() {
         };
         assert_eq!(verdicts(&record)[0], stopped, "{carried_out} by a rule");
     }
+    let one = rounds(1);
     assert_eq!(
-        verdicts(&rounds(1))[0],
+        verdicts(&one)[0],
         Verdict::Suspect,
         "one round agrees with nothing"
     );
+    let reasons = judge(&one).trust.reasons;
+    let says = |part: &str| reasons.iter().any(|one| one.text.contains(part));
+    assert!(says("fewer than three rounds do not say"), "{reasons:?}");
+    assert!(!says("differ much from each other"), "{reasons:?}");
 }
 
 #[test]

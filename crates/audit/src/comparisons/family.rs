@@ -1,7 +1,8 @@
 //! All pairs of one metric to what they come to.
 
 use bakeoff_stats::{
-    Estimate, IntervalKind, Method, Paired, Seen, discoveries, look, rounds_dependent, within,
+    Estimate, FLIPS_FROM, IntervalKind, Method, Paired, Seen, discoveries, look, rounds_dependent,
+    within,
 };
 
 use crate::comparisons::Pair;
@@ -17,6 +18,8 @@ const PLAIN_ROUNDS: usize = 2;
 const PLAIN_RATIO_DISTURBED: f64 = 3.0;
 /// Rounds that must agree on it.
 const PLAIN_ROUNDS_DISTURBED: usize = 4;
+/// Rounds below which nothing is known of their spread.
+const SPREAD_ROUNDS: usize = 3;
 /// Chance of being wrong that is accepted.
 const ALPHA: f64 = 0.05;
 
@@ -94,7 +97,8 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
             one.conclusion,
             Conclusion::CannotTell | Conclusion::PlainNotProven(_)
         ) {
-            one.rounds_needed = seen.rounds_needed.map(|rounds| rounds.max(n as u32 + 1));
+            let needed = seen.rounds_needed.or_else(|| few_need(&pair.paired, floor));
+            one.rounds_needed = needed.map(|rounds| rounds.max(n as u32 + 1));
         }
         if rounds_dependent(&pair.paired.logs) {
             one.reason = Some(Reason::RoundsDependent);
@@ -107,6 +111,13 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Foun
         say_what_is_plain(&mut one, &pair.paired);
     }
     one
+}
+
+/// One or two rounds that say no other number of rounds: signs decide from six rounds on.
+fn few_need(paired: &Paired, floor: f64) -> Option<u32> {
+    let is_near = paired.mean().abs() <= floor.ln_1p();
+    let has_no_spread = paired.len() < 2 || paired.len() < SPREAD_ROUNDS && is_near;
+    has_no_spread.then_some(FLIPS_FROM as u32)
 }
 
 /// The ratio from which a difference can be plain: what noise alone makes is never.

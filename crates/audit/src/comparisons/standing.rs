@@ -45,6 +45,8 @@ pub(crate) struct Standing {
     /// Whether what weakens the values may be all that a difference rests on: they may lie far
     /// below the server's own, or the server itself is the cause.
     pub(super) may_mislead: bool,
+    /// Whether one or two rounds are all that weakens them.
+    pub(super) is_few: bool,
     /// Why nothing is concluded from them.
     pub(crate) silence: Option<Reason>,
     /// Share of the requests that have no latency.
@@ -62,6 +64,7 @@ impl Standing {
             may_mislead: number == Number::Rate
                 && weak_codes(judged).any(|code| HIDES_THE_RATE.contains(&code))
                 || verdict != Verdict::Valid && !only_disturbed(judged, number),
+            is_few: only_few(judged, number),
             error_share: None,
             silence: match verdict {
                 Verdict::Valid => None,
@@ -130,6 +133,14 @@ fn only_disturbed(judged: &JudgedCell<'_>, number: Number) -> bool {
         counts.contains(&code) || DISTURBS.contains(&code)
     };
     rounds.all(|is_disturbed| is_disturbed) && weak(&judged.judgement, number).all(counts_or_passes)
+}
+
+/// Whether a number lacks nothing but a third round.
+fn only_few(judged: &JudgedCell<'_>, number: Number) -> bool {
+    let of_rounds = judged.counted().flat_map(|round| weak(round, number));
+    let mut codes = of_rounds.chain(weak(&judged.judgement, number));
+    judged.judgement.verdicts.of(number) <= Verdict::Suspect
+        && codes.all(|code| code == Code::RoundsAgree)
 }
 
 /// Whether all that weakens the rate of a cell can only have lowered it.

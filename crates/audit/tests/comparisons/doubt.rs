@@ -83,6 +83,34 @@ fn a_floor_of_doubtful_rounds_is_what_was_seen_of_them() {
 }
 
 #[test]
+fn two_rounds_can_be_plain_and_one_says_how_many_are_needed() {
+    let few = |first: Vec<f64>, second: Vec<f64>, code: Code| {
+        let rounds = first.len() as u32;
+        let mut record = campaign(&[("a", first), ("b", second)]);
+        record.plan.rounds = rounds;
+        of(&compared(&record, |_| suspect(code)), Metric::RatePerS).clone()
+    };
+    let agree = Code::RoundsAgree;
+    let one = few(vec![1e4, 1e4], vec![4e4, 4.01e4], agree);
+    let plain = Conclusion::PlainNotProven(Direction::Higher);
+    assert_eq!(one.conclusion, plain, "{one:?}");
+    assert_eq!(one.rounds_needed, Some(6), "{one:?}");
+    let phrase = one.phrase();
+    assert!(phrase.starts_with("4 times as fast"), "{phrase}");
+    for (first, second) in [
+        (vec![1e4], vec![4e4]),
+        (vec![1e4, 1e4], vec![1.01e4, 1.0e4]),
+    ] {
+        let one = few(first, second, agree);
+        assert_eq!(one.conclusion, Conclusion::CannotTell, "{one:?}");
+        assert_eq!(one.rounds_needed, Some(6), "{one:?}");
+    }
+    // What else weakens them stays.
+    let one = few(vec![1e4, 1e4], vec![4e4, 4.01e4], Code::NotSteady);
+    assert_eq!(one.conclusion, Conclusion::NotComparable, "{one:?}");
+}
+
+#[test]
 fn what_is_equal_is_equal_in_the_whole_family() {
     let a = vec![1e4; 10];
     let spread = [-1.0, 1.2, -0.4, 0.9, -1.3, 0.3, 1.1, -0.7, 0.5, -0.6];
