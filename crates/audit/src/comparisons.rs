@@ -26,8 +26,11 @@ pub struct Floor {
     pub metric: Metric,
     /// 0.01 is 1 %.
     pub floor: f64,
-    /// Ratios that it was taken from; 0 where none was run.
+    /// Ratios that it was taken from; 0 where none was run, or none has a value.
     pub n: usize,
+    /// Whether one server was run twice, and not enough rounds of both runs can be believed: the
+    /// floor is what was seen of them, and no lower than where nothing is run twice.
+    pub doubtful: bool,
     /// Whether the two runs of one server differed significantly, which makes the campaign suspect.
     pub shown: bool,
 }
@@ -49,7 +52,12 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
     let mut drawn = Vec::new();
     for metric in Metric::ALL {
         let floor = floor(metric, &groups, record.plan.seed);
-        let pairs = all_pairs(record, &groups, equivalence, metric);
+        let mut pairs = all_pairs(record, &groups, equivalence, metric);
+        for pair in &mut pairs {
+            // One or two rounds prove nothing, and may be plain, or say what is needed.
+            let is_few = pair.silence == Some(Reason::NotValid) && pair.is_few;
+            pair.silence = pair.silence.filter(|_| !is_few);
+        }
         drawn.extend(family::conclude(
             pairs,
             metric,
@@ -130,8 +138,10 @@ pub(crate) struct Pair<'c, 'r> {
     pub(crate) second: &'c JudgedCell<'r>,
     pub(crate) paired: Paired,
     pub(crate) bound: Option<Side>,
-    /// Whether a side may be far from what was measured of it.
-    may_be_far: bool,
+    /// Whether what weakens a side may be all that a difference rests on.
+    may_mislead: bool,
+    /// Whether one or two rounds are all that weakens either side.
+    is_few: bool,
     /// Why nothing is concluded; the ratio may still be shown.
     pub(crate) silence: Option<Reason>,
     causes: Vec<Inequality>,
@@ -222,7 +232,10 @@ fn pair<'c, 'r>(
         second,
         paired,
         bound,
-        may_be_far: left.may_be_far || right.may_be_far,
+        may_mislead: left.may_mislead
+            || right.may_mislead
+            || metric == Metric::CpuNsPerRequest && left.errors_apart(right),
+        is_few: left.is_few && right.is_few,
         silence,
         causes: Vec::new(),
     }
@@ -252,7 +265,7 @@ fn causes(
 
 /// What a server and its control differ by, over all workloads and loads (R21).
 fn floor(metric: Metric, groups: &[Vec<&JudgedCell<'_>>], seed: u64) -> Floor {
-    let (mut twins, mut blocks) = (Vec::new(), Vec::new());
+    let (mut twins, mut blocks, mut doubtful) = (Vec::new(), Vec::new(), Vec::new());
     for (block, group) in groups.iter().enumerate() {
         let controls = group
             .iter()
@@ -264,18 +277,27 @@ fn floor(metric: Metric, groups: &[Vec<&JudgedCell<'_>>], seed: u64) -> Floor {
             };
             let [first, second] = [*original, *control].map(|one| (one, Standing::of(one, metric)));
             let pair = pair(block, &first, &second, metric);
-            if pair.silence.is_none() && pair.bound.is_none() {
-                twins.push(pair.paired);
-                blocks.push(block);
+            let is_sound = pair.silence.is_none() && pair.bound.is_none();
+            match pair.silence {
+                None if is_sound => {
+                    twins.push(pair.paired);
+                    blocks.push(block);
+                }
+                Some(Reason::ClosedLoop | Reason::OpenLoop) => {}
+                _ => doubtful.push(pair.paired),
             }
         }
     }
-    let logs: Vec<f64> = twins.iter().flat_map(|twin| twin.logs.clone()).collect();
+    let is_doubtful = twins.is_empty() && !doubtful.is_empty();
+    let of = if is_doubtful { &doubtful } else { &twins };
+    let logs: Vec<f64> = of.iter().flat_map(|twin| twin.logs.clone()).collect();
+    let least = if is_doubtful { FLOOR_UNMEASURED } else { 0.0 };
     let seen = look(&twins, &blocks, FLOOR_MIN.ln_1p(), seed);
     Floor {
         metric,
-        floor: aa_floor(&logs).unwrap_or(FLOOR_UNMEASURED),
+        floor: aa_floor(&logs).unwrap_or(FLOOR_UNMEASURED).max(least),
         n: logs.len(),
+        doubtful: is_doubtful,
         shown: metric.is_tested() && seen.iter().any(|one| one.is_higher() || one.is_lower()),
     }
 }

@@ -178,7 +178,7 @@ impl Condition {
         if self.quantity == Quantity::Errors {
             return match judged.cell.error_share() {
                 Some(share) => self.hold(share, share, share),
-                None => Held::cannot_tell("no request ended"),
+                None => Held::cannot_tell("no round was measured"),
             };
         }
         match judged.estimate(measure) {

@@ -2,6 +2,9 @@
 
 /// R17: share of requests that may fail while the point still meets its goal.
 pub const FAILED_SHARE: f64 = 0.000_01;
+/// R17: failures that are expected of so many requests of which none failed, at the most: with
+/// more of them, one of the requests would have failed in 95 % of the cases.
+pub const UNSEEN_FAILURES: f64 = 3.0;
 /// R13: busy share of an engine thread from which its delays may be in the numbers.
 pub const ENGINE_BUSY_SUSPECT: f64 = 0.5;
 /// R13: busy share of an engine thread from which the engine sets the pace.
@@ -123,6 +126,12 @@ pub const START_SPREAD_S: f64 = 0.01;
 pub const GENERATORS_SHARE: f64 = 0.10;
 /// R34: idle share of a server's processors from which one full thread is the cause.
 pub const IDLE_BESIDE_SHARE: f64 = 0.30;
+
+/// R20: two contenders are called equal within 3 %, or the floor where that is more.
+pub const EQUAL_WITHIN: f64 = 0.03;
+/// R21: where two runs of one server differ by more than 10 %, nothing is called equal: the
+/// campaign would not have seen what most readers would call a difference.
+pub const EQUAL_FLOOR_MOST: f64 = 0.10;
 
 /// The yardsticks of two campaigns differ by at most so much: before and after a campaign the
 /// machine gives the same within 5 % (R10).

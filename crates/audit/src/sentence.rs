@@ -1,8 +1,9 @@
 //! Comparisons in plain English.
 
-use bakeoff_stats::IntervalKind;
+use bakeoff_stats::{Estimate, IntervalKind};
 
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
+use crate::limits::EQUAL_WITHIN;
 
 /// A ratio from which "times" reads better than percent.
 const TIMES_FROM: f64 = 2.0;
@@ -93,12 +94,15 @@ impl Comparison {
         )
     }
 
-    /// What two that are called equal may differ by: the farther end of the interval, as a share
-    /// rounded up to a tenth of a per cent.
+    /// What two that are called equal may differ by, as a share rounded up to a tenth of a per
+    /// cent: what they were held against, for the interval shown is good for this pair alone. 0
+    /// where all rounds are the same.
     pub(crate) fn within(&self) -> f64 {
-        let ends = self.ratio.map(|ratio| ratio.high.max(1.0 / ratio.low));
-        let tenths = (ends.map_or(0.0, |end| end - 1.0) * 1000.0 - 1e-9).ceil();
-        tenths.max(0.0) / 1000.0
+        let same = |ratio: Estimate| (ratio.low, ratio.high) == (1.0, 1.0);
+        if self.ratio.is_some_and(same) {
+            return 0.0;
+        }
+        (EQUAL_WITHIN.max(self.floor) * 1000.0 - 1e-9).ceil() / 1000.0
     }
 
     fn equal(&self) -> String {
@@ -174,7 +178,6 @@ fn factor(ratio: f64) -> String {
 mod tests {
     use super::*;
     use crate::conclusion::PairKey;
-    use bakeoff_stats::Estimate;
 
     fn comparison(metric: Metric, (point, low, high): (f64, f64, f64)) -> Comparison {
         Comparison {
@@ -244,7 +247,9 @@ mod tests {
         one.smallest_shown = Some(0.07);
         says(&one, "no difference shown; 7 % would have been");
         one.conclusion = Conclusion::Equal;
-        says(&one, "equal within 2.2 %");
+        says(&one, "equal within 3 %");
+        one.floor = 0.0402;
+        says(&one, "equal within 4.1 %");
         one.ratio = comparison(Metric::MemoryPeakBytes, (1.0, 1.0, 1.0)).ratio;
         says(&one, "equal: the same in all rounds");
         one.conclusion = Conclusion::CannotTell;

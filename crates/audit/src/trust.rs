@@ -10,9 +10,11 @@ use crate::comparisons::Floor;
 use crate::conclusion::{Comparison, Conclusion};
 use crate::equivalence::Inequality;
 use crate::judged::JudgedCell;
+use crate::limits::EQUAL_FLOOR_MOST;
 use crate::more::More;
 use crate::number::Number;
 use crate::verdict::{Judgement, Verdict};
+use crate::words::percent;
 
 /// How far a campaign can be trusted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
@@ -51,10 +53,11 @@ pub(crate) fn weigh(
         .filter(|one| one.cell.measured().next().is_some())
         .collect();
     let control = control(floors);
+    let floor = large_floor(comparisons, floors);
     let shared = shared(record, &contenders);
     let size = shared.is_none() && control.is_none() && !contenders.is_empty();
     let doubtful = doubtful(&contenders);
-    let mut reasons: Vec<Weakness> = [control.clone(), doubtful.clone(), shared]
+    let mut reasons: Vec<Weakness> = [control.clone(), doubtful.clone(), floor, shared]
         .into_iter()
         .flatten()
         .collect();
@@ -93,6 +96,37 @@ fn control(floors: &[Floor]) -> Option<Weakness> {
     })
 }
 
+/// Two runs of one server that differ so much that little can be seen, or of which not enough can
+/// be believed to know what they differ by.
+fn large_floor(comparisons: &[Comparison], floors: &[Floor]) -> Option<Weakness> {
+    let is_compared = |floor: &&Floor| {
+        let mut of_metric = comparisons.iter().filter(|one| one.metric == floor.metric);
+        floor.metric.is_tested() && of_metric.any(|one| one.conclusion != Conclusion::NotCompared)
+    };
+    let weak = |floor: &&Floor| floor.doubtful || floor.floor > EQUAL_FLOOR_MOST;
+    let weak: Vec<&Floor> = floors.iter().filter(is_compared).filter(weak).collect();
+    let each: Vec<String> = weak
+        .iter()
+        .map(|floor| format!("{} in {}", percent(floor.floor), floor.metric.words()))
+        .collect();
+    let each = each.join(" and ");
+    let text = match weak.iter().find(|floor| floor.doubtful) {
+        None if weak.is_empty() => return None,
+        None => {
+            format!("two runs of the same server differ by up to {each}: less than that is noise")
+        }
+        Some(Floor { n: 0, .. }) => format!(
+            "two runs of the same server have no round in common that can be believed: noise is \
+             taken to be {each}"
+        ),
+        Some(_) => format!(
+            "not enough rounds of two runs of the same server can be believed: noise is taken to \
+             be {each}, by what was seen"
+        ),
+    };
+    Some(weakness("noise-floor", Level::Suspect, text))
+}
+
 fn is_valid(judged: &JudgedCell<'_>) -> bool {
     judged.judgement.verdicts.of(judged.ranked_by()) == Verdict::Valid
 }
@@ -114,7 +148,10 @@ fn doubtful(contenders: &[&JudgedCell<'_>]) -> Option<Weakness> {
     codes.retain(|(code, ..)| !matches!(code, Code::GeneratorCeiling | Code::BackendBound));
     let counted: usize = codes.iter().map(|(_, n, _)| n).sum();
     let (code, _, level) = *codes.iter().rev().max_by_key(|(_, n, _)| n)?;
-    let why = plain(code);
+    let why = match level {
+        Level::NotRun => not_known(code),
+        _ => plain(code),
+    };
     let numbers: Vec<Number> = contenders.iter().map(|one| one.ranked_by()).collect();
     let noun = match (
         numbers.contains(&Number::Rate),
@@ -143,6 +180,15 @@ fn cause(judgement: &Judgement, number: Number) -> Option<&Check> {
     });
     let worst = worse.rev().max_by_key(|check| check.of(number));
     worst.or_else(|| judgement.blame(number))
+}
+
+/// What a check that could not run leaves open, in a few words.
+fn not_known(code: Code) -> &'static str {
+    match code {
+        Code::RoundsAgree => "fewer than three rounds do not say how far rounds are apart",
+        Code::BodiesCompared => plain(code),
+        _ => "something that they rest on was not recorded",
+    }
 }
 
 /// What a check means, in a few words without figures.
@@ -370,4 +416,59 @@ fn sizes_are_proven(comparisons: &[Comparison]) -> bool {
         _ => one.bound.is_some(),
     };
     !comparisons.iter().any(is_open)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conclusion::{Evidence, Metric, PairKey};
+
+    fn reported(floor: f64, n: usize, doubtful: bool) -> Option<String> {
+        let metric = Metric::RatePerS;
+        let comparison = Comparison {
+            pair: PairKey {
+                workload: "html-small".to_owned(),
+                load: "c10".to_owned(),
+                first: "a".to_owned(),
+                second: "b".to_owned(),
+            },
+            metric,
+            ratio: None,
+            bound: None,
+            evidence: Evidence::Test,
+            conclusion: Conclusion::NoDifferenceShown,
+            p_value: None,
+            floor,
+            rounds_needed: None,
+            smallest_shown: None,
+            causes: Vec::new(),
+            reason: None,
+        };
+        let floor = Floor {
+            metric,
+            floor,
+            n,
+            doubtful,
+            shown: false,
+        };
+        large_floor(&[comparison], &[floor]).map(|one| one.text)
+    }
+
+    #[test]
+    fn a_floor_that_hides_much_or_rests_on_little_is_named() {
+        let text = "two runs of the same server differ by up to 72 % in requests/s: less than \
+                    that is noise";
+        assert_eq!(reported(0.72, 7, false).as_deref(), Some(text));
+        assert_eq!(reported(0.05, 7, false), None);
+        let seen = reported(0.05, 7, true).expect("it is in doubt");
+        assert!(
+            seen.contains("5 % in requests/s, by what was seen"),
+            "{seen}"
+        );
+        let assumed = reported(0.03, 0, true).expect("it is in doubt");
+        assert!(
+            assumed.ends_with("noise is taken to be 3 % in requests/s"),
+            "{assumed}"
+        );
+    }
 }

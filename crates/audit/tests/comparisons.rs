@@ -1,5 +1,7 @@
 //! What may be said of two contenders, from values and verdicts put in by hand.
 
+#[path = "comparisons/doubt.rs"]
+mod doubt;
 #[path = "comparisons/gates.rs"]
 mod gates;
 #[allow(dead_code)]
@@ -91,23 +93,32 @@ fn valid() -> Judgement {
     }
 }
 
-/// A judgement in which one check makes the rate suspect; `NotSteady` leaves rounds to be shown.
+/// A judgement in which one check makes the rate suspect; what the machine took of it apart, the
+/// rounds are left to be shown.
 fn suspect(code: Code) -> Judgement {
     let level = match code {
-        Code::NotSteady => Level::Suspect,
+        Code::RoundsAgree => Level::NotRun,
+        Code::NotSteady | Code::Drift | Code::FailedShare | Code::OriginAsked => Level::Suspect,
         _ => Level::Disturbed,
     };
+    weakened(Number::Rate, code, level)
+}
+
+/// A judgement in which one check weakens one number.
+fn weakened(number: Number, code: Code, level: Level) -> Judgement {
+    let mut verdicts = Verdicts::all(Verdict::Valid);
+    match number {
+        Number::Cpu => verdicts.cpu = Verdict::Suspect,
+        _ => verdicts.rate = Verdict::Suspect,
+    }
     Judgement {
         verdict: Verdict::Suspect,
-        verdicts: Verdicts {
-            rate: Verdict::Suspect,
-            ..Verdicts::all(Verdict::Valid)
-        },
+        verdicts,
         checks: vec![Check {
             code,
             rule: code.rule(),
             level,
-            numbers: vec![(Number::Rate, level)],
+            numbers: vec![(number, level)],
             value: None,
             limit: None,
             text: String::new(),
@@ -252,12 +263,15 @@ fn noisy_rounds_say_what_they_would_have_shown_or_how_many_would() {
 #[test]
 fn one_round_cannot_tell() {
     let rates = [("a", vec![1e4]), ("b", vec![4e4])];
-    let one = rate_of(&rates, |_| valid());
+    let mut record = campaign(&rates);
+    record.plan.rounds = 1;
+    let found = compared(&record, |_| valid());
+    let one = of(&found, Metric::RatePerS);
     assert_eq!(
         (one.conclusion, one.p_value),
         (Conclusion::CannotTell, None)
     );
-    assert_eq!(one.phrase(), "cannot tell from so few rounds");
+    assert_eq!(one.phrase(), "cannot tell; about 6 rounds would");
 }
 
 #[test]
@@ -351,7 +365,7 @@ fn a_rate_that_others_held_down_counts_where_the_bound_strengthens() {
 #[test]
 fn a_large_difference_is_plain_although_too_few_rounds_can_be_believed() {
     let weak = |one: &str| match one {
-        "b" => suspect(Code::NotSteady),
+        "b" => suspect(Code::Drift),
         _ => valid(),
     };
     let with = |fast: Vec<f64>| rate_of(&[("a", rounds(7, 1e4, 1)), ("b", fast)], weak);
@@ -370,13 +384,17 @@ fn a_large_difference_is_plain_although_too_few_rounds_can_be_believed() {
     for fast in [but_one, rounds(7, 2.6e4, 2), rounds(3, 4.2e4, 2)] {
         assert_eq!(with(fast).conclusion, Conclusion::NotComparable);
     }
-    // Other programs took a part of both, and cannot have made it; an engine at its limit can.
+    // Other programs took a part of both, and cannot have made it; an engine at its limit can, and
+    // so can the server itself.
     let up = [("a", rounds(7, 1e4, 1)), ("b", rounds(7, 4.2e4, 2))];
     for (code, expected) in [
         (Code::OtherLoad, plain),
         (Code::Steal, plain),
         (Code::GeneratorCeiling, Conclusion::NotComparable),
         (Code::BackendBound, Conclusion::NotComparable),
+        (Code::FailedShare, Conclusion::NotComparable),
+        (Code::OriginAsked, Conclusion::NotComparable),
+        (Code::NotSteady, Conclusion::NotComparable),
     ] {
         let one = rate_of(&up, |_| suspect(code));
         assert_eq!((one.conclusion, one.bound), (expected, None), "{code:?}");

@@ -9,7 +9,8 @@ mod support;
 
 use bakeoff_audit::{Ceilings, Code, Level, Verdict};
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{Clients, LoadResult, SetUp, ThreadUsage, TrialRecord};
+use bakeoff_record::{Clients, Histogram, LoadResult, SetUp, ThreadUsage, TrialRecord};
+use bakeoff_stats::{Measure, Missing};
 
 use planted::*;
 
@@ -407,4 +408,50 @@ fn what_weakens_a_load_by_itself_is_said_with_a_hint() {
     for (fault, expected) in table {
         assert_eq!(said(fault), expected);
     }
+}
+
+#[test]
+fn cpu_time_per_request_goes_by_what_ended_in_the_window() {
+    let per_request = |change: fn(&mut LoadResult)| {
+        let mut trial = support::open_loop_trial();
+        change(result(&mut trial));
+        Measure::CpuNsPerRequest.of(&trial)
+    };
+    let kept = per_request(|_| {}).expect("it was measured");
+    // A queue that was worked off after the window: half of what was due ended in it.
+    let queued = per_request(|result| {
+        let balance = result.balance.as_mut().expect("every load has one");
+        balance.in_flight += balance.ended / 2;
+        balance.ended -= balance.ended / 2;
+    });
+    let ratio = queued.expect("it was measured") / kept;
+    assert!((ratio - 2.0).abs() < 0.01, "{ratio}");
+    let unknown = per_request(|result| result.balance = None);
+    let why = "the record does not say how many requests ended in the window";
+    assert_eq!(unknown, Err(Missing::Because(why)));
+    // Older records followed no request beyond the window.
+    let old = per_request(|result| {
+        result.balance = None;
+        result.requests.due = None;
+    });
+    assert_eq!(old, Ok(kept));
+}
+
+#[test]
+fn a_percentile_rests_on_answers_and_on_nothing_else() {
+    let p99 = |answers: u64, unended: u64| {
+        let mut trial = support::open_loop_trial();
+        let result = result(&mut trial);
+        result.latency = Histogram::new();
+        result.latency.record_n(1_000_000, answers);
+        result.at_least.record_n(2_000_000, unended);
+        Measure::LatencyP99Ns.of(&trial)
+    };
+    let thin = "fewer than ten responses lie beyond this percentile";
+    assert_eq!(p99(30, 970), Err(Missing::Because(thin)));
+    assert!(p99(1_000, 0).is_ok());
+    assert!(matches!(
+        p99(1_000, 970),
+        Err(Missing::AtLeast { unended: 970, .. })
+    ));
 }

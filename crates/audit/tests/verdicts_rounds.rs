@@ -4,8 +4,11 @@
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
-use bakeoff_audit::{Code, Judged, JudgedCell, Level, Number, Verdict, judge};
-use bakeoff_record::{Attempt, Disturbance, Outcome, Record, TrialEnd, TrialRecord};
+use bakeoff_audit::{Code, Conclusion, Judged, JudgedCell, Level, Metric, Number, Verdict, judge};
+use bakeoff_record::{
+    Attempt, Balance, Disturbance, Histogram, Outcome, Record, Requests, Step, TrialEnd,
+    TrialRecord,
+};
 use bakeoff_stats::Measure;
 
 const CONTENDER: &str = "nginx-optimized";
@@ -170,6 +173,107 @@ fn rounds_in_which_everything_fails_are_not_outvoted() {
     assert_eq!(level, Some(Level::Suspect));
 }
 
+/// Lets a server hang for the whole window: its clients wait for an answer that does not come.
+fn hang(trial: &mut TrialRecord) {
+    let result = trial.result.as_mut().expect("it was measured");
+    let waiting = result.requests.in_flight_at_end;
+    result.requests = Requests {
+        started: waiting,
+        carried_in: waiting,
+        in_flight_at_end: waiting,
+        ..Requests::default()
+    };
+    result.balance = Some(Balance {
+        carried_in: waiting,
+        in_flight: waiting,
+        ..Balance::default()
+    });
+    result.outcomes = Default::default();
+    (result.latency, result.service) = (Histogram::new(), Histogram::new());
+    result.error_latencies.clear();
+    for part in &mut result.intervals {
+        (part.ok, part.errors, part.latency) = (0, 0, Histogram::new());
+    }
+}
+
+#[test]
+fn rounds_in_which_nothing_ended_are_not_outvoted() {
+    // Rounds planned, and those in which the server hung.
+    for (planned, hung) in [(7, 1), (10, 2), (20, 1)] {
+        let mut record = rounds(planned);
+        of(&mut record, CONTENDER).take(hung).for_each(hang);
+        let case = format!("{hung} of {planned}");
+        let judged = judge(&record);
+        let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
+        let share = cell.cell.error_share().expect("rounds were measured");
+        let expected = hung as f64 / f64::from(planned);
+        assert!((share - expected).abs() < 1e-3, "{case}: {share}");
+        assert_eq!(cell.judgement.verdicts.rate, Verdict::Suspect, "{case}");
+        assert_eq!(cell.judgement.verdicts.cpu, Verdict::Suspect, "{case}");
+        let check = cell.judgement.check(Code::FailedShare);
+        let text = &check.expect("requests were counted").text;
+        let rounds = format!("(in {hung} of {planned} rounds)");
+        assert!(text.starts_with("no request ended"), "{case}: {text}");
+        assert!(text.ends_with(&rounds), "{case}: {text}");
+        let ranked = judged.comparisons.iter().any(|one| {
+            let pair = [&one.pair.first, &one.pair.second];
+            let is_shown = matches!(
+                one.conclusion,
+                Conclusion::Higher | Conclusion::Lower | Conclusion::PlainNotProven(_)
+            );
+            pair.contains(&&CONTENDER.to_owned()) && one.metric == Metric::RatePerS && is_shown
+        });
+        assert!(!ranked, "{case}: {:#?}", judged.findings);
+    }
+    // Where it hung in all rounds there is nothing to show.
+    let mut record = rounds(7);
+    of(&mut record, CONTENDER).for_each(hang);
+    assert_eq!(verdicts(&record)[0], Verdict::Invalid);
+}
+
+/// Lets a server die under load.
+fn kill(trial: &mut TrialRecord) {
+    trial.end = TrialEnd::Failed {
+        step: Step::Measure,
+        cause: "the server died under load: killed by signal 9".into(),
+        message: None,
+    };
+}
+
+#[test]
+fn a_server_that_died_under_load_in_some_rounds_is_shown_and_not_ranked() {
+    let reported = |fault: fn(&mut TrialRecord)| {
+        let mut record = rounds(10);
+        of(&mut record, CONTENDER).skip(3).take(2).for_each(fault);
+        let judged = judge(&record);
+        let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
+        let check = cell.judgement.check(Code::ServerAlive);
+        let text = check.expect("it was watched").text.clone();
+        let rounds = cell.estimate(Measure::RatePerS).map(|one| one.n);
+        (verdicts(&record), text, rounds)
+    };
+    let (found, text, rounds) = reported(kill);
+    assert_eq!(found, [Verdict::Suspect; 4]);
+    let expected = "the server died under load: killed by signal 9 (in round 4, 5)";
+    assert_eq!((text.as_str(), rounds), (expected, Ok(8)));
+    // A load engine that failed, or a round that others disturbed, says nothing of the server.
+    let twins: [fn(&mut TrialRecord); 2] = [
+        |trial| {
+            kill(trial);
+            trial.result = None;
+        },
+        |trial| {
+            kill(trial);
+            trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+        },
+    ];
+    for twin in twins {
+        let (found, text, rounds) = reported(twin);
+        assert_eq!(found, [Verdict::Valid; 4], "{text}");
+        assert_eq!(rounds, Ok(8));
+    }
+}
+
 #[test]
 fn two_reasons_that_leave_enough_rounds_each_may_not_together() {
     let mut record = rounds(10);
@@ -222,11 +326,16 @@ fn fewer_rounds_than_planned_are_shown_and_not_ranked() {
         };
         assert_eq!(verdicts(&record)[0], stopped, "{carried_out} by a rule");
     }
+    let one = rounds(1);
     assert_eq!(
-        verdicts(&rounds(1))[0],
+        verdicts(&one)[0],
         Verdict::Suspect,
         "one round agrees with nothing"
     );
+    let reasons = judge(&one).trust.reasons;
+    let says = |part: &str| reasons.iter().any(|one| one.text.contains(part));
+    assert!(says("fewer than three rounds do not say"), "{reasons:?}");
+    assert!(!says("differ much from each other"), "{reasons:?}");
 }
 
 #[test]

@@ -271,6 +271,18 @@ impl LoadResult {
         Some(Bounds { low, high })
     }
 
+    /// Requests that ended while the window was open, by the clock: what CPU time inside the window
+    /// went into. In an open loop these are others than those that were due in it, whose ends may
+    /// come after it. `None` where a record does not tell the two apart.
+    pub fn ended_in_window(&self) -> Option<u64> {
+        match (self.requests.due, self.balance) {
+            // In a closed loop, and in records from before requests were followed beyond the
+            // window, what is counted is what ended in it.
+            (None, _) => Some(self.requests.completed),
+            (Some(_), balance) => balance.map(|balance| balance.ended),
+        }
+    }
+
     /// From the intended send time to the end of every request that did not come out `ok`.
     pub fn error_latency(&self) -> Histogram {
         let mut all = Histogram::new();

@@ -43,14 +43,34 @@ impl<'record> Cell<'record> {
     }
 
     /// Share of the requests asked for that did not come out right, all rounds together: it is
-    /// counted, and has no interval. `None` where none was asked for.
+    /// counted, and has no interval. `None` where no round was measured.
+    ///
+    /// A closed loop whose server hangs asks for no more than its clients do at once, and nothing
+    /// of that ends. Such a round failed whole, and weighs as much as the others on average: by
+    /// what was in flight it would hardly count.
     pub fn error_share(&self) -> Option<f64> {
-        let (mut asked, mut right) = (0_u64, 0_u64);
-        for result in self.measured().filter_map(|trial| trial.result.as_ref()) {
-            asked += result.requests.due.unwrap_or(result.requests.completed);
-            right += result.requests.ok;
+        let results = self.measured().filter_map(|trial| trial.result.as_ref());
+        let (mut asked, mut right, mut counted, mut silent) = (0_u64, 0_u64, 0_u32, 0_u32);
+        for requests in results.map(|result| &result.requests) {
+            match requests.asked() {
+                0 => silent += 1,
+                some => {
+                    counted += 1;
+                    asked += some;
+                    right += requests.ok;
+                }
+            }
         }
-        (asked > 0).then(|| asked.saturating_sub(right) as f64 / asked as f64)
+        let failed = asked.saturating_sub(right) as f64;
+        match (counted, silent) {
+            (0, 0) => None,
+            (0, _) => Some(1.0),
+            (_, 0) => Some(failed / asked as f64),
+            _ => {
+                let silent = asked as f64 / f64::from(counted) * f64::from(silent);
+                Some((failed + silent) / (asked as f64 + silent))
+            }
+        }
     }
 
     /// The value of `measure` over the rounds.

@@ -39,7 +39,7 @@ pub use paired::Paired;
 pub use pooled::{Held, Pool};
 pub use ratio::{ERROR_SHARE_APART, ratio_over_rounds};
 pub use shape::{Modes, modes, neighbour_correlation, rounds_dependent};
-pub use simultaneous::{Located, locate, locate_apart};
+pub use simultaneous::{Located, locate, locate_apart, within};
 pub use steady::{Better, Class as SteadyClass, Segment, Steady, changes, steady};
 pub use student::{student_point, student_tail};
 pub use table::{Method, Seen, look};

@@ -38,7 +38,7 @@ pub enum Measure {
     /// Share of them that did not come out `ok`, 0 to 1; in an open loop the share of the
     /// requests due.
     ErrorShare,
-    /// CPU time of the server's tree for each request that ended, ns.
+    /// CPU time of the server's tree inside the window for each request that ended inside it, ns.
     CpuNsPerRequest,
     /// Mean number of processors that the server's tree kept busy.
     CpuCores,
@@ -111,7 +111,7 @@ impl Measure {
         match self {
             Self::RatePerS => Ok(rate(result)?),
             Self::Requests => Ok(result.requests.completed as f64),
-            Self::ErrorShare => Ok(result.requests.error_share().ok_or(NOTHING_ENDED)?),
+            Self::ErrorShare => Ok(result.requests.error_share().ok_or(NOTHING_ASKED)?),
             Self::CpuNsPerRequest => Ok(per_request(result, cpu_s(trial, result)? * 1e9)?),
             Self::CpuCores => Ok(cpu_s(trial, result)? / result.measured_s),
             Self::MemoryPeakBytes => server_tree(&trial.usage)
@@ -181,16 +181,16 @@ impl fmt::Display for Missing {
 }
 
 /// Said where a share of nothing is asked for.
-const NOTHING_ENDED: &str = "no request ended in the window";
+const NOTHING_ASKED: &str = "no request ended in the window, or none was due in it";
 
-/// A percentile of what users met: `ok` responses and what had no end, nanoseconds.
+/// A percentile of what users met: `ok` responses and what had no end, nanoseconds. Only responses
+/// support it: of what had no end no more is known than an age.
 ///
 /// # Errors
 /// Says why there is none.
 pub fn latency_quantile(result: &LoadResult, q: f64) -> Result<f64, Missing> {
-    let thin = "fewer than ten requests lie beyond this percentile";
-    let all = result.latency_with_unended();
-    all.supported_quantile(q).ok_or(thin)?;
+    let thin = "fewer than ten responses lie beyond this percentile";
+    result.latency.supported_quantile(q).ok_or(thin)?;
     let bounds = result.latency_bounds(q).ok_or(thin)?;
     let value = bounds.value().map(|ns| ns as f64);
     value.ok_or(Missing::AtLeast {
@@ -207,10 +207,12 @@ fn rate(result: &LoadResult) -> Result<f64, &'static str> {
     }
 }
 
+/// Over the requests that ended while `total` was counted.
 fn per_request(result: &LoadResult, total: f64) -> Result<f64, &'static str> {
-    match result.requests.completed {
-        0 => Err(NOTHING_ENDED),
-        completed => Ok(total / completed as f64),
+    match result.ended_in_window() {
+        None => Err("the record does not say how many requests ended in the window"),
+        Some(0) => Err("no request ended in the window"),
+        Some(ended) => Ok(total / ended as f64),
     }
 }
 

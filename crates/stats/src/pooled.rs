@@ -106,13 +106,23 @@ impl Pool {
     /// Chance, corrected over the table, of a mean as far beyond `floor` as this between equals;
     /// `None` below three rounds.
     pub fn p_value(&self, pair: &Paired, floor: f64) -> Option<f64> {
+        let tail = self.tail(pair, floor)?;
+        Some((tail * (2 * self.pairs.max(1)) as f64).min(1.0))
+    }
+
+    /// The same chance of this pair alone, for what is corrected in another way.
+    pub(crate) fn p_value_alone(&self, pair: &Paired, floor: f64) -> Option<f64> {
+        Some((2.0 * self.tail(pair, floor)?).min(1.0))
+    }
+
+    /// Chance of a mean as far beyond `floor` on one side.
+    fn tail(&self, pair: &Paired, floor: f64) -> Option<f64> {
         let error = self.error(pair)?;
         let beyond = pair.mean().abs() - floor;
         if error <= 0.0 {
             return Some(if beyond > 0.0 { 0.0 } else { 1.0 });
         }
-        let tail = student_tail(beyond / error, self.degrees);
-        Some((tail * (2 * self.pairs.max(1)) as f64).min(1.0))
+        Some(student_tail(beyond / error, self.degrees))
     }
 
     /// The smallest logarithm of a ratio that this pair's rounds would have shown with 80 %;

@@ -68,13 +68,7 @@ pub fn locate(pairs: &[Paired], blocks: &[usize], seed: u64) -> Vec<Option<Locat
         return vec![None; pairs.len()];
     };
     let many = |pair: &Paired| pair.len() >= FLIPS_FROM;
-    let flipped = pairs.iter().filter(|pair| many(pair)).count();
-    // Where both methods are at work each has half of the chance to err.
-    let share = if flipped == 0 || flipped == pairs.len() {
-        1.0
-    } else {
-        0.5
-    };
+    let share = share(pairs);
     let family = Family::new(pairs.iter().filter(|pair| many(pair)), seed);
     let power = Power::of_pairs(pairs.len());
     let mut place = 0;
@@ -98,6 +92,43 @@ pub fn locate(pairs: &[Paired], blocks: &[usize], seed: u64) -> Vec<Option<Locat
         })
     };
     pairs.iter().map(of_pair).collect()
+}
+
+/// Whether each pair of a table lies within `margin`, a logarithm, of no difference, with 95 % for
+/// all pairs at once: whether its interval of [`locate`] does, without looking for its ends.
+pub fn within(pairs: &[Paired], blocks: &[usize], margin: f64, seed: u64) -> Vec<bool> {
+    let Some(pool) = Pool::new(pairs, blocks) else {
+        return vec![false; pairs.len()];
+    };
+    // Flips of a large table take a while, and in many none is near.
+    if !pairs.iter().any(|pair| pair.mean().abs() < margin) {
+        return vec![false; pairs.len()];
+    }
+    let many = |pair: &Paired| pair.len() >= FLIPS_FROM;
+    let share = share(pairs);
+    let family = Family::new(pairs.iter().filter(|pair| many(pair)), seed);
+    let mut place = 0;
+    let of_pair = |pair: &Paired| {
+        let pooled = pool.interval_at(pair, share);
+        let pooled = pooled.is_some_and(|held| held.low >= -margin && held.high <= margin);
+        if !many(pair) {
+            return pooled;
+        }
+        place += 1;
+        let flips = family.is_within(place - 1, margin, FAMILY_ALPHA * share);
+        flips && (pooled || !pool.dependent)
+    };
+    pairs.iter().map(of_pair).collect()
+}
+
+/// The share of the chance to err that each method has: half where both are at work.
+fn share(pairs: &[Paired]) -> f64 {
+    let flipped = pairs.iter().filter(|pair| pair.len() >= FLIPS_FROM).count();
+    if flipped == 0 || flipped == pairs.len() {
+        1.0
+    } else {
+        0.5
+    }
 }
 
 /// The centre of the first, with the farther ends of both.
@@ -165,6 +196,14 @@ impl Family {
             low: self.end(place, -1.0, alpha),
             high: self.end(place, 1.0, alpha),
         }
+    }
+
+    /// Whether both values that are `margin` from no difference are given up, and lie on either
+    /// side of the rounds.
+    fn is_within(&self, place: usize, margin: f64, alpha: f64) -> bool {
+        let centre = self.columns[place].centre;
+        let is_given_up = |value: f64| self.chance(place, value - centre) <= alpha;
+        centre.abs() < margin && is_given_up(margin) && is_given_up(-margin)
     }
 
     /// The farthest value on one side that is not given up.
@@ -351,6 +390,35 @@ mod tests {
         assert_eq!(locate(&[pair(&[0.3, 0.4])], &[0], 1), [None]);
         assert_eq!(locate(&[pair(&[0.3])], &[0], 1), [None]);
         assert!(locate(&[], &[], 1).is_empty());
+    }
+
+    #[test]
+    fn what_lies_within_a_margin_is_what_the_interval_says() {
+        let many = [
+            pair(&[0.02, 0.031, 0.025, 0.021, 0.028, 0.024, 0.027]),
+            pair(&[0.01, -0.012, 0.005, 0.002, -0.003, 0.011, 0.001]),
+            pair(&[0.0; 7]),
+        ];
+        let few = [
+            pair(&[0.01, 0.012, 0.011]),
+            pair(&[0.02, -0.05, 0.1]),
+            pair(&[0.01, 0.01]),
+        ];
+        let mixed = [many[0].clone(), few[0].clone()];
+        for pairs in [many.as_slice(), &few, &mixed] {
+            let blocks: Vec<usize> = (0..pairs.len()).collect();
+            let located = locate(pairs, &blocks, 1);
+            for margin in [0.001, 0.01, 0.03, 0.1, 1.0, 10.0] {
+                let inside = |held: &Held| held.low >= -margin && held.high <= margin;
+                let expected: Vec<bool> = located
+                    .iter()
+                    .map(|one| one.as_ref().is_some_and(|one| inside(&one.held)))
+                    .collect();
+                let found = within(pairs, &blocks, margin, 1);
+                assert_eq!(found, expected, "within {margin}: {located:?}");
+            }
+        }
+        assert!(within(&[], &[], 0.03, 1).is_empty());
     }
 
     #[test]

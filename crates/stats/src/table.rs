@@ -78,6 +78,9 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
         let pooled = pool
             .and_then(|pool| pool.p_value(pair, floor))
             .unwrap_or(1.0);
+        let pooled_alone = pool
+            .and_then(|pool| pool.p_value_alone(pair, floor))
+            .unwrap_or(1.0);
         let (up, down) = match pair.mean() > 0.0 {
             true => (pooled, 1.0),
             false => (1.0, pooled),
@@ -93,7 +96,7 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
                     method: Method::Flips,
                     higher: chance(guard(one.higher, up)),
                     lower: chance(guard(one.lower, down)),
-                    alone: one.alone,
+                    alone: guard(one.alone, pooled_alone),
                     held: None,
                     smallest_shown: many_power.smallest_shown(spread, pair.len(), floor),
                     rounds_needed: many_power.rounds_needed(log, spread, floor),
@@ -103,7 +106,7 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
                 method: Method::Pooled,
                 higher: chance(up),
                 lower: chance(down),
-                alone: pooled,
+                alone: pooled_alone,
                 held,
                 smallest_shown: pool
                     .and_then(|pool| pool.smallest_shown(pair, floor))
@@ -147,6 +150,20 @@ mod tests {
     }
 
     #[test]
+    fn the_chance_of_a_pair_alone_is_its_own() {
+        let pairs: Vec<Paired> = (0..20)
+            .map(|place| pair(&[0.02 + f64::from(place) * 0.01, 0.05, -0.01]))
+            .collect();
+        let blocks: Vec<usize> = (0..20).collect();
+        for one in look(&pairs, &blocks, 0.0, 1) {
+            // Corrected over the table by Bonferroni it is twenty times that.
+            let corrected = (one.alone * 20.0).min(1.0);
+            assert!((one.p_value() - corrected).abs() < 1e-9, "{one:?}");
+            assert!(one.alone < 1.0, "{one:?}");
+        }
+    }
+
+    #[test]
     fn rounds_that_hang_together_must_pass_both() {
         // Each pair drifts up: the signs agree within a pair's halves, flips would believe it.
         let drift: Vec<Paired> = (0..12)
@@ -161,7 +178,7 @@ mod tests {
         assert!(
             look(&drift, &blocks, 0.0, 1)
                 .iter()
-                .all(|one| !one.is_higher())
+                .all(|one| !one.is_higher() && one.alone > 0.05)
         );
     }
 }

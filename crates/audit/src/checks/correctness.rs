@@ -5,7 +5,7 @@ use bakeoff_stats::server_tree;
 
 use crate::check::{Check, Level};
 use crate::code::Code;
-use crate::limits::{BODY_SENT_SHARE, FAILED_SHARE, RECOVERY_S};
+use crate::limits::{BODY_SENT_SHARE, FAILED_SHARE, RECOVERY_S, UNSEEN_FAILURES};
 use crate::subject::Subject;
 use crate::words::{count, thousandths};
 
@@ -25,7 +25,17 @@ fn failed_share(subject: &Subject<'_>) -> Check {
     let (outcomes, requests) = (&subject.result.outcomes, &subject.result.requests);
     let (completed, asked) = (outcomes.completed(), requests.asked());
     if completed == 0 {
-        let text = "no request ended in the window";
+        let text = match requests.due {
+            // Requests from before the window may have ended in it.
+            Some(due) => format!(
+                "none of {} requests that were due in the window ended",
+                count(due)
+            ),
+            None => format!(
+                "no request ended in the window, and {} had no answer when it closed",
+                count(requests.in_flight_at_end)
+            ),
+        };
         return Check::new(Code::FailedShare, Level::Invalid, text);
     }
     let share = requests.error_share().unwrap_or(0.0);
@@ -55,9 +65,21 @@ fn failed_share(subject: &Subject<'_>) -> Check {
             count(asked),
             thousandths(share),
         ),
-        _ => format!("none of {} requests failed", count(asked)),
+        _ => format!("none of {} requests failed{}", count(asked), unseen(asked)),
     };
     Check::new(Code::FailedShare, level, text).figures(share, FAILED_SHARE)
+}
+
+/// What none of so few requests could hide: of a share of `3 / n` none of n fails in one case of
+/// twenty.
+fn unseen(asked: u64) -> String {
+    match UNSEEN_FAILURES / asked.max(1) as f64 {
+        share if share < 2.0 * FAILED_SHARE => String::new(),
+        share => format!(
+            "; so few do not show a share below {} %",
+            thousandths(share.min(1.0))
+        ),
+    }
 }
 
 fn wrong_body(subject: &Subject<'_>) -> Check {
@@ -225,4 +247,17 @@ fn recovered(subject: &Subject<'_>) -> Check {
         Check::note(Code::Recovered, text)
     };
     check.figures(asked.took_s, RECOVERY_S)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_so_few_requests_do_not_show_is_said() {
+        let few = unseen(3_000);
+        assert_eq!(few, "; so few do not show a share below 0.100 %");
+        assert_eq!(unseen(200_000), "");
+        assert!(unseen(1).ends_with("below 100.000 %"), "{}", unseen(1));
+    }
 }

@@ -14,11 +14,17 @@ use crate::words::rate;
 /// Checks of a cell over its measured rounds.
 pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> Vec<Check> {
     let needed = rounds_needed(record, cell);
-    // A round in which everything failed has no rate, so the others would speak for it.
+    // A round in which everything failed, or nothing ended, has no rate: the others would speak
+    // for it.
     let fails = cell
         .error_share()
         .is_some_and(|share| share > ERROR_SHARE_APART);
     let mut checks = merge(rounds, needed, fails);
+    if let Some(died) = died(cell) {
+        // What a round without a death says of it does not stand beside one.
+        checks.retain(|check| check.code != died.code || check.level == Level::Invalid);
+        checks.push(died);
+    }
     checks.extend(program_changed(record, cell));
     checks.extend(complete(record, cell, rounds.len(), needed));
     checks.extend(accepted(&checks, rounds, needed));
@@ -125,6 +131,21 @@ fn numbers_of(checks: &[&Check]) -> Vec<(Number, Level)> {
         }
     }
     numbers
+}
+
+/// A server that died under load in some rounds. Those rounds have no number, and the others would
+/// speak for it: they are shown, and not ranked. What others on the machine may have had a part in
+/// is not held against it.
+fn died(cell: &Cell<'_>) -> Option<Check> {
+    let undisturbed = cell.trials.iter().filter(|it| !it.attempt.is_disturbed());
+    let died: Vec<(u32, &str)> = undisturbed
+        .filter_map(|trial| Some((trial.round, trial.server_died()?)))
+        .collect();
+    let (_, cause) = died.first()?;
+    let rounds: Vec<String> = died.iter().map(|(round, _)| round.to_string()).collect();
+    let text = format!("{cause} (in round {})", rounds.join(", "));
+    let check = Check::new(Code::ServerAlive, Level::Suspect, text);
+    Some(check.figures(died.len() as f64, 0.0))
 }
 
 /// One program for a whole campaign: a row of two programs is of neither.

@@ -1,17 +1,14 @@
 //! All pairs of one metric to what they come to.
 
 use bakeoff_stats::{
-    Estimate, IntervalKind, Method, Paired, Seen, discoveries, look, rounds_dependent,
+    Estimate, FLIPS_FROM, IntervalKind, Method, Paired, Seen, discoveries, look, rounds_dependent,
+    within,
 };
 
 use crate::comparisons::Pair;
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
+use crate::limits::{EQUAL_FLOOR_MOST, EQUAL_WITHIN};
 
-/// Two contenders are called equal within 3 %, or the floor where that is more (R26).
-const EQUAL_WITHIN: f64 = 0.03;
-/// Where two runs of one server differ by more than 10 %, nothing is called equal: the campaign
-/// would not have seen what most readers would call a difference.
-const EQUAL_FLOOR_MOST: f64 = 0.10;
 /// A ratio beyond which a difference that is not proven is called plain.
 const PLAIN_RATIO: f64 = 1.5;
 /// Rounds that must agree on it.
@@ -21,8 +18,18 @@ const PLAIN_ROUNDS: usize = 2;
 const PLAIN_RATIO_DISTURBED: f64 = 3.0;
 /// Rounds that must agree on it.
 const PLAIN_ROUNDS_DISTURBED: usize = 4;
+/// Rounds below which nothing is known of their spread.
+const SPREAD_ROUNDS: usize = 3;
 /// Chance of being wrong that is accepted.
 const ALPHA: f64 = 0.05;
+
+/// What the whole family says of one pair of it.
+#[derive(Clone, Copy)]
+struct Found {
+    seen: Seen,
+    /// Whether it lies within what is called equal, with 95 % for all pairs of the family.
+    is_within: bool,
+}
 
 /// Concludes over the family; each comparison with the position of its block.
 pub(super) fn conclude(
@@ -38,9 +45,11 @@ pub(super) fn conclude(
     if !metric.is_tested() {
         indicate(&mut seen, &logs);
     }
-    let mut seen = seen.into_iter();
+    let near = within(&logs, &blocks, EQUAL_WITHIN.max(floor).ln_1p(), seed);
+    let mut found = seen.into_iter().zip(near);
     let finish = |pair: Pair<'_, '_>| {
-        let found = pair.silence.is_none().then(|| seen.next()).flatten();
+        let found = pair.silence.is_none().then(|| found.next()).flatten();
+        let found = found.map(|(seen, is_within)| Found { seen, is_within });
         (pair.block, comparison(pair, metric, floor, found))
     };
     pairs.into_iter().map(finish).collect()
@@ -57,9 +66,10 @@ fn indicate(seen: &mut [Seen], logs: &[Paired]) {
     }
 }
 
-fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, seen: Option<Seen>) -> Comparison {
+fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, found: Option<Found>) -> Comparison {
     let key = pair.key();
     let n = pair.paired.len();
+    let seen = found.map(|found| found.seen);
     let ratio = pair.paired.ratio().map(|ratio| match seen {
         Some(seen) if metric.is_tested() => over_the_table(ratio, &seen),
         _ => ratio,
@@ -78,15 +88,17 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, seen: Option<Seen>
         causes: pair.causes,
         reason: pair.silence,
     };
-    if let (Some(seen), Some(ratio)) = (seen, ratio) {
+    if let (Some(found), Some(ratio)) = (found, ratio) {
+        let seen = found.seen;
         let shown = seen.smallest_shown.exp_m1();
         one.smallest_shown = Some(shown).filter(|shown| shown.is_finite());
-        one.conclusion = weighed(&pair.paired, &ratio, &seen, floor);
+        one.conclusion = weighed(&pair.paired, &ratio, &found, floor);
         if matches!(
             one.conclusion,
             Conclusion::CannotTell | Conclusion::PlainNotProven(_)
         ) {
-            one.rounds_needed = seen.rounds_needed.map(|rounds| rounds.max(n as u32 + 1));
+            let needed = seen.rounds_needed.or_else(|| few_need(&pair.paired, floor));
+            one.rounds_needed = needed.map(|rounds| rounds.max(n as u32 + 1));
         }
         if rounds_dependent(&pair.paired.logs) {
             one.reason = Some(Reason::RoundsDependent);
@@ -95,17 +107,29 @@ fn comparison(pair: Pair<'_, '_>, metric: Metric, floor: f64, seen: Option<Seen>
     } else if matches!(pair.silence, Some(Reason::ClosedLoop | Reason::OpenLoop)) {
         one.conclusion = Conclusion::NotCompared;
     }
-    if !pair.may_be_far {
+    if !pair.may_mislead {
         say_what_is_plain(&mut one, &pair.paired);
     }
     one
+}
+
+/// One or two rounds that say no other number of rounds: signs decide from six rounds on.
+fn few_need(paired: &Paired, floor: f64) -> Option<u32> {
+    let is_near = paired.mean().abs() <= floor.ln_1p();
+    let has_no_spread = paired.len() < 2 || paired.len() < SPREAD_ROUNDS && is_near;
+    has_no_spread.then_some(FLIPS_FROM as u32)
+}
+
+/// The ratio from which a difference can be plain: what noise alone makes is never.
+fn plain_from(ratio: f64, floor: f64) -> f64 {
+    ratio.max(1.0 + floor)
 }
 
 /// Where disturbances take the conclusion away, a difference that none of them explains is plain.
 fn say_what_is_plain(one: &mut Comparison, paired: &Paired) {
     use Reason::{BoundHides, BoundWeakens, NotValid};
     if matches!(one.reason, Some(NotValid | BoundHides | BoundWeakens))
-        && let Some(direction) = plain_though_disturbed(paired)
+        && let Some(direction) = plain_though_disturbed(paired, one.floor)
     {
         one.conclusion = Conclusion::PlainNotProven(direction);
         one.reason = Some(NotValid);
@@ -116,13 +140,14 @@ fn say_what_is_plain(one: &mut Comparison, paired: &Paired) {
 
 /// The direction of a difference that no disturbance explains: it is large, and each round that has
 /// a value shows it.
-fn plain_though_disturbed(paired: &Paired) -> Option<Direction> {
+fn plain_though_disturbed(paired: &Paired, floor: f64) -> Option<Direction> {
     let logs = &paired.logs;
-    let each_is_plain = logs.iter().all(|log| log.abs() >= PLAIN_RATIO.ln());
+    let [least, mean] = [PLAIN_RATIO, PLAIN_RATIO_DISTURBED].map(|one| plain_from(one, floor).ln());
+    let each_is_plain = logs.iter().all(|log| log.abs() >= least);
     let is_plain = logs.len() >= PLAIN_ROUNDS_DISTURBED
         && each_is_plain
         && paired.agree()
-        && paired.mean().abs() >= PLAIN_RATIO_DISTURBED.ln();
+        && paired.mean().abs() >= mean;
     is_plain.then(|| direction(paired.mean() > 0.0))
 }
 
@@ -157,8 +182,10 @@ fn evidence(metric: Metric, silence: Option<Reason>, seen: Option<&Seen>) -> Evi
 }
 
 /// What the chances and the interval come to.
-fn weighed(paired: &Paired, ratio: &Estimate, seen: &Seen, floor: f64) -> Conclusion {
-    let within = |limit: f64| ratio.low >= 1.0 / (1.0 + limit) && ratio.high <= 1.0 + limit;
+fn weighed(paired: &Paired, ratio: &Estimate, found: &Found, floor: f64) -> Conclusion {
+    let seen = &found.seen;
+    // Few rounds have an interval in a family that is tested alone.
+    let is_equal = found.is_within && ratio.interval != IntervalKind::Range;
     let far = ratio.point.max(1.0 / ratio.point);
     let direction = direction(ratio.point > 1.0);
     let margin = EQUAL_WITHIN.max(floor);
@@ -166,9 +193,12 @@ fn weighed(paired: &Paired, ratio: &Estimate, seen: &Seen, floor: f64) -> Conclu
         Conclusion::Higher
     } else if seen.lower <= ALPHA {
         Conclusion::Lower
-    } else if floor <= EQUAL_FLOOR_MOST && ratio.interval != IntervalKind::Range && within(margin) {
+    } else if floor <= EQUAL_FLOOR_MOST && is_equal {
         Conclusion::Equal
-    } else if far >= PLAIN_RATIO && paired.len() >= PLAIN_ROUNDS && paired.agree() {
+    } else if far >= plain_from(PLAIN_RATIO, floor)
+        && paired.len() >= PLAIN_ROUNDS
+        && paired.agree()
+    {
         Conclusion::PlainNotProven(direction)
     } else if far - 1.0 > margin || seen.smallest_shown.is_infinite() {
         Conclusion::CannotTell

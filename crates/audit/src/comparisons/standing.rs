@@ -1,6 +1,6 @@
 //! What one side brings to a comparison: its values, and whether they are bounds.
 
-use bakeoff_record::TrialRecord;
+use bakeoff_record::{TrialEnd, TrialRecord};
 use bakeoff_stats::{ERROR_SHARE_APART, Measure, Missing};
 
 use crate::check::Level;
@@ -26,14 +26,27 @@ const LOWERS_THE_RATE: [Code; 7] = [
 /// upstream. What others on the machine take is a share of it.
 const HIDES_THE_RATE: [Code; 3] = [Code::GeneratorCeiling, Code::BackendBound, Code::EngineBusy];
 
+/// What the machine does to a round whatever the server in it does. It meets all contenders alike,
+/// and takes a share of what they do.
+const DISTURBS: [Code; 5] = [
+    Code::OtherLoad,
+    Code::Steal,
+    Code::Throttled,
+    Code::EngineKept,
+    Code::Drift,
+];
+
 /// One side of a comparison.
 pub(crate) struct Standing {
     /// The value of each round that has one.
     pub(crate) values: Vec<(u32, f64)>,
     /// Whether the values are lower bounds.
     pub(crate) is_bound: bool,
-    /// Whether the values may lie far below the server's own.
-    pub(super) may_be_far: bool,
+    /// Whether what weakens the values may be all that a difference rests on: they may lie far
+    /// below the server's own, or the server itself is the cause.
+    pub(super) may_mislead: bool,
+    /// Whether one or two rounds are all that weakens them.
+    pub(super) is_few: bool,
     /// Why nothing is concluded from them.
     pub(crate) silence: Option<Reason>,
     /// Share of the requests that have no latency.
@@ -48,8 +61,10 @@ impl Standing {
         let mut standing = Self {
             values: Vec::new(),
             is_bound: is_held_down,
-            may_be_far: number == Number::Rate
-                && weak_codes(judged).any(|code| HIDES_THE_RATE.contains(&code)),
+            may_mislead: number == Number::Rate
+                && weak_codes(judged).any(|code| HIDES_THE_RATE.contains(&code))
+                || verdict != Verdict::Valid && !only_disturbed(judged, number),
+            is_few: only_few(judged, number),
             error_share: None,
             silence: match verdict {
                 Verdict::Valid => None,
@@ -88,12 +103,44 @@ impl Standing {
             Ok(value) => self.values.push((trial.round, value)),
             Err(Missing::AtLeast { bound, .. }) => {
                 self.is_bound = true;
-                self.may_be_far = true;
+                self.may_mislead = true;
                 self.values.push((trial.round, bound));
             }
             Err(Missing::Because(_)) => {}
         }
     }
+}
+
+/// Whether nothing weakens a number but what the machine did to some rounds, and the rounds that
+/// are missing for it.
+fn only_disturbed(judged: &JudgedCell<'_>, number: Number) -> bool {
+    let of_rounds = judged.trials.iter().take(judged.cell.trials.len());
+    let mut rounds = of_rounds.map(|(trial, judgement)| match trial.end {
+        TrialEnd::Measured => {
+            let disturbs = |code: &Code| DISTURBS.contains(code);
+            let is_disturbed = Number::ALL
+                .into_iter()
+                .any(|any| weak(judgement, any).any(|code| disturbs(&code)));
+            // What others take for a part of the window leaves it on two levels.
+            let shifts = |code: Code| code == Code::NotSteady && is_disturbed;
+            weak(judgement, number).all(|code| disturbs(&code) || shifts(code))
+        }
+        TrialEnd::Skipped { .. } | TrialEnd::Interrupted => true,
+        TrialEnd::Failed { .. } | TrialEnd::Unsupported { .. } => false,
+    });
+    let counts_or_passes = |code: Code| {
+        let counts = [Code::RoundsAccepted, Code::RoundsComplete, Code::NotSteady];
+        counts.contains(&code) || DISTURBS.contains(&code)
+    };
+    rounds.all(|is_disturbed| is_disturbed) && weak(&judged.judgement, number).all(counts_or_passes)
+}
+
+/// Whether a number lacks nothing but a third round.
+fn only_few(judged: &JudgedCell<'_>, number: Number) -> bool {
+    let of_rounds = judged.counted().flat_map(|round| weak(round, number));
+    let mut codes = of_rounds.chain(weak(&judged.judgement, number));
+    judged.judgement.verdicts.of(number) <= Verdict::Suspect
+        && codes.all(|code| code == Code::RoundsAgree)
 }
 
 /// Whether all that weakens the rate of a cell can only have lowered it.
@@ -108,14 +155,15 @@ fn held_down(judged: &JudgedCell<'_>) -> bool {
 /// The checks that weaken the rate of a cell or of one of its trials, without those that only count
 /// such trials.
 fn weak_codes(judged: &JudgedCell<'_>) -> impl Iterator<Item = Code> {
-    let of_cell = weak(&judged.judgement).filter(|code| *code != Code::RoundsAccepted);
-    judged.counted().flat_map(weak).chain(of_cell)
+    let weak_rate = |judgement| weak(judgement, Number::Rate);
+    let of_cell = weak_rate(&judged.judgement).filter(|code| *code != Code::RoundsAccepted);
+    judged.counted().flat_map(weak_rate).chain(of_cell)
 }
 
-/// The checks that weaken the rate.
-fn weak(judgement: &Judgement) -> impl Iterator<Item = Code> {
+/// The checks that weaken a number.
+fn weak(judgement: &Judgement, number: Number) -> impl Iterator<Item = Code> {
     let checks = judgement.checks.iter();
     checks
-        .filter(|check| check.of(Number::Rate) > Level::Note)
+        .filter(move |check| check.of(number) > Level::Note)
         .map(|check| check.code)
 }

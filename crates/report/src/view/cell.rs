@@ -78,7 +78,8 @@ pub struct Counts {
     /// Of them those that did not come out `ok`.
     pub errors: u64,
     /// Share of the requests asked for that did not come out `ok`, 0 to 1: in an open loop of
-    /// those due, else of those that ended; null when there were none. There is no other error
+    /// those due, else of those that ended. A round in which none ended failed whole, and weighs as
+    /// much as the others on average. Null when no round was measured. There is no other error
     /// share of a cell, and no estimate of it.
     pub error_share: Option<f64>,
     /// Requests due in the windows of all rounds; of an open loop.
@@ -148,7 +149,7 @@ pub(super) fn draw(record: &Record, judged: &JudgedCell<'_>) -> Cell {
             measured: trials.measured().count(),
         },
         values: values(judged),
-        counts: Totals::of(trials).into_counts(),
+        counts: Totals::of(trials).into_counts(trials.error_share()),
         familiar: Familiar {
             h2load: super::h2load::draw(record, trials),
             vegeta: None,
@@ -200,7 +201,8 @@ fn values(judged: &JudgedCell<'_>) -> Values {
 /// Counts of all measured rounds together.
 #[derive(Default)]
 struct Totals {
-    requests: Requests,
+    due: Option<u64>,
+    unended: Option<u64>,
     over_range: u64,
     outcomes: OutcomeCounts,
     status: BTreeMap<u16, u64>,
@@ -227,14 +229,14 @@ impl Totals {
         totals
     }
 
-    fn into_counts(self) -> Counts {
+    fn into_counts(self, error_share: Option<f64>) -> Counts {
         let occurred = self.outcomes.iter().filter(|(_, n)| *n > 0);
         Counts {
             completed: self.outcomes.completed(),
             errors: self.outcomes.errors(),
-            error_share: self.requests.error_share(),
-            due: self.requests.due,
-            unended: self.requests.unended,
+            error_share,
+            due: self.due,
+            unended: self.unended,
             over_range: self.over_range,
             outcomes: occurred.map(|(outcome, n)| (outcome.name(), n)).collect(),
             status: self.status,
@@ -242,15 +244,13 @@ impl Totals {
         }
     }
 
-    /// Adds what an error share is made of.
+    /// Adds what an open loop asked for.
     fn count(&mut self, requests: &Requests) {
         let sum = |mine: Option<u64>, theirs: Option<u64>| match (mine, theirs) {
             (None, theirs) => theirs,
             (mine, theirs) => mine.map(|mine| mine + theirs.unwrap_or(0)),
         };
-        self.requests.completed += requests.completed;
-        self.requests.ok += requests.ok;
-        self.requests.due = sum(self.requests.due, requests.due);
-        self.requests.unended = sum(self.requests.unended, requests.unended);
+        self.due = sum(self.due, requests.due);
+        self.unended = sum(self.unended, requests.unended);
     }
 }

@@ -166,7 +166,10 @@ fn figures(results: &[&LoadResult], rate_per_s: f64, cell: &Cell) -> Vegeta {
     let body_mean = over(&|result| per_request(result, result.bytes.body));
     if body_mean.is_none() {
         for name in ["bytes_in.mean", "success_share"] {
-            missing.insert(name, "no request ended in the window".to_owned());
+            missing.insert(
+                name,
+                "no request that was due in the window ended".to_owned(),
+            );
         }
     }
     Vegeta {

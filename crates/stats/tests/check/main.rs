@@ -7,7 +7,9 @@ mod levels;
 mod noise;
 
 use bakeoff_plan::Random;
-use bakeoff_stats::{FLOOR_MIN, FLOOR_UNMEASURED, Located, Paired, estimate, locate, look, walsh};
+use bakeoff_stats::{
+    FLOOR_MIN, FLOOR_UNMEASURED, Located, Paired, estimate, locate, look, walsh, within,
+};
 
 use noise::{SD, Shape, Size, campaign, normal};
 
@@ -251,6 +253,44 @@ fn intervals_of_a_table_hold_all_of_it_at_once() {
         mean >= 0.95 && worst >= 0.95 - 4.0 * error,
         "{mean} {worst}"
     );
+}
+
+/// Pairs that all differ by a little more than what is called equal, at a spread of 1 %.
+#[test]
+#[ignore = "minutes of simulation: make stats-check"]
+fn what_differs_is_called_equal_in_at_most_one_table_of_twenty() {
+    println!("tables with a false `equal within 3 %`, % (by the pair's own interval)");
+    let (margin, beyond) = (0.03_f64.ln_1p(), 1.0305_f64.ln());
+    let (size, times) = (SIZES[2], 200);
+    let mut worst = 0.0_f64;
+    for shape in Shape::ALL {
+        let mut line = format!("  {:4} pairs, {:20}", size.pairs(), shape.name());
+        for rounds in [4, 7, 10] {
+            let label = format!("equal {shape:?} {rounds}");
+            let mut alone = 0;
+            let found = share(times, &label, |random| {
+                let mut pairs = campaign(random, size, rounds, shape, 0.0);
+                for log in pairs.iter_mut().flat_map(|pair| &mut pair.logs) {
+                    *log = *log / 6.0 + beyond;
+                }
+                let is_near = |pair: &Paired| {
+                    let ratio = pair
+                        .ratio()
+                        .map(|ratio| (-ratio.low.ln()).max(ratio.high.ln()));
+                    ratio.is_some_and(|farther| farther <= margin)
+                };
+                alone += u32::from(pairs.iter().any(is_near));
+                within(&pairs, &size.block_of_pairs(), margin, SEED).contains(&true)
+            });
+            let by_itself = f64::from(alone) / times as f64;
+            line += &format!("{} ({}) |", percent(found), percent(by_itself).trim());
+            if shape.is_independent() {
+                worst = worst.max(found);
+            }
+        }
+        println!("{line}");
+    }
+    assert!(worst <= FALSE_MAX, "{worst} of the tables have a false one");
 }
 
 /// What a gate of 5 % on the rate says of equals, and of a server that is 20 % slower.
