@@ -86,7 +86,10 @@ impl Run<'_> {
         // With a warm-up, connections stand before the measurement begins.
         let connects = self.times("connect")?;
         let connect = connects.iter().find(|(name, _)| *name == "mean");
-        let connect = connect.filter(|_| measured.is_none());
+        let connect_ns = match measured {
+            Some(_) => Some(0.0),
+            None => connect.map(|(_, mean)| mean.value),
+        };
         Ok(Row {
             line: self.line,
             name: self.name(),
@@ -94,7 +97,7 @@ impl Run<'_> {
                 clients: self.clients(),
                 streams_hidden: true,
                 duration_s: Some(duration_s).filter(|s| *s > 0.0),
-                connect_ns: connect.map(|(_, mean)| mean.value).filter(|ns| *ns > 0.0),
+                connect_ns,
                 ..Load::default()
             },
             counts: Counts {

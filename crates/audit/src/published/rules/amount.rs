@@ -49,6 +49,9 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
     if subject.is_empty() {
         return Outcome::Passed;
     }
+    if !has_latency {
+        return Outcome::Missing("latencies");
+    }
     let Some(share) = subject.failed_share() else {
         return Outcome::Missing(FAILED);
     };
@@ -59,7 +62,7 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
         Some(failed / timed)
     };
     let share = timed().unwrap_or(share);
-    if !has_latency || share <= ERROR_SHARE_APART {
+    if share <= ERROR_SHARE_APART {
         return Outcome::Passed;
     }
     let among = latency
@@ -212,7 +215,7 @@ pub(super) fn rate_differs(subject: &Subject<'_>) -> Outcome {
     let (Some(ended), Some(seconds), Some(stated)) =
         (counts.ended, load.duration_s, counts.rate_per_s)
     else {
-        return Outcome::Passed;
+        return Outcome::Missing("requests, a duration and a rate that the file states");
     };
     // Some count the right ones alone, and some add the requests of all runs up.
     let runs = load.runs.filter(|runs| *runs >= 1.0).unwrap_or(1.0);
@@ -242,9 +245,8 @@ pub(super) fn rate_differs(subject: &Subject<'_>) -> Outcome {
 
 /// R13: a busy generator's delays are in the latencies.
 pub(super) fn engine_busy(subject: &Subject<'_>) -> Outcome {
-    // Few tables have the figure, and no flag could give it for each row.
     let Some(busy) = subject.row.load.client_cpus else {
-        return Outcome::Passed;
+        return Outcome::Missing("the generator's CPU use (a column)");
     };
     let Some(cores) = subject.rig.client_cores.filter(|cores| *cores > 0.0) else {
         return Outcome::Missing("the generator's processors (--client-cores)");
@@ -268,6 +270,9 @@ pub(super) fn impossible_cpu(subject: &Subject<'_>) -> Outcome {
         (load.server_cpus, subject.rig.cores, "the server"),
         (load.client_cpus, subject.rig.client_cores, "the generator"),
     ];
+    if used.iter().all(|(used, ..)| used.is_none()) {
+        return Outcome::Missing("CPU use of server or generator (a column)");
+    }
     for (used, cores, who) in used {
         let Some(used) = used else {
             continue;

@@ -56,9 +56,12 @@ pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
     }
     let transfer = &subject.row.transfer;
     let by_rate = || Some(transfer.read_bytes_per_s? * subject.duration_s?);
-    // Without a count of bytes there is nothing to hold against the answers.
+    // Without a count of bytes there is nothing to hold against the answers, but the link.
     let Some(read) = transfer.read_bytes.or_else(by_rate) else {
-        return Outcome::Passed;
+        return match link {
+            Some(_) => Outcome::Passed,
+            None => Outcome::Missing("bytes that were read, or what the link carries (--link)"),
+        };
     };
     let Some(body) = subject.body_bytes() else {
         return Outcome::Missing(BODY);

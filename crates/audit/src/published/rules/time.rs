@@ -31,7 +31,7 @@ pub(super) fn duration_short(subject: &Subject<'_>) -> Outcome {
 /// R5: a request that is longer than the run ended after it, and the rate is over another time.
 pub(super) fn longer_than_run(subject: &Subject<'_>) -> Outcome {
     let Some((name, max)) = subject.longest() else {
-        return Outcome::Passed;
+        return Outcome::Missing("the longest latency, or a quantile");
     };
     let Some(seconds) = subject.duration_s else {
         return Outcome::Missing(DURATION);
@@ -60,7 +60,7 @@ pub(super) fn longer_than_run(subject: &Subject<'_>) -> Outcome {
 /// R24: handshakes are no answers.
 pub(super) fn set_up_counted(subject: &Subject<'_>) -> Outcome {
     let Some(connect_ns) = subject.row.load.connect_ns else {
-        return Outcome::Passed;
+        return Outcome::Missing("how long clients took to connect, which only h2load prints");
     };
     let Some(seconds) = subject.duration_s else {
         return Outcome::Missing(DURATION);
@@ -83,7 +83,7 @@ pub(super) fn quantile_unsupported(subject: &Subject<'_>) -> Outcome {
     let above = |share: &f64| *share > 0.5;
     let shares = subject.row.latency.quantiles.iter().map(|one| one.share);
     let Some(highest) = shares.filter(above).reduce(f64::max) else {
-        return Outcome::Passed;
+        return Outcome::Missing("a quantile above the median");
     };
     let Some(timed) = subject.timed() else {
         return Outcome::Missing("requests, or a rate and --duration");
@@ -122,6 +122,10 @@ pub(super) fn quantile_order(subject: &Subject<'_>) -> Outcome {
     let quantiles = latency.quantiles.iter();
     rising.extend(quantiles.map(|one| (quantile(one.share), one.value)));
     rising.extend(latency.max.map(|max| ("the longest".to_owned(), max)));
+    let is_alone = rising.len() + usize::from(latency.mean.is_some()) < 2;
+    if is_alone {
+        return Outcome::Missing("more than one latency");
+    }
     let falls = |pair: &&[(String, Figure)]| pair[0].1.low() > pair[1].1.high();
     if let Some([(low, less), (high, more)]) = rising.windows(2).find(falls) {
         let text = format!(
