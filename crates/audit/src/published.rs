@@ -7,6 +7,7 @@
 
 mod code;
 mod derived;
+mod length;
 mod repeats;
 mod rig;
 mod rules;

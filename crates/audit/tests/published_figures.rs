@@ -56,3 +56,76 @@ fn every_rule_that_lacks_a_figure_is_listed() {
         assert!(!some.contains(&code), "{code} in {some:?}");
     }
 }
+
+fn seconds(duration_s: f64) -> Rig {
+    Rig {
+        duration_s: Some(duration_s),
+        ..Rig::default()
+    }
+}
+
+#[test]
+fn a_stated_rate_counts_more_than_a_flag_of_the_duration() {
+    let header = "clients,requests,rps,mean_ms";
+    let rig = Rig {
+        bodies: vec![(None, 10_000.0)],
+        link_bits_per_s: Some(0.6e9),
+        ..seconds(30.0)
+    };
+    // 5,000/s x 20 ms are 100 clients; the flag makes it 10,000/s.
+    let text = format!("{header}\n100,300000,5000,20\n");
+    let row = &audited(&text, &rig).rows[0];
+    assert_eq!(row.derived.rate_per_s, Some(5000.0));
+    let [differs] = row.findings.as_slice() else {
+        panic!("{:?}", row.findings);
+    };
+    assert_eq!(differs.code.name(), "rate-differs");
+    assert!(differs.text.contains("--duration"), "{}", differs.text);
+    let flagged = codes(header, "100,300000,5000,20", &seconds(60.0));
+    assert_eq!(flagged, [""; 0]);
+    // What the file states with all three is no fault of a flag.
+    let stated = "clients,requests,duration_s,rps,mean_ms";
+    let cells = "100,300000,60,5000,20";
+    assert_eq!(codes(stated, cells, &seconds(30.0)), [""; 0]);
+}
+
+#[test]
+fn requests_of_several_runs_are_taken_for_one_by_the_rate() {
+    let header = "clients,runs,requests,duration_s,rps,mean_ms,bytes_read";
+    let rig = Rig {
+        link_bits_per_s: Some(1e9),
+        bodies: vec![(None, 4000.0)],
+        ceiling_per_s: Some(20_000.0),
+        ..Rig::default()
+    };
+    for cells in [
+        "100,6,600000,10,10000,10,2400000000",
+        "100,6,100000,10,10000,10,400000000",
+    ] {
+        let text = format!("{header}\n{cells}\n");
+        let row = &audited(&text, &rig).rows[0];
+        assert_eq!(row.findings, [], "{cells}");
+        let derived = &row.derived;
+        assert_eq!(derived.rate_per_s, Some(10_000.0), "{cells}");
+        assert!((derived.in_flight.unwrap() - 100.0).abs() < 1e-6);
+        assert!((derived.link_share.unwrap() - 0.32).abs() < 1e-6);
+        assert!(derived.duration_min_s.unwrap() < 10.1, "{derived:?}");
+    }
+    // Without a rate nothing says whose requests they are.
+    let text = "clients,runs,requests,duration_s,mean_ms\n100,6,600000,10,10\n";
+    let audit = audited(text, &rig);
+    assert_eq!(audit.believable(), 1);
+    let little = audit.not_checked.iter();
+    let mut little = little.filter(|it| it.code.name() == "little");
+    assert!(little.any(|it| it.missing.contains("several runs")));
+}
+
+#[test]
+fn bytes_and_answers_a_second_need_no_duration() {
+    let rig = Rig {
+        bodies: vec![(None, 4096.0)],
+        ..Rig::default()
+    };
+    assert_eq!(codes("rps,MB/s", "10000,42", &rig), [""; 0]);
+    assert_eq!(codes("rps,MB/s", "10000,4", &rig), ["impossible-bytes"]);
+}

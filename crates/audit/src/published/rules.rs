@@ -48,6 +48,16 @@ pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
     ]
 }
 
+const RUNS: &str = "a rate: a row of several runs may count the requests of one or of all";
+
+/// What is missing where a row has no rate.
+fn no_rate(subject: &Subject<'_>) -> &'static str {
+    match subject.length.are_runs_in_doubt() {
+        true => RUNS,
+        false => "a rate, or requests and --duration",
+    }
+}
+
 fn found(code: Code, value: f64, limit: f64, text: String) -> Outcome {
     Outcome::Found(Finding {
         code,

@@ -14,7 +14,7 @@ const HAIR: f64 = 1e-9;
 
 /// R24: a course of a second a part takes ten parts to be seen.
 pub(super) fn duration_short(subject: &Subject<'_>) -> Outcome {
-    let Some(seconds) = subject.duration_s else {
+    let Some(seconds) = subject.length.seconds else {
         return Outcome::Missing(DURATION);
     };
     // A tool that is asked for 10 s stops a little before or after.
@@ -33,7 +33,7 @@ pub(super) fn longer_than_run(subject: &Subject<'_>) -> Outcome {
     let Some((name, max)) = subject.longest() else {
         return Outcome::Missing("the longest latency, or a quantile");
     };
-    let Some(seconds) = subject.duration_s else {
+    let Some(seconds) = subject.length.seconds else {
         return Outcome::Missing(DURATION);
     };
     let longest = max.value / 1e9;
@@ -62,7 +62,7 @@ pub(super) fn set_up_counted(subject: &Subject<'_>) -> Outcome {
     let Some(connect_ns) = subject.row.load.connect_ns else {
         return Outcome::Missing("how long clients took to connect, which only h2load prints");
     };
-    let Some(seconds) = subject.duration_s else {
+    let Some(seconds) = subject.length.seconds else {
         return Outcome::Missing(DURATION);
     };
     let share = connect_ns / 1e9 / seconds;
