@@ -121,6 +121,67 @@ fn requests_of_several_runs_are_taken_for_one_by_the_rate() {
 }
 
 #[test]
+fn counts_that_contradict_each_other_are_found() {
+    let none = Rig::default();
+    for (header, clean, faulty) in [
+        // More right answers, or more failures, than requests.
+        ("requests,ok_count", "1000000,1000000", "1000000,1200000"),
+        ("requests,failed_count", "1000000,0", "1000000,2000000"),
+        // Both together are far from the requests.
+        (
+            "requests,ok_count,failed_count",
+            "1000000,1000000,0",
+            "1000000,500000,100",
+        ),
+        (
+            "requests,ok_count,failed_percent",
+            "1000000,1000000,0",
+            "1000000,1000000,50",
+        ),
+        ("rps,ok_per_s", "10000,10000.4", "10000,12000"),
+        (
+            "rps,ok_per_s,failed_percent",
+            "10000,10000,0",
+            "10000,10000,50",
+        ),
+        (
+            "requests,duration_s,ok_per_s",
+            "100000,10,10300",
+            "100000,10,20000",
+        ),
+        (
+            "requests,ok_percent,failed_percent",
+            "1000,100,0",
+            "1000,100,40",
+        ),
+    ] {
+        assert_eq!(codes(header, clean, &none), [""; 0], "{header}: {clean}");
+        let found = codes(header, faulty, &none);
+        assert!(
+            found.contains(&"counts-differ"),
+            "{header}: {faulty}: {found:?}"
+        );
+    }
+    let text = "requests,ok_count\n1000,1200\n";
+    let finding = &audited(text, &none).rows[0].findings[0];
+    assert_eq!(
+        finding.text,
+        "1,200 right of 1,000 requests: that is impossible"
+    );
+    // A percentage to whole digits may be half of one off, and runs may be summed up.
+    assert_eq!(
+        codes(
+            "requests,ok_count,failed_percent",
+            "1000000,999999,0",
+            &none
+        ),
+        [""; 0]
+    );
+    let summed = "runs,requests,ok_count,failed_percent";
+    assert_eq!(codes(summed, "6,600000,100000,0", &none), [""; 0]);
+}
+
+#[test]
 fn bytes_and_answers_a_second_need_no_duration() {
     let rig = Rig {
         bodies: vec![(None, 4096.0)],

@@ -62,6 +62,8 @@ pub struct Counts {
     pub failed: Option<f64>,
     /// The same as a share of those that ended.
     pub failed_share: Option<f64>,
+    /// Requests that came out right as a share of those that ended.
+    pub ok_share: Option<f64>,
     /// Requests a second that ended.
     pub rate_per_s: Option<Figure>,
     /// Right answers a second.

@@ -227,6 +227,8 @@ impl Reader<'_> {
                     .map_err(|problem| ReadError::new(record.line, problem))?;
             }
         }
+        let by_right = row.counts.ok_share.map(|share| 1.0 - share);
+        row.counts.failed_share = row.counts.failed_share.or(by_right);
         Ok(row)
     }
 
@@ -312,7 +314,7 @@ fn place(row: &mut Row, column: &Column, figure: Figure, unit: Unit) -> Result<(
         Quantity::Mean => latency.mean = Some(figure),
         Quantity::Max => latency.max = Some(figure),
         Quantity::Quantile(share) => latency.push(share, figure),
-        Quantity::Ok if is_share => counts.failed_share = Some(1.0 - figure.value),
+        Quantity::Ok if is_share => counts.ok_share = some,
         Quantity::Failed if is_share => counts.failed_share = some,
         Quantity::Ok => counts.ok = some,
         Quantity::Failed => counts.failed = some,

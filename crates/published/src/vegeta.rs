@@ -34,6 +34,7 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
         },
         counts: Counts {
             ended: Some(ended),
+            ok: Some(ok),
             failed: Some((ended - ok).max(0.0)),
             ..Counts::default()
         },

@@ -5,6 +5,7 @@
 
 mod amount;
 mod bytes;
+mod counts;
 mod time;
 
 use super::Finding;
@@ -38,6 +39,7 @@ pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
         (Code::SetUpCounted, time::set_up_counted(subject)),
         (Code::NetworkBound, bytes::network_bound(subject)),
         (Code::RateDiffers, amount::rate_differs(subject)),
+        (Code::CountsDiffer, counts::counts_differ(subject)),
         (Code::ImpossibleBytes, bytes::impossible_bytes(subject)),
         (Code::ImpossibleCpu, amount::impossible_cpu(subject)),
         (
