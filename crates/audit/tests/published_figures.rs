@@ -181,6 +181,36 @@ fn counts_that_contradict_each_other_are_found() {
     assert_eq!(codes(summed, "6,600000,100000,0", &none), [""; 0]);
 }
 
+/// What wrk prints where every connection is refused: zeros.
+const WRK_REFUSED: &str = "Running 10s test @ http://a/\n  1 threads and 10 connections\n  \
+     Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+     Latency     0.00us    0.00us   0.00us    -nan%\n    \
+     Req/Sec     0.00      0.00     0.00      -nan%\n  \
+     0 requests in 10.00s, 0.00B read\n  \
+     Socket errors: connect 5000, read 0, write 0, timeout 0\nRequests/sec:      0.00\n";
+
+/// The same of h2load.
+const H2LOAD_REFUSED: &str = "spawning thread #0: 10 total client(s). 1000 total requests\n\
+     finished in 12.00s, 0.00 req/s, 0B/s\n\
+     requests: 1000 total, 0 started, 0 done, 0 succeeded, 1000 failed, 1000 errored, 0 timeout\n\
+     status codes: 0 2xx, 0 3xx, 0 4xx, 0 5xx\n\
+     traffic: 0B (0) total, 0B (0) headers (space savings 0.00%), 0B (0) data\n\
+     min         max         median      p95         p99         mean        sd         +/- sd\n\
+     request     :        0us         0us         0us         0us         0us         0us         \
+     0us     0.00%\n\
+     connect     :        0us         0us         0us         0us         0us         0us         \
+     0us     0.00%\n";
+
+#[test]
+fn where_every_connection_is_refused_there_are_no_latencies() {
+    for text in [WRK_REFUSED, H2LOAD_REFUSED] {
+        let row = &audited(text, &Rig::default()).rows[0];
+        let codes: Vec<_> = row.findings.iter().map(|it| it.code.name()).collect();
+        assert_eq!(codes, ["failed-share"], "{text}");
+        assert_eq!(row.derived.in_flight, None, "{text}");
+    }
+}
+
 #[test]
 fn bytes_and_answers_a_second_need_no_duration() {
     let rig = Rig {

@@ -84,6 +84,12 @@ impl Run<'_> {
             }
         }
         // With a warm-up, connections stand before the measurement begins.
+        let ended = done.max(succeeded + failed);
+        let untimed = errored.min(failed);
+        if ended == untimed {
+            // The zeros that it prints are times of nothing.
+            latency = Latency::default();
+        }
         let connects = self.times("connect")?;
         let connect = connects.iter().find(|(name, _)| *name == "mean");
         let connect_ns = match measured {
@@ -101,9 +107,9 @@ impl Run<'_> {
                 ..Load::default()
             },
             counts: Counts {
-                ended: Some(done.max(succeeded + failed)),
+                ended: Some(ended),
                 failed: Some(failed),
-                untimed: errored.min(failed),
+                untimed,
                 failed_timed: Some((failed - errored).max(0.0)),
                 ..Counts::default()
             },

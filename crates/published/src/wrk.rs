@@ -93,6 +93,10 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
         return Err(ReadError::new(first.0, problem));
     };
     row.counts = counts(answered, wrong, &errors, row.load.scheduled);
+    if row.counts.ended == Some(row.counts.untimed) {
+        // The zeros that it prints are times of nothing.
+        row.latency = Latency::default();
+    }
     Ok(row)
 }
 
