@@ -1,5 +1,10 @@
 //! Figures that are missing, that contradict each other, or that hold for one run of several.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test reads its files; the library does not"
+)]
+
 use bakeoff_audit::published::{Audit, Rig, audit};
 use bakeoff_published::read;
 
@@ -219,4 +224,32 @@ fn bytes_and_answers_a_second_need_no_duration() {
     };
     assert_eq!(codes("rps,MB/s", "10000,42", &rig), [""; 0]);
     assert_eq!(codes("rps,MB/s", "10000,4", &rig), ["impossible-bytes"]);
+}
+
+#[test]
+fn a_quantile_that_a_tool_always_prints_costs_no_row() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../published/tests/data/oha.json"
+    );
+    let oha = std::fs::read_to_string(path).expect("the file is part of the tests");
+    let row = &audited(&oha, &Rig::default()).rows[0];
+    assert_eq!(row.findings, []);
+    let [note] = row.notes.as_slice() else {
+        panic!("{:?}", row.notes);
+    };
+    assert_eq!(note.code.name(), "quantile-unsupported");
+    assert!(note.text.contains("p99.99"), "{}", note.text);
+    // Who writes a table chooses its quantiles.
+    let found = codes("requests,p99_ms,p99.99_ms", "9000,5,6", &Rig::default());
+    assert_eq!(found, ["quantile-unsupported"]);
+    let k6 = |key: &str| {
+        let text = format!(
+            r#"{{"metrics": {{"http_reqs": {{"count": 100, "rate": 5}},
+            "http_req_failed": {{"passes": 0, "fails": 100}},
+            "http_req_duration": {{"p(90)": 5, "{key}": 6}}}}}}"#
+        );
+        audited(&text, &Rig::default()).rows[0].findings.len()
+    };
+    assert_eq!((k6("p(95)"), k6("p(99)")), (0, 1));
 }

@@ -71,7 +71,10 @@ impl Run<'_> {
             Some(seconds) => seconds,
             None => self.time(self.result, FINISHED)?.value / 1e9,
         };
-        let mut latency = Latency::default();
+        let mut latency = Latency {
+            is_set_of_tool: true,
+            ..Latency::default()
+        };
         for (name, value) in self.times(REQUEST)? {
             match name {
                 "min" => latency.min = Some(value),

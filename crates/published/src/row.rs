@@ -84,6 +84,8 @@ pub struct Latency {
     pub mean: Option<Figure>,
     /// Longest.
     pub max: Option<Figure>,
+    /// Whether the tool prints these quantiles of every run, so that nobody chose to publish them.
+    pub is_set_of_tool: bool,
     /// Quantiles by rising share.
     pub quantiles: Vec<Quantile>,
     /// Whether the tool adds latencies of requests that it did not get to send.

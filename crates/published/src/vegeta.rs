@@ -59,6 +59,7 @@ fn latency(document: &Value) -> Result<Latency, String> {
         min: of("min")?,
         mean: of("mean")?,
         max: of("max")?,
+        is_set_of_tool: true,
         ..Latency::default()
     };
     for (key, share) in QUANTILES {

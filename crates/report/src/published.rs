@@ -50,6 +50,7 @@ fn row(row: &AuditedRow) -> Value {
             "duration_min_s": derived.duration_min_s,
         },
         "findings": findings(&row.findings),
+        "notes": findings(&row.notes),
     })
 }
 

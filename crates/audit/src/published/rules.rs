@@ -16,6 +16,8 @@ use super::derived::Subject;
 pub(super) enum Outcome {
     /// The row breaks it.
     Found(Finding),
+    /// A figure of the row breaks it, and its others stand.
+    Noted(Finding),
     /// The row keeps it, or it says nothing about such a row.
     Passed,
     /// A figure is missing; which flag gives it.

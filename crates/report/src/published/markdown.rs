@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use bakeoff_audit::published::Audit;
+use bakeoff_audit::published::{Audit, Finding};
 
 use super::{answer, in_flight, link, not_checked, per_s};
 use crate::markdown::escaped;
@@ -40,11 +40,9 @@ pub fn published_markdown(audit: &Audit) -> String {
     out.push_str("| line | row | requests/s | right/s | in flight | link | findings |\n");
     out.push_str("| --: | --- | --: | --: | --: | --: | --- |\n");
     for row in &audit.rows {
-        let findings: Vec<String> = row
-            .findings
-            .iter()
-            .map(|it| format!("{}: {}", it.code.name(), escaped(&it.text)))
-            .collect();
+        let says = |it: &Finding| format!("{}: {}", it.code.name(), escaped(&it.text));
+        let notes = row.notes.iter().map(|it| format!("a note, {}", says(it)));
+        let findings: Vec<String> = row.findings.iter().map(says).chain(notes).collect();
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {} |",

@@ -82,11 +82,12 @@ fn fine(audit: &Audit) -> Vec<&AuditedRow> {
 }
 
 fn by_row(out: &mut String, audit: &Audit, width: usize, colour: bool) {
-    if audit.rows.iter().all(|row| row.findings.is_empty()) {
+    let says = |row: &&AuditedRow| !row.findings.is_empty() || !row.notes.is_empty();
+    if !audit.rows.iter().any(|row| says(&row)) {
         return;
     }
     let _ = writeln!(out, "\n{}", Paint::Bold.on("Row by row", colour));
-    for row in audit.rows.iter().filter(|row| !row.findings.is_empty()) {
+    for row in audit.rows.iter().filter(says) {
         let head = format!("line {}: {}", row.line, plain(&row.key));
         lines(out, &head, "", width);
         let mut figures = vec![
@@ -101,6 +102,10 @@ fn by_row(out: &mut String, audit: &Audit, width: usize, colour: bool) {
         let _ = writeln!(out, "{}", Paint::Dim.on(&figures, colour));
         for finding in &row.findings {
             let text = format!("- {}: {}", finding.code.name(), finding.text);
+            lines(out, &text, "  ", width);
+        }
+        for note in &row.notes {
+            let text = format!("- a note, {}: {}", note.code.name(), note.text);
             lines(out, &text, "  ", width);
         }
     }
