@@ -227,6 +227,19 @@ fn bytes_and_answers_a_second_need_no_duration() {
 }
 
 #[test]
+fn a_mean_is_no_longer_than_its_quantiles_allow() {
+    let header = "requests,min_ms,mean_ms,p50_ms,p90_ms,p99_ms,max_ms";
+    // Half took up to 2 ms, 40 % up to 3, 9 % up to 4, and 1 % up to 50: 3.06 ms at most.
+    let none = Rig::default();
+    assert_eq!(codes(header, "100000,1,3.0,2,3,4,50", &none), [""; 0]);
+    let found = codes(header, "100000,1,45.0,2,3,4,50", &none);
+    assert_eq!(found, ["quantile-order"]);
+    // Of few requests, the longest weighs more than its share.
+    let few = "requests,mean_ms,p50_ms,max_ms";
+    assert_eq!(codes(few, "3,340,10,1000", &none), [""; 0]);
+}
+
+#[test]
 fn a_quantile_that_a_tool_always_prints_costs_no_row() {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),

@@ -13,6 +13,9 @@ const DURATION: &str = "the length of the measurement (--duration)";
 /// What binary fractions may make of an equality.
 const HAIR: f64 = 1e-9;
 
+/// Share of the requests beyond a quantile by which tools that estimate it are off.
+const RANK_SHARE: f64 = 0.02;
+
 /// R24: a course of a second a part takes ten parts to be seen.
 pub(super) fn duration_short(subject: &Subject<'_>) -> Outcome {
     let Some(seconds) = subject.length.seconds else {
@@ -178,5 +181,37 @@ fn against_mean(subject: &Subject<'_>) -> Outcome {
         let least = (1.0 - one.share) * value;
         return contradicts(mean, "too short for", &name, value, least);
     }
+    if let Some(most) = mean_most(subject).filter(|most| mean.low() > *most) {
+        let (mean_s, most_s) = (mean.value / 1e9, most / 1e9);
+        let text = format!(
+            "the mean, {}, is longer than the quantiles and the longest allow, {}",
+            time(mean_s),
+            time(most_s)
+        );
+        return found(Code::QuantileOrder, mean_s, most_s, text);
+    }
     Outcome::Passed
+}
+
+/// The longest mean that the quantiles allow, ns: that of requests which all took as long as the
+/// next quantile above them, or the longest.
+fn mean_most(subject: &Subject<'_>) -> Option<f64> {
+    let latency = &subject.row.latency;
+    let max = latency.max?.high();
+    let highest = latency.quantiles.last().map_or(0.0, |one| one.share);
+    // Nobody publishes a quantile without a request beyond it.
+    let requests = subject.timed().filter(|timed| *timed >= 1.0);
+    let one_request = requests.map_or(1.0 - highest, |requests| 1.0 / requests);
+    let above = latency.quantiles.iter().skip(1).map(|one| one.value.high());
+    let above = above.chain([max]);
+    let mut most = latency
+        .quantiles
+        .first()
+        .map_or(max, |one| one.value.high());
+    for (one, next) in latency.quantiles.iter().zip(above) {
+        // Tools take one request or the next for a quantile, and some estimate it.
+        let beyond = (1.0 - one.share) * (1.0 + RANK_SHARE) + one_request;
+        most += beyond.min(1.0) * (next - one.value.high()).max(0.0);
+    }
+    Some(most * (1.0 + LITTLE_SHARE))
 }
