@@ -111,7 +111,7 @@ pub fn audit(published: &Published, rig: &Rig) -> Audit {
         .iter()
         .map(|row| audited(row, rig, &mut not_checked))
         .collect();
-    let table = repeats::find(&published.rows, &mut rows);
+    let table = repeats::find(published, &mut rows);
     Audit {
         format: published.format.name(),
         rows,

@@ -266,3 +266,30 @@ fn a_quantile_that_a_tool_always_prints_costs_no_row() {
     };
     assert_eq!((k6("p(95)"), k6("p(99)")), (0, 1));
 }
+
+#[test]
+fn a_column_that_makes_each_repetition_a_measurement_is_named() {
+    let rows = |index: &dyn Fn(usize) -> String| -> String {
+        (0..6)
+            .map(|row| format!("{},a,100,{}.5,1000\n", index(row), 200 + row))
+            .collect()
+    };
+    let text = |first: &str, rows: String| format!("{first},server,clients,memory_mb,rps\n{rows}");
+    let one_run = |text: &str| -> String {
+        let audit = audited(text, &Rig::default());
+        audit.table.iter().map(|it| it.text.clone()).collect()
+    };
+    // An index of pandas is none of it; a result is.
+    let pandas = one_run(&text("", rows(&|row| row.to_string())));
+    assert!(pandas.contains("--column 'ignore=memory_mb'"), "{pandas}");
+    assert!(!pandas.contains("ignore=' "), "{pandas}");
+    let odd = one_run(&text("", rows(&|row| (row * 7 + 3).to_string())));
+    assert!(odd.contains("--column 'ignore='"), "{odd}");
+    // Other servers are other measurements.
+    let servers = one_run("server,rps\na,1\nb,2\n");
+    assert!(!servers.contains("ignore"), "{servers}");
+    let text = text("", rows(&|row| row.to_string()));
+    let rules = ["ignore=memory_mb".parse().expect("a rule")];
+    let published = read(&text, None, &rules).expect("it can be read");
+    assert_eq!(audit(&published, &Rig::default()).table, []);
+}

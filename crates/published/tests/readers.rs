@@ -467,6 +467,18 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
         ("requests,avg_ms\n", &[], 1, "expected rows"),
         ("requests,avg_ms\n1,2\n", &["p99=tail:ms"], 1, "no column"),
         ("requests;avg_ms\n1;0,22\n", &[], 2, "expected a number"),
+        (
+            "requests;avg_ms\n127.116;2\n",
+            &[],
+            2,
+            "a point may stand between thousands",
+        ),
+        (
+            "requests,requests,avg_ms\n1,1,2\n",
+            &[],
+            1,
+            "--column 'ignore=requests#2'",
+        ),
     ] {
         let error = csv(text, rules).expect_err(text);
         assert_eq!(error.line, line, "{error}");
@@ -485,6 +497,23 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
     }
     let error = read(&data("wrk.txt"), None, &["ignore=x".parse().unwrap()]).unwrap_err();
     assert!(error.problem.contains("--column is for CSV"), "{error}");
+}
+
+#[test]
+fn columns_of_one_name_or_of_none_can_be_left_out() {
+    let row = |text: &str, rules: &[&str]| csv(text, rules).unwrap().rows.remove(0);
+    let twice = "requests,server,requests\n5,a,6\n";
+    let ended = |rule: &str| row(twice, &[rule]).counts.ended;
+    assert_eq!(ended("ignore=requests#2"), Some(5.0));
+    let second = ["ignore=requests", "requests=requests#2"];
+    assert_eq!(row(twice, &second).counts.ended, Some(6.0));
+    // Rows that are counted have an index, and another column without a name is one of names.
+    let index = ",server,requests\n0,a,5\n1,a,6\n";
+    assert_eq!(row(index, &[]).label(), "server=a");
+    let other = index.replace("1,a", "7,a");
+    assert_eq!(row(&other, &[]).label(), "=0 server=a");
+    assert_eq!(row(&other, &["ignore="]).label(), "server=a");
+    assert_eq!(row("server,,requests\na,0,5\n", &[]).label(), "server=a =0");
 }
 
 #[test]

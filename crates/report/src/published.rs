@@ -109,6 +109,18 @@ fn in_flight(row: &AuditedRow) -> String {
     }
 }
 
+/// Columns that are taken as names; one may have none itself.
+fn unknown_columns(audit: &Audit) -> Vec<String> {
+    let names = audit
+        .unknown_columns
+        .iter()
+        .map(|name| match name.is_empty() {
+            true => "(no name)".to_owned(),
+            false => crate::safe::plain(name),
+        });
+    names.collect()
+}
+
 fn per_s(rate: Option<f64>) -> String {
     rate.map_or_else(|| "-".to_owned(), short)
 }

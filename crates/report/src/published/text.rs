@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use bakeoff_audit::published::{Audit, AuditedRow};
 
-use super::{answer, in_flight, link, not_checked, per_s};
+use super::{answer, in_flight, link, not_checked, per_s, unknown_columns};
 use crate::safe::plain;
 use crate::style::{Paint, folded};
 
@@ -41,14 +41,9 @@ pub fn published_text(audit: &Audit, width: usize, colour: bool) -> String {
         }
     }
     if !audit.unknown_columns.is_empty() {
-        let names: Vec<String> = audit
-            .unknown_columns
-            .iter()
-            .map(|name| plain(name))
-            .collect();
         let text = format!(
             "Columns taken as names: {} (--column gives them a meaning)",
-            names.join(", ")
+            unknown_columns(audit).join(", ")
         );
         out.push('\n');
         lines(&mut out, &text, "", width);
