@@ -268,6 +268,27 @@ fn a_quantile_that_a_tool_always_prints_costs_no_row() {
 }
 
 #[test]
+fn a_size_for_no_row_or_two_sizes_for_one_are_refused() {
+    let text = "server,requests\nnginx,100\n";
+    let published = read(text, None, &[]).expect("it can be read");
+    let check = |bodies: &[(Option<&str>, f64)]| {
+        let own = |(name, bytes): &(Option<&str>, f64)| (name.map(str::to_owned), *bytes);
+        let rig = Rig {
+            bodies: bodies.iter().map(own).collect(),
+            ..Rig::default()
+        };
+        rig.check_bodies(&published)
+    };
+    assert_eq!(check(&[(Some("nginx"), 5.0), (None, 6.0)]), Ok(()));
+    let unknown = check(&[(Some("ngnix"), 5.0)]).unwrap_err();
+    assert!(unknown.contains("`ngnix`") && unknown.contains("nginx"));
+    for twice in [None, Some("nginx")] {
+        let error = check(&[(twice, 5.0), (twice, 6.0)]).unwrap_err();
+        assert!(error.contains("two sizes"), "{error}");
+    }
+}
+
+#[test]
 fn a_column_that_makes_each_repetition_a_measurement_is_named() {
     let rows = |index: &dyn Fn(usize) -> String| -> String {
         (0..6)
