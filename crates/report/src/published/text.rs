@@ -9,7 +9,7 @@ use crate::safe::plain;
 use crate::style::{Paint, folded};
 
 /// Columns before the meaning of a finding.
-const INDENT: usize = 27;
+const INDENT: usize = 29;
 
 /// The audit as text in so many columns: the answer, the findings by code, then row by row.
 pub fn published_text(audit: &Audit, width: usize, colour: bool) -> String {
@@ -55,7 +55,7 @@ pub fn published_text(audit: &Audit, width: usize, colour: bool) -> String {
 fn by_code(out: &mut String, audit: &Audit, width: usize, colour: bool) {
     let codes = audit.by_code();
     let mut block = |rows: usize, name: &str, text: &str| {
-        let title = format!("{rows:>5}  {name:<20}");
+        let title = format!("{rows:>5}  {name:<20}  ");
         let indent = " ".repeat(INDENT);
         let folded = folded(text, "", width.saturating_sub(INDENT).max(20));
         let below = folded.join(&format!("\n{indent}"));
