@@ -7,6 +7,7 @@
 
 mod code;
 mod derived;
+mod length;
 mod repeats;
 mod rig;
 mod rules;
@@ -44,6 +45,8 @@ pub struct AuditedRow {
     pub derived: Derived,
     /// What is wrong with it; empty if nothing is.
     pub findings: Vec<Finding>,
+    /// What is wrong with one of its figures and says nothing of the others.
+    pub notes: Vec<Finding>,
 }
 
 /// A rule that could not be held against some rows.
@@ -108,7 +111,7 @@ pub fn audit(published: &Published, rig: &Rig) -> Audit {
         .iter()
         .map(|row| audited(row, rig, &mut not_checked))
         .collect();
-    let table = repeats::find(&published.rows, &mut rows);
+    let table = repeats::find(published, &mut rows);
     Audit {
         format: published.format.name(),
         rows,
@@ -120,10 +123,11 @@ pub fn audit(published: &Published, rig: &Rig) -> Audit {
 
 fn audited(row: &Row, rig: &Rig, not_checked: &mut Vec<NotChecked>) -> AuditedRow {
     let subject = derived::Subject::new(row, rig);
-    let mut findings = Vec::new();
+    let (mut findings, mut notes) = (Vec::new(), Vec::new());
     for (code, outcome) in rules::all(&subject) {
         match outcome {
             rules::Outcome::Found(finding) => findings.push(finding),
+            rules::Outcome::Noted(note) => notes.push(note),
             rules::Outcome::Passed => {}
             rules::Outcome::Missing(missing) => count(not_checked, code, missing),
         }
@@ -134,6 +138,7 @@ fn audited(row: &Row, rig: &Rig, not_checked: &mut Vec<NotChecked>) -> AuditedRo
         clients: subject.in_flight_most(),
         derived: subject.derived(),
         findings,
+        notes,
     }
 }
 

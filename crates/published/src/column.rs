@@ -152,7 +152,7 @@ pub(crate) fn percentile(rank: &str) -> Option<f64> {
 pub struct ColumnRule {
     /// What it holds.
     pub quantity: Quantity,
-    /// The column as its header names it.
+    /// The column as its header names it; of several with one name the second is `NAME#2`.
     pub column: String,
     /// What its numbers are counted in.
     pub unit: Option<Unit>,
@@ -180,7 +180,8 @@ impl FromStr for ColumnRule {
             },
             None => (column, None),
         };
-        if column.trim().is_empty() {
+        // A column without a name holds no figure, but it can be left out.
+        if column.trim().is_empty() && !quantity.units().is_empty() {
             return Err(wrong());
         }
         let fits = |unit: Unit| quantity.units().iter().any(|one| one.is_like(unit));
@@ -213,6 +214,7 @@ mod tests {
             Some(Unit::Share(0.01))
         );
         assert_eq!(rule("ignore=x").unwrap().unit, None);
+        assert_eq!(rule("ignore=").unwrap().column, "");
         for wrong in [
             "",
             "p99",

@@ -57,6 +57,11 @@ pub(crate) fn number(text: &str) -> Option<Figure> {
     let exponent: i32 = exponent.parse().ok()?;
     let decimals = digits.split_once('.').map_or(0, |(_, part)| part.len());
     let decimals = i32::try_from(decimals).ok()?;
+    // 0e9 is 0: an exponent makes nothing less exact where there is nothing.
+    let exponent = match value {
+        0.0 => exponent.min(0),
+        _ => exponent,
+    };
     let step = 10_f64.powi(exponent.checked_sub(decimals)?);
     Some(Figure { value, step })
 }
@@ -105,6 +110,8 @@ mod tests {
             ("1,062,277", 1_062_277.0, 1.0),
             ("1,062.5", 1062.5, 0.1),
             ("1.5e3", 1500.0, 100.0),
+            ("0e400", 0.0, 1.0),
+            ("0.0e9", 0.0, 0.1),
         ] {
             let figure = number(text).unwrap();
             assert_eq!(figure.value, value, "{text}");

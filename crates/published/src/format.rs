@@ -52,11 +52,22 @@ impl Format {
         if begins.starts_with('{') {
             return json(text);
         }
-        if has("Thread Stats") || has("requests in ") && has("Requests/sec:") {
-            return Ok(Self::Wrk);
+        if begins.starts_with('[') && begins[1..].trim_start().starts_with(['{', ']']) {
+            return Err(ReadError::new(1, ARRAY));
         }
-        if has("time for request:") || has("finished in ") && has("status codes:") {
-            return Ok(Self::H2load);
+        let is_wrk = has("Thread Stats") || has("requests in ") && has("Requests/sec:");
+        let is_h2load = has("time for request:") || has("finished in ") && has("status codes:");
+        let of_json = json(text).ok().filter(|_| is_wrk || is_h2load);
+        let found = [
+            is_wrk.then_some(Self::Wrk),
+            is_h2load.then_some(Self::H2load),
+            of_json,
+        ];
+        let mut found = found.into_iter().flatten();
+        match (found.next(), found.next()) {
+            (Some(one), Some(other)) => return Err(mixed(one, other)),
+            (Some(one), None) => return Ok(one),
+            (None, _) => {}
         }
         if has("[total, rate, throughput]") {
             let problem = "this is vegeta's text report; write it as JSON with \
@@ -84,6 +95,20 @@ fn json(text: &str) -> Result<Format, ReadError> {
     }
 }
 
+/// The runs of one tool would be left out without a word.
+fn mixed(one: Format, other: Format) -> ReadError {
+    let (one, other) = (one.name(), other.name());
+    let problem = format!(
+        "this holds results of {one} and of {other}: put each into a file of its own, or read one \
+         of them with --from {one} or --from {other}"
+    );
+    ReadError::new(1, problem)
+}
+
+/// What to do with JSON documents in an array.
+const ARRAY: &str = "this is a JSON array; expected documents one after the other, as from \
+                     `jq '.[]' FILE | bakeoff audit -`, or a table in CSV";
+
 fn unknown(found: &str) -> ReadError {
     let problem = format!(
         "{found}; expected a table in CSV whose header names units, k6's summary as JSON, the \
@@ -108,6 +133,18 @@ mod tests {
         ] {
             assert_eq!(Format::recognise(text), Ok(format), "{text}");
         }
+        let both = "Thread Stats\nfinished in 1s\nstatus codes: 1 2xx";
+        let of_oha = "Thread Stats\n{\"summary\":{\"requestsPerSec\":1}}";
+        for (text, part) in [
+            (both, "of wrk and of h2load"),
+            (of_oha, "of wrk and of oha"),
+            ("[{\"a\": 1, \"b\": 2}]", "a JSON array"),
+            (" [ {}]", "a JSON array"),
+        ] {
+            let error = Format::recognise(text).unwrap_err();
+            assert!(error.problem.contains(part), "{error}");
+        }
+        assert_eq!(Format::recognise("[ms],rps\n1,2\n"), Ok(Format::Csv));
         for text in [
             "",
             "  \n",

@@ -3,7 +3,8 @@
 //! Figures are found by what stands before them and not by their lines, because results that are
 //! quoted in an article often have lost their line ends. Latencies are of all requests that were
 //! answered, whatever the status; what broke off has none. The rate that h2load prints is of all
-//! answers and over the measured time; here both are taken from counts.
+//! answers and over the measured time; here both are taken from counts. Until 1.68 its times stand
+//! behind `time for request:`, since 1.69 behind `request     :`.
 
 use crate::ROWS_MOST;
 use crate::error::{ReadError, excerpt};
@@ -12,6 +13,10 @@ use crate::row::{Counts, Latency, Load, Row, Transfer};
 
 /// A run's result begins here.
 const FINISHED: &str = "finished in ";
+/// The title of the times that requests took; without them the others mean nothing.
+const REQUEST: &str = "request";
+/// The last name above the columns of times.
+const SPREAD: &str = "+/- sd";
 
 pub(crate) fn rows(text: &str) -> Result<Vec<Row>, ReadError> {
     let starts: Vec<usize> = text.match_indices(FINISHED).map(|(at, _)| at).collect();
@@ -66,8 +71,11 @@ impl Run<'_> {
             Some(seconds) => seconds,
             None => self.time(self.result, FINISHED)?.value / 1e9,
         };
-        let mut latency = Latency::default();
-        for (name, value) in self.times("time for request:")? {
+        let mut latency = Latency {
+            is_set_of_tool: true,
+            ..Latency::default()
+        };
+        for (name, value) in self.times(REQUEST)? {
             match name {
                 "min" => latency.min = Some(value),
                 "max" => latency.max = Some(value),
@@ -79,9 +87,18 @@ impl Run<'_> {
             }
         }
         // With a warm-up, connections stand before the measurement begins.
-        let connects = self.times("time for connect:")?;
+        let ended = done.max(succeeded + failed);
+        let untimed = errored.min(failed);
+        if ended == untimed {
+            // The zeros that it prints are times of nothing.
+            latency = Latency::default();
+        }
+        let connects = self.times("connect")?;
         let connect = connects.iter().find(|(name, _)| *name == "mean");
-        let connect = connect.filter(|_| measured.is_none());
+        let connect_ns = match measured {
+            Some(_) => Some(0.0),
+            None => connect.map(|(_, mean)| mean.value),
+        };
         Ok(Row {
             line: self.line,
             name: self.name(),
@@ -89,13 +106,13 @@ impl Run<'_> {
                 clients: self.clients(),
                 streams_hidden: true,
                 duration_s: Some(duration_s).filter(|s| *s > 0.0),
-                connect_ns: connect.map(|(_, mean)| mean.value).filter(|ns| *ns > 0.0),
+                connect_ns,
                 ..Load::default()
             },
             counts: Counts {
-                ended: Some(done.max(succeeded + failed)),
+                ended: Some(ended),
                 failed: Some(failed),
-                untimed: errored.min(failed),
+                untimed,
                 failed_timed: Some((failed - errored).max(0.0)),
                 ..Counts::default()
             },
@@ -162,22 +179,35 @@ impl Run<'_> {
     }
 
     /// The times behind a title, by the names in the line above them. Newer versions have more.
+    ///
+    /// Results are quoted without their times; where the names are there, the times must be.
     fn times(&self, title: &str) -> Result<Vec<(&str, Figure)>, ReadError> {
-        let Some(text) = after(self.result, title) else {
+        let Some(behind_names) = self.result.find(SPREAD) else {
             return Ok(Vec::new());
         };
-        let names = self.result.find("time for request:").map(|at| {
-            let above = &self.result[..at];
-            let begin = above.rfind("min").unwrap_or(at);
-            above[begin..].split_whitespace()
-        });
-        let names = names.into_iter().flatten();
+        let above = &self.result[..behind_names];
+        let names = above[above.rfind("min").unwrap_or(behind_names)..].split_whitespace();
+        let line = self.line + above.matches('\n').count();
+        let wrong = |found: &str| {
+            let problem = format!(
+                "below the names of times, expected one for each of them behind \
+                 `time for {title}:` or `{title} :`, found {found}: it was cut off, or this is a \
+                 version of h2load that is not known"
+            );
+            ReadError::new(line, problem)
+        };
+        let Some(text) = titled(&self.result[behind_names..], title) else {
+            return match title {
+                REQUEST => Err(wrong("no such line")),
+                _ => Ok(Vec::new()),
+            };
+        };
         let mut times = Vec::new();
         // The shares at the end of the line are no times.
         let mut values = text.split_whitespace();
-        for name in names.take_while(|name| *name != "+/-") {
-            let value = values.next().and_then(time_ns);
-            let value = value.ok_or_else(|| self.missing(&format!("a time behind `{title}`")))?;
+        for name in names {
+            let word = values.next().unwrap_or("");
+            let value = time_ns(word).ok_or_else(|| wrong(&format!("`{}`", excerpt(word))))?;
             times.push((name, value));
         }
         Ok(times)
@@ -203,6 +233,15 @@ impl Run<'_> {
 
 fn after<'a>(text: &'a str, title: &str) -> Option<&'a str> {
     text.split_once(title).map(|(_, rest)| rest.trim_start())
+}
+
+/// What stands behind a title, with its colon at once or behind blanks: `request     :`.
+fn titled<'a>(text: &'a str, title: &str) -> Option<&'a str> {
+    text.match_indices(title).find_map(|(at, _)| {
+        let is_word = !text[..at].ends_with(char::is_alphanumeric);
+        let rest = text[at + title.len()..].trim_start().strip_prefix(':')?;
+        is_word.then(|| rest.trim_start())
+    })
 }
 
 /// 8 of ` 8 succeeded`.

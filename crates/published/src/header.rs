@@ -26,14 +26,17 @@ const FILLERS: [&str; 13] = [
     "response",
     "time",
     "times",
+    "duration",
     "request",
     "req",
     "http",
-    "duration",
     "percentile",
     "perc",
     "of",
 ];
+
+/// How many of them, from the first, name a length of time.
+const TIMES: usize = 7;
 
 /// What stands behind `per` or a slash.
 const SECONDS: [&str; 3] = ["s", "sec", "second"];
@@ -178,7 +181,10 @@ pub(crate) fn meaning(name: &str) -> Meaning {
 }
 
 fn of_tokens(tokens: Vec<String>) -> Meaning {
-    let (tokens, unit) = unit_apart(tokens);
+    let (tokens, unit) = match is_shortest(&tokens) {
+        true => (tokens.iter().map(|one| one.to_lowercase()).collect(), None),
+        false => unit_apart(tokens),
+    };
     let all: Vec<&str> = tokens.iter().map(String::as_str).collect();
     if let Some(Unit::PerS(_)) = unit {
         return rate(&all, unit);
@@ -217,6 +223,25 @@ fn of_tokens(tokens: Vec<String>) -> Meaning {
         }
         _ => Meaning::Unknown,
     }
+}
+
+/// Whether `min` at the end means the shortest, as in `http_req_duration_min`, and no minutes.
+/// What has a name of its own, such as `duration_min`, is in minutes.
+fn is_shortest(tokens: &[String]) -> bool {
+    let lower: Vec<String> = tokens.iter().map(|one| one.to_lowercase()).collect();
+    let Some((last, rest)) = lower.split_last() else {
+        return false;
+    };
+    let joined = rest.join(" ");
+    let has_name = WHOLE
+        .iter()
+        .any(|(names, _)| names.contains(&joined.as_str()));
+    let is_latency = |word: &String| {
+        let word = word.as_str();
+        FILLERS[..TIMES].contains(&word)
+    };
+    let all = rest.iter().all(|word| FILLERS.contains(&word.as_str()));
+    last == "min" && !has_name && all && rest.iter().any(is_latency)
 }
 
 /// A unit that the quantity cannot have makes the name unknown: `requests_ms`.
@@ -446,6 +471,12 @@ mod tests {
             ("average_ms", Quantity::Mean, Some(ms)),
             ("Latency avg [s]", Quantity::Mean, Some(seconds)),
             ("max", Quantity::Max, None),
+            ("latency_min", Quantity::Min, None),
+            ("response_time_min", Quantity::Min, None),
+            ("http_req_duration_min", Quantity::Min, None),
+            ("latencyMin", Quantity::Min, None),
+            ("latency_min_ms", Quantity::Min, Some(ms)),
+            ("duration_min", Quantity::Duration, Some(Unit::Time(60e9))),
             ("Requests/sec", Quantity::Rate, Some(rate)),
             ("req/s", Quantity::Rate, Some(rate)),
             ("rps", Quantity::Rate, Some(rate)),

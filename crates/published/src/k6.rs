@@ -12,6 +12,8 @@ use crate::row::{Counts, Latency, Load, Row, Transfer};
 const MS: f64 = 1e6;
 /// Share of the users' time in iterations from which they went from one to the next.
 const FILLED_SHARE: f64 = 0.9;
+/// Quantiles of every summary; more are asked for in summaryTrendStats.
+const USUAL: [f64; 3] = [0.5, 0.9, 0.95];
 const DURATION: &str = "http_req_duration";
 
 pub(crate) fn row(document: &Value) -> Result<Row, String> {
@@ -99,6 +101,8 @@ fn latency(metrics: &Value) -> Result<Latency, String> {
             latency.push(share, value);
         }
     }
+    let mut shares = latency.quantiles.iter().map(|one| one.share);
+    latency.is_set_of_tool = shares.all(|share| USUAL.contains(&share));
     Ok(latency)
 }
 

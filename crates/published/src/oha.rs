@@ -40,6 +40,7 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
         min: of("fastest")?,
         mean: of("average")?,
         max: of("slowest")?,
+        is_set_of_tool: true,
         ..Latency::default()
     };
     for (key, share) in QUANTILES {

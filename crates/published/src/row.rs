@@ -43,7 +43,7 @@ pub struct Load {
     pub duration_step_s: f64,
     /// Repetitions that the row sums up.
     pub runs: Option<f64>,
-    /// Mean time that a client took to connect inside the measurement, ns.
+    /// Mean time that a client took to connect inside the measurement, ns; 0 if all did before it.
     pub connect_ns: Option<f64>,
     /// CPU use of the server, in processors.
     pub server_cpus: Option<f64>,
@@ -62,6 +62,8 @@ pub struct Counts {
     pub failed: Option<f64>,
     /// The same as a share of those that ended.
     pub failed_share: Option<f64>,
+    /// Requests that came out right as a share of those that ended.
+    pub ok_share: Option<f64>,
     /// Requests a second that ended.
     pub rate_per_s: Option<Figure>,
     /// Right answers a second.
@@ -82,6 +84,8 @@ pub struct Latency {
     pub mean: Option<Figure>,
     /// Longest.
     pub max: Option<Figure>,
+    /// Whether the tool prints these quantiles of every run, so that nobody chose to publish them.
+    pub is_set_of_tool: bool,
     /// Quantiles by rising share.
     pub quantiles: Vec<Quantile>,
     /// Whether the tool adds latencies of requests that it did not get to send.

@@ -12,6 +12,9 @@ use crate::unit::{KNOWN, Unit};
 /// Cells that hold nothing.
 const NOTHING: [&str; 7] = ["", "-", "n/a", "na", "null", "none", "nan"];
 
+/// Shortest measurement, so that what is divided by it stays a number.
+const SECONDS_LEAST: f64 = 1e-9;
+
 /// A table as rows.
 pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
@@ -23,6 +26,8 @@ pub(crate) struct Table {
 #[derive(Debug, Clone)]
 struct Column {
     name: String,
+    /// What only this column is called.
+    own: String,
     quantity: Quantity,
     unit: Option<Unit>,
     /// One unit of the last digit of its most exact number: 0.7 among numbers such as 0.53 was 0.70
@@ -55,28 +60,12 @@ pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError>
         );
         return Err(ReadError::new(record.line, problem));
     }
-    let unknown_rule = rules
-        .iter()
-        .find(|rule| !header.cells.contains(&rule.column));
-    if let Some(rule) = unknown_rule {
-        let problem = format!(
-            "--column names `{}`, which is no column; there are: {}",
-            rule.column,
-            header.cells.join(", ")
-        );
-        return Err(ReadError::new(header.line, problem));
-    }
     let mut unknown = Vec::new();
-    let mut columns: Vec<Column> = Vec::new();
-    for (index, name) in header.cells.iter().enumerate() {
-        let column = column(name, index, records, rules, &mut unknown)
-            .map_err(|problem| ReadError::new(header.line, problem))?;
-        columns.push(column);
-    }
-    check_columns(&columns).map_err(|problem| ReadError::new(header.line, problem))?;
+    let columns = columns(header, records, rules, &mut unknown);
+    let columns = columns.map_err(|problem| ReadError::new(header.line, problem))?;
     let read = Reader {
         columns: &columns,
-        is_comma_in_doubt: separator == ';',
+        is_mark_in_doubt: separator == ';',
     };
     let rows = records.iter().map(|record| read.row(record));
     Ok(Table {
@@ -85,18 +74,76 @@ pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError>
     })
 }
 
+/// What every column holds.
+fn columns(
+    header: &Record,
+    records: &[Record],
+    rules: &[ColumnRule],
+    unknown: &mut Vec<String>,
+) -> Result<Vec<Column>, String> {
+    let titles = Title::all(&header.cells);
+    let is_of_none = |rule: &&ColumnRule| !titles.iter().any(|title| title.is_of(rule));
+    if let Some(rule) = rules.iter().find(is_of_none) {
+        return Err(format!(
+            "--column names `{}`, which is no column; there are: {}",
+            rule.column,
+            header.cells.join(", ")
+        ));
+    }
+    let columns = titles
+        .iter()
+        .enumerate()
+        .map(|(index, title)| column(title, index, records, rules, unknown));
+    let columns: Vec<Column> = columns.collect::<Result<_, _>>()?;
+    check_columns(&columns)?;
+    Ok(columns)
+}
+
+/// How a column is called.
+struct Title {
+    /// As the header has it.
+    name: String,
+    /// What only it is called: of several with one name the second is `name#2`.
+    own: String,
+}
+
+impl Title {
+    fn all(names: &[String]) -> Vec<Self> {
+        let title = |(index, name): (usize, &String)| {
+            let before = names[..index].iter().filter(|other| *other == name);
+            let own = match before.count() {
+                0 => name.clone(),
+                before => format!("{name}#{}", before + 1),
+            };
+            Self {
+                name: name.clone(),
+                own,
+            }
+        };
+        names.iter().enumerate().map(title).collect()
+    }
+
+    /// Whether a rule is about this column.
+    fn is_of(&self, rule: &ColumnRule) -> bool {
+        self.name == rule.column || self.own == rule.column
+    }
+}
+
 /// What a column holds: by the user's rule, else by its name.
 fn column(
-    name: &str,
+    title: &Title,
     index: usize,
     records: &[Record],
     rules: &[ColumnRule],
     unknown: &mut Vec<String>,
 ) -> Result<Column, String> {
     let cells = || records.iter().map(|record| record.cells[index].as_str());
-    let rule = rules.iter().find(|rule| rule.column == name);
+    let name = title.name.as_str();
+    let own = rules.iter().find(|rule| rule.column == title.own);
+    let rule = own.or_else(|| rules.iter().find(|rule| title.is_of(rule)));
     let (quantity, unit) = match rule {
         Some(rule) => (rule.quantity, rule.unit),
+        None if name.is_empty() && index == 0 && is_index(cells()) => (Quantity::Ignore, None),
         None => match meaning(name) {
             Meaning::Known(quantity, unit) => (quantity, unit),
             Meaning::Unknown => {
@@ -115,6 +162,7 @@ fn column(
     let steps = cells().filter_map(number).map(|figure| figure.step);
     let column = Column {
         name: name.to_owned(),
+        own: title.own.clone(),
         quantity,
         unit: unit.or_else(|| only_unit(quantity)),
         step: steps.fold(f64::INFINITY, f64::min),
@@ -153,6 +201,16 @@ fn says_unit(cell: &str, quantity: Quantity) -> bool {
         || number(cell).is_some_and(|figure| figure.value == 0.0)
 }
 
+/// Whether cells count rows from 0 or 1, as the column without a name that pandas and R write.
+fn is_index<'a>(mut cells: impl Iterator<Item = &'a str>) -> bool {
+    let first = cells.next().and_then(|cell| cell.parse::<usize>().ok());
+    let Some(first) = first.filter(|first| *first <= 1) else {
+        return false;
+    };
+    let mut cells = cells.zip(first + 1..);
+    cells.all(|(cell, row)| cell.parse() == Ok(row))
+}
+
 fn is_nothing(cell: &str) -> bool {
     NOTHING
         .iter()
@@ -169,7 +227,7 @@ fn check_columns(columns: &[Column]) -> Result<(), String> {
             return Err(format!(
                 "columns `{}` and `{}` both hold {quantity}: leave one out with \
                  --column 'ignore={}'",
-                other.name, column.name, column.name
+                other.own, column.own, column.own
             ));
         }
     }
@@ -202,8 +260,9 @@ fn check_columns(columns: &[Column]) -> Result<(), String> {
 /// Reads the rows below a header.
 struct Reader<'a> {
     columns: &'a [Column],
-    /// Whether `1,234` may be 1.234: where semicolons separate, commas often are decimal points.
-    is_comma_in_doubt: bool,
+    /// Whether `1,234` may be 1.234, and 1.234 requests 1,234: where semicolons separate, commas
+    /// often are decimal points, and points stand between thousands.
+    is_mark_in_doubt: bool,
 }
 
 impl Reader<'_> {
@@ -227,11 +286,21 @@ impl Reader<'_> {
                     .map_err(|problem| ReadError::new(record.line, problem))?;
             }
         }
+        let by_right = row.counts.ok_share.map(|share| 1.0 - share);
+        row.counts.failed_share = row.counts.failed_share.or(by_right);
         Ok(row)
     }
 
     fn cell(&self, row: &mut Row, column: &Column, cell: &str) -> Result<(), String> {
-        if self.is_comma_in_doubt && is_decimal_or_thousands(cell) {
+        if self.is_mark_in_doubt && is_pieces(column) && is_in_thousands(cell) {
+            return Err(format!(
+                "column `{}`: expected a whole number, such as 1234, found `{}`: between \
+                 semicolons a point may stand between thousands",
+                column.name,
+                excerpt(cell)
+            ));
+        }
+        if self.is_mark_in_doubt && is_decimal_or_thousands(cell) {
             return Err(format!(
                 "column `{}`: expected a number without a comma, such as 0.123 or 1234, found \
                  `{}`: between semicolons a comma may be a decimal point",
@@ -261,6 +330,25 @@ fn names(quantity: Quantity) -> bool {
             | Quantity::PlannedRate
             | Quantity::Body
     )
+}
+
+/// Whether a column counts things, of which there is no part.
+fn is_pieces(column: &Column) -> bool {
+    matches!(column.unit, Some(Unit::Count))
+        && !matches!(column.quantity, Quantity::Cpu | Quantity::ClientCpu)
+}
+
+/// Whether a number has a point where thousands would: `127.116`.
+fn is_in_thousands(cell: &str) -> bool {
+    let Some((whole, rest)) = cell.split_once('.') else {
+        return false;
+    };
+    let are_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    (1..=3).contains(&whole.len())
+        && rest.len() == 3
+        && are_digits(whole)
+        && are_digits(rest)
+        && !whole.starts_with('0')
 }
 
 /// Whether a number has one comma and no point: `1,234`, or `0,22 ms`.
@@ -312,14 +400,14 @@ fn place(row: &mut Row, column: &Column, figure: Figure, unit: Unit) -> Result<(
         Quantity::Mean => latency.mean = Some(figure),
         Quantity::Max => latency.max = Some(figure),
         Quantity::Quantile(share) => latency.push(share, figure),
-        Quantity::Ok if is_share => counts.failed_share = Some(1.0 - figure.value),
+        Quantity::Ok if is_share => counts.ok_share = some,
         Quantity::Failed if is_share => counts.failed_share = some,
         Quantity::Ok => counts.ok = some,
         Quantity::Failed => counts.failed = some,
         Quantity::Rate => counts.rate_per_s = Some(figure),
         Quantity::OkRate => counts.ok_per_s = Some(figure),
         Quantity::Duration => {
-            load.duration_s = Some(figure.value / 1e9).filter(|seconds| *seconds > 0.0);
+            load.duration_s = Some(figure.value / 1e9).filter(|seconds| *seconds >= SECONDS_LEAST);
             load.duration_step_s = figure.step / 1e9;
         }
         other => place_rest(load, counts, transfer, (other, figure.value)),

@@ -34,6 +34,7 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
         },
         counts: Counts {
             ended: Some(ended),
+            ok: Some(ok),
             failed: Some((ended - ok).max(0.0)),
             ..Counts::default()
         },
@@ -58,6 +59,7 @@ fn latency(document: &Value) -> Result<Latency, String> {
         min: of("min")?,
         mean: of("mean")?,
         max: of("max")?,
+        is_set_of_tool: true,
         ..Latency::default()
     };
     for (key, share) in QUANTILES {

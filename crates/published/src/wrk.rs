@@ -47,6 +47,7 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
     }
     row.load.scheduled = lines.iter().any(|(_, text)| is_of_wrk2(text));
     row.latency.corrected = !row.load.scheduled;
+    row.latency.is_set_of_tool = true;
     let mut errors = Errors::default();
     let mut answered = None;
     let mut is_uncorrected = false;
@@ -93,6 +94,10 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
         return Err(ReadError::new(first.0, problem));
     };
     row.counts = counts(answered, wrong, &errors, row.load.scheduled);
+    if row.counts.ended == Some(row.counts.untimed) {
+        // The zeros that it prints are times of nothing.
+        row.latency = Latency::default();
+    }
     Ok(row)
 }
 

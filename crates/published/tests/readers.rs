@@ -231,6 +231,63 @@ fn h2load_by_time_and_by_count() {
     assert_eq!(row.load.connect_ns, Some(100e6));
 }
 
+/// What 1.69 and later print: its source was read for the titles and the columns.
+fn h2load_of_1_69() -> String {
+    let text = data("h2load.txt");
+    let (before, _) = text.split_once("                     min").expect("times");
+    let times = [
+        (
+            "request",
+            "29us 269.34ms 1.50ms 2.50ms 5.00ms 1.61ms 1.00ms",
+        ),
+        ("connect", "78us 6.00s 5.00s 5.00s 5.00s 5.00s 7us"),
+        ("TTFB", "258us 292us 275us 292us 292us 275us 16us"),
+        ("req/s", "603.39 639.22 621.00 630.00 638.00 621.14 10.12"),
+    ];
+    let times = times.map(|(title, values)| {
+        let values: Vec<&str> = values.split(' ').collect();
+        format!("{title:12}:  {}     60.00%\n", values.join("    "))
+    });
+    let names = "min         max         median      p95         p99         mean        sd";
+    format!(
+        "{before}                 {names}         +/- sd\n{}",
+        times.concat()
+    )
+}
+
+#[test]
+fn h2load_in_both_spellings() {
+    let text = h2load_of_1_69();
+    for text in [&text, &text.replace('\n', " ")] {
+        let row = read(text, None, &[]).unwrap().rows.remove(0);
+        assert_eq!(row.latency.min.unwrap().value, 29e3);
+        near(row.latency.mean.map(|mean| mean.value), 1.61e6);
+        assert_eq!(quantiles(&row), [(0.5, 1.5e6), (0.95, 2.5e6), (0.99, 5e6)]);
+        assert_eq!(row.load.connect_ns, Some(0.0), "it had a main duration");
+    }
+    let by_count = text.replace("of main duration", "");
+    let row = read(&by_count, None, &[]).unwrap().rows.remove(0);
+    assert_eq!(row.load.connect_ns, Some(5e9));
+}
+
+#[test]
+fn times_of_h2load_that_cannot_be_read_are_an_error_with_their_line() {
+    let text = h2load_of_1_69();
+    let line = 1 + text
+        .lines()
+        .position(|line| line.contains("+/- sd"))
+        .unwrap();
+    for (is, instead) in [("request     :", "took        :"), ("269.34ms", "-")] {
+        let error = read(&text.replace(is, instead), None, &[]).unwrap_err();
+        assert_eq!(error.line, line, "{error}");
+        assert!(error.problem.contains("`request :`"), "{error}");
+    }
+    // Quoted without its times, a result has none.
+    let (short, _) = text.split_once("                 min").unwrap();
+    let row = read(short, None, &[]).unwrap().rows.remove(0);
+    assert_eq!((row.latency.mean, row.latency.max), (None, None));
+}
+
 #[test]
 fn k6_in_both_shapes() {
     let row = only("k6-closed.json", Format::K6);
@@ -410,6 +467,18 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
         ("requests,avg_ms\n", &[], 1, "expected rows"),
         ("requests,avg_ms\n1,2\n", &["p99=tail:ms"], 1, "no column"),
         ("requests;avg_ms\n1;0,22\n", &[], 2, "expected a number"),
+        (
+            "requests;avg_ms\n127.116;2\n",
+            &[],
+            2,
+            "a point may stand between thousands",
+        ),
+        (
+            "requests,requests,avg_ms\n1,1,2\n",
+            &[],
+            1,
+            "--column 'ignore=requests#2'",
+        ),
     ] {
         let error = csv(text, rules).expect_err(text);
         assert_eq!(error.line, line, "{error}");
@@ -428,6 +497,23 @@ fn what_cannot_be_read_names_the_line_and_what_was_expected() {
     }
     let error = read(&data("wrk.txt"), None, &["ignore=x".parse().unwrap()]).unwrap_err();
     assert!(error.problem.contains("--column is for CSV"), "{error}");
+}
+
+#[test]
+fn columns_of_one_name_or_of_none_can_be_left_out() {
+    let row = |text: &str, rules: &[&str]| csv(text, rules).unwrap().rows.remove(0);
+    let twice = "requests,server,requests\n5,a,6\n";
+    let ended = |rule: &str| row(twice, &[rule]).counts.ended;
+    assert_eq!(ended("ignore=requests#2"), Some(5.0));
+    let second = ["ignore=requests", "requests=requests#2"];
+    assert_eq!(row(twice, &second).counts.ended, Some(6.0));
+    // Rows that are counted have an index, and another column without a name is one of names.
+    let index = ",server,requests\n0,a,5\n1,a,6\n";
+    assert_eq!(row(index, &[]).label(), "server=a");
+    let other = index.replace("1,a", "7,a");
+    assert_eq!(row(&other, &[]).label(), "=0 server=a");
+    assert_eq!(row(&other, &["ignore="]).label(), "server=a");
+    assert_eq!(row("server,,requests\na,0,5\n", &[]).label(), "server=a =0");
 }
 
 #[test]

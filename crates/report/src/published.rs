@@ -4,6 +4,7 @@
 //! foreign text, and each format escapes them.
 
 use bakeoff_audit::published::{Audit, AuditedRow, Finding};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
 
 use crate::safe::json_safe;
@@ -19,22 +20,39 @@ pub const PUBLISHED_SCHEMA: &str = "bakeoff.audit/1";
 
 /// The audit as the document that scripts rely on.
 pub fn published_json(audit: &Audit) -> String {
-    let document = json!({
-        "schema": PUBLISHED_SCHEMA,
-        "format": audit.format,
-        "believable": audit.believable(),
-        "rows": audit.rows.iter().map(row).collect::<Vec<_>>(),
-        "table": findings(&audit.table),
-        "not_checked": audit
-            .not_checked
-            .iter()
-            .map(|it| json!({"code": it.code.name(), "rule": it.code.rule(), "rows": it.rows,
-                             "missing": it.missing}))
-            .collect::<Vec<_>>(),
-        "unknown_columns": audit.unknown_columns,
-    });
-    let text = serde_json::to_string_pretty(&document);
+    let text = serde_json::to_string_pretty(&Document(audit));
     json_safe(&text.expect("it has only text keys and numbers"))
+}
+
+/// The document, whose rows are drawn one after the other: a tree of a hundred thousand of them
+/// takes many times the room of their text. Keys are in the order of the alphabet.
+struct Document<'a>(&'a Audit);
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let Self(audit) = self;
+        let not_checked = audit.not_checked.iter().map(|it| {
+            json!({"code": it.code.name(), "rule": it.code.rule(), "rows": it.rows,
+                   "missing": it.missing})
+        });
+        let mut map = out.serialize_map(None)?;
+        map.serialize_entry("believable", &audit.believable())?;
+        map.serialize_entry("format", audit.format)?;
+        map.serialize_entry("not_checked", &not_checked.collect::<Vec<_>>())?;
+        map.serialize_entry("rows", &Rows(&audit.rows))?;
+        map.serialize_entry("schema", PUBLISHED_SCHEMA)?;
+        map.serialize_entry("table", &findings(&audit.table))?;
+        map.serialize_entry("unknown_columns", &audit.unknown_columns)?;
+        map.end()
+    }
+}
+
+struct Rows<'a>(&'a [AuditedRow]);
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_seq(self.0.iter().map(row))
+    }
 }
 
 fn row(row: &AuditedRow) -> Value {
@@ -50,6 +68,7 @@ fn row(row: &AuditedRow) -> Value {
             "duration_min_s": derived.duration_min_s,
         },
         "findings": findings(&row.findings),
+        "notes": findings(&row.notes),
     })
 }
 
@@ -106,6 +125,18 @@ fn in_flight(row: &AuditedRow) -> String {
         (Some(all), None) => short(all),
         _ => "-".to_owned(),
     }
+}
+
+/// Columns that are taken as names; one may have none itself.
+fn unknown_columns(audit: &Audit) -> Vec<String> {
+    let names = audit
+        .unknown_columns
+        .iter()
+        .map(|name| match name.is_empty() {
+            true => "(no name)".to_owned(),
+            false => crate::safe::plain(name),
+        });
+    names.collect()
 }
 
 fn per_s(rate: Option<f64>) -> String {

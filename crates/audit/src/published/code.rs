@@ -25,6 +25,8 @@ pub enum Code {
     NetworkBound,
     /// The rate is not the requests over the duration.
     RateDiffers,
+    /// Figures on how requests came out contradict each other.
+    CountsDiffer,
     /// More bytes than the link can carry, or fewer than the answers hold.
     ImpossibleBytes,
     /// More CPU time than there are processors.
@@ -41,7 +43,7 @@ pub enum Code {
 
 impl Code {
     /// All of them, in the order in which findings are listed.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::FailedShare,
         Self::LatencyOfFailures,
         Self::Little,
@@ -53,6 +55,7 @@ impl Code {
         Self::SetUpCounted,
         Self::NetworkBound,
         Self::RateDiffers,
+        Self::CountsDiffer,
         Self::ImpossibleBytes,
         Self::ImpossibleCpu,
         Self::QuantileUnsupported,
@@ -111,6 +114,11 @@ impl Code {
             Self::RateDiffers => {
                 let meaning = "rate, requests and duration contradict each other";
                 ("rate-differs", "R32", meaning)
+            }
+            Self::CountsDiffer => {
+                let meaning =
+                    "how many requests ended, failed and came out right contradicts itself";
+                ("counts-differ", "R32", meaning)
             }
             Self::ImpossibleBytes => (
                 "impossible-bytes",

@@ -2,6 +2,7 @@
 
 use bakeoff_published::{Figure, Row};
 
+use super::length::Length;
 use super::rig::Rig;
 use super::sentence::quantile;
 
@@ -32,53 +33,36 @@ pub(super) struct Moved {
 pub(super) struct Subject<'a> {
     pub(super) row: &'a Row,
     pub(super) rig: &'a Rig,
-    /// Requests that ended, right or not.
+    /// Requests that ended, right or not; those of all runs, where the row sums several up.
     pub(super) ended: Option<f64>,
     pub(super) failed: Option<f64>,
-    pub(super) duration_s: Option<f64>,
+    /// How its requests, its rate and its duration belong together.
+    pub(super) length: Length,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn new(row: &'a Row, rig: &'a Rig) -> Self {
         let counts = &row.counts;
-        let stated_s = row.load.duration_s.or(rig.duration_s);
-        let by_rate = |rate: Option<f64>| Some(rate? * stated_s?);
-        let value = |figure: Option<Figure>| figure.map(|figure| figure.value);
-        let ok = counts.ok.or_else(|| by_rate(value(counts.ok_per_s)));
+        let length = Length::new(row, rig);
+        let by_rate = |rate: Option<Figure>| Some(rate?.value * length.seconds?);
+        let ok = counts.ok.or_else(|| by_rate(counts.ok_per_s));
         // What ended, from whichever figures say it.
-        let ended = counts
+        let counted = counts
             .ended
             .or_else(|| Some(ok? + counts.failed?))
-            .or_else(|| by_rate(value(counts.rate_per_s)))
-            .or_else(|| Some(ok? / (1.0 - counts.failed_share?)))
-            .or(ok)
-            .filter(|ended| ended.is_finite());
-        // What rounding the rate and the length explains is no failure.
-        let longest_s = stated_s.map(|s| s + row.load.duration_step_s / 2.0);
-        let ok_most = counts
-            .ok
-            .or_else(|| Some(counts.ok_per_s?.high() * longest_s?));
-        let by_ok = || {
-            let (all, right) = (counts.ended?, ok?);
-            let is_apart = ok_most? < all;
-            Some(if is_apart {
-                (all - right).max(0.0)
-            } else {
-                0.0
-            })
-        };
+            .or_else(|| by_rate(counts.rate_per_s))
+            .or_else(|| Some(ok? / (1.0 - counts.failed_share?)));
+        let ended = counted.or(ok).filter(|ended| ended.is_finite());
         let failed = counts
             .failed
             .or_else(|| Some(ended? * counts.failed_share?))
-            .or_else(by_ok);
-        let rate = value(counts.rate_per_s).filter(|rate| *rate > 0.0);
-        let by_count = || Some(counts.ended? / rate?);
+            .or_else(|| failed_by_right(row, &length));
         Self {
             row,
             rig,
             ended,
             failed,
-            duration_s: stated_s.or_else(by_count),
+            length,
         }
     }
 
@@ -93,18 +77,22 @@ impl<'a> Subject<'a> {
     }
 
     pub(super) fn rate_per_s(&self) -> Option<f64> {
-        let by_count = || Some(self.ended? / self.duration_s?);
-        by_count().or(self.stated_per_s())
+        self.rate().map(|rate| rate.value)
     }
 
-    /// The rate that the row states.
-    fn stated_per_s(&self) -> Option<f64> {
-        self.row.counts.rate_per_s.map(|rate| rate.value)
+    /// Requests a second that ended: as stated, or else as counted.
+    fn rate(&self) -> Option<Figure> {
+        let by_count = || {
+            let of_one_run = self.ended? * self.length.run_share?;
+            Some(Figure::exact(of_one_run / self.length.seconds?))
+        };
+        let stated = self.length.rate;
+        stated.or_else(by_count).or(self.row.counts.rate_per_s)
     }
 
     /// Whether nothing came to an end, as at a server that never answers.
     pub(super) fn is_empty(&self) -> bool {
-        self.ended.or(self.stated_per_s()) == Some(0.0)
+        self.ended.or(self.rate_per_s()) == Some(0.0)
     }
 
     /// Share of the requests that failed.
@@ -144,23 +132,32 @@ impl<'a> Subject<'a> {
         Some((self.ended? - self.row.counts.untimed).max(0.0))
     }
 
-    fn timed_per_s(&self) -> Option<f64> {
-        let by_count = || Some(self.timed()? / self.duration_s?);
-        by_count().or(self.stated_per_s())
+    /// Requests a second that the latencies are of.
+    fn timed_per_s(&self) -> Option<Figure> {
+        let rate = self.rate()?;
+        match (self.timed(), self.ended) {
+            (Some(timed), Some(ended)) if timed < ended => {
+                Some(Figure::exact(rate.value * timed / ended))
+            }
+            _ => Some(rate),
+        }
     }
 
-    /// Rate times mean latency, with what rounding the mean leaves open.
+    /// Rate times mean latency, with what rounding leaves open.
     pub(super) fn in_flight(&self) -> Option<Figure> {
         let (rate, mean) = (self.timed_per_s()?, self.row.latency.mean?);
         Some(Figure {
-            value: rate * mean.value / 1e9,
-            step: rate * mean.step / 1e9,
+            value: rate.value * mean.value / 1e9,
+            step: (rate.value * mean.step + rate.step * mean.value) / 1e9,
         })
     }
 
     /// Rate and mean latency in seconds.
     pub(super) fn rate_and_mean(&self) -> Option<(f64, f64)> {
-        Some((self.timed_per_s()?, self.row.latency.mean?.value / 1e9))
+        Some((
+            self.timed_per_s()?.value,
+            self.row.latency.mean?.value / 1e9,
+        ))
     }
 
     pub(super) fn clients(&self) -> Option<f64> {
@@ -237,7 +234,8 @@ impl<'a> Subject<'a> {
     pub(super) fn moved(&self) -> Option<Moved> {
         let transfer = &self.row.transfer;
         let bodies = || Some(self.answered_per_s()? * self.body_bytes()?);
-        let by_count = || Some(transfer.read_bytes? / self.duration_s?);
+        let length = &self.length;
+        let by_count = || Some(transfer.read_bytes? * length.run_share? / length.seconds?);
         let (bodies, read) = (bodies(), transfer.read_bytes_per_s.or_else(by_count));
         // Nothing is less than something.
         let is_read = read > bodies;
@@ -259,13 +257,14 @@ impl<'a> Subject<'a> {
         // Where the tool has added latencies, the mean is longer than requests were.
         let latency = &self.row.latency;
         let mean = latency.mean.filter(|_| !latency.corrected)?;
-        Some(self.timed()? * mean.low() / 1e9 / clients)
+        Some(self.timed()? * self.length.run_share? * mean.low() / 1e9 / clients)
     }
 
     fn duration_min_s(&self) -> Option<f64> {
         let longest = self.longest().map(|(_, longest)| longest.low() / 1e9);
         let on_link = || {
-            let ok = self.ended? * (1.0 - self.failed_share().unwrap_or(0.0));
+            let ended = self.ended? * self.length.run_share?;
+            let ok = ended * (1.0 - self.failed_share().unwrap_or(0.0));
             Some(ok * self.body_bytes()? * 8.0 / self.rig.link_bits_per_s?)
         };
         [longest, self.back_to_back_s(), on_link()]
@@ -273,4 +272,20 @@ impl<'a> Subject<'a> {
             .flatten()
             .reduce(f64::max)
     }
+}
+
+/// Requests that are missing among the right ones. What rounding the rate and the length explains
+/// is no failure.
+fn failed_by_right(row: &Row, length: &Length) -> Option<f64> {
+    let counts = &row.counts;
+    let all = counts.ended?;
+    if let Some(ok) = counts.ok {
+        return Some((all - ok).max(0.0));
+    }
+    let (right, seconds) = (counts.ok_per_s?, length.seconds?);
+    let of_one_run = all * length.run_share?;
+    let longest_s = seconds + row.load.duration_step_s / 2.0;
+    let is_apart = right.high() * longest_s < of_one_run;
+    let share = 1.0 - right.value * seconds / of_one_run;
+    Some(if is_apart { all * share.max(0.0) } else { 0.0 })
 }

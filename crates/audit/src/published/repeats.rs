@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_published::Row;
+use bakeoff_published::{Published, Row};
 
 use super::code::Code;
 use super::sentence::{amount, lines_of, percent, rate};
@@ -14,7 +14,8 @@ use crate::limits::{RATE_VARIATION, ROUNDS_MIN};
 const LENGTH_APART: f64 = 1.25;
 
 /// Adds findings to rows whose repetitions differ, and gives those of the whole table.
-pub(super) fn find(rows: &[Row], audited: &mut [AuditedRow]) -> Vec<Finding> {
+pub(super) fn find(published: &Published, audited: &mut [AuditedRow]) -> Vec<Finding> {
+    let rows = &published.rows;
     let same = groups(rows);
     for group in same.iter().filter(|group| group.len() > 1) {
         differs(group, audited);
@@ -44,7 +45,8 @@ pub(super) fn find(rows: &[Row], audited: &mut [AuditedRow]) -> Vec<Finding> {
     };
     let text = format!(
         "{which} made {often}: nothing says how far the next run would be off ({ROUNDS_MIN} runs \
-         with a fresh server do)"
+         with a fresh server do){}",
+        hint(published, same.len())
     );
     vec![Finding {
         code: Code::OneRun,
@@ -52,6 +54,44 @@ pub(super) fn find(rows: &[Row], audited: &mut [AuditedRow]) -> Vec<Finding> {
         limit: ROUNDS_MIN as f64,
         text,
     }]
+}
+
+/// Columns of numbers that nobody said to be names, where rows would be repetitions of each other
+/// without them: an index, or a result.
+fn hint(published: &Published, measurements: usize) -> String {
+    let rows = &published.rows;
+    let is_number = |name: &&String| {
+        let cells = rows.iter().flat_map(|row| &row.name);
+        let mut cells = cells.filter(|(column, _)| column == *name);
+        cells.all(|(_, cell)| cell.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let columns: Vec<&String> = published.unknown.iter().filter(is_number).collect();
+    let without: Vec<Row> = rows.iter().map(|row| without(row, &columns)).collect();
+    if columns.is_empty() || groups(&without).len() >= measurements {
+        return String::new();
+    }
+    let names = columns.iter().map(|name| match name.is_empty() {
+        true => "the column without a name".to_owned(),
+        false => format!("`{name}`"),
+    });
+    let flags = columns
+        .iter()
+        .map(|name| format!("--column 'ignore={name}'"));
+    format!(
+        "; rows that differ only in {} count as measurements of their own: if they are \
+         repetitions, leave it out with {}",
+        names.collect::<Vec<_>>().join(" or "),
+        flags.collect::<Vec<_>>().join(" ")
+    )
+}
+
+/// The row without these columns in its name.
+fn without(row: &Row, columns: &[&String]) -> Row {
+    let mut row = row.clone();
+    row.name.retain(|(name, _)| !columns.contains(&name));
+    // Where nothing else names them, they are repetitions of the one measurement.
+    row.is_repetition |= row.label().is_empty();
+    row
 }
 
 /// Rows that are repetitions of each other; what has no name repeats nothing that is known.
@@ -109,7 +149,7 @@ fn differs(group: &[usize], audited: &mut [AuditedRow]) {
     }
     let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
     let variation = (squares / (count - 1.0)).sqrt() / mean;
-    if variation < RATE_VARIATION {
+    if variation.is_nan() || variation < RATE_VARIATION {
         return;
     }
     let least = rates.iter().copied().fold(f64::INFINITY, f64::min);

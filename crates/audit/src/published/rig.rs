@@ -1,5 +1,12 @@
 //! What is known of the machines and the load beside the table.
 
+use std::collections::BTreeSet;
+
+use bakeoff_published::Published;
+
+/// Most cells that a message names.
+const NAMED_MOST: usize = 20;
+
 /// What the user knows. A row's own figure counts more than these.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rig {
@@ -27,6 +34,32 @@ pub struct Rig {
 }
 
 impl Rig {
+    /// Whether the sizes of bodies are about rows of this table, and each about others.
+    ///
+    /// # Errors
+    /// A name that is no cell of any row's name, or that has two sizes, and what to do.
+    pub fn check_bodies(&self, published: &Published) -> Result<(), String> {
+        for (index, (cell, _)) in self.bodies.iter().enumerate() {
+            let of = cell.as_ref().map_or_else(
+                || "of all rows that no name is for".to_owned(),
+                |cell| format!("of `{cell}`"),
+            );
+            if self.bodies[..index].iter().any(|(other, _)| other == cell) {
+                return Err(format!("--body gives two sizes {of}: leave one out"));
+            }
+            let Some(cell) = cell else { continue };
+            let mut cells = published.rows.iter().flat_map(|row| &row.name);
+            if !cells.any(|(_, other)| other == cell) {
+                return Err(format!(
+                    "--body gives the size {of}, which is no cell in the name of a row; there \
+                     are: {}",
+                    names(published)
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Bytes of a right answer's body in a row with these cells.
     pub(super) fn body_bytes(&self, name: &[(String, String)]) -> Option<f64> {
         let has = |cell: &String| name.iter().any(|(_, other)| other == cell);
@@ -36,5 +69,20 @@ impl Rig {
             .find(|(cell, _)| cell.as_ref().is_some_and(has));
         let any = || self.bodies.iter().find(|(cell, _)| cell.is_none());
         named.or_else(any).map(|(_, bytes)| *bytes)
+    }
+}
+
+/// The cells in the names of rows, the first of very many.
+fn names(published: &Published) -> String {
+    let cells = published.rows.iter().flat_map(|row| &row.name);
+    let cells: BTreeSet<&str> = cells.map(|(_, cell)| cell.as_str()).collect();
+    let more = match cells.len() > NAMED_MOST {
+        true => " and more",
+        false => "",
+    };
+    let cells: Vec<&str> = cells.into_iter().take(NAMED_MOST).collect();
+    match cells.is_empty() {
+        true => "none, so write --body BYTES".to_owned(),
+        false => format!("{}{more}", cells.join(", ")),
     }
 }

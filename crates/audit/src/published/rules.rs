@@ -5,6 +5,7 @@
 
 mod amount;
 mod bytes;
+mod counts;
 mod time;
 
 use super::Finding;
@@ -15,6 +16,8 @@ use super::derived::Subject;
 pub(super) enum Outcome {
     /// The row breaks it.
     Found(Finding),
+    /// A figure of the row breaks it, and its others stand.
+    Noted(Finding),
     /// The row keeps it, or it says nothing about such a row.
     Passed,
     /// A figure is missing; which flag gives it.
@@ -38,6 +41,7 @@ pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
         (Code::SetUpCounted, time::set_up_counted(subject)),
         (Code::NetworkBound, bytes::network_bound(subject)),
         (Code::RateDiffers, amount::rate_differs(subject)),
+        (Code::CountsDiffer, counts::counts_differ(subject)),
         (Code::ImpossibleBytes, bytes::impossible_bytes(subject)),
         (Code::ImpossibleCpu, amount::impossible_cpu(subject)),
         (
@@ -46,6 +50,16 @@ pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
         ),
         (Code::QuantileOrder, time::quantile_order(subject)),
     ]
+}
+
+const RUNS: &str = "a rate: a row of several runs may count the requests of one or of all";
+
+/// What is missing where a row has no rate.
+fn no_rate(subject: &Subject<'_>) -> &'static str {
+    match subject.length.are_runs_in_doubt() {
+        true => RUNS,
+        false => "a rate, or requests and --duration",
+    }
 }
 
 fn found(code: Code, value: f64, limit: f64, text: String) -> Outcome {

@@ -45,7 +45,7 @@ pub(crate) struct AuditFlags {
 #[command(next_help_heading = "What is known of the measurement")]
 pub(crate) struct RigFlags {
     /// Length of each measurement
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = length)]
     pub(crate) duration: Option<Duration>,
     /// Size of the right answer's body, such as 4096 or 283KiB; with NAME= for rows that have a
     /// cell of this name; may be repeated
@@ -120,6 +120,15 @@ fn link(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not the rate of a link: write 10Gbit, or 100Mbit/s"))
 }
 
+/// Reads a duration above 0.
+fn length(text: &str) -> Result<Duration, String> {
+    let length = duration(text)?;
+    match length.is_zero() {
+        true => Err(format!("`{text}` is not a duration above 0")),
+        false => Ok(length),
+    }
+}
+
 fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     number
@@ -144,6 +153,7 @@ mod tests {
         for wrong in ["", "10", "10G", "5ms", "0Gbit"] {
             assert!(link(wrong).is_err(), "{wrong}");
         }
+        assert!(length("0s").is_err() && length("30s").is_ok());
         assert!(positive("0").is_err() && positive("inf").is_err() && positive("1e3").is_ok());
     }
 }

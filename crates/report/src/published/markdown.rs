@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use bakeoff_audit::published::Audit;
+use bakeoff_audit::published::{Audit, Finding};
 
-use super::{answer, in_flight, link, not_checked, per_s};
+use super::{answer, in_flight, link, not_checked, per_s, unknown_columns};
 use crate::markdown::escaped;
 
 /// The audit as Markdown: the answer, the findings by code, then a table of the rows.
@@ -34,17 +34,15 @@ pub fn published_markdown(audit: &Audit) -> String {
             .map(|it| format!("{} ({}): {}", it.code.name(), it.code.rule(), it.text)),
     );
     list(&mut out, "Not checked", not_checked(audit).into_iter());
-    let names = audit.unknown_columns.iter().cloned();
+    let names = unknown_columns(audit).into_iter();
     list(&mut out, "Columns taken as names", names);
     out.push_str("\n## Row by row\n\n");
     out.push_str("| line | row | requests/s | right/s | in flight | link | findings |\n");
     out.push_str("| --: | --- | --: | --: | --: | --: | --- |\n");
     for row in &audit.rows {
-        let findings: Vec<String> = row
-            .findings
-            .iter()
-            .map(|it| format!("{}: {}", it.code.name(), escaped(&it.text)))
-            .collect();
+        let says = |it: &Finding| format!("{}: {}", it.code.name(), escaped(&it.text));
+        let notes = row.notes.iter().map(|it| format!("a note, {}", says(it)));
+        let findings: Vec<String> = row.findings.iter().map(says).chain(notes).collect();
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {} |",

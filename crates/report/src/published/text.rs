@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use bakeoff_audit::published::{Audit, AuditedRow};
 
-use super::{answer, in_flight, link, not_checked, per_s};
+use super::{answer, in_flight, link, not_checked, per_s, unknown_columns};
 use crate::safe::plain;
 use crate::style::{Paint, folded};
 
 /// Columns before the meaning of a finding.
-const INDENT: usize = 27;
+const INDENT: usize = 29;
 
 /// The audit as text in so many columns: the answer, the findings by code, then row by row.
 pub fn published_text(audit: &Audit, width: usize, colour: bool) -> String {
@@ -41,14 +41,9 @@ pub fn published_text(audit: &Audit, width: usize, colour: bool) -> String {
         }
     }
     if !audit.unknown_columns.is_empty() {
-        let names: Vec<String> = audit
-            .unknown_columns
-            .iter()
-            .map(|name| plain(name))
-            .collect();
         let text = format!(
             "Columns taken as names: {} (--column gives them a meaning)",
-            names.join(", ")
+            unknown_columns(audit).join(", ")
         );
         out.push('\n');
         lines(&mut out, &text, "", width);
@@ -60,7 +55,7 @@ pub fn published_text(audit: &Audit, width: usize, colour: bool) -> String {
 fn by_code(out: &mut String, audit: &Audit, width: usize, colour: bool) {
     let codes = audit.by_code();
     let mut block = |rows: usize, name: &str, text: &str| {
-        let title = format!("{rows:>5}  {name:<20}");
+        let title = format!("{rows:>5}  {name:<20}  ");
         let indent = " ".repeat(INDENT);
         let folded = folded(text, "", width.saturating_sub(INDENT).max(20));
         let below = folded.join(&format!("\n{indent}"));
@@ -82,11 +77,12 @@ fn fine(audit: &Audit) -> Vec<&AuditedRow> {
 }
 
 fn by_row(out: &mut String, audit: &Audit, width: usize, colour: bool) {
-    if audit.rows.iter().all(|row| row.findings.is_empty()) {
+    let says = |row: &&AuditedRow| !row.findings.is_empty() || !row.notes.is_empty();
+    if !audit.rows.iter().any(|row| says(&row)) {
         return;
     }
     let _ = writeln!(out, "\n{}", Paint::Bold.on("Row by row", colour));
-    for row in audit.rows.iter().filter(|row| !row.findings.is_empty()) {
+    for row in audit.rows.iter().filter(says) {
         let head = format!("line {}: {}", row.line, plain(&row.key));
         lines(out, &head, "", width);
         let mut figures = vec![
@@ -101,6 +97,10 @@ fn by_row(out: &mut String, audit: &Audit, width: usize, colour: bool) {
         let _ = writeln!(out, "{}", Paint::Dim.on(&figures, colour));
         for finding in &row.findings {
             let text = format!("- {}: {}", finding.code.name(), finding.text);
+            lines(out, &text, "  ", width);
+        }
+        for note in &row.notes {
+            let text = format!("- a note, {}: {}", note.code.name(), note.text);
             lines(out, &text, "  ", width);
         }
     }

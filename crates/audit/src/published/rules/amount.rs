@@ -2,21 +2,18 @@
 
 use bakeoff_stats::ERROR_SHARE_APART;
 
-use super::{Outcome, found};
+use super::{Outcome, RUNS, found, no_rate};
 use crate::limits::{
     CEILING_SHARE, DURATION_S_MIN, ENGINE_BUSY_SUSPECT, FAILED_SHARE, LITTLE_SHARE, STARTED_SHARE,
 };
 use crate::published::code::Code;
 use crate::published::derived::Subject;
+use crate::published::length::Fit;
 use crate::published::sentence::{amount, percent, rate, time};
 
 const FAILED: &str = "how many requests failed";
 const RATE: &str = "the rate that was asked for (--rate)";
 const STREAMS: &str = "the streams of each client (--streams)";
-/// How far a stated rate may be from requests over duration. Tools count the time between the first
-/// and the last answer, or with the set-up, and that is within a few per cent of a run.
-const RATE_APART: f64 = 0.05;
-
 /// R17: a measurement in which requests fail is not one of what they would have cost.
 pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
     if subject.is_empty() {
@@ -39,6 +36,11 @@ pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
     found(Code::FailedShare, share, FAILED_SHARE, text)
 }
 
+/// Whether no request has a latency, because none came to an answer in time.
+fn is_untimed(subject: &Subject<'_>) -> bool {
+    subject.is_empty() || subject.timed() == Some(0.0)
+}
+
 /// R6: the time of a refusal says nothing about answers.
 pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
     let latency = &subject.row.latency;
@@ -46,8 +48,11 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
         || latency.min.is_some()
         || latency.max.is_some()
         || !latency.quantiles.is_empty();
-    if subject.is_empty() {
+    if is_untimed(subject) {
         return Outcome::Passed;
+    }
+    if !has_latency {
+        return Outcome::Missing("latencies");
     }
     let Some(share) = subject.failed_share() else {
         return Outcome::Missing(FAILED);
@@ -59,7 +64,7 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
         Some(failed / timed)
     };
     let share = timed().unwrap_or(share);
-    if !has_latency || share <= ERROR_SHARE_APART {
+    if share <= ERROR_SHARE_APART {
         return Outcome::Passed;
     }
     let among = latency
@@ -85,8 +90,8 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
 
 /// R31: rate times latency is what is in flight, and each client has one request in flight.
 pub(super) fn little(subject: &Subject<'_>) -> Outcome {
-    // On a schedule, as many are in flight as it takes; where nothing ended, none came back.
-    if subject.planned_per_s().is_some() || subject.is_empty() {
+    // On a schedule, as many are in flight as it takes; where none came back, none has a latency.
+    if subject.planned_per_s().is_some() || is_untimed(subject) {
         return Outcome::Passed;
     }
     if subject.is_scheduled() {
@@ -97,18 +102,21 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     };
     let (Some(in_flight), Some((per_s, mean_s))) = (subject.in_flight(), subject.rate_and_mean())
     else {
-        return Outcome::Missing("a rate, or requests and --duration, and a mean latency");
+        return Outcome::Missing(match subject.length.are_runs_in_doubt() {
+            true => RUNS,
+            false => "a rate, or requests and --duration, and a mean latency",
+        });
     };
     let rest = subject.rig.think_s.map_or(0.0, |think| per_s * think);
     let tail = subject.tail_s().unwrap_or(0.0);
-    let window = subject.duration_s.unwrap_or(DURATION_S_MIN);
+    let window = subject.length.seconds.unwrap_or(DURATION_S_MIN);
     let limit = LITTLE_SHARE.max(2.0 * tail / window);
     let short = (most - rest - in_flight.high()) / most;
     let over = (in_flight.low() + rest - most) / most;
     // Requests that went on after the end have a finding of their own.
     let is_longer = subject
         .longest()
-        .is_some_and(|(_, max)| subject.duration_s.is_some_and(|s| max.low() / 1e9 > s));
+        .is_some_and(|(_, max)| subject.length.seconds.is_some_and(|s| max.low() / 1e9 > s));
     let law = format!(
         "{} x {} = {} requests in flight",
         rate(per_s),
@@ -122,8 +130,8 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
             ""
         };
         let text = format!(
-            "{law}, of {} clients: for {} of their time they waited for no answer, because the \
-             generator was late, connected or rested{untimed}",
+            "{law}, of {} clients: for at least {} of their time they waited for no answer, \
+             because the generator was late, connected or rested{untimed}",
             amount(most),
             percent(short)
         );
@@ -170,7 +178,7 @@ pub(super) fn schedule_kept(subject: &Subject<'_>) -> Outcome {
         };
     };
     let Some(sent) = subject.rate_per_s() else {
-        return Outcome::Missing("a rate, or requests and --duration");
+        return Outcome::Missing(no_rate(subject));
     };
     let share = sent / planned;
     if share >= STARTED_SHARE {
@@ -190,7 +198,7 @@ pub(super) fn ceiling(subject: &Subject<'_>) -> Outcome {
         return Outcome::Missing("what the generator reaches against a null server (--ceiling)");
     };
     let Some(sent) = subject.rate_per_s() else {
-        return Outcome::Missing("a rate, or requests and --duration");
+        return Outcome::Missing(no_rate(subject));
     };
     let share = sent / ceiling;
     if share <= CEILING_SHARE {
@@ -209,31 +217,28 @@ pub(super) fn ceiling(subject: &Subject<'_>) -> Outcome {
 /// R32: a rate is requests over time.
 pub(super) fn rate_differs(subject: &Subject<'_>) -> Outcome {
     let (counts, load) = (&subject.row.counts, &subject.row.load);
-    let (Some(ended), Some(seconds), Some(stated)) =
-        (counts.ended, load.duration_s, counts.rate_per_s)
+    let has_duration = load.duration_s.or(subject.rig.duration_s).is_some();
+    let has_requests = counts.ended.or(counts.ok).is_some();
+    let Some(stated) = counts.rate_per_s.filter(|_| has_requests && has_duration) else {
+        return Outcome::Missing("requests and a rate that the file states, and a duration");
+    };
+    let Fit::Differs {
+        requests,
+        seconds,
+        is_flag,
+    } = subject.length.fit
     else {
         return Outcome::Passed;
     };
-    // Some count the right ones alone, and some add the requests of all runs up.
-    let runs = load.runs.filter(|runs| *runs >= 1.0).unwrap_or(1.0);
-    let right = subject.failed_share().map(|share| ended * (1.0 - share));
-    let meant = [Some(ended), Some(ended / runs), right];
-    let half = load.duration_step_s / 2.0;
-    let fits = |requests: f64| {
-        let least = requests / (seconds + half) * (1.0 - RATE_APART);
-        // A length that may have been 0 allows any rate.
-        let is_below =
-            seconds <= half || stated.low() <= requests / (seconds - half) * (1.0 + RATE_APART);
-        stated.high() >= least && is_below
+    let by_count = requests / seconds;
+    let whose = match is_flag {
+        true => "the flag --duration or one of the two",
+        false => "one of the three",
     };
-    if meant.into_iter().flatten().any(fits) {
-        return Outcome::Passed;
-    }
-    let by_count = ended / seconds;
     let text = format!(
-        "the row states {}, and {} requests in {} are {}: one of the three is wrong",
+        "the row states {}, and {} requests in {} are {}: {whose} is wrong",
         rate(stated.value),
-        amount(ended),
+        amount(requests),
         time(seconds),
         rate(by_count)
     );
@@ -242,9 +247,8 @@ pub(super) fn rate_differs(subject: &Subject<'_>) -> Outcome {
 
 /// R13: a busy generator's delays are in the latencies.
 pub(super) fn engine_busy(subject: &Subject<'_>) -> Outcome {
-    // Few tables have the figure, and no flag could give it for each row.
     let Some(busy) = subject.row.load.client_cpus else {
-        return Outcome::Passed;
+        return Outcome::Missing("the generator's CPU use (a column)");
     };
     let Some(cores) = subject.rig.client_cores.filter(|cores| *cores > 0.0) else {
         return Outcome::Missing("the generator's processors (--client-cores)");
@@ -268,6 +272,9 @@ pub(super) fn impossible_cpu(subject: &Subject<'_>) -> Outcome {
         (load.server_cpus, subject.rig.cores, "the server"),
         (load.client_cpus, subject.rig.client_cores, "the generator"),
     ];
+    if used.iter().all(|(used, ..)| used.is_none()) {
+        return Outcome::Missing("CPU use of server or generator (a column)");
+    }
     for (used, cores, who) in used {
         let Some(used) = used else {
             continue;

@@ -1,9 +1,10 @@
 //! Rules on bytes: of the link, and of the answers.
 
-use super::{Outcome, found};
+use super::{Outcome, found, no_rate};
 use crate::limits::{BODY_SENT_SHARE, LINK_ROOM_SHARE};
 use crate::published::code::Code;
 use crate::published::derived::Subject;
+use crate::published::length::runs;
 use crate::published::sentence::{bits, percent, rate};
 use crate::words::count;
 
@@ -16,7 +17,10 @@ pub(super) fn network_bound(subject: &Subject<'_>) -> Outcome {
         return Outcome::Missing(LINK);
     };
     let Some(share) = subject.link_share() else {
-        return Outcome::Missing(BODY);
+        return Outcome::Missing(match subject.body_bytes() {
+            Some(_) => no_rate(subject),
+            None => BODY,
+        });
     };
     if share < LINK_ROOM_SHARE {
         return Outcome::Passed;
@@ -55,26 +59,44 @@ pub(super) fn impossible_bytes(subject: &Subject<'_>) -> Outcome {
         return found(Code::ImpossibleBytes, share, 1.0, text);
     }
     let transfer = &subject.row.transfer;
-    let by_rate = || Some(transfer.read_bytes_per_s? * subject.duration_s?);
-    // Without a count of bytes there is nothing to hold against the answers.
-    let Some(read) = transfer.read_bytes.or_else(by_rate) else {
-        return Outcome::Passed;
-    };
+    // Without bytes that were read, there is nothing to hold against the answers but the link.
+    if transfer.read_bytes.or(transfer.read_bytes_per_s).is_none() {
+        return match link {
+            Some(_) => Outcome::Passed,
+            None => Outcome::Missing("bytes that were read, or what the link carries (--link)"),
+        };
+    }
     let Some(body) = subject.body_bytes() else {
         return Outcome::Missing(BODY);
     };
-    let (Some(right), Some(seconds)) = (subject.answered_per_s(), subject.duration_s) else {
-        return Outcome::Missing("a rate, or requests and --duration");
+    let Some((read, right, per_s)) = read_and_right(subject) else {
+        return Outcome::Missing(no_rate(subject));
     };
-    let needed = right * seconds * body;
+    let needed = right * body;
     if needed == 0.0 || read / needed >= BODY_SENT_SHARE {
         return Outcome::Passed;
     }
     let text = format!(
-        "{} bytes were read, and the right answers hold {}: they were compressed, cut short, or \
-         other answers",
+        "{} bytes{per_s} were read, and the right answers hold {}: they were compressed, cut \
+         short, or other answers",
         count(read.round() as u64),
         count(needed.round() as u64)
     );
     found(Code::ImpossibleBytes, read / needed, BODY_SENT_SHARE, text)
+}
+
+/// Bytes that were read and right answers, both in all or both a second.
+fn read_and_right(subject: &Subject<'_>) -> Option<(f64, f64, &'static str)> {
+    let transfer = &subject.row.transfer;
+    let in_all = || {
+        let read = transfer.read_bytes?;
+        let right = subject.ended? * (1.0 - subject.failed_share().unwrap_or(0.0));
+        // Where runs are summed up, the bytes may be those of one.
+        Some((read, right / runs(subject.row), ""))
+    };
+    let per_s = || {
+        let read = transfer.read_bytes_per_s?;
+        Some((read, subject.answered_per_s()?, " a second"))
+    };
+    in_all().or_else(per_s)
 }

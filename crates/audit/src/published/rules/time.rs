@@ -4,6 +4,7 @@ use bakeoff_published::{Figure, Quantile};
 
 use super::{Outcome, found};
 use crate::limits::{BEYOND_QUANTILE, DURATION_S_MIN, LITTLE_SHARE, SET_UP_SHARE};
+use crate::published::Finding;
 use crate::published::code::Code;
 use crate::published::derived::Subject;
 use crate::published::sentence::{amount, percent, quantile, time};
@@ -12,9 +13,12 @@ const DURATION: &str = "the length of the measurement (--duration)";
 /// What binary fractions may make of an equality.
 const HAIR: f64 = 1e-9;
 
+/// Share of the requests beyond a quantile by which tools that estimate it are off.
+const RANK_SHARE: f64 = 0.02;
+
 /// R24: a course of a second a part takes ten parts to be seen.
 pub(super) fn duration_short(subject: &Subject<'_>) -> Outcome {
-    let Some(seconds) = subject.duration_s else {
+    let Some(seconds) = subject.length.seconds else {
         return Outcome::Missing(DURATION);
     };
     // A tool that is asked for 10 s stops a little before or after.
@@ -31,9 +35,9 @@ pub(super) fn duration_short(subject: &Subject<'_>) -> Outcome {
 /// R5: a request that is longer than the run ended after it, and the rate is over another time.
 pub(super) fn longer_than_run(subject: &Subject<'_>) -> Outcome {
     let Some((name, max)) = subject.longest() else {
-        return Outcome::Passed;
+        return Outcome::Missing("the longest latency, or a quantile");
     };
-    let Some(seconds) = subject.duration_s else {
+    let Some(seconds) = subject.length.seconds else {
         return Outcome::Missing(DURATION);
     };
     let longest = max.value / 1e9;
@@ -60,9 +64,9 @@ pub(super) fn longer_than_run(subject: &Subject<'_>) -> Outcome {
 /// R24: handshakes are no answers.
 pub(super) fn set_up_counted(subject: &Subject<'_>) -> Outcome {
     let Some(connect_ns) = subject.row.load.connect_ns else {
-        return Outcome::Passed;
+        return Outcome::Missing("how long clients took to connect, which only h2load prints");
     };
-    let Some(seconds) = subject.duration_s else {
+    let Some(seconds) = subject.length.seconds else {
         return Outcome::Missing(DURATION);
     };
     let share = connect_ns / 1e9 / seconds;
@@ -83,7 +87,7 @@ pub(super) fn quantile_unsupported(subject: &Subject<'_>) -> Outcome {
     let above = |share: &f64| *share > 0.5;
     let shares = subject.row.latency.quantiles.iter().map(|one| one.share);
     let Some(highest) = shares.filter(above).reduce(f64::max) else {
-        return Outcome::Passed;
+        return Outcome::Missing("a quantile above the median");
     };
     let Some(timed) = subject.timed() else {
         return Outcome::Missing("requests, or a rate and --duration");
@@ -106,12 +110,17 @@ pub(super) fn quantile_unsupported(subject: &Subject<'_>) -> Outcome {
         amount(beyond(highest)),
         quantile(highest)
     );
-    found(
-        Code::QuantileUnsupported,
-        beyond(highest),
-        BEYOND_QUANTILE,
+    let finding = Finding {
+        code: Code::QuantileUnsupported,
+        value: beyond(highest),
+        limit: BEYOND_QUANTILE,
         text,
-    )
+    };
+    // What a tool prints of every run, nobody chose to rely on.
+    match subject.row.latency.is_set_of_tool {
+        true => Outcome::Noted(finding),
+        false => Outcome::Found(finding),
+    }
 }
 
 /// Latencies rise with their share; if they do not, columns or units are mixed up.
@@ -122,6 +131,10 @@ pub(super) fn quantile_order(subject: &Subject<'_>) -> Outcome {
     let quantiles = latency.quantiles.iter();
     rising.extend(quantiles.map(|one| (quantile(one.share), one.value)));
     rising.extend(latency.max.map(|max| ("the longest".to_owned(), max)));
+    let is_alone = rising.len() + usize::from(latency.mean.is_some()) < 2;
+    if is_alone {
+        return Outcome::Missing("more than one latency");
+    }
     let falls = |pair: &&[(String, Figure)]| pair[0].1.low() > pair[1].1.high();
     if let Some([(low, less), (high, more)]) = rising.windows(2).find(falls) {
         let text = format!(
@@ -168,5 +181,37 @@ fn against_mean(subject: &Subject<'_>) -> Outcome {
         let least = (1.0 - one.share) * value;
         return contradicts(mean, "too short for", &name, value, least);
     }
+    if let Some(most) = mean_most(subject).filter(|most| mean.low() > *most) {
+        let (mean_s, most_s) = (mean.value / 1e9, most / 1e9);
+        let text = format!(
+            "the mean, {}, is longer than the quantiles and the longest allow, {}",
+            time(mean_s),
+            time(most_s)
+        );
+        return found(Code::QuantileOrder, mean_s, most_s, text);
+    }
     Outcome::Passed
+}
+
+/// The longest mean that the quantiles allow, ns: that of requests which all took as long as the
+/// next quantile above them, or the longest.
+fn mean_most(subject: &Subject<'_>) -> Option<f64> {
+    let latency = &subject.row.latency;
+    let max = latency.max?.high();
+    let highest = latency.quantiles.last().map_or(0.0, |one| one.share);
+    // Nobody publishes a quantile without a request beyond it.
+    let requests = subject.timed().filter(|timed| *timed >= 1.0);
+    let one_request = requests.map_or(1.0 - highest, |requests| 1.0 / requests);
+    let above = latency.quantiles.iter().skip(1).map(|one| one.value.high());
+    let above = above.chain([max]);
+    let mut most = latency
+        .quantiles
+        .first()
+        .map_or(max, |one| one.value.high());
+    for (one, next) in latency.quantiles.iter().zip(above) {
+        // Tools take one request or the next for a quantile, and some estimate it.
+        let beyond = (1.0 - one.share) * (1.0 + RANK_SHARE) + one_request;
+        most += beyond.min(1.0) * (next - one.value.high()).max(0.0);
+    }
+    Some(most * (1.0 + LITTLE_SHARE))
 }
