@@ -119,7 +119,11 @@ impl<'a, D: Driver> Loop<'a, D> {
     fn begin(&mut self, zero: u64) {
         let spec = self.thread.spec;
         let start = zero + (spec.load.warmup_s * 1e9) as u64;
-        let end = start + (spec.load.duration_s * 1e9) as u64;
+        let mut end = start + (spec.load.duration_s * 1e9) as u64;
+        if let Pace::Open(pace) = &self.thread.pace {
+            end = end.min(zero.saturating_add(pace.length()));
+        }
+        let start = start.min(end);
         let interval = crate::clock::nanos(spec.interval);
         let window = Window {
             start,
@@ -139,7 +143,7 @@ impl<'a, D: Driver> Loop<'a, D> {
         self.turn(self.thread.ledger.window.end)?;
         let now = self.turned;
         self.thread.ledger.advance(now);
-        if self.control.is_stopping() || self.has_ended_all() {
+        if self.control.is_stopping() || self.has_ended_count() {
             self.thread.ledger.close_now(now);
         }
         Ok(self.thread.ledger.stage != Stage::Closed)
@@ -200,8 +204,11 @@ impl<'a, D: Driver> Loop<'a, D> {
         }
     }
 
-    fn has_ended_all(&self) -> bool {
-        self.thread.supply.is_used_up() && self.thread.ledger.in_flight == 0
+    /// Whether a closed loop's count of requests has ended. An open loop's ends by the schedule:
+    /// N requests are N gaps, and the last one begins with the last request.
+    fn has_ended_count(&self) -> bool {
+        let is_closed_loop = self.thread.pace.is_closed();
+        is_closed_loop && self.thread.supply.is_used_up() && self.thread.ledger.in_flight == 0
     }
 
     /// Lets answers arrive. In a closed loop they are not counted: the server sees few broken

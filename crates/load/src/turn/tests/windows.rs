@@ -78,15 +78,82 @@ fn a_load_by_count_ends_at_its_last_answer() {
     // the other.
     let played = check(&counted(2, 7), Server::after(ms(10)), &[(Outcome::Ok, 7)]);
     assert_eq!(played.end(), BEGIN + us(40_050));
-    // Of an open loop, too: what the schedule holds beyond it is never due.
+}
+
+/// An open loop of so many requests, over so many threads: how long it was measured.
+#[track_caller]
+fn counted_open(
+    mut spec: LoadSpec,
+    count: u64,
+    threads: usize,
+    server: fn() -> Server<'static>,
+) -> f64 {
+    (spec.count, spec.load.duration_s) = (Some(count), 600.0);
+    spec.threads.count = threads as u32;
+    let control = Control::default();
+    let counts = (0..threads).map(|thread| {
+        let share = Share { thread, threads };
+        prepared(&spec, server(), share, Costs::default(), &control).play()
+    });
+    let result = result(&spec, counts.collect());
+    let requests = &result.requests;
+    assert_eq!((requests.due, requests.ok), (Some(count), count));
+    assert_eq!((requests.unended, requests.in_flight_at_end), (Some(0), 0));
+    result.measured_s
+}
+
+#[test]
+fn an_open_loop_by_count_lasts_as_many_gaps_as_it_has_requests() {
+    let short: fn() -> Server<'static> = || Server::after(ms(1));
+    // Whether its answers are long in coming is no matter: they are waited for after the window.
+    let long: fn() -> Server<'static> = || Server::after(ms(350));
+    for server in [short, long] {
+        for threads in [1, 2, 3, 8] {
+            assert_eq!(counted_open(open(10.0, 80), 1, threads, server), 0.1);
+            assert_eq!(counted_open(open(1.0, 80), 2, threads, server), 2.0);
+            assert_eq!(counted_open(open(10.0, 80), 3, threads, server), 0.3);
+            assert_eq!(counted_open(open(100.0, 80), 7, threads, server), 0.07);
+        }
+    }
+    // Where no connection is free for the last ones, too.
+    assert_eq!(counted_open(open(10.0, 1), 10, 1, long), 1.0);
+}
+
+#[test]
+fn a_count_of_a_shaped_or_random_rate_ends_with_the_next_request() {
+    let mut ramp = open(10.0, 80);
+    ramp.shape = RateShape::Ramp { to_per_s: 1_210.0 };
+    let mut steps = open(10.0, 80);
+    steps.shape = RateShape::Steps {
+        then_per_s: vec![40.0],
+    };
+    let mut poisson = open(10.0, 80);
+    poisson.load.model = LoadModel::Open {
+        rate_per_s: 10.0,
+        arrival: Arrival::Poisson,
+        clients: 80,
+    };
+    for spec in [ramp, steps, poisson] {
+        for threads in [1, 3] {
+            let mut all = spec.clone();
+            all.load.duration_s = 600.0;
+            let next = super::schedule::planned(&all)[20];
+            let measured_s = counted_open(spec.clone(), 20, threads, || Server::after(ms(1)));
+            assert_eq!(measured_s, next as f64 / 1e9);
+        }
+    }
+}
+
+#[test]
+fn a_count_that_a_warm_up_uses_up_leaves_nothing_to_measure() {
     let mut spec = open(100.0, 2);
-    spec.count = Some(7);
-    let played = check(&spec, Server::after(ms(1)), &[(Outcome::Ok, 7)]);
-    assert_eq!(played.end(), zero(2) + ms(61));
-    assert_eq!(
-        (played.result.requests.due, played.result.requests.unended),
-        (Some(7), Some(0))
-    );
+    (spec.count, spec.load.warmup_s) = (Some(7), 0.5);
+    let played = check(&spec, Server::after(ms(1)), &[]);
+    assert_eq!(played.result.measured_s, 0.0);
+    // One that it does not use up has the rest of its gaps.
+    spec.count = Some(70);
+    let played = check(&spec, Server::after(ms(1)), &[(Outcome::Ok, 20)]);
+    assert_eq!(played.result.measured_s, 0.2);
 }
 
 #[test]
