@@ -176,9 +176,97 @@ fn a_request_to_stop_ends_the_load_at_once() {
         assert_eq!(played.end(), *stopped.borrow());
         let requests = &played.result.requests;
         assert!((95..=100).contains(&requests.ok), "{requests:?}");
-        assert!(requests.in_flight_at_end > 0, "{requests:?}");
+        let interrupted = played.result.observed.interrupted.as_ref();
+        let interrupted = interrupted.expect("it was asked to stop");
+        assert_eq!(interrupted.planned_s, Some(1.0));
+        let left = requests.in_flight_at_end + interrupted.cut_off;
+        assert!(left > 0, "{requests:?}");
         assert!(played.result.measured_s < 0.2);
     }
+}
+
+/// An open loop of 100 requests a second that is asked to stop when the request with the number
+/// `last` comes; each is answered after `answer_ms`, if it is.
+fn stopped_at(spec: &LoadSpec, last: u64, answer_ms: fn(u64) -> Option<u64>) -> LoadResult {
+    let control = Arc::new(Control::default());
+    let stopping = control.clone();
+    let server = Server::new(move |asked| {
+        if asked.number == last {
+            stopping.stop();
+        }
+        answer_ms(asked.number).map_or(Vec::new(), |after| asked.hello(ms(after)))
+    });
+    play_at(spec, server, Costs::default(), &control).result
+}
+
+#[test]
+fn what_a_stop_cuts_off_is_no_failure_of_the_server() {
+    // Answers take 100 ms: nine or ten of them are on their way when it stops.
+    let result = stopped_at(&open(100.0, 50), 49, |_| Some(100));
+    let requests = &result.requests;
+    let interrupted = result.observed.interrupted.as_ref().expect("it stopped");
+    assert_eq!(
+        (interrupted.planned_s, interrupted.cut_off),
+        (Some(1.0), 10)
+    );
+    assert_eq!((requests.due, requests.begun), (Some(40), 40));
+    assert_eq!((requests.ok, requests.unended), (40, Some(0)));
+    assert_eq!(requests.error_share(), Some(0.0));
+    assert_eq!(result.at_least.count(), 0);
+    let parts = &result
+        .schedule
+        .as_ref()
+        .expect("an open loop has one")
+        .parts;
+    let sum = |of: fn(&bakeoff_record::DuePart) -> u64| parts.iter().map(of).sum::<u64>();
+    assert_eq!((sum(|part| part.due), sum(|part| part.begun)), (40, 40));
+    // By the clock they were in flight when the window closed.
+    assert_eq!(result.balance.map(|balance| balance.in_flight), Some(10));
+    // Nor is what waits for a connection that is busy.
+    let result = stopped_at(&open(100.0, 1), 19, |_| Some(15));
+    let interrupted = result.observed.interrupted.as_ref().expect("it stopped");
+    assert!(interrupted.cut_off > 1, "{interrupted:?}");
+    assert_eq!(result.requests.unended, Some(0));
+}
+
+#[test]
+fn what_had_time_to_end_before_a_stop_is_unended() {
+    // One request in ten is never answered.
+    let result = stopped_at(&open(100.0, 50), 49, |n| (n % 10 != 0).then_some(5));
+    let requests = &result.requests;
+    let interrupted = result.observed.interrupted.as_ref().expect("it stopped");
+    assert_eq!(interrupted.cut_off, 1, "the last one");
+    assert_eq!((requests.due, requests.ok), (Some(49), 44));
+    assert_eq!(requests.unended, Some(5));
+    assert_eq!(result.at_least.count(), 5);
+    // Of a server that answers nothing, too, but for the one that has just been sent.
+    let result = stopped_at(&open(100.0, 50), 29, |_| None);
+    let requests = &result.requests;
+    assert_eq!((requests.due, requests.unended), (Some(29), Some(29)));
+    assert_eq!(result.at_least.count(), 29);
+}
+
+#[test]
+fn a_stop_after_the_window_cuts_off_what_is_waited_for() {
+    // One connection, and fifteen milliseconds for each answer: what was due in half a second
+    // takes three quarters of one.
+    let mut spec = open(100.0, 1);
+    spec.load.duration_s = 0.5;
+    let result = stopped_at(&spec, 45, |_| Some(15));
+    let interrupted = result.observed.interrupted.as_ref();
+    assert_eq!(interrupted.map(|it| it.cut_off), Some(5));
+    let requests = &result.requests;
+    assert_eq!(
+        (requests.due, requests.ok, requests.unended),
+        (Some(45), 45, Some(0))
+    );
+    assert_eq!(result.measured_s, 0.5);
+    // One that comes when all is over interrupts nothing.
+    let result = stopped_at(&spec, 50, |_| Some(15));
+    assert_eq!(
+        (result.observed.interrupted, result.requests.ok),
+        (None, 50)
+    );
 }
 
 #[test]
