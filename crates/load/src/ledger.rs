@@ -336,7 +336,10 @@ impl Ledger {
             return self.note_unended(origin);
         }
         let requests = &mut self.counts.requests;
-        requests.bodies_checked += u64::from(failure.status.is_some() && flight.body.on);
+        let was_compared = failure.status.is_some() && flight.body.on;
+        requests.bodies_checked += u64::from(was_compared);
+        let is_wrong = was_compared && matches!(failure.end, End::WrongBody(_));
+        self.counts.observed.bodies_wrong += u64::from(is_wrong);
         requests.fail(origin.exchange, failure.end, failure.status, age);
         if self.is_open_loop {
             self.due_part(origin.intended).ended += 1;
