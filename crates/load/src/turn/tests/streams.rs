@@ -304,7 +304,17 @@ fn a_rule_broken_on_a_connection_is_named() {
     }
     let not_h2 = Act::Send(0, HELLO.to_vec());
     let server = Server::h2(|_| Vec::new()).on_open(|_, _| vec![not_h2.clone()]);
-    check_broken(server, "first frame is not SETTINGS", 30);
+    check_broken(server, "it answers in HTTP/1.1, so use the protocol h1", 30);
+    // And the other way round, over HTTP/1.1.
+    for (bytes, words) in [
+        (frames::settings(&[]), "use the protocol h2c"),
+        (b"\x15\x03\x01\0\x02\x02\x46".to_vec(), "use https"),
+    ] {
+        let server = Server::new(move |_| vec![Act::Send(0, bytes.clone())]);
+        let result = check(&counted(1, 3), server, &[(Outcome::Protocol, 3)]).result;
+        let sample = &result.error_samples["protocol"];
+        assert!(sample.contains(words), "{sample}");
+    }
 }
 
 /// All thirty requests break on the protocol, on so many connections.
