@@ -122,6 +122,7 @@ fn observed_of(observed: &Observed) -> Value {
         "set_up": observed.set_up,
         "engine_lag_ns": distribution_or_null(&observed.engine_lag),
         "closed_early_after_ns": distribution_or_null(&observed.closed_early_after),
+        "unasked": observed.unasked,
     })
 }
 

@@ -474,6 +474,13 @@ fn transport(text: &mut String, result: &LoadResult) {
         count(links.closed_by_server),
         count(links.reused),
     );
+    if result.observed.unasked > 0 {
+        let _ = writeln!(
+            text,
+            "             {} closed because the server sent bytes that nobody had asked for",
+            count(result.observed.unasked)
+        );
+    }
     multiplexed(text, result);
     if let Some(ledger) = &result.quic {
         quic(text, ledger);
