@@ -29,6 +29,7 @@ mod hosts;
 mod install;
 mod interrupts;
 mod load;
+mod load_ends;
 mod load_view;
 mod locks;
 mod metrics;

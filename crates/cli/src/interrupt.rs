@@ -1,4 +1,7 @@
-//! Ctrl-C and the termination signals: the first asks to end cleanly, the second ends at once.
+//! Ctrl-C and the termination signals: the first asks to end cleanly, a later one ends at once.
+//!
+//! Signals within half a second are one: `timeout` sends one to its child and one to the group that
+//! the child is in, and a terminal and a shell may do the same.
 //!
 //! A step that does not end in time is not waited for: what was recorded is on the disk, and the
 //! keepers end the servers when this process is gone.
@@ -8,9 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use crate::{exit, output};
 
+/// What asks to end.
+const SIGNALS: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+/// Signals that follow the first one within this time are the same request.
+const SAME_WITHIN: Duration = Duration::from_millis(500);
 /// How often a waiting thread looks.
 const PERIOD: Duration = Duration::from_millis(20);
 /// What a clean end may take after the first signal. With the time that the last words and the
@@ -33,21 +41,33 @@ impl Interrupt {
     /// Hears signals from now on.
     pub(crate) fn listen() -> std::io::Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
-            // Order matters: the second signal finds the flag that the first one set. Servers
-            // are no loss then: their keepers end them when this process is gone.
-            let code = i32::from(exit::INTERRUPTED);
-            signal_hook::flag::register_conditional_shutdown(signal, code, asked.clone())?;
+        for signal in SIGNALS {
             signal_hook::flag::register(signal, asked.clone())?;
         }
         bakeoff_stage::host::hear(asked.clone());
         let words = Arc::new(Mutex::new("interrupted".to_owned()));
         let limit = u64::try_from(CLEAN_END_WITHIN.as_millis()).unwrap_or(u64::MAX);
-        Ok(Self {
+        let interrupt = Self {
             asked,
             words,
             limit_ms: Arc::new(AtomicU64::new(limit)),
-        })
+        };
+        let (signals, last) = (Signals::new(SIGNALS)?, interrupt.clone());
+        let thread = std::thread::Builder::new().name("signals".to_owned());
+        thread.spawn(move || last.end_by_second(signals))?;
+        Ok(interrupt)
+    }
+
+    /// Ends the process when a second signal comes. Servers are no loss then: their keepers end
+    /// them when this process is gone.
+    fn end_by_second(&self, mut signals: Signals) {
+        let mut first = None;
+        for _ in signals.forever() {
+            let first = *first.get_or_insert_with(Instant::now);
+            if first.elapsed() >= SAME_WITHIN {
+                self.end_now(" (a second signal: ended at once)");
+            }
+        }
     }
 
     /// Hears signals from now on, and ends the process if it goes on for long after one.
@@ -75,10 +95,15 @@ impl Interrupt {
         while since.elapsed() < limit() {
             std::thread::sleep(PERIOD);
         }
+        self.end_now("");
+    }
+
+    /// Ends the process without putting anything in order; `why` follows the last words.
+    fn end_now(&self, why: &'static str) {
         let words = self.words.clone();
         std::thread::spawn(move || {
             let words = words.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            output::note(&words);
+            output::note(&format!("{words}{why}"));
         });
         std::thread::sleep(WORDS_WITHIN);
         // Nothing is unwound: whoever holds up the end may hold a lock as well.

@@ -108,6 +108,8 @@ impl Control {
 pub struct Live {
     ok: AtomicU64,
     errors: AtomicU64,
+    /// The longest that a request of the window took that ended, nanoseconds.
+    longest_ns: AtomicU64,
     /// The time that they cover, and latencies.
     pub(crate) pulse: Pulse,
 }
@@ -121,6 +123,16 @@ impl Live {
     /// Requests that ended otherwise.
     pub fn errors(&self) -> u64 {
         self.errors.load(Ordering::Relaxed)
+    }
+
+    /// A request took so long to its end.
+    pub(crate) fn took(&self, ns: u64) {
+        self.longest_ns.fetch_max(ns, Ordering::Relaxed);
+    }
+
+    /// The longest that a request took that ended, nanoseconds; about 100 ms old.
+    pub(crate) fn longest_ns(&self) -> u64 {
+        self.longest_ns.load(Ordering::Relaxed)
     }
 
     pub(crate) fn add(&self, ok: u64, errors: u64) {

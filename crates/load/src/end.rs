@@ -40,10 +40,16 @@ pub(crate) enum End {
     /// The server ended the connection before an answer, so long after it was made or after its
     /// last answer.
     #[error(
-        "the server closed the connection before answering, {after_s:.3} s after {}",
-        if *had_answers { "its last answer" } else { "it was made" }
+        "the server closed the connection before answering, {after_s:.3} s after {}{}",
+        if *had_answers { "its last answer" } else { "it was made" },
+        by_goaway(said.as_deref())
     )]
-    ClosedAfter { after_s: f64, had_answers: bool },
+    ClosedAfter {
+        after_s: f64,
+        had_answers: bool,
+        /// What its GOAWAY gave as the error.
+        said: Option<Box<str>>,
+    },
     /// TLS failed.
     #[error(transparent)]
     Tls(TlsFailure),
@@ -68,6 +74,9 @@ pub(crate) enum End {
     /// The server refused the stream.
     #[error("the server refused the stream")]
     StreamRefused,
+    /// The server ended the connection by this error, and the stream is beyond its last one.
+    #[error("the server ended the connection and refused the stream (GOAWAY: {0})")]
+    GoneAway(Box<str>),
     /// The server ended connection after connection in order and took no request.
     #[error("the server ended one connection after another (GOAWAY) and accepted no request")]
     NothingTaken,
@@ -103,6 +112,8 @@ pub(crate) enum Late {
     Connection,
     TlsHandshake,
     QuicHandshake,
+    /// The server allows none at all.
+    Stream,
     Answer,
 }
 
@@ -112,6 +123,9 @@ impl std::fmt::Display for Late {
             Self::Connection => "connection",
             Self::TlsHandshake => "TLS handshake",
             Self::QuicHandshake => "QUIC handshake",
+            Self::Stream => {
+                "stream, because the server allows none (SETTINGS_MAX_CONCURRENT_STREAMS is 0),"
+            }
             Self::Answer => "whole response",
         })
     }
@@ -137,9 +151,9 @@ impl End {
             Self::Early | Self::H1(_) | Self::H2(_) | Self::H3(_) | Self::NoH2 | Self::Unread => {
                 Outcome::Protocol
             }
-            Self::StreamRefused | Self::NothingTaken => Outcome::RefusedStream,
+            Self::StreamRefused | Self::GoneAway(_) | Self::NothingTaken => Outcome::RefusedStream,
             Self::Quic(lost) => lost.outcome,
-            Self::Late(Late::Answer, _) => Outcome::Timeout,
+            Self::Late(Late::Answer | Late::Stream, _) => Outcome::Timeout,
             Self::Late(_, _) => Outcome::ConnectTimeout,
         }
     }
@@ -151,6 +165,11 @@ impl End {
             Outcome::Reset | Outcome::ClosedEarly | Outcome::Truncated
         )
     }
+}
+
+/// The error of a GOAWAY behind what it led to.
+fn by_goaway(said: Option<&str>) -> String {
+    said.map_or(String::new(), |said| format!(" (GOAWAY: {said})"))
 }
 
 fn of_connect(errno: Errno) -> Outcome {
@@ -245,6 +264,16 @@ mod tests {
             ),
             (End::StreamRefused, Outcome::RefusedStream, "refused"),
             (End::NothingTaken, Outcome::RefusedStream, "GOAWAY"),
+            (
+                End::GoneAway("CANCEL".into()),
+                Outcome::RefusedStream,
+                "(GOAWAY: CANCEL)",
+            ),
+            (
+                End::Late(Late::Stream, 2.0),
+                Outcome::Timeout,
+                "MAX_CONCURRENT_STREAMS is 0), within 2 s",
+            ),
             (End::Quic(lost), Outcome::ClosedEarly, "closed"),
             (
                 End::Late(Late::Answer, 2.0),

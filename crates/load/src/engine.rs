@@ -154,9 +154,12 @@ pub(crate) fn pace(spec: &LoadSpec, share: Share) -> Pace {
     };
     let length_s = spec.load.warmup_s + spec.load.duration_s;
     let all = Schedule::shaped(*rate_per_s, &spec.shape, length_s, *arrival, spec.seed);
+    let until_ns = (length_s * 1e9) as u64;
+    let length = spec.count.map(|count| all.length_ns(count, until_ns));
     let mine = all.skip(share.thread).step_by(share.threads);
     let deadline = spec.pacing.deadline.map_or(u64::MAX, nanos);
-    Pace::Open(OpenPace::new(Box::new(mine), deadline))
+    let pace = OpenPace::new(Box::new(mine), deadline);
+    Pace::Open(pace.of_length(length.unwrap_or(u64::MAX)))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ mod parts;
 mod tests;
 
 use clock::Clock;
-pub(crate) use counts::Counts;
+pub(crate) use counts::{Counts, ObservedCounts};
 
 /// Send gaps kept one by one.
 const GAPS_MAX: usize = 1_000;
@@ -189,7 +189,9 @@ impl Ledger {
 
     /// A request was due in the window and left out at `until`: it was never begun.
     pub(crate) fn leave_out(&mut self, intended: u64, until: u64) {
-        if self.window.holds(intended) {
+        if self.counts.clock.is_cut_off(intended, until) {
+            self.counts.schedule.cut_off += u64::from(self.window.holds(intended));
+        } else if self.window.holds(intended) {
             self.counts.schedule.due += 1;
             self.due_part(intended).due += 1;
             self.counts.requests.unended(intended, until);
@@ -334,7 +336,10 @@ impl Ledger {
             return self.note_unended(origin);
         }
         let requests = &mut self.counts.requests;
-        requests.bodies_checked += u64::from(failure.status.is_some() && flight.body.on);
+        let was_compared = failure.status.is_some() && flight.body.on;
+        requests.bodies_checked += u64::from(was_compared);
+        let is_wrong = was_compared && matches!(failure.end, End::WrongBody(_));
+        self.counts.observed.bodies_wrong += u64::from(is_wrong);
         requests.fail(origin.exchange, failure.end, failure.status, age);
         if self.is_open_loop {
             self.due_part(origin.intended).ended += 1;
@@ -374,6 +379,7 @@ impl Ledger {
     /// Adds to the live counters what has ended since the last time.
     pub(crate) fn show(&mut self, live: &Live, now: u64) {
         self.clock.parts.show(live, now);
+        live.took(self.counts.requests.longest_ns().max(self.last_latency));
     }
 
     /// When the window's next edge is.
@@ -507,6 +513,14 @@ impl Ledger {
         left.retain(|origin| match self.is_open_loop {
             true => self.window.holds(origin.intended),
             false => origin.began < at,
+        });
+        left.retain(|origin| {
+            let is_cut_off = self.is_open_loop && self.counts.clock.is_cut_off(origin.intended, at);
+            if is_cut_off {
+                let part = self.clock.due_part(self.window.start, origin.intended);
+                self.counts.schedule.take_back(part);
+            }
+            !is_cut_off
         });
         for origin in &left {
             self.counts.requests.unended(origin.intended, at);

@@ -32,6 +32,8 @@ pub(crate) struct OpenPace {
     idle: VecDeque<(u32, u32)>,
     /// Slots without a socket.
     spare: VecDeque<u32>,
+    /// How long the load's count of requests takes, nanoseconds; the maximum without one.
+    length: u64,
     /// Due times from here on are not begun.
     end: u64,
     /// Requests that have waited so long are not begun any more, nanoseconds.
@@ -58,11 +60,22 @@ impl OpenPace {
             due: due.peekable(),
             idle: VecDeque::new(),
             spare: VecDeque::new(),
+            length: u64::MAX,
             end: u64::MAX,
             deadline,
             short_at: None,
             shed: 0,
         }
+    }
+
+    /// The same for a load by count, which takes so long: the last request's gap belongs to it.
+    pub(crate) fn of_length(self, length: u64) -> Self {
+        Self { length, ..self }
+    }
+
+    /// How long the load's count of requests takes, nanoseconds; the maximum without one.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
     }
 
     /// Moves the schedule, which begins at 0, to begin at `zero` and to stop before `end`.

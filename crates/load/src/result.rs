@@ -2,12 +2,12 @@
 
 use bakeoff_plan::{Connect, LoadModel};
 use bakeoff_record::{
-    Bytes, Clients, EngineSettings, EngineUsage, Histogram, LoadResult, Negotiated, Observed,
-    Outcome, Requests, ScheduleKept, ThreadUsage, UrlResult,
+    Bytes, Clients, EngineSettings, EngineUsage, Histogram, Interrupted, LoadResult, Negotiated,
+    Observed, Outcome, Requests, ScheduleKept, ThreadUsage, UrlResult,
 };
 use bakeoff_wire::h2::PeerSettings;
 
-use crate::ledger::Counts;
+use crate::ledger::{Counts, ObservedCounts};
 use crate::spec::{BodyCheck, LoadSpec, Waiting};
 use crate::usage::rss_bytes_max;
 
@@ -95,13 +95,14 @@ impl Merged {
             intervals: clock.intervals,
             warmup: clock.warmup,
             observed: Observed {
-                in_flight: observed.in_flight,
                 clients,
-                set_up: observed.set_up,
                 engine_lag: meter.engine_lag,
-                send_gaps_ns: observed.send_gaps,
-                latencies_ns: observed.latencies,
                 closed_early_after: links.closed_early_after,
+                interrupted: clock.grace_ns.map(|_| Interrupted {
+                    planned_s: spec.count.is_none().then_some(spec.load.duration_s),
+                    cut_off: schedule.cut_off,
+                }),
+                ..seen(observed)
             },
             settings: Some(settings(spec)),
             bodies_checked: counted.bodies_checked,
@@ -194,6 +195,19 @@ fn negotiated(
         cipher: agreed.cipher,
         group: agreed.group,
         alpn: agreed.alpn,
+    }
+}
+
+/// What was observed beside requests, as far as it is kept as it was counted.
+fn seen(observed: ObservedCounts) -> Observed {
+    Observed {
+        in_flight: observed.in_flight,
+        set_up: observed.set_up,
+        send_gaps_ns: observed.send_gaps,
+        latencies_ns: observed.latencies,
+        bodies_wrong: observed.bodies_wrong,
+        unasked: observed.unasked,
+        ..Observed::default()
     }
 }
 

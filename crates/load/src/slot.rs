@@ -252,8 +252,18 @@ impl<S> Slot<S> {
             End::Closed(Closed::BeforeAnswer) => End::ClosedAfter {
                 after_s: after_ns as f64 / 1e9,
                 had_answers: self.had_answers(),
+                said: self.said(),
             },
             other => other,
+        }
+    }
+
+    /// The error by which the server said that it ends the connection, if it did.
+    #[cold]
+    pub(crate) fn said(&self) -> Option<Box<str>> {
+        match &self.phase {
+            Phase::Ready(Link::Streams(streams)) => streams.said(),
+            _ => None,
         }
     }
 

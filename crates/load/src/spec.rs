@@ -24,7 +24,8 @@ pub struct LoadSpec {
     pub load: Load,
     /// How the rate of an open loop changes over warm-up and duration.
     pub shape: RateShape,
-    /// End when so many requests have ended, or after the duration, whichever comes first.
+    /// End when so many requests have ended, or after the duration, whichever comes first; in an
+    /// open loop when the request after them would be due.
     pub count: Option<u64>,
     /// How connections are opened and used.
     pub connections: ConnectionUse,

@@ -54,6 +54,9 @@ pub enum TargetError {
     /// It has no host, or the host or port is malformed.
     #[error("URL {0:?} must name a host, as in http://127.0.0.1:8080/")]
     Host(String),
+    /// Nothing listens on port 0.
+    #[error("{0:?} has port 0, on which no server listens: name the port of the server")]
+    Port(String),
     /// The name did not resolve.
     #[error("failed to resolve host {host:?}: {source}")]
     Resolve {
@@ -131,6 +134,10 @@ impl fmt::Display for Endpoint {
 /// Addresses of `host`, of one family only: a dual-stack name would put half the load on an
 /// address that the server may not listen on.
 fn addresses(host: String) -> Result<Vec<Endpoint>, TargetError> {
+    let port = host.rsplit(':').next().map(str::parse::<u16>);
+    if matches!(port, Some(Ok(0))) {
+        return Err(TargetError::Port(host));
+    }
     let found = host.to_socket_addrs();
     let found: Vec<SocketAddr> = found
         .map_err(|source| TargetError::Resolve {
@@ -185,11 +192,26 @@ fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
         return Err(TargetError::Host(url.to_owned()));
     }
     let path = if path.starts_with('/') {
-        path.to_owned()
+        encoded(path)
     } else {
-        format!("/{path}")
+        format!("/{}", encoded(path))
     };
     Ok((secure, authority, path))
+}
+
+/// Path and query with what is no ASCII percent-encoded, as browsers do (RFC 3987, 3.1).
+fn encoded(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    let mut bytes = [0; 4];
+    for letter in path.chars() {
+        if letter.is_ascii() {
+            encoded.push(letter);
+        } else {
+            let bytes = letter.encode_utf8(&mut bytes).bytes();
+            encoded.extend(bytes.map(|byte| format!("%{byte:02X}")));
+        }
+    }
+    encoded
 }
 
 /// The authority without the scheme's own port.
@@ -224,6 +246,20 @@ mod tests {
     }
 
     #[test]
+    fn port_0_is_refused_at_once() {
+        for url in [
+            "http://127.0.0.1:0/",
+            "http://[::1]:00",
+            "https://a.invalid:0",
+        ] {
+            let refused = Target::resolve(url, ConnectTo::Url);
+            assert!(matches!(refused, Err(TargetError::Port(_))), "{refused:?}");
+        }
+        let refused = Target::resolve("http://a/", ConnectTo::Host("127.0.0.1:0"));
+        assert!(matches!(refused, Err(TargetError::Port(_))), "{refused:?}");
+    }
+
+    #[test]
     fn urls_become_host_path_and_address() {
         check("http://127.0.0.1:81", "127.0.0.1:81", "/", "127.0.0.1:81");
         check(
@@ -233,6 +269,12 @@ mod tests {
             "127.0.0.1:80",
         );
         check("http://127.0.0.1:80?q", "127.0.0.1", "/?q", "127.0.0.1:80");
+        check(
+            "http://127.0.0.1/%20/\u{fc}?\u{20ac}",
+            "127.0.0.1",
+            "/%20/%C3%BC?%E2%82%AC",
+            "127.0.0.1:80",
+        );
         check("http://[::1]:8080/x", "[::1]:8080", "/x", "[::1]:8080");
         check("http://[::1]/", "[::1]", "/", "[::1]:80");
         check("https://127.0.0.1/", "127.0.0.1", "/", "127.0.0.1:443");

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use rustls::client::{ClientConfig, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
-use rustls::{HandshakeKind, ProtocolVersion};
+use rustls::{CertificateError, HandshakeKind, InvalidMessage, ProtocolVersion};
 
 mod noted;
 mod quic;
@@ -257,7 +257,40 @@ fn encode<Data>(
 fn failure(error: rustls::Error) -> TlsFailure {
     match error {
         rustls::Error::AlertReceived(alert) => TlsFailure::Alert(format!("{alert:?}")),
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            TlsFailure::Refused("the server does not speak TLS here: use http".to_owned())
+        }
+        rustls::Error::InvalidCertificate(reason) => {
+            let way_out = way_out(&reason);
+            TlsFailure::Refused(format!("{} ({way_out})", rustls::Error::from(reason)))
+        }
         other => TlsFailure::Refused(other.to_string()),
+    }
+}
+
+/// What to do about a certificate that this side refused. The flags are those of `bakeoff load`.
+fn way_out(reason: &CertificateError) -> &'static str {
+    match reason {
+        CertificateError::UnknownIssuer => TRUST_IT,
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "`load`: name the host that it is for with --server-name, or verify nothing with -k"
+        }
+        _ => TRUST_ANY,
+    }
+}
+
+const TRUST_IT: &str = "`load`: trust it with --cacert FILE, or verify nothing with -k";
+const TRUST_ANY: &str = "`load`: verify nothing with -k";
+
+/// What to do about a certificate that this side refused with an alert of this number over QUIC
+/// (RFC 8446, 6.2); `None` where the alert is about something else.
+pub(crate) fn way_out_of_alert(alert: u8) -> Option<&'static str> {
+    match alert {
+        // unknown_ca
+        48 => Some(TRUST_IT),
+        // bad_certificate to certificate_unknown, and unrecognized_name
+        42..=46 | 112 => Some(TRUST_ANY),
+        _ => None,
     }
 }
 

@@ -49,6 +49,8 @@ pub(crate) struct Loop<'a, D: Driver> {
     slack_ns: u64,
     /// When the last turn ended.
     turned: u64,
+    /// Whether somebody asked to stop before the load was over.
+    is_cut_off: bool,
     /// Slots whose client has begun, of those that were connected ahead of a closed loop.
     begun: usize,
 }
@@ -68,6 +70,7 @@ impl<'a, D: Driver> Loop<'a, D> {
                 Waiting::Nap | Waiting::Spin => 0,
             },
             turned: 0,
+            is_cut_off: false,
             begun: clients as usize,
         }
     }
@@ -99,6 +102,7 @@ impl<'a, D: Driver> Loop<'a, D> {
         self.wait_until(zero)?;
         self.begin(zero);
         if self.control.is_stopping() {
+            self.is_cut_off = true;
             self.thread.ledger.close_now(self.turned);
         } else {
             while self.goes_on()? {}
@@ -119,7 +123,11 @@ impl<'a, D: Driver> Loop<'a, D> {
     fn begin(&mut self, zero: u64) {
         let spec = self.thread.spec;
         let start = zero + (spec.load.warmup_s * 1e9) as u64;
-        let end = start + (spec.load.duration_s * 1e9) as u64;
+        let mut end = start + (spec.load.duration_s * 1e9) as u64;
+        if let Pace::Open(pace) = &self.thread.pace {
+            end = end.min(zero.saturating_add(pace.length()));
+        }
+        let start = start.min(end);
         let interval = crate::clock::nanos(spec.interval);
         let window = Window {
             start,
@@ -139,7 +147,10 @@ impl<'a, D: Driver> Loop<'a, D> {
         self.turn(self.thread.ledger.window.end)?;
         let now = self.turned;
         self.thread.ledger.advance(now);
-        if self.control.is_stopping() || self.has_ended_all() {
+        if self.has_ended_count() {
+            self.thread.ledger.close_now(now);
+        } else if self.thread.ledger.stage != Stage::Closed && self.control.is_stopping() {
+            self.is_cut_off = true;
             self.thread.ledger.close_now(now);
         }
         Ok(self.thread.ledger.stage != Stage::Closed)
@@ -200,8 +211,11 @@ impl<'a, D: Driver> Loop<'a, D> {
         }
     }
 
-    fn has_ended_all(&self) -> bool {
-        self.thread.supply.is_used_up() && self.thread.ledger.in_flight == 0
+    /// Whether a closed loop's count of requests has ended. An open loop's ends by the schedule:
+    /// N requests are N gaps, and the last one begins with the last request.
+    fn has_ended_count(&self) -> bool {
+        let is_closed_loop = self.thread.pace.is_closed();
+        is_closed_loop && self.thread.supply.is_used_up() && self.thread.ledger.in_flight == 0
     }
 
     /// Lets answers arrive. In a closed loop they are not counted: the server sees few broken
@@ -224,13 +238,18 @@ impl<'a, D: Driver> Loop<'a, D> {
         } else {
             self.turned
         };
-        while self.turned < deadline && !self.control.is_stopping() {
+        while self.turned < deadline {
             let is_due = match &mut self.thread.pace {
                 Pace::Open(pace) => !self.thread.supply.is_used_up() && pace.next_due().is_some(),
                 Pace::Closed => false,
             };
             let left = self.thread.ledger.in_flight;
             if left == 0 && !is_due {
+                break;
+            }
+            if self.control.is_stopping() {
+                // What a closed loop waits for now is not counted, however it ends.
+                self.is_cut_off |= !is_closed_loop;
                 break;
             }
             if left < in_flight {
@@ -247,9 +266,21 @@ impl<'a, D: Driver> Loop<'a, D> {
         Ok(())
     }
 
+    /// Somebody asked to stop. A request that has not waited for twice as long as the slowest one
+    /// that ended was cut off, and is no sign of anything; one that has is the server's.
+    fn cut_off(&mut self) {
+        let (live, ledger) = (self.control.live(), &mut self.thread.ledger);
+        ledger.show(live, self.turned);
+        let grace_ns = live.longest_ns().saturating_mul(2);
+        ledger.counts.clock.grace_ns = Some(grace_ns);
+    }
+
     /// Counts what is left, and closes the connections.
     fn finish(mut self) -> Counts {
         let now = self.turned;
+        if self.is_cut_off {
+            self.cut_off();
+        }
         let thread = &mut self.thread;
         if let Pace::Open(pace) = &mut thread.pace {
             // Beyond a count nothing is due.

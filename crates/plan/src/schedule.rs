@@ -44,6 +44,36 @@ impl Schedule {
             index: 0,
         }
     }
+
+    /// How long the first `count` requests take, each with the gap that follows it: when the one
+    /// after them is due. Nanoseconds, and at the most `until_ns`.
+    pub fn length_ns(&self, count: u64, until_ns: u64) -> u64 {
+        let mut ahead = self.clone();
+        let Some(before_last) = count.checked_sub(1) else {
+            return 0;
+        };
+        match self.arrival {
+            Arrival::Constant => ahead.index = before_last.min(u64::MAX - 2),
+            Arrival::Poisson => {
+                for passed in 1..=before_last {
+                    ahead.expected -= ahead.random.unit().ln();
+                    // A count may be far beyond what is ever sent.
+                    let is_time_to_look = passed % 1024 == 0;
+                    if is_time_to_look && ahead.time_ns() >= until_ns {
+                        return until_ns;
+                    }
+                }
+            }
+        }
+        let last = ahead.next().unwrap_or(u64::MAX);
+        let following = ahead.next().unwrap_or(u64::MAX);
+        following.max(last.saturating_add(1)).min(until_ns)
+    }
+
+    /// When the request is due before which `expected` are expected, nanoseconds.
+    fn time_ns(&mut self) -> u64 {
+        (self.profile.time_of(self.expected) * 1e9) as u64
+    }
 }
 
 impl Iterator for Schedule {
@@ -57,7 +87,7 @@ impl Iterator for Schedule {
             Arrival::Poisson => self.expected -= self.random.unit().ln(),
         }
         self.index += 1;
-        Some((self.profile.time_of(self.expected) * 1e9) as u64)
+        Some(self.time_ns())
     }
 }
 
@@ -227,6 +257,31 @@ mod tests {
         for (count, expected) in counts.iter().zip([100, 100, 200, 200, 50, 50, 50]) {
             assert!(count.abs_diff(expected) <= 1, "{counts:?}");
         }
+    }
+
+    #[test]
+    fn a_count_lasts_until_the_request_after_it() {
+        let steps = RateShape::Steps {
+            then_per_s: vec![200.0, 50.0],
+        };
+        for shape in [RateShape::Level, RateShape::Ramp { to_per_s: 9.0 }, steps] {
+            for arrival in [Arrival::Constant, Arrival::Poisson] {
+                let all = Schedule::shaped(10.0, &shape, 4.0, arrival, 7);
+                for count in [1, 2, 3, 40, 3_000] {
+                    let following = all.clone().nth(count as usize);
+                    assert_eq!(Some(all.length_ns(count, u64::MAX)), following);
+                    assert_eq!(all.length_ns(count, 5), 5);
+                }
+            }
+        }
+        let all = Schedule::new(10.0, Arrival::Constant, 1);
+        assert_eq!(all.length_ns(3, u64::MAX), 300_000_000);
+        assert_eq!((all.length_ns(0, 9), all.length_ns(u64::MAX, 9)), (0, 9));
+        // Two that are due in the same nanosecond are both in it.
+        let dense = Schedule::new(1e12, Arrival::Constant, 1);
+        assert_eq!(dense.length_ns(1, u64::MAX), 1);
+        let poisson = Schedule::new(1e6, Arrival::Poisson, 1);
+        assert_eq!(poisson.length_ns(u64::MAX, 1_000_000_000), 1_000_000_000);
     }
 
     #[test]

@@ -292,6 +292,13 @@ impl LoadResult {
         all
     }
 
+    /// Whether bodies were compared byte by byte and none of them was right. Those that were not
+    /// compared are right as far as is known, by their length.
+    pub fn has_no_right_body(&self) -> bool {
+        let wrong = self.observed.bodies_wrong;
+        wrong > 0 && wrong == self.bodies_checked
+    }
+
     /// Latencies of `ok` responses together with the ages of what had no end: the distribution
     /// that a user met. A quantile of it is a lower bound where ages are among what it counts.
     pub fn latency_with_unended(&self) -> Histogram {

@@ -379,6 +379,9 @@ impl Observed {
             send_gaps_ns,
             latencies_ns,
             closed_early_after,
+            interrupted,
+            bodies_wrong,
+            unasked,
         } = other;
         self.in_flight.merge(in_flight);
         self.set_up.merge(set_up);
@@ -386,6 +389,11 @@ impl Observed {
         self.send_gaps_ns.append(send_gaps_ns);
         self.latencies_ns.append(latencies_ns);
         self.closed_early_after.merge(&closed_early_after);
+        merge_some(&mut self.interrupted, interrupted, |mine, other| {
+            mine.cut_off += other.cut_off;
+        });
+        self.bodies_wrong += bodies_wrong;
+        self.unasked += unasked;
     }
 }
 

@@ -116,6 +116,32 @@ pub struct Observed {
     /// Of connections that the server closed before an answer: the time since they were made, or
     /// since the last answer on them. Warm-up included.
     pub closed_early_after: Histogram,
+    /// Somebody asked to stop before the load was over; absent where it came to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<Interrupted>,
+    /// Of the bodies that were compared byte by byte, those that were wrong; absent where none is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bodies_wrong: u64,
+    /// Connections that the engine closed because bytes came on them while no request was in
+    /// flight; absent where there are none. Warm-up included.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unasked: u64,
+}
+
+/// Whether a count is the usual one, which is not written.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Of a load that was asked to stop before it was over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interrupted {
+    /// Length that the window was to have, seconds; `None` where a count was to end it.
+    pub planned_s: Option<f64>,
+    /// Requests of an open loop that were due shortly before, and had no time to end. They are in
+    /// no other count of what was due or begun in the window.
+    pub cut_off: u64,
 }
 
 /// Requests in flight over time.

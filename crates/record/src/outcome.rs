@@ -56,6 +56,11 @@ impl Outcome {
         Self::Local,
     ];
 
+    /// Whether it was given up: how long it would have taken is not known.
+    pub fn is_timeout(self) -> bool {
+        matches!(self, Self::ConnectTimeout | Self::Timeout)
+    }
+
     /// The name used in every output format.
     pub fn name(self) -> &'static str {
         match self {

@@ -7,6 +7,7 @@ use bakeoff_record::{Bounds, Histogram, Interval, LoadResult, Observed, QuicLedg
 use serde_json::{Value, json};
 
 mod histogram;
+mod remarks;
 mod text;
 
 pub use text::load_text;
@@ -29,12 +30,16 @@ const QUANTILES: [(&str, f64); 7] = [
 /// beyond it is null.
 pub fn load_json(result: &LoadResult) -> Value {
     let schedule = result.schedule.as_ref();
+    let interrupted = result.observed.interrupted.as_ref();
     let kept = |histogram: Option<&Histogram>| histogram.map(distribution_or_null);
     json!({
         "schema": LOAD_SCHEMA,
         "url": result.url,
         "load": load_of(result),
         "measured_s": result.measured_s,
+        "interrupted": interrupted.is_some(),
+        "planned_s": interrupted.and_then(|it| it.planned_s),
+        "cut_off": interrupted.map_or(0, |it| it.cut_off),
         "requests": result.requests,
         "balance": result.balance,
         "due_parts": schedule.map(|schedule| &schedule.parts),
@@ -60,6 +65,7 @@ pub fn load_json(result: &LoadResult) -> Value {
         "requests_per_ended_connection": distribution_or_null(&result.carried),
         "bytes": result.bytes,
         "bodies_checked": result.bodies_checked,
+        "bodies_wrong": result.observed.bodies_wrong,
         "urls": result.urls.iter().map(url_of).collect::<Vec<_>>(),
         "connections": result.connections,
         "quic": result.quic.as_ref().map(quic_of),
@@ -116,6 +122,7 @@ fn observed_of(observed: &Observed) -> Value {
         "set_up": observed.set_up,
         "engine_lag_ns": distribution_or_null(&observed.engine_lag),
         "closed_early_after_ns": distribution_or_null(&observed.closed_early_after),
+        "unasked": observed.unasked,
     })
 }
 

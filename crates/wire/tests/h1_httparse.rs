@@ -104,10 +104,17 @@ fn bad_heads_are_refused() {
         b"HTTP/1.1 200 OK\r\nX: a\x7f\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nX: a\0\r\n\r\n",
         b"GET / HTTP/1.1\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ] {
         check(head, false);
     }
+    // Other protocols are named.
+    let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+    let alert = b"\x15\x03\x01\x00\x02\x02\x46";
+    for record in [&hello[..], alert] {
+        assert_eq!(Head::parse(record, false), Err(Violation::Tls));
+    }
+    let settings = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x80";
+    assert_eq!(Head::parse(settings, false), Err(Violation::Http2));
 }
 
 #[test]

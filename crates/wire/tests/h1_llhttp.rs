@@ -205,12 +205,12 @@ fn what_comes_beyond_a_response_is_left_and_not_read_on() {
     accepts(length, 200, "AAA", true, "HTTP/1.1 201 Made\r\n\r\n");
     let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\nAAA";
     accepts(closing, 200, "AAA", false, "more");
-    // We never offer an upgrade; one that comes ends what can be read.
+    // One that asks for an upgrade may get it: what follows is no HTTP (RFC 9110, 7.8).
     let upgraded = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n";
     let with_length = format!("{upgraded}Content-Length: 4\r\n\r\n");
-    accepts(&with_length, 101, "", true, "body");
+    accepts(&with_length, 101, "", false, "body");
     let chunked = format!("{upgraded}Transfer-Encoding: chunked\r\n\r\n");
-    accepts(&chunked, 101, "", true, "0\r\n\r\n");
+    accepts(&chunked, 101, "", false, "0\r\n\r\n");
     // Without the switch, Upgrade is a header line like others.
     let offered = "HTTP/1.1 200 OK\r\nUpgrade: x\r\nContent-Length: 4\r\n\r\nbody";
     accepts(offered, 200, "body", true, "");
@@ -314,6 +314,9 @@ fn which_transfer_coding_is_chunked() {
         "Transfer-Encoding: chunked\r\nContent-Length: 5",
         "Content-Length: 5\r\nTransfer-Encoding: chunked",
         "Content-Length: 5\r\nTransfer-Encoding: gzip",
+        "Transfer-Encoding: chunked, chunked",
+        "Transfer-Encoding: chunked, gzip, chunked",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: Chunked",
     ] {
         refuses(&[&with(lines)], Violation::BadTransferEncoding);
     }

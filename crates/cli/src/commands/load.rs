@@ -82,12 +82,25 @@ pub(crate) fn carry_out(flags: &LoadFlags) -> anyhow::Result<u8> {
 
 /// Says why a load in which no answer was right ends with 4.
 pub(super) fn say_why_not_valid(result: &LoadResult, code: u8) {
-    if code == exit::NOT_VALID && result.requests.ok == 0 {
+    if code != exit::NOT_VALID {
+        return;
+    }
+    if result.requests.ok == 0 {
         let outcomes = result.outcomes.iter();
         let outcomes = outcomes.map(|(outcome, count)| (outcome.name(), count));
         let why = super::ending::no_answer(result.requests.completed, outcomes);
         output::note(&format!("not a valid measurement: {why}"));
+    } else if result.has_no_right_body() {
+        let wrong = result.observed.bodies_wrong;
+        output::note(&format!(
+            "not a valid measurement: {wrong} of {wrong} compared bodies are wrong"
+        ));
     }
+}
+
+/// Whether no answer was right, as far as answers were looked at.
+pub(super) fn is_all_wrong(result: &LoadResult) -> bool {
+    result.requests.ok == 0 || result.has_no_right_body()
 }
 
 /// 4 where nothing came out right, and with `--strict` where something weakens the numbers.
@@ -96,7 +109,7 @@ fn exit_code(flags: &LoadFlags, result: &LoadResult, interrupted: bool) -> u8 {
         return exit::INTERRUPTED;
     }
     let weakened = !bakeoff_report::judge_load(result).is_empty() || result.outcomes.errors() > 0;
-    if result.requests.ok == 0 || (flags.checks.strict && weakened) {
+    if is_all_wrong(result) || (flags.checks.strict && weakened) {
         exit::NOT_VALID
     } else {
         exit::DONE

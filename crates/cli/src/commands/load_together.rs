@@ -237,7 +237,7 @@ fn exit_code(
     let is_weak = !bakeoff_report::judge_load(merged).is_empty()
         || merged.outcomes.errors() > 0
         || !warnings(together).is_empty();
-    if merged.requests.ok == 0 || (flags.load.checks.strict && is_weak) {
+    if load::is_all_wrong(merged) || (flags.load.checks.strict && is_weak) {
         exit::NOT_VALID
     } else {
         exit::DONE

@@ -82,13 +82,21 @@ impl RequestCounts {
             *self.status.entry(status).or_default() += 1;
         }
         self.error_latencies.entry(outcome).or_default().record(age);
-        if matches!(outcome, Outcome::Timeout | Outcome::ConnectTimeout) {
+        if outcome.is_timeout() {
             self.at_least.record(age);
         }
         if !self.error_samples.contains_key(outcome.name()) {
             let sample = (outcome.name().to_owned(), end.to_string());
             self.error_samples.extend([sample]);
         }
+    }
+
+    /// The longest that a request took that ended otherwise than by its timeout, nanoseconds.
+    pub(super) fn longest_ns(&self) -> u64 {
+        let failed = self.error_latencies.iter();
+        let failed = failed.filter(|(outcome, _)| !outcome.is_timeout());
+        let ended = failed.map(|(_, ages)| ages).chain([&self.latency]);
+        ended.filter_map(Histogram::max).max().unwrap_or(0)
     }
 
     fn merge(&mut self, mut other: Self) {
@@ -131,6 +139,9 @@ pub(crate) struct ScheduleCounts {
     pub(crate) begun: u64,
     /// Not begun because they had waited past their deadline, warm-up included.
     pub(crate) shed: u64,
+    /// Due in a window that a request to stop cut off, before they had time to end; in no other
+    /// count.
+    pub(crate) cut_off: u64,
     pub(crate) send_lag: Histogram,
     pub(crate) slip: Histogram,
     pub(crate) wait: Histogram,
@@ -140,10 +151,20 @@ pub(crate) struct ScheduleCounts {
 }
 
 impl ScheduleCounts {
+    /// A request that had begun was cut off: it counts as one that was never due in its `part`.
+    pub(super) fn take_back(&mut self, part: &mut DuePart) {
+        self.due -= 1;
+        self.begun -= 1;
+        self.cut_off += 1;
+        part.due -= 1;
+        part.begun -= 1;
+    }
+
     fn merge(&mut self, other: Self) {
         self.due += other.due;
         self.begun += other.begun;
         self.shed += other.shed;
+        self.cut_off += other.cut_off;
         self.send_lag.merge(&other.send_lag);
         self.slip.merge(&other.slip);
         self.wait.merge(&other.wait);
@@ -213,11 +234,20 @@ pub(crate) struct ClockCounts {
     pub(crate) measured_ns: u64,
     /// Of the window's requests, those that had not ended when they were no longer waited for.
     pub(crate) in_flight_at_end: u64,
+    /// How old a request may be that a request to stop cut off, nanoseconds; `None` where the load
+    /// came to its end.
+    pub(crate) grace_ns: Option<u64>,
     pub(crate) cpu_at_start: CpuTime,
     pub(crate) cpu: CpuTime,
 }
 
 impl ClockCounts {
+    /// Whether a request that was due at `intended` and did not end until `until` had no time to.
+    pub(super) fn is_cut_off(&self, intended: u64, until: u64) -> bool {
+        let age_ns = until.saturating_sub(intended);
+        self.grace_ns.is_some_and(|grace_ns| age_ns <= grace_ns)
+    }
+
     /// Share of the window in which one thread was at work or was kept from it.
     ///
     /// Time not spent waiting is one measure. A thread that a quota stops is stopped where the
@@ -235,6 +265,7 @@ impl ClockCounts {
         Interval::merge(&mut self.intervals, other.intervals);
         Interval::merge(&mut self.warmup, other.warmup);
         self.in_flight_at_end += other.in_flight_at_end;
+        self.grace_ns = self.grace_ns.max(other.grace_ns);
         self.measured_ns = self.measured_ns.max(other.measured_ns);
         self.cpu.user_s += other.cpu.user_s;
         self.cpu.system_s += other.cpu.system_s;
@@ -339,6 +370,10 @@ pub(crate) struct ObservedCounts {
     pub(crate) clients: Vec<(u64, u64)>,
     pub(crate) oldest_age_ns: Option<u64>,
     pub(crate) set_up: SetUp,
+    /// Bodies that were compared and were wrong.
+    pub(crate) bodies_wrong: u64,
+    /// Connections at rest on which the server sent something.
+    pub(crate) unasked: u64,
     pub(crate) send_gaps: Samples,
     pub(crate) latencies: Samples,
 }
@@ -356,6 +391,8 @@ impl ObservedCounts {
         self.clients.append(&mut other.clients);
         self.oldest_age_ns = self.oldest_age_ns.max(other.oldest_age_ns);
         self.set_up.merge(other.set_up);
+        self.bodies_wrong += other.bodies_wrong;
+        self.unasked += other.unasked;
         self.send_gaps.append(other.send_gaps);
         self.latencies.append(other.latencies);
     }

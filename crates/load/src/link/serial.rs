@@ -47,6 +47,16 @@ pub(crate) enum Read {
     Failed(Box<End>),
 }
 
+/// What became of a connection without a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    Usable,
+    /// The server ended it.
+    Ended,
+    /// The server sent what nobody asked for.
+    Unasked,
+}
+
 /// What deciphering came to: TLS, the response when it became whole, the rule that was broken,
 /// and whether bytes followed.
 struct Deciphered {
@@ -226,13 +236,13 @@ impl<S> Serial<S> {
             match handled {
                 Err(violation) => return (failed(End::H1(violation)), time),
                 Ok(progress) => {
+                    if self.reader.has_passed_interim() {
+                        flight.first_byte = self.first_byte(flight.sent, time.arrived);
+                    }
                     thread.tools.answers_are_short = progress.response.is_some();
                     if let Some(response) = progress.response {
                         let beyond = progress.consumed < read;
                         return (Read::Whole { response, beyond }, time);
-                    }
-                    if self.is_behind_interim(flight.sent) {
-                        flight.first_byte = 0;
                     }
                 }
             }
@@ -245,11 +255,15 @@ impl<S> Serial<S> {
         }
     }
 
-    /// Whether what came was an interim response: a response begins with its final head. Before
-    /// the request was sent nothing is to come at all.
+    /// When the first byte came behind an interim response that ended in what arrived at `arrived`;
+    /// 0 before. Before the request was sent nothing is to come at all.
     #[cold]
-    fn is_behind_interim(&self, sent: u64) -> bool {
-        self.reader.awaits_head() && sent != 0
+    fn first_byte(&mut self, sent: u64, arrived: u64) -> u64 {
+        self.reader.take_passed_interim();
+        match self.reader.awaits_head() && sent != 0 {
+            true => 0,
+            false => arrived,
+        }
     }
 
     /// Drops what has come of a body that nobody looks at. `None` if there may be more.
@@ -330,6 +344,9 @@ impl<S> Serial<S> {
             }
             let is_full_read = bytes == thread.tools.buffer.len();
             let read = self.decipher(flight, bytes, thread, time.arrived);
+            if self.reader.has_passed_interim() {
+                flight.first_byte = self.first_byte(flight.sent, time.arrived);
+            }
             if !thread.tools.made.is_empty()
                 && let Err(end) = self.line.flush(thread)
             {
@@ -337,9 +354,6 @@ impl<S> Serial<S> {
             }
             if let Some(read) = self.judge(read, thread) {
                 return (read, time);
-            }
-            if self.is_behind_interim(flight.sent) {
-                flight.first_byte = 0;
             }
             if !is_full_read && !self.line.ended {
                 return (Read::Drained, time);
@@ -437,20 +451,26 @@ impl<S> Serial<S> {
         }
     }
 
-    /// Whether a connection without a request, which became ready, can still be used: what came
-    /// may be tickets of TLS, but no data and no end.
-    pub(crate) fn is_usable<D: Driver<Socket = S>>(&mut self, thread: &mut Thread<'_, D>) -> bool {
+    /// What came on a connection without a request, which became ready: it may be tickets of TLS,
+    /// but no data and no end.
+    pub(crate) fn look_at_rest<D: Driver<Socket = S>>(
+        &mut self,
+        thread: &mut Thread<'_, D>,
+    ) -> Rest {
         if self.line.tls.is_none() {
             let mut byte = [0];
-            let taken = thread.driver.take(&self.line.socket, &mut byte);
-            return taken.err() == Some(Errno::AGAIN);
+            return match thread.driver.take(&self.line.socket, &mut byte) {
+                Err(Errno::AGAIN) => Rest::Usable,
+                Ok((0, _)) | Err(_) => Rest::Ended,
+                Ok(_) => Rest::Unasked,
+            };
         }
         // Tickets come in a few records: a server that sends on and on is of no use.
         for _ in 0..16 {
             let bytes = match self.line.take_ciphertext(thread) {
                 Ciphertext::Some(bytes, ..) => bytes,
-                Ciphertext::Drained => return true,
-                Ciphertext::End | Ciphertext::Failed(_) => return false,
+                Ciphertext::Drained => return Rest::Usable,
+                Ciphertext::End | Ciphertext::Failed(_) => return Rest::Ended,
             };
             let (mut has_data, tools) = (false, &mut thread.tools);
             let mut plain = |data: &[u8]| has_data |= !data.is_empty();
@@ -460,10 +480,10 @@ impl<S> Serial<S> {
             let goes_on = matches!(result, Some(Ok(Progress { closed: false, .. })));
             if !goes_on || has_data || self.line.flush(thread).is_err() {
                 thread.tools.made.clear();
-                return false;
+                return if has_data { Rest::Unasked } else { Rest::Ended };
             }
         }
-        false
+        Rest::Unasked
     }
 }
 

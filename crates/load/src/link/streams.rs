@@ -41,6 +41,8 @@ struct Session {
     is_left: bool,
     /// It said so without an error.
     is_graceful: bool,
+    /// The error that it gave.
+    said: Option<Box<str>>,
     /// Acknowledgements among what is unsent, bytes.
     unread_acks: usize,
 }
@@ -65,6 +67,7 @@ impl<S> Streams<S> {
             client,
             is_left: false,
             is_graceful: false,
+            said: None,
             unread_acks: 0,
         };
         Self {
@@ -305,6 +308,17 @@ impl<S> Streams<S> {
         counted.decoded += bytes.text;
     }
 
+    /// Whether the server allows no stream at all, and will not before it says otherwise.
+    pub(crate) fn allows_no_streams(&self) -> bool {
+        let client = &self.session.client;
+        client.has_settings() && client.peer_settings().max_concurrent_streams == Some(0)
+    }
+
+    /// The error by which the server said that it ends the connection.
+    pub(crate) fn said(&self) -> Option<Box<str>> {
+        self.session.said.clone()
+    }
+
     /// Whether the server ended the connection in order, by GOAWAY.
     pub(crate) fn was_left_in_order(&self) -> bool {
         self.session.is_left && self.session.is_graceful
@@ -346,15 +360,18 @@ impl Session {
                 flights.fail(token, &End::StreamReset(code.to_string()), sink);
             }
             Event::BeyondGoAway { token } if self.is_graceful => flights.withdraw(token, sink),
-            Event::Refused { token } | Event::BeyondGoAway { token } => {
-                flights.fail(token, &End::StreamRefused, sink);
+            Event::BeyondGoAway { token } => {
+                let said = self.said.clone().unwrap_or_default();
+                flights.fail(token, &End::GoneAway(said), sink);
             }
+            Event::Refused { token } => flights.fail(token, &End::StreamRefused, sink),
             Event::Malformed { token, violation } => {
                 flights.fail(token, &End::H2(violation), sink);
             }
             Event::GoAway { code, .. } => {
                 flights.is_draining = true;
                 self.is_graceful = code == ErrorCode::NO_ERROR;
+                self.said = (!self.is_graceful).then(|| words(code, self.client.goaway_debug()));
                 // A server may say it twice: that it will end, and later where.
                 if !std::mem::replace(&mut self.is_left, true) {
                     sink.ledger.counts.links.connections.goaways += 1;
@@ -367,6 +384,18 @@ impl Session {
             }
             Event::Informational { .. } => {}
         }
+    }
+}
+
+/// The code of a GOAWAY, and what it says for people, without what no text has in it.
+#[cold]
+fn words(code: ErrorCode, debug: &[u8]) -> Box<str> {
+    let debug = String::from_utf8_lossy(debug);
+    let is_text = |letter: &char| !letter.is_control() && *letter != char::REPLACEMENT_CHARACTER;
+    let debug: String = debug.chars().filter(is_text).collect();
+    match debug.trim() {
+        "" => code.to_string().into(),
+        debug => format!("{code}, {debug:?}").into(),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use bakeoff_record::{CloseKind, Outcome};
 use bakeoff_wire::h3::ErrorCode;
-use quinn_proto::{ConnectionError, TransportErrorCode};
+use quinn_proto::{ConnectionError, TransportError, TransportErrorCode};
+
+use crate::tls::way_out_of_alert;
 
 /// First and last of the transport codes that are alerts of TLS (RFC 9001, 4.8).
 const ALERTS: std::ops::RangeInclusive<u64> = 0x100..=0x1ff;
@@ -41,7 +43,7 @@ pub(crate) fn lost_by(reason: &ConnectionError, is_established: bool) -> Lost {
         ConnectionError::TransportError(error) => (
             by_code(error.code, Outcome::Protocol),
             CloseKind::Local,
-            format!("the server broke QUIC or TLS: {error}"),
+            refused(error),
         ),
         ConnectionError::ConnectionClosed(close) => (
             by_code(close.error_code, Outcome::Reset),
@@ -71,6 +73,19 @@ pub(crate) fn lost_by(reason: &ConnectionError, is_established: bool) -> Lost {
         outcome,
         kind,
         message,
+    }
+}
+
+/// Why this side ended the connection: by what the server did, or whom it is.
+fn refused(error: &TransportError) -> String {
+    let code = u64::from(error.code);
+    let alert = ALERTS.contains(&code).then_some((code & 0xff) as u8);
+    match alert.and_then(way_out_of_alert) {
+        Some(way_out) => format!(
+            "the client refused the server's certificate: {} ({way_out})",
+            error.reason
+        ),
+        None => format!("the server broke QUIC or TLS: {error}"),
     }
 }
 
@@ -125,6 +140,33 @@ mod tests {
         check(&alert, false, (Outcome::Tls, Transport), "120");
         let refused = transport(TransportErrorCode::CONNECTION_REFUSED);
         check(&refused, false, (Outcome::Refused, Transport), "refused");
+        let expired = |code| {
+            ConnectionError::TransportError(TransportError {
+                code,
+                frame: None,
+                reason: "invalid peer certificate: Expired".to_owned(),
+            })
+        };
+        let client = "the client refused the server's certificate: invalid peer certificate: Exp";
+        let local = (Outcome::Tls, CloseKind::Local);
+        check(
+            &expired(TransportErrorCode::crypto(45)),
+            false,
+            local,
+            client,
+        );
+        check(
+            &expired(TransportErrorCode::crypto(48)),
+            false,
+            local,
+            "--cacert",
+        );
+        check(
+            &expired(TransportErrorCode::crypto(40)),
+            false,
+            local,
+            "broke",
+        );
         let no_error = transport(TransportErrorCode::NO_ERROR);
         check(&no_error, true, (Outcome::ClosedEarly, Transport), "");
         let unknown = (Outcome::Reset, StatelessReset);

@@ -145,3 +145,26 @@ fn an_unknown_authority_is_refused() {
         .unwrap_err();
     assert!(matches!(failure, TlsFailure::Refused(_)), "{failure}");
 }
+
+#[test]
+fn what_a_beginner_meets_has_a_way_out() {
+    let certificate = rustls::Error::InvalidCertificate;
+    for (error, words) in [
+        (
+            certificate(CertificateError::UnknownIssuer),
+            "--cacert FILE",
+        ),
+        (
+            certificate(CertificateError::NotValidForName),
+            "--server-name",
+        ),
+        (certificate(CertificateError::Expired), "with -k"),
+        (
+            rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType),
+            "does not speak TLS here: use http",
+        ),
+    ] {
+        let said = failure(error).to_string();
+        assert!(said.contains(words), "{said}");
+    }
+}

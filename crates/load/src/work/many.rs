@@ -4,7 +4,7 @@ use bakeoff_record::{CloseKind, Outcome};
 
 use super::{begin, open, quic, serial, streams};
 use crate::driver::{Driver, ReadTime};
-use crate::end::End;
+use crate::end::{End, Late};
 use crate::flights::{Lost as LostRequests, Requests};
 use crate::link::streams::sink;
 use crate::link::{Intake, Link};
@@ -148,6 +148,14 @@ pub(crate) fn expire<D: Driver>(
         return;
     };
     let mut sink = sink(&mut thread.ledger, thread.spec, ReadTime::at(now));
+    let is_never_allowed = match &slot.phase {
+        Phase::Ready(Link::Streams(streams)) => {
+            flights.in_flight() == 0 && streams.allows_no_streams()
+        }
+        _ => false,
+    };
+    let never = End::Late(Late::Stream, thread.spec.load.timeout_s);
+    let end = if is_never_allowed { &never } else { end };
     let (link, h2) = (&mut slot.phase, &mut thread.tools.h2);
     let cancel = |token| match (&mut *link, &mut *h2) {
         (Phase::Ready(Link::Quic(quic)), _) => quic.session.cancel(token),

@@ -7,7 +7,7 @@ use crate::driver::{Driver, Ready};
 use crate::end::End;
 use crate::flights::{Flight, Requests};
 use crate::ledger::Answer;
-use crate::link::serial::Read;
+use crate::link::serial::{Read, Rest};
 use crate::link::{Intake, Link};
 use crate::pace::Pace;
 use crate::slot::{Phase, Slot};
@@ -76,11 +76,13 @@ pub(crate) fn handle<D: Driver>(
 /// A connection without a request became ready: tickets of TLS, the server's end, or talk.
 #[cold]
 fn handle_idle<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>) {
-    if let Phase::Ready(Link::Serial(serial)) = &mut slot.phase
-        && !serial.is_usable(thread)
-    {
+    let Phase::Ready(Link::Serial(serial)) = &mut slot.phase else {
+        return;
+    };
+    let rest = serial.look_at_rest(thread);
+    if rest != Rest::Usable {
         let now = thread.driver.now();
-        lose_idle(slot, thread, now);
+        lose_idle(slot, rest, thread, now);
     }
 }
 
@@ -107,7 +109,7 @@ pub(crate) fn take_up<D: Driver>(
         return slot.fail(end, thread, now);
     }
     if !thread.tools.early.is_empty() {
-        return lose_idle(slot, thread, now);
+        return lose_idle(slot, Rest::Unasked, thread, now);
     }
     if readable {
         thread.agenda.leave_unread(slot.index);
@@ -241,7 +243,16 @@ fn complete_oddly<D: Driver>(
             .answer_wrong(&flight, &answer, exchanges, wrong);
     }
     slot.quiet_since = now;
-    go_on(slot, false, now, thread, now);
+    // It is this side that ends it, unless the server has or will.
+    let has_ended = match &slot.phase {
+        Phase::Ready(Link::Serial(serial)) => serial.line.ended,
+        _ => true,
+    };
+    let by_server = has_ended || !response.keep_alive;
+    thread.ledger.counts.links.connections.closed_by_server += u64::from(by_server);
+    slot.requests = Requests::One(None);
+    slot.close(thread);
+    begin::go_on_unconnected(slot, thread, now);
 }
 
 /// The request has ended: keeps or closes the connection, and begins what is next.
@@ -296,8 +307,17 @@ pub(super) fn feed<D: Driver>(
 }
 
 /// An idle connection cannot be used any more.
-fn lose_idle<D: Driver>(slot: &mut Slot<D::Socket>, thread: &mut Thread<'_, D>, now: u64) {
-    thread.ledger.counts.links.connections.closed_by_server += 1;
+fn lose_idle<D: Driver>(
+    slot: &mut Slot<D::Socket>,
+    rest: Rest,
+    thread: &mut Thread<'_, D>,
+    now: u64,
+) {
+    let counts = &mut thread.ledger.counts;
+    match rest {
+        Rest::Unasked => counts.observed.unasked += 1,
+        Rest::Usable | Rest::Ended => counts.links.connections.closed_by_server += 1,
+    }
     slot.close(thread);
     if thread.course == Course::Connecting {
         return;

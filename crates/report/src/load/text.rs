@@ -6,6 +6,7 @@ use bakeoff_plan::{Arrival, LoadModel};
 use bakeoff_record::{Bounds, EarlyData, Histogram, LoadResult, Outcome, QuicLedger, Requests};
 
 use super::histogram::histogram;
+use super::remarks::{interrupted, is_unmeasured, shortened, wrong_bodies};
 use super::{engine_ns_per_request, per_second};
 use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
 use crate::style::{WIDTH_LEAST, length};
@@ -75,7 +76,10 @@ fn answer(text: &mut String, result: &LoadResult, warnings: usize) {
         _ if unended > 0 => ", most without an end".to_owned(),
         _ => String::new(),
     };
-    if asked.ok == 0 {
+    text.push_str(&interrupted(result));
+    if is_unmeasured(result) {
+        text.push_str("nothing was measured");
+    } else if asked.ok == 0 {
         let _ = write!(
             text,
             "no ok response to {}{most}",
@@ -91,6 +95,9 @@ fn answer(text: &mut String, result: &LoadResult, warnings: usize) {
         let failed = share.filter(|share| *share > 0.0);
         let failed = failed.map(|share| format!("{} % failed{most}", percent(share)));
         let _ = write!(text, "; {}", failed.as_deref().unwrap_or("no errors"));
+    }
+    if let Some(wrong) = wrong_bodies(result) {
+        let _ = write!(text, "; {wrong}");
     }
     if warnings > 0 {
         let _ = write!(text, "; {} below", counted(warnings as u64, "warning"));
@@ -132,7 +139,7 @@ fn heading(text: &mut String, result: &LoadResult) {
     let _ = writeln!(
         text,
         "{}{others}\n{how}, {threads}, {seconds} s measured\n",
-        plain(&result.url)
+        shortened(&plain(&result.url))
     );
 }
 
@@ -151,6 +158,14 @@ fn requests(text: &mut String, result: &LoadResult) {
     );
     if let Some(due) = asked.due {
         success(text, due, asked);
+    }
+    let cut_off = result.observed.interrupted.as_ref().map(|it| it.cut_off);
+    if let Some(cut_off) = cut_off.filter(|cut_off| *cut_off > 0) {
+        let _ = writeln!(
+            text,
+            "             {} due shortly before the interruption, and in no other count",
+            counted(cut_off, "more request")
+        );
     }
     let rate = |requests| per_second(requests, result.measured_s).map_or("-".into(), whole);
     let _ = writeln!(
@@ -327,6 +342,16 @@ fn outcomes(text: &mut String, result: &LoadResult) {
             count(n),
             percent(share),
         );
+        if outcome == Outcome::WrongBody && wrong_bodies(result).is_some() {
+            let each = result
+                .settings
+                .as_ref()
+                .map_or(1, |it| it.body_check_one_in);
+            let _ = writeln!(
+                text,
+                "             one body in {each} is compared; --check-every-body compares all"
+            );
+        }
         if outcome == Outcome::ClosedEarly {
             closed_early(text, &result.observed.closed_early_after);
         }
@@ -449,6 +474,13 @@ fn transport(text: &mut String, result: &LoadResult) {
         count(links.closed_by_server),
         count(links.reused),
     );
+    if result.observed.unasked > 0 {
+        let _ = writeln!(
+            text,
+            "             {} closed because the server sent bytes that nobody had asked for",
+            count(result.observed.unasked)
+        );
+    }
     multiplexed(text, result);
     if let Some(ledger) = &result.quic {
         quic(text, ledger);

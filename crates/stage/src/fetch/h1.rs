@@ -4,13 +4,15 @@ use std::io;
 use std::time::Instant;
 
 use super::stream::{LOOK, Stream};
-use super::{ANSWER_BYTES_MAX, Answer, Asked, Sent, header};
+use super::{ANSWER_BYTES_MAX, Answer, Asked, Sent};
 use crate::host;
 
 /// Interim responses that are skipped before the answer.
 const INTERIM_MAX: usize = 100;
 /// Bytes of all heads of an answer.
 const HEADS_BYTES_MAX: usize = 1 << 20;
+/// Bytes of the trailers of a body in chunks.
+const TRAILER_BYTES_MAX: usize = 16 * 1024;
 
 /// Asks on a connection that nothing is under way on, until `end` at the latest; `last` says that
 /// it is not needed after that.
@@ -140,15 +142,16 @@ fn parse_final(
         .map(|pair| pair.map(|(name, value)| (name.to_owned(), value.trim().to_owned())))
         .collect();
     let headers = headers.ok_or_else(|| wrong("a header line has no colon"))?;
-    let chunked = header(&headers, "Transfer-Encoding")
-        .is_some_and(|value| value.eq_ignore_ascii_case("chunked"));
-    let length = header(&headers, "Content-Length")
-        .map(str::parse::<usize>)
-        .transpose();
-    let length = length.map_err(|_| wrong("Content-Length is no number"))?;
-    let body = if no_body || status == 204 || status == 304 {
+    let length = length(&headers)?;
+    let codings: Vec<&str> = items(&headers, "Transfer-Encoding").collect();
+    let is_chunked = |coding: &&str| coding.eq_ignore_ascii_case("chunked");
+    let body = if no_body || status == 204 || status == 304 || status == 101 {
         Some(Vec::new())
-    } else if chunked {
+    } else if !codings.is_empty() && length.is_some() {
+        return Err(wrong("Transfer-Encoding stands beside Content-Length"));
+    } else if codings.iter().filter(|coding| is_chunked(coding)).count() > 1 {
+        return Err(wrong("Transfer-Encoding has `chunked` twice"));
+    } else if codings.last().is_some_and(is_chunked) {
         unchunk(rest).ok_or_else(|| wrong("a chunk is malformed"))?
     } else if let Some(length) = length {
         rest.get(..length).map(<[u8]>::to_vec)
@@ -165,6 +168,32 @@ fn parse_final(
         None if ended => Err(wrong("the connection closed inside the body")),
         None => Ok(None),
     }
+}
+
+/// The items of all headers of this name, which are lists.
+fn items<'h>(
+    headers: &'h [(String, String)],
+    wanted: &'h str,
+) -> impl Iterator<Item = &'h str> + 'h {
+    let named = headers
+        .iter()
+        .filter(move |(name, _)| name.trim_end().eq_ignore_ascii_case(wanted));
+    named.flat_map(|(_, value)| value.split(',').map(str::trim))
+}
+
+/// The announced length: several that are equal are one (RFC 9112, 6.3).
+fn length(headers: &[(String, String)]) -> io::Result<Option<usize>> {
+    let mut length = None;
+    for item in items(headers, "Content-Length") {
+        let digits = !item.is_empty() && item.bytes().all(|byte| byte.is_ascii_digit());
+        let number = item.parse().ok().filter(|_| digits);
+        let number = number.ok_or_else(|| wrong("Content-Length is no number"))?;
+        if length.is_some_and(|known| known != number) {
+            return Err(wrong("two values of Content-Length differ"));
+        }
+        length = Some(number);
+    }
+    Ok(length)
 }
 
 fn wrong(cause: &str) -> io::Error {
@@ -187,7 +216,7 @@ fn unchunk(mut rest: &[u8]) -> Option<Option<Vec<u8>>> {
         let size = usize::from_str_radix(size, 16).ok()?;
         rest = &rest[line_length + 2..];
         if size == 0 {
-            return Some(Some(body));
+            return Some(is_past_trailers(rest)?.then_some(body));
         }
         let Some(chunk) = rest.get(..size.checked_add(2)?) else {
             return Some(None);
@@ -195,6 +224,18 @@ fn unchunk(mut rest: &[u8]) -> Option<Option<Vec<u8>>> {
         body.extend_from_slice(chunk.strip_suffix(b"\r\n")?);
         rest = &rest[size + 2..];
     }
+}
+
+/// Whether the trailers behind the last chunk have come to their end; `None` where they do not end.
+fn is_past_trailers(mut rest: &[u8]) -> Option<bool> {
+    let whole = rest.len();
+    while let Some(line_length) = find(rest, b"\r\n") {
+        if line_length == 0 {
+            return Some(true);
+        }
+        rest = &rest[line_length + 2..];
+    }
+    (whole <= TRAILER_BYTES_MAX).then_some(false)
 }
 
 fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
@@ -261,6 +302,38 @@ mod tests {
             Ok(Some((204, ""))),
         );
         check("HTTP/1.1 200 OK\r\nA", true, Err("inside the head"));
+    }
+
+    /// What the engine would refuse under load must not pass as a right answer before it.
+    #[test]
+    fn an_answer_that_can_be_read_in_two_ways_is_refused() {
+        let with = |lines: &str, body: &str| format!("HTTP/1.1 200 OK\r\n{lines}\r\n\r\n{body}");
+        let differs = with("Content-Length: 5\r\nContent-Length: 4", "hello");
+        check(&differs, true, Err("differ"));
+        check(&with("Content-Length: 5, 4", "hello"), true, Err("differ"));
+        check(&with("Content-Length: +5", "hello"), true, Err("no number"));
+        let same = with("Content-Length: 5\r\nContent-Length: 5", "hello");
+        check(&same, false, Ok(Some((200, "hello"))));
+        let chunks = "3\r\nabc\r\n0\r\n\r\n";
+        let coded = with("Transfer-Encoding: gzip, chunked", chunks);
+        check(&coded, false, Ok(Some((200, "abc"))));
+        let two = with(
+            "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
+            chunks,
+        );
+        check(&two, false, Ok(Some((200, "abc"))));
+        let twice = with("Transfer-Encoding: chunked, chunked", chunks);
+        check(&twice, false, Err("twice"));
+        let both = with("Transfer-Encoding: chunked\r\nContent-Length: 3", chunks);
+        check(&both, false, Err("beside"));
+        let last = with("Transfer-Encoding: chunked", "3\r\nabc\r\n0\r\n");
+        check(&last, false, Ok(None));
+        check(&last, true, Err("inside the body"));
+        let trailers = format!("{last}{}", "A: b\r\n".repeat(10));
+        check(&trailers, false, Ok(None));
+        check(&format!("{trailers}\r\n"), false, Ok(Some((200, "abc"))));
+        let endless = format!("{last}{}", "A: b\r\n".repeat(10_000));
+        check(&endless, false, Err("malformed"));
     }
 
     #[test]

@@ -62,14 +62,16 @@ impl Head {
             Ok(httparse::Status::Partial) if input.len() < MAX_HEAD_BYTES => return Ok(None),
             Ok(_) => return Err(Violation::HeadTooLong),
             Err(httparse::Error::TooManyHeaders) => return Err(Violation::TooManyHeaders),
-            Err(_) => return Err(Violation::MalformedHead),
+            Err(_) => return Err(foreign(input)),
         };
         let (Some(status), Some(minor)) = (response.code, response.version) else {
             return Err(Violation::MalformedHead);
         };
         let fields = Fields::read(response.headers)?;
         let framing = fields.framing(status, to_head_request)?;
+        // What follows 101 is another protocol (RFC 9110, 7.8).
         let keep_alive = framing != Framing::UntilClose
+            && status != 101
             && if minor == 0 {
                 // Chunks are unknown to HTTP/1.0: its framing is in doubt (RFC 9112, 6.1).
                 fields.keep_alive && !fields.transfer_encoding
@@ -92,6 +94,8 @@ struct Fields<'a> {
     length: Option<u64>,
     transfer_encoding: bool,
     chunked_last: bool,
+    has_chunked: bool,
+    chunked_twice: bool,
     close: bool,
     keep_alive: bool,
     date: &'a [u8],
@@ -104,9 +108,7 @@ impl<'a> Fields<'a> {
             if line.name.eq_ignore_ascii_case("content-length") {
                 fields.add_length(line.value)?;
             } else if line.name.eq_ignore_ascii_case("transfer-encoding") {
-                fields.transfer_encoding = true;
-                let last = list(line.value).last().unwrap_or_default();
-                fields.chunked_last = last.eq_ignore_ascii_case(b"chunked");
+                fields.add_codings(line.value);
             } else if line.name.eq_ignore_ascii_case("connection") {
                 for option in list(line.value) {
                     fields.close |= option.eq_ignore_ascii_case(b"close");
@@ -117,6 +119,17 @@ impl<'a> Fields<'a> {
             }
         }
         Ok(fields)
+    }
+
+    /// Nothing may follow `chunked`, not even `chunked` (RFC 9112, 6.1).
+    fn add_codings(&mut self, value: &[u8]) {
+        self.transfer_encoding = true;
+        for coding in list(value) {
+            let is_chunked = coding.eq_ignore_ascii_case(b"chunked");
+            self.chunked_twice |= is_chunked && self.has_chunked;
+            self.has_chunked |= is_chunked;
+            self.chunked_last = is_chunked;
+        }
     }
 
     /// Several equal values are one; several different ones are an error (RFC 9112, 6.3).
@@ -143,12 +156,25 @@ impl<'a> Fields<'a> {
         if self.transfer_encoding {
             // A length beside a transfer coding is how responses are smuggled.
             return match (self.chunked_last, self.length) {
+                _ if self.chunked_twice => Err(Violation::BadTransferEncoding),
                 (true, None) => Ok(Framing::Chunked),
                 (false, None) => Ok(Framing::UntilClose),
                 (_, Some(_)) => Err(Violation::BadTransferEncoding),
             };
         }
         Ok(self.length.map_or(Framing::UntilClose, Framing::Length))
+    }
+}
+
+/// What came in place of a head: another protocol, if it is known by its first bytes.
+#[cold]
+fn foreign(input: &[u8]) -> Violation {
+    match input {
+        // A SETTINGS frame of the connection (RFC 9113, 6.5).
+        [0, _, _, 4, _, 0, 0, 0, 0, ..] => Violation::Http2,
+        // A record of TLS 1.x: an alert or a part of a handshake (RFC 8446, 5.1).
+        [0x15 | 0x16, 3, 0..=4, ..] => Violation::Tls,
+        _ => Violation::MalformedHead,
     }
 }
 

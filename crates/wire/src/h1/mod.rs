@@ -27,6 +27,12 @@ pub enum Violation {
     /// The head is not `HTTP/1.x status reason` and header lines.
     #[error("the response head is malformed (RFC 9112, 2.1)")]
     MalformedHead,
+    /// A frame of HTTP/2 came in place of a head.
+    #[error("the server speaks HTTP/2 here, not HTTP/1.1: use the protocol h2c")]
+    Http2,
+    /// A record of TLS came in place of a head.
+    #[error("the server speaks TLS here: use https")]
+    Tls,
     /// The head is longer than [`MAX_HEAD_BYTES`].
     #[error("the response head exceeds 64 KiB")]
     HeadTooLong,
@@ -36,7 +42,7 @@ pub enum Violation {
     /// `Content-Length` is no number, or two of them differ.
     #[error("the Content-Length is invalid (RFC 9112, 6.3)")]
     BadContentLength,
-    /// `Transfer-Encoding` does not end in `chunked`, or stands beside `Content-Length`.
+    /// `Transfer-Encoding` has `chunked` twice, or stands beside `Content-Length`.
     #[error("the Transfer-Encoding is invalid (RFC 9112, 6.1)")]
     BadTransferEncoding,
     /// A chunk's size line or its end is malformed.

@@ -44,6 +44,7 @@ pub struct ResponseReader {
     partial: PartialHead,
     body_bytes: u64,
     to_head_request: bool,
+    passed_interim: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -93,6 +94,18 @@ impl ResponseReader {
     /// interim response.
     pub fn awaits_head(&self) -> bool {
         self.state == State::Head && self.partial.is_empty()
+    }
+
+    /// Whether the head of an interim response ended since
+    /// [`take_passed_interim`](Self::take_passed_interim): the final one begins behind it.
+    #[inline]
+    pub fn has_passed_interim(&self) -> bool {
+        self.passed_interim
+    }
+
+    /// The same, and forgets it.
+    pub fn take_passed_interim(&mut self) -> bool {
+        std::mem::take(&mut self.passed_interim)
     }
 
     /// Body bytes that are next on the wire, whatever they are: a caller that does not look at
@@ -244,6 +257,9 @@ impl ResponseReader {
     /// Goes from a head to its body; an interim response (1xx) has none and a head follows.
     fn begin_body(&mut self, head: Head) {
         let interim = (100..200).contains(&head.status) && head.status != 101;
+        if interim {
+            self.passed_interim = true;
+        }
         self.state = match head.framing {
             _ if interim => State::Head,
             Framing::Length(left) => State::Length { head, left },

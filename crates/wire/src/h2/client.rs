@@ -60,6 +60,8 @@ struct Control {
     awaits_ack: bool,
     /// Bytes of acknowledgements that were appended and not reported.
     ack_bytes: u32,
+    /// What the last GOAWAY said beside its code, as far as it is kept.
+    debug: Option<Box<[u8]>>,
 }
 
 impl Control {
@@ -68,6 +70,7 @@ impl Control {
         has_settings: false,
         awaits_ack: true,
         ack_bytes: 0,
+        debug: None,
     };
 }
 
@@ -263,6 +266,12 @@ impl Client {
     /// Whether no more streams can be opened because the server said GOAWAY or broke a rule.
     pub fn is_going_away(&self) -> bool {
         self.last_taken.is_some() || self.broken.is_some()
+    }
+
+    /// What the server's GOAWAY said beside its code, up to 100 bytes: a text for people, and
+    /// whatever bytes it likes (RFC 9113, 6.8).
+    pub fn goaway_debug(&self) -> &[u8] {
+        self.control.debug.as_deref().unwrap_or_default()
     }
 
     /// Size of the header blocks that came so far.

@@ -79,6 +79,12 @@ impl FrameHeader {
         }
     }
 
+    /// Whether it is the beginning of an answer of HTTP/1, read as a frame's header.
+    #[cold]
+    pub(crate) fn is_http1(self) -> bool {
+        self.bytes().starts_with(b"HTTP/1.")
+    }
+
     /// The header as it is sent.
     #[inline]
     pub fn bytes(self) -> [u8; HEADER_BYTES] {

@@ -68,6 +68,11 @@ pub enum Violation {
     /// The first frame is not SETTINGS: most likely the server does not speak HTTP/2.
     #[error("the server's first frame is not SETTINGS (RFC 9113, 3.4)")]
     NoPreface,
+    /// The server answers in HTTP/1.
+    #[error(
+        "the server's first frame is not SETTINGS: it answers in HTTP/1.1, so use the protocol h1"
+    )]
+    Http1,
     /// A frame is longer than this side's SETTINGS_MAX_FRAME_SIZE.
     #[error("a frame is longer than SETTINGS_MAX_FRAME_SIZE allows (RFC 9113, 4.2)")]
     FrameTooLong,

@@ -62,12 +62,66 @@ fn an_answer_that_comes_on_a_connection_at_rest_is_nobodys() {
             result.connections.opened,
             result.connections.closed_by_server
         ),
-        (10, 10)
+        (10, 0),
+        "it is the engine that ends them"
     );
+    assert_eq!(result.observed.unasked, 10, "and says why");
     for end in [Act::Close(ms(5)), Act::Reset(ms(5))] {
         let ended = |asked: server::Asked| [asked.hello(ms(1)), vec![end.clone()]].concat();
         let result = check(&spec, Server::new(ended), &[(Outcome::Ok, 10)]).result;
         assert_eq!(result.connections.opened, 10);
+        assert_eq!(result.connections.closed_by_server, 10);
+        assert_eq!(result.observed.unasked, 0);
+    }
+}
+
+#[test]
+fn a_connection_that_is_ended_for_what_came_beyond_an_answer_is_not_the_servers_end() {
+    let beyond = |head: &str| {
+        let answer = format!("HTTP/1.1 200 OK\r\n{head}Content-Length: 5\r\n\r\nhello and more");
+        Server::new(move |_| vec![Act::Send(ms(1), answer.clone().into_bytes())])
+    };
+    let result = check(&counted(1, 3), beyond(""), &[(Outcome::TooLong, 3)]).result;
+    assert_eq!(result.connections.closed_by_server, 0);
+    let closing = beyond("Connection: close\r\n");
+    let result = check(&counted(1, 3), closing, &[(Outcome::TooLong, 3)]).result;
+    assert_eq!(result.connections.closed_by_server, 3);
+}
+
+#[test]
+fn nothing_is_asked_on_a_connection_that_was_switched_to_another_protocol() {
+    let switched = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n";
+    let mut spec = counted(1, 3);
+    spec.exchanges[0].status = ExpectedStatus::Exactly(101);
+    spec.exchanges[0].body = None;
+    let server = Server::new(|_| vec![Act::Send(ms(1), switched.to_vec())]);
+    let result = check(&spec, server, &[(Outcome::Ok, 3)]).result;
+    assert_eq!(result.connections.opened, 3);
+}
+
+#[test]
+fn the_first_byte_is_that_of_the_final_answer_however_reads_are_cut() {
+    let hints: &[u8] = b"HTTP/1.1 103 Early Hints\r\n\r\n";
+    for (at, part, expected_ms) in [
+        // The rest of the interim head comes by itself, with the answer, or with its first part.
+        (10, hints.len(), 50),
+        (10, hints.len() + HELLO.len(), 2),
+        (10, hints.len() + 5, 2),
+    ] {
+        let all = [hints, HELLO].concat();
+        let server = Server::new(move |_| {
+            let mut acts = vec![
+                Act::Send(ms(1), all[..at].to_vec()),
+                Act::Send(ms(2), all[at..part].to_vec()),
+            ];
+            if part < all.len() {
+                acts.push(Act::Send(ms(50), all[part..].to_vec()));
+            }
+            acts
+        });
+        let result = check(&counted(1, 3), server, &[(Outcome::Ok, 3)]).result;
+        let first_byte = (result.first_byte.min(), result.first_byte.max());
+        assert_eq!(first_byte, (Some(ms(expected_ms)), Some(ms(expected_ms))));
     }
 }
 

@@ -52,6 +52,12 @@ pub(super) fn go_away(last: u32, code: u32) -> Vec<u8> {
     frame(GOAWAY, 0, 0, &payload)
 }
 
+/// The same of all streams, with a text for people.
+pub(super) fn go_away_saying(code: u32, debug: &[u8]) -> Vec<u8> {
+    let payload = [&0_u32.to_be_bytes(), &code.to_be_bytes(), debug].concat();
+    frame(GOAWAY, 0, 0, &payload)
+}
+
 /// Takes the next whole request off what a client sent, and returns its stream.
 pub(super) fn next_request(bytes: &mut Vec<u8>) -> Option<u32> {
     if bytes.starts_with(PREFACE) {

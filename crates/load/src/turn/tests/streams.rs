@@ -221,6 +221,57 @@ fn a_goaway_with_an_error_refuses_what_it_does_not_take() {
         (1, 2)
     );
     assert_eq!(result.connections.streams_withdrawn, 0);
+    let sample = &result.error_samples["refused_stream"];
+    assert!(sample.contains("(GOAWAY: ENHANCE_YOUR_CALM)"), "{sample}");
+}
+
+#[test]
+fn the_error_of_a_goaway_is_named_with_what_it_says() {
+    let debug = [b"too many \x1b[2J\xff".as_slice(), &[b'x'; 500]].concat();
+    let said = frames::go_away_saying(ENHANCE_YOUR_CALM, &debug);
+    // Before any stream, and in place of the answer that it takes.
+    let first = [frames::settings(&[]), said.clone()].concat();
+    let at_once = Server::h2(|_| Vec::new())
+        .on_open(move |_, _| vec![Act::Send(0, first.clone()), Act::Close(0)]);
+    let taken = frames::go_away_saying(ENHANCE_YOUR_CALM, b"");
+    let taken = [&taken[..9], &7_u32.to_be_bytes(), &taken[13..]].concat();
+    let later = Server::h2(move |_| vec![Act::Send(ms(1), taken.clone()), Act::Close(ms(1))]);
+    for (server, words) in [
+        (at_once, "(GOAWAY: ENHANCE_YOUR_CALM, \"too many [2Jxxx"),
+        (later, "(GOAWAY: ENHANCE_YOUR_CALM)"),
+    ] {
+        let expected = [(Outcome::ClosedEarly, 4)];
+        let result = check(&over_h2(counted(1, 4), 1), server, &expected).result;
+        let sample = &result.error_samples["closed_early"];
+        assert!(sample.contains(words), "{sample}");
+        assert!(sample.len() < 250, "{sample}");
+    }
+}
+
+#[test]
+fn that_a_server_allows_no_streams_is_said() {
+    let server = Server::h2(|_| Vec::new()).on_open(|_, _| {
+        let none = [(frames::MAX_CONCURRENT_STREAMS, 0)];
+        vec![Act::Send(0, frames::settings(&none))]
+    });
+    let mut spec = over_h2(counted(2, 6), 2);
+    spec.load.connect = Connect::First;
+    let result = check(&spec, server, &[(Outcome::Timeout, 6)]).result;
+    let sample = &result.error_samples["timeout"];
+    let words = "the server allows none (SETTINGS_MAX_CONCURRENT_STREAMS is 0), within 0.2 s";
+    assert!(sample.contains(words), "{sample}");
+}
+
+#[test]
+fn a_wrong_window_of_one_stream_ends_its_request_alone() {
+    // Four streams; the first one's window is enlarged by nothing.
+    let server = Server::h2(|asked| match (asked.link, asked.stream) {
+        (0, 1) => vec![Act::Send(us(100), frame(8, 0, 1, &[0; 4]))],
+        _ => asked.hello(ms(1)),
+    });
+    let expected = [(Outcome::Ok, 29), (Outcome::Protocol, 1)];
+    let result = check(&over_h2(counted(1, 30), 4), server, &expected).result;
+    assert_eq!(result.connections.opened, 1);
 }
 
 #[test]
@@ -304,7 +355,17 @@ fn a_rule_broken_on_a_connection_is_named() {
     }
     let not_h2 = Act::Send(0, HELLO.to_vec());
     let server = Server::h2(|_| Vec::new()).on_open(|_, _| vec![not_h2.clone()]);
-    check_broken(server, "first frame is not SETTINGS", 30);
+    check_broken(server, "it answers in HTTP/1.1, so use the protocol h1", 30);
+    // And the other way round, over HTTP/1.1.
+    for (bytes, words) in [
+        (frames::settings(&[]), "use the protocol h2c"),
+        (b"\x15\x03\x01\0\x02\x02\x46".to_vec(), "use https"),
+    ] {
+        let server = Server::new(move |_| vec![Act::Send(0, bytes.clone())]);
+        let result = check(&counted(1, 3), server, &[(Outcome::Protocol, 3)]).result;
+        let sample = &result.error_samples["protocol"];
+        assert!(sample.contains(words), "{sample}");
+    }
 }
 
 /// All thirty requests break on the protocol, on so many connections.

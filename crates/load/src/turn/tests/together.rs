@@ -113,6 +113,9 @@ fn engines_with_the_same_threads_are_one_engine() {
     check(&warm, &[1, 3, 2]);
     check(&mixed(closed(10)), &[3, 1]);
     check(&counted(7, 1_000), &[2, 2]);
+    let mut by_count = poisson(2_000.0, 50);
+    by_count.count = Some(1_001);
+    check(&by_count, &[2, 1]);
     check(&over_h2(open(1_000.0, 4), 8), &[1, 1]);
     let mut ramp = open(200.0, 9);
     ramp.shape = RateShape::Ramp { to_per_s: 900.0 };

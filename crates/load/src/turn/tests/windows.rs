@@ -78,15 +78,82 @@ fn a_load_by_count_ends_at_its_last_answer() {
     // the other.
     let played = check(&counted(2, 7), Server::after(ms(10)), &[(Outcome::Ok, 7)]);
     assert_eq!(played.end(), BEGIN + us(40_050));
-    // Of an open loop, too: what the schedule holds beyond it is never due.
+}
+
+/// An open loop of so many requests, over so many threads: how long it was measured.
+#[track_caller]
+fn counted_open(
+    mut spec: LoadSpec,
+    count: u64,
+    threads: usize,
+    server: fn() -> Server<'static>,
+) -> f64 {
+    (spec.count, spec.load.duration_s) = (Some(count), 600.0);
+    spec.threads.count = threads as u32;
+    let control = Control::default();
+    let counts = (0..threads).map(|thread| {
+        let share = Share { thread, threads };
+        prepared(&spec, server(), share, Costs::default(), &control).play()
+    });
+    let result = result(&spec, counts.collect());
+    let requests = &result.requests;
+    assert_eq!((requests.due, requests.ok), (Some(count), count));
+    assert_eq!((requests.unended, requests.in_flight_at_end), (Some(0), 0));
+    result.measured_s
+}
+
+#[test]
+fn an_open_loop_by_count_lasts_as_many_gaps_as_it_has_requests() {
+    let short: fn() -> Server<'static> = || Server::after(ms(1));
+    // Whether its answers are long in coming is no matter: they are waited for after the window.
+    let long: fn() -> Server<'static> = || Server::after(ms(350));
+    for server in [short, long] {
+        for threads in [1, 2, 3, 8] {
+            assert_eq!(counted_open(open(10.0, 80), 1, threads, server), 0.1);
+            assert_eq!(counted_open(open(1.0, 80), 2, threads, server), 2.0);
+            assert_eq!(counted_open(open(10.0, 80), 3, threads, server), 0.3);
+            assert_eq!(counted_open(open(100.0, 80), 7, threads, server), 0.07);
+        }
+    }
+    // Where no connection is free for the last ones, too.
+    assert_eq!(counted_open(open(10.0, 1), 10, 1, long), 1.0);
+}
+
+#[test]
+fn a_count_of_a_shaped_or_random_rate_ends_with_the_next_request() {
+    let mut ramp = open(10.0, 80);
+    ramp.shape = RateShape::Ramp { to_per_s: 1_210.0 };
+    let mut steps = open(10.0, 80);
+    steps.shape = RateShape::Steps {
+        then_per_s: vec![40.0],
+    };
+    let mut poisson = open(10.0, 80);
+    poisson.load.model = LoadModel::Open {
+        rate_per_s: 10.0,
+        arrival: Arrival::Poisson,
+        clients: 80,
+    };
+    for spec in [ramp, steps, poisson] {
+        for threads in [1, 3] {
+            let mut all = spec.clone();
+            all.load.duration_s = 600.0;
+            let next = super::schedule::planned(&all)[20];
+            let measured_s = counted_open(spec.clone(), 20, threads, || Server::after(ms(1)));
+            assert_eq!(measured_s, next as f64 / 1e9);
+        }
+    }
+}
+
+#[test]
+fn a_count_that_a_warm_up_uses_up_leaves_nothing_to_measure() {
     let mut spec = open(100.0, 2);
-    spec.count = Some(7);
-    let played = check(&spec, Server::after(ms(1)), &[(Outcome::Ok, 7)]);
-    assert_eq!(played.end(), zero(2) + ms(61));
-    assert_eq!(
-        (played.result.requests.due, played.result.requests.unended),
-        (Some(7), Some(0))
-    );
+    (spec.count, spec.load.warmup_s) = (Some(7), 0.5);
+    let played = check(&spec, Server::after(ms(1)), &[]);
+    assert_eq!(played.result.measured_s, 0.0);
+    // One that it does not use up has the rest of its gaps.
+    spec.count = Some(70);
+    let played = check(&spec, Server::after(ms(1)), &[(Outcome::Ok, 20)]);
+    assert_eq!(played.result.measured_s, 0.2);
 }
 
 #[test]
@@ -109,9 +176,97 @@ fn a_request_to_stop_ends_the_load_at_once() {
         assert_eq!(played.end(), *stopped.borrow());
         let requests = &played.result.requests;
         assert!((95..=100).contains(&requests.ok), "{requests:?}");
-        assert!(requests.in_flight_at_end > 0, "{requests:?}");
+        let interrupted = played.result.observed.interrupted.as_ref();
+        let interrupted = interrupted.expect("it was asked to stop");
+        assert_eq!(interrupted.planned_s, Some(1.0));
+        let left = requests.in_flight_at_end + interrupted.cut_off;
+        assert!(left > 0, "{requests:?}");
         assert!(played.result.measured_s < 0.2);
     }
+}
+
+/// An open loop of 100 requests a second that is asked to stop when the request with the number
+/// `last` comes; each is answered after `answer_ms`, if it is.
+fn stopped_at(spec: &LoadSpec, last: u64, answer_ms: fn(u64) -> Option<u64>) -> LoadResult {
+    let control = Arc::new(Control::default());
+    let stopping = control.clone();
+    let server = Server::new(move |asked| {
+        if asked.number == last {
+            stopping.stop();
+        }
+        answer_ms(asked.number).map_or(Vec::new(), |after| asked.hello(ms(after)))
+    });
+    play_at(spec, server, Costs::default(), &control).result
+}
+
+#[test]
+fn what_a_stop_cuts_off_is_no_failure_of_the_server() {
+    // Answers take 100 ms: nine or ten of them are on their way when it stops.
+    let result = stopped_at(&open(100.0, 50), 49, |_| Some(100));
+    let requests = &result.requests;
+    let interrupted = result.observed.interrupted.as_ref().expect("it stopped");
+    assert_eq!(
+        (interrupted.planned_s, interrupted.cut_off),
+        (Some(1.0), 10)
+    );
+    assert_eq!((requests.due, requests.begun), (Some(40), 40));
+    assert_eq!((requests.ok, requests.unended), (40, Some(0)));
+    assert_eq!(requests.error_share(), Some(0.0));
+    assert_eq!(result.at_least.count(), 0);
+    let parts = &result
+        .schedule
+        .as_ref()
+        .expect("an open loop has one")
+        .parts;
+    let sum = |of: fn(&bakeoff_record::DuePart) -> u64| parts.iter().map(of).sum::<u64>();
+    assert_eq!((sum(|part| part.due), sum(|part| part.begun)), (40, 40));
+    // By the clock they were in flight when the window closed.
+    assert_eq!(result.balance.map(|balance| balance.in_flight), Some(10));
+    // Nor is what waits for a connection that is busy.
+    let result = stopped_at(&open(100.0, 1), 19, |_| Some(15));
+    let interrupted = result.observed.interrupted.as_ref().expect("it stopped");
+    assert!(interrupted.cut_off > 1, "{interrupted:?}");
+    assert_eq!(result.requests.unended, Some(0));
+}
+
+#[test]
+fn what_had_time_to_end_before_a_stop_is_unended() {
+    // One request in ten is never answered.
+    let result = stopped_at(&open(100.0, 50), 49, |n| (n % 10 != 0).then_some(5));
+    let requests = &result.requests;
+    let interrupted = result.observed.interrupted.as_ref().expect("it stopped");
+    assert_eq!(interrupted.cut_off, 1, "the last one");
+    assert_eq!((requests.due, requests.ok), (Some(49), 44));
+    assert_eq!(requests.unended, Some(5));
+    assert_eq!(result.at_least.count(), 5);
+    // Of a server that answers nothing, too, but for the one that has just been sent.
+    let result = stopped_at(&open(100.0, 50), 29, |_| None);
+    let requests = &result.requests;
+    assert_eq!((requests.due, requests.unended), (Some(29), Some(29)));
+    assert_eq!(result.at_least.count(), 29);
+}
+
+#[test]
+fn a_stop_after_the_window_cuts_off_what_is_waited_for() {
+    // One connection, and fifteen milliseconds for each answer: what was due in half a second
+    // takes three quarters of one.
+    let mut spec = open(100.0, 1);
+    spec.load.duration_s = 0.5;
+    let result = stopped_at(&spec, 45, |_| Some(15));
+    let interrupted = result.observed.interrupted.as_ref();
+    assert_eq!(interrupted.map(|it| it.cut_off), Some(5));
+    let requests = &result.requests;
+    assert_eq!(
+        (requests.due, requests.ok, requests.unended),
+        (Some(45), 45, Some(0))
+    );
+    assert_eq!(result.measured_s, 0.5);
+    // One that comes when all is over interrupts nothing.
+    let result = stopped_at(&spec, 50, |_| Some(15));
+    assert_eq!(
+        (result.observed.interrupted, result.requests.ok),
+        (None, 50)
+    );
 }
 
 #[test]

@@ -195,7 +195,10 @@ impl Client {
             ..
         } = header;
         if !self.control.has_settings && (kind != kind::SETTINGS || header.has(flag::ACK)) {
-            return Err(Violation::NoPreface);
+            return Err(match header.is_http1() {
+                true => Violation::Http1,
+                false => Violation::NoPreface,
+            });
         }
         if length > self.config.max_frame_size {
             return Err(Violation::FrameTooLong);

@@ -9,12 +9,15 @@ use crate::fields::Meaning;
 use crate::h2::frame::{self, FrameHeader, flag, kind};
 use crate::h2::stream::{self, Expected};
 use crate::h2::violation::ErrorCode;
-use crate::h2::{Event, Violation, window};
+use crate::h2::window::{self, SendWindow};
+use crate::h2::{Event, Violation};
 
 /// Longest header block that is read, bytes.
 const MAX_BLOCK_BYTES: usize = 64 * 1024;
 /// Most frames of one header block.
 const MAX_BLOCK_FRAMES: u8 = 64;
+/// What is kept of what a GOAWAY says beside its code, bytes.
+const MAX_DEBUG_BYTES: usize = 100;
 
 impl Client {
     /// Does what a whole frame asks for.
@@ -46,7 +49,7 @@ impl Client {
             kind::GOAWAY => self.handle_goaway(payload, results),
             kind::WINDOW_UPDATE => {
                 let increment = frame::number(payload, 0) & window::MAX_BYTES;
-                self.handle_window_update(stream, increment)
+                take_window_update(self, stream, increment, results)
             }
             // PRIORITY: a client orders nothing.
             _ => Ok(()),
@@ -388,6 +391,8 @@ impl Client {
         }
         self.last_taken = Some(last);
         self.limit = 0;
+        let debug = payload.get(8..).unwrap_or_default();
+        self.control.debug = Some(debug[..debug.len().min(MAX_DEBUG_BYTES)].into());
         results.events.push(Event::GoAway { last, code });
         for at in 0..self.streams.slots() as u16 {
             let slot = self.streams.slot(at);
@@ -399,16 +404,30 @@ impl Client {
         }
         Ok(())
     }
+}
 
-    fn handle_window_update(&mut self, id: u32, increment: u32) -> Result<(), Violation> {
-        if increment == 0 {
-            return Err(Violation::WindowIncrement);
-        }
-        if id == 0 {
-            self.send.change(i64::from(increment))?;
-        } else if let Some(at) = self.streams.find(id) {
-            self.streams.slot(at).send.change(i64::from(increment))?;
-        }
-        Ok(())
+/// Takes a WINDOW_UPDATE. What is wrong with the window of one stream ends that stream alone
+/// (RFC 9113, 6.9 and 6.9.1).
+fn take_window_update(
+    client: &mut Client,
+    id: u32,
+    increment: u32,
+    results: &mut Results<'_>,
+) -> Result<(), Violation> {
+    if id == 0 {
+        return enlarge(&mut client.send, increment);
+    }
+    if let Some(at) = client.streams.find(id)
+        && let Err(violation) = enlarge(&mut client.streams.slot(at).send, increment)
+    {
+        client.fail(at, violation, false, results);
+    }
+    Ok(())
+}
+
+fn enlarge(window: &mut SendWindow, increment: u32) -> Result<(), Violation> {
+    match increment {
+        0 => Err(Violation::WindowIncrement),
+        _ => window.change(i64::from(increment)),
     }
 }

@@ -52,9 +52,9 @@ fn a_flood_is_ended_by_the_caller() {
 #[test]
 fn an_earlier_end_is_the_one_that_counts() {
     let mut pair = Pair::new(&config(), &[GET]);
-    assert_eq!(pair.handle(b"HTTP/1.1 "), Err(Violation::NoPreface));
+    assert_eq!(pair.handle(b"HTTP/1.1 "), Err(Violation::Http1));
     pair.out.clear();
-    assert_eq!(pair.client.calm(&mut pair.out), Violation::NoPreface);
+    assert_eq!(pair.client.calm(&mut pair.out), Violation::Http1);
     assert!(pair.out.is_empty());
 }
 

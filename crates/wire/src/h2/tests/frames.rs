@@ -7,8 +7,9 @@ fn the_server_begins_with_settings() {
     let run = |bytes: &[u8]| Pair::new(&config(), &[GET]).handle(bytes);
     assert_eq!(
         run(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
-        Err(Violation::NoPreface)
+        Err(Violation::Http1)
     );
+    assert_eq!(run(b"SSH-2.0-x\r\n"), Err(Violation::NoPreface));
     assert_eq!(run(&ack()), Err(Violation::NoPreface));
     assert_eq!(run(&headers(1, OK, true)), Err(Violation::NoPreface));
     assert_eq!(run(&settings(&[(3, 1)])), Ok(()));
@@ -17,9 +18,9 @@ fn the_server_begins_with_settings() {
 #[test]
 fn a_broken_connection_stays_broken() {
     let mut pair = Pair::new(&config(), &[GET]);
-    assert_eq!(pair.handle(b"HTTP/1.1 "), Err(Violation::NoPreface));
+    assert_eq!(pair.handle(b"HTTP/1.1 "), Err(Violation::Http1));
     pair.out.clear();
-    assert_eq!(pair.handle(&settings(&[])), Err(Violation::NoPreface));
+    assert_eq!(pair.handle(&settings(&[])), Err(Violation::Http1));
     assert!(pair.seen.is_empty() && pair.out.is_empty());
     let opened = pair.client.open(GET, 7, &mut pair.out);
     assert_eq!(opened, Err(Blocked::GoingAway));
