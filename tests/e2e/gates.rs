@@ -209,7 +209,7 @@ fn a_load_fails_where_its_condition_holds() {
     // No latency of a right answer was seen.
     let said = load(wrong, "p99 > 1s").expect(4);
     assert!(
-        said.stderr.contains("cannot tell: p99 > 1s: "),
+        said.stderr.contains("cannot tell: p99 > 1s: no answer was ok"),
         "{}",
         said.stderr
     );
@@ -236,6 +236,37 @@ fn a_record_without_a_page_holds_as_far_as_its_trials() {
         "{}",
         said.stdout
     );
+}
+
+/// A record is no worse than itself, so every gate was passed.
+#[test]
+fn a_record_is_not_compared_with_itself() {
+    let scene = Scene::new();
+    store(&made_up::record_of_rounds(3), &scene.path("record"));
+    let compare = |second: &str, force: &[&str]| {
+        let command = ["compare", "record", second, "--gate", "rate=5%"];
+        scene.run(&[&command, force].concat())
+    };
+    let said = compare("./record", &[]).expect(2);
+    assert!(
+        said.stderr.contains("is compared with itself"),
+        "{}",
+        said.stderr
+    );
+    scene
+        .run(&["report", "record", "--share", "copy"])
+        .expect(0);
+    let said = compare("copy", &[]).expect(2);
+    assert!(
+        said.stderr.contains("are of the same campaign"),
+        "{}",
+        said.stderr
+    );
+    assert_ne!(compare("copy", &["--force"]).status.code(), Some(2));
+    let mut later = made_up::record_of_rounds(3);
+    later.machine.started_at = "2026-11-22T04:00:00Z".to_owned();
+    store(&later, &scene.path("later"));
+    assert_ne!(compare("later", &[]).status.code(), Some(2));
 }
 
 /// A record of version 1 has neither checksums nor a page.

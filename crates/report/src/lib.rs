@@ -49,8 +49,8 @@ pub use bakeoff_audit::{
 };
 pub use before::Warnings;
 pub use compare::{
-    COMPARE_SCHEMA, Compare, CompareError, compare_across, compare_json, compare_junit,
-    compare_markdown, compare_text, compare_within, contenders_of,
+    COMPARE_SCHEMA, Compare, CompareError, CompareValue, compare_across, compare_json,
+    compare_junit, compare_markdown, compare_text, compare_within, contenders_of,
 };
 pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;

@@ -61,7 +61,7 @@ fn a_comparison_in_every_format() {
     check("compare.json", &pretty);
 }
 
-/// A stopping rule looks at what is gated alone, and a gate that allows more may be known less well.
+/// A stopping rule looks at what is gated alone, and a gate that allows more takes less to decide.
 #[test]
 fn the_widest_interval_is_of_what_is_gated() {
     let record = support::campaign(10);
@@ -313,4 +313,33 @@ fn a_page_is_held_against_its_record() {
         "{found:?}"
     );
     assert!(differences(&view(&record), &serde_json::json!({"keys": []})).is_err());
+}
+
+/// `>=` stood in the report and not in the comparison.
+#[test]
+fn a_bound_is_shown_as_one() {
+    let record = hidden(support::campaign(7));
+    let sides = ("nginx-default", ["nginx-optimized", "caddy-default"]);
+    let compare = compare_within(&record, sides.0, &sides.1, &gates("rate=5%,cpu=1%"));
+    let compare = compare.expect("all are there");
+    let mut rates = compare
+        .rows
+        .iter()
+        .filter(|row| row.metric.short_name() == "rate");
+    let bound = |value: Option<bakeoff_report::CompareValue>| value.and_then(|one| one.bound);
+    let optimized =
+        rates.find(|row| row.second == "nginx-optimized" && row.workload == "synthetic");
+    let optimized = optimized.expect("it is compared");
+    assert_eq!(bound(optimized.second_value), Some(">="));
+    assert_eq!(bound(optimized.first_value), None);
+    let text = compare_text(&compare, options());
+    assert!(text.contains(">= "), "{text}");
+    // Of several contenders each line names its own.
+    assert!(text.contains("cpu of caddy-default, synthetic"), "{text}");
+    assert!(
+        text.contains("rate of nginx-optimized, synthetic"),
+        "{text}"
+    );
+    let alone = compare_text(&compared("rate=5%"), options());
+    assert!(alone.contains("rate of synthetic"), "{alone}");
 }
