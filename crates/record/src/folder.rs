@@ -6,6 +6,7 @@
 //! before the next append. One process writes at a time (`folder/lock.rs`), and anybody may read
 //! meanwhile.
 
+mod beside;
 mod damaged;
 mod links;
 mod lock;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{Builtin, Plan, PlanError};
 
+pub use self::beside::check_beside;
 use self::damaged::reason;
 pub use self::links::LINKS_FILE;
 use self::links::MeasuredAfter;

@@ -92,6 +92,6 @@ pub use site::{
 };
 pub use suspected::suspected;
 pub use text::{TextOptions, text};
-pub use verify::{Difference, differences, stored_document};
+pub use verify::{Difference, differences, is_drawn_around, stored_document};
 pub use view::{Report, view, view_of};
 pub use widest::{widest, widest_gated};

@@ -16,8 +16,8 @@ use bakeoff_record::Record;
 use bakeoff_report::{
     Compare, CompareError, Gates, Redacted, Report, Ruling, TextOptions, bencher, compare_across,
     compare_json, compare_junit, compare_markdown, compare_text, compare_within, differences,
-    github_bigger, github_smaller, gobench, hgrm, html, junit, openmetrics, otava, stored_document,
-    summary, view, view_of, widest_gated,
+    github_bigger, github_smaller, gobench, hgrm, html, is_drawn_around, junit, openmetrics, otava,
+    stored_document, summary, view, view_of, widest_gated,
 };
 use serde_json::Value;
 
@@ -313,6 +313,22 @@ fn a_page_is_held_against_its_record() {
         "{found:?}"
     );
     assert!(differences(&view(&record), &serde_json::json!({"keys": []})).is_err());
+}
+
+/// What a browser shows beside the document is part of the page.
+#[test]
+fn a_page_with_other_text_is_not_as_drawn() {
+    let report = view(&support::campaign(3));
+    let page = html(&report);
+    if !matches!(stored_document(&page), Ok(Some(_))) {
+        // The page with charts was not built.
+        return;
+    }
+    assert!(is_drawn_around(&report, &page));
+    let other = page.replacen("<body>", "<body><h1>caddy is ten times as fast</h1>", 1);
+    assert_ne!(other, page);
+    assert!(!is_drawn_around(&report, &other));
+    assert!(!is_drawn_around(&report, &(page + " ")));
 }
 
 /// `>=` stood in the report and not in the comparison.
