@@ -140,12 +140,22 @@ fn verify(scene: &Scene) {
         assert!(said.stdout.contains(&named), "{named}: {}", said.stdout);
     }
     std::fs::write(&file, &bytes).unwrap();
-    // A record without checksums verifies what it can.
-    std::fs::remove_file(scene.path("record/trials.sum")).unwrap();
-    let said = scene.run(&["verify", "record"]).expect(0);
-    assert!(said.stdout.contains("have no checksum"), "{}", said.stdout);
-    std::fs::write(&file, "nonsense\n").unwrap();
+    let machine = scene.path("record/machine.json");
+    let whole = std::fs::read(&machine).unwrap();
+    std::fs::write(&machine, "nonsense").unwrap();
     scene.run(&["verify", "record"]).expect(2);
+    std::fs::write(&machine, whole).unwrap();
+    // Each trial of this version has a checksum.
+    std::fs::remove_file(scene.path("record/trials.sum")).unwrap();
+    let said = scene.run(&["verify", "record"]).expect(1);
+    assert!(
+        said.stdout.contains("no checksum in trials.sum"),
+        "{}",
+        said.stdout
+    );
+    std::fs::write(&file, "nonsense\n").unwrap();
+    let said = scene.run(&["verify", "record"]).expect(1);
+    assert!(said.stdout.contains("line 1 is damaged"), "{}", said.stdout);
 }
 
 #[test]
@@ -209,7 +219,8 @@ fn a_load_fails_where_its_condition_holds() {
     // No latency of a right answer was seen.
     let said = load(wrong, "p99 > 1s").expect(4);
     assert!(
-        said.stderr.contains("cannot tell: p99 > 1s: "),
+        said.stderr
+            .contains("cannot tell: p99 > 1s: no answer was ok"),
         "{}",
         said.stderr
     );
@@ -236,6 +247,169 @@ fn a_record_without_a_page_holds_as_far_as_its_trials() {
         "{}",
         said.stdout
     );
+}
+
+/// What a browser shows is held against the record, wherever in the page it stands.
+#[test]
+fn a_page_that_shows_anything_else_does_not_hold() {
+    let scene = Scene::new();
+    store(&made_up::record_of_rounds(1), &scene.path("drawn"));
+    let page = scene.path("drawn/report.html");
+    let page = page.to_str().unwrap();
+    scene
+        .run(&["report", "drawn", "--format", "html", "--output", page])
+        .expect(0);
+    // The name of the folder is on the page, and need not stay.
+    std::fs::rename(scene.path("drawn"), scene.path("record")).unwrap();
+    let page = scene.path("record/report.html");
+    let verify = |text: &str| {
+        std::fs::write(&page, text).unwrap();
+        scene.run(&["verify", "record"])
+    };
+    let right = std::fs::read_to_string(&page).unwrap();
+    assert!(verify(&right).expect(0).stdout.contains("all of it holds"));
+    let mark = " id=\"record\">";
+    let (before, rest) = right.split_once(mark).expect("the page was built");
+    let (document, after) = rest.split_once("</script>").unwrap();
+    let other = document.replacen("nginx", "caddy", 1);
+    assert_ne!(other, document);
+    let forged = [
+        // Another document for the browser than for whoever looks for the first.
+        format!("{before}{mark}{document}</script><script{mark}{other}</script>{after}"),
+        right.replacen("<body>", "<body><h1>caddy is ten times as fast</h1>", 1),
+        format!("{before}{mark}null</script>{after}"),
+        right.replacen(mark, " id=\"recore\">", 1),
+        format!("{before}{mark}{other}</script>{after}"),
+        String::new(),
+    ];
+    for text in forged {
+        assert_ne!(text, right);
+        let said = verify(&text).expect(1);
+        assert!(said.stdout.contains("report.html"), "{}", said.stdout);
+    }
+}
+
+/// What lies beside the trials was said to hold.
+#[test]
+fn files_that_are_not_of_the_record_do_not_hold() {
+    let scene = Scene::new();
+    store(&made_up::record_of_rounds(1), &scene.path("record"));
+    let said = scene.run(&["verify", "record"]).expect(0);
+    assert!(
+        said.stdout.contains("logs/ is not covered"),
+        "{}",
+        said.stdout
+    );
+    let changed = |name: &str, text: &str, expected: &str| {
+        let file = scene.path("record").join(name);
+        let before = std::fs::read(&file).unwrap();
+        std::fs::write(&file, text).unwrap();
+        let said = scene.run(&["verify", "record"]).expect(1);
+        assert!(
+            said.stdout.contains(expected),
+            "{expected}: {}",
+            said.stdout
+        );
+        std::fs::write(&file, before).unwrap();
+    };
+    std::fs::rename(scene.path("record/plan.json"), scene.path("plan.json")).unwrap();
+    let said = scene.run(&["verify", "record"]).expect(1);
+    assert!(
+        said.stdout.contains("plan.json is missing"),
+        "{}",
+        said.stdout
+    );
+    std::fs::rename(scene.path("plan.json"), scene.path("record/plan.json")).unwrap();
+    changed(
+        "plan.toml",
+        "name = \"another\"\n",
+        "plan.toml does not say",
+    );
+    let sums = std::fs::read_to_string(scene.path("record/trials.sum")).unwrap();
+    let cut = &sums[..sums.len() / 2];
+    changed("trials.sum", cut, "no checksum in trials.sum");
+    changed("trials.sum", "", "no checksum in trials.sum");
+    changed("trials.sum", &[&sums, cut].concat(), "is there twice");
+    let trials = std::fs::read_to_string(scene.path("record/trials.jsonl")).unwrap();
+    let expected = "record: 1 difference from the checksums\n";
+    changed("trials.jsonl", &contradicting(&trials), expected);
+}
+
+/// Trials of which one has a smallest latency above its largest, in lines as long as they were.
+fn contradicting(trials: &str) -> String {
+    let (before, after) = trials.split_once("\"max_ns\":").unwrap();
+    let digits = after.find(|one: char| !one.is_ascii_digit()).unwrap();
+    let changed = format!("{before}\"max_ns\":{:digits$}{}", 1, &after[digits..]);
+    assert_eq!(changed.len(), trials.len());
+    changed
+}
+
+/// Each ended in a panic.
+#[test]
+fn a_record_that_nobody_can_judge_is_refused_and_left_out() {
+    let scene = Scene::new();
+    store(&made_up::record_of_rounds(1), &scene.path("record"));
+    let file = scene.path("record/trials.jsonl");
+    let trials = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, contradicting(&trials)).unwrap();
+    let commands = [
+        (&["report", "record"][..], 2),
+        (&["compare", "record", "a", "b"], 2),
+        (&["site", "record"], 2),
+        (&["history", "record", "--no-index"], 4),
+    ];
+    for (command, code) in commands {
+        let said = scene.run(command).expect(code);
+        let all = said.stdout + &said.stderr;
+        assert!(!all.contains("panicked"), "{all}");
+        assert!(all.contains("is above max_ns"), "{all}");
+    }
+    // Beside another it is left out.
+    std::fs::create_dir(scene.path("both")).unwrap();
+    std::fs::rename(scene.path("record"), scene.path("both/bad")).unwrap();
+    store(&made_up::record_of_rounds(1), &scene.path("both/good"));
+    let said = scene.run(&["site", "both"]).expect(2);
+    assert!(
+        said.stderr.contains("left out: both/bad: "),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        said.stdout.contains("1 record, 1 left out"),
+        "{}",
+        said.stdout
+    );
+}
+
+/// A record is no worse than itself, so every gate was passed.
+#[test]
+fn a_record_is_not_compared_with_itself() {
+    let scene = Scene::new();
+    store(&made_up::record_of_rounds(3), &scene.path("record"));
+    let compare = |second: &str, force: &[&str]| {
+        let command = ["compare", "record", second, "--gate", "rate=5%"];
+        scene.run(&[&command, force].concat())
+    };
+    let said = compare("./record", &[]).expect(2);
+    assert!(
+        said.stderr.contains("is compared with itself"),
+        "{}",
+        said.stderr
+    );
+    scene
+        .run(&["report", "record", "--share", "copy"])
+        .expect(0);
+    let said = compare("copy", &[]).expect(2);
+    assert!(
+        said.stderr.contains("are of the same campaign"),
+        "{}",
+        said.stderr
+    );
+    assert_ne!(compare("copy", &["--force"]).status.code(), Some(2));
+    let mut later = made_up::record_of_rounds(3);
+    later.machine.started_at = "2026-11-22T04:00:00Z".to_owned();
+    store(&later, &scene.path("later"));
+    assert_ne!(compare("later", &[]).status.code(), Some(2));
 }
 
 /// A record of version 1 has neither checksums nor a page.

@@ -83,6 +83,9 @@ impl Sign {
     }
 }
 
+/// Why there is no latency.
+const NO_ANSWER: &str = "no answer was ok";
+
 /// A condition under which a build fails.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
@@ -148,6 +151,9 @@ impl Condition {
                 value.trim()
             )
         })?;
+        if let Some(why) = never(quantity, sign, limit) {
+            return Err(format!("`{}` can never be met: {why}", text.trim()));
+        }
         Ok(Self {
             quantity,
             sign,
@@ -160,6 +166,18 @@ impl Condition {
         })
     }
 
+    /// Whether it is of a latency and no request has one: no answer was right, and none is open.
+    fn has_no_latency<'r>(&self, results: impl Iterator<Item = &'r LoadResult>) -> bool {
+        let is_latency = matches!(
+            self.quantity,
+            Quantity::P50 | Quantity::P99 | Quantity::P999
+        );
+        let mut results = results.peekable();
+        is_latency
+            && results.peek().is_some()
+            && results.all(|one| one.requests.ok == 0 && one.at_least.count() == 0)
+    }
+
     /// Whether the load engine alone sees the number; the rest the probe sees in a campaign.
     pub fn is_seen_by_load(&self) -> bool {
         !matches!(self.quantity, Quantity::Cpu | Quantity::Memory)
@@ -169,6 +187,10 @@ impl Condition {
     pub fn of_cell(&self, judged: &JudgedCell<'_>) -> Held {
         let measure = self.measure();
         let number = number_of(measure);
+        let trials = judged.cell.trials.iter();
+        if self.has_no_latency(trials.filter_map(|trial| trial.result.as_ref())) {
+            return Held::cannot_tell(NO_ANSWER);
+        }
         let verdict = judged.judgement.verdicts.of(number);
         if verdict != Verdict::Valid {
             let blame = judged.judgement.blame(number);
@@ -191,6 +213,9 @@ impl Condition {
     /// Holds the number of one load by itself against the limit: it has no rounds, and so no
     /// interval.
     pub fn of_load(&self, result: &LoadResult) -> Held {
+        if self.has_no_latency([result].into_iter()) {
+            return Held::cannot_tell(NO_ANSWER);
+        }
         let warnings = judge_load(result);
         let local = |code: &str| code == "local-limit";
         // Errors are counted whatever the engine was late by.
@@ -289,6 +314,17 @@ impl Condition {
     }
 }
 
+/// Why no number can meet a condition, so that a build would pass whatever happens.
+fn never(quantity: Quantity, sign: Sign, limit: f64) -> Option<&'static str> {
+    let is_share = quantity == Quantity::Errors;
+    match sign {
+        Sign::Above if is_share && limit >= 1.0 => Some("errors are at most 100 %"),
+        Sign::AtLeast if is_share && limit > 1.0 => Some("errors are at most 100 %"),
+        Sign::Below if limit <= 0.0 => Some("it is never below 0"),
+        _ => None,
+    }
+}
+
 /// A number of at least 0 with its unit, in the base unit.
 fn limit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let found = units.iter().find_map(|(unit, scale)| {
@@ -313,6 +349,8 @@ mod tests {
             ("p99.9 < 1 s", 1e9),
             ("errors > 0%", 0.0),
             ("errors > 0.1 %", 0.001),
+            ("errors >= 100%", 1.0),
+            ("rate <= 0", 0.0),
             ("rate < 1000", 1000.0),
             ("rate <= 1e3/s", 1000.0),
             ("cpu > 30µs", 30e3),
@@ -346,6 +384,13 @@ mod tests {
             ("errors > 3", "in %"),
             ("rate > 5%", "is not a limit"),
             ("memory > 64", "in KiB"),
+            (
+                "errors > 200%",
+                "can never be met: errors are at most 100 %",
+            ),
+            ("errors > 100%", "can never be met"),
+            ("errors >= 101%", "can never be met"),
+            ("rate < 0", "can never be met: it is never below 0"),
         ] {
             let error = Condition::parse(text).unwrap_err();
             assert!(error.contains(problem), "{text}: {error}");

@@ -22,6 +22,7 @@ pub use alike::{
 pub use within::{compare_contenders, fits};
 
 use crate::conclusion::{Metric, PairKey};
+use crate::judged::JudgedCell;
 
 /// Most that a gate may allow: a number that is 100 times as bad.
 const GATE_MOST: f64 = 100.0;
@@ -148,6 +149,8 @@ pub struct GateRow {
     pub first: Option<Estimate>,
     /// Value of the second.
     pub second: Option<Estimate>,
+    /// Whether the first's and the second's values are only lower bounds, as a report shows them.
+    pub at_least: [bool; 2],
     /// How much worse the second is; `None` where one of the two is not valid.
     pub worse: Option<Worse>,
     /// How much worse it may be.
@@ -300,12 +303,22 @@ impl GateRow {
             metric,
             first: None,
             second: None,
+            at_least: [false; 2],
             worse: None,
             gate,
             ruling: gate.map_or(Ruling::Shown, |_| Ruling::CannotTell),
             rounds_needed: None,
             reason: None,
         }
+    }
+
+    /// Takes the values of both sides as they are shown.
+    fn take(&mut self, sides: [&JudgedCell<'_>; 2]) {
+        let measure = self.metric.measure();
+        let [first, second] = sides.map(|side| side.estimate(measure).ok());
+        (self.first, self.second) = (first, second);
+        let is_rate = self.metric == Metric::RatePerS;
+        self.at_least = sides.map(|side| is_rate && side.rate_bound.is_some());
     }
 
     /// Holds a change against the gate.

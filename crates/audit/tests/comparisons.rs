@@ -10,7 +10,8 @@ mod support;
 
 use bakeoff_audit::{
     Check, Code, Compared, Comparison, Conclusion, Direction, Evidence, JudgedCell, Judgement,
-    Level, Metric, Number, Reason, Side, Verdict, Verdicts, compare, equivalences, widest_interval,
+    Level, Metric, Number, RateBound, Reason, Side, Verdict, Verdicts, compare, equivalences,
+    widest_interval,
 };
 use bakeoff_plan::{Arrival, CompareMode, LoadModel, Random};
 use bakeoff_record::{ContenderKind, Histogram, Record, TrialRecord};
@@ -360,6 +361,25 @@ fn a_rate_that_others_held_down_counts_where_the_bound_strengthens() {
         (one.conclusion, one.reason),
         (Conclusion::NotComparable, Some(Reason::NotValid))
     );
+}
+
+/// An unsteady side that is shown as "at least" was taken for exact beside another bound.
+#[test]
+fn a_side_that_is_shown_as_a_bound_is_one() {
+    let record = campaign(&[("a", rounds(7, 1e4, 1)), ("b", rounds(7, 4.2e4, 2))]);
+    let why = Code::GeneratorCeiling;
+    let found = |bounds: [bool; 2]| {
+        let mut judged = judged(&record, |_| suspect(Code::NotSteady));
+        for (one, is_bound) in judged.iter_mut().zip(bounds) {
+            one.rate_bound = is_bound.then_some(RateBound::AtLeast { why });
+        }
+        let found = of(&compare(&record, &judged, &[]), Metric::RatePerS).clone();
+        (found.bound, found.reason)
+    };
+    let not_valid = Some(Reason::NotValid);
+    assert_eq!(found([true, false]), (Some(Side::AtMost), not_valid));
+    assert_eq!(found([false, true]), (Some(Side::AtLeast), not_valid));
+    assert_eq!(found([true, true]), (None, Some(Reason::BoundHides)));
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub enum CertificateKey {
 
 /// What answers a contender's requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ServerChoice {
     /// A program described by a folder in `servers/`.
     Program {
@@ -95,8 +95,10 @@ pub enum ServerChoice {
     /// Whatever answers a URL; it is neither started nor stopped.
     Url(RunningUrl),
     /// The built-in null server.
+    #[serde(deserialize_with = "stored::nothing_more")]
     Yardstick,
     /// The built-in upstream, asked directly.
+    #[serde(deserialize_with = "stored::nothing_more")]
     Origin,
 }
 

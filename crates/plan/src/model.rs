@@ -256,6 +256,7 @@ impl Connect {
 
 /// A [`Load`] as records hold it: those written before it had streams or `connect` lack them.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct StoredLoad {
     model: LoadModel,
     #[serde(default = "one_stream")]
@@ -284,7 +285,7 @@ impl From<StoredLoad> for Load {
 
 /// Who decides when the next request is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum LoadModel {
     /// Each client sends the next request when its last one has ended.
     Closed {
@@ -336,10 +337,11 @@ pub enum Arrival {
 
 /// How the rate of an open loop changes over the load, warm-up included.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RateShape {
     /// Not at all.
     #[default]
+    #[serde(deserialize_with = "stored::nothing_more")]
     Level,
     /// Linearly from the load's rate to another.
     Ramp {
@@ -435,5 +437,41 @@ mod tests {
         check(r#", "requests": 7"#, Connect::AsNeeded);
         check(r#", "requests": 7, "connect": "first""#, Connect::First);
         check(r#", "connect": "as-needed""#, Connect::AsNeeded);
+    }
+
+    #[test]
+    fn a_field_that_is_not_known_is_refused_in_every_part_of_a_stored_plan() {
+        fn problem<T: serde::de::DeserializeOwned>(text: &str) -> String {
+            let read = serde_json::from_str::<T>(text).map(|_| ());
+            read.expect_err(text).to_string()
+        }
+        let closed = r#"{"kind": "closed", "clients": 3}"#;
+        let times = r#""warmup_s": 0.0, "duration_s": 1.0, "timeout_s": 2.0"#;
+        let load = |model: &str, more: &str| format!(r#"{{"model": {model}, {times}{more}}}"#);
+        assert!(serde_json::from_str::<Load>(&load(closed, "")).is_ok());
+        let misspelt = [
+            load(closed, r#", "stream": 2"#),
+            load(r#"{"kind": "closed", "clients": 3, "rate": 5}"#, ""),
+        ];
+        for text in misspelt {
+            assert!(problem::<Load>(&text).contains("unknown field"), "{text}");
+        }
+        let ramp = r#"{"kind": "ramp", "to_per_s": 2.0, "by_s": 1.0}"#;
+        assert!(problem::<RateShape>(ramp).contains("unknown field `by_s`"));
+        let level = r#"{"kind": "level", "to_per_s": 2.0}"#;
+        assert!(problem::<RateShape>(level).contains("unknown field `to_per_s`"));
+        use crate::contender::ServerChoice;
+        let program = r#"{"kind": "program", "server": "nginx", "version": null, "binary": null,
+            "config": {"variant": "default"}, "verison": "1"}"#;
+        assert!(problem::<ServerChoice>(program).contains("unknown field `verison`"));
+        let origin = r#"{"kind": "origin", "server": "nginx"}"#;
+        assert!(problem::<ServerChoice>(origin).contains("unknown field `server`"));
+        for kind in ["origin", "yardstick"] {
+            let text = format!(r#"{{"kind": "{kind}"}}"#);
+            assert!(
+                serde_json::from_str::<ServerChoice>(&text).is_ok(),
+                "{kind}"
+            );
+        }
     }
 }

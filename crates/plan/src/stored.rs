@@ -12,6 +12,14 @@ use crate::contender::ServerChoice;
 use crate::model::Plan;
 use crate::rules::{self, DURATION_MAX};
 
+/// A kind that has no fields: serde by itself takes any.
+pub(crate) fn nothing_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Nothing {}
+    Nothing::deserialize(deserializer).map(|Nothing {}| ())
+}
+
 /// A length of time.
 pub(crate) mod seconds {
     use super::*;

@@ -6,6 +6,8 @@
 //! before the next append. One process writes at a time (`folder/lock.rs`), and anybody may read
 //! meanwhile.
 
+mod beside;
+mod damaged;
 mod links;
 mod lock;
 mod sums;
@@ -17,6 +19,8 @@ use std::path::{Path, PathBuf};
 
 use bakeoff_plan::{Builtin, Plan, PlanError};
 
+pub use self::beside::check_beside;
+use self::damaged::reason;
 pub use self::links::LINKS_FILE;
 use self::links::MeasuredAfter;
 use self::lock::Lock;
@@ -441,8 +445,8 @@ fn read_versioned<T: serde::de::DeserializeOwned>(
     }
     let damaged = |error: serde_json::Error| FolderError::Damaged {
         path: path.to_owned(),
-        line,
-        reason: error.to_string(),
+        line: line + error.line().saturating_sub(1),
+        reason: reason(text, &error),
     };
     let found = serde_json::from_str::<Versioned>(text)
         .map_err(damaged)?

@@ -169,7 +169,7 @@ pub enum ContenderKind {
 
 /// How a trial ended.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TrialEnd {
     /// The whole window was measured.
     Measured,

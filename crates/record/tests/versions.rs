@@ -92,13 +92,52 @@ fn a_field_that_is_not_known_is_refused() {
     assert!(error.contains("missing field `steps`"), "{error}");
 }
 
-#[test]
-fn a_record_of_version_1_goes_on_in_the_present_version() {
+fn copy_of_version_1() -> tempfile::TempDir {
     let copy = tempfile::tempdir().expect("a folder");
     for name in ["plan.toml", "machine.json", "trials.jsonl"] {
         let from = folder("tests/fixtures/trial-1").join(name);
         std::fs::copy(from, copy.path().join(name)).expect("a copy");
     }
+    copy
+}
+
+/// Such a histogram was read, and whoever asked it for a percentile panicked.
+#[test]
+fn a_histogram_that_cannot_be_is_refused_with_its_trial_and_field() {
+    let copy = copy_of_version_1();
+    let file = copy.path().join("trials.jsonl");
+    let text = std::fs::read_to_string(&file).expect("trials");
+    let change = |field: &str, changed: &mut dyn FnMut(&mut serde_json::Value)| {
+        let lines = text.lines().map(|line| {
+            let mut trial: serde_json::Value = serde_json::from_str(line).expect("a trial");
+            if trial["id"] == "r1-nginx-default-proxy-c5" {
+                changed(trial.pointer_mut(field).expect(field));
+            }
+            trial.to_string() + "\n"
+        });
+        std::fs::write(&file, lines.collect::<String>()).expect("trials");
+        Record::read(copy.path()).map_err(|error| error.to_string())
+    };
+    let fields = ["/result/latency", "/result/intervals/1/latency"];
+    for field in fields {
+        let mut swap = |histogram: &mut serde_json::Value| {
+            let least = histogram["min_ns"].take();
+            histogram["min_ns"] = histogram["max_ns"].take();
+            histogram["max_ns"] = least;
+        };
+        let error = change(field, &mut swap).expect_err(field);
+        assert!(error.contains("trials.jsonl line "), "{error}");
+        let trial = "is damaged: trial r1-nginx-default-proxy-c5: min_ns ";
+        assert!(error.contains(trial), "{error}");
+        let place = field[1..].replace("/1", "[1]").replace('/', ".");
+        assert!(error.ends_with(&format!("(at {place})")), "{error}");
+    }
+    change("/result", &mut |_| ()).expect("unchanged, it reads");
+}
+
+#[test]
+fn a_record_of_version_1_goes_on_in_the_present_version() {
+    let copy = copy_of_version_1();
     let before = Record::read(copy.path()).expect("it reads");
     let mut open = bakeoff_record::RecordFolder::open(copy.path()).expect("it opens");
     let mut trial = find(&before, "r1-nginx-default-proxy-c5").clone();

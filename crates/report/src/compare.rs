@@ -96,9 +96,9 @@ pub struct CompareRow {
     /// The other.
     pub second: String,
     /// Value of the first over its rounds; null where there is none or it is withheld.
-    pub first_value: Option<Estimate>,
+    pub first_value: Option<CompareValue>,
     /// Value of the second.
-    pub second_value: Option<Estimate>,
+    pub second_value: Option<CompareValue>,
     /// How much worse the second is, as a share; null where a number is not valid.
     pub worse: Option<Worse>,
     /// How much worse it may be, as a share; null where it has no gate.
@@ -109,6 +109,17 @@ pub struct CompareRow {
     pub rounds_needed: Option<u32>,
     /// Why it cannot be decided.
     pub reason: Option<String>,
+}
+
+/// A value over its rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct CompareValue {
+    /// The value with its interval.
+    #[serde(flatten)]
+    pub estimate: Estimate,
+    /// `>=` where it is only known to be at least that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<&'static str>,
 }
 
 /// Why two sides are not compared.
@@ -284,14 +295,19 @@ fn drawn(rows: Vec<GateRow>, gates: &Gates, sides: Sides) -> Compare {
 
 impl From<GateRow> for CompareRow {
     fn from(row: GateRow) -> Self {
+        let shown = |estimate, is_bound: bool| CompareValue {
+            estimate,
+            bound: is_bound.then_some(">="),
+        };
+        let [first, second] = row.at_least;
         Self {
             workload: row.pair.workload,
             load: row.pair.load,
             metric: row.metric,
             first: row.pair.first,
             second: row.pair.second,
-            first_value: row.first,
-            second_value: row.second,
+            first_value: row.first.map(|one| shown(one, first)),
+            second_value: row.second.map(|one| shown(one, second)),
             worse: row.worse,
             gate: row.gate,
             ruling: row.ruling,

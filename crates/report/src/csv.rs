@@ -50,13 +50,16 @@ fn names(table: &Table) -> Vec<String> {
 }
 
 /// The value as it is; a column of estimates has three. A bound stands in none of them as a value
-/// would: only its lower end is known.
+/// would: only its one end is known. One round has no interval.
 fn values(column: &Column, field: &Field) -> Vec<String> {
     let nothing = String::new;
     match (&field.value, column.ends) {
-        (Value::Estimate(one), true) => [one.point, one.low, one.high]
-            .map(|n| n.to_string())
-            .to_vec(),
+        (Value::Estimate(one), true) => match field.bound {
+            Some("<=") => vec![nothing(), nothing(), one.high.to_string()],
+            Some(_) => vec![nothing(), one.low.to_string(), nothing()],
+            None if one.n < 2 => vec![one.point.to_string(), nothing(), nothing()],
+            None => [one.point, one.low, one.high].map(|n| n.to_string()).into(),
+        },
         (Value::Number(bound), true) => vec![nothing(), bound.to_string(), nothing()],
         (_, true) => vec![nothing(), nothing(), nothing()],
         (Value::Estimate(one), false) => vec![one.point.to_string()],
@@ -100,6 +103,35 @@ pub(crate) fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bound_has_one_end_and_one_round_no_interval() {
+        let column = Column {
+            name: "rate".to_owned(),
+            title: String::new(),
+            unit: crate::document::Unit::PerSecond,
+            ends: true,
+            extent: crate::document::Extent::Data,
+        };
+        let shown = |n, bound| {
+            let one = bakeoff_stats::Estimate {
+                point: 2.0,
+                low: 1.0,
+                high: 3.0,
+                n,
+                interval: bakeoff_stats::IntervalKind::Range,
+            };
+            let field = Field {
+                bound,
+                ..Field::of(Value::Estimate(one))
+            };
+            values(&column, &field).join(",")
+        };
+        assert_eq!(shown(6, None), "2,1,3");
+        assert_eq!(shown(1, None), "2,,");
+        assert_eq!(shown(6, Some(">=")), ",1,");
+        assert_eq!(shown(6, Some("<=")), ",,3");
+    }
 
     #[test]
     fn fields_are_quoted_where_needed() {

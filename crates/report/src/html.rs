@@ -236,15 +236,23 @@ fn figure(out: &mut String, figure: &Figure) {
     out.push_str("</svg>\n");
 }
 
+/// The shadows at the sides of a table are covered where it ends there, so that what is cut off
+/// looks cut off.
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color-scheme:light dark}\
-                     table{border-collapse:collapse;display:block;overflow-x:auto}caption\
+                     table{border-collapse:collapse;display:block;overflow-x:auto;\
+                     background:linear-gradient(90deg,Canvas 1rem,transparent) 0/2rem 100% local,\
+                     linear-gradient(270deg,Canvas 1rem,transparent) 100%/2rem 100% local,\
+                     linear-gradient(90deg,#8888,transparent) 0/.7rem 100%,\
+                     linear-gradient(270deg,#8888,transparent) 100%/.7rem 100%;\
+                     background-repeat:no-repeat}caption\
                      {text-align:left;font-weight:600}td,th{padding:.2rem .7rem;text-align:left;\
                      border-bottom:1px solid #8884}.n{text-align:right;white-space:nowrap;\
                      font-variant-numeric:tabular-nums}.dim,small{opacity:.65}.below\
                      {margin-left:1.5rem}svg{max-width:46rem;font-size:13px;fill:currentColor}\
                      .l{stroke:currentColor;fill:none}.hollow{fill:Canvas;stroke:currentColor}\
-                     .curves{display:flex;flex-wrap:wrap;gap:1rem;margin-top:1rem}\
-                     .curves svg{flex:1 1 22rem;max-width:38rem}\
+                     .curves{display:grid;gap:1rem;margin-top:1rem;grid-template-columns:\
+                     repeat(auto-fill,minmax(min(22rem,100%),1fr))}\
+                     .curves svg{width:100%;max-width:38rem}\
                      @media(max-width:30rem){body{margin:1rem}}";
 
 pub(crate) fn escaped(text: &str) -> String {

@@ -49,8 +49,8 @@ pub use bakeoff_audit::{
 };
 pub use before::Warnings;
 pub use compare::{
-    COMPARE_SCHEMA, Compare, CompareError, compare_across, compare_json, compare_junit,
-    compare_markdown, compare_text, compare_within, contenders_of,
+    COMPARE_SCHEMA, Compare, CompareError, CompareValue, compare_across, compare_json,
+    compare_junit, compare_markdown, compare_text, compare_within, contenders_of,
 };
 pub use conditions::{Conditions, conditions_of, conditions_of_load};
 pub use csv::csv;
@@ -92,6 +92,6 @@ pub use site::{
 };
 pub use suspected::suspected;
 pub use text::{TextOptions, text};
-pub use verify::{Difference, differences, stored_document};
+pub use verify::{Difference, differences, is_drawn_around, stored_document};
 pub use view::{Report, view, view_of};
 pub use widest::{widest, widest_gated};

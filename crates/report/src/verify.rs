@@ -25,17 +25,61 @@ pub struct Difference {
     pub computed: String,
 }
 
+/// What the element that holds the document begins with, in part.
+const MARK: &str = " id=\"record\">";
+
+/// A page around its document.
+struct Parts<'p> {
+    before: &'p str,
+    json: &'p str,
+    after: &'p str,
+}
+
+impl<'p> Parts<'p> {
+    /// `None` where there is no place for a document.
+    fn of(page: &'p str) -> Result<Option<Self>, String> {
+        let Some((before, rest)) = page.split_once(MARK) else {
+            return Ok(None);
+        };
+        // A browser may take another of them than we do.
+        if rest.contains(MARK) {
+            return Err("it has more than one place for a document".to_owned());
+        }
+        let parts = rest.split_once("</script>");
+        let (json, after) = parts.ok_or("its document is cut off")?;
+        // In a drawn one it is written in another way. To a browser it can mean that the script
+        // goes on.
+        if json.contains('<') {
+            return Err("its document is damaged: it holds a `<`".to_owned());
+        }
+        Ok(Some(Self {
+            before,
+            json,
+            after,
+        }))
+    }
+}
+
+/// Whether a page is what this bakeoff draws of the report, its document left out.
+pub fn is_drawn_around(report: &Report, page: &str) -> bool {
+    let drawn = crate::html::html(report);
+    match (Parts::of(&drawn), Parts::of(page)) {
+        (Ok(Some(drawn)), Ok(Some(page))) => {
+            drawn.before == page.before && drawn.after == page.after
+        }
+        _ => false,
+    }
+}
+
 /// The document in a page that [`crate::html`] drew; `None` where it holds none, as where the page
 /// with charts was not built in.
 ///
 /// # Errors
 /// There is a place for a document, and what stands there is none: the page was damaged or cut off.
+/// Or there are several places.
 pub fn stored_document(page: &str) -> Result<Option<Value>, String> {
-    let Some((_, after)) = page.split_once(" id=\"record\">") else {
+    let Some(Parts { json, .. }) = Parts::of(page)? else {
         return Ok(None);
-    };
-    let Some((json, _)) = after.split_once("</script>") else {
-        return Err("its document is cut off".to_owned());
     };
     match serde_json::from_str::<Value>(json) {
         Ok(Value::Null) => Ok(None),
@@ -188,5 +232,20 @@ mod tests {
             let page = format!("<script id=\"record\">{rest}");
             assert!(stored_document(&page).is_err(), "{page}");
         }
+    }
+
+    /// The first of two was compared, and a browser showed the other.
+    #[test]
+    fn a_second_document_is_refused() {
+        let one = "<script id=\"record\">{}</script>";
+        for before in ["<!-- id=\"record\">{}</script> -->", one] {
+            assert!(
+                stored_document(&[before, one].concat()).is_err(),
+                "{before}"
+            );
+        }
+        let within = "<script id=\"record\">{\"a\":\"<!--<script>\"}</script>";
+        assert!(stored_document(within).is_err());
+        assert!(stored_document(one).is_ok());
     }
 }

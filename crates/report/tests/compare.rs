@@ -16,8 +16,8 @@ use bakeoff_record::Record;
 use bakeoff_report::{
     Compare, CompareError, Gates, Redacted, Report, Ruling, TextOptions, bencher, compare_across,
     compare_json, compare_junit, compare_markdown, compare_text, compare_within, differences,
-    github_bigger, github_smaller, gobench, hgrm, html, junit, openmetrics, otava, stored_document,
-    summary, view, view_of, widest_gated,
+    github_bigger, github_smaller, gobench, hgrm, html, is_drawn_around, junit, openmetrics, otava,
+    stored_document, summary, view, view_of, widest_gated,
 };
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ fn a_comparison_in_every_format() {
     check("compare.json", &pretty);
 }
 
-/// A stopping rule looks at what is gated alone, and a gate that allows more may be known less well.
+/// A stopping rule looks at what is gated alone, and a gate that allows more takes less to decide.
 #[test]
 fn the_widest_interval_is_of_what_is_gated() {
     let record = support::campaign(10);
@@ -313,4 +313,49 @@ fn a_page_is_held_against_its_record() {
         "{found:?}"
     );
     assert!(differences(&view(&record), &serde_json::json!({"keys": []})).is_err());
+}
+
+/// What a browser shows beside the document is part of the page.
+#[test]
+fn a_page_with_other_text_is_not_as_drawn() {
+    let report = view(&support::campaign(3));
+    let page = html(&report);
+    if !matches!(stored_document(&page), Ok(Some(_))) {
+        // The page with charts was not built.
+        return;
+    }
+    assert!(is_drawn_around(&report, &page));
+    let other = page.replacen("<body>", "<body><h1>caddy is ten times as fast</h1>", 1);
+    assert_ne!(other, page);
+    assert!(!is_drawn_around(&report, &other));
+    assert!(!is_drawn_around(&report, &(page + " ")));
+}
+
+/// `>=` stood in the report and not in the comparison.
+#[test]
+fn a_bound_is_shown_as_one() {
+    let record = hidden(support::campaign(7));
+    let sides = ("nginx-default", ["nginx-optimized", "caddy-default"]);
+    let compare = compare_within(&record, sides.0, &sides.1, &gates("rate=5%,cpu=1%"));
+    let compare = compare.expect("all are there");
+    let mut rates = compare
+        .rows
+        .iter()
+        .filter(|row| row.metric.short_name() == "rate");
+    let bound = |value: Option<bakeoff_report::CompareValue>| value.and_then(|one| one.bound);
+    let optimized =
+        rates.find(|row| row.second == "nginx-optimized" && row.workload == "synthetic");
+    let optimized = optimized.expect("it is compared");
+    assert_eq!(bound(optimized.second_value), Some(">="));
+    assert_eq!(bound(optimized.first_value), None);
+    let text = compare_text(&compare, options());
+    assert!(text.contains(">= "), "{text}");
+    // Of several contenders each line names its own.
+    assert!(text.contains("cpu of caddy-default, synthetic"), "{text}");
+    assert!(
+        text.contains("rate of nginx-optimized, synthetic"),
+        "{text}"
+    );
+    let alone = compare_text(&compared("rate=5%"), options());
+    assert!(alone.contains("rate of synthetic"), "{alone}");
 }

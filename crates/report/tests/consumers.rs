@@ -291,7 +291,7 @@ fn benchstat_finds_the_same_medians() {
             .and_then(|cell| cell.estimate(Measure::RatePerS))
             .expect("a rate")
             .point;
-        // Values of trials have five digits in a report.
+        // benchstat prints six digits or so.
         let found = rate(contender).unwrap_or_else(|| panic!("{contender} in:\n{table}"));
         assert!(
             (found / own - 1.0).abs() < 1e-4,

@@ -224,6 +224,34 @@ fn copies_of_a_campaign_count_once() {
     assert_eq!(history.series, alone.series);
 }
 
+/// A record that has the one number and lacks the other was left out of the other silently.
+#[test]
+fn a_number_that_a_record_lacks_is_named_beside_others() {
+    let history = history_view(&nights(), &[HistoryMetric::Rate, HistoryMetric::Cpu]);
+    let before = history.left_out.len();
+    let mut nights = nights();
+    let lacking = &mut nights[10];
+    let name = lacking.name.clone();
+    for cell in &mut lacking.record.as_mut().expect("it is whole").cells {
+        let why = HistoryNumber::Missing("cpu is invalid".to_owned());
+        cell.numbers.insert(HistoryMetric::Cpu, why);
+    }
+    let history = history_view(&nights, &[HistoryMetric::Rate, HistoryMetric::Cpu]);
+    assert_eq!(history.left_out.len(), before + 1);
+    let mut found = history.left_out.iter();
+    let found = found.find(|one| one.metric == Some(HistoryMetric::Cpu));
+    assert_eq!(found.map(|one| &one.record), Some(&name));
+    let line = format!("cpu of {name}: no number can be used: cpu is invalid");
+    assert!(history_text(&history, options(160)).contains(&line));
+    assert!(history_html(&history).contains(&line));
+    let json: serde_json::Value = serde_json::from_str(&history_json(&history)).expect("JSON");
+    let mut left_out = json["left_out"].as_array().expect("a list").iter();
+    assert!(left_out.any(|one| one["record"] == *name && one["metric"] == "cpu"));
+    // Its rates are part of the history.
+    let alone = history_view(&nights, &[HistoryMetric::Rate]);
+    assert_eq!(history.records, alone.records);
+}
+
 #[test]
 fn without_a_number_there_is_no_history() {
     let gone = |source: HistorySource| HistorySource {

@@ -15,7 +15,7 @@ mod planting;
 #[allow(dead_code, unused_imports)]
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use bakeoff_plan::Protocol;
@@ -256,6 +256,27 @@ fn records_meet_in_a_ranking_only_where_they_can_be_compared() {
     assert!(!meet(|it| {
         it.trials.retain(|it| it.kind != ContenderKind::Yardstick);
     }));
+}
+
+/// Two of one machine that do not meet looked alike.
+#[test]
+fn rankings_with_one_title_name_their_records() {
+    let mut later = at(small(), "2026-11-22T04:00:00Z");
+    later.plan.loads[0].duration_s = 9.0;
+    let files = site_of(vec![small(), later], &options());
+    let index = text(&files, "index.html");
+    let start = "<summary><span>synthetic over h1, 10 clients, record ";
+    let names: BTreeSet<&str> = index
+        .split(start)
+        .skip(1)
+        .filter_map(|rest| rest.split("</span>").next())
+        .collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(
+        names
+            .iter()
+            .all(|name| index.contains(&format!("records/{name}")))
+    );
 }
 
 #[test]

@@ -57,12 +57,15 @@ impl Standing {
     pub(crate) fn of(judged: &JudgedCell<'_>, metric: Metric) -> Self {
         let number = metric.number();
         let verdict = judged.judgement.verdicts.of(number);
-        let is_held_down = number == Number::Rate && held_down(judged);
+        let is_rate = number == Number::Rate;
+        let is_held_down = is_rate && held_down(judged);
+        // What a cell shows as "at least" is no less of a bound where more is wrong with it.
+        let is_shown_as_bound = is_rate && judged.rate_bound.is_some();
         let mut standing = Self {
             values: Vec::new(),
-            is_bound: is_held_down,
-            may_mislead: number == Number::Rate
-                && weak_codes(judged).any(|code| HIDES_THE_RATE.contains(&code))
+            is_bound: is_held_down || is_shown_as_bound,
+            may_mislead: is_shown_as_bound
+                || is_rate && weak_codes(judged).any(|code| HIDES_THE_RATE.contains(&code))
                 || verdict != Verdict::Valid && !only_disturbed(judged, number),
             is_few: only_few(judged, number),
             error_share: None,

@@ -5,7 +5,7 @@
 //! sides by what the yardstick of the two campaigns differs.
 
 use bakeoff_record::ContenderKind;
-use bakeoff_stats::{Located, Measure, locate_apart};
+use bakeoff_stats::{Located, locate_apart};
 
 use super::alike::yardstick_log;
 use super::within::because;
@@ -136,9 +136,7 @@ fn row(pair: &Pair<'_, '_>, compared: &Compared, family: usize, gates: &Gates) -
     };
     let metric = compared.metric;
     let mut row = GateRow::new(key, metric, gates);
-    let measure: Measure = metric.measure();
-    row.first = pair.first.estimate(measure).ok();
-    row.second = pair.second.estimate(measure).ok();
+    row.take([pair.first, pair.second]);
     if let Some(reason) = compared.silence {
         row.reason = Some(because(reason, metric, [pair.first, pair.second]));
         return row;

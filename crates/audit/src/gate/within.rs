@@ -137,9 +137,7 @@ impl<'c, 'r> Family<'c, 'r> {
             std::mem::swap(&mut first, &mut second);
         }
         let mut row = GateRow::new(key, self.metric, gates);
-        let measure = self.metric.measure();
-        row.first = first.estimate(measure).ok();
-        row.second = second.estimate(measure).ok();
+        row.take([first, second]);
         let weak = pair.silence.or(pair.bound.map(|_| Reason::BoundHides));
         if let Some(reason) = weak {
             row.reason = Some(because(reason, self.metric, [first, second]));

@@ -56,11 +56,44 @@ fn across(flags: &CompareFlags, second: &Path, gates: &Gates) -> anyhow::Result<
         read(&flags.record, flags.show_secrets)?,
         read(second, flags.show_secrets)?,
     ];
+    if let Some(why) = same(flags, second, [&records[0], &records[1]]) {
+        return Err(exit::usage(why));
+    }
     let compare = compare_across(&records[0], &records[1], gates, flags.force);
     let mut compare = compare.map_err(refused)?;
     compare.first.record = name_of(&flags.record);
     compare.second.record = name_of(second);
     Ok(compare)
+}
+
+/// Why the two are no two records: a record is no worse than itself, whatever its gate.
+fn same(flags: &CompareFlags, second: &Path, records: [&Redacted; 2]) -> Option<String> {
+    let folders = [
+        flags.record.canonicalize().ok()?,
+        second.canonicalize().ok()?,
+    ];
+    if folders[0] == folders[1] {
+        let shown = second.display();
+        return Some(format!("{shown} is compared with itself; name two records"));
+    }
+    let campaign = |one: &Redacted| {
+        let record = one.record();
+        let (plan, machine) = (&record.plan, &record.machine);
+        (
+            plan.name.clone(),
+            machine.host.clone(),
+            machine.started_at.clone(),
+        )
+    };
+    let is_same = campaign(records[0]) == campaign(records[1]);
+    (is_same && !flags.force).then(|| {
+        format!(
+            "{} and {} are of the same campaign, so that it is compared with itself; name two \
+             records, or give --force",
+            flags.record.display(),
+            second.display()
+        )
+    })
 }
 
 fn read(path: &Path, show_secrets: bool) -> anyhow::Result<Redacted> {

@@ -13,7 +13,9 @@ pub(super) fn print(report: &Report, strict: bool) -> u8 {
     let why = match (why(report), report::exit_code(report, strict)) {
         (Some(why), _) => why,
         (None, exit::NOT_VALID) if strict => "not every cell is valid, as --strict asks".to_owned(),
-        (None, exit::NOT_VALID) => "no number of any contender can be relied on".to_owned(),
+        (None, exit::NOT_VALID) => {
+            "no rate, latency or CPU time of any contender can be relied on".to_owned()
+        }
         (None, code) => return code,
     };
     output::note(&format!("not a valid measurement: {why}"));

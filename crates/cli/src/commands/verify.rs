@@ -4,9 +4,9 @@ use std::path::Path;
 
 use bakeoff_record::{
     CONFIRM_FOLDER, Disturbance, Record, RecordFolder, SumCheck, TRIAL_SCHEMAS_READ, TrialRecord,
-    check_sums, disturbances, shell_path,
+    check_beside, check_sums, disturbances, shell_path,
 };
-use bakeoff_report::{Redacted, differences, stored_document, view_of};
+use bakeoff_report::{Redacted, Report, differences, is_drawn_around, stored_document, view_of};
 
 use super::report::Drawn;
 use super::run::PAGE_FILE;
@@ -30,26 +30,71 @@ pub(crate) fn carry_out(flags: &VerifyFlags) -> anyhow::Result<u8> {
     if RecordFolder::is_at(&confirming).map_err(unreadable)? {
         hold_to_sums(&confirming, " of confirm/", &mut found, &mut notes)?;
     }
-    let record = match Record::read(path) {
-        Ok(record) => record,
+    let listed = found.len();
+    // Said before anything is made of trials that are not what was written.
+    if listed > 0 {
+        show(
+            path,
+            &differences_of(listed, "from the checksums"),
+            &first(&found),
+        )?;
+    }
+    let judged = judge(path, &mut checked, &mut notes);
+    match judged {
+        Ok(more) => found.extend(more),
         // A changed bit may leave a line that nobody can read.
-        Err(error) if !found.is_empty() => {
-            found.push(error.to_string());
-            return finish(path, &found, &[], checked);
-        }
-        Err(error) => return Err(unreadable(error)),
-    };
+        Err(error) if listed > 0 => found.push(format!("{error:#}")),
+        Err(error) => return Err(error),
+    }
+    finish(path, (listed, &found), notes, checked)
+}
+
+/// What differs apart from the checksums.
+fn judge(
+    path: &Path,
+    checked: &mut Checked,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Vec<String>> {
+    let record = Record::read(path).map_err(unreadable)?;
+    let mut found = beside(path, &record, notes)?;
     let confirming = record.confirming.iter();
     found.extend(record.trials.iter().chain(confirming).filter_map(disturbed));
     match page(path, record)? {
         Page::Differs(differences) => found.extend(differences),
         Page::Holds(cells) => {
             checked.figures = true;
-            notes.push(cells);
+            notes.extend(cells);
         }
         Page::NotCompared(why) => notes.push(why),
     }
-    finish(path, &found, &notes, checked)
+    Ok(found)
+}
+
+/// What lies beside the trials, as far as it is held against anything.
+fn beside(path: &Path, record: &Record, notes: &mut Vec<String>) -> anyhow::Result<Vec<String>> {
+    if !record.is_copy {
+        notes.push("logs/ is not covered: no checksum is kept of what servers wrote".to_owned());
+    }
+    if !is_of_this_version(record) {
+        let ran = &record.machine.bakeoff;
+        notes.push(format!(
+            "plan.toml and confirm/ were not compared: the record is of bakeoff {ran}"
+        ));
+        return Ok(Vec::new());
+    }
+    let mut found = check_beside(path, record).map_err(unreadable)?;
+    let mut trials = record.trials.iter();
+    // Trials of the first version have a plan file alone.
+    let has_plan = trials.any(|trial| trial.schema != TRIAL_SCHEMAS_READ[0]);
+    if has_plan && !path.join("plan.json").exists() {
+        found.push("plan.json is missing, and plan.toml was read in its place".to_owned());
+    }
+    Ok(found)
+}
+
+/// Whether what was drawn and written with the record is what this bakeoff would draw and write.
+fn is_of_this_version(record: &Record) -> bool {
+    record.machine.bakeoff == env!("CARGO_PKG_VERSION")
 }
 
 /// What could be checked: what was not has not passed.
@@ -72,6 +117,16 @@ fn hold_to_sums(
     let sums = check_sums(folder).map_err(unreadable)?;
     let changed = sums.changed.iter();
     found.extend(changed.map(|one| format!("trial{of} {}: {}", one.trial, one.text)));
+    if sums.missing > 0 {
+        let trials = match sums.missing {
+            1 => format!("1 trial{of} has"),
+            many => format!("{many} trials{of} have"),
+        };
+        found.push(format!(
+            "{trials} no checksum in trials.sum, which bakeoff writes for each: it was taken away, \
+             or bakeoff was ended by force just after the trial"
+        ));
+    }
     notes.push(unchanged(&sums, of));
     Ok(sums.whole)
 }
@@ -115,7 +170,7 @@ fn disturbed(trial: &TrialRecord) -> Option<String> {
 
 /// What comparing the page came to.
 enum Page {
-    Holds(String),
+    Holds(Vec<String>),
     Differs(Vec<String>),
     NotCompared(String),
 }
@@ -134,6 +189,7 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
         Ok(None) => return Ok(without_document(path, record, &text)),
         Err(problem) => return Ok(Page::Differs(vec![format!("{PAGE_FILE}: {problem}")])),
     };
+    let is_same_version = is_of_this_version(&record);
     let ran = record.machine.bakeoff.clone();
     let mut fewest: Option<Vec<String>> = None;
     // It may have been drawn with --show-secrets.
@@ -143,12 +199,7 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
             exit::usage(format!("{} cannot be compared: {problem}", file.display()))
         })?;
         if found.is_empty() {
-            return Ok(Page::Holds(format!(
-                "{PAGE_FILE} holds what the record gives: {} cells, {} comparisons, {} trials",
-                report.cells.len(),
-                report.comparisons.len(),
-                report.trials.len()
-            )));
+            return Ok(around(&report, path, &text, is_same_version));
         }
         let lines = found.into_iter().map(|one| {
             format!(
@@ -165,7 +216,7 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
         }
     }
     let mut lines = fewest.unwrap_or_default();
-    if ran != env!("CARGO_PKG_VERSION") {
+    if !is_same_version {
         lines.push(format!(
             "the record was made by bakeoff {ran} and this is {}, whose rules may be others",
             env!("CARGO_PKG_VERSION")
@@ -174,48 +225,103 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
     Ok(Page::Differs(lines))
 }
 
+/// Holds what a browser shows beside the document against the page that would be drawn today.
+fn around(report: &Report, path: &Path, page: &str, is_same_version: bool) -> Page {
+    let holds = format!(
+        "{PAGE_FILE} holds what the record gives: {} cells, {} comparisons, {} trials",
+        report.cells.len(),
+        report.comparisons.len(),
+        report.trials.len()
+    );
+    match (is_drawn_around(report, page), is_same_version) {
+        (true, _) => Page::Holds(vec![holds]),
+        (false, true) => Page::Differs(vec![not_as_drawn(path)]),
+        (false, false) => Page::Holds(vec![
+            holds,
+            format!(
+                "what {PAGE_FILE} shows beside these figures was not compared: it was drawn by \
+                 another version of bakeoff"
+            ),
+        ]),
+    }
+}
+
+fn not_as_drawn(path: &Path) -> String {
+    format!(
+        "{PAGE_FILE} is not what the record gives; `bakeoff report {} --format html` draws that",
+        shell_path(path)
+    )
+}
+
 /// A page that holds no document is held against the one that would be drawn today: that of a
 /// search or an overload is the same wherever its record lies.
 fn without_document(path: &Path, record: Record, text: &str) -> Page {
-    let is_of_rounds = !record.plan.is_search() && !record.plan.is_overload();
-    let ran = record.machine.bakeoff.clone();
+    let is_same_version = is_of_this_version(&record);
     let drawn = |redacted: &Redacted| Drawn::of(redacted, path).page() == text;
     if drawn(&Redacted::hidden(record.clone())) || drawn(&Redacted::shown(record)) {
-        return Page::Holds(format!("{PAGE_FILE} is what the record gives"));
+        return Page::Holds(vec![format!("{PAGE_FILE} is what the record gives")]);
     }
-    if is_of_rounds || ran != env!("CARGO_PKG_VERSION") {
-        let why = format!("{PAGE_FILE} holds no document whose figures could be compared");
-        return Page::NotCompared(why);
+    if is_same_version {
+        return Page::Differs(vec![not_as_drawn(path)]);
     }
-    Page::Differs(vec![format!(
-        "{PAGE_FILE} is not what the record gives; `bakeoff report {} --format html` draws that",
-        shell_path(path)
-    )])
+    let why = format!("{PAGE_FILE} holds no document whose figures could be compared");
+    Page::NotCompared(why)
 }
 
-fn finish(path: &Path, found: &[String], notes: &[String], checked: Checked) -> anyhow::Result<u8> {
+/// Prints what verify comes to; the first `listed` of what was found are said already.
+fn finish(
+    path: &Path,
+    (listed, found): (usize, &[String]),
+    mut notes: Vec<String>,
+    checked: Checked,
+) -> anyhow::Result<u8> {
+    let more = &found[listed..];
     let (headline, code) = match (found.len(), checked.figures, checked.trials) {
-        (0, true, _) => ("all of it holds".to_owned(), exit::DONE),
+        (0, true, true) => ("all of it holds".to_owned(), exit::DONE),
+        (0, true, false) => {
+            let text = "verdicts and estimates are what the trials give; that the trials are as \
+                        they were written could not be checked";
+            (text.to_owned(), exit::DONE)
+        }
         (0, false, true) => {
             let text = "the trials are as they were written; verdicts and estimates were not \
                         compared";
             (text.to_owned(), exit::DONE)
         }
         (0, false, false) => ("nothing could be checked".to_owned(), exit::NOT_VALID),
-        (1, ..) => ("1 difference".to_owned(), exit::FAILED),
-        (n, ..) => (format!("{n} differences"), exit::FAILED),
+        _ if more.is_empty() => ("nothing else differs".to_owned(), exit::FAILED),
+        _ if listed > 0 => (differences_of(more.len(), "besides"), exit::FAILED),
+        _ => (differences_of(more.len(), ""), exit::FAILED),
     };
-    let mut lines = vec![format!("{}: {headline}", path.display())];
-    lines.extend(
-        found
-            .iter()
-            .take(LISTED_MOST)
-            .map(|line| format!("  {line}")),
-    );
-    if found.len() > LISTED_MOST {
-        lines.push(format!("  and {} more", found.len() - LISTED_MOST));
-    }
-    lines.extend(notes.iter().map(|line| format!("  {line}")));
-    output::result(&lines.join("\n"))?;
+    let mut lines = first(more);
+    lines.append(&mut notes);
+    show(path, &headline, &lines)?;
     Ok(code)
+}
+
+/// `1 difference`, `3 differences from the checksums`.
+fn differences_of(number: usize, of: &str) -> String {
+    let noun = match number {
+        1 => "difference",
+        _ => "differences",
+    };
+    format!("{number} {noun} {of}").trim_end().to_owned()
+}
+
+/// The first lines of many, and how many more there are.
+fn first(lines: &[String]) -> Vec<String> {
+    let mut shown: Vec<String> = lines.iter().take(LISTED_MOST).cloned().collect();
+    if lines.len() > LISTED_MOST {
+        shown.push(format!("and {} more", lines.len() - LISTED_MOST));
+    }
+    shown
+}
+
+fn show(path: &Path, headline: &str, lines: &[String]) -> anyhow::Result<()> {
+    let mut text = format!("{}: {headline}", path.display());
+    for line in lines {
+        text.push_str("\n  ");
+        text.push_str(line);
+    }
+    Ok(output::result(&text)?)
 }

@@ -2,8 +2,8 @@
 //! trial named.
 //!
 //! A line is `OFFSET LENGTH SHA256 TRIAL`, written and synced after its trial. It names a range of
-//! bytes, line end included, so that no changed byte can move a trial out of its sight. Records
-//! from before it have none, and those that went on since have some for their later trials.
+//! bytes, line end included, so that no changed byte can move a trial out of its sight. Trials of
+//! the first version have none, and records of it that went on since have some for later trials.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::{FILE_BYTES_MAX, FolderError, TRIALS_FILE, cut_torn_line, failed, is_record};
 use crate::private::open_private;
 use crate::regular::read_regular;
+use crate::trial::TRIAL_SCHEMAS_READ;
 
 /// The checksums.
 pub(super) const SUMS_FILE: &str = "trials.sum";
@@ -64,9 +65,11 @@ pub fn hex(bytes: &[u8]) -> String {
 pub struct SumCheck {
     /// Trials that are as they were written.
     pub whole: usize,
-    /// Lines that have no checksum: of records from before there were any, and the one of a trial
-    /// after which bakeoff was ended by force.
+    /// Lines of the version from before there were checksums, without one.
     pub without: usize,
+    /// Lines of later versions without a checksum, which is written for each: it was taken away,
+    /// or bakeoff was ended by force just after the trial.
+    pub missing: usize,
     /// Trials that are no longer as they were written.
     pub changed: Vec<Changed>,
 }
@@ -106,7 +109,7 @@ impl<'t> Sum<'t> {
             return Err(format!("{TRIALS_FILE} ends before its line does"));
         };
         if hex(&Sha256::digest(bytes)) == self.sha256 {
-            return Ok(());
+            return self.check_name(bytes);
         }
         let before = trials.get(..self.offset).unwrap_or_default();
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -116,6 +119,29 @@ impl<'t> Sum<'t> {
             self.offset,
             self.offset + self.length
         ))
+    }
+
+    /// A name beside the right bytes is what a reader of the checksums believes.
+    fn check_name(&self, line: &[u8]) -> Result<(), String> {
+        match Head::read(line) {
+            Some(Head { id, .. }) if on_one_line(&id) != self.trial => Err(format!(
+                "{SUMS_FILE} has this name beside the checksum of trial {id}"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a line of trials is, whatever else it holds.
+#[derive(serde::Deserialize)]
+struct Head {
+    schema: String,
+    id: String,
+}
+
+impl Head {
+    fn read(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
     }
 }
 
@@ -142,39 +168,60 @@ pub fn check_sums(path: &Path) -> Result<SumCheck, FolderError> {
 /// Holds the bytes of `trials.jsonl` against those of `trials.sum`.
 pub fn check_lines(trials: &[u8], sums: &str) -> SumCheck {
     let mut check = SumCheck::default();
-    let (mut covered, mut lines, mut unreadable) = (0, 0, 0_usize);
+    let (mut covered, mut unreadable) = (0, 0_usize);
+    let mut uncovered = Uncovered::default();
     for (number, line) in (1..).zip(sums.split_inclusive('\n')) {
         // Torn, as the line of a trial may be; its trial then has none.
         let Some(line) = line.strip_suffix('\n') else {
             break;
         };
+        let mut changed = |trial: String, text: String| check.changed.push(Changed { trial, text });
         let Some(sum) = Sum::read(line) else {
-            check.changed.push(Changed {
-                trial: format!("the trial of line {number} of {SUMS_FILE}"),
-                text: "its checksum cannot be read".to_owned(),
-            });
+            let trial = format!("the trial of line {number} of {SUMS_FILE}");
+            changed(trial, "its checksum cannot be read".to_owned());
             unreadable += 1;
             continue;
         };
-        lines += count_lines(trials, covered, sum.offset);
-        covered = covered.max(sum.offset.saturating_add(sum.length));
+        // Written one after the other, they cannot overlap or go back.
+        if sum.offset < covered {
+            let text = format!("line {number} of {SUMS_FILE} is there twice, or at a wrong place");
+            changed(sum.trial.to_owned(), text);
+            continue;
+        }
+        uncovered.count(trials, covered, sum.offset);
+        covered = sum.offset.saturating_add(sum.length);
         match sum.check(trials) {
             Ok(()) => check.whole += 1,
-            Err(text) => check.changed.push(Changed {
-                trial: sum.trial.to_owned(),
-                text,
-            }),
+            Err(text) => changed(sum.trial.to_owned(), text),
         }
     }
     // What follows the last checksum is a trial after which bakeoff was ended by force.
-    lines += count_lines(trials, covered, trials.len());
+    uncovered.count(trials, covered, trials.len());
     // Lines whose checksum could not be read are counted already.
-    check.without = lines.saturating_sub(unreadable);
+    check.missing = uncovered.later.saturating_sub(unreadable);
+    let rest = unreadable.saturating_sub(uncovered.later);
+    check.without = uncovered.first.saturating_sub(rest);
     check
 }
 
-/// Whole lines in a part of the trials that no checksum covers.
-fn count_lines(trials: &[u8], from: usize, to: usize) -> usize {
-    let part = trials.get(from..to.min(trials.len())).unwrap_or_default();
-    part.iter().filter(|byte| **byte == b'\n').count()
+/// Whole lines that no checksum covers.
+#[derive(Default)]
+struct Uncovered {
+    /// Of the first version, from before there were checksums.
+    first: usize,
+    later: usize,
+}
+
+impl Uncovered {
+    /// Counts those in a part of the trials.
+    fn count(&mut self, trials: &[u8], from: usize, to: usize) {
+        let part = trials.get(from..to.min(trials.len())).unwrap_or_default();
+        let lines = part.split_inclusive(|byte| *byte == b'\n');
+        for line in lines.filter(|line| line.ends_with(b"\n")) {
+            match Head::read(line) {
+                Some(head) if head.schema == TRIAL_SCHEMAS_READ[0] => self.first += 1,
+                _ => self.later += 1,
+            }
+        }
+    }
 }

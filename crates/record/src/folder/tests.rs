@@ -281,7 +281,7 @@ fn every_flipped_bit_of_a_trial_is_found_and_its_trial_named() {
     let folder = tempfile::tempdir().unwrap();
     three(folder.path());
     let whole = check_sums(folder.path()).unwrap();
-    assert_eq!((whole.whole, whole.without), (3, 0), "{whole:?}");
+    assert_eq!((whole.whole, whole.missing), (3, 0), "{whole:?}");
     assert!(whole.changed.is_empty(), "{whole:?}");
     let file = folder.path().join(TRIALS_FILE);
     let bytes = fs::read(&file).unwrap();
@@ -325,7 +325,8 @@ fn trials_that_were_cut_off_swapped_or_never_had_a_checksum_are_distinguished() 
         fs::write(at(TRIALS_FILE), trials).unwrap();
         fs::write(at(SUMS_FILE), sums).unwrap();
         let check = check_sums(folder.path()).unwrap();
-        (check.whole, check.without, check.changed.len())
+        assert_eq!(check.without, 0);
+        (check.whole, check.missing, check.changed.len())
     };
     let lines: Vec<&str> = trials.split_inclusive('\n').collect();
     let of_sums: Vec<&str> = sums.split_inclusive('\n').collect();
@@ -339,7 +340,6 @@ fn trials_that_were_cut_off_swapped_or_never_had_a_checksum_are_distinguished() 
     // Ended by force between the trial and its checksum, or while the checksum was written.
     assert_eq!(found(&trials, &of_sums[..2].concat()), (2, 1, 0));
     assert_eq!(found(&trials, sums.trim_end()), (2, 1, 0));
-    // From before there were checksums, and gone on since.
     assert_eq!(found(&trials, &of_sums[1..].concat()), (2, 1, 0));
     assert_eq!(found(&trials, ""), (0, 3, 0));
     assert_eq!(found(&trials, "nonsense\n"), (0, 2, 1));
@@ -351,7 +351,69 @@ fn trials_that_were_cut_off_swapped_or_never_had_a_checksum_are_distinguished() 
         "numbers of others do not overflow"
     );
     fs::remove_file(at(SUMS_FILE)).unwrap();
-    assert_eq!(check_sums(folder.path()).unwrap().without, 3);
+    assert_eq!(check_sums(folder.path()).unwrap().missing, 3);
+    // From before there were checksums, and gone on since.
+    let first = lines[0].replace(TRIAL_SCHEMA, TRIAL_SCHEMAS_READ[0]);
+    let check = check_lines(first.as_bytes(), "");
+    assert_eq!((check.without, check.missing), (1, 0));
+}
+
+/// Each was said to hold.
+#[test]
+fn checksums_that_are_twice_reversed_or_of_another_name_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    three(folder.path());
+    let sums = fs::read_to_string(folder.path().join(SUMS_FILE)).unwrap();
+    let lines: Vec<&str> = sums.split_inclusive('\n').collect();
+    let trials = fs::read(folder.path().join(TRIALS_FILE)).unwrap();
+    let found = |sums: &str| {
+        let check = check_lines(&trials, sums);
+        let changed = check.changed.iter();
+        let changed: Vec<String> = changed
+            .map(|it| format!("{}: {}", it.trial, it.text))
+            .collect();
+        (check.whole, changed.join("; "))
+    };
+    let twice = [&sums, lines[2]].concat();
+    let text = "c: line 4 of trials.sum is there twice, or at a wrong place";
+    assert_eq!(found(&twice), (3, text.to_owned()));
+    let reversed = [lines[2], lines[1], lines[0]].concat();
+    assert_eq!(found(&reversed).0, 1);
+    let renamed = sums.replace(" b\n", " a\n");
+    let text = "a: trials.sum has this name beside the checksum of trial b";
+    assert_eq!(found(&renamed), (2, text.to_owned()));
+}
+
+/// What a reader of the folder sees beside the trials is of the same campaign.
+#[test]
+fn a_plan_file_or_an_experiment_of_another_campaign_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    three(folder.path());
+    let found = || {
+        let record = Record::read(folder.path()).unwrap();
+        check_beside(folder.path(), &record).unwrap()
+    };
+    let confirm = folder.path().join(CONFIRM_FOLDER);
+    RecordFolder::create(&confirm, &plan(), &machine()).unwrap();
+    assert_eq!(found(), Vec::<String>::new());
+    let copy = folder.path().join(PLAN_COPY);
+    fs::write(&copy, plan().to_toml() + "# more\n").unwrap();
+    assert_eq!(found(), ["plan.toml does not say what plan.json does"]);
+    fs::remove_file(&copy).unwrap();
+    assert_eq!(found(), ["plan.toml is missing"]);
+    fs::write(&copy, plan().to_toml()).unwrap();
+    fs::remove_dir_all(&confirm).unwrap();
+    let other = Machine {
+        started_at: "2026-11-20T00:00:00Z".to_owned(),
+        ..machine()
+    };
+    RecordFolder::create(&confirm, &plan(), &other).unwrap();
+    let said = found();
+    assert!(
+        said[0].starts_with("confirm/ is of another campaign"),
+        "{said:?}"
+    );
+    assert_eq!(said.len(), 1);
 }
 
 #[test]

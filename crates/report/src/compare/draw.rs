@@ -1,9 +1,8 @@
 //! A comparison as a document: the answer first, then a table for each workload and load.
 
 use bakeoff_audit::{Metric, Ruling, Worse, percent};
-use bakeoff_stats::Estimate;
 
-use super::{Compare, CompareRow, CompareSide};
+use super::{Compare, CompareRow, CompareSide, CompareValue};
 use crate::document::{
     Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, fit,
 };
@@ -91,7 +90,7 @@ fn answer_section(compare: &Compare) -> Section {
     for wanted in [Ruling::Breached, Ruling::CannotTell] {
         let rows = compare.rows.iter().filter(|row| row.gate.is_some());
         let rows = rows.filter(|row| row.ruling == wanted);
-        lines.extend(rows.map(|row| Line::new(sentence(row)).below()));
+        lines.extend(rows.map(|row| Line::new(sentence(row, whose(compare))).below()));
     }
     if !compare.paired {
         let began = format!(
@@ -121,10 +120,32 @@ fn answer_section(compare: &Compare) -> Section {
     }
 }
 
+/// What a sentence has to name beside workload and load.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Whose {
+    /// Nothing: all are of the same contender.
+    Known,
+    /// The contender that is held against another.
+    Named,
+}
+
+/// Whether sentences have to say which contender they are of.
+fn whose(compare: &Compare) -> Whose {
+    let is_known = compare
+        .rows
+        .windows(2)
+        .all(|two| two[0].second == two[1].second);
+    if is_known { Whose::Known } else { Whose::Named }
+}
+
 /// A gate as a sentence: `rate of html-small, c50: 6.1 % worse (4 to 8.2 %), gate 5 %`.
-pub(super) fn sentence(row: &CompareRow) -> String {
+pub(super) fn sentence(row: &CompareRow, whose: Whose) -> String {
+    let contender = match whose {
+        Whose::Known => String::new(),
+        Whose::Named => format!("{}, ", row.second),
+    };
     let mut text = format!(
-        "{} of {}, {}",
+        "{} of {contender}{}, {}",
         row.metric.short_name(),
         row.workload,
         row.load
@@ -247,7 +268,7 @@ fn fields(row: &CompareRow) -> Row {
 }
 
 /// A value with its unit.
-fn value(metric: Metric, value: Option<&Estimate>) -> Field {
+fn value(metric: Metric, value: Option<&CompareValue>) -> Field {
     let unit = match metric {
         Metric::RatePerS => (Unit::PerSecond, "/s"),
         Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => {
@@ -257,6 +278,7 @@ fn value(metric: Metric, value: Option<&Estimate>) -> Field {
         Metric::MemoryPeakBytes => (Unit::Bytes, ""),
     };
     Field::text(value.map_or("-".to_owned(), |one| {
-        format!("{}{}", unit.0.show(one.point), unit.1)
+        let bound = one.bound.map_or(String::new(), |sign| format!("{sign} "));
+        format!("{bound}{}{}", unit.0.show(one.estimate.point), unit.1)
     }))
 }

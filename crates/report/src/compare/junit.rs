@@ -5,7 +5,7 @@
 
 use bakeoff_audit::Ruling;
 
-use super::draw::sentence;
+use super::draw::{Whose, sentence};
 use super::{Compare, CompareRow};
 use crate::xml::escaped;
 
@@ -61,7 +61,7 @@ fn case(row: &CompareRow) -> String {
             row.first
         )),
     );
-    let message = escaped(&sentence(row));
+    let message = escaped(&sentence(row, Whose::Known));
     match row.ruling {
         Ruling::Passed => {
             format!("{head}>\n      <system-out>{message}</system-out>\n    </testcase>\n")

@@ -354,8 +354,26 @@ fn counts() -> Vec<Drawn> {
         let codes: Vec<&str> = bad.map(|check| check.code.name()).collect();
         Field::text(codes.join(" "))
     }));
+    columns.extend(NUMBERED.map(|measure| {
+        // A number may have fewer rounds than its cell: some are set aside for one number alone.
+        data(
+            &format!("{}_rounds", measure.name()),
+            Unit::Count,
+            move |_, cell| optional(cell.estimate(measure).map(|one| one.n as u64)),
+        )
+    }));
     columns
 }
+
+/// Numbers that have a column with their rounds.
+const NUMBERED: [Measure; 6] = [
+    Measure::RatePerS,
+    Measure::LatencyP50Ns,
+    Measure::LatencyP99Ns,
+    Measure::LatencyP999Ns,
+    Measure::CpuNsPerRequest,
+    Measure::MemoryPeakBytes,
+];
 
 fn counting(n: u64) -> Field {
     Field::number(Some(n as f64))

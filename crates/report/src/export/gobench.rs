@@ -19,7 +19,7 @@ pub fn gobench(report: &Report) -> String {
     let _ = writeln!(out, "pkg: bakeoff/{}", word(&report.campaign.name));
     for point in points(report) {
         for trial in rounds(report, &point) {
-            let Some(value) = trial.values.values.get(point.measure.name()) else {
+            let Some(value) = trial.values.exact.get(point.measure.name()) else {
                 continue;
             };
             let requests = trial.seen.requests.as_ref().map_or(1, |one| one.completed);

@@ -319,19 +319,21 @@ fn machines(history: &History) -> Section {
 
 /// Records without a number, those with the same reason together.
 fn left_out(history: &History) -> Option<Section> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<((Option<HistoryMetric>, &str), Vec<&str>)> = Vec::new();
     for one in &history.left_out {
-        match reasons.iter_mut().find(|(why, _)| *why == one.why) {
+        let key = (one.metric, one.why.as_str());
+        match reasons.iter_mut().find(|(known, _)| *known == key) {
             Some((_, records)) => records.push(&one.record),
-            None => reasons.push((&one.why, vec![&one.record])),
+            None => reasons.push((key, vec![&one.record])),
         }
     }
-    let line = |(why, records): &(&str, Vec<&str>)| {
+    let line = |((metric, why), records): &((Option<HistoryMetric>, &str), Vec<&str>)| {
         let mut named = records[..records.len().min(RECORDS_SHOWN)].join(", ");
         if records.len() > RECORDS_SHOWN {
             named.push_str(&format!(" and {} more", records.len() - RECORDS_SHOWN));
         }
-        Line::new(format!("{}: {}", plain(&named), plain(why)))
+        let of = metric.map_or(String::new(), |metric| format!("{} of ", metric.name()));
+        Line::new(format!("{of}{}: {}", plain(&named), plain(why)))
     };
     let mut lines: Vec<Line> = reasons.iter().take(REASONS_SHOWN).map(line).collect();
     if reasons.len() > REASONS_SHOWN {

@@ -172,6 +172,9 @@ pub struct Beside {
 pub struct LeftOut {
     /// Name of its folder.
     pub record: String,
+    /// The number that it lacks, where it has others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<HistoryMetric>,
     /// Why.
     pub why: String,
 }
@@ -337,6 +340,7 @@ fn add(
         }),
         HistoryNumber::Missing(why) => series[place].missing.push(LeftOut {
             record: name.to_owned(),
+            metric: None,
             why: why.clone(),
         }),
     }
@@ -397,7 +401,8 @@ fn change_row(one: &SeriesRow, change: &bakeoff_stats::LevelChange, n: [usize; 2
     }
 }
 
-/// Every record without a point, with the reason that most of its numbers have.
+/// Every record without a point, with the reason that most of its numbers have; and of the others
+/// those that have none of one metric, where it was asked for with others.
 fn left_out(
     sources: &[HistorySource],
     read: &[(&str, &HistoryRecord)],
@@ -406,40 +411,63 @@ fn left_out(
     let unread = sources.iter().filter_map(|one| {
         Some(LeftOut {
             record: one.name.clone(),
+            metric: None,
             why: one.record.as_ref().err()?.clone(),
         })
     });
-    let has_point = |name: &str| {
-        let mut points = series.iter().flat_map(|one| &one.points);
+    let has_point = |name: &str, metric: Option<HistoryMetric>| {
+        let of = |one: &&SeriesRow| metric.is_none_or(|metric| one.key.metric == metric);
+        let mut points = series.iter().filter(of).flat_map(|one| &one.points);
         points.any(|point| point.record == name)
     };
-    let without = read
-        .iter()
-        .filter(|(name, _)| !has_point(name))
-        .map(|(name, _)| {
-            let mut whys = series.iter().flat_map(|one| &one.missing);
-            let why = whys.find(|one| one.record == *name);
-            let count = series.iter().flat_map(|one| &one.missing);
-            let count = count.filter(|one| one.record == *name).count() as u64;
-            LeftOut {
-                record: (*name).to_owned(),
-                why: match why {
-                    Some(one) if count > 1 => {
-                        let others = counted(count - 1, "other reason");
-                        format!("no number can be used: {}, and {others}", one.why)
-                    }
-                    Some(one) => format!("no number can be used: {}", one.why),
-                    None => "it has none of these numbers".to_owned(),
-                },
+    let lacking = |name: &str, metric: Option<HistoryMetric>| {
+        let of = |one: &&SeriesRow| metric.is_none_or(|metric| one.key.metric == metric);
+        let whys = series.iter().filter(of).flat_map(|one| &one.missing);
+        let whys: Vec<&LeftOut> = whys.filter(|one| one.record == name).collect();
+        let why = match whys.split_first()? {
+            (one, []) => format!("no number can be used: {}", one.why),
+            (one, others) => {
+                let others = counted(others.len() as u64, "other reason");
+                format!("no number can be used: {}, and {others}", one.why)
             }
-        });
+        };
+        Some((metric, why))
+    };
+    let mut metrics: Vec<HistoryMetric> = Vec::new();
+    for one in series {
+        if !metrics.contains(&one.key.metric) {
+            metrics.push(one.key.metric);
+        }
+    }
+    let without = read.iter().flat_map(|(name, _)| {
+        let whys: Vec<_> = match has_point(name, None) {
+            true => {
+                let lacks = metrics
+                    .iter()
+                    .filter(|metric| !has_point(name, Some(**metric)));
+                lacks
+                    .filter_map(|metric| lacking(name, Some(*metric)))
+                    .collect()
+            }
+            false => {
+                let none = || (None, "it has none of these numbers".to_owned());
+                vec![lacking(name, None).unwrap_or_else(none)]
+            }
+        };
+        whys.into_iter().map(|(metric, why)| LeftOut {
+            record: (*name).to_owned(),
+            metric,
+            why,
+        })
+    });
     unread.chain(without).collect()
 }
 
 fn span(read: &[(&str, &HistoryRecord)], left_out: &[LeftOut]) -> Span {
-    let used = read
-        .iter()
-        .filter(|(name, _)| left_out.iter().all(|one| one.record != *name));
+    let used = read.iter().filter(|(name, _)| {
+        let mut left_out = left_out.iter().filter(|one| one.metric.is_none());
+        left_out.all(|one| one.record != *name)
+    });
     let times: Vec<&String> = used.map(|(_, record)| &record.started_at).collect();
     Span {
         count: times.len(),

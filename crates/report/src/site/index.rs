@@ -227,13 +227,15 @@ fn ranked(out: &mut String, rankings: &[Ranking<'_>]) {
             out,
             "<section class=\"machine\">\n<h3>{name}</h3>\n<p class=\"more\">{system}</p>"
         );
-        group.iter().for_each(|one| ranking(out, one));
+        for one in group {
+            ranking(out, one, &title_among(one, group));
+        }
         out.push_str("</section>\n");
     }
     out.push_str("</section>\n");
 }
 
-fn ranking(out: &mut String, ranking: &Ranking<'_>) {
+fn ranking(out: &mut String, ranking: &Ranking<'_>, title: &str) {
     let number = ranking.number;
     let entrants = ranking.ranked.iter().map(|one| &one.entrant);
     let all = entrants.chain(&ranking.apart);
@@ -248,13 +250,12 @@ fn ranking(out: &mut String, ranking: &Ranking<'_>) {
         ("machine", vec![facets.machine.as_str()]),
         ("protocol", protocol.into_iter().collect()),
     ];
-    let title = title(ranking);
     let _ = write!(
         out,
         "<details data-filtered{}>\n<summary><span>{}</span> <span class=\"more\">{}</span>\
          </summary>\n",
         attributes(lists),
-        shown_text(&title),
+        shown_text(title),
         shown_text(&leader(ranking))
     );
     if !ranking.ranked.is_empty() {
@@ -304,6 +305,21 @@ fn notes(out: &mut String, ranking: &Ranking<'_>) {
     for note in notes {
         let _ = writeln!(out, "<p class=\"more\">{}</p>", shown_text(&note));
     }
+}
+
+/// The title, with the record where others of the machine have the same: what keeps their numbers
+/// apart, such as null servers that did not do the same, has no shorter name.
+fn title_among(ranking: &Ranking<'_>, group: &[Ranking<'_>]) -> String {
+    let own = title(ranking);
+    if group.iter().filter(|one| title(one) == own).count() < 2 {
+        return own;
+    }
+    let more = match ranking.records {
+        0 | 1 => String::new(),
+        2 => " and 1 other".to_owned(),
+        many => format!(" and {} others", many - 1),
+    };
+    format!("{own}, record {}{more}", ranking.first.name)
 }
 
 /// Workload, protocol and load.

@@ -175,7 +175,7 @@ pub(super) fn draw(record: &Record, cells: &[Cell<'_>], shown: &[super::Cell]) -
             seed: plan.seed,
             rest_s: plan.rest.as_secs_f64(),
         },
-        caption: caption(&interval),
+        caption: caption(&interval, fewest(shown)),
         interval,
         machine: record.machine.clone(),
         links: super::links::draw(record),
@@ -220,8 +220,15 @@ fn interval(shown: &[super::Cell]) -> IntervalFacts {
     }
 }
 
-fn caption(interval: &IntervalFacts) -> String {
-    let rounds = match (interval.rounds_least, interval.rounds_most) {
+/// Rounds of the number that has fewest: those that were set aside for it alone are its cell's.
+fn fewest(shown: &[super::Cell]) -> usize {
+    let estimates = shown.iter().flat_map(|cell| cell.values.estimates.values());
+    let fewest = estimates.flatten().map(|one| one.n).min();
+    fewest.unwrap_or(usize::MAX)
+}
+
+fn caption(interval: &IntervalFacts, fewest: usize) -> String {
+    let rounds = match (interval.rounds_least.min(fewest), interval.rounds_most) {
         (_, 0) => return "Nothing was measured.".to_owned(),
         (1, 1) => "of one round".to_owned(),
         (least, most) if least == most => format!("the median of {most} rounds"),

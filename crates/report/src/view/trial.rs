@@ -93,6 +93,9 @@ pub struct TrialValues {
     /// What a measure is at least, where requests without an end could move it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub at_least: BTreeMap<&'static str, f64>,
+    /// The values with all their digits, for formats that others calculate with.
+    #[serde(skip)]
+    pub exact: BTreeMap<&'static str, f64>,
 }
 
 /// What the engine saw of a trial.
@@ -219,8 +222,10 @@ fn values(trial: &TrialRecord) -> TrialValues {
         Err(Missing::AtLeast { bound, .. }) => Some((measure.name(), short(bound))),
         _ => None,
     };
+    let exact = |measure: Measure| Some((measure.name(), measure.of(trial).ok()?));
     TrialValues {
         values: Measure::ALL.into_iter().filter_map(value).collect(),
+        exact: Measure::ALL.into_iter().filter_map(exact).collect(),
         at_least: Measure::ALL.into_iter().filter_map(bound).collect(),
     }
 }
