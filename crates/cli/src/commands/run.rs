@@ -39,7 +39,7 @@ pub(super) const PAGE_FILE: &str = "report.html";
 const PAGE_WITHIN_S: u64 = 3;
 
 pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
-    let library = Folder::of(&flags.plan.library)?;
+    let library = Folder::of(&flags.plan.library)?.far(flags.far.hosts.is_some());
     let resumed = flags.resume.as_deref().map(resume).transpose()?;
     let plan = match &resumed {
         Some((_, record)) => longer(&record.plan, flags)?,
