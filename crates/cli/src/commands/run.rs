@@ -341,6 +341,11 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
     if let Some(plan) = &flags.repeat {
         output::note(&format!("repeat it: bakeoff run {}", shell_path(plan)));
     }
+    if let Drawn::Search(report) = &report
+        && let Some(next) = find::longer(report, path, &ended.needed_again)
+    {
+        output::note(&format!("next: {next}"));
+    }
     match &report {
         Drawn::Rounds(report) => {
             let otherwise = ending::print(report, flags.strict);
