@@ -12,12 +12,12 @@ fn what_is_hidden_is_hidden_once() {
     }
     let text = "password mustard1; api_token relish-22; # mustard1\nkey: pickle";
     let hidden = redaction.configuration(text);
-    let expected = "password [secret 1]; api_token [secret 2]; # [secret 1]\nkey: [secret]";
+    let expected = "password [secret-1]; api_token [secret-2]; # [secret-1]\nkey: [secret]";
     assert_eq!(hidden, expected);
     assert_eq!(redaction.configuration(&hidden), hidden);
     assert_eq!(
         redaction.line("user joe gave mustard1"),
-        "user joe gave [secret 1]"
+        "user joe gave [secret-1]"
     );
     assert_eq!(Redaction::nothing().line("token=abc"), "token=abc");
 }
@@ -33,7 +33,7 @@ fn a_value_that_is_a_name_too_is_hidden_only_in_its_place() {
     );
     assert_eq!(
         redaction.configuration("password mustard;"),
-        "password [secret 1];"
+        "password [secret-1];"
     );
 }
 
