@@ -8,7 +8,7 @@ use std::time::Duration;
 use bakeoff_conduct::Event;
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Step, TrialEnd, TrialRecord, When};
-use bakeoff_report::{Redaction, plain};
+use bakeoff_report::{Redaction, counted, plain};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output;
@@ -66,11 +66,16 @@ impl Display {
                 } else {
                     String::new()
                 };
-                self.note(&format!(
-                    "{trials} trials{known}, about {}",
-                    spoken(*expected)
-                ));
-            }
+                let trials_said = counted(*trials as u64, "trial");
+                let about = match spoken(*expected).as_str() {
+                    "0 s" => String::new(),
+                    time => format!(", about {time}"),
+                };
+                self.note(&format!("{trials_said}{known}{about}"));
+                if let Some(bar) = &self.bar {
+                    bar.set_length(*trials as u64);
+                    bar.set_position(*recorded as u64);
+                }
             }
             Event::Trial {
                 number,

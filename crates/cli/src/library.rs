@@ -145,8 +145,9 @@ impl Folder {
                     .unwrap_or_default();
                 Err(exit::usage(format!(
                     "there is no plan {plan}{hint}; plans are: {}; for a file, write its path, \
-                     as in ./{plan}.toml",
-                    names.join(", ")
+                     as in ./{}.toml",
+                    names.join(", "),
+                    example(plan)
                 )))
             }
         }
@@ -180,6 +181,12 @@ impl Folder {
         let (text, name, base) = self.plan_text(plan)?;
         parse(&text, &name, &base, self).map_err(exit::usage)
     }
+}
+
+/// The name of a file that a plan called `plan` might be in.
+fn example(plan: &str) -> &str {
+    let is_name = plan.contains(|c: char| c.is_ascii_alphanumeric()) && !Path::new(plan).is_dir();
+    if is_name { plan } else { "plan" }
 }
 
 impl Library for Folder {

@@ -226,7 +226,7 @@ impl Redaction {
                 self.learn_value(text);
             }
             _ => {
-                let kind = kind_of(field);
+                let kind = kind_of(field, text);
                 for range in spots(text, kind, &self.marked) {
                     let value = &text[range];
                     // A sentence may say `token: expired`.
@@ -266,13 +266,13 @@ impl Redaction {
                 };
             }
             Field::Body => {
-                let hidden = self.without(text, Kind::Configuration);
+                let hidden = self.without(text, kind_of(field, text));
                 if hidden != *text {
                     *text = as_long(&hidden, text);
                 }
             }
             _ => {
-                let hidden = self.without(text, kind_of(field));
+                let hidden = self.without(text, kind_of(field, text));
                 if hidden != *text {
                     *text = hidden;
                 }
@@ -315,8 +315,10 @@ impl Redaction {
     }
 }
 
-fn kind_of(field: Field<'_>) -> Kind {
+fn kind_of(field: Field<'_>, text: &str) -> Kind {
     match field {
+        // In a page a blank between `token` and the next word is that of a sentence.
+        Field::Body if text.trim_start().starts_with('<') => Kind::Prose,
         Field::Configuration | Field::Body | Field::Setting { .. } => Kind::Configuration,
         Field::Target => Kind::Target,
         Field::Prose | Field::Header { .. } | Field::Name => Kind::Prose,

@@ -383,6 +383,7 @@ fn record_path(flags: &Destination, plan: &Plan) -> anyhow::Result<PathBuf> {
     let asked = flags.resume.clone().or(flags.out.clone());
     let path = asked.unwrap_or_else(|| default_folder(plan));
     paths::must_be_text("the record folder", &path)?;
+    paths::must_be_free_or_a_folder("the record folder", &path)?;
     Ok(path)
 }
 

@@ -6,7 +6,7 @@ use bakeoff_record::{
     CONFIRM_FOLDER, Disturbance, Record, RecordFolder, SumCheck, TRIAL_SCHEMAS_READ, TrialRecord,
     check_sums, disturbances, shell_path,
 };
-use bakeoff_report::{Redacted, differences, stored_document, view_of};
+use bakeoff_report::{Redacted, counted, differences, stored_document, view_of};
 
 use super::report::Drawn;
 use super::run::PAGE_FILE;
@@ -83,7 +83,11 @@ fn unreadable(error: bakeoff_record::FolderError) -> anyhow::Error {
 
 /// How many trials are known to be unchanged, and how many cannot be.
 fn unchanged(sums: &SumCheck, of: &str) -> String {
-    let whole = format!("{} trials{of} are as they were written", sums.whole);
+    let (trials, are) = match sums.whole {
+        1 => ("trial", "is as it was"),
+        _ => ("trials", "are as they were"),
+    };
+    let whole = format!("{} {trials}{of} {are} written", sums.whole);
     match sums.without {
         0 => whole,
         without => format!(
@@ -135,6 +139,7 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
         Err(problem) => return Ok(Page::Differs(vec![format!("{PAGE_FILE}: {problem}")])),
     };
     let ran = record.machine.bakeoff.clone();
+    let recorded = record.trials.len();
     let mut fewest: Option<Vec<String>> = None;
     // It may have been drawn with --show-secrets.
     for redacted in [Redacted::hidden(record.clone()), Redacted::shown(record)] {
@@ -143,11 +148,15 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
             exit::usage(format!("{} cannot be compared: {problem}", file.display()))
         })?;
         if found.is_empty() {
+            let counts = match recorded.saturating_sub(report.trials.len()) {
+                0 => String::new(),
+                repeated => format!(", and {repeated} that were repeated"),
+            };
             return Ok(Page::Holds(format!(
-                "{PAGE_FILE} holds what the record gives: {} cells, {} comparisons, {} trials",
-                report.cells.len(),
-                report.comparisons.len(),
-                report.trials.len()
+                "{PAGE_FILE} holds what the record gives: {}, {}, {} that count{counts}",
+                counted(report.cells.len() as u64, "cell"),
+                counted(report.comparisons.len() as u64, "comparison"),
+                counted(report.trials.len() as u64, "trial")
             )));
         }
         let lines = found.into_iter().map(|one| {

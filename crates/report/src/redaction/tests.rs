@@ -74,3 +74,16 @@ fn arguments_that_follow_a_secret_flag_are_hidden() {
     ];
     assert_eq!(hidden, expected);
 }
+
+#[test]
+fn words_of_a_page_are_no_secrets() {
+    let mut redaction = Redaction::default();
+    let page = "<!doctype html>\n<p>Value event river request token copper house.</p>\n\
+                <a href=\"/x?token=mustard1\">x</a>";
+    redaction.learn(Field::Body, page);
+    let mut hidden = page.to_owned();
+    redaction.hide_field(Field::Body, &mut hidden);
+    assert!(hidden.contains("request token copper house."), "{hidden}");
+    assert!(!hidden.contains("mustard1"), "{hidden}");
+    assert_eq!(hidden.len(), page.len());
+}
