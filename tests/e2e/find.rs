@@ -172,11 +172,17 @@ fn an_interrupted_search_goes_on_with_what_it_knows() {
     let code = resumed.status.code();
     assert!(matches!(code, Some(0 | 4)), "{code:?}: {}", resumed.stderr);
     let document = resumed.json();
-    document["contenders"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .for_each(assert_sound);
+    let contenders = document["contenders"].as_array().unwrap();
+    contenders.iter().for_each(assert_sound);
+    // Where time ended, a command gives more of it.
+    let is_spent = contenders.iter().any(|it| it["irregular"] == "budget");
+    let next = "next: bakeoff find --resume record --budget 1m\n";
+    assert_eq!(
+        resumed.stderr.contains(next),
+        is_spent,
+        "{}",
+        resumed.stderr
+    );
     let after = trials(&record);
     assert!(after.len() >= before.len());
     let ended = |trial: &&Value| trial["end"]["kind"] != "interrupted";

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::support::files::trials;
 use crate::support::pass_over;
 use crate::support::scene::{Finished, Scene};
+use crate::support::servers::are_installed;
 
 const CONTENDER: &str = "[[contender]]\nname = \"nginx\"\nserver = \"nginx\"\n\
                          [[load]]\nclients = 1\n";
@@ -125,5 +126,69 @@ fn an_nginx_with_its_own_paths_runs_without_a_configured_log() {
         let trials = trials(&scene.path(name));
         let requests = &trials[0]["result"]["requests"];
         assert_eq!(requests["ok"], 100, "{:#}", trials[0]);
+    }
+}
+
+/// One short trial of nginx.
+const SMALL: &str = "name = \"small\"\nrounds = 1\nrest = \"0s\"\nworkloads = [\"synthetic\"]\n\
+                     references = { yardstick = false, origin = false }\n\
+                     [[contender]]\nname = \"nginx\"\nserver = \"nginx\"\n\
+                     [[load]]\nclients = 3\nrequests = 100\ntimeout = \"5s\"\n";
+
+#[test]
+fn the_answer_is_printed_where_there_is_no_room_for_its_page() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    scene.write("small.toml", SMALL);
+    // Nothing can take the place of a folder with something in it.
+    scene.write("out/report.html/x", "");
+    let ran = scene
+        .run(&["run", "./small.toml", "--out", "out"])
+        .expect(1);
+    assert!(ran.stdout.contains("nginx"), "{ran:#?}");
+    let kept = "every trial is kept, and `bakeoff report out` shows them";
+    assert!(
+        ran.stderr.contains("failed to write out/report.html: "),
+        "{ran:#?}"
+    );
+    assert!(ran.stderr.contains(kept), "{ran:#?}");
+    scene.run(&["report", "out"]).expect(0);
+}
+
+#[test]
+fn a_limit_of_the_size_of_files_is_an_error_and_no_signal() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    scene.write("small.toml", SMALL);
+    let mut command = std::process::Command::new("/bin/sh");
+    // The configuration is longer than a block.
+    let script = "ulimit -f 1; exec \"$@\"";
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_bakeoff")]);
+    command.args(["run", "./small.toml", "--out", "out"]);
+    let limited = scene
+        .start_command(scene.settle(command))
+        .finish()
+        .expect(1);
+    assert!(limited.stderr.contains("File too large"), "{limited:#?}");
+}
+
+#[test]
+fn a_record_where_no_folder_can_be_made_is_refused_plainly() {
+    let scene = Scene::new();
+    scene.write("small.toml", SMALL);
+    symlink("nowhere", scene.path("dangling")).unwrap();
+    for (out, said) in [
+        (
+            "dangling",
+            "dangling is a link to nowhere, which is not there",
+        ),
+        ("/dev/null/x", "/dev/null is no folder"),
+    ] {
+        let refused = scene.run(&["run", "./small.toml", "--out", out]).expect(2);
+        assert!(refused.stderr.contains(said), "{refused:#?}");
     }
 }

@@ -331,6 +331,44 @@ fn a_plan_that_is_saved_repeats_the_race() {
 }
 
 #[test]
+fn a_secret_in_a_url_is_in_no_name_and_the_shared_copy_can_be_read() {
+    const SECRET: &str = "PLANTED-e2e-url";
+    let Some(scene) = scene() else { return };
+    let app = App::start("hello");
+    let [one, other] = ["?token=", "?x=1&token="].map(|it| format!("{}{it}{SECRET}", app.url()));
+    let raced = race(&scene, &[&one, &other]).expect_measured();
+    for text in [&raced.stdout, &raced.stderr] {
+        assert!(!text.contains(SECRET), "{raced:#?}");
+    }
+    // They differ in the query alone, and so in a number.
+    assert!(
+        raced.stdout.contains(&format!("{}-2", app.name())),
+        "{}",
+        raced.stdout
+    );
+    for format in ["text", "md", "csv", "json", "html"] {
+        let shown = scene.run(&["report", "record", "--format", format]).stdout;
+        assert!(!shown.contains(SECRET), "{format}: {shown}");
+    }
+    scene
+        .run(&["report", "record", "--share", "copy"])
+        .expect(0);
+    for name in [
+        "plan.json",
+        "plan.toml",
+        "machine.json",
+        "trials.jsonl",
+        "report.html",
+    ] {
+        let text = std::fs::read_to_string(scene.path("copy").join(name)).unwrap();
+        assert!(!text.contains(SECRET), "{name}");
+    }
+    scene.run(&["verify", "copy"]).expect(0);
+    let shown = scene.run(&["report", "copy"]).stdout;
+    assert!(shown.contains(&app.name()), "{shown}");
+}
+
+#[test]
 fn a_contender_that_is_missing_ends_with_4_and_the_reason() {
     let Some(scene) = scene() else { return };
     let app = App::start("hello");

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bakeoff_conduct::Event;
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{Step, TrialEnd, TrialRecord};
-use bakeoff_report::{Redaction, plain};
+use bakeoff_record::{Step, TrialEnd, TrialRecord, When};
+use bakeoff_report::{Redaction, counted, plain};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output;
@@ -66,10 +66,12 @@ impl Display {
                 } else {
                     String::new()
                 };
-                self.note(&format!(
-                    "{trials} trials{known}, about {}",
-                    spoken(*expected)
-                ));
+                let trials_said = counted(*trials as u64, "trial");
+                let about = match spoken(*expected).as_str() {
+                    "0 s" => String::new(),
+                    time => format!(", about {time}"),
+                };
+                self.note(&format!("{trials_said}{known}{about}"));
                 if let Some(bar) = &self.bar {
                     bar.set_length(*trials as u64);
                     bar.set_position(*recorded as u64);
@@ -91,7 +93,11 @@ impl Display {
                 self.draw("");
             }
             Event::Step(step) => {
-                self.step = step_name(*step);
+                self.step = match step {
+                    // A server that hangs is asked for long after its load.
+                    Step::CheckAgain => "wait for its answer after the load",
+                    step => step_name(*step),
+                };
                 self.draw("");
             }
             Event::Live { ok, errors, since } => {
@@ -122,10 +128,8 @@ impl Display {
     fn draw(&self, live: &str) {
         if let Some(bar) = &self.bar {
             let left = spoken(self.left);
-            bar.set_message(format!(
-                "{}: {} {live} ({left} left)",
-                self.trial, self.step
-            ));
+            let (trial, step) = (&self.trial, self.step);
+            bar.set_message(format!("{trial}: {step} {live} ({left} left)"));
         }
     }
 
@@ -172,8 +176,9 @@ fn ended_line(record: &TrialRecord) -> String {
                 format!(", p99 {:.2} ms", it.low as f64 / 1e6)
             });
             format!(
-                "{id}: {}{rate:.0} ok/s, {errors} errors{p99}",
-                offered(record)
+                "{id}: {}{rate:.0} ok/s, {errors} errors{p99}{}",
+                offered(record),
+                waited(record)
             )
         }
         TrialEnd::Failed { step, cause, .. } => {
@@ -182,6 +187,24 @@ fn ended_line(record: &TrialRecord) -> String {
         TrialEnd::Skipped { reason, fix } => format!("{id}: skipped: {reason}; {fix}"),
         TrialEnd::Unsupported { reason } => format!("{id}: unsupported: {reason}"),
         TrialEnd::Interrupted => format!("{id}: interrupted"),
+    }
+}
+
+/// From here on it is said how long a server was waited for after its load.
+const WAITED_S: f64 = 5.0;
+
+/// How long the trial waited for an answer after its load, where that was long; and whether none
+/// came.
+fn waited(record: &TrialRecord) -> String {
+    let mut steps = record.course.steps.iter();
+    let asked = steps.find(|it| it.step == Step::CheckAgain);
+    let Some(asked) = asked.filter(|it| it.took_s >= WAITED_S) else {
+        return String::new();
+    };
+    let took = spoken(Duration::from_secs_f64(asked.took_s));
+    match record.answers.iter().any(|it| it.when == When::After) {
+        true => format!("; its first answer after the load took {took}"),
+        false => format!("; no answer for {took} after the load, though the server lives"),
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Folder {
     path: Option<PathBuf>,
     /// Whether workloads may name files wherever these lie.
     files_anywhere: bool,
+    /// Whether configurations may lie on another host.
+    is_far: bool,
 }
 
 impl Folder {
@@ -39,6 +41,7 @@ impl Folder {
             _ => Ok(Self {
                 path,
                 files_anywhere: false,
+                is_far: false,
             }),
         }
     }
@@ -49,6 +52,12 @@ impl Folder {
             files_anywhere: flags.allow_outside_files,
             ..Self::new(flags.library.clone())?
         })
+    }
+
+    /// The same for servers of which some may run on another host, if `is_far`: a configuration
+    /// that is not here may be there.
+    pub(crate) fn far(self, is_far: bool) -> Self {
+        Self { is_far, ..self }
     }
 
     /// The user's own folder.
@@ -136,8 +145,9 @@ impl Folder {
                     .unwrap_or_default();
                 Err(exit::usage(format!(
                     "there is no plan {plan}{hint}; plans are: {}; for a file, write its path, \
-                     as in ./{plan}.toml",
-                    names.join(", ")
+                     as in ./{}.toml",
+                    names.join(", "),
+                    example(plan)
                 )))
             }
         }
@@ -173,6 +183,12 @@ impl Folder {
     }
 }
 
+/// The name of a file that a plan called `plan` might be in.
+fn example(plan: &str) -> &str {
+    let is_name = plan.contains(|c: char| c.is_ascii_alphanumeric()) && !Path::new(plan).is_dir();
+    if is_name { plan } else { "plan" }
+}
+
 impl Library for Folder {
     fn workload(&self, name: &str) -> Option<String> {
         match self.own_file("workloads", name) {
@@ -206,6 +222,14 @@ impl Library for Folder {
         // What is added to a log from now on does not count.
         let length = file.metadata()?.len();
         Ok(Box::new(BufReader::new(file.take(length))))
+    }
+
+    fn server_names(&self) -> Vec<String> {
+        self.servers().names().into_iter().collect()
+    }
+
+    fn has_file(&self, path: &Path) -> bool {
+        self.is_far || path.exists()
     }
 
     fn workload_names(&self) -> Vec<String> {

@@ -5,10 +5,14 @@
 //!                             └─ output.rs prints, interrupt.rs catches Ctrl-C, exit.rs ends
 //! ```
 
+use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use bakeoff_stage::{host, keeper};
 use clap::Parser;
+use signal_hook::consts::SIGXFSZ;
 
 mod campaigns;
 mod commands;
@@ -35,7 +39,8 @@ fn main() -> ExitCode {
     }
     host::take_name(c"bakeoff");
     host::has_keeper();
-    let flags = match flags::Flags::try_parse() {
+    hear_of_large_files();
+    let flags = match flags::Flags::try_parse_from(arguments()) {
         Ok(flags) => flags,
         Err(error) => return output::from_clap(&error),
     };
@@ -46,4 +51,23 @@ fn main() -> ExitCode {
             ExitCode::from(exit::code_of(&error))
         }
     }
+}
+
+/// The arguments. `bakeoff help --help` is `bakeoff help`, which would look for a command of that
+/// name.
+fn arguments() -> Vec<OsString> {
+    let mut all: Vec<OsString> = std::env::args_os().collect();
+    if all.get(1).is_some_and(|one| one == "help") {
+        all.retain(|one| one != "--help" && one != "-h");
+    }
+    all
+}
+
+/// A write beyond `ulimit -f` fails with an error that says what to do, and does not end the
+/// process: that is done by any handler of the signal, which programs that are started don't
+/// inherit.
+fn hear_of_large_files() {
+    let heard = Arc::new(AtomicBool::new(false));
+    // Without it the signal ends the process, as it would have.
+    let _ = signal_hook::flag::register(SIGXFSZ, heard);
 }

@@ -17,3 +17,59 @@ pub(crate) fn must_be_text(what: &str, path: &Path) -> anyhow::Result<()> {
         whole.display()
     )))
 }
+
+/// Refuses a path at which no folder can be made, with exit code 2, and says what is there.
+pub(crate) fn must_be_free_or_a_folder(what: &str, path: &Path) -> anyhow::Result<()> {
+    let mut ancestors = path.ancestors().filter(|it| !it.as_os_str().is_empty());
+    let there = ancestors.find_map(|it| Some((it, it.symlink_metadata().ok()?)));
+    let Some((place, data)) = there.filter(|(place, _)| !place.is_dir()) else {
+        return Ok(());
+    };
+    let found = match std::fs::read_link(place) {
+        Ok(target) if !place.exists() => {
+            format!("a link to {}, which is not there", target.display())
+        }
+        Ok(target) => format!("a link to {}, which is no folder", target.display()),
+        Err(_) if data.is_file() => "a file".to_owned(),
+        Err(_) => "no folder".to_owned(),
+    };
+    let (path, place) = (path.display(), place.display());
+    Err(exit::usage(format!(
+        "{what} {path}: {place} is {found}; choose another path for the record"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_where_no_folder_can_be_made_says_what_is_there() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        std::os::unix::fs::symlink("nowhere", at("dangling")).unwrap();
+        std::fs::write(at("file"), "").unwrap();
+        std::os::unix::fs::symlink(home.path(), at("link")).unwrap();
+        let check = |path: &Path| must_be_free_or_a_folder("--out", path);
+        for free in ["new", "new/er", "link", "link/new", "."] {
+            check(&at(free)).unwrap();
+        }
+        check(Path::new("new")).unwrap();
+        for (path, said) in [
+            (
+                at("dangling"),
+                "dangling is a link to nowhere, which is not there",
+            ),
+            (
+                at("dangling/x"),
+                "dangling is a link to nowhere, which is not there",
+            ),
+            (at("file/x"), "file is a file"),
+            ("/dev/null/x".into(), "/dev/null is no folder"),
+        ] {
+            let error = check(&path).unwrap_err();
+            assert_eq!(exit::code_of(&error), exit::USAGE);
+            assert!(error.to_string().contains(said), "{error}");
+        }
+    }
+}

@@ -157,21 +157,26 @@ fn addresses(host: String) -> Result<Vec<Endpoint>, TargetError> {
     }
 }
 
-/// `url` with what may be a user's name and password replaced by dots: for messages.
-fn without_user_info(url: &str) -> String {
+/// `url` with what may let somebody in replaced by dots, which is a user's name and password and
+/// what stands in the query: for messages.
+fn shown(url: &str) -> String {
     let start = url.find("://").map_or(0, |at| at + 3);
-    let rest = &url[start..];
+    let (scheme, rest) = url.split_at(start);
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..end].rfind('@') {
-        Some(at) => format!("{}...{}", &url[..start], &rest[at..]),
-        None => url.to_owned(),
+    let (user, rest) = match rest[..end].rfind('@') {
+        Some(at) => ("...", &rest[at..]),
+        None => ("", rest),
+    };
+    match rest.split_once('?') {
+        Some((path, query)) if !query.is_empty() => format!("{scheme}{user}{path}?..."),
+        _ => format!("{scheme}{user}{rest}"),
     }
 }
 
 /// Cuts a URL into TLS or not, authority, and path with query; the fragment stays with the
 /// client.
 fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
-    let scheme = || TargetError::Scheme(without_user_info(url));
+    let scheme = || TargetError::Scheme(shown(url));
     let scheme_end = url.find("://").ok_or_else(scheme)?;
     let secure = match url[..scheme_end].to_ascii_lowercase().as_str() {
         "http" => false,
@@ -183,13 +188,13 @@ fn split(url: &str) -> Result<(bool, &str, String), TargetError> {
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     if authority.contains('@') {
-        return Err(TargetError::UserInfo(without_user_info(url)));
+        return Err(TargetError::UserInfo(shown(url)));
     }
     let bare = authority.trim_start_matches(':');
     let malformed =
         bare.is_empty() || authority.starts_with(':') || authority.contains(char::is_whitespace);
     if malformed {
-        return Err(TargetError::Host(url.to_owned()));
+        return Err(TargetError::Host(shown(url)));
     }
     let path = if path.starts_with('/') {
         encoded(path)
@@ -316,6 +321,20 @@ mod tests {
             assert_eq!(found(other), None, "{other}");
         }
         assert!(first.beside("127.0.0.1").is_err());
+    }
+
+    #[test]
+    fn what_stands_in_a_query_is_never_shown() {
+        for (url, said) in [
+            ("ftp://host/a?token=sekret", "ftp://host/a?..."),
+            ("host/?sekret", "host/?..."),
+            ("http://user@host/?token=sekret", "http://...@host/?..."),
+            ("http://:80/?token=sekret", "http://:80/?..."),
+        ] {
+            let error = Target::resolve(url, ConnectTo::Url).unwrap_err();
+            assert!(!format!("{error:?}").contains("sekret"), "{error:?}");
+            assert!(error.to_string().contains(said), "{error}");
+        }
     }
 
     #[test]

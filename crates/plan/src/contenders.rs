@@ -11,6 +11,7 @@ use crate::model::Plan;
 use crate::nearest::nearest;
 use crate::request::SentBody;
 use crate::requests::{digest, target};
+use crate::resolve::Library;
 use crate::rules::{self, Fault};
 use crate::source::Source;
 use crate::url::Url;
@@ -44,6 +45,7 @@ pub(crate) fn contenders(
     source: &Source<'_>,
     tables: &[ContenderTable],
     base: &Path,
+    library: &dyn Library,
 ) -> Result<Vec<Contender>, PlanError> {
     let mut contenders: Vec<Contender> = Vec::new();
     for (index, table) in tables.iter().enumerate() {
@@ -58,6 +60,9 @@ pub(crate) fn contenders(
             Kind::Command => vec![(table.name.clone(), command(&table.own, base, &at)?)],
             Kind::Url => vec![(table.name.clone(), running(&table.own, base, &at)?)],
         };
+        for (_, server) in &made {
+            is_known(server, &at, library)?;
+        }
         for (name, server) in made {
             if contenders.iter().any(|other| other.name == name) {
                 return Err(PlanError::Duplicate {
@@ -80,6 +85,35 @@ pub(crate) fn contenders(
         }
     }
     Ok(contenders)
+}
+
+/// Refuses a server that `library` does not have, and a configuration that is not there.
+fn is_known(
+    server: &ServerChoice,
+    at: &dyn Fn(&str) -> Box<Place>,
+    library: &dyn Library,
+) -> Result<(), PlanError> {
+    let ServerChoice::Program { server, config, .. } = server else {
+        return Ok(());
+    };
+    let known = library.server_names();
+    if !known.is_empty() && !known.contains(server) {
+        return Err(PlanError::UnknownName {
+            place: at("server"),
+            what: "server",
+            name: server.clone(),
+            nearest: nearest(server, &known).map(str::to_owned),
+            known,
+        });
+    }
+    match config {
+        ConfigSource::File(path) if !library.has_file(path) => {
+            let problem = format!("there is no file {}", path.display());
+            let fix = "write a path from the plan's folder, or the name of a variant";
+            Err(Fault::new(problem, fix).at(at("config")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What the table is about; keys of another kind beside it are refused.

@@ -1,8 +1,8 @@
 //! A plan's TOML becomes a [`Plan`]: names looked up, lists opened, keys weighed against each
 //! other.
 //!
-//! It reads no file: workloads come as text from a [`Library`], and whether a server or a
-//! configuration exists is the stage's to say.
+//! It reads no file: workloads come as text from a [`Library`], which also knows the servers, and
+//! whether a file is there.
 
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
@@ -30,6 +30,17 @@ pub trait Library {
 
     /// Names of all workloads, for suggestions.
     fn workload_names(&self) -> Vec<String>;
+
+    /// Names of all servers; none where they are not known, and not checked.
+    fn server_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether the file that a contender names is there, as far as that can be known here.
+    fn has_file(&self, path: &Path) -> bool {
+        let _ = path;
+        true
+    }
 
     /// What messages call the file of the workload `name`.
     fn workload_file(&self, name: &str) -> String {
@@ -70,7 +81,8 @@ impl Library for NoFiles {
 /// that paths in it are relative to.
 ///
 /// # Errors
-/// The text is not TOML, not a plan, or names a workload that `library` does not have.
+/// The text is not TOML, not a plan, or names a workload, a server or a file that `library` does
+/// not have.
 pub fn parse(
     text: &str,
     origin_name: &str,
@@ -99,7 +111,7 @@ pub fn parse(
             origin: file.pinning.origin.0.clone(),
         },
         references: references(&source, &file)?,
-        contenders: contenders(&source, &file.contender, base)?,
+        contenders: contenders(&source, &file.contender, base, library)?,
         workloads: workloads(&source, &file, base, library)?,
         loads: [
             loads(&source, &file.load)?,
@@ -385,6 +397,48 @@ mod tests {
         let without = LITTLE.replace("workloads = [\"synthetic\"]", "");
         let plan = read(&format!("{without}\n{own}")).unwrap();
         assert_eq!(plan.workloads.len(), 1);
+    }
+
+    #[test]
+    fn a_server_or_a_file_that_is_not_there_is_named_with_its_line() {
+        struct Shelf;
+        impl Library for Shelf {
+            fn workload(&self, name: &str) -> Option<String> {
+                crate::Builtin.workload(name)
+            }
+
+            fn workload_names(&self) -> Vec<String> {
+                crate::Builtin.workload_names()
+            }
+
+            fn server_names(&self) -> Vec<String> {
+                vec!["caddy".to_owned(), "nginx".to_owned()]
+            }
+
+            fn has_file(&self, path: &Path) -> bool {
+                path == Path::new("/plans/there.conf")
+            }
+        }
+        let message = |old: &str, new: &str| {
+            let text = LITTLE.replacen(old, new, 1);
+            let plan = parse(&text, "p.toml", Path::new("/plans"), &Shelf);
+            plan.map(|_| ()).map_err(|error| error.to_string())
+        };
+        let named = "server = \"nginx\"";
+        assert_eq!(message(named, named), Ok(()));
+        let config = |file: &str| format!("{named}\nconfig = \"{file}\"");
+        assert_eq!(message(named, &config("there.conf")), Ok(()));
+        let wrong = message(named, "server = \"ngnix\"").unwrap_err();
+        assert!(
+            wrong.ends_with("no server is called `ngnix`; did you mean `nginx`?"),
+            "{wrong}"
+        );
+        let wrong = message(named, &config("missing.conf")).unwrap_err();
+        assert!(wrong.starts_with("p.toml:"), "{wrong}");
+        assert!(
+            wrong.contains("there is no file /plans/missing.conf; write "),
+            "{wrong}"
+        );
     }
 
     #[test]

@@ -308,7 +308,7 @@ impl LoadResult {
     }
 }
 
-/// Bytes through the sockets in the window.
+/// Bytes through the sockets in the window, and of the bodies that belong to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bytes {
@@ -316,7 +316,8 @@ pub struct Bytes {
     pub read: u64,
     /// Written.
     pub written: u64,
-    /// Bodies of whole responses, without framing.
+    /// Bodies of whole responses, without framing; in an open loop of all requests due in the
+    /// window, also where their answers came after it.
     pub body: u64,
 }
 

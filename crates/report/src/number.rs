@@ -42,7 +42,7 @@ pub fn count(value: u64) -> String {
 }
 
 /// A count with its noun: `1 round`, `3 rounds`.
-pub(crate) fn counted(value: u64, noun: &str) -> String {
+pub fn counted(value: u64, noun: &str) -> String {
     format!(
         "{} {noun}{}",
         count(value),

@@ -3,7 +3,8 @@
 //! A secret is the value of a header or setting whose name says so, a value that a workload marks
 //! with `secret = true`, or a text that looks like a credential. Each is replaced where it is
 //! found and wherever else in the record the same value stands. Equal values get equal numbers,
-//! so that what is the same or differs still shows: `[secret 1]`.
+//! so that what is the same or differs still shows: `[secret-1]`. The mark has no blank in it, so
+//! that a URL, a request target or a command that holds one can be read again.
 //!
 //! It reads no file and shows nothing. What it does not find it cannot hide: a secret without a
 //! name and without a form of its own stays.
@@ -225,7 +226,7 @@ impl Redaction {
                 self.learn_value(text);
             }
             _ => {
-                let kind = kind_of(field);
+                let kind = kind_of(field, text);
                 for range in spots(text, kind, &self.marked) {
                     let value = &text[range];
                     // A sentence may say `token: expired`.
@@ -265,13 +266,13 @@ impl Redaction {
                 };
             }
             Field::Body => {
-                let hidden = self.without(text, Kind::Configuration);
+                let hidden = self.without(text, kind_of(field, text));
                 if hidden != *text {
                     *text = as_long(&hidden, text);
                 }
             }
             _ => {
-                let hidden = self.without(text, kind_of(field));
+                let hidden = self.without(text, kind_of(field, text));
                 if hidden != *text {
                     *text = hidden;
                 }
@@ -282,7 +283,7 @@ impl Redaction {
     /// What stands in the place of this value.
     fn placeholder(&self, value: &str) -> Option<String> {
         let number = self.numbers.get(trimmed(value));
-        number.map(|number| format!("{HIDDEN} {number}]"))
+        number.map(|number| format!("{HIDDEN}-{number}]"))
     }
 
     fn without(&self, text: &str, kind: Kind) -> String {
@@ -300,7 +301,7 @@ impl Redaction {
                 .iter()
                 .find(|(one, _)| range.start <= one.start && one.end <= range.end);
             let number = self.placeholder(&text[range.clone()]);
-            let number = number.or_else(|| within.map(|(_, n)| format!("{HIDDEN} {n}]")));
+            let number = number.or_else(|| within.map(|(_, n)| format!("{HIDDEN}-{n}]")));
             out.push_str(&number.unwrap_or_else(|| format!("{HIDDEN}]")));
             at = range.end;
         }
@@ -314,8 +315,10 @@ impl Redaction {
     }
 }
 
-fn kind_of(field: Field<'_>) -> Kind {
+fn kind_of(field: Field<'_>, text: &str) -> Kind {
     match field {
+        // In a page a blank between `token` and the next word is that of a sentence.
+        Field::Body if text.trim_start().starts_with('<') => Kind::Prose,
         Field::Configuration | Field::Body | Field::Setting { .. } => Kind::Configuration,
         Field::Target => Kind::Target,
         Field::Prose | Field::Header { .. } | Field::Name => Kind::Prose,

@@ -215,6 +215,11 @@ fn findings(report: &Report, options: TextOptions<'_>, most: usize) -> Vec<Strin
         };
         lines.extend(words.iter().map(|line| paint.on(line, options.colour)));
     }
+    for line in crate::document::late_of(report) {
+        let text = format!("{}{}", tone_mark(line.tone), line.text);
+        let words = folded(&text, "  ", options.width);
+        lines.extend(words.iter().map(|it| Paint::Yellow.on(it, options.colour)));
+    }
     lines
 }
 

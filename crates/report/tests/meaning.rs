@@ -3,7 +3,7 @@
 #[allow(dead_code, unused_imports)]
 mod support;
 
-use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, TrialEnd};
+use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, Step, TrialEnd, When};
 use bakeoff_report::view::{Cell, Comparison, Report, view};
 use bakeoff_report::{MarkdownOptions, TextOptions};
 use bakeoff_stats::{IntervalKind, Measure};
@@ -484,4 +484,33 @@ fn the_command_that_goes_on_has_the_hosts_and_what_else_it_needs() {
     check(&record, None, &format!("{plain} --hosts FILE"));
     let hosts = " --hosts lab.toml --library own";
     check(&record, Some(hosts), &format!("{plain}{hosts}"));
+}
+
+#[test]
+fn a_server_that_gives_no_answer_after_its_load_is_named_in_the_short_text() {
+    let mut record = support::record_of_rounds(1);
+    let trials = record.trials.iter_mut();
+    for trial in trials.filter(|it| it.contender == "nginx-default") {
+        trial.answers.retain(|it| it.when != When::After);
+        let mut steps = trial.course.steps.iter_mut();
+        if let Some(asked) = steps.find(|it| it.step == Step::CheckAgain) {
+            asked.took_s = 30.0;
+        }
+    }
+    let short = TextOptions {
+        full: false,
+        ..WIDE
+    };
+    let said = |text: &str| {
+        let lines = text.lines().filter(|it| it.contains("slow to recover"));
+        lines.map(str::trim).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let lines = said(&bakeoff_report::text(&view(&record), short));
+    assert!(!lines.is_empty());
+    for line in &lines {
+        let is_named = line.starts_with("! nginx-default at ") && line.contains("30.0 s");
+        assert!(is_named, "{line}");
+    }
+    let calm = bakeoff_report::text(&view(&support::record_of_rounds(1)), short);
+    assert_eq!(said(&calm), Vec::<String>::new());
 }

@@ -258,6 +258,41 @@ fn what_was_not_measured_says_why_and_is_not_valid() {
 }
 
 #[test]
+fn what_cannot_be_decided_is_no_absence_of_overload() {
+    let mut record = carried_out();
+    // Requests fail in the first step already, so that nothing shows what is usual.
+    for result in record.trials.iter_mut().filter_map(|it| it.result.as_mut()) {
+        if let Some(bad) = result.intervals.iter().find(|it| it.errors > 0).cloned() {
+            for interval in result.intervals.iter_mut().take(STEP_S) {
+                (interval.ok, interval.errors) = (0, bad.errors);
+                interval.failed = bad.failed.clone();
+            }
+        }
+    }
+    let report = view(record);
+    let row = &report.contenders[0];
+    assert!(row.beyond.classes.is_empty(), "{:?}", row.beyond.classes);
+    let unsaid = row.beyond.unsaid[0].trim_start_matches("no class: ");
+    let text = overload_text(&report, OPTIONS);
+    let line = &report.answer[0];
+    assert!(
+        line.starts_with("What nginx-default ") && line.contains(unsaid),
+        "{line}"
+    );
+    assert!(
+        !text.contains("+ What") && text.contains("cannot be said"),
+        "{text}"
+    );
+    assert!(!text.contains("no sign of overload"), "{text}");
+    // It is not said twice.
+    assert!(
+        !text.contains("Not known of nginx-default: no class"),
+        "{text}"
+    );
+    assert!(overload_html(&report).contains("what it does cannot be said"));
+}
+
+#[test]
 fn names_of_others_cannot_become_a_part_of_the_page() {
     let mut record = carried_out();
     let hostile = "</svg><script>alert(1)</script>\u{1b}[31m";

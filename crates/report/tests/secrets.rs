@@ -13,7 +13,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use bakeoff_plan::{Content, Requests};
+use bakeoff_plan::{Content, Plan, Requests, RunningUrl, ServerChoice, Url};
 use bakeoff_record::{ConfigChange, ConfigFile, Record, TrialEnd};
 use bakeoff_report::{
     HistoryRecord, MarkdownOptions, Redacted, Redaction, Report, TextOptions, csv, holdings, html,
@@ -224,12 +224,12 @@ fn a_secret_is_hidden_wherever_its_value_stands_again() {
         assert!(!text.contains("PLANTED"), "{format}");
     }
     assert!(
-        all["json"].contains("[secret "),
+        all["json"].contains("[secret-"),
         "it says that something is hidden"
     );
     // Two contenders with different passwords still differ in them.
     assert!(
-        all["text --diffs"].contains("+password [secret "),
+        all["text --diffs"].contains("+password [secret-"),
         "{}",
         all["text --diffs"]
     );
@@ -327,6 +327,29 @@ fn configurations_without_secrets_stay_as_they_are() {
         }
     }
     assert!(count > 100, "{count} files");
+}
+
+#[test]
+fn a_copy_with_a_secret_in_a_url_can_be_read() {
+    let mut record = support::record_of_rounds(1);
+    let url = format!("http://127.0.0.1:18099/?token={QUERY}");
+    record.plan.contenders[0].server = ServerChoice::Url(RunningUrl {
+        url: Url::parse(&url).expect("it is a URL"),
+        fresh: Vec::new(),
+        folder: PathBuf::new(),
+    });
+    let mut request = record.plan.workloads[0].requests.first().clone();
+    request.path = format!("/a?token={QUERY}");
+    record.plan.workloads[0].requests = Requests::from(request);
+    record.machine.command = vec!["race".to_owned(), url.clone()];
+    let shared = Redacted::shared(record.clone());
+    let plan = serde_json::to_string(&shared.record().plan).expect("a plan is JSON");
+    let again: Plan = serde_json::from_str(&plan).expect("the copy's plan can be read");
+    assert!(plan.contains("18099/?token=[secret-1]"), "{plan}");
+    assert_eq!(again, shared.record().plan);
+    // A sentence around the same URL keeps its signs, and the value its number.
+    let line = Redaction::of(&mut record).line(&format!("{url}: no answer"));
+    assert_eq!(line, "http://127.0.0.1:18099/?token=[secret-1]: no answer");
 }
 
 #[test]

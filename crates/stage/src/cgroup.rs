@@ -4,7 +4,7 @@
 //! one step. Only version 2 does both: a group under version 1 would add nothing to what the
 //! keeper can do, so none is made there. No controller is ever switched on.
 
-use std::os::unix::fs::MetadataExt as _;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -85,20 +85,35 @@ impl Cgroups {
         make_in(base)
     }
 
-    /// Removes the groups of bakeoffs that have ended, and what still runs in them.
+    /// Removes the groups of bakeoffs that have ended, and what still runs in them. Of a PID
+    /// namespace that is gone, empty groups are removed.
     pub(crate) fn remove_left_over(&self) {
-        let Some(entries) = self
-            .base
-            .as_ref()
-            .and_then(|base| std::fs::read_dir(base).ok())
-        else {
-            return;
-        };
-        for entry in entries.flatten() {
-            let owner = entry.file_name().to_str().and_then(owner);
-            if owner.is_some_and(|owner| !owner.is_running()) {
-                remove(&entry.path());
-            }
+        if let Some(base) = &self.base {
+            remove_left_over_in(base, &tree::namespaces);
+        }
+    }
+}
+
+/// The same below `base`; `namespaces` says which PID namespaces have a process, where that can be
+/// known of all. It is asked after the groups were listed, so that no owner comes between.
+fn remove_left_over_in(base: &Path, namespaces: &dyn Fn() -> Option<BTreeSet<u64>>) {
+    let entries = std::fs::read_dir(base).into_iter().flatten().flatten();
+    let (mut elsewhere, mut here) = (Vec::new(), Vec::new());
+    for entry in entries {
+        match entry.file_name().to_str().and_then(owner) {
+            Some(owner) if owner.is_elsewhere() => elsewhere.push((owner, entry.path())),
+            Some(owner) if !owner.is_running() => here.push(entry.path()),
+            _ => {}
+        }
+    }
+    here.iter().for_each(|group| remove(group));
+    let Some(live) = (!elsewhere.is_empty()).then(namespaces).flatten() else {
+        return;
+    };
+    for (owner, group) in elsewhere {
+        if owner.namespace.is_some_and(|it| !live.contains(&it)) {
+            // The kernel refuses it while anything runs in it.
+            let _ = std::fs::remove_dir(group);
         }
     }
 }
@@ -133,11 +148,12 @@ struct Owner {
 }
 
 impl Owner {
+    /// Whether its number is one of another namespace, which says nothing here.
+    fn is_elsewhere(&self) -> bool {
+        self.namespace.is_some_and(|it| Some(it) != own_namespace())
+    }
+
     fn is_running(&self) -> bool {
-        // A number of another namespace says nothing here, and whoever is there looks after it.
-        if self.namespace.is_some_and(|it| Some(it) != own_namespace()) {
-            return true;
-        }
         match (Pid::from_raw(self.pid), self.started) {
             (Some(pid), Some(started)) => tree::is_running(pid, started),
             _ => Path::new(&format!("/proc/{}", self.pid)).exists(),
@@ -168,7 +184,7 @@ fn owner(name: &str) -> Option<Owner> {
 
 /// The number of the PID namespace of this process.
 fn own_namespace() -> Option<u64> {
-    Some(std::fs::metadata("/proc/self/ns/pid").ok()?.ino())
+    tree::namespace_of("self").ok()
 }
 
 fn make_in(base: &Path) -> Option<PathBuf> {
@@ -269,6 +285,26 @@ mod tests {
         );
         check(v1, "2:cpu:/\n", true, None);
         check("", "", false, None);
+    }
+
+    #[test]
+    fn empty_groups_of_namespaces_that_are_gone_are_removed() {
+        let base = tempfile::tempdir().unwrap();
+        let make = |name: &str| {
+            let group = base.path().join(name);
+            std::fs::create_dir(&group).unwrap();
+            group
+        };
+        let (gone, alive) = (make("bakeoff-11-5-7-0"), make("bakeoff-11-5-8-0"));
+        let full = make("bakeoff-11-5-7-1");
+        // The kernel refuses to remove a group with processes, as it does a folder with files.
+        std::fs::write(full.join("cgroup.procs"), "0\n").unwrap();
+        let other = make("system.slice");
+        remove_left_over_in(base.path(), &|| None);
+        assert!(gone.exists(), "nothing is known of other namespaces");
+        remove_left_over_in(base.path(), &|| Some(BTreeSet::from([8])));
+        assert!(!gone.exists());
+        assert!(alive.exists() && full.exists() && other.exists());
     }
 
     #[test]

@@ -83,6 +83,23 @@ pub fn holdings(parent: &Path) -> Vec<Holding> {
     found
 }
 
+/// Run folders in `parent` that bakeoffs of other users have left, and those users' numbers. Only
+/// they may remove them: what is in them is theirs.
+pub fn left_by_others(parent: &Path) -> Vec<(PathBuf, u32)> {
+    let own = rustix::process::geteuid().as_raw();
+    let entries = parent.read_dir().into_iter().flatten().flatten();
+    let left = entries.filter_map(|entry| {
+        let path = entry.path();
+        let owner = name_of(&path).and_then(Owner::of)?;
+        let data = path.symlink_metadata().ok()?;
+        let is_anothers = data.is_dir() && data.uid() != own;
+        (is_anothers && !owner.is_running()).then(|| (path.clone(), data.uid()))
+    });
+    let mut left: Vec<(PathBuf, u32)> = left.collect();
+    left.sort();
+    left
+}
+
 impl Holding {
     /// Removes an installed program, whole or not at all; `false` where somebody uses it now, or
     /// where it is no program.
@@ -191,6 +208,22 @@ mod tests {
         fs::write(path.join(FILE), "").unwrap();
         fs::write(path.join("server"), vec![1; 100_000]).unwrap();
         holding(HoldingKind::Program, path, false)
+    }
+
+    #[test]
+    fn what_another_user_has_left_is_found_and_is_not_ones_own() {
+        let parent = tempfile::tempdir().unwrap();
+        let me = rustix::process::getpid();
+        let folder = parent
+            .path()
+            .join(format!("bakeoff-run-{me}-1-0123456789abcdef"));
+        fs::create_dir(&folder).unwrap();
+        assert_eq!(left_by_others(parent.path()), []);
+        if std::os::unix::fs::chown(&folder, Some(65534), None).is_err() {
+            return; // Only root may give a folder away.
+        }
+        assert_eq!(left_by_others(parent.path()), [(folder.clone(), 65534)]);
+        assert!(holdings(parent.path()).iter().all(|it| it.path != folder));
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub use found::{
     Choice, Found as FileFound, Listener, ListenerKind, Named, Place, Problem, Upstream,
     UpstreamKind,
 };
-pub use holdings::{Holding, HoldingKind, bytes_in, holdings, runs_from};
+pub use holdings::{Holding, HoldingKind, bytes_in, holdings, left_by_others, runs_from};
 pub use install::{InstallError, InstallOrder, Installation, Reason, Refusal, install};
 pub use listening::Listening;
 pub use own::{Along, AlongFile, Leads, with_leads};

@@ -3,7 +3,9 @@
 //! A walk over `/proc` is a snapshot and may miss a process that was just made: whoever kills
 //! walks again until nothing is left.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::process::{Pid, RawPid};
@@ -114,6 +116,40 @@ fn read(pid: RawPid) -> Option<Process> {
         session,
         started,
     })
+}
+
+/// The number of a process's PID namespace; `process` is its number, or `self`.
+pub(crate) fn namespace_of(process: &str) -> io::Result<u64> {
+    let data = std::fs::metadata(format!("/proc/{process}/ns/pid"))?;
+    Ok(data.ino())
+}
+
+/// The first PID namespace of the system, which has this number in every kernel. From it alone
+/// the processes of all others are seen.
+const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
+
+/// PID namespaces that have a process; `None` where not all of them can be known.
+pub(crate) fn namespaces() -> Option<BTreeSet<u64>> {
+    if namespace_of("self").ok()? != FIRST_NAMESPACE {
+        return None;
+    }
+    // Where processes of others are hidden, the first of the system is, too.
+    let all = processes();
+    let is_first = |process: &&Process| process.pid == 1;
+    all.iter().find(is_first)?;
+    let mut found = BTreeSet::from([FIRST_NAMESPACE]);
+    for process in all.iter().filter(|it| !is_first(it)) {
+        match namespace_of(&process.pid.to_string()) {
+            Ok(namespace) => {
+                found.insert(namespace);
+            }
+            // It has ended meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(found)
 }
 
 #[cfg(test)]

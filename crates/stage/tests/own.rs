@@ -145,7 +145,7 @@ fn a_configuration_of_nginx_runs_with_what_a_trial_needs_changed() {
         "/run/nginx.pid",
     );
     let log = "access_log /var/log/nginx/access.log main;";
-    assert_changed(&changes, "nginx.conf", log, "/access.log main;");
+    assert_changed(&changes, "nginx.conf", log, "/access.log\" main;");
     let admin = "proxy_pass http://localhost:9000/;";
     assert_changed(
         &changes,
@@ -155,7 +155,7 @@ fn a_configuration_of_nginx_runs_with_what_a_trial_needs_changed() {
     );
     assert_changed(&changes, "nginx.conf", "user shop shop;", "user root;");
     let cache = "proxy_cache_path /var/cache/nginx/app levels=1:2 keys_zone=app:1m;";
-    assert_changed(&changes, "nginx.conf", cache, "/run/app levels=1:2");
+    assert_changed(&changes, "nginx.conf", cache, "/run/app\" levels=1:2");
     let tiny = |change: &&ConfigChange| change.file.ends_with("tiny.conf");
     let [tiny] = &changes.iter().filter(tiny).collect::<Vec<_>>()[..] else {
         panic!("one line, and no comment, in {changes:#?}");
@@ -163,7 +163,7 @@ fn a_configuration_of_nginx_runs_with_what_a_trial_needs_changed() {
     for statement in [
         "listen 127.0.0.1:",
         "; listen [::1]:",
-        "/run/syslog main;",
+        "/run/syslog\" main;",
         "/old/; }",
     ] {
         assert!(tiny.after.contains(statement), "{statement} in {tiny:#?}");
@@ -230,7 +230,7 @@ fn a_configuration_of_haproxy_runs_with_what_a_trial_needs_changed() {
         ("chroot /var/lib/haproxy-of-ours", ""),
         (
             "stats socket /run/haproxy/admin.sock mode 660 level admin expose-fd listeners",
-            "/run/admin.sock mode 660",
+            "/run/admin.sock\" mode 660",
         ),
         ("pidfile /run/haproxy.pid", "/run/haproxy.pid"),
         ("user shop", ""),

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use bakeoff_report::bytes;
-use bakeoff_stage::{Holding, HoldingKind, bytes_in, holdings, leftovers, runs_from};
+use bakeoff_stage::{
+    Holding, HoldingKind, bytes_in, holdings, left_by_others, leftovers, runs_from,
+};
 
 use super::history::index;
 use crate::flags::CleanFlags;
@@ -64,6 +66,14 @@ pub(crate) fn carry_out(flags: &CleanFlags) -> anyhow::Result<u8> {
             thing.name(),
             thing.path().display(),
             said.text
+        ));
+    }
+    for (path, user) in left_by_others(&temporary) {
+        lines.push_str(&format!(
+            "{:>9}  {:24} {}  (left by user {user}, whose `bakeoff clean` removes it)\n",
+            bytes(bytes_in(&path) as f64),
+            "run folder",
+            path.display()
         ));
     }
     let verb = if flags.dry_run { "would free" } else { "freed" };

@@ -3,10 +3,12 @@
 //! The arguments are those of a race; what is made of them is a plan whose rate is sought, which is
 //! carried out, recorded and continued like any other.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use bakeoff_plan::{Load, Overrides, Plan, RoundsAsked, Search, goals};
+use bakeoff_record::shell_path;
 use bakeoff_report::FindReport;
 
 use super::made;
@@ -135,4 +137,26 @@ fn sought(flags: &FindFlags) -> Load {
 /// In the last line why.
 pub(super) fn ending(report: &FindReport, strict: bool) -> u8 {
     made::ending(report.why_not_valid(strict))
+}
+
+/// What goes on with a search at `path` whose time ended before its bounds were near enough: with
+/// twice the time. `needed_again` is the flags that it takes besides. `None` where time did not
+/// end, and on other hosts, which this command does not know.
+pub(super) fn longer(report: &FindReport, path: &Path, needed_again: &str) -> Option<String> {
+    let mut rows = report.contenders.iter();
+    let spent = rows.find(|row| row.irregular.is_some_and(|it| it.name() == "budget"));
+    let search = &spent
+        .filter(|_| !needed_again.contains("--hosts"))?
+        .goal
+        .search;
+    // Its goals share the time of a contender at a workload.
+    let cells = report.contenders.iter();
+    let cells = cells.filter(|row| row.goal.search == *search);
+    let cells = cells.map(|row| ((&row.contender, &row.workload), row.behind.budget_s));
+    let cells: BTreeMap<_, _> = cells.collect();
+    let minutes = (cells.values().sum::<f64>() * 2.0 / 60.0).ceil().max(1.0);
+    Some(format!(
+        "bakeoff find --resume {} --budget {minutes}m{needed_again}",
+        shell_path(path)
+    ))
 }

@@ -5,7 +5,7 @@
 
 use bakeoff_conduct::{Beyond, Depth, Sequence as _, preflight};
 use bakeoff_plan::{Plan, expected_duration, trials};
-use bakeoff_report::Redaction;
+use bakeoff_report::{Redaction, counted};
 use bakeoff_stage::Asks;
 
 use super::findings::print;
@@ -44,12 +44,12 @@ fn listing(plan: &Plan) -> String {
     let trials = trials(plan);
     let mut text = format!("{}: {}\n", plan.name, plan.description.trim());
     text.push_str(&format!(
-        "{} contenders, {} workloads, {} loads, {} rounds: {} trials, about {}\n",
-        plan.contenders.len(),
-        plan.workloads.len(),
-        plan.loads.len(),
-        plan.rounds,
-        trials.len(),
+        "{}, {}, {}, {}: {}, about {}\n",
+        counted(plan.contenders.len() as u64, "contender"),
+        counted(plan.workloads.len() as u64, "workload"),
+        counted(plan.loads.len() as u64, "load"),
+        counted(u64::from(plan.rounds), "round"),
+        counted(trials.len() as u64, "trial"),
         spoken(expected_duration(plan))
     ));
     let mut round = 0;
@@ -96,11 +96,11 @@ fn overloads(plan: &Plan) -> String {
     let left = Beyond::new(plan).left(&[]);
     let mut text = format!("{}: {}\n", plan.name, plan.description.trim());
     text.push_str(&format!(
-        "{} contenders, {} workloads, {} rounds: {} trials, about {}\n",
-        plan.contenders.len(),
-        plan.workloads.len(),
-        plan.rounds,
-        left.trials,
+        "{}, {}, {}: {}, about {}\n",
+        counted(plan.contenders.len() as u64, "contender"),
+        counted(plan.workloads.len() as u64, "workload"),
+        counted(u64::from(plan.rounds), "round"),
+        counted(left.trials as u64, "trial"),
         spoken(left.expected)
     ));
     for load in &plan.loads {

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context;
 use bakeoff_conduct::{
     CampaignEnd, Event, Here, Options, Roles, Site, SiteError, carry_out as conduct,
 };
@@ -39,7 +38,7 @@ pub(super) const PAGE_FILE: &str = "report.html";
 const PAGE_WITHIN_S: u64 = 3;
 
 pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
-    let library = Folder::of(&flags.plan.library)?;
+    let library = Folder::of(&flags.plan.library)?.far(flags.far.hosts.is_some());
     let resumed = flags.resume.as_deref().map(resume).transpose()?;
     let plan = match &resumed {
         Some((_, record)) => longer(&record.plan, flags)?,
@@ -321,15 +320,27 @@ fn folder(
     Ok((folder, record.trials))
 }
 
-/// Reports on what was measured.
+/// What was measured, and whether there was room for its page.
+struct Written {
+    report: Drawn,
+    /// What the record holds, in a line.
+    holdings: String,
+    page: anyhow::Result<()>,
+}
+
+/// Reports on what was measured. The answer is printed where its page cannot be written, too.
 fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result<u8> {
-    let (report, holdings) = write_report(path, flags.show_secrets)?;
+    let Written {
+        report,
+        holdings,
+        page,
+    } = write_report(path, flags.show_secrets)?;
     let printed = print(&report, flags, path, &ended.needed_again);
     if !ended.interrupted {
         // A terminal that was closed may be what interrupted it.
         printed?;
     }
-    if flags.format != Format::Text {
+    if flags.format != Format::Text && page.is_ok() {
         // The text ends with it.
         output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
     }
@@ -345,6 +356,12 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
             shell_path(plan)
         ));
     }
+    if let Drawn::Search(report) = &report
+        && let Some(next) = find::longer(report, path, &ended.needed_again)
+    {
+        output::note(&format!("next: {next}"));
+    }
+    page?;
     match &report {
         Drawn::Rounds(report) => {
             let otherwise = ending::print(report, flags.strict);
@@ -370,6 +387,7 @@ fn record_path(flags: &Destination, plan: &Plan) -> anyhow::Result<PathBuf> {
     let asked = flags.resume.clone().or(flags.out.clone());
     let path = asked.unwrap_or_else(|| default_folder(plan));
     paths::must_be_text("the record folder", &path)?;
+    paths::must_be_free_or_a_folder("the record folder", &path)?;
     Ok(path)
 }
 
@@ -456,18 +474,29 @@ fn redaction(plan: &Plan, earlier: &[TrialRecord], show_secrets: bool) -> Redact
 }
 
 /// Draws the record and writes its page; with a line on what the record holds.
-fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<(Drawn, String)> {
+fn write_report(path: &Path, show_secrets: bool) -> anyhow::Result<Written> {
     let redacted = report::redacted(Record::read(path)?, show_secrets);
     let report = Drawn::of(&redacted, path);
-    let page = path.join(PAGE_FILE);
-    replace_private(&page, report.page().as_bytes())
-        .with_context(|| format!("failed to write {}", page.display()))?;
+    let file = path.join(PAGE_FILE);
+    let page = replace_private(&file, report.page().as_bytes());
+    let page = page.map_err(|cause| {
+        let record = shell_path(path);
+        let file = file.display();
+        anyhow::anyhow!(
+            "failed to write {file}: {cause}; every trial is kept, and `bakeoff report \
+             {record}` shows them"
+        )
+    });
     let holdings = format!(
         "{}; `bakeoff report {} --share DIR` writes a copy without them",
         bakeoff_report::holdings(&redacted),
         shell_path(path)
     );
-    Ok((report, holdings))
+    Ok(Written {
+        report,
+        holdings,
+        page,
+    })
 }
 
 fn print(

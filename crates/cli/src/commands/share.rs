@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use bakeoff_record::{CONFIRM_FOLDER, COPY_FILE, Record, RecordFolder, TrialRecord};
-use bakeoff_report::{MarkdownOptions, Redacted};
+use bakeoff_report::{MarkdownOptions, Redacted, counted};
 
 use crate::{exit, output, paths};
 
@@ -18,7 +18,7 @@ const NOTE: &str = "\
 This is a copy of a record of bakeoff, made by `bakeoff report RECORD --share DIR`. Left out are the
 texts of configuration files, the logs of the servers, the folders in the command that began it,
 values of headers other than those that say how an answer is sent, and values that look secret:
-`[secret 1]` and so on stand in their place, the same number for the same value. `bakeoff report`
+`[secret-1]` and so on stand in their place, the same number for the same value. `bakeoff report`
 reads the copy; `bakeoff run --resume` needs the record itself.
 ";
 
@@ -50,11 +50,10 @@ pub(super) fn carry_out(record: Record, folder: &Path) -> anyhow::Result<u8> {
         written.with_context(|| format!("failed to write {}", path.display()))?;
     }
     output::result(&format!(
-        "{}: {} trials without configuration texts, logs, values of headers and {} secret values; \
-         see {COPY_FILE}",
+        "{}: {} without configuration texts, logs, values of headers and {}; see {COPY_FILE}",
         folder.display(),
-        record.trials.len(),
-        shared.secrets()
+        counted(record.trials.len() as u64, "trial"),
+        counted(shared.secrets() as u64, "secret value")
     ))?;
     Ok(exit::DONE)
 }

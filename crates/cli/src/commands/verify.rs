@@ -6,7 +6,9 @@ use bakeoff_record::{
     CONFIRM_FOLDER, Disturbance, Record, RecordFolder, SumCheck, TRIAL_SCHEMAS_READ, TrialRecord,
     check_beside, check_sums, disturbances, shell_path,
 };
-use bakeoff_report::{Redacted, Report, differences, is_drawn_around, stored_document, view_of};
+use bakeoff_report::{
+    Redacted, Report, counted, differences, is_drawn_around, stored_document, view_of,
+};
 
 use super::report::Drawn;
 use super::run::PAGE_FILE;
@@ -138,7 +140,11 @@ fn unreadable(error: bakeoff_record::FolderError) -> anyhow::Error {
 
 /// How many trials are known to be unchanged, and how many cannot be.
 fn unchanged(sums: &SumCheck, of: &str) -> String {
-    let whole = format!("{} trials{of} are as they were written", sums.whole);
+    let (trials, are) = match sums.whole {
+        1 => ("trial", "is as it was"),
+        _ => ("trials", "are as they were"),
+    };
+    let whole = format!("{} {trials}{of} {are} written", sums.whole);
     match sums.without {
         0 => whole,
         without => format!(
@@ -191,6 +197,7 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
     };
     let is_same_version = is_of_this_version(&record);
     let ran = record.machine.bakeoff.clone();
+    let recorded = record.trials.len();
     let mut fewest: Option<Vec<String>> = None;
     // It may have been drawn with --show-secrets.
     for redacted in [Redacted::hidden(record.clone()), Redacted::shown(record)] {
@@ -199,7 +206,8 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
             exit::usage(format!("{} cannot be compared: {problem}", file.display()))
         })?;
         if found.is_empty() {
-            return Ok(around(&report, path, &text, is_same_version));
+            let repeated = recorded.saturating_sub(report.trials.len());
+            return Ok(around(&report, repeated, path, (&text, is_same_version)));
         }
         let lines = found.into_iter().map(|one| {
             format!(
@@ -226,12 +234,21 @@ fn page(path: &Path, record: Record) -> anyhow::Result<Page> {
 }
 
 /// Holds what a browser shows beside the document against the page that would be drawn today.
-fn around(report: &Report, path: &Path, page: &str, is_same_version: bool) -> Page {
+fn around(
+    report: &Report,
+    repeated: usize,
+    path: &Path,
+    (page, is_same_version): (&str, bool),
+) -> Page {
+    let repeated = match repeated {
+        0 => String::new(),
+        repeated => format!(", and {repeated} that were repeated"),
+    };
     let holds = format!(
-        "{PAGE_FILE} holds what the record gives: {} cells, {} comparisons, {} trials",
-        report.cells.len(),
-        report.comparisons.len(),
-        report.trials.len()
+        "{PAGE_FILE} holds what the record gives: {}, {}, {} that count{repeated}",
+        counted(report.cells.len() as u64, "cell"),
+        counted(report.comparisons.len() as u64, "comparison"),
+        counted(report.trials.len() as u64, "trial")
     );
     match (is_drawn_around(report, page), is_same_version) {
         (true, _) => Page::Holds(vec![holds]),

@@ -1,6 +1,6 @@
 //! The answer: findings, ratios to the first contender, how far to trust it, what comes next.
 
-use bakeoff_audit::{ConfirmAnswer, Grade, Level, Metric};
+use bakeoff_audit::{Code, ConfirmAnswer, Grade, Level, Metric};
 
 use super::{Column, Extent, Field, Figure, Line, Part, Point, Row, Section, Table, Unit, Value};
 use crate::number::{counted, plain};
@@ -13,7 +13,9 @@ pub(super) fn draw(report: &Report) -> Vec<Section> {
         extent: Extent::Short,
         parts,
     };
-    let found = Part::Lines(findings(report));
+    let mut found = findings(report);
+    found.extend(late(report));
+    let found = Part::Lines(found);
     let mut sections = vec![section("findings", "Answer", vec![found])];
     let mut ratios = Vec::new();
     for table in &report.answer.tables {
@@ -51,6 +53,39 @@ pub(crate) fn findings(report: &Report) -> Vec<Line> {
     }
     lines.extend(confirmed(report));
     lines
+}
+
+/// From here on a server's first answer after its load is late enough to be named, seconds.
+const LATE_S: f64 = 5.0;
+
+/// Lines for such answers, before the rest is only counted.
+const LATE_MOST: usize = 3;
+
+/// A line for each contender that answered late after its load, or not at all. It takes nothing
+/// away from the numbers, and says of a server what none of them does.
+pub(crate) fn late(report: &Report) -> Vec<Line> {
+    let cells = report.cells.iter().filter(|cell| cell.is_contender());
+    let late = cells.flat_map(|cell| {
+        let checks = cell.verdict.checks.iter();
+        let late = checks.filter(|check| {
+            let is_late = check.value.is_some_and(|seconds| seconds >= LATE_S);
+            check.code == Code::Recovered && check.level > Level::Passed && is_late
+        });
+        late.map(move |check| (cell, check))
+    });
+    let texts = late.map(|(cell, check)| {
+        let (name, workload) = (plain(&cell.contender), plain(&cell.workload));
+        let (load, text) = (plain(&cell.load), plain(&check.text));
+        format!("{name} at {workload}, {load}: {text}.")
+    });
+    let mut texts: Vec<String> = texts.collect();
+    let more = texts.len().saturating_sub(LATE_MOST);
+    texts.truncate(LATE_MOST);
+    if more > 0 {
+        texts.push(format!("{more} more answered as late: --full."));
+    }
+    let warn = |text| Line::toned(Tone::Warning, text);
+    texts.into_iter().map(warn).collect()
 }
 
 /// A line for each bottleneck that was put to the test.

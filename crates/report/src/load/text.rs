@@ -278,7 +278,9 @@ fn latency_fields(result: &LoadResult) -> [String; 10] {
         all.supported_quantile(q)?;
         let bounds = result.latency_bounds(q)?;
         let Some(known) = bounds.value() else {
-            return Some(format!(">= {}", milliseconds(bounds.low as f64)));
+            // That it took some time is known of every request.
+            let low = milliseconds(bounds.low as f64);
+            return Some(format!(">= {low}")).filter(|_| low != "0.000");
         };
         // A step to the next bucket is none: in a closed loop latency stays the service time.
         let high = Some(known);
@@ -459,13 +461,20 @@ fn per_call(datagrams: u64, calls: u64) -> String {
 
 fn transport(text: &mut String, result: &LoadResult) {
     let (moved, links, engine) = (&result.bytes, &result.connections, &result.engine);
-    let _ = writeln!(
-        text,
-        "bytes        {} read ({} of bodies), {} written",
-        bytes(moved.read as f64),
-        bytes(moved.body as f64),
-        bytes(moved.written as f64),
-    );
+    let [read, bodies, written] =
+        [moved.read, moved.body, moved.written].map(|it| bytes(it as f64));
+    // Requests of an open loop belong to the window in which they are due, and may end after it.
+    let _ = match result.load.model {
+        LoadModel::Closed { .. } => writeln!(
+            text,
+            "bytes        {read} read ({bodies} of bodies), {written} written"
+        ),
+        _ => writeln!(
+            text,
+            "bytes        {read} read and {written} written in the window; {bodies} in bodies of \
+             requests due in it"
+        ),
+    };
     let _ = writeln!(
         text,
         "connections  {} opened, {} failed, {} closed by the server, {} requests on a used one",

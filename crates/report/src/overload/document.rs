@@ -3,8 +3,8 @@
 
 use bakeoff_audit::overload::{Kind, Kinds, OverloadRamp, Rung, Step};
 
-use super::sparks;
 use super::view::{OverloadReport, OverloadRow};
+use super::{sentence, sparks};
 use crate::document::{
     Column, Document, Extent, Field, Line, Part, Row, Section, Table, Unit, Value, fitted,
 };
@@ -63,7 +63,7 @@ fn table(name: &'static str, columns: Vec<Column>, rows: Vec<Vec<Field>>) -> Par
 
 fn answer(report: &OverloadReport) -> Section {
     let lines = report.answer.iter().map(|line| {
-        let tone = match line.starts_with("Not known") || line.contains("not measured") {
+        let tone = match sentence::is_unknown(line) {
             true => Tone::Note,
             false => Tone::Good,
         };
@@ -126,10 +126,11 @@ fn beyond_row(row: &OverloadRow) -> Vec<Field> {
         }
     };
     let classes: Vec<&str> = beyond.classes.iter().map(|one| one.class.name()).collect();
-    let classes = match (classes.is_empty(), &row.lost) {
+    let is_known = row.lost.is_none() && sentence::undecided(row).is_none();
+    let classes = match (classes.is_empty(), is_known) {
         (false, _) => classes.join(", "),
-        (true, None) => "none".to_owned(),
-        (true, Some(_)) => "-".to_owned(),
+        (true, true) => "none".to_owned(),
+        (true, false) => "-".to_owned(),
     };
     vec![
         Field::text(plain(&row.contender)),

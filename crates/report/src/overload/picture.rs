@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use bakeoff_audit::overload::{Kind, OverloadRamp, Part, Recovery, Series};
 
+use super::sentence;
 use super::view::OverloadRow;
 use crate::html::escaped;
 use crate::number::{bytes, digits, percent, plain, share, whole};
@@ -93,9 +94,10 @@ fn caption(row: &OverloadRow, ramp: &OverloadRamp) -> String {
         .iter()
         .map(|one| one.class.verb())
         .collect();
-    let does = match does.is_empty() {
-        true => "no sign of overload".to_owned(),
-        false => does.join(", "),
+    let does = match (does.is_empty(), sentence::undecided(row)) {
+        (true, Some(_)) => "what it does cannot be said".to_owned(),
+        (true, None) => "no sign of overload".to_owned(),
+        (false, _) => does.join(", "),
     };
     let goodput = ramp.goodput_at_twice;
     let goodput = goodput.map_or(String::new(), |share| {

@@ -18,7 +18,9 @@ pub(super) fn answer(rows: &[OverloadRow]) -> Vec<String> {
         let ladder = row.ladder.iter().flat_map(|ladder| &ladder.summary);
         lines.extend(ladder.map(|line| format!("{name}, closed loop: {}.", plain(line))));
         if row.lost.is_none() {
+            // The first one is in the sentence already where nothing was seen.
             let unsaid = row.beyond.unsaid.iter();
+            let unsaid = unsaid.skip(usize::from(undecided(row).is_some()));
             lines.extend(unsaid.map(|why| format!("Not known of {name}: {}.", plain(why))));
         }
     }
@@ -32,6 +34,21 @@ fn named(row: &OverloadRow, several: bool) -> String {
         false => name,
     }
 }
+
+/// Why it cannot be said whether the contender shows any sign of overload; `None` where it can.
+pub(super) fn undecided(row: &OverloadRow) -> Option<&str> {
+    let why = row.beyond.unsaid.first()?;
+    let is_empty = row.beyond.classes.is_empty();
+    is_empty.then(|| why.trim_start_matches("no class: "))
+}
+
+/// Whether a line of the answer says what is not known.
+pub(super) fn is_unknown(line: &str) -> bool {
+    line.starts_with("Not known") || line.contains("not measured") || line.contains(CANNOT_SAY)
+}
+
+/// What stands in a sentence that cannot say what a contender does.
+const CANNOT_SAY: &str = "cannot be said";
 
 fn one(row: &OverloadRow, name: &str) -> String {
     let beyond = &row.beyond;
@@ -74,7 +91,14 @@ fn one(row: &OverloadRow, name: &str) -> String {
         .iter()
         .map(|seen| also(seen, beyond.rounds))
         .collect();
-    format!("Beyond its capacity {name}{peak} {does}.{goodput}{recovery}{seldom}")
+    let said = match undecided(row) {
+        Some(why) => {
+            let why = plain(why);
+            format!("What {name}{peak} does beyond its capacity {CANNOT_SAY}: {why}.")
+        }
+        None => format!("Beyond its capacity {name}{peak} {does}."),
+    };
+    format!("{said}{goodput}{recovery}{seldom}")
 }
 
 /// What fewer rounds show must not be overlooked: a server that ends once has ended.

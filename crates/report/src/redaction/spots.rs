@@ -24,11 +24,14 @@ pub(super) enum Kind {
 /// Names whose value is a name, and whose sibling `value` is that one's value.
 const PAIRED: [&str; 4] = ["key", "name", "header", "header_name"];
 
+/// Signs that close a word in a sentence.
+pub(super) const CLOSING: [char; 8] = [',', '.', ':', ')', ']', '}', '>', '\\'];
+
 /// Where secrets stand, in order, apart from each other. Headers in `marked`, in lower case, are
 /// secret besides those that always are.
 pub(super) fn spots(text: &str, kind: Kind, marked: &BTreeSet<String>) -> Vec<Range<usize>> {
     let mut found = shapes::find(text);
-    found.extend(parameters(text));
+    found.extend(parameters(text, kind));
     if kind != Kind::Target {
         settings(text, kind, marked, &mut found);
     }
@@ -55,13 +58,18 @@ pub(super) fn merged(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// Secret parameters of every query in the text.
-fn parameters(text: &str) -> Vec<Range<usize>> {
+fn parameters(text: &str, kind: Kind) -> Vec<Range<usize>> {
     // A second `?` begins a query of its own.
-    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '#' | '<' | '>' | '?');
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '#' | '<' | '>' | '?');
     let mut found = Vec::new();
     for (mark, _) in text.match_indices('?') {
         let query = &text[mark + 1..];
         let query = &query[..query.find(ends).unwrap_or(query.len())];
+        // In a sentence the signs behind a URL are the sentence's.
+        let query = match kind {
+            Kind::Prose => query.trim_end_matches(CLOSING),
+            Kind::Configuration | Kind::Target => query,
+        };
         let mut at = mark + 1;
         for pair in query.split(['&', ';']) {
             if let Some((name, value)) = pair.split_once('=') {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::names::Name;
-use super::spots::is_scheme;
+use super::spots::{CLOSING, is_scheme};
 
 /// How far back a line's beginning is looked for: some files are one line.
 const LINE_LONGEST: usize = 4096;
@@ -202,9 +202,7 @@ impl<'t> Reader<'t> {
         let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ';' | '&');
         let rest = &self.text[at..];
         let word = &rest[..rest.find(ends).unwrap_or(rest.len())];
-        at + word
-            .trim_end_matches([',', '.', ')', ']', '}', '>', '\\'])
-            .len()
+        at + word.trim_end_matches(CLOSING).len()
     }
 
     /// Whether a value may stand after this name with only a blank between: the name is a

@@ -241,7 +241,7 @@ impl<'a> Edit<'a> {
 
     /// A path as the file has it, from where relative ones begin.
     fn path(&self, text: &str) -> PathBuf {
-        self.base.join(text.trim_matches(['"', '\'']))
+        self.base.join(text.trim_matches(['"', '\'', '`']))
     }
 
     /// Whether a folder is here that the server's user can read and that has any of what requests

@@ -7,9 +7,22 @@ use bakeoff_plan::Url;
 /// Longest part that is taken from a text.
 const PART_MAX: usize = 40;
 
-/// `127.0.0.1-9001`, with the path where there is one.
+/// Shortest part of a path that may be a token, where it has a digit.
+const TOKEN_SHORTEST: usize = 16;
+/// Longest part of a path that is a word, and not a token.
+const WORD_LONGEST: usize = 24;
+
+/// `127.0.0.1-9001`, with the path where there is one. Names are printed and published as they
+/// are, so what may let somebody in is no part of one: the query, parameters of the path, and
+/// parts of it that look like a token.
 pub(super) fn of_url(url: &Url) -> String {
-    slug(&format!("{} {} {}", url.host, url.port, url.path))
+    let path = url.path.split(['?', ';']).next().unwrap_or_default();
+    let is_token = |part: &&str| {
+        let has_digit = part.contains(|c: char| c.is_ascii_digit());
+        part.len() > WORD_LONGEST || part.len() >= TOKEN_SHORTEST && has_digit
+    };
+    let parts: Vec<&str> = path.split('/').filter(|part| !is_token(part)).collect();
+    slug(&format!("{} {} {}", url.host, url.port, parts.join(" ")))
 }
 
 /// The program and what it runs: `node-app.js`, `python3-http.server`.
@@ -80,10 +93,28 @@ mod tests {
         }
         let url = |text| of_url(&Url::parse(text).unwrap());
         assert_eq!(url("http://127.0.0.1:9001/"), "127.0.0.1-9001");
-        assert_eq!(url("http://[::1]:80/api?x=1"), "1-80-api-x-1");
+        assert_eq!(url("http://[::1]:80/api/v2"), "1-80-api-v2");
         assert_eq!(of_file(Path::new("./a/nginx.conf"), true), "a-nginx.conf");
         assert_eq!(of_file(Path::new("./a/nginx.conf"), false), "nginx.conf");
         assert_eq!(slug("yardstick"), "yardstick-1");
+    }
+
+    #[test]
+    fn a_name_holds_nothing_of_a_url_that_lets_somebody_in() {
+        let name = |path| of_url(&Url::parse(&format!("http://127.0.0.1:80{path}")).unwrap());
+        for path in [
+            "/?token=sekret123",
+            "/?sekret123",
+            "/;session=sekret123",
+            "/c0ffee12-3456-789a-bcde-f0123456789a/",
+            "/tHisIsALongOneWithoutAnyDigit",
+        ] {
+            assert_eq!(name(path), "127.0.0.1-80", "{path}");
+        }
+        assert_eq!(name("/hooks/T0123456789abcdef/in"), "127.0.0.1-80-hooks-in");
+        // What differs in the query alone still gets two names.
+        let first = name("/a?token=x1");
+        assert_eq!(free(name("/a?token=x2"), &[first]), "127.0.0.1-80-a-2");
     }
 
     #[test]

@@ -122,12 +122,19 @@ fn logs_and_queries() {
     prose("127.0.0.1 \"GET /a?token=abc&x=1 HTTP/1.1\" 200", &["abc"]);
     prose("GET /a?page=2&sig=a%20b HTTP/1.1", &["a%20b"]);
     prose("refused token=abc for joe", &["abc"]);
+    // The signs behind a URL in a sentence are no part of it.
+    prose("http://a/?token=abc: no answer", &["abc"]);
+    prose(
+        "asked `http://a/?token=abc` and (http://a/?token=abc).",
+        &["abc", "abc"],
+    );
+    prose("GET /?token=[secret-1]: no answer", &[]);
     prose("Authorization: Basic abc", &["Basic abc"]);
     prose("curl -H 'X-Internal: relish' http://a/", &["relish"]);
     prose("{\"Authorization\":[\"Bearer abc\"]}", &["\"Bearer abc\""]);
     prose("the key exchange group and the certificate key differ", &[]);
     prose(
-        "password [secret 1]; token=[secret 2]&a=b key: [secret 3]",
+        "password [secret-1]; token=[secret-2]&a=b key: [secret-3]",
         &[],
     );
     let target = |text, secrets: &[&str]| check_kind(Kind::Target, text, secrets);

@@ -1,0 +1,150 @@
+//! Paths of files that servers write to: in quotes, with blanks, and in a folder with a blank.
+
+use super::*;
+
+/// A run folder below a `TMPDIR` with a blank in its name.
+const BLANK: &str = "/t m p/run";
+
+#[test]
+fn nginx_stores_nothing_where_it_was_built_to() {
+    let own = "http {\n  proxy_temp_path /var/cache/p;\n}\n";
+    for text in ["http {\n}\n", own] {
+        let now = changed("nginx", text).unwrap();
+        for name in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
+            let said: Vec<&str> = now.split(&format!("{name}_temp_path ")).collect();
+            assert_eq!(said.len(), 2, "once: {now}");
+            assert!(said[1].trim_start_matches('"').starts_with(RUN), "{now}");
+        }
+    }
+}
+
+/// What `line` becomes within `around`, whose `%` it stands for.
+#[track_caller]
+fn check_path(server: &str, around: &str, line: &str, expected: &str) {
+    let text = around.replace('%', line);
+    let now = changed_in(BLANK, server, &text).unwrap();
+    let found = now.lines().any(|line| line.trim() == expected);
+    assert!(found, "{line}: {expected} is not in\n{now}");
+}
+
+#[test]
+fn nginx_stores_in_the_trials_folder_however_a_path_is_quoted() {
+    let http = "http {\n%\n}\n";
+    for (line, expected) in [
+        (
+            "client_body_temp_path \"/var/tmp/a b/body\" 1 2;",
+            "client_body_temp_path \"/t m p/run/body\" 1 2;",
+        ),
+        (
+            "proxy_temp_path '/var/tmp/a b/' 1;",
+            "proxy_temp_path \"/t m p/run/a b\" 1;",
+        ),
+        (
+            "scgi_temp_path /var/x/;",
+            "scgi_temp_path \"/t m p/run/x\";",
+        ),
+        (
+            "proxy_cache_path \"/data/c;d/e\" levels=1:2 keys_zone=k:1m;",
+            "proxy_cache_path \"/t m p/run/e\" levels=1:2 keys_zone=k:1m;",
+        ),
+        (
+            "access_log \"/var/log/a b/x.log\" combined;",
+            "access_log \"/t m p/run/x.log\" combined;",
+        ),
+        ("access_log off;", "access_log off;"),
+        (
+            "error_log '/var/log/e.log';",
+            "error_log \"/t m p/run/e.log\";",
+        ),
+        (
+            "error_log syslog:server=[::1];",
+            "error_log \"/t m p/run/syslog\";",
+        ),
+    ] {
+        check_path("nginx", http, line, expected);
+    }
+    let server = "http {\nserver {\n%\n}\n}\n";
+    for (line, expected) in [
+        ("listen '/x y';", "listen '/x y';"),
+        (
+            "listen \"unix:/x y/a.sock\" ssl;",
+            "listen \"unix:/t m p/run/a.sock\" ssl;",
+        ),
+        ("listen \"*:8081\";", "listen 127.0.0.1:8081;"),
+    ] {
+        check_path("nginx", server, line, expected);
+    }
+}
+
+#[test]
+fn what_is_inserted_for_nginx_is_not_changed_again() {
+    for text in ["http {\n}\n", "http { proxy_temp_path \"/a b/p\"; }\n"] {
+        let now = changed_in(BLANK, "nginx", text).unwrap();
+        for part in now.split(';').filter(|it| it.contains("/t m p/")) {
+            assert_eq!(part.matches('"').count(), 2, "{part}: {now}");
+        }
+        assert!(
+            now.contains("access_log \"/t m p/run/access.log\";"),
+            "{now}"
+        );
+    }
+}
+
+#[test]
+fn other_servers_write_there_however_a_path_is_quoted() {
+    let check = |server: &str, line: &str, expected: &str| {
+        check_path(server, "%\n", line, expected);
+    };
+    let run = "\"/t m p/run\"";
+    check(
+        "apache",
+        "DefaultRuntimeDir \"/a b\"",
+        &format!("DefaultRuntimeDir {run}"),
+    );
+    check(
+        "apache",
+        "PidFile '/a b/c.pid'",
+        "PidFile \"/t m p/run/c.pid\"",
+    );
+    check(
+        "apache",
+        "CacheRoot \"/a b/c\"",
+        "CacheRoot \"/t m p/run/cache\"",
+    );
+    let log = "CustomLog \"/t m p/run/c.log\" combined";
+    check("apache", "CustomLog \"/a b/c.log\" combined", log);
+    for mutex in ["Mutex 'file:/a b' default", "Mutex file:/a default"] {
+        check("apache", mutex, "Mutex \"file:/t m p/run\" default");
+    }
+    for path in ["shmcb:/a/b(512000)", "\"shmcb:/a c/b(512000)\""] {
+        let cache = format!("SSLSessionCache {path}");
+        check(
+            "apache",
+            &cache,
+            "SSLSessionCache \"shmcb:/t m p/run/b(512000)\"",
+        );
+    }
+    check(
+        "haproxy",
+        "  pidfile \"/a b/c\"",
+        "pidfile \"/t m p/run/haproxy.pid\"",
+    );
+    check(
+        "haproxy",
+        "  bind /a/b.sock mode 600",
+        "bind \"/t m p/run/b.sock\" mode 600",
+    );
+    let socket = "stats socket \"/t m p/run/c.sock\" level admin";
+    check(
+        "haproxy",
+        "  stats socket \"/a b/c.sock\" level admin",
+        socket,
+    );
+    let pid = "server.pid-file = \"/t m p/run/lighttpd.pid\"";
+    check("lighttpd", "server.pid-file = \"/a b/c\"", pid);
+    for path in ["\"/a b/c.log\"", "`/a b/c.log`", "/a/c.log"] {
+        let log = "a {\nlog {\n%\n}\n}\n";
+        let line = format!("output file {path}");
+        check_path("caddy", log, &line, "output file \"/t m p/run/c.log\"");
+    }
+}
