@@ -231,7 +231,10 @@ fn commands_and_running_servers_are_those_of_the_servers_host() {
         "{raced:#?}"
     );
     let raced = trials(&scene.path("race"));
-    assert_eq!(raced.iter().filter(|it| it["kind"] == "contender").count(), 2);
+    assert_eq!(
+        raced.iter().filter(|it| it["kind"] == "contender").count(),
+        2
+    );
     for trial in raced {
         let at = trial["server"]["address"].as_str().unwrap_or_default();
         let is_here = trial["kind"] != "contender";
