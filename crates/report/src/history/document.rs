@@ -317,9 +317,12 @@ fn machines(history: &History) -> Section {
     )
 }
 
+/// The metric that records lack, where they lack one of several, and why.
+type Lack<'h> = (Option<HistoryMetric>, &'h str);
+
 /// Records without a number, those with the same reason together.
 fn left_out(history: &History) -> Option<Section> {
-    let mut reasons: Vec<((Option<HistoryMetric>, &str), Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(Lack<'_>, Vec<&str>)> = Vec::new();
     for one in &history.left_out {
         let key = (one.metric, one.why.as_str());
         match reasons.iter_mut().find(|(known, _)| *known == key) {
@@ -327,7 +330,7 @@ fn left_out(history: &History) -> Option<Section> {
             None => reasons.push((key, vec![&one.record])),
         }
     }
-    let line = |((metric, why), records): &((Option<HistoryMetric>, &str), Vec<&str>)| {
+    let line = |((metric, why), records): &(Lack<'_>, Vec<&str>)| {
         let mut named = records[..records.len().min(RECORDS_SHOWN)].join(", ");
         if records.len() > RECORDS_SHOWN {
             named.push_str(&format!(" and {} more", records.len() - RECORDS_SHOWN));
