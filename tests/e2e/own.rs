@@ -227,7 +227,7 @@ fn includes_of_other_folders_and_links_run_and_the_files_stay_as_they_are() {
     let (path, (mode, ..)) = copy.unwrap();
     assert_eq!(mode & 0o7777, 0o600, "{}", path.display());
     let text = std::fs::read_to_string(path).unwrap();
-    assert!(text.contains("/run/ours.log;"), "{text}");
+    assert!(text.contains("/run/ours.log\";"), "{text}");
 }
 
 /// The reading at the end is itself a connection and a request to each of them.

@@ -320,8 +320,11 @@ fn a_plan_names_what_is_missing_before_it_runs() {
             scene.run(&[command, "./own.toml"]).expect(2).says(words);
         }
     };
-    missing(("a", "ngins", "default"), "there is no server `ngins`");
+    missing(
+        ("a", "ngins", "default"),
+        "no server is called `ngins`; did you mean `nginx`?",
+    );
     missing(("a", "nginx", "optimised"), "no variant `optimised`");
-    missing(("a", "nginx", "./none.conf"), "none.conf: No such file");
+    missing(("a", "nginx", "./none.conf"), "none.conf; write a path");
     assert!(!scene.path("bakeoff-results").exists());
 }

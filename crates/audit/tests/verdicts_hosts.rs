@@ -7,7 +7,7 @@ mod planted;
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
-use bakeoff_audit::{Code, Level, LoadHosts};
+use bakeoff_audit::{Code, Level};
 use bakeoff_record::{
     ClockReading, CpuShares, Generator, Histogram, HostClock, HostFacts, HostRole, HostTick, Hosts,
     LinkFacts, LoadResult, LostHost, NetCounts, Role, Softnet, ThreadUsage, TreeTick, TreeUsage,
@@ -387,41 +387,6 @@ fn generators_with_equal_shares_see_the_same() {
             ),
         ],
     );
-}
-
-/// `bakeoff load` has no campaign, and warns of the same.
-#[test]
-fn a_load_alone_warns_of_generators_that_differ() {
-    let warned = |share: f64| {
-        let mut trial = support::open_loop_trial();
-        let ok = &mut g2(&mut trial).requests.ok;
-        *ok = (*ok as f64 * share) as u64;
-        let generators = &trial
-            .course
-            .hosts
-            .as_ref()
-            .expect("they were put in")
-            .generators;
-        let parts: Vec<_> = generators
-            .iter()
-            .map(|it| (&*it.host, &it.result))
-            .collect();
-        let hosts = LoadHosts {
-            parts: &parts,
-            ..LoadHosts::default()
-        };
-        hosts
-            .judge()
-            .into_iter()
-            .map(|it| it.code + ": " + &it.text)
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(warned(0.92), [""; 0]);
-    let said = "generators-agree: rate for each share: that of g2 is 20 % below that of g1";
-    assert_eq!(warned(0.8), [said]);
-    let said = "generators-agree: g2 had no answer while g1 had some: the load was not the whole \
-                one";
-    assert_eq!(warned(0.0), [said]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod planted;
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
-use bakeoff_audit::{Ceilings, Code, Level, Verdict};
+use bakeoff_audit::{Ceilings, Code, Level, LoadHosts, Verdict};
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Clients, Histogram, LoadResult, SetUp, ThreadUsage, TrialRecord};
 use bakeoff_stats::{Measure, Missing};
@@ -454,4 +454,27 @@ fn a_percentile_rests_on_answers_and_on_nothing_else() {
         p99(1_000, 970),
         Err(Missing::AtLeast { unended: 970, .. })
     ));
+}
+
+/// `bakeoff load` has no campaign, and warns of what a campaign checks.
+#[test]
+fn generators_of_one_load_that_differ_are_warned_of() {
+    let warned = |share: f64| {
+        let mut trial = support::open_loop_trial();
+        let whole = result(&mut trial).clone();
+        let mut less = whole.clone();
+        less.requests.ok = (less.requests.ok as f64 * share) as u64;
+        let hosts = LoadHosts {
+            parts: &[("g1", &whole), ("g2", &less)],
+            ..LoadHosts::default()
+        };
+        let said = hosts.judge().into_iter();
+        said.map(|it| it.code + ": " + &it.text).collect::<Vec<_>>()
+    };
+    assert_eq!(warned(0.92), [""; 0]);
+    let slower = "generators-agree: rate for each share: that of g2 is 20 % below that of g1";
+    assert_eq!(warned(0.8), [slower]);
+    let none = "generators-agree: g2 had no answer while g1 had some: the load was not the whole \
+                one";
+    assert_eq!(warned(0.0), [none]);
 }
