@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its setting fails")]
 
+use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,24 @@ fn shell(script: &str) -> Child {
         .stdin(Stdio::piped())
         .stdout(Stdio::null());
     command.spawn().unwrap()
+}
+
+/// A shell that stands at the `read` before `script`: what it used to get there is behind it.
+fn shell_at_read(script: &str) -> Child {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("echo; read x; {script}")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    // After its line the shell sleeps nowhere but in `read`.
+    let (stat, started) = (format!("/proc/{}/stat", child.id()), Instant::now());
+    while !std::fs::read_to_string(&stat).unwrap().contains(") S ") {
+        assert!(started.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child
 }
 
 fn tree(role: Role, root: u32) -> TreeSource {
@@ -66,7 +85,7 @@ fn check_ordered(usage: &Usage) {
 
 #[test]
 fn a_busy_process_is_seen_at_work() {
-    let mut child = shell(&format!("read x; {SPIN}; exec sleep 5"));
+    let mut child = shell_at_read(&format!("{SPIN}; exec sleep 5"));
     let probe = start(vec![tree(Role::Server, child.id())]);
     drop(child.stdin.take());
     std::thread::sleep(Duration::from_millis(300));
@@ -98,9 +117,9 @@ fn a_busy_process_is_seen_at_work() {
 #[test]
 fn work_of_children_that_ended_is_not_lost() {
     // Each command is a child that lives much shorter than the time between two readings.
-    let script = "read x; for i in 1 2 3 4 5 6; do sh -c 'i=0; while [ $i -lt 200000 ]; \
+    let script = "for i in 1 2 3 4 5 6; do sh -c 'i=0; while [ $i -lt 200000 ]; \
                   do i=$((i+1)); done'; done; read y; exec sleep 5";
-    let mut child = shell(script);
+    let mut child = shell_at_read(script);
     let period = Duration::from_secs(60);
     let trees = vec![tree(Role::Server, child.id())];
     let options = ProbeOptions {
@@ -203,7 +222,7 @@ fn only_descendants_where_the_root_is_left_out() {
 
 #[test]
 fn a_tree_that_ends_keeps_what_it_used() {
-    let mut child = shell(&format!("read x; {SPIN}"));
+    let mut child = shell_at_read(SPIN);
     let probe = start(vec![tree(Role::Server, child.id())]);
     release(&mut child);
     std::thread::sleep(Duration::from_millis(50));
@@ -262,7 +281,7 @@ fn the_machine_and_the_accept_queue_are_seen_beside_the_processes() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let _waiting = std::net::TcpStream::connect(address).unwrap();
-    let mut child = shell(&format!("read x; {SPIN}; {SPIN}; exec sleep 5"));
+    let mut child = shell_at_read(&format!("{SPIN}; {SPIN}; exec sleep 5"));
     let probe = Probe::start(ProbeOptions {
         zero: Instant::now(),
         period: Duration::from_millis(20),
