@@ -304,9 +304,9 @@ fn an_answer_that_nobody_asked_for_is_no_answer_to_the_next_request() {
     failures.report();
 }
 
-/// A request every 100 ms; 20 ms after each answer there is another one.
+/// A request every 250 ms; 20 ms after each answer there is another one.
 fn unasked(protocol: Protocol) -> Result<(), String> {
-    let flags = ["-n", "8", "-r", "10", "-c", "1", "--timeout", "2s"];
+    let flags = ["-n", "8", "-r", "4", "-c", "1", "--timeout", "2s"];
     let act = Act::Edge(Edge::Unasked);
     let load = load(protocol, act, Duration::from_secs(6), &flags)?;
     check(count(&load, "ok") == 8, || format!("{}", load["outcomes"]))?;
@@ -332,7 +332,7 @@ fn thousands_of_silent_connections_end_with_the_load() {
     let flags = ["-c", "9900", "--timeout", "2s"];
     let mut failures = Failures::default();
     let silent = || {
-        let load = load(Protocol::H1, Act::Silent, Duration::from_secs(4), &flags)?;
+        let load = load(Protocol::H1, Act::Silent, Duration::from_secs(8), &flags)?;
         let opened = load["connections"]["opened"].as_u64();
         check(opened >= Some(9900), || {
             format!("{opened:?} connections were opened")
