@@ -29,7 +29,7 @@ pub use otava::otava;
 pub use summary::summary;
 
 /// What is exported, in the order of every format.
-const MEASURES: [Measure; 6] = [
+pub(crate) const MEASURES: [Measure; 6] = [
     Measure::RatePerS,
     Measure::LatencyP50Ns,
     Measure::LatencyP99Ns,

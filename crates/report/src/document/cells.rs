@@ -9,6 +9,7 @@ use bakeoff_stats::Measure;
 
 use super::answer::ratio;
 use super::{Column, Extent, Field, Line, Part, Row, Section, Table, Unit, Value};
+use crate::export::MEASURES;
 use crate::number::{count, counted, percent, plain};
 use crate::view::{Cell, RatioCell, Report, Tone};
 use crate::{h2load, vegeta};
@@ -354,7 +355,7 @@ fn counts() -> Vec<Drawn> {
         let codes: Vec<&str> = bad.map(|check| check.code.name()).collect();
         Field::text(codes.join(" "))
     }));
-    columns.extend(NUMBERED.map(|measure| {
+    columns.extend(MEASURES.map(|measure| {
         // A number may have fewer rounds than its cell: some are set aside for one number alone.
         data(
             &format!("{}_rounds", measure.name()),
@@ -364,16 +365,6 @@ fn counts() -> Vec<Drawn> {
     }));
     columns
 }
-
-/// Numbers that have a column with their rounds.
-const NUMBERED: [Measure; 6] = [
-    Measure::RatePerS,
-    Measure::LatencyP50Ns,
-    Measure::LatencyP99Ns,
-    Measure::LatencyP999Ns,
-    Measure::CpuNsPerRequest,
-    Measure::MemoryPeakBytes,
-];
 
 fn counting(n: u64) -> Field {
     Field::number(Some(n as f64))
