@@ -1,6 +1,7 @@
 //! The course of a campaign: how many rounds, what is measured beside the contenders, and what
 //! their comparison is for.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -27,8 +28,8 @@ impl Until {
     /// Rounds that must be complete before the widths are looked at: with fewer of them a narrow
     /// interval is as likely luck as precision.
     pub const LOOK_FROM: u32 = 10;
-    /// The least width that may be asked for.
-    pub const NARROWEST: f64 = 0.001;
+    /// Widths that may be asked for.
+    pub const WIDTHS: RangeInclusive<f64> = 0.001..=1.0;
 }
 
 /// Rounds from which blocks that were disturbed are repeated. Fewer are a look: they decide

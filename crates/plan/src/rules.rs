@@ -19,8 +19,6 @@ pub(crate) const STREAMS: std::ops::RangeInclusive<u32> = 1..=1_000;
 pub(crate) const REQUESTS: std::ops::RangeInclusive<u64> = 1..=1_000_000_000;
 /// Rounds that a plan may have.
 pub(crate) const ROUNDS: std::ops::RangeInclusive<u32> = 1..=1000;
-/// Widths that a stopping rule may ask for.
-pub(crate) const UNTIL: std::ops::RangeInclusive<f64> = Until::NARROWEST..=1.0;
 /// Largest seed: TOML's integers are signed.
 pub(crate) const SEED_MAX: u64 = i64::MAX as u64;
 /// Longest single duration: a day. Whoever needs more mistyped a unit.
@@ -141,7 +139,7 @@ pub(crate) fn rounds(rounds: u32) -> Result<(), Fault> {
 
 /// A stopping rule beside `rounds`.
 pub(crate) fn until(until: Until, rounds_before: u32) -> Result<(), Fault> {
-    within("until", &until.width, &UNTIL)?;
+    within("until", &until.width, &Until::WIDTHS)?;
     within("max_rounds", &until.max_rounds, &ROUNDS)?;
     if until.max_rounds >= rounds_before {
         return Ok(());

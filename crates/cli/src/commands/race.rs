@@ -267,7 +267,10 @@ fn rounds(load: &RaceLoadFlags, gates: Option<&Gates>) -> RoundsAsked {
         },
         Some(width) => RoundsAsked {
             number: Some(ROUNDS),
-            until: Some(load.until.unwrap_or(width.clamp(Until::NARROWEST, 1.0))),
+            until: Some(
+                load.until
+                    .unwrap_or(width.clamp(*Until::WIDTHS.start(), *Until::WIDTHS.end())),
+            ),
             at_most: load.until.is_none().then_some(GATED_ROUNDS_MOST),
         },
     }
