@@ -141,14 +141,11 @@ pub(super) fn ending(report: &FindReport, strict: bool) -> u8 {
 
 /// What goes on with a search at `path` whose time ended before its bounds were near enough: with
 /// twice the time. `needed_again` is the flags that it takes besides. `None` where time did not
-/// end, and on other hosts, which this command does not know.
+/// end.
 pub(super) fn longer(report: &FindReport, path: &Path, needed_again: &str) -> Option<String> {
     let mut rows = report.contenders.iter();
     let spent = rows.find(|row| row.irregular.is_some_and(|it| it.name() == "budget"));
-    let search = &spent
-        .filter(|_| !needed_again.contains("--hosts"))?
-        .goal
-        .search;
+    let search = &spent?.goal.search;
     // Its goals share the time of a contender at a workload.
     let cells = report.contenders.iter();
     let cells = cells.filter(|row| row.goal.search == *search);
