@@ -318,11 +318,8 @@ fn finish(
 
 /// `1 difference`, `3 differences from the checksums`.
 fn differences_of(number: usize, of: &str) -> String {
-    let noun = match number {
-        1 => "difference",
-        _ => "differences",
-    };
-    format!("{number} {noun} {of}").trim_end().to_owned()
+    let number = counted(number as u64, "difference");
+    format!("{number} {of}").trim_end().to_owned()
 }
 
 /// The first lines of many, and how many more there are.
