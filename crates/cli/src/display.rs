@@ -8,6 +8,7 @@ use std::time::Duration;
 use bakeoff_conduct::Event;
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Step, TrialEnd, TrialRecord, When};
+use bakeoff_report::document::LATE_S;
 use bakeoff_report::{Redaction, counted, plain};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -190,15 +191,12 @@ fn ended_line(record: &TrialRecord) -> String {
     }
 }
 
-/// From here on it is said how long a server was waited for after its load.
-const WAITED_S: f64 = 5.0;
-
 /// How long the trial waited for an answer after its load, where that was long; and whether none
 /// came.
 fn waited(record: &TrialRecord) -> String {
     let mut steps = record.course.steps.iter();
     let asked = steps.find(|it| it.step == Step::CheckAgain);
-    let Some(asked) = asked.filter(|it| it.took_s >= WAITED_S) else {
+    let Some(asked) = asked.filter(|it| it.took_s >= LATE_S) else {
         return String::new();
     };
     let took = spoken(Duration::from_secs_f64(asked.took_s));

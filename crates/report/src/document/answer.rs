@@ -56,7 +56,7 @@ pub(crate) fn findings(report: &Report) -> Vec<Line> {
 }
 
 /// From here on a server's first answer after its load is late enough to be named, seconds.
-const LATE_S: f64 = 5.0;
+pub const LATE_S: f64 = 5.0;
 
 /// Lines for such answers, before the rest is only counted.
 const LATE_MOST: usize = 3;
