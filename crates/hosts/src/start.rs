@@ -77,9 +77,11 @@ fn begin(place: &Place, own: &Own) -> Result<Session, Cause> {
         Begun::Ended(ended) => ended,
     };
     // A copy that is not whole is as good as none. What a shell says of it is one of these.
-    let is_damaged = |code: i32| (BY_SIGNAL..SSH_FAILED).contains(&code) || code == NOT_EXECUTABLE;
-    let is_useless = |code: i32| code == NOT_FOUND || is_damaged(code);
-    if ended.code.is_some_and(is_useless) && place.takes_uploads() {
+    let is_useless = matches!(
+        ended.code,
+        Some(NOT_EXECUTABLE | NOT_FOUND | BY_SIGNAL..SSH_FAILED)
+    );
+    if is_useless && place.takes_uploads() {
         upload(place, own)?;
     } else {
         return Err(end(place, own, ended.code, ended.message));
