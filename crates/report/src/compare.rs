@@ -163,11 +163,8 @@ pub fn compare_within(
 ) -> Result<Compare, CompareError> {
     let record = redacted.record();
     let judged = judge(record);
-    let mut rows = Vec::new();
-    for second in seconds {
-        let found = compare_contenders(record, &judged, (first, second), gates);
-        rows.extend(found.map_err(CompareError::Gate)?);
-    }
+    let rows = compare_contenders(record, &judged, (first, seconds), gates);
+    let rows = rows.map_err(CompareError::Gate)?;
     let side = |names: &[&str]| CompareSide {
         record: None,
         started_at: record.machine.started_at.clone(),

@@ -16,19 +16,17 @@ pub fn widest(record: &Record) -> Option<f64> {
 /// missing that more rounds may bring.
 pub fn widest_gated(record: &Record, gates: &Gates) -> Option<f64> {
     let judged = judge(record);
-    let mut names = record.plan.contenders.iter().map(|one| one.name.as_str());
-    let first = names.next()?;
+    let contenders = record.plan.contenders.iter();
+    let names: Vec<&str> = contenders.map(|one| one.name.as_str()).collect();
+    let (first, seconds) = names.split_first()?;
     let strictest = gates.strictest()?;
     let mut widest: f64 = 0.0;
-    for second in names {
-        let rows = compare_contenders(record, &judged, (first, second), gates).ok()?;
-        for row in rows {
-            let Some(gate) = row.gate else { continue };
-            match half_width(&row) {
-                Some(half) => widest = widest.max(half * strictest / gate),
-                None if row.rounds_needed.is_some() => return None,
-                None => {}
-            }
+    for row in compare_contenders(record, &judged, (first, seconds), gates).ok()? {
+        let Some(gate) = row.gate else { continue };
+        match half_width(&row) {
+            Some(half) => widest = widest.max(half * strictest / gate),
+            None if row.rounds_needed.is_some() => return None,
+            None => {}
         }
     }
     Some(widest)

@@ -10,18 +10,19 @@ use crate::conclusion::{Metric, Reason};
 use crate::judged::{Judged, JudgedCell};
 use crate::verdict::Verdict;
 
-/// Holds `second` against `first` by every metric, at every workload and load that has both.
+/// Holds each of `seconds` against `first` by every metric, at every workload and load that has
+/// both.
 ///
 /// # Errors
 /// The record lacks one of them, or a gate fits none of its loads.
 pub fn compare_contenders(
     record: &Record,
     judged: &Judged<'_>,
-    (first, second): (&str, &str),
+    (first, seconds): (&str, &[&str]),
     gates: &Gates,
 ) -> Result<Vec<GateRow>, GateError> {
     let known = || record.plan.contenders.iter().map(|one| one.name.clone());
-    for name in [first, second] {
+    for &name in [first].iter().chain(seconds) {
         if !known().any(|one| one == name) {
             return Err(GateError::NoContender {
                 name: name.to_owned(),
@@ -29,14 +30,26 @@ pub fn compare_contenders(
             });
         }
     }
-    if first == second {
+    if seconds.contains(&first) {
         return Err(GateError::Same(first.to_owned()));
     }
-    let mut rows: Vec<(usize, GateRow)> = Vec::new();
-    for metric in Metric::ALL {
-        let family = Family::of(record, judged, metric);
-        rows.extend(family.rows((first, second), gates));
+    // Each is of the whole campaign, whoever is held against whom.
+    let families = Metric::ALL.map(|metric| Family::of(record, judged, metric));
+    let mut all = Vec::new();
+    for second in seconds {
+        all.extend(of_pair(&families, (first, second), gates)?);
     }
+    Ok(all)
+}
+
+/// Holds `second` against `first`.
+fn of_pair(
+    families: &[Family<'_, '_>],
+    (first, second): (&str, &str),
+    gates: &Gates,
+) -> Result<Vec<GateRow>, GateError> {
+    let of_family = |family: &Family<'_, '_>| family.rows((first, second), gates);
+    let mut rows: Vec<(usize, GateRow)> = families.iter().flat_map(of_family).collect();
     // By block first, as in a report.
     rows.sort_by_key(|(block, row)| (*block, row.metric));
     let rows: Vec<GateRow> = rows.into_iter().map(|(_, row)| row).collect();
