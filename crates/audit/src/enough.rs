@@ -28,21 +28,16 @@ pub(crate) fn rounds_enough(record: &Record, cells: &[JudgedCell<'_>]) -> Option
     let contenders = cells
         .iter()
         .filter(|one| one.cell.kind == ContenderKind::Contender);
-    let planned = record.plan.rounds as usize;
-    let lacking = contenders.filter_map(|one| of_cell(one, planned));
-    lacking.max().and_then(|rounds| u32::try_from(rounds).ok())
+    let compared = contenders.flat_map(|one| [(one, one.ranked_by()), (one, Number::Cpu)]);
+    let lacking = compared.filter_map(|(one, number)| enough_of(record, one, number));
+    lacking.max()
 }
 
-fn of_cell(judged: &JudgedCell<'_>, planned: usize) -> Option<usize> {
-    let suspect = |number: &Number| judged.judgement.verdicts.of(*number) == Verdict::Suspect;
-    let compared = [judged.ranked_by(), Number::Cpu];
-    let lacking = compared.into_iter().filter(suspect);
-    lacking
-        .filter_map(|number| of_number(judged, number, planned))
-        .max()
-}
-
-fn of_number(judged: &JudgedCell<'_>, number: Number, planned: usize) -> Option<usize> {
+/// The same for one number of one cell.
+pub(crate) fn enough_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Option<u32> {
+    if judged.judgement.verdicts.of(number) != Verdict::Suspect {
+        return None;
+    }
     let rounds: Vec<&Judgement> = judged.counted().collect();
     let weak = |judgement: &&Judgement| judgement.level(number) > Level::Note;
     let spoiled: Vec<&Judgement> = rounds.iter().copied().filter(weak).collect();
@@ -53,5 +48,10 @@ fn of_number(judged: &JudgedCell<'_>, number: Number, planned: usize) -> Option<
     if spoiled.is_empty() || spoiled.len() * 2 >= rounds.len() || !spoiled.iter().all(passes) {
         return None;
     }
-    (planned + 1..=ROUNDS_MOST as usize).find(|&more| more - spoiled.len() >= needed_of(more))
+    let begun = record.plan.rounds.max(record.rounds_begun());
+    let is_enough = |more: &u32| {
+        let more = *more as usize;
+        more - spoiled.len() >= needed_of(&record.plan, more)
+    };
+    (begun + 1..=ROUNDS_MOST).find(is_enough)
 }

@@ -5,6 +5,7 @@
 mod support;
 
 use bakeoff_audit::{Code, Conclusion, Judged, JudgedCell, Level, Metric, Number, Verdict, judge};
+use bakeoff_plan::Until;
 use bakeoff_record::{
     Attempt, Balance, Disturbance, Histogram, Outcome, Record, Requests, Step, TrialEnd,
     TrialRecord,
@@ -112,6 +113,32 @@ fn a_few_spoiled_rounds_say_how_many_would_be_enough() {
     let first = of(&mut record, CONTENDER).next();
     first.expect("a round").end = bakeoff_record::TrialEnd::Interrupted;
     assert_eq!(judge(&record).rounds_enough, None);
+}
+
+#[test]
+fn rounds_that_a_stopping_rule_adds_make_up_for_disturbed_ones() {
+    use Verdict::{Suspect, Valid};
+    // Rounds begun, disturbed ones, what the rate comes to, and how many rounds would do.
+    for (begun, disturbed, expected, enough) in [
+        (10, 2, Valid, None),
+        (10, 3, Suspect, Some(11)),
+        (12, 4, Valid, None),
+        (12, 5, Suspect, Some(13)),
+        // Where they are the most of them, half must be believable.
+        (20, 10, Valid, None),
+        (20, 11, Suspect, None),
+    ] {
+        let mut record = rounds(begun);
+        record.plan.rounds = 7;
+        record.plan.until = Some(Until {
+            width: 0.03,
+            max_rounds: 40,
+        });
+        of(&mut record, CONTENDER).take(disturbed).for_each(disturb);
+        let case = format!("{disturbed} of {begun}");
+        assert_eq!(verdicts(&record)[0], expected, "{case}");
+        assert_eq!(judge(&record).rounds_enough, enough, "{case}");
+    }
 }
 
 #[test]

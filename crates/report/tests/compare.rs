@@ -73,6 +73,23 @@ fn the_widest_interval_is_of_what_is_gated() {
     assert!((loose - rate.max(cpu / 100.0)).abs() < 1e-12, "{loose}");
 }
 
+/// Rates that the hypervisor held down show nothing, and further rounds may: they are awaited.
+#[test]
+fn rounds_that_were_disturbed_ask_for_others() {
+    let mut record = support::campaign(10);
+    let early = record.trials.iter_mut().filter(|it| it.round <= 3);
+    for tick in early.flat_map(|trial| &mut trial.usage.host) {
+        tick.cpus[0].steal += 0.3;
+    }
+    assert_eq!(widest_gated(&record, &gates("rate=5%")), None);
+    let sides = ("nginx-default", ["caddy-default"]);
+    let compare = compare_within(&hidden(record), sides.0, &sides.1, &gates("rate=5%"));
+    let rows = compare.expect("both are there").rows;
+    let gated = rows.iter().find(|row| row.gate.is_some()).expect("a row");
+    assert_eq!(gated.ruling, Ruling::CannotTell);
+    assert_eq!(gated.rounds_needed, Some(15));
+}
+
 /// Counts in JUnit are those of its elements, and every row is one of them.
 #[test]
 fn every_gate_is_one_test_case() {

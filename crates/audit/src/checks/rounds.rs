@@ -1,6 +1,6 @@
 //! What only several rounds together can show (family D), and what those of each round come to.
 
-use bakeoff_plan::LoadModel;
+use bakeoff_plan::{LoadModel, Plan};
 use bakeoff_record::{ContenderKind, Record, ServerFacts, TrialEnd, TrialRecord};
 use bakeoff_stats::{Cell, ERROR_SHARE_APART, Measure};
 
@@ -43,22 +43,29 @@ fn rounds_planned(record: &Record) -> usize {
     rounds as usize
 }
 
-/// Rounds whose number must be believable: all where few were planned.
+/// Rounds of a cell whose number must be believable.
 fn rounds_needed(record: &Record, cell: &Cell<'_>) -> usize {
-    let planned = match cell.kind {
+    let rounds = match cell.kind {
         ContenderKind::Contender | ContenderKind::Control => rounds_planned(record),
         // A reference need not run in every round.
         _ => cell.trials.len(),
     };
-    needed_of(planned)
+    needed_of(&record.plan, rounds)
 }
 
-/// Of so many planned rounds, how many must be believable.
-pub(crate) fn needed_of(planned: usize) -> usize {
-    match planned {
-        few if few < ROUNDS_MIN => few,
-        planned => ROUNDS_MIN.max((planned as f64 * ROUNDS_SHARE).ceil() as usize),
+/// Of so many rounds of a plan, how many must be believable: most of those planned, and all where
+/// few were. The rounds that a stopping rule adds make up for what the machine spoiled, so they do
+/// not raise what is needed until they are the most of them: half of all must be believable.
+pub(crate) fn needed_of(plan: &Plan, rounds: usize) -> usize {
+    let planned = match plan.until {
+        None => rounds,
+        Some(_) => rounds.min(plan.rounds_at_least() as usize),
+    };
+    if planned < ROUNDS_MIN {
+        return planned;
     }
+    let most = (planned as f64 * ROUNDS_SHARE).ceil() as usize;
+    most.max(ROUNDS_MIN).max(rounds.div_ceil(2))
 }
 
 /// The checks of several rounds in one: whether answers were right is as bad as in the worst

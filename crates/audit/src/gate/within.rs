@@ -7,6 +7,7 @@ use bakeoff_stats::{FLIPS_FROM, Located, Paired, locate};
 use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
 use crate::comparisons::{Pair, family_of, shown_only};
 use crate::conclusion::{Metric, Reason};
+use crate::enough::enough_of;
 use crate::judged::{Judged, JudgedCell};
 use crate::verdict::Verdict;
 
@@ -91,11 +92,11 @@ struct Family<'c, 'r> {
     /// What two runs of one server differ by, where that was measured, and whether it is beyond
     /// chance.
     twins: Option<(f64, bool)>,
-    rounds_enough: Option<u32>,
+    record: &'c Record,
 }
 
 impl<'c, 'r> Family<'c, 'r> {
-    fn of(record: &Record, judged: &'c Judged<'r>, metric: Metric) -> Self {
+    fn of(record: &'c Record, judged: &'c Judged<'r>, metric: Metric) -> Self {
         let pairs = family_of(record, &judged.cells, &judged.equivalence, metric);
         let compared = || pairs.iter().filter(|pair| pair.silence.is_none());
         let logs: Vec<Paired> = compared().map(|pair| pair.paired.clone()).collect();
@@ -113,7 +114,7 @@ impl<'c, 'r> Family<'c, 'r> {
         Self {
             metric,
             twins: measured.map(|floor| (floor.floor, floor.shown)),
-            rounds_enough: judged.rounds_enough,
+            record,
             pairs: pairs.into_iter().map(with).collect(),
         }
     }
@@ -154,7 +155,9 @@ impl<'c, 'r> Family<'c, 'r> {
         let weak = pair.silence.or(pair.bound.map(|_| Reason::BoundHides));
         if let Some(reason) = weak {
             row.reason = Some(because(reason, self.metric, [first, second]));
-            row.rounds_needed = self.rounds_enough.filter(|_| reason == Reason::NotValid);
+            let of = |side| enough_of(self.record, side, self.metric.number());
+            let is_passing = matches!(reason, Reason::NotValid | Reason::BoundHides);
+            row.rounds_needed = of(first).max(of(second)).filter(|_| is_passing);
             return row;
         }
         let rounds = pair.paired.len();
