@@ -10,6 +10,7 @@
 //! name and without a form of its own stays.
 
 mod fields;
+mod homes;
 mod known;
 mod names;
 mod shapes;
@@ -22,6 +23,7 @@ use bakeoff_plan::Plan;
 use bakeoff_record::{LoadResult, Record, TrialRecord};
 
 use fields::Field;
+use homes::without_homes;
 use known::Known;
 use spots::{Kind, merged, spots};
 
@@ -96,8 +98,8 @@ impl Redacted {
         Self { record, secrets }
     }
 
-    /// The record to give away: without secrets, texts of configuration files, the folders in the
-    /// command that began it, and values of headers that say more than how an answer is sent.
+    /// The record to give away: without secrets, texts of configuration files, names of home
+    /// folders, the folders in the command that began it, and values of headers that say more than how an answer is sent.
     pub fn shared(mut record: Record) -> Self {
         let redaction = Redaction::of(&mut record);
         fields::of_record(&mut record, &mut |field, text| match field {
@@ -111,6 +113,10 @@ impl Redacted {
                 } else {
                     instead
                 };
+            }
+            Field::Prose | Field::Configuration | Field::Setting { .. } => {
+                redaction.hide_field(field, text);
+                *text = without_homes(text);
             }
             _ => redaction.hide_field(field, text),
         });
