@@ -31,6 +31,19 @@ const GATE_MOST: f64 = 100.0;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Gates(Vec<(Metric, f64)>);
 
+impl fmt::Display for Gates {
+    /// As they are parsed.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (metric, share)) in self.0.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            // 0.07 * 100 is not quite 7.
+            let percent = (share * 1e10).round() / 1e8;
+            write!(out, "{comma}{}={percent}%", metric.short_name())?;
+        }
+        Ok(())
+    }
+}
+
 impl Gates {
     /// Reads gates such as `rate=5%,p99=10%,cpu=5%`.
     ///

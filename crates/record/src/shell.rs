@@ -4,8 +4,10 @@ use std::path::Path;
 
 /// A text as a shell takes it for one word. One that needs no quotes stays as it is.
 pub fn shell_word(text: &str) -> String {
-    let is_plain = |one: char| one.is_alphanumeric() || "/._-+:@%,".contains(one);
-    if !text.is_empty() && text.chars().all(is_plain) {
+    let is_plain = |one: char| one.is_alphanumeric() || "/._-+:@%,=".contains(one);
+    // A shell may replace `=word` by the path of a program.
+    let is_word = !text.is_empty() && !text.starts_with('=');
+    if is_word && text.chars().all(is_plain) {
         text.to_owned()
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))

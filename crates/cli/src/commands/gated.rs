@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bakeoff_plan::Plan;
-use bakeoff_record::{Machine, Record};
+use bakeoff_record::{Machine, Record, shell_path, shell_word};
 use bakeoff_report::{
     Compare, CompareError, Condition, Gates, Redacted, Ruling, compare_across, compare_text,
     compare_within, conditions_of, contenders_of, fits, plan_mismatches, widest, widest_gated,
@@ -20,6 +20,8 @@ pub(super) struct Gated {
     gates: Option<Gates>,
     conditions: Vec<Condition>,
     baseline: Option<(Redacted, Option<String>)>,
+    /// The flags that say so, as the end of a command line.
+    arguments: String,
 }
 
 impl Gated {
@@ -30,10 +32,16 @@ impl Gated {
             Ok((redacted(record, false), name_of(path)))
         };
         Ok(Self {
+            arguments: arguments(flags, baseline),
             gates: flags.gate.clone(),
             conditions: flags.conditions.fail_if.clone(),
             baseline: baseline.map(read).transpose()?,
         })
+    }
+
+    /// The flags that say so, as the end of a command line; empty without any.
+    pub(super) fn arguments(&self) -> &str {
+        &self.arguments
     }
 
     /// What decides whether a campaign with a stopping rule goes on: how far intervals reach.
@@ -121,6 +129,20 @@ impl Gated {
         };
         Ok(compare)
     }
+}
+
+fn arguments(flags: &GateFlags, baseline: Option<&Path>) -> String {
+    let mut text = String::new();
+    if let Some(gates) = &flags.gate {
+        text += &format!(" --gate {}", shell_word(&gates.to_string()));
+    }
+    for condition in &flags.conditions.fail_if {
+        text += &format!(" --fail-if {}", shell_word(&condition.to_string()));
+    }
+    if let Some(baseline) = baseline {
+        text += &format!(" --baseline {}", shell_path(baseline));
+    }
+    text
 }
 
 /// A breach is shown by numbers that are valid, whatever others are; what is not decided and what

@@ -12,32 +12,34 @@ use bakeoff_record::{HostRole, Hosts, Record, TrialRecord, shell_path};
 
 use super::run::Destination;
 use crate::exit;
-use crate::flags::FarFlags;
 use crate::library::Folder;
 
 /// Flags that a campaign needs again to go on, as the end of a command line.
-pub(super) fn needed_again(far: &FarFlags, library: &Folder) -> String {
-    let mut flags = String::new();
-    if let Some(hosts) = &far.hosts {
-        flags += &format!(" --hosts {}", shell_path(hosts));
+pub(super) fn needed_again(flags: &Destination, library: &Folder) -> String {
+    let mut text = String::new();
+    if let Some(hosts) = &flags.far.hosts {
+        text += &format!(" --hosts {}", shell_path(hosts));
     }
-    if far.addresses {
-        flags += " --addresses";
+    if flags.far.addresses {
+        text += " --addresses";
     }
     if let Some(library) = library.path() {
-        flags += &format!(" --library {}", shell_path(library));
+        text += &format!(" --library {}", shell_path(library));
     }
-    flags
+    if flags.strict {
+        text += " --strict";
+    }
+    text + flags.gated.arguments()
 }
 
 /// What goes on with a record that is not complete.
-pub(super) fn command(plan: &Plan, path: &Path, far: &FarFlags, library: &Folder) -> String {
+pub(super) fn command(plan: &Plan, path: &Path, flags: &Destination, library: &Folder) -> String {
     let command = match (plan.is_search(), plan.is_overload()) {
         (true, _) => "find",
         (_, true) => "overload",
         _ => "run",
     };
-    let flags = needed_again(far, library);
+    let flags = needed_again(flags, library);
     format!("bakeoff {command} --resume {}{flags}", shell_path(path))
 }
 
@@ -167,14 +169,23 @@ impl std::fmt::Display for HostNames {
 mod tests {
     use bakeoff_record::HostFacts;
     use bakeoff_record::HostRole::{Generator, Origin, Server};
+    use bakeoff_report::{Condition, Gates};
 
     use super::*;
+    use crate::commands::gated::Gated;
+    use crate::flags::{FailIfFlags, FarFlags, Format, GateFlags, OtherCampaigns};
 
-    fn far(hosts: Option<&str>, addresses: bool) -> FarFlags {
-        FarFlags {
+    fn flags(hosts: Option<&str>, addresses: bool) -> Destination {
+        let far = FarFlags {
             hosts: hosts.map(Into::into),
             addresses,
-        }
+        };
+        let others = OtherCampaigns {
+            wait: false,
+            beside: false,
+        };
+        let shown = Destination::shown(others, Format::Text, false, false);
+        Destination { far, ..shown }
     }
 
     #[test]
@@ -189,11 +200,11 @@ mod tests {
         let none = Folder::new(None).unwrap();
         // Tests run in the folder of their crate.
         let library = Folder::new(Some("src".into())).unwrap();
-        let check = |path: &str, far: &FarFlags, library: &Folder, expected: &str| {
-            let command = command(&plan, Path::new(path), far, library);
+        let check = |path: &str, flags: &Destination, library: &Folder, expected: &str| {
+            let command = command(&plan, Path::new(path), flags, library);
             assert_eq!(command, expected);
         };
-        let here = far(None, false);
+        let here = flags(None, false);
         check("record", &here, &none, "bakeoff run --resume record");
         check(
             "my record",
@@ -209,9 +220,26 @@ mod tests {
         );
         check(
             "record",
-            &far(Some("my hosts.toml"), true),
+            &flags(Some("my hosts.toml"), true),
             &none,
             "bakeoff run --resume record --hosts 'my hosts.toml' --addresses",
+        );
+        let gates = GateFlags {
+            gate: Some(Gates::parse("rate=7%, p99=10%").unwrap()),
+            conditions: FailIfFlags {
+                fail_if: vec![Condition::parse("p99 > 50ms").unwrap()],
+            },
+        };
+        let gated = Destination {
+            gated: Gated::of(&gates, None).unwrap(),
+            strict: true,
+            ..flags(None, false)
+        };
+        check(
+            "record",
+            &gated,
+            &none,
+            "bakeoff run --resume record --strict --gate rate=7%,p99=10% --fail-if 'p99 > 50ms'",
         );
     }
 

@@ -58,8 +58,24 @@ pub(crate) fn carry_out(flags: &RunFlags) -> anyhow::Result<u8> {
         resumed,
         answering_least: 0,
     };
+    refuse_itself(flags.resume.as_deref(), flags.held.baseline.as_deref())?;
     let gated = Gated::of(&flags.held.gated, flags.held.baseline.as_deref())?;
     campaign(asked, &library, &Destination::of(flags, gated))
+}
+
+/// Refuses a record as the baseline of its own campaign: the comparison could not fail.
+fn refuse_itself(resume: Option<&Path>, baseline: Option<&Path>) -> anyhow::Result<()> {
+    let (Some(record), Some(baseline)) = (resume, baseline) else {
+        return Ok(());
+    };
+    let real = |path: &Path| path.canonicalize().ok();
+    match real(record).is_some_and(|record| real(baseline) == Some(record)) {
+        true => Err(exit::usage(format!(
+            "--baseline {} is the record that goes on; name an earlier one",
+            baseline.display()
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// A record that goes on: this process's alone, and only then read, so that no other one adds
@@ -195,7 +211,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         generators: far.as_ref().map(|far| far.measured(&|| interrupt.came())),
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
-    let resume = resumed::command(&plan, &path, &flags.far, library);
+    let resume = resumed::command(&plan, &path, flags, library);
     let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
     interrupt.say_last(&interrupted);
     let shown = (redaction, endpoint);
@@ -211,7 +227,7 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     let ended = Ended {
         interrupted: end == CampaignEnd::Interrupted || interrupt.came(),
         notice: &interrupted,
-        needed_again: resumed::needed_again(&flags.far, library),
+        needed_again: resumed::needed_again(flags, library),
     };
     finish(flags, &path, &ended)
 }
