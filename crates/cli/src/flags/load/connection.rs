@@ -59,7 +59,7 @@ pub(crate) struct ConnectionFlags {
     /// [default: first, or as-needed with --requests; an open loop always connects first]
     #[arg(long, value_enum, value_name = "WHEN", hide_short_help = true)]
     pub(crate) connect: Option<ConnectFlag>,
-    /// Time between the starts of two connections [default: 50us]
+    /// Time between the starts of two connections [default: 25us]
     #[arg(long, value_parser = duration, value_name = "TIME", hide_short_help = true)]
     pub(crate) ramp_gap: Option<Duration>,
     /// Open this many connections per second at the start; the inverse of --ramp-gap
