@@ -44,6 +44,7 @@ fn run_by(
         .transpose()?;
     let shares = spec.shares();
     let (meeting, zero) = (Meeting::of(shares.len()), AtomicU64::new(0));
+    let length = length(spec, control);
     let counts: Vec<Result<Option<Counts>, LoadError>> = std::thread::scope(|scope| {
         let start = |(own, share)| {
             let (meeting, zero, tls) = (&meeting, &zero, tls.clone());
@@ -51,7 +52,7 @@ fn run_by(
             let started = builder.spawn_scoped(scope, move || {
                 let _leaving = meeting.leave_at_end();
                 pin(spec, own)?;
-                let made = make(spec, control, tls, share)?;
+                let made = make(spec, control, tls, (share, length))?;
                 one_thread(made, spec, control, (meeting, zero))
             });
             if started.is_err() {
@@ -130,11 +131,11 @@ fn make<'a>(
     spec: &'a LoadSpec,
     control: &'a Control,
     tls: Option<TlsSide>,
-    share: Share,
+    (share, length): (Share, Option<u64>),
 ) -> Result<Loop<'a, Epoll>, LoadError> {
     // Timers of an ordinary thread fire up to 50 µs late; a schedule wants them on time.
     rustix::thread::set_current_timer_slack(std::num::NonZero::new(1)).ok();
-    let pace = pace(spec, share);
+    let pace = pace(spec, share, length);
     let is_open_loop = !pace.is_closed();
     let driver = Epoll::new(spec.pacing.waiting, is_open_loop).map_err(LoadError::Poll)?;
     let clients = share.of(u64::from(spec.load.clients())) as u32;
@@ -142,20 +143,46 @@ fn make<'a>(
     Ok(Loop::new(thread, clients, control))
 }
 
-/// When this thread's requests begin: its part of the schedule, in an open loop.
-pub(crate) fn pace(spec: &LoadSpec, share: Share) -> Pace {
-    let LoadModel::Open {
-        rate_per_s,
-        arrival,
-        ..
-    } = &spec.load.model
-    else {
+/// How long the count of requests of an open loop takes by its schedule, nanoseconds. All threads
+/// have the same: it is drawn once for them.
+pub(crate) fn length(spec: &LoadSpec, control: &Control) -> Option<u64> {
+    let until_ns = (length_s(spec) * 1e9) as u64;
+    let goes_on = || !control.is_stopping();
+    Some(schedule(spec)?.length_ns(spec.count?, until_ns, goes_on))
+}
+
+fn length_s(spec: &LoadSpec) -> f64 {
+    spec.load.warmup_s + spec.load.duration_s
+}
+
+/// When requests are due, of all threads; `None` in a closed loop.
+fn schedule(spec: &LoadSpec) -> Option<Schedule> {
+    match &spec.load.model {
+        LoadModel::Open {
+            rate_per_s,
+            arrival,
+            ..
+        } => {
+            let length_s = length_s(spec);
+            let rate = *rate_per_s;
+            Some(Schedule::shaped(
+                rate,
+                &spec.shape,
+                length_s,
+                *arrival,
+                spec.seed,
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// When this thread's requests begin: its part of the schedule, in an open loop. By count the load
+/// is of a `length`.
+pub(crate) fn pace(spec: &LoadSpec, share: Share, length: Option<u64>) -> Pace {
+    let Some(all) = schedule(spec) else {
         return Pace::Closed;
     };
-    let length_s = spec.load.warmup_s + spec.load.duration_s;
-    let all = Schedule::shaped(*rate_per_s, &spec.shape, length_s, *arrival, spec.seed);
-    let until_ns = (length_s * 1e9) as u64;
-    let length = spec.count.map(|count| all.length_ns(count, until_ns));
     let mine = all.skip(share.thread).step_by(share.threads);
     let deadline = spec.pacing.deadline.map_or(u64::MAX, nanos);
     let pace = OpenPace::new(Box::new(mine), deadline);

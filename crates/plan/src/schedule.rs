@@ -46,8 +46,9 @@ impl Schedule {
     }
 
     /// How long the first `count` requests take, each with the gap that follows it: when the one
-    /// after them is due. Nanoseconds, and at the most `until_ns`.
-    pub fn length_ns(&self, count: u64, until_ns: u64) -> u64 {
+    /// after them is due. Nanoseconds, and at the most `until_ns`; also where `goes_on`, which is
+    /// asked between draws, says no: each of Poisson arrivals has to be drawn.
+    pub fn length_ns(&self, count: u64, until_ns: u64, goes_on: impl Fn() -> bool) -> u64 {
         let mut ahead = self.clone();
         let Some(before_last) = count.checked_sub(1) else {
             return 0;
@@ -59,7 +60,7 @@ impl Schedule {
                     ahead.expected -= ahead.random.unit().ln();
                     // A count may be far beyond what is ever sent.
                     let is_time_to_look = passed % 1024 == 0;
-                    if is_time_to_look && ahead.time_ns() >= until_ns {
+                    if is_time_to_look && (ahead.time_ns() >= until_ns || !goes_on()) {
                         return until_ns;
                     }
                 }
@@ -269,19 +270,30 @@ mod tests {
                 let all = Schedule::shaped(10.0, &shape, 4.0, arrival, 7);
                 for count in [1, 2, 3, 40, 3_000] {
                     let following = all.clone().nth(count as usize);
-                    assert_eq!(Some(all.length_ns(count, u64::MAX)), following);
-                    assert_eq!(all.length_ns(count, 5), 5);
+                    assert_eq!(Some(all.length_ns(count, u64::MAX, || true)), following);
+                    assert_eq!(all.length_ns(count, 5, || true), 5);
                 }
             }
         }
         let all = Schedule::new(10.0, Arrival::Constant, 1);
-        assert_eq!(all.length_ns(3, u64::MAX), 300_000_000);
-        assert_eq!((all.length_ns(0, 9), all.length_ns(u64::MAX, 9)), (0, 9));
+        assert_eq!(all.length_ns(3, u64::MAX, || true), 300_000_000);
+        assert_eq!(
+            (
+                all.length_ns(0, 9, || true),
+                all.length_ns(u64::MAX, 9, || true)
+            ),
+            (0, 9)
+        );
         // Two that are due in the same nanosecond are both in it.
         let dense = Schedule::new(1e12, Arrival::Constant, 1);
-        assert_eq!(dense.length_ns(1, u64::MAX), 1);
+        assert_eq!(dense.length_ns(1, u64::MAX, || true), 1);
         let poisson = Schedule::new(1e6, Arrival::Poisson, 1);
-        assert_eq!(poisson.length_ns(u64::MAX, 1_000_000_000), 1_000_000_000);
+        assert_eq!(
+            poisson.length_ns(u64::MAX, 1_000_000_000, || true),
+            1_000_000_000
+        );
+        // Nobody waits for a thousand million draws who wants to stop.
+        assert_eq!(poisson.length_ns(u64::MAX, u64::MAX, || false), u64::MAX);
     }
 
     #[test]

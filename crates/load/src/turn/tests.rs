@@ -173,7 +173,7 @@ fn prepared<'a, W: World>(
     costs: Costs,
     control: &'a Control,
 ) -> Loop<'a, Invented<W>> {
-    let pace = engine::pace(spec, share);
+    let pace = engine::pace(spec, share, engine::length(spec, control));
     let driver = Invented::new(world, costs, !pace.is_closed());
     let clients = share.of(u64::from(spec.load.clients())) as u32;
     let thread = Thread::new(spec, driver, None, share, pace);
