@@ -45,6 +45,11 @@ pub(crate) fn not_valid(text: impl fmt::Display) -> anyhow::Error {
     coded(NOT_VALID, text)
 }
 
+/// A request to stop before anything was measured: exit code 130.
+pub(crate) fn interrupted(text: impl fmt::Display) -> anyhow::Error {
+    coded(INTERRUPTED, text)
+}
+
 /// The exit code for an error.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     let mut causes = error.chain();

@@ -39,6 +39,8 @@ const EXCHANGE_WITHIN: Duration = Duration::from_secs(2);
 const END_WITHIN: Duration = Duration::from_millis(500);
 /// Frames that wait to be taken.
 const WAITING_MAX: usize = 64;
+/// Between two looks at whether an answer is still waited for.
+const ASK_PERIOD: Duration = Duration::from_millis(100);
 /// Bytes read at once.
 const PIECE: usize = 64 << 10;
 
@@ -243,16 +245,36 @@ impl Session {
         within: Duration,
         fits: impl Fn(&Report) -> bool,
     ) -> Result<Report, HostError> {
-        let end = Instant::now() + within;
         loop {
+            // Nothing ends it but the time.
+            if let Some(report) = self.expect_while(what, (within, &|| true), &fits)? {
+                return Ok(report);
+            }
+        }
+    }
+
+    /// The same as long as it `goes_on`, which is asked ten times a second; `None` where it does
+    /// not any more.
+    ///
+    /// # Errors
+    /// As of [`expect`](Self::expect).
+    pub fn expect_while(
+        &mut self,
+        what: &'static str,
+        (within, goes_on): (Duration, &dyn Fn() -> bool),
+        fits: impl Fn(&Report) -> bool,
+    ) -> Result<Option<Report>, HostError> {
+        let end = Instant::now() + within;
+        while goes_on() {
             let left = end.saturating_duration_since(Instant::now());
-            match self.receive(left)? {
+            match self.receive(left.min(ASK_PERIOD))? {
                 Some(report) if fits(&report) => {
                     if matches!(report, Report::Hello { .. }) {
                         self.hello = Some(report.clone());
                     }
-                    return Ok(report);
+                    return Ok(Some(report));
                 }
+                None if !left.is_zero() => {}
                 Some(Report::Live { .. }) => {}
                 Some(Report::Refused { why, usage }) => return Err(self.refused(why, usage)),
                 Some(_) => return Err(self.error(Cause::Confused("another answer".to_owned()))),
@@ -262,6 +284,7 @@ impl Session {
                 }
             }
         }
+        Ok(None)
     }
 
     /// Looks at the agent's clock. Not to be done while a load runs.

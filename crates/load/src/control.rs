@@ -3,10 +3,7 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-/// How often an engine that is held looks whether it may begin.
-const HELD_PERIOD: Duration = Duration::from_millis(1);
+use std::time::Instant;
 
 use crate::pulse::Pulse;
 
@@ -34,16 +31,15 @@ impl Control {
         }
     }
 
-    /// Whether an engine that is held has made its threads and their memory. It has opened no
-    /// connection, and does so when its start is named.
+    /// Whether an engine that is held has made its threads and opened its connections, as far as
+    /// they are opened ahead of the load. It waits for its start to be named.
     pub fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
     }
 
     /// Names the time at which the load of an engine that is held begins, in nanoseconds of
-    /// [`monotonic_ns`](crate::monotonic_ns). It opens its connections at once, so the time should
-    /// leave room for that. Where it does not, what is due by then is late, and
-    /// [`began_ns`](Self::began_ns) shows by how much.
+    /// [`monotonic_ns`](crate::monotonic_ns). Where that has passed when the engine hears of it,
+    /// what was due by then is late, and [`began_ns`](Self::began_ns) shows by how much.
     pub fn begin_at(&self, start_ns: u64) {
         self.start_ns.store(start_ns.max(1), Ordering::Release);
     }
@@ -79,12 +75,9 @@ impl Control {
         self.held
     }
 
-    /// Says that the engine is ready, and waits until its start is named or it is to stop.
-    pub(crate) fn hold(&self) {
+    /// All threads have opened their connections.
+    pub(crate) fn note_ready(&self) {
         self.ready.store(true, Ordering::Release);
-        while self.named_start().is_none() && !self.is_stopping() {
-            std::thread::sleep(HELD_PERIOD);
-        }
     }
 
     /// When the load is to begin; `None` where nobody named a time.

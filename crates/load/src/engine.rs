@@ -83,20 +83,20 @@ fn one_thread(
     control: &Control,
     (meeting, zero): (&Meeting, &AtomicU64),
 ) -> Result<Option<Counts>, LoadError> {
-    if control.is_held() {
-        match meeting.wait() {
-            None => return Ok(None),
-            Some(true) => control.hold(),
-            Some(false) => {}
-        }
-        if meeting.wait().is_none() {
-            return Ok(None);
-        }
-    }
     made.prepare().map_err(LoadError::Poll)?;
-    let Some(is_last) = meeting.wait() else {
+    let Some(mut is_last) = meeting.wait() else {
         return Ok(None);
     };
+    if control.is_held() {
+        if is_last {
+            control.note_ready();
+        }
+        made.hold().map_err(LoadError::Poll)?;
+        let Some(came_last) = meeting.wait() else {
+            return Ok(None);
+        };
+        is_last = came_last;
+    }
     if is_last {
         let start = control.named_start().unwrap_or_else(now);
         zero.store(start, Ordering::Release);

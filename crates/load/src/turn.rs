@@ -27,8 +27,10 @@ pub(crate) use tests::several;
 const TICK_NS: u64 = 100_000_000;
 /// Connecting ahead of the load goes on as long as a connection gets on in such a time.
 const CONNECT_NS_MAX: u64 = 250_000_000;
-/// Connecting ahead of the load takes so long at the most.
+/// Connecting ahead of the load takes so long at the most, beside the gaps of the ramp.
 const CONNECT_ALL_NS_MAX: u64 = 10_000_000_000;
+/// How often an engine that is held looks whether its start is named.
+const HELD_NS: u64 = 1_000_000;
 /// Longest time after the window of a closed loop in which answers may still arrive, uncounted.
 const DRAIN_NS_MAX: u64 = 250_000_000;
 /// It ends before that where none has arrived for so long, and at once where none ever has.
@@ -84,15 +86,34 @@ impl<'a, D: Driver> Loop<'a, D> {
         self.turned = start;
         self.thread.agenda.progressed_at = start;
         self.spread_wakes(start);
-        while !self.control.is_stopping() && self.turned < start + CONNECT_ALL_NS_MAX {
-            let agenda = &self.thread.agenda;
-            let has_begun_all = self.thread.attempts() >= self.slots.len();
-            let patience = CONNECT_NS_MAX.min(self.thread.timeout_ns);
-            let deadline = self.turned.max(agenda.progressed_at + patience);
-            if has_begun_all && (agenda.opening == 0 || deadline == self.turned) {
+        let ramp = self.ramp_gap_ns().saturating_mul(self.slots.len() as u64);
+        let most = start.saturating_add(ramp.saturating_add(CONNECT_ALL_NS_MAX));
+        let patience = CONNECT_NS_MAX.min(self.thread.timeout_ns);
+        while self.thread.attempts() < self.slots.len() && self.goes_on_connecting(most) {
+            self.turn(self.turned + CONNECT_NS_MAX)?;
+        }
+        // The last one has its time, too.
+        self.thread.agenda.progressed_at = self.turned;
+        while self.thread.agenda.opening > 0 && self.goes_on_connecting(most) {
+            let deadline = self.thread.agenda.progressed_at + patience;
+            if deadline <= self.turned {
                 break;
             }
             self.turn(deadline)?;
+        }
+        Ok(())
+    }
+
+    /// Whether connections are still opened ahead of the load, which takes until `most`.
+    fn goes_on_connecting(&self, most: u64) -> bool {
+        !self.control.is_stopping() && self.turned < most
+    }
+
+    /// Turns until the start is named: connections that are open live on.
+    pub(crate) fn hold(&mut self) -> io::Result<()> {
+        self.turned = self.thread.driver.now();
+        while self.control.named_start().is_none() && !self.control.is_stopping() {
+            self.turn(self.turned + HELD_NS)?;
         }
         Ok(())
     }
@@ -202,13 +223,18 @@ impl<'a, D: Driver> Loop<'a, D> {
 
     /// Lets every connection start in turn, a ramp gap apart.
     fn spread_wakes(&mut self, from: u64) {
-        let spec = self.thread.spec;
-        let threads = u64::from(spec.threads.of_load().max(1));
-        let gap = crate::clock::nanos(spec.connections.ramp_gap) * threads;
+        let gap = self.ramp_gap_ns();
         for slot in &self.slots {
-            let at = from + u64::from(slot.index) * gap;
+            let at = from.saturating_add(u64::from(slot.index).saturating_mul(gap));
             self.thread.agenda.wake(slot.index, at);
         }
+    }
+
+    /// The ramp gap between connections of this thread.
+    fn ramp_gap_ns(&self) -> u64 {
+        let spec = self.thread.spec;
+        let threads = u64::from(spec.threads.of_load().max(1));
+        crate::clock::nanos(spec.connections.ramp_gap).saturating_mul(threads)
     }
 
     /// Whether a closed loop's count of requests has ended. An open loop's ends by the schedule:

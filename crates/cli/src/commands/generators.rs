@@ -12,13 +12,15 @@ use bakeoff_plan::Load;
 use bakeoff_record::{LoadResult, Usage};
 
 use super::agent::Packed;
+use crate::exit;
 
-/// How long a host may take to make a load ready.
-const READY_WITHIN: Duration = Duration::from_secs(10);
-/// From naming the start to the start, beside the time for connecting.
+/// How long a host may take to make a load ready, beside the gaps of the ramp: names are resolved,
+/// which may take 10 s where a resolver is silent, and connections opened, in 10 s at the most.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+/// The longest ramp that is waited for.
+const RAMP_MOST: Duration = Duration::from_secs(24 * 60 * 60);
+/// From naming the start to the start.
 const START_AFTER: Duration = Duration::from_millis(500);
-/// What a connection takes to be opened, with a handshake.
-const CONNECT_EACH: Duration = Duration::from_micros(100);
 /// How long a host may take to send its result after the last request can have ended.
 const RESULT_WITHIN: Duration = Duration::from_secs(30);
 /// Between two looks at whether to stop.
@@ -119,11 +121,12 @@ pub(crate) fn carry_out(
     for (session, threads) in sessions.iter_mut().zip(threads) {
         send(session, packed, threads)?;
     }
+    let within = READY_WITHIN + packed.order.ramp().min(RAMP_MOST);
     for session in sessions.iter_mut() {
-        let is_ready = |report: &Report| matches!(report, Report::Ready { .. });
-        session.expect("make the load ready", READY_WITHIN, is_ready)?;
+        expect_ready(session, within, watch)?;
     }
-    let start_ns = start_ns(load);
+    let after = u64::try_from(START_AFTER.as_nanos()).unwrap_or(u64::MAX);
+    let start_ns = monotonic_ns().saturating_add(after);
     watch.starts_at(start_ns);
     for (session, clock) in sessions.iter_mut().zip(&clocks) {
         let at_ns = clock.theirs(start_ns).unwrap_or(start_ns);
@@ -170,11 +173,14 @@ fn send(session: &mut Session, packed: &Packed, threads: &Threads) -> anyhow::Re
     Ok(())
 }
 
-/// When the load begins, by home's clock: late enough for all connections to be open.
-fn start_ns(load: &Load) -> u64 {
-    let wait = START_AFTER + CONNECT_EACH * load.clients();
-    let wait = u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
-    monotonic_ns().saturating_add(wait)
+/// Waits until a host has opened its connections, or somebody asks to stop.
+fn expect_ready(session: &mut Session, within: Duration, watch: &dyn Watch) -> anyhow::Result<()> {
+    let is_ready = |report: &Report| matches!(report, Report::Ready { .. });
+    let goes_on = || !watch.should_stop();
+    match session.expect_while("make the load ready", (within, &goes_on), is_ready)? {
+        Some(_) => Ok(()),
+        None => Err(exit::interrupted("interrupted before the load began")),
+    }
 }
 
 /// What one host sent.

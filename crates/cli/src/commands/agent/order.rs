@@ -248,6 +248,12 @@ impl LoadOrder {
         })
     }
 
+    /// What the gaps between its connections come to, which are opened one after the other.
+    pub(crate) fn ramp(&self) -> Duration {
+        let gap = Duration::from_nanos(self.connections.ramp_gap_ns);
+        gap.saturating_mul(self.load.clients())
+    }
+
     /// Gives the order to one of several engines.
     pub(crate) fn set_threads(&mut self, threads: &Threads) {
         self.threads = SentThreads {

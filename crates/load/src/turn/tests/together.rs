@@ -154,6 +154,50 @@ fn a_count_is_divided_and_every_request_is_of_one_generator() {
 }
 
 #[test]
+fn the_start_is_waited_for_when_connections_are_open() {
+    let (spec, control) = (open(1_000.0, 100), Control::held());
+    let server = Server::after(us(100)).on_open(|number, _| {
+        // Whoever names the start does so after the last connection.
+        if number == 99 {
+            control.begin_at(START);
+        }
+        Vec::new()
+    });
+    let mut prepared = prepared(&spec, server, ALONE, Costs::default(), &control);
+    prepared.prepare().expect("nothing fails in memory");
+    prepared.hold().expect("nothing fails in memory");
+    let counts = prepared.run(START).expect("nothing fails in memory");
+    assert_eq!(control.began_ns(), Some(START));
+    let result = result(&spec, vec![counts]);
+    assert_eq!(
+        (result.requests.ok, result.connections.opened),
+        (1_000, 100)
+    );
+    let kept = result.schedule.expect("an open loop has one");
+    assert_eq!(kept.slip.max(), Some(0));
+}
+
+#[test]
+fn a_ramp_of_many_gaps_is_kept_to_its_end() {
+    let mut spec = closed(100);
+    spec.load.connect = Connect::First;
+    spec.connections.ramp_gap = Duration::from_millis(500);
+    let opened = RefCell::new(Vec::new());
+    let server = Server::after(us(100)).on_open(|_, now| {
+        opened.borrow_mut().push(now);
+        Vec::new()
+    });
+    let control = Control::default();
+    let mut prepared = prepared(&spec, server, ALONE, Costs::default(), &control);
+    prepared.prepare().expect("nothing fails in memory");
+    drop(prepared);
+    let opened = opened.into_inner();
+    assert_eq!(opened.len(), 100);
+    let gaps = opened.windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(gaps.clone().all(|gap| gap >= ms(499)), "{:?}", gaps.min());
+}
+
+#[test]
 fn a_start_that_is_named_too_early_shows_when_the_load_began() {
     let (spec, control) = (open(1_000.0, 100), Control::held());
     let start = BEGIN + ms(1);
