@@ -124,7 +124,14 @@ impl Place {
             (Way::Ssh(_), Some(program)) => self.way.to_host(&[&quoted(program), "agent"]),
             // It opens `~`, and needs no more of the shell than that.
             (Way::Ssh(_), None) => self.way.to_host(&[&self.program_there(own), "agent"]),
-            (_, Some(program)) => self.way.to_host(&[program, "agent"]),
+            (_, Some(program)) => match program.strip_prefix("~/") {
+                // No shell is between that would open it.
+                Some(below) => {
+                    let script = "exec \"$HOME/$0\" agent";
+                    self.way.to_host(&["sh", "-c", script, below])
+                }
+                None => self.way.to_host(&[program, "agent"]),
+            },
             _ if self.is_on_this_machine() => self.way.to_host(&[&own.path, "agent"]),
             _ => {
                 let program = format!("$HOME/{CACHE}/{}/bakeoff", own.digest);
@@ -158,8 +165,15 @@ fn script(digest: &Digest, bytes: u64) -> String {
     )
 }
 
-/// A word as every shell takes it.
+/// A word as every shell takes it; `~/` at its beginning is the home folder.
 fn quoted(word: &str) -> String {
+    match word.strip_prefix("~/") {
+        Some(below) => format!("~/{}", as_it_is(below)),
+        None => as_it_is(word),
+    }
+}
+
+fn as_it_is(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-~+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -217,6 +231,11 @@ mod tests {
             "srun -w n4 sh -c exec \"$HOME/.cache/bakeoff/DIGEST/bakeoff\" agent",
         );
         check(
+            Way::Command(srun.clone()),
+            Some("~/my bin/bakeoff"),
+            "srun -w n4 sh -c exec \"$HOME/$0\" agent my bin/bakeoff",
+        );
+        check(
             Way::Command(srun),
             Some("/bakeoff"),
             "srun -w n4 /bakeoff agent",
@@ -237,6 +256,8 @@ mod tests {
         assert_eq!(quoted("/opt/bakeoff-1.0"), "/opt/bakeoff-1.0");
         assert_eq!(quoted("/a b"), "'/a b'");
         assert_eq!(quoted("a'b"), "'a'\\''b'");
+        assert_eq!(quoted("~/bin/bakeoff"), "~/bin/bakeoff");
+        assert_eq!(quoted("~/my bin/bakeoff"), "~/'my bin/bakeoff'");
     }
 
     /// What the script leaves in a home of its own, after it was given `bytes` of seven.
