@@ -1,5 +1,6 @@
 //! The load that an agent carries out: made ready, begun at a named time, reported on, ended.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -93,17 +94,22 @@ impl Loads {
             return Err(refused("a load runs already", false));
         }
         let (order, files) = files.into_parts();
-        let unpacked = order
-            .unpack(&files)
-            .map_err(|error| refused(format!("{error:#}"), true))?;
         let control = Arc::new(Control::held());
         let (outbox, held) = (self.outbox.clone(), control.clone());
         let thread = std::thread::Builder::new().name("load".to_owned());
         let running = thread
             .spawn(move || {
-                let report = carry_out(unpacked, &held, &outbox);
+                // Here, as a resolver may be silent for longer than home waits for an answer.
+                let report = match order.unpack(&files) {
+                    Ok(unpacked) => carry_out(unpacked, &held, &outbox),
+                    Err(error) => refused(format!("{error:#}"), true),
+                };
                 // Whoever no longer listens is noticed by the end of the input.
-                let _ = outbox.send(&report);
+                if let Err(error) = outbox.send(&report)
+                    && error.kind() == ErrorKind::FileTooLarge
+                {
+                    let _ = outbox.send(&refused(format!("send the result: {error}"), false));
+                }
             })
             .map_err(|error| refused(error, false))?;
         self.running = Some((control, running));
@@ -138,18 +144,15 @@ fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Rep
         Ok(engine) => engine,
         Err(error) => return refused(error, false),
     };
-    let (mut said_ready, mut said_began) = (false, false);
+    let (mut said_ready, mut said_began) = (false, None);
     let mut live_at = Instant::now() + LIVE_PERIOD;
     while !engine.is_finished() {
         if !said_ready && control.is_ready() {
             said_ready = true;
             let _ = outbox.send(&Report::Ready { threads });
         }
-        if !said_began && let Some(at_ns) = control.began_ns() {
-            said_began = true;
-            let _ = outbox.send(&Report::Began { at_ns });
-        }
-        if said_began && Instant::now() >= live_at {
+        said_began = say_began(control, said_began, outbox);
+        if said_began.is_some() && Instant::now() >= live_at {
             live_at += LIVE_PERIOD;
             let live = control.live();
             let (ok, errors) = (live.ok(), live.errors());
@@ -159,9 +162,7 @@ fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Rep
     }
     // Certificates are read from them until the engine has ended.
     drop(kept);
-    if !said_began && let Some(at_ns) = control.began_ns() {
-        let _ = outbox.send(&Report::Began { at_ns });
-    }
+    say_began(control, said_began, outbox);
     match engine.join() {
         Ok(Ok(result)) => match serde_json::to_value(&result) {
             Ok(result) => {
@@ -176,6 +177,15 @@ fn carry_out(unpacked: Unpacked, control: &Arc<Control>, outbox: &Outbox) -> Rep
         }
         Err(_) => refused(LoadError::Panicked, false),
     }
+}
+
+/// Says when the load began, and again where another thread began later. Returns what was said.
+fn say_began(control: &Control, said: Option<u64>, outbox: &Outbox) -> Option<u64> {
+    let began = control.began_ns();
+    if let Some(at_ns) = began.filter(|_| began != said) {
+        let _ = outbox.send(&Report::Began { at_ns });
+    }
+    began
 }
 
 type Engine = JoinHandle<Result<LoadResult, LoadError>>;
