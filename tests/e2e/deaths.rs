@@ -296,6 +296,7 @@ fn with_deaf_server(scene: &Scene) -> Option<Running<'_>> {
         below
             .iter()
             .any(|process| process.name.starts_with("python"))
+            && it.stderr().contains("record: ")
     });
     std::thread::sleep(std::time::Duration::from_millis(800));
     Some(running)

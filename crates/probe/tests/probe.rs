@@ -21,15 +21,21 @@ fn shell(script: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// A shell that stands at the `read` before `script`: what it used to get there is behind it.
-fn shell_at_read(script: &str) -> Child {
+/// A shell whose script has come to its `echo`.
+fn shell_at_echo(script: &str) -> Child {
     let mut command = Command::new("sh");
     command
-        .args(["-c", &format!("echo; read x; {script}")])
+        .args(["-c", script])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    child
+}
+
+/// A shell that stands at the `read` before `script`: what it used to get there is behind it.
+fn shell_at_read(script: &str) -> Child {
+    let child = shell_at_echo(&format!("echo; read x; {script}"));
     // After its line the shell sleeps nowhere but in `read`.
     let (stat, started) = (format!("/proc/{}/stat", child.id()), Instant::now());
     while !std::fs::read_to_string(&stat).unwrap().contains(") S ") {
@@ -71,6 +77,15 @@ fn release(child: &mut Child) {
     child.wait().unwrap();
 }
 
+/// Waits until the shell is the `sleep` that ends its script.
+fn until_it_sleeps(child: &Child) {
+    let (comm, started) = (format!("/proc/{}/comm", child.id()), Instant::now());
+    while std::fs::read_to_string(&comm).unwrap().trim() != "sleep" {
+        assert!(started.elapsed() < Duration::from_secs(30));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// What is counted never shrinks, and time goes on.
 fn check_ordered(usage: &Usage) {
     for tree in &usage.trees {
@@ -85,9 +100,10 @@ fn check_ordered(usage: &Usage) {
 
 #[test]
 fn a_busy_process_is_seen_at_work() {
-    let mut child = shell_at_read(&format!("{SPIN}; exec sleep 5"));
+    let mut child = shell_at_read(&format!("{SPIN}; exec sleep 60"));
     let probe = start(vec![tree(Role::Server, child.id())]);
     drop(child.stdin.take());
+    until_it_sleeps(&child);
     std::thread::sleep(Duration::from_millis(300));
     let usage = probe.stop();
     child.kill().unwrap();
@@ -118,7 +134,7 @@ fn a_busy_process_is_seen_at_work() {
 fn work_of_children_that_ended_is_not_lost() {
     // Each command is a child that lives much shorter than the time between two readings.
     let script = "for i in 1 2 3 4 5 6; do sh -c 'i=0; while [ $i -lt 200000 ]; \
-                  do i=$((i+1)); done'; done; read y; exec sleep 5";
+                  do i=$((i+1)); done'; done; read y; exec sleep 60";
     let mut child = shell_at_read(script);
     let period = Duration::from_secs(60);
     let trees = vec![tree(Role::Server, child.id())];
@@ -133,12 +149,7 @@ fn work_of_children_that_ended_is_not_lost() {
     let probe = Probe::start(options).unwrap();
     drop(child.stdin.take());
     // The last command of the script keeps the shell there when its children are done.
-    let started = Instant::now();
-    let name = format!("/proc/{}/comm", child.id());
-    while std::fs::read_to_string(&name).unwrap().trim() != "sleep" {
-        assert!(started.elapsed() < Duration::from_secs(30));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until_it_sleeps(&child);
     let usage = probe.stop();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -154,7 +165,7 @@ fn work_of_children_that_ended_is_not_lost() {
 
 #[test]
 fn trees_do_not_take_what_belongs_to_others() {
-    let mut child = shell("sh -c 'read x' & sleep 5 & read y; kill $!; wait");
+    let mut child = shell_at_echo("sh -c 'read x' & sleep 60 & echo; read y; kill $!; wait");
     let probe = start(vec![
         tree(Role::Server, child.id()),
         tree(Role::Engine, std::process::id()),
@@ -208,7 +219,7 @@ fn a_control_group_gives_its_members_and_their_time() {
 
 #[test]
 fn only_descendants_where_the_root_is_left_out() {
-    let mut child = shell("sleep 5 & read y; kill $!; wait");
+    let mut child = shell_at_echo("sleep 60 & echo; read y; kill $!; wait");
     let source = TreeSource {
         include_root: false,
         ..tree(Role::Server, child.id())
@@ -281,7 +292,7 @@ fn the_machine_and_the_accept_queue_are_seen_beside_the_processes() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let _waiting = std::net::TcpStream::connect(address).unwrap();
-    let mut child = shell_at_read(&format!("{SPIN}; {SPIN}; exec sleep 5"));
+    let mut child = shell_at_read(&format!("{SPIN}; {SPIN}; exec sleep 60"));
     let probe = Probe::start(ProbeOptions {
         zero: Instant::now(),
         period: Duration::from_millis(20),
@@ -292,6 +303,7 @@ fn the_machine_and_the_accept_queue_are_seen_beside_the_processes() {
     })
     .unwrap();
     drop(child.stdin.take());
+    until_it_sleeps(&child);
     std::thread::sleep(Duration::from_millis(500));
     let usage = probe.stop();
     child.kill().unwrap();

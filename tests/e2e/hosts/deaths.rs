@@ -10,9 +10,9 @@ use crate::support::processes;
 use crate::support::scene::{Running, Scene};
 
 /// After the end of its input an agent is gone in half a second; this machine may be busy.
-const AFTER_END: Duration = Duration::from_secs(2);
+const AFTER_END: Duration = Duration::from_secs(8);
 /// After silence it is gone in 10 s, and the look at that takes up to a second.
-const AFTER_SILENCE: Duration = Duration::from_secs(14);
+const AFTER_SILENCE: Duration = Duration::from_secs(30);
 
 /// A load from g1 and g2, and when something happens to it.
 struct Blow {
@@ -27,19 +27,19 @@ struct Blow {
 /// In the window: hello, clocks and the start take less, and the load takes longer.
 const IN_WINDOW: Blow = Blow {
     server: &["yardstick"],
-    load: &["-c", "4", "-d", "4s"],
-    after: Duration::from_millis(2500),
+    load: &["-c", "4", "-d", "9s"],
+    after: Duration::from_secs(5),
 };
 const IN_WARMUP: Blow = Blow {
     server: &["yardstick"],
     load: &["-c", "4", "--warmup", "20s", "-d", "2s"],
     after: Duration::from_millis(4000),
 };
-/// After the window, while requests are followed to their ends: an answer takes 8 s.
+/// After the window, while requests are followed to their ends: an answer takes 16 s.
 const WHILE_STOPPING: Blow = Blow {
-    server: &["origin", "--delay", "8s"],
-    load: &["-r", "20", "-c", "300", "-d", "1s", "--timeout", "30s"],
-    after: Duration::from_millis(6000),
+    server: &["origin", "--delay", "16s"],
+    load: &["-r", "20", "-c", "300", "-d", "1s", "--timeout", "40s"],
+    after: Duration::from_secs(9),
 };
 
 /// Strikes g1 in the window of a load from g1 and g2: g1 is lost for a reason of this `code`, and

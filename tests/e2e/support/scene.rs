@@ -21,7 +21,7 @@ use super::turns::Turn;
 use super::{PATIENCE, wait_until};
 
 /// The longest that anything may live on after bakeoff.
-const GONE_WITHIN: Duration = Duration::from_secs(5);
+const GONE_WITHIN: Duration = Duration::from_secs(30);
 /// Between two looks at a running bakeoff.
 const LOOK_AGAIN: Duration = Duration::from_millis(15);
 
@@ -245,7 +245,7 @@ impl Running<'_> {
     /// Waits for its end.
     #[track_caller]
     pub(crate) fn finish(self) -> Finished {
-        match self.finish_within(PATIENCE * 2) {
+        match self.finish_within(PATIENCE * 10) {
             Ok(finished) => finished,
             Err(words) => panic!("no end of it: {words}"),
         }
