@@ -5,7 +5,7 @@ mod support;
 
 use bakeoff_plan::Until;
 use bakeoff_record::{Outcome, Record, TrialRecord};
-use bakeoff_report::widest;
+use bakeoff_report::{Gates, widest, widest_gated};
 
 /// Three contenders at one workload and load that they all carry, in so many rounds.
 fn rounds(n: u32) -> Record {
@@ -66,4 +66,18 @@ fn a_stopping_rule_waits_for_rounds_that_were_disturbed() {
     let mut record = ruled(10, 0.03, 40);
     first(&mut record, "caddy-default", 3).for_each(fail);
     assert!(widest(&record).is_some());
+}
+
+/// Where the engine is what limits one side in every round, more rounds bring the other side
+/// nothing to be held against.
+#[test]
+fn no_rounds_are_promised_for_a_gate_with_a_side_that_stays_as_it_is() {
+    let gates = Gates::parse("rate=5%").expect("it is a gate");
+    for (other, expected) in [("nginx-default", None), ("nginx-optimized", Some(0.0))] {
+        let mut record = rounds(10);
+        let contenders = &mut record.plan.contenders;
+        contenders.retain(|it| it.name == "caddy-default" || it.name == other);
+        first(&mut record, "caddy-default", 3).for_each(disturb);
+        assert_eq!(widest_gated(&record, &gates), expected, "{other}");
+    }
 }
