@@ -17,7 +17,7 @@ pub const FLIPS_FROM: usize = 6;
 /// would be shown.
 pub(crate) const NORMAL_80: f64 = 0.841_621_233_572_914_3;
 /// Rounds beyond which no advice is given.
-const ROUNDS_MAX: usize = 200;
+pub const ROUNDS_MAX: usize = 200;
 
 /// The floor of a metric, as a share: the farther end of the 95 % interval of the logarithms of
 /// all ratios between twins, and [`FLOOR_MIN`] at least. `None` without twins.
