@@ -313,7 +313,13 @@ fn agree(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Check {
     let n = rates.len() as f64;
     let mean = rates.iter().sum::<f64>() / n;
     if rates.len() < 3 || mean <= 0.0 {
-        let text = "fewer than three rounds: how far they are apart is not known";
+        let text = match (measured.len(), rates.len()) {
+            (0..=2, _) => "fewer than three rounds: how far they are apart is not known",
+            (_, 1..=2) => {
+                "fewer than three rounds have a rate: how far they are apart is not known"
+            }
+            _ => "no round has a rate: no request came out right",
+        };
         return Check::not_run(Code::RoundsAgree, text);
     }
     let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (n - 1.0);

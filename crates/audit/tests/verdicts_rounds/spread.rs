@@ -42,3 +42,28 @@ fn rounds_that_were_disturbed_are_in_no_group_and_no_spread() {
     assert_eq!(reported(false), (true, Level::Note));
     assert_eq!(reported(true), (false, Level::Passed));
 }
+
+#[test]
+fn rounds_without_a_rate_are_not_called_few() {
+    let text = |planned: u32, hung: usize| {
+        let mut record = rounds(planned);
+        of(&mut record, CONTENDER).take(hung).for_each(hang);
+        let judged = judge(&record);
+        let judgement = &cell(&judged, (CONTENDER, "synthetic", "c10")).judgement;
+        judgement
+            .check(Code::RoundsAgree)
+            .expect("it was looked at")
+            .text
+            .clone()
+    };
+    assert!(
+        text(10, 10).starts_with("no round has a rate"),
+        "{}",
+        text(10, 10)
+    );
+    assert!(
+        text(2, 0).starts_with("fewer than three rounds: "),
+        "{}",
+        text(2, 0)
+    );
+}
