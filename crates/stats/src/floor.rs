@@ -55,6 +55,11 @@ impl Power {
         Self::of_tail(crate::student::student_tail(t, degrees))
     }
 
+    /// Where so many methods have an equal share of the chance to err.
+    pub(crate) fn shared(self, methods: usize) -> Self {
+        Self::of_tail(self.tail / methods.max(1) as f64)
+    }
+
     fn of_tail(tail: f64) -> Self {
         Self {
             tail,
