@@ -66,9 +66,13 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
         ));
         compared.floors.push(floor);
     }
-    let planned = record.rounds_begun().max(record.plan.rounds);
+    // A round that was never begun gave no value and lost none.
+    let begun = match record.rounds_begun() {
+        0 => record.plan.rounds,
+        begun => begun,
+    };
     for (_, one) in &mut drawn {
-        add_what_is_lost(one, planned);
+        add_what_is_lost(one, begun);
     }
     // By block first: a family runs over all of them, a reader goes through one after the other.
     drawn.sort_by_key(|(block, comparison)| (*block, comparison.metric));
@@ -81,9 +85,9 @@ pub fn compare(record: &Record, cells: &[JudgedCell<'_>], equivalence: &[Equival
 
 /// Of the rounds of a campaign not all give a value, and none of those that come may: what would
 /// decide counts pairs of values, and a reader asks for rounds.
-fn add_what_is_lost(one: &mut Comparison, planned: u32) {
-    let pairs = one.ratio.map_or(planned, |ratio| ratio.n as u32);
-    let lost = planned.saturating_sub(pairs);
+fn add_what_is_lost(one: &mut Comparison, begun: u32) {
+    let pairs = one.ratio.map_or(begun, |ratio| ratio.n as u32);
+    let lost = begun.saturating_sub(pairs);
     one.rounds_needed = one.rounds_needed.map(|needed| needed.saturating_add(lost));
 }
 

@@ -165,7 +165,7 @@ pub enum Conclusion {
     NoDifferenceShown,
     /// More rounds are needed.
     CannotTell,
-    /// All rounds agree on a large difference, too few of them for a proof.
+    /// Each round shows a difference, and together a large one, too few of them for a proof.
     PlainNotProven(Direction),
     /// Shown and not compared.
     NotCompared,

@@ -20,23 +20,51 @@ const PASSING: [Code; 6] = [
     Code::NotSteady,
 ];
 
-/// The number of rounds with which every compared number that lacks believable rounds would have
-/// enough of them, if nothing disturbs the added ones. `None` where no number lacks any, where
-/// another round would be as bad, and where half of the rounds were spoiled: then the machine has
-/// to become quiet first.
+/// What a number lacks to be valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lack {
+    /// Nothing.
+    Nothing,
+    /// Believable rounds: with so many rounds it has enough, if nothing disturbs the added ones.
+    Rounds(u32),
+    /// What further rounds do not bring: another one would be as bad, or half of them were spoiled,
+    /// and the machine has to become quiet first.
+    Else,
+}
+
+/// The number of rounds with which every compared number has enough believable rounds that lacks
+/// nothing but those. `None` where there is no such number, whatever others lack.
 pub(crate) fn rounds_enough(record: &Record, cells: &[JudgedCell<'_>]) -> Option<u32> {
     let contenders = cells
         .iter()
         .filter(|one| one.cell.kind == ContenderKind::Contender);
     let compared = contenders.flat_map(|one| [(one, one.ranked_by()), (one, Number::Cpu)]);
-    let lacking = compared.filter_map(|(one, number)| enough_of(record, one, number));
-    lacking.max()
+    let rounds = compared.filter_map(|(one, number)| match lack_of(record, one, number) {
+        Lack::Rounds(rounds) => Some(rounds),
+        Lack::Nothing | Lack::Else => None,
+    });
+    rounds.max()
 }
 
-/// The same for one number of one cell.
-pub(crate) fn enough_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Option<u32> {
-    if judged.judgement.verdicts.of(number) != Verdict::Suspect {
-        return None;
+/// The number of rounds with which a number of both sides of a pair would be valid. `None` where
+/// neither lacks rounds, and where one of them lacks something else.
+pub(crate) fn rounds_of_both(
+    record: &Record,
+    sides: [&JudgedCell<'_>; 2],
+    number: Number,
+) -> Option<u32> {
+    match sides.map(|side| lack_of(record, side, number)) {
+        [Lack::Rounds(one), Lack::Rounds(other)] => Some(one.max(other)),
+        [Lack::Rounds(one), Lack::Nothing] | [Lack::Nothing, Lack::Rounds(one)] => Some(one),
+        [Lack::Nothing, Lack::Nothing] | [Lack::Else, _] | [_, Lack::Else] => None,
+    }
+}
+
+fn lack_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Lack {
+    match judged.judgement.verdicts.of(number) {
+        Verdict::Valid => return Lack::Nothing,
+        Verdict::Suspect => {}
+        _ => return Lack::Else,
     }
     let rounds: Vec<&Judgement> = judged.counted().collect();
     let weak = |judgement: &&Judgement| judgement.level(number) > Level::Note;
@@ -46,12 +74,18 @@ pub(crate) fn enough_of(record: &Record, judged: &JudgedCell<'_>, number: Number
         checks.all(|check| check.of(number) <= Level::Note || PASSING.contains(&check.code))
     };
     if spoiled.is_empty() || spoiled.len() * 2 >= rounds.len() || !spoiled.iter().all(passes) {
-        return None;
+        return Lack::Else;
     }
     let begun = record.plan.rounds.max(record.rounds_begun());
+    let mut plan = record.plan.clone();
     let is_enough = |more: &u32| {
+        // A stopping rule goes on by being allowed more rounds.
+        if let Some(until) = &mut plan.until {
+            until.max_rounds = until.max_rounds.max(*more);
+        }
         let more = *more as usize;
-        more - spoiled.len() >= needed_of(&record.plan, more)
+        more - spoiled.len() >= needed_of(&plan, more)
     };
-    (begun + 1..=ROUNDS_MOST).find(is_enough)
+    let enough = (begun + 1..=ROUNDS_MOST).find(is_enough);
+    enough.map_or(Lack::Else, Lack::Rounds)
 }

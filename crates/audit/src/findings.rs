@@ -265,10 +265,37 @@ impl<'c> Sides<'c> {
         if self.undecided.len() > not_shown {
             text += &format!(", not decided in {}", self.undecided.len() - not_shown);
         }
-        if self.not_ranked > 0 {
-            text += &format!(", not ranked in {}", self.not_ranked);
+        text + &self.not_ranked()
+    }
+
+    /// The cells whose numbers stand beside the sentence, for nobody to rely on.
+    fn not_ranked(&self) -> String {
+        match self.not_ranked {
+            0 => String::new(),
+            n => format!(", not ranked in {n}"),
         }
-        text
+    }
+
+    /// How many rounds would decide the cells that are not, and how many cells that is.
+    fn would_decide(&self) -> String {
+        let needed = self.undecided.iter().filter_map(|one| one.rounds_needed);
+        let (within, beyond): (Vec<u32>, Vec<u32>) =
+            needed.partition(|rounds| *rounds <= ROUNDS_MOST);
+        let of = |cells: usize| match cells == self.compared() {
+            true => String::new(),
+            false => format!(" {cells} of them"),
+        };
+        let near = within.iter().max().map(|rounds| {
+            let cells = of(within.len());
+            format!("; about {rounds} rounds would decide{cells}")
+        });
+        match (near, beyond.len()) {
+            (None, 0) => String::new(),
+            (Some(near), 0) => near,
+            (None, n) => format!("; more than {ROUNDS_MOST} rounds would decide{}", of(n)),
+            (Some(near), 1) => format!("{near}; 1 needs more than {ROUNDS_MOST}"),
+            (Some(near), n) => format!("{near}; {n} need more than {ROUNDS_MOST}"),
+        }
     }
 
     /// No cell shows a difference; reported for what is asked first only.
@@ -278,45 +305,26 @@ impl<'c> Sides<'c> {
         }
         let ((first, second), what) = (self.names, self.metric.words());
         let all_equal = self.equal.len() == self.compared();
-        let needed = self
-            .undecided
-            .iter()
-            .filter_map(|one| one.rounds_needed)
-            .max();
         let shown = self.undecided.iter().filter_map(|one| one.smallest_shown);
         let smallest = shown.fold(0.0, f64::max);
-        let text = match (all_equal, needed) {
-            (true, _) => {
-                let within = self.equal.iter().map(|one| one.within());
-                let cells = counted_cells(self.equal.len());
-                format!(
-                    "{first} and {second} are level: the same {what} within {} in {cells}",
-                    percent(within.fold(0.0, f64::max))
-                )
-            }
-            (false, Some(rounds)) => {
-                let cells = counted_cells(self.compared());
-                let needed = match rounds {
-                    rounds if rounds > ROUNDS_MOST => format!("more than {ROUNDS_MOST}"),
-                    rounds => format!("about {rounds}"),
-                };
-                format!(
-                    "{first} and {second}: no difference in {what} is shown in {cells}; {needed} \
-                     rounds would decide"
-                )
-            }
-            (false, None) if smallest > 0.0 => {
-                let cells = counted_cells(self.compared());
-                format!(
-                    "{first} and {second}: no difference in {what} is shown in {cells}; {} or more \
-                     would have been",
-                    percent(smallest)
-                )
-            }
-            (false, None) => {
-                let cells = counted_cells(self.compared());
-                format!("{first} and {second}: no difference in {what} is shown in {cells}")
-            }
+        let not_ranked = self.not_ranked();
+        let text = if all_equal {
+            let within = self.equal.iter().map(|one| one.within());
+            let cells = counted_cells(self.equal.len());
+            format!(
+                "{first} and {second} are level: the same {what} within {} in {cells}{not_ranked}",
+                percent(within.fold(0.0, f64::max))
+            )
+        } else {
+            let cells = counted_cells(self.compared());
+            let more = match self.would_decide() {
+                none if none.is_empty() && smallest > 0.0 => {
+                    format!("; {} or more would have been", percent(smallest))
+                }
+                more => more,
+            };
+            let none = format!("{first} and {second}: no difference in {what} is shown");
+            format!("{none} in {cells}{not_ranked}{more}")
         };
         Some(Finding {
             text,
@@ -465,6 +473,74 @@ fn add<'t>(known: &mut Vec<&'t str>, one: &'t str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conclusion::PairKey;
+
+    /// A rate in a cell that has no difference.
+    fn rate(conclusion: Conclusion, rounds_needed: Option<u32>) -> Comparison {
+        Comparison {
+            pair: PairKey {
+                workload: "html-small".to_owned(),
+                load: "10 clients".to_owned(),
+                first: "a".to_owned(),
+                second: "b".to_owned(),
+            },
+            metric: Metric::RatePerS,
+            ratio: None,
+            bound: None,
+            evidence: Evidence::Test,
+            conclusion,
+            p_value: None,
+            floor: 0.01,
+            rounds_needed,
+            smallest_shown: None,
+            causes: Vec::new(),
+            reason: None,
+        }
+    }
+
+    #[test]
+    fn what_is_alike_says_of_how_many_cells() {
+        use Conclusion::{CannotTell, Equal, NoDifferenceShown, NotComparable};
+        let alike = |cells: &[(Conclusion, Option<u32>)]| {
+            let cells = cells.iter().map(|(one, rounds)| rate(*one, *rounds));
+            find(&cells.collect::<Vec<_>>()).remove(0).text
+        };
+        let equal = (Equal, None);
+        let level = "a and b are level: the same requests/s within 3 % in 2 cells";
+        assert_eq!(alike(&[equal, equal]), level);
+        let ignored = (NotComparable, None);
+        assert_eq!(
+            alike(&[equal, ignored, equal, ignored, ignored]),
+            format!("{level}, not ranked in 3")
+        );
+        let open = |cells: &[(Conclusion, Option<u32>)]| {
+            let text = alike(cells);
+            let none = "a and b: no difference in requests/s is shown in ";
+            text.strip_prefix(none).expect(none).to_owned()
+        };
+        let [near, far, unknown] = [Some(14), Some(60), None].map(|it| (CannotTell, it));
+        let none = (NoDifferenceShown, None);
+        for (cells, text) in [
+            (vec![near], "1 cell; about 14 rounds would decide"),
+            (vec![near, near], "2 cells; about 14 rounds would decide"),
+            (
+                vec![near, none],
+                "2 cells; about 14 rounds would decide 1 of them",
+            ),
+            (
+                vec![near, unknown, ignored],
+                "2 cells, not ranked in 1; about 14 rounds would decide 1 of them",
+            ),
+            (
+                vec![near, far],
+                "2 cells; about 14 rounds would decide 1 of them; 1 needs more than 40",
+            ),
+            (vec![far], "1 cell; more than 40 rounds would decide"),
+            (vec![none, none], "2 cells"),
+        ] {
+            assert_eq!(open(&cells), text);
+        }
+    }
 
     #[test]
     fn ratios_are_spelled_as_a_reader_would() {

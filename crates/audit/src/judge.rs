@@ -57,11 +57,7 @@ pub fn judge_cell(
             ),
         ));
     }
-    let rounds: Vec<&Judgement> = measured
-        .into_iter()
-        .map(|(_, judgement)| judgement)
-        .collect();
-    Judgement::of(checks::rounds::check(record, cell, &rounds))
+    Judgement::of(checks::rounds::check(record, cell, &measured))
 }
 
 /// Name of a step as the record spells it.

@@ -1,10 +1,12 @@
 //! Comparisons in plain English.
 
-use bakeoff_stats::{Estimate, IntervalKind};
+use bakeoff_stats::{Estimate, IntervalKind, ROUNDS_MAX};
 
 use crate::conclusion::{Comparison, Conclusion, Direction, Evidence, Metric, Reason, Side};
 use crate::limits::EQUAL_WITHIN;
 
+/// Rounds from which they say how far they are apart, and so how many would be needed.
+const SPREAD_ROUNDS: usize = 3;
 /// A ratio from which "times" reads better than percent.
 const TIMES_FROM: f64 = 2.0;
 
@@ -122,6 +124,9 @@ impl Comparison {
     fn cannot_tell(&self) -> String {
         match self.rounds_needed {
             Some(rounds) => format!("cannot tell; about {rounds} rounds would"),
+            None if self.ratio.is_some_and(|ratio| ratio.n >= SPREAD_ROUNDS) => {
+                format!("cannot tell; more than {ROUNDS_MAX} rounds would be needed")
+            }
             None => "cannot tell from so few rounds".to_owned(),
         }
     }
@@ -255,6 +260,11 @@ mod tests {
         one.conclusion = Conclusion::CannotTell;
         one.rounds_needed = Some(14);
         says(&one, "cannot tell; about 14 rounds would");
+        one.rounds_needed = None;
+        says(&one, "cannot tell; more than 200 rounds would be needed");
+        one.ratio = None;
+        says(&one, "cannot tell from so few rounds");
+        one.rounds_needed = Some(14);
         one.ratio = comparison(Metric::RatePerS, (4.0, 3.0, 5.0)).ratio;
         one.conclusion = Conclusion::PlainNotProven(Direction::Higher);
         says(

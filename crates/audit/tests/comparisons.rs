@@ -402,6 +402,12 @@ fn what_is_needed_counts_the_rounds_that_give_no_value() {
     let pairs = lossy.ratio.unwrap().n;
     assert_eq!(pairs, 8);
     assert!(lossy.rounds_needed.is_some(), "{lossy:?}");
+    // Rounds that were never begun are none that are lost.
+    let mut broken_off = campaign(&rates);
+    broken_off.trials.retain(|trial| trial.round <= 8);
+    let broken_off = of(&compared(&broken_off, |_| valid()), Metric::RatePerS).clone();
+    let expected = lossy.rounds_needed.map(|rounds| rounds - 2);
+    assert_eq!(broken_off.rounds_needed, expected, "{broken_off:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod planted;
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
 
-use bakeoff_audit::{Ceilings, Code, Level, LoadHosts, Verdict};
+use bakeoff_audit::{Ceilings, Code, Judgement, Level, LoadHosts, Verdict};
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Clients, Histogram, LoadResult, SetUp, ThreadUsage, TrialRecord};
 use bakeoff_stats::{Measure, Missing};
@@ -250,6 +250,21 @@ fn a_window_of_two_levels_is_of_neither() {
         }
     };
     assert_eq!(reported(&judge(SOUND, few_percent)), [""; 0]);
+}
+
+/// The window of an open loop by count ends like any other; that of a closed one runs dry.
+#[test]
+fn an_open_loop_by_count_has_to_be_level_too() {
+    let halved = |result: &mut LoadResult| {
+        result.load.requests = Some(result.requests.due.unwrap_or(1_000));
+        for part in result.intervals.iter_mut().skip(5) {
+            part.ok /= 2;
+        }
+    };
+    let level = |judgement: &Judgement| judgement.check(Code::NotSteady).map(|one| one.level);
+    assert_eq!(level(&judge_open(halved)), Some(Level::Invalid));
+    let closed = judge(SOUND, |trial| halved(result(trial)));
+    assert_eq!(level(&closed), None);
 }
 
 #[test]

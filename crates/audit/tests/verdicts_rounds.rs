@@ -1,5 +1,7 @@
 //! What the rounds of a cell come to, number by number, and what a campaign comes to.
 
+#[path = "verdicts_rounds/spread.rs"]
+mod spread;
 #[allow(dead_code, unused_imports)]
 #[path = "../../report/tests/support/mod.rs"]
 mod support;
@@ -487,25 +489,6 @@ fn the_first_attempt_that_nothing_disturbed_counts_for_the_whole_block() {
             .any(|one| one.text.contains("blocks were repeated")),
         "{reported:?}"
     );
-}
-
-#[test]
-fn rounds_that_fall_into_two_groups_are_reported_with_both() {
-    let reported = |factor: f64| {
-        let mut record = rounds(8);
-        for trial in of(&mut record, CONTENDER).filter(|it| it.round % 2 == 0) {
-            trial.result.as_mut().expect("it was measured").measured_s /= factor;
-        }
-        let judged = judge(&record);
-        let cell = cell(&judged, (CONTENDER, "synthetic", "c10"));
-        let check = cell.judgement.check(Code::TwoModes);
-        check.map(|check| (check.level, check.text.clone()))
-    };
-    let (level, text) = reported(1.4).expect("they are far apart");
-    assert_eq!(level, Level::Note, "a fact about the server");
-    assert!(text.contains("into two groups: 4 near "), "{text}");
-    assert!(text.contains(" requests/s and 4 near "), "{text}");
-    assert_eq!(reported(1.0), None);
 }
 
 #[test]

@@ -4,9 +4,16 @@ use bakeoff_audit::{GateRow, Gates, compare_contenders, judge, widest_interval};
 use bakeoff_record::Record;
 
 /// How far the widest interval of any tested comparison reaches to either side, as a share (0.03
-/// is 3 %); `None` where nothing is tested. What is shown without a test has no say.
+/// is 3 %); `None` where nothing is tested, and where a number lacks undisturbed rounds that more
+/// of them may bring: what is not compared has no width, and would not be waited for. That goes by
+/// what the machine did, never by what a comparison comes to (R26). What is shown without a test
+/// has no say.
 pub fn widest(record: &Record) -> Option<f64> {
-    widest_interval(&judge(record).comparisons)
+    let judged = judge(record);
+    if judged.rounds_enough.is_some() {
+        return None;
+    }
+    widest_interval(&judged.comparisons)
 }
 
 /// The same of what gates hold against the first contender, and of nothing else: how far the widest

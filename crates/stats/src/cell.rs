@@ -7,7 +7,6 @@ use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
 use crate::accepted::Accepted;
 use crate::estimate::{Estimate, estimate, median};
 use crate::measure::{Measure, Missing};
-use crate::shape::{Modes, modes};
 
 /// What names a cell. The load is named by its label, because a reference trial may be shorter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,16 +98,6 @@ impl<'record> Cell<'record> {
             Some(bound) if bounds > 0 => Err(Missing::AtLeast { bound, unended }),
             _ => estimate(&values).ok_or(missing),
         }
-    }
-
-    /// The two groups that the rounds' values fall into, where there are two; their median would
-    /// be of neither.
-    pub fn modes(&self, measure: Measure) -> Option<Modes> {
-        let values = self
-            .trials
-            .iter()
-            .filter_map(|trial| measure.of(trial).ok());
-        modes(&values.collect::<Vec<f64>>())
     }
 }
 

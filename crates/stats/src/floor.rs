@@ -17,7 +17,7 @@ pub const FLIPS_FROM: usize = 6;
 /// would be shown.
 pub(crate) const NORMAL_80: f64 = 0.841_621_233_572_914_3;
 /// Rounds beyond which no advice is given.
-const ROUNDS_MAX: usize = 200;
+pub const ROUNDS_MAX: usize = 200;
 
 /// The floor of a metric, as a share: the farther end of the 95 % interval of the logarithms of
 /// all ratios between twins, and [`FLOOR_MIN`] at least. `None` without twins.
@@ -53,6 +53,11 @@ impl Power {
         let room = (1.0 - critical * critical).max(1e-9);
         let t = critical * (degrees / room).sqrt();
         Self::of_tail(crate::student::student_tail(t, degrees))
+    }
+
+    /// Where so many methods have an equal share of the chance to err.
+    pub(crate) fn shared(self, methods: usize) -> Self {
+        Self::of_tail(self.tail / methods.max(1) as f64)
     }
 
     fn of_tail(tail: f64) -> Self {

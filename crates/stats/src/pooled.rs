@@ -87,20 +87,23 @@ impl Pool {
     /// The interval that errs with no more than this share of the chance that all of them have;
     /// `None` below three rounds.
     pub(crate) fn interval_at(&self, pair: &Paired, share: f64) -> Option<Held> {
-        let error = self.error(pair)?;
-        let reach = if share < 1.0 {
-            let tail = FAMILY_ALPHA * share / (2 * self.pairs) as f64;
-            student_point(tail, self.degrees)
-        } else {
-            self.reach
-        };
-        let half = reach * error;
+        let half = self.reach_at(share) * self.error(pair)?;
         let mean = pair.mean();
         Some(Held {
             mean,
             low: mean - half,
             high: mean + half,
         })
+    }
+
+    /// How many standard errors an interval reaches that errs with this share of the chance.
+    fn reach_at(&self, share: f64) -> f64 {
+        if share < 1.0 {
+            let tail = FAMILY_ALPHA * share / (2 * self.pairs) as f64;
+            student_point(tail, self.degrees)
+        } else {
+            self.reach
+        }
     }
 
     /// Chance, corrected over the table, of a mean as far beyond `floor` as this between equals;
@@ -125,10 +128,10 @@ impl Pool {
         Some(student_tail(beyond / error, self.degrees))
     }
 
-    /// The smallest logarithm of a ratio that this pair's rounds would have shown with 80 %;
-    /// `None` below three rounds.
-    pub fn smallest_shown(&self, pair: &Paired, floor: f64) -> Option<f64> {
-        Some(floor + (self.reach + NORMAL_80) * self.error(pair)?)
+    /// The smallest logarithm of a ratio that this pair's rounds would have shown with 80 %, with
+    /// this share of the chance to err; `None` below three rounds.
+    pub(crate) fn smallest_shown(&self, pair: &Paired, floor: f64, share: f64) -> Option<f64> {
+        Some(floor + (self.reach_at(share) + NORMAL_80) * self.error(pair)?)
     }
 
     /// Standard deviation to plan with: the pair's own, or the pooled one below six rounds where

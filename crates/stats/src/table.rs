@@ -63,18 +63,19 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
     let pool = Pool::new(pairs, blocks);
     let found = flips(&flipped, floor, seed);
     // Where both methods are at work each has half of the chance to err.
-    let share = match flipped.len() {
-        none_or_all if none_or_all == 0 || none_or_all == pairs.len() => 1.0,
-        _ => 2.0,
+    let methods = match flipped.len() {
+        none_or_all if none_or_all == 0 || none_or_all == pairs.len() => 1,
+        _ => 2,
     };
-    let few_power = Power::of_pairs(pairs.len());
+    let share = f64::from(methods as u32);
+    let few_power = Power::of_pairs(pairs.len()).shared(methods);
     let rounds = flipped.iter().map(Paired::len).max().unwrap_or(0);
-    let many_power = Power::of_flips(found.critical, rounds);
+    let many_power = Power::of_flips(found.critical, rounds).shared(methods);
     let mut tested = found.tested.iter();
     let of_pair = |pair: &Paired| {
         let chance = |p_value: f64| (p_value * share).min(1.0);
         let spread = pool.map_or(0.0, |pool| pool.spread(pair));
-        let held = pool.and_then(|pool| pool.interval(pair));
+        let held = pool.and_then(|pool| pool.interval_at(pair, 1.0 / share));
         let pooled = pool
             .and_then(|pool| pool.p_value(pair, floor))
             .unwrap_or(1.0);
@@ -109,7 +110,7 @@ pub fn look(pairs: &[Paired], blocks: &[usize], floor: f64, seed: u64) -> Vec<Se
                 alone: pooled_alone,
                 held,
                 smallest_shown: pool
-                    .and_then(|pool| pool.smallest_shown(pair, floor))
+                    .and_then(|pool| pool.smallest_shown(pair, floor, 1.0 / share))
                     .unwrap_or(f64::INFINITY),
                 rounds_needed: pool
                     .and_then(|_| few_power.rounds_needed(pair.mean(), spread, floor)),
@@ -137,6 +138,22 @@ mod tests {
         // Both at work: each has half of the chance.
         let alone = look(&[many], &[1], 0.01, 1)[0];
         assert!(alone.is_higher() && alone.higher < seen[1].higher);
+    }
+
+    /// An interval beyond the floor beside "cannot tell" would contradict it.
+    #[test]
+    fn the_interval_and_the_chance_agree_where_both_methods_are_at_work() {
+        let many = pair(&[0.2, 0.21, 0.19, 0.2, 0.22, 0.18, 0.2, 0.21]);
+        let mut shown = 0;
+        for step in 0..400 {
+            let mean = f64::from(step) * 0.005;
+            let few = pair(&[mean, mean + 0.1, mean - 0.1]);
+            let seen = look(&[few, many.clone()], &[0, 1], 0.01, 1)[0];
+            let held = seen.held.unwrap();
+            assert_eq!(held.low > 0.01, seen.is_higher(), "{mean}: {seen:?}");
+            shown += usize::from(seen.is_higher());
+        }
+        assert!((1..400).contains(&shown), "{shown}");
     }
 
     #[test]

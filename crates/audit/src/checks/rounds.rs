@@ -2,17 +2,22 @@
 
 use bakeoff_plan::{LoadModel, Plan};
 use bakeoff_record::{ContenderKind, Record, ServerFacts, TrialEnd, TrialRecord};
-use bakeoff_stats::{Cell, ERROR_SHARE_APART, Measure};
+use bakeoff_stats::{Cell, ERROR_SHARE_APART, Measure, modes};
 
 use crate::check::{Check, Level};
 use crate::code::Code;
 use crate::limits::{MODES_APART, RATE_VARIATION, ROUNDS_MIN, ROUNDS_SHARE};
-use crate::number::Number;
+use crate::number::{Number, number_of};
 use crate::verdict::Judgement;
 use crate::words::rate;
 
+/// A trial with what can be believed of it.
+type Round<'r> = (&'r TrialRecord, Judgement);
+
 /// Checks of a cell over its measured rounds.
-pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> Vec<Check> {
+pub(crate) fn check(record: &Record, cell: &Cell<'_>, measured: &[&Round<'_>]) -> Vec<Check> {
+    let rounds: Vec<&Judgement> = measured.iter().map(|(_, judgement)| judgement).collect();
+    let rounds = rounds.as_slice();
     let needed = rounds_needed(record, cell);
     // A round in which everything failed, or nothing ended, has no rate: the others would speak
     // for it.
@@ -28,9 +33,20 @@ pub(crate) fn check(record: &Record, cell: &Cell<'_>, rounds: &[&Judgement]) -> 
     checks.extend(program_changed(record, cell));
     checks.extend(complete(record, cell, rounds.len(), needed));
     checks.extend(accepted(&checks, rounds, needed));
-    checks.push(agree(cell));
-    checks.extend(two_modes(cell));
+    checks.push(agree(cell, measured));
+    checks.extend(two_modes(cell, measured));
     checks
+}
+
+/// The values of a measure in the rounds that its estimate is of.
+fn values(measured: &[&Round<'_>], measure: Measure) -> Vec<f64> {
+    let number = number_of(measure);
+    let usable = measured
+        .iter()
+        .filter(|(_, judgement)| judgement.level(number) < Level::Disturbed);
+    usable
+        .filter_map(|(trial, _)| measure.of(trial).ok())
+        .collect()
 }
 
 /// Rounds that the plan asked for; where a rule decides when to stop, those that it led to.
@@ -258,7 +274,7 @@ fn accepted(checks: &[Check], rounds: &[&Judgement], needed: usize) -> Option<Ch
 
 /// Two groups of rounds with nothing between them: the median lies in one of them, or in the gap,
 /// and says nothing of the other. A fact about the server, which takes nothing away.
-fn two_modes(cell: &Cell<'_>) -> Option<Check> {
+fn two_modes(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Option<Check> {
     let load = &cell.trials.first()?.load.model;
     let measures = match load {
         LoadModel::Closed { .. } => [Measure::RatePerS, Measure::CpuNsPerRequest],
@@ -266,7 +282,7 @@ fn two_modes(cell: &Cell<'_>) -> Option<Check> {
     };
     let mut found = measures
         .into_iter()
-        .filter_map(|measure| Some((measure, cell.modes(measure)?)));
+        .filter_map(|measure| Some((measure, modes(&values(measured, measure))?)));
     let (measure, modes) = found.next()?;
     let value = |value: f64| match measure {
         Measure::RatePerS => format!("{} requests/s", rate(value)),
@@ -285,15 +301,25 @@ fn two_modes(cell: &Cell<'_>) -> Option<Check> {
 
 /// Coefficient of variation of the rate over rounds. It drifts with the machine, so that the rate
 /// of a contender keeps its interval and its verdict; a reference does the same work each time.
-fn agree(cell: &Cell<'_>) -> Check {
-    let rates = cell
-        .measured()
-        .filter_map(|trial| Measure::RatePerS.of(trial).ok());
-    let rates: Vec<f64> = rates.collect();
+fn agree(cell: &Cell<'_>, measured: &[&Round<'_>]) -> Check {
+    let mut rates = values(measured, Measure::RatePerS);
+    if rates.len() < 3 {
+        // Too few are left to be an estimate, which other checks say: these are shown.
+        let all = measured.iter();
+        rates = all
+            .filter_map(|(trial, _)| Measure::RatePerS.of(trial).ok())
+            .collect();
+    }
     let n = rates.len() as f64;
     let mean = rates.iter().sum::<f64>() / n;
     if rates.len() < 3 || mean <= 0.0 {
-        let text = "fewer than three rounds: how far they are apart is not known";
+        let text = match (measured.len(), rates.len()) {
+            (0..=2, _) => "fewer than three rounds: how far they are apart is not known",
+            (_, 1..=2) => {
+                "fewer than three rounds have a rate: how far they are apart is not known"
+            }
+            _ => "no round has a rate: no request came out right",
+        };
         return Check::not_run(Code::RoundsAgree, text);
     }
     let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (n - 1.0);

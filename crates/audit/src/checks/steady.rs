@@ -1,5 +1,6 @@
 //! Whether the window is one level (R24): a mean over two levels is of neither.
 
+use bakeoff_plan::LoadModel;
 use bakeoff_record::{
     FOREIGN_DISTURBED_CPUS, FOREIGN_SUSPECT_CPUS, Interval, TreeTick, foreign_cpus,
     foreign_over_time,
@@ -18,8 +19,10 @@ const SECONDS_FROM_S: f64 = 10.0;
 const CPU_LEAST: f64 = 0.05;
 
 pub(super) fn check(subject: &Subject<'_>, checks: &mut Vec<Check>) {
-    // By count clients run out of requests one by one, so that the end is never level.
-    if subject.result.load.requests.is_some() {
+    // By count the clients of a closed loop run out of requests one by one, so that the end is
+    // never level. An open loop by count has a window as any other.
+    let load = &subject.result.load;
+    if load.requests.is_some() && matches!(load.model, LoadModel::Closed { .. }) {
         return;
     }
     let parts = joined(&subject.result.intervals, subject.result.measured_s);

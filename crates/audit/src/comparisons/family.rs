@@ -13,6 +13,9 @@ use crate::limits::{EQUAL_FLOOR_MOST, EQUAL_WITHIN};
 const PLAIN_RATIO: f64 = 1.5;
 /// Rounds that must agree on it.
 const PLAIN_ROUNDS: usize = 2;
+/// What each of them must show by itself: one round that the machine spoiled on one side makes a
+/// mean large, whatever the others are, and between equals all of two or three agree by chance.
+const PLAIN_RATIO_EACH: f64 = 1.2;
 /// A ratio that is plain although too few rounds can be believed: what disturbs a round would have
 /// to take two thirds of it.
 const PLAIN_RATIO_DISTURBED: f64 = 3.0;
@@ -142,13 +145,16 @@ fn say_what_is_plain(one: &mut Comparison, paired: &Paired) {
 /// a value shows it.
 fn plain_though_disturbed(paired: &Paired, floor: f64) -> Option<Direction> {
     let logs = &paired.logs;
-    let [least, mean] = [PLAIN_RATIO, PLAIN_RATIO_DISTURBED].map(|one| plain_from(one, floor).ln());
-    let each_is_plain = logs.iter().all(|log| log.abs() >= least);
+    let mean = plain_from(PLAIN_RATIO_DISTURBED, floor).ln();
     let is_plain = logs.len() >= PLAIN_ROUNDS_DISTURBED
-        && each_is_plain
-        && paired.agree()
+        && each_shows(paired, plain_from(PLAIN_RATIO, floor))
         && paired.mean().abs() >= mean;
     is_plain.then(|| direction(paired.mean() > 0.0))
+}
+
+/// Whether each round by itself is a ratio of `least` or more, all the same way.
+fn each_shows(paired: &Paired, least: f64) -> bool {
+    paired.agree() && paired.logs.iter().all(|log| log.abs() >= least.ln())
 }
 
 fn direction(is_higher: bool) -> Direction {
@@ -197,7 +203,7 @@ fn weighed(paired: &Paired, ratio: &Estimate, found: &Found, floor: f64) -> Conc
         Conclusion::Equal
     } else if far >= plain_from(PLAIN_RATIO, floor)
         && paired.len() >= PLAIN_ROUNDS
-        && paired.agree()
+        && each_shows(paired, plain_from(PLAIN_RATIO_EACH, floor))
     {
         Conclusion::PlainNotProven(direction)
     } else if far - 1.0 > margin || seen.smallest_shown.is_infinite() {

@@ -7,7 +7,7 @@ use bakeoff_stats::{FLIPS_FROM, Located, Paired, locate};
 use super::{Change, GateError, GateRow, Gates, Ruling, all_fit};
 use crate::comparisons::{Pair, family_of, shown_only};
 use crate::conclusion::{Metric, Reason};
-use crate::enough::enough_of;
+use crate::enough::rounds_of_both;
 use crate::judged::{Judged, JudgedCell};
 use crate::verdict::Verdict;
 
@@ -155,9 +155,9 @@ impl<'c, 'r> Family<'c, 'r> {
         let weak = pair.silence.or(pair.bound.map(|_| Reason::BoundHides));
         if let Some(reason) = weak {
             row.reason = Some(because(reason, self.metric, [first, second]));
-            let of = |side| enough_of(self.record, side, self.metric.number());
+            let needed = rounds_of_both(self.record, [first, second], self.metric.number());
             let is_passing = matches!(reason, Reason::NotValid | Reason::BoundHides);
-            row.rounds_needed = of(first).max(of(second)).filter(|_| is_passing);
+            row.rounds_needed = needed.filter(|_| is_passing);
             return row;
         }
         let rounds = pair.paired.len();

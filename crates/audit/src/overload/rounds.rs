@@ -41,7 +41,8 @@ pub struct ClassSeen {
 /// Median, lowest and highest over rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// Median; of an even number the lower one of the two in the middle.
+    /// Median; of an even number the worse one of the two in the middle: the lower one, and of
+    /// times the higher one.
     pub median: Option<f64>,
     /// Lowest.
     pub low: Option<f64>,
@@ -52,12 +53,24 @@ pub struct Spread {
 }
 
 impl Spread {
-    fn of(mut values: Vec<f64>) -> Option<Self> {
+    /// Of values that are better the higher they are.
+    fn of(values: Vec<f64>) -> Option<Self> {
+        let middle = values.len().saturating_sub(1) / 2;
+        Self::about(middle, values)
+    }
+
+    /// Of values that are better the lower they are.
+    fn of_times(values: Vec<f64>) -> Option<Self> {
+        let middle = values.len() / 2;
+        Self::about(middle, values)
+    }
+
+    fn about(middle: usize, mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let finite = |at: usize| values.get(at).copied().filter(|it| it.is_finite());
         let last = values.len().checked_sub(1)?;
         Some(Self {
-            median: finite(last / 2),
+            median: finite(middle),
             low: finite(0),
             high: finite(last),
             n: values.len(),
@@ -76,7 +89,8 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
     let spread = |value: &dyn Fn(&OverloadRamp) -> Option<f64>| {
         Spread::of(measured.iter().filter_map(|ramp| value(ramp)).collect())
     };
-    let recovery_s = spread(&|ramp| ramp.recovery.map(super::Recovery::seconds));
+    let recoveries = measured.iter().filter_map(|ramp| ramp.recovery);
+    let recovery_s = Spread::of_times(recoveries.map(super::Recovery::seconds).collect());
     let mut unsaid: Vec<String> = Vec::new();
     for why in ramps.iter().flat_map(|ramp| &ramp.unsaid) {
         if !unsaid.contains(why) {
@@ -107,11 +121,16 @@ fn class_seen(class: OverloadClass, ramps: &[&OverloadRamp], shares: &[f64]) -> 
     })
 }
 
-/// The median, with the range where there are several rounds.
+/// The median, of an even number of rounds the later one of the two in the middle, so that one
+/// recovery does not speak for one that was never seen; with the range where there are several.
 fn recovery_text(ramps: &[&OverloadRamp], spread: Option<Spread>) -> String {
     let mut all: Vec<super::Recovery> = ramps.iter().filter_map(|ramp| ramp.recovery).collect();
-    all.sort_by(|one, other| one.seconds().total_cmp(&other.seconds()));
-    let Some((middle, last)) = all.get(all.len().saturating_sub(1) / 2).zip(all.last()) else {
+    let never = |one: &super::Recovery| matches!(one, super::Recovery::Never);
+    all.sort_by(|one, other| {
+        let seconds = one.seconds().total_cmp(&other.seconds());
+        seconds.then(never(one).cmp(&never(other)))
+    });
+    let Some((middle, last)) = all.get(all.len() / 2).zip(all.last()) else {
         return "not known".to_owned();
     };
     match spread {

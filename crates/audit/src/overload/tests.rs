@@ -384,6 +384,18 @@ fn rounds_agree_by_majority_and_have_a_median() {
     assert_eq!(names(&all.classes), [(OverloadClass::Queue, 2, 1.5)]);
     assert_eq!(names(&all.seldom), [(OverloadClass::Refuse, 1, 1.5)]);
     assert_eq!(all.recovery, "2.0 s (at once to 4.0 s)");
+    // One round of two in which it never came back is not outvoted by the other one.
+    let mut ended = recovers(2.0);
+    ended.recovery = Some(Recovery::Never);
+    let even = judge_rounds(&[ended.clone(), recovers(2.0)], &SHARES);
+    assert_eq!(even.recovery, "never (2.0 s to never)");
+    assert_eq!(even.recovery_s.and_then(|it| it.median), None);
+    let four = judge_rounds(
+        &[recovers(4.0), recovers(2.0), ended, recovers(3.0)],
+        &SHARES,
+    );
+    assert_eq!(four.recovery, "4.0 s (2.0 s to never)");
+    assert_eq!(four.recovery_s.and_then(|it| it.median), Some(4.0));
     let censored = judge_rounds(&[recovers(20.0)], &SHARES);
     assert_eq!(censored.recovery, "> 20 s");
     assert_eq!(censored.recovery_s.and_then(|it| it.median), None);

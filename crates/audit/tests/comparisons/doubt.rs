@@ -111,6 +111,32 @@ fn two_rounds_can_be_plain_and_one_says_how_many_are_needed() {
 }
 
 #[test]
+fn one_round_that_is_far_off_is_not_plain_beside_rounds_that_are_level() {
+    for (ratios, is_plain) in [
+        (vec![1.01, 2.31], false),
+        (vec![1.01, 1.01, 4.0], false),
+        (vec![0.99, 0.99, 0.25], false),
+        (vec![1.19, 2.3, 2.3], false),
+        (vec![1.21, 2.3, 2.3], true),
+        (vec![1.25, 2.31], true),
+    ] {
+        let of_b = ratios.iter().map(|ratio| 1e4 * ratio).collect();
+        let mut record = campaign(&[("a", vec![1e4; ratios.len()]), ("b", of_b)]);
+        record.plan.rounds = ratios.len() as u32;
+        let found = compared(&record, |_| match ratios.len() {
+            2 => suspect(Code::RoundsAgree),
+            _ => valid(),
+        });
+        let one = of(&found, Metric::RatePerS);
+        let expected = match is_plain {
+            true => Conclusion::PlainNotProven(Direction::Higher),
+            false => Conclusion::CannotTell,
+        };
+        assert_eq!(one.conclusion, expected, "{ratios:?}: {one:?}");
+    }
+}
+
+#[test]
 fn what_is_equal_is_equal_in_the_whole_family() {
     let a = vec![1e4; 10];
     let spread = [-1.0, 1.2, -0.4, 0.9, -1.3, 0.3, 1.1, -0.7, 0.5, -0.6];

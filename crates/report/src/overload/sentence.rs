@@ -81,8 +81,12 @@ fn one(row: &OverloadRow, name: &str) -> String {
             format!(" It was not back to normal: {recovery}.")
         }
         (false, recovery) if recovery.starts_with('>') => String::new(),
-        (false, "at once") => " It recovers at once.".to_owned(),
-        (false, recovery) => format!(" It recovers in {recovery}."),
+        (false, recovery) if recovery.starts_with("at once") => format!(" It recovers {recovery}."),
+        (false, "never") => " It does not recover.".to_owned(),
+        (false, recovery) => match recovery.strip_prefix("never") {
+            Some(range) => format!(" In half of the rounds or more it does not recover{range}."),
+            None => format!(" It recovers in {recovery}."),
+        },
     };
     let peak = beyond.peak_per_s.and_then(|peak| peak.median);
     let peak = peak.map_or(String::new(), |peak| format!(" (peak {}/s)", whole(peak)));

@@ -2,7 +2,9 @@
 
 use bakeoff_audit::{
     Comparison, Conclusion, Finding, Floor, Judged, JudgedCell, Metric, More, Trust,
+    widest_interval,
 };
+use bakeoff_plan::Until;
 use bakeoff_record::{Record, shell_word};
 use bakeoff_stats::Estimate;
 use schemars::JsonSchema;
@@ -278,12 +280,40 @@ fn next(record: &Record, judged: &Judged<'_>) -> Vec<String> {
     let mut next = Vec::new();
     let decide = More::of(&judged.comparisons).rounds;
     let rounds = decide.max(judged.rounds_enough);
-    if let Some(rounds) = rounds.filter(|_| !record.is_copy) {
+    let rounds = rounds.filter(|_| !record.is_copy);
+    if let Some(asked) = rounds.and_then(|rounds| asking_for(rounds, record, judged)) {
         let mut trials = record.trials.iter();
         let on_hosts = trials.any(|trial| trial.course.hosts.is_some());
         let hosts = if on_hosts { HOSTS_FILE } else { "" };
-        next.push(format!("{GO_ON} --rounds {rounds}{hosts}"));
+        next.push(format!("{GO_ON}{asked}{hosts}"));
     }
     next.push("bakeoff report RECORD --full".to_owned());
     next
+}
+
+/// The flags with which a campaign goes on to so many rounds; `None` where there are none.
+///
+/// `--rounds` takes a stopping rule away, and with it what the rounds that it added make up for:
+/// numbers that are valid would be so no longer.
+fn asking_for(rounds: u32, record: &Record, judged: &Judged<'_>) -> Option<String> {
+    let Some(until) = record.plan.until else {
+        return Some(format!(" --rounds {rounds}"));
+    };
+    let begun = record.rounds_begun();
+    let widest = widest_interval(&judged.comparisons).unwrap_or(until.width);
+    // The rule awaits undisturbed rounds, and a width that its last round did not reach.
+    let was_cut_short = begun >= until.max_rounds && widest > until.width;
+    let mut flags = String::new();
+    if judged.rounds_enough.is_none() && !was_cut_short {
+        let narrower = (f64::from(begun) / f64::from(rounds)).sqrt();
+        let tenths = (widest.min(until.width) * narrower * 1000.0).floor();
+        if !Until::WIDTHS.contains(&(tenths / 1000.0)) {
+            return None;
+        }
+        flags = format!(" --until {}%", tenths / 10.0);
+    }
+    if rounds > until.max_rounds {
+        flags += &format!(" --max-rounds {rounds}");
+    }
+    Some(flags)
 }

@@ -1,0 +1,203 @@
+//! What further rounds are for: when a stopping rule goes on, and what is proposed afterwards.
+
+#[allow(dead_code, unused_imports)]
+mod support;
+
+use bakeoff_audit::{Verdict, judge};
+use bakeoff_plan::{Overrides, Plan, RoundsAsked, Until};
+use bakeoff_record::{Outcome, Record, TrialRecord};
+use bakeoff_report::{Gates, view, widest, widest_gated};
+
+/// Three contenders at one workload and load that they all carry, in so many rounds.
+fn rounds(n: u32) -> Record {
+    let mut record = support::campaign(n);
+    record
+        .trials
+        .retain(|it| it.workload == "synthetic" && it.load.label() == "c10");
+    record.plan.workloads.truncate(1);
+    record.plan.loads.truncate(1);
+    record
+}
+
+/// The same where a rule decided when to stop.
+fn ruled(n: u32, width: f64, max_rounds: u32) -> Record {
+    let mut record = rounds(n);
+    record.plan.rounds = 7;
+    record.plan.until = Some(Until { width, max_rounds });
+    record
+}
+
+/// The first rounds of a contender.
+fn first<'r>(
+    record: &'r mut Record,
+    name: &'r str,
+    rounds: u32,
+) -> impl Iterator<Item = &'r mut TrialRecord> {
+    let trials = record.trials.iter_mut();
+    trials.filter(move |it| it.contender == name && it.round <= rounds)
+}
+
+/// Lets the hypervisor take a processor's time.
+fn disturb(trial: &mut TrialRecord) {
+    for tick in &mut trial.usage.host {
+        tick.cpus[0].steal += 0.3;
+    }
+}
+
+/// Lets one request of two fail.
+fn fail(trial: &mut TrialRecord) {
+    let result = trial.result.as_mut().expect("it was measured");
+    let failed = result.requests.ok / 2;
+    result.requests.ok -= failed;
+    result.outcomes.add_many(Outcome::Status, failed);
+}
+
+/// The first command line that is proposed, without what each has.
+fn proposed(record: &Record) -> Option<String> {
+    let next = view(record).answer.next;
+    let flags = next.first()?.strip_prefix("bakeoff run --resume RECORD")?;
+    Some(flags.to_owned())
+}
+
+/// The plan that goes on by these flags, as `bakeoff run --resume` makes it.
+fn plan_after(plan: &Plan, flags: &str) -> Plan {
+    let mut asked = RoundsAsked::default();
+    let words: Vec<&str> = flags.split_whitespace().collect();
+    for flag in words.chunks(2) {
+        let number = flag[1].trim_end_matches('%');
+        match flag[0] {
+            "--rounds" => asked.number = number.parse().ok(),
+            "--max-rounds" => asked.at_most = number.parse().ok(),
+            "--until" => asked.until = number.parse().ok().map(|it: f64| it / 100.0),
+            other => panic!("{other} is no flag of rounds"),
+        }
+    }
+    let overrides = Overrides {
+        rounds: asked,
+        ..Overrides::default()
+    };
+    let rounds = asked.number.unwrap_or(plan.rounds);
+    let plan = plan.clone().extended(rounds).with(&overrides);
+    plan.expect("what is proposed is possible")
+}
+
+/// Two contenders whose ratio is 1.08 in the middle, and far from it in each round: twelve of them
+/// do not decide it, and a few more do.
+fn restless(max_rounds: u32) -> Record {
+    let ratios = [
+        0.97, 1.16, 0.99, 1.19, 0.94, 1.25, 1.01, 1.14, 0.96, 1.2, 1.0, 1.23,
+    ];
+    let mut record = ruled(12, 0.5, max_rounds);
+    let contenders = &mut record.plan.contenders;
+    contenders.retain(|it| it.name != "nginx-optimized");
+    record.trials.retain(|it| it.contender != "nginx-optimized");
+    let alike: Vec<TrialRecord> = first(&mut record, "nginx-default", 12)
+        .map(|it| it.clone())
+        .collect();
+    for trial in &mut record.trials {
+        let place = trial.round as usize - 1;
+        let ratio: f64 = ratios[place];
+        let faster = match trial.contender.as_str() {
+            "caddy-default" => {
+                (trial.result, trial.usage) =
+                    (alike[place].result.clone(), alike[place].usage.clone());
+                ratio.max(1.0)
+            }
+            "nginx-default" | "nginx-default~" => ratio.recip().max(1.0),
+            _ => continue,
+        };
+        trial.result.as_mut().expect("it was measured").measured_s /= faster;
+    }
+    record
+}
+
+fn rates(record: &Record) -> Vec<(String, Verdict)> {
+    let judged = judge(record);
+    let contenders = judged.cells.iter().filter(|one| {
+        let mut plan = record.plan.contenders.iter();
+        plan.any(|it| it.name == one.cell.key.contender)
+    });
+    let rate = contenders.map(|one| {
+        let verdict = one.judgement.verdicts.rate;
+        (one.cell.key.contender.clone(), verdict)
+    });
+    rate.collect()
+}
+
+/// A contender without enough undisturbed rounds is compared with nobody, so that its intervals
+/// have no width: the others' would end the campaign.
+#[test]
+fn a_stopping_rule_waits_for_rounds_that_were_disturbed() {
+    let mut record = ruled(10, 0.03, 40);
+    assert!(widest(&record).is_some());
+    first(&mut record, "caddy-default", 3).for_each(disturb);
+    assert_eq!(widest(&record), None);
+    // With so many that the machine has to become quiet first, or with failures of its own, it is
+    // not waited for.
+    first(&mut record, "caddy-default", 6).for_each(disturb);
+    assert!(widest(&record).is_some());
+    let mut record = ruled(10, 0.03, 40);
+    first(&mut record, "caddy-default", 3).for_each(fail);
+    assert!(widest(&record).is_some());
+}
+
+/// Where the engine is what limits one side in every round, more rounds bring the other side
+/// nothing to be held against.
+#[test]
+fn no_rounds_are_promised_for_a_gate_with_a_side_that_stays_as_it_is() {
+    let gates = Gates::parse("rate=5%").expect("it is a gate");
+    for (other, expected) in [("nginx-default", None), ("nginx-optimized", Some(0.0))] {
+        let mut record = rounds(10);
+        let contenders = &mut record.plan.contenders;
+        contenders.retain(|it| it.name == "caddy-default" || it.name == other);
+        first(&mut record, "caddy-default", 3).for_each(disturb);
+        assert_eq!(widest_gated(&record, &gates), expected, "{other}");
+    }
+}
+
+/// Going on as proposed keeps the rule by which added rounds make up for disturbed ones.
+#[test]
+fn what_is_proposed_after_a_stopping_rule_takes_no_verdict_away() {
+    let spoil = |record: &mut Record| {
+        first(record, "nginx-default", 4).for_each(disturb);
+        first(record, "caddy-default", 5).for_each(disturb);
+    };
+    let mut record = ruled(12, 0.001, 12);
+    spoil(&mut record);
+    let valid =
+        |record: &Record, name: &str| rates(record).contains(&(name.to_owned(), Verdict::Valid));
+    assert!(valid(&record, "nginx-default"));
+    assert!(!valid(&record, "caddy-default"));
+    let flags = proposed(&record).expect("rounds are proposed");
+    let plan = plan_after(&record.plan, &flags);
+    let until = plan.until.expect("the rule is kept");
+    assert!(until.max_rounds > 12, "{flags}");
+    let mut longer = rounds(until.max_rounds);
+    (longer.plan.rounds, longer.plan.until) = (plan.rounds, plan.until);
+    spoil(&mut longer);
+    assert!(valid(&longer, "nginx-default"), "{flags}");
+    assert!(valid(&longer, "caddy-default"), "{flags}");
+}
+
+/// What the rule awaits comes by going on alone; what it has reached takes a narrower one.
+#[test]
+fn a_rule_that_ended_a_campaign_is_given_what_makes_it_go_on() {
+    let mut waiting = ruled(10, 0.03, 40);
+    first(&mut waiting, "caddy-default", 3).for_each(disturb);
+    assert_eq!(proposed(&waiting).as_deref(), Some(""));
+    for (max_rounds, is_longer) in [(40, false), (12, true)] {
+        let record = restless(max_rounds);
+        let reached = widest(&record).expect("it is compared");
+        let Some(flags) = proposed(&record) else {
+            panic!("{:#?}", view(&record).answer);
+        };
+        assert!(flags.contains("--until"), "{flags}");
+        assert_eq!(flags.contains("--max-rounds"), is_longer, "{flags}");
+        let until = plan_after(&record.plan, &flags).until.expect("it is kept");
+        assert!(until.width < reached, "{flags} after {reached}");
+    }
+    // Without a rule a number is asked for.
+    let mut record = rounds(10);
+    first(&mut record, "caddy-default", 3).for_each(disturb);
+    assert_eq!(proposed(&record).as_deref(), Some(" --rounds 15"));
+}
