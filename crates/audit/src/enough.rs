@@ -28,7 +28,7 @@ pub(crate) enum Lack {
     /// Believable rounds: with so many rounds it has enough, if nothing disturbs the added ones.
     Rounds(u32),
     /// What further rounds do not bring: another one would be as bad, or half of them were spoiled,
-    /// and the machine has to become quiet first.
+    /// and the machine has to become quiet first. A stopping rule that may still add rounds does.
     Else,
 }
 
@@ -73,10 +73,12 @@ fn lack_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Lack {
         let mut checks = judgement.checks.iter();
         checks.all(|check| check.of(number) <= Level::Note || PASSING.contains(&check.code))
     };
-    if spoiled.is_empty() || spoiled.len() * 2 >= rounds.len() || !spoiled.iter().all(passes) {
+    let begun = record.plan.rounds.max(record.rounds_begun());
+    let may_go_on = record.plan.until.is_some_and(|it| begun < it.max_rounds);
+    let is_unquiet = spoiled.len() * 2 >= rounds.len() && !may_go_on;
+    if spoiled.is_empty() || is_unquiet || !spoiled.iter().all(passes) {
         return Lack::Else;
     }
-    let begun = record.plan.rounds.max(record.rounds_begun());
     let mut plan = record.plan.clone();
     let is_enough = |more: &u32| {
         // A stopping rule goes on by being allowed more rounds.

@@ -120,21 +120,24 @@ fn a_few_spoiled_rounds_say_how_many_would_be_enough() {
 #[test]
 fn rounds_that_a_stopping_rule_adds_make_up_for_disturbed_ones() {
     use Verdict::{Suspect, Valid};
-    // Rounds begun, disturbed ones, what the rate comes to, and how many rounds would do.
-    for (begun, disturbed, expected, enough) in [
-        (10, 2, Valid, None),
-        (10, 3, Suspect, Some(11)),
-        (12, 4, Valid, None),
-        (12, 5, Suspect, Some(13)),
+    // Rounds begun, disturbed ones, the most that the rule may lead to, what the rate comes to, and
+    // how many rounds would do.
+    for (begun, disturbed, max_rounds, expected, enough) in [
+        (10, 2, 40, Valid, None),
+        (10, 3, 40, Suspect, Some(11)),
+        (12, 4, 40, Valid, None),
+        (12, 5, 40, Suspect, Some(13)),
         // Where they are the most of them, half must be believable.
-        (20, 10, Valid, None),
-        (20, 11, Suspect, None),
+        (20, 10, 40, Valid, None),
+        // The rule awaits them as long as it may.
+        (20, 11, 40, Suspect, Some(22)),
+        (20, 11, 20, Suspect, None),
     ] {
         let mut record = rounds(begun);
         record.plan.rounds = 7;
         record.plan.until = Some(Until {
             width: 0.03,
-            max_rounds: 40,
+            max_rounds,
         });
         of(&mut record, CONTENDER).take(disturbed).for_each(disturb);
         let case = format!("{disturbed} of {begun}");
