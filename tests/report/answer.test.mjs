@@ -1,5 +1,5 @@
 // The first screen, what a reader can do with it by mouse and by keyboard, and what can be saved.
-// Run with REPORT_ANSWER: see run.sh.
+// Run with REPORT_ANSWER and REPORT_STOPPED: see run.sh.
 
 import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
@@ -67,6 +67,14 @@ for (const [name, size] of [
     await context.close();
   });
 }
+
+test("a campaign that was stopped names the rounds that it has, not those that it planned", async () => {
+  const { context, page } = await open(browser, WIDE, "REPORT_STOPPED");
+  const badges = await page.locator(".badge").allTextContents();
+  assert.ok(badges.length > 0);
+  for (const badge of badges) assert.match(badge, /, 3 to 4 rounds$/);
+  await context.close();
+});
 
 test("a click on another baseline turns ratios round", async () => {
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");

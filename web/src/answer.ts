@@ -67,8 +67,11 @@ function list(report: Report, all: Finding[]): HTMLElement {
 }
 
 function badge(report: Report, finding: Finding): HTMLElement {
-  const { rounds } = report.campaign;
-  const words = `${GRADES[finding.grade]}, ${whole(rounds)} ${rounds === 1 ? "round" : "rounds"}`;
+  // Rounds that were measured: a campaign that was interrupted has fewer than it planned.
+  const { rounds_least: least, rounds_most: most } = report.campaign.interval;
+  const rounds = `${whole(most)} ${most === 1 ? "round" : "rounds"}`;
+  const range = least === most ? rounds : `${whole(least)} to ${rounds}`;
+  const words = `${GRADES[finding.grade]}, ${range}`;
   return element("span", { class: "badge", "data-grade": finding.grade }, words);
 }
 
