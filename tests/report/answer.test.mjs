@@ -241,6 +241,39 @@ test("charts are saved as PNG, SVG and CSV, and tables as CSV", async () => {
   await context.close();
 });
 
+test("a bound is saved as one", async () => {
+  const { context, page, seen } = await open(browser, WIDE, "REPORT_ANSWER");
+  const fields = (bytes) => bytes.toString().trimEnd().split("\r\n").map((line) => line.split(","));
+  const of = (rows, name) => rows.find((row) => row.includes(name));
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.click("#table .csv >> nth=0"),
+  ]);
+  const table = fields(await readFile(await download.path()));
+  assert.match(of(table, "nginx-optimized")[1], /^≥ \d+(\.\d+)?$/);
+  assert.match(of(table, "nginx-optimized")[2], /^≥ \d+\.\d+$/);
+  assert.match(of(table, "caddy-default")[1], /^\d+(\.\d+)?$/);
+  const rates = fields((await saved(page, 'figure[data-chart="Requests/s"]', "csv")).bytes);
+  assert.deepEqual(rates[0], ["contender", "rate_per_s", "bound", "low", "high", "rounds"]);
+  const fast = of(rates, "nginx-optimized");
+  assert.equal(fast[2], ">=");
+  assert.ok(Number(fast[3]) > 0 && fast[4] === "", `${fast}: what it is below is not known`);
+  const slow = of(rates, "caddy-default");
+  assert.ok(slow[2] === "" && Number(slow[4]) >= Number(slow[1]), `${slow}`);
+  const ratios = fields((await saved(page, ".forest", "csv")).bytes);
+  const at = (name) => ratios[0].indexOf(name);
+  const bounds = ratios.filter((row) => row[at("bound")] === ">=");
+  assert.ok(bounds.length > 0);
+  for (const row of bounds) assert.ok(row[at("low")] !== "" && row[at("high")] === "", `${row}`);
+  await page.click('[data-baseline="nginx-optimized"]');
+  const turned = fields((await saved(page, ".forest", "csv")).bytes);
+  const most = turned.filter((row) => row[at("bound")] === "<=");
+  assert.equal(most.length > 0, true, "from the other side it is an upper bound");
+  for (const row of most) assert.ok(row[at("low")] === "" && row[at("high")] !== "", `${row}`);
+  assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
 test("a chart zooms by its buttons and back", async () => {
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
   const figure = page.locator('figure[data-chart="Requests/s over time"]');

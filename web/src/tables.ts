@@ -255,7 +255,11 @@ function fieldOf(column: Column, line: Line): HTMLElement {
   const text = column.text(line);
   const field = element("td", { class: "number" }, text === "" ? "–" : text);
   const value = column.value(line);
-  if (value !== null && column.key !== "interval") field.dataset["value"] = String(value);
+  if (value !== null && column.key !== "interval") {
+    // A bound stays one where the table is saved.
+    const sign = /^[≥≤]/.exec(text)?.[0];
+    field.dataset["value"] = sign === undefined ? String(value) : `${sign} ${value}`;
+  }
   const { measure, number } = column;
   const reason = measure === null ? undefined : cell.missing[measure];
   if (reason) field.title = reason;

@@ -5,6 +5,7 @@ import { compact, percent, whole } from "../format.ts";
 import type { Cell, Estimate } from "../model.ts";
 import type { Selection } from "../selection.ts";
 import { colours, type Theme } from "../theme.ts";
+import { bounded, BOUND_COLUMNS } from "./bounds.ts";
 import { axis, type Draw, type Drawing, opacity, paleWord, tooltip } from "./chart.ts";
 import { nameOf } from "./scale.ts";
 import { whiskers } from "./whiskers.ts";
@@ -96,12 +97,13 @@ function lines(selection: Selection, cells: Cell[], theme: Theme, texts: Texts):
     height: REST + LINE * Math.max(points.length, 1),
     grid: { top: 30, left: 8, bottom: 26, right: 58 },
     table: {
-      columns: ["contender", texts.column, "low", "high", "rounds"],
-      rows: points.map(({ cell, estimate }) => [
-        cell.contender,
-        estimate.point,
-        ...(estimate.n > 1 ? [estimate.low, estimate.high, estimate.n] : [null, null, null]),
-      ]),
+      columns: ["contender", texts.column, ...BOUND_COLUMNS, "rounds"],
+      rows: points.map(({ cell, estimate }) => {
+        const bound = texts.bound(cell) ? "at-least" : null;
+        const [sign = null, ...ends] = bounded({ ...estimate, bound });
+        const rest = estimate.n > 1 ? [...ends, estimate.n] : [null, null, null];
+        return [cell.contender, estimate.point, sign, ...rest];
+      }),
     },
     option: {
       tooltip: tooltip(
