@@ -274,6 +274,25 @@ test("a bound is saved as one", async () => {
   await context.close();
 });
 
+test("a value is saved in the unit that its column names", async () => {
+  const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
+  const row = '#table table.main tbody tr[data-contender="nginx-default"]';
+  const shown = await page.$$eval(`${row} > *`, (all) => all.map((one) => one.textContent));
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.click("#table .csv >> nth=0"),
+  ]);
+  const lines = (await readFile(await download.path())).toString().split("\r\n");
+  const columns = lines[0].split(",");
+  const fields = lines.find((line) => line.startsWith("nginx-default,")).split(",");
+  for (const name of ["p50 ms", "p99 ms", "CPU µs/req"]) {
+    const at = columns.indexOf(name);
+    const [eyes, file] = [shown[at].replace(",", ""), fields[at]].map(Number);
+    assert.ok(Math.abs(eyes / file - 1) < 0.01, `${name}: ${shown[at]} and ${fields[at]}`);
+  }
+  await context.close();
+});
+
 test("a chart zooms by its buttons and back", async () => {
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
   const figure = page.locator('figure[data-chart="Requests/s over time"]');
