@@ -452,6 +452,34 @@ test("a print cuts nothing off", async () => {
   await context.close();
 });
 
+test("a print is light where the screen is dark", async () => {
+  const seenOf = (page) =>
+    page.evaluate(() => ({
+      text: getComputedStyle(document.body).color,
+      drawn: document.querySelector(".forest .canvas svg").outerHTML,
+    }));
+  const light = await open(browser, { ...PAPER, colorScheme: "light" }, "REPORT_ANSWER");
+  const wanted = await seenOf(light.page);
+  await light.context.close();
+  for (const colorScheme of ["dark", "light"]) {
+    const { context, page } = await open(browser, { ...PAPER, colorScheme }, "REPORT_ANSWER");
+    if (colorScheme === "light") await page.click("#theme");
+    const dark = await seenOf(page);
+    assert.notEqual(dark.text, wanted.text);
+    await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+    const printed = await seenOf(page);
+    assert.equal(printed.text, wanted.text);
+    const colours = (drawn) => [...new Set(drawn.match(/#[0-9a-f]{6}/g))].sort();
+    assert.deepEqual(colours(printed.drawn), colours(wanted.drawn));
+    assert.notDeepEqual(colours(dark.drawn), colours(wanted.drawn));
+    await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+    const after = await seenOf(page);
+    assert.equal(after.text, dark.text);
+    assert.deepEqual(colours(after.drawn), colours(dark.drawn));
+    await context.close();
+  }
+});
+
 test("a report of a thousand trials is below 3 MB and open within 2 s", async () => {
   const { size } = await stat(fileURLToPath(reportAddress("REPORT_LARGE")));
   assert.ok(size < 3_000_000, `it has ${size} bytes`);
