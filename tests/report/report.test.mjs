@@ -236,6 +236,13 @@ test("differences with a sign are saved as numbers", async () => {
   await context.close();
 });
 
+test("errors are a share of what was asked for, as in the tables", async () => {
+  const { context, page } = await open(browser);
+  const subtitle = page.locator('figure[data-chart="Errors"] .subtitle');
+  assert.match(await subtitle.textContent(), /^of all requests asked for/);
+  await context.close();
+});
+
 test("links between hosts are shown with both measurements, and only where there are hosts", async () => {
   const plain = await open(browser);
   assert.equal(await plain.page.locator("table.links").count(), 0);

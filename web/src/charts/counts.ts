@@ -57,7 +57,7 @@ export const errorDots: Draw = (selection, theme) => {
     opacity: () => 1,
     most: 0.01,
   });
-  return { ...drawing, subtitle: "of all requests that ended, all rounds together" };
+  return { ...drawing, subtitle: "of all requests asked for, all rounds together" };
 };
 
 function alone(value: number): Estimate {
