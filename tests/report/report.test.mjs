@@ -243,6 +243,19 @@ test("errors are a share of what was asked for, as in the tables", async () => {
   await context.close();
 });
 
+test("comparisons are counted without those that nothing could be said of", async () => {
+  const { context, page } = await open(browser);
+  const list = page.locator("details:has(> ul [data-conclusion])");
+  const all = await list.locator("li").evaluateAll((rows) =>
+    rows.map((row) => row.dataset.conclusion),
+  );
+  const weighed = all.filter((one) => !["not-compared", "not-comparable"].includes(one));
+  assert.ok(weighed.length > 0 && weighed.length < all.length, all.join(" "));
+  const label = await list.locator("> summary").textContent();
+  assert.match(label, new RegExp(`^${weighed.length} comparisons, \\d+ differences? shown$`));
+  await context.close();
+});
+
 test("links between hosts are shown with both measurements, and only where there are hosts", async () => {
   const plain = await open(browser);
   assert.equal(await plain.page.locator("table.links").count(), 0);

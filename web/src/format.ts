@@ -7,6 +7,11 @@ export function whole(value: number): string {
   return groups.format(value);
 }
 
+/** A count with its noun: `1 round`, `3 rounds`. */
+export function counted(value: number, noun: string): string {
+  return `${whole(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
 /** A value with about three digits, never in powers of ten. */
 export function digits(value: number): string {
   const size = Math.abs(value);
