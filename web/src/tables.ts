@@ -50,7 +50,7 @@ function measured(
 }
 
 const RATE: Column = {
-  ...measured("req/s", "", "rate", "rate_per_s", whole),
+  ...measured("req/s", "", "rate", "rate_per_s", digits),
   text: ({ cell }) => rate(cell),
 };
 
@@ -123,13 +123,13 @@ const REST: Column[] = [
 function rate(cell: Cell): string {
   const estimate = cell.estimates["rate_per_s"];
   if (!estimate) return "";
-  return `${cell.rate_is_lower_bound ? "≥ " : ""}${whole(estimate.point)}`;
+  return `${cell.rate_is_lower_bound ? "≥ " : ""}${digits(estimate.point)}`;
 }
 
 function spread(cell: Cell): string {
   const estimate = cell.estimates["rate_per_s"];
   if (!estimate || estimate.n < 2) return "";
-  return `${whole(estimate.low)} to ${whole(estimate.high)}`;
+  return `${digits(estimate.low)} to ${digits(estimate.high)}`;
 }
 
 /** The verdict of a cell as a coloured word, with the numbers of its notes. */

@@ -10,12 +10,21 @@ pub fn milliseconds(ns: f64) -> String {
 }
 
 /// A value with about three digits, never in powers of ten: `0.043`, `1.25`, `37.1`, `1,204`.
-pub(crate) fn digits(value: f64) -> String {
+pub fn digits(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => whole(value),
         size if size >= 9.995 => format!("{value:.1}"),
         size if size >= 0.9995 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
+    }
+}
+
+/// The same without zeros at the end, for figures that somebody chose: `1.6`, `50`, `1,204`.
+pub(crate) fn trimmed(value: f64) -> String {
+    let text = digits(value);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 
@@ -114,6 +123,20 @@ mod tests {
             assert_eq!(digits(value), text);
         }
         assert_eq!(whole(-1234.0), "-1,234");
+    }
+
+    #[test]
+    fn figures_that_were_chosen_end_without_zeros() {
+        let rows = [
+            (1.6, "1.6"),
+            (50.0, "50"),
+            (0.25, "0.25"),
+            (100.0, "100"),
+            (4e3, "4,000"),
+        ];
+        for (value, text) in rows {
+            assert_eq!(trimmed(value), text);
+        }
     }
 
     #[test]

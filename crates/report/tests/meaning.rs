@@ -3,6 +3,7 @@
 #[allow(dead_code, unused_imports)]
 mod support;
 
+use bakeoff_plan::LoadModel;
 use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, Step, TrialEnd, When};
 use bakeoff_report::view::{Cell, Comparison, Report, view};
 use bakeoff_report::{MarkdownOptions, TextOptions};
@@ -484,6 +485,24 @@ fn the_command_that_goes_on_has_the_hosts_and_what_else_it_needs() {
     check(&record, None, &format!("{plain} --hosts FILE"));
     let hosts = " --hosts lab.toml --library own";
     check(&record, Some(hosts), &format!("{plain}{hosts}"));
+}
+
+#[test]
+fn loads_of_slow_rates_have_names_of_their_own() {
+    let mut record = support::record_at_constant_rate();
+    let mut slow = record.plan.loads[0].clone();
+    let mut rates = vec![];
+    for rate in [1.6, 2.4, 50.0] {
+        if let LoadModel::Open { rate_per_s, .. } = &mut slow.model {
+            *rate_per_s = rate;
+        }
+        rates.push(slow.clone());
+    }
+    record.plan.loads = rates;
+    let loads = view(&record).campaign.loads;
+    let short = loads.iter().map(|load| load.short.as_str());
+    let short: Vec<&str> = short.filter(|short| short.contains("/s")).collect();
+    assert!(short.starts_with(&["1.6/s", "2.4/s", "50/s"]), "{short:?}");
 }
 
 #[test]

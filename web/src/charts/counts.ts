@@ -1,7 +1,7 @@
 // One line for each contender: requests per second with their interval, requests that ended, and
 // the share of errors. Their axes begin at zero.
 
-import { compact, percent, whole } from "../format.ts";
+import { compact, digits, percent, whole } from "../format.ts";
 import type { Cell, Estimate } from "../model.ts";
 import type { Selection } from "../selection.ts";
 import { colours, type Theme } from "../theme.ts";
@@ -21,7 +21,7 @@ export const rateDots: Draw = (selection, theme) => {
     estimate: (cell) => cell.estimates["rate_per_s"] ?? null,
     bound: (cell) => cell.rate_is_lower_bound,
     short: compact,
-    long: (value) => `${whole(value)} req/s`,
+    long: (value) => `${digits(value)} req/s`,
     unit: "requests/s",
     column: "rate_per_s",
     opacity: (cell) => opacity(cell, "rate"),

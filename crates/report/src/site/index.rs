@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::ranking::{Entrant, Ranked, Ranking};
 use super::record::{Facets, Kind, Number, SiteRecord, Span};
 use super::{POLICY, Preview, SiteOptions, shown_text};
-use crate::number::{counted, milliseconds, whole};
+use crate::number::{counted, digits, milliseconds};
 
 /// What can be filtered by: name of the attribute, and what people call it.
 const FILTERS: [(&str, &str); 4] = [
@@ -417,7 +417,7 @@ fn ends(kind: Kind, span: Span) -> String {
 
 fn amount(kind: Kind, value: f64) -> String {
     match kind {
-        Kind::Rate | Kind::Capacity => whole(value),
+        Kind::Rate | Kind::Capacity => digits(value),
         Kind::Latency => milliseconds(value),
     }
 }
