@@ -68,12 +68,32 @@ for (const [name, size] of [
   });
 }
 
-test("a campaign that was stopped names the rounds that it has, not those that it planned", async () => {
+test("a campaign that was stopped names the rounds that it has", async () => {
   const { context, page } = await open(browser, WIDE, "REPORT_STOPPED");
   const badges = await page.locator(".badge").allTextContents();
   assert.ok(badges.length > 0);
   for (const badge of badges) assert.match(badge, /, 3 to 4 rounds$/);
   await context.close();
+});
+
+test("servers that answered late after their load are named below the findings", async () => {
+  const calm = await open(browser, WIDE, "REPORT_ANSWER");
+  assert.equal(await calm.page.locator(".late").count(), 0);
+  await calm.context.close();
+  for (const [size, most] of [
+    [WIDE, 2],
+    [PHONE, 1],
+  ]) {
+    const { context, page } = await open(browser, size, "REPORT_STOPPED");
+    const lines = page.locator(".findings > .late > li");
+    const texts = await lines.allTextContents();
+    assert.equal(texts.length, most + 1);
+    for (const text of texts.slice(0, most))
+      assert.match(text, /^nginx-default at [^:]+: slow to recover: .* 30\.0 s after the load\.$/);
+    const more = Number(/^(\d+) more answered as late/.exec(texts[most])[1]);
+    assert.equal(await lines.last().locator("li").count(), more, "the rest is folded");
+    await context.close();
+  }
 });
 
 test("a click on another baseline turns ratios round", async () => {

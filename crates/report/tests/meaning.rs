@@ -4,7 +4,7 @@
 mod support;
 
 use bakeoff_plan::LoadModel;
-use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, Step, TrialEnd, When};
+use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, TrialEnd};
 use bakeoff_report::view::{Cell, Comparison, Report, view};
 use bakeoff_report::{MarkdownOptions, TextOptions};
 use bakeoff_stats::{IntervalKind, Measure};
@@ -508,14 +508,7 @@ fn loads_of_slow_rates_have_names_of_their_own() {
 #[test]
 fn a_server_that_gives_no_answer_after_its_load_is_named_in_the_short_text() {
     let mut record = support::record_of_rounds(1);
-    let trials = record.trials.iter_mut();
-    for trial in trials.filter(|it| it.contender == "nginx-default") {
-        trial.answers.retain(|it| it.when != When::After);
-        let mut steps = trial.course.steps.iter_mut();
-        if let Some(asked) = steps.find(|it| it.step == Step::CheckAgain) {
-            asked.took_s = 30.0;
-        }
-    }
+    support::answer_late(&mut record, "nginx-default");
     let short = TextOptions {
         full: false,
         ..WIDE
@@ -530,6 +523,13 @@ fn a_server_that_gives_no_answer_after_its_load_is_named_in_the_short_text() {
         let is_named = line.starts_with("! nginx-default at ") && line.contains("30.0 s");
         assert!(is_named, "{line}");
     }
+    // The page and scripts have the same sentences, and all of them.
+    let late = view(&record).answer.late;
+    assert!(late.len() >= lines.len(), "{late:?}");
+    for line in &lines {
+        assert!(late.iter().any(|it| line.ends_with(it)), "{line}: {late:?}");
+    }
+    assert!(view(&support::record_of_rounds(1)).answer.late.is_empty());
     let calm = bakeoff_report::text(&view(&support::record_of_rounds(1)), short);
     assert_eq!(said(&calm), Vec::<String>::new());
 }

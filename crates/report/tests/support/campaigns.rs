@@ -2,7 +2,9 @@
 //! bounds, and one of a thousand trials.
 
 use bakeoff_plan::{Arrival, ConfigSource, Contender, Load, LoadModel, Plan, ServerChoice};
-use bakeoff_record::{ConfigFile, ContenderKind, Hosts, LinkFacts, Record, TrialRecord, When};
+use bakeoff_record::{
+    ConfigFile, ContenderKind, Hosts, LinkFacts, Record, Step, TrialRecord, When,
+};
 
 use super::{contender, load, machine, plan, references, seed_of, traffic, trial, workload};
 
@@ -141,6 +143,18 @@ fn own_configuration(trial: &mut TrialRecord, index: usize) {
         answer
             .headers
             .push(("Server".into(), server.server.clone()));
+    }
+}
+
+/// Lets the servers of a contender give no answer for 30 s after each load.
+pub(crate) fn answer_late(record: &mut Record, contender: &str) {
+    let trials = record.trials.iter_mut();
+    for trial in trials.filter(|it| it.contender == contender) {
+        trial.answers.retain(|it| it.when != When::After);
+        let mut steps = trial.course.steps.iter_mut();
+        if let Some(asked) = steps.find(|it| it.step == Step::CheckAgain) {
+            asked.took_s = 30.0;
+        }
     }
 }
 
