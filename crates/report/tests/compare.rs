@@ -215,6 +215,47 @@ fn a_contender_of_the_baseline_that_is_missing_passes_no_gate() {
     }
 }
 
+/// The exit code was 4, and the file had no error.
+#[test]
+fn a_contender_of_the_baseline_that_is_missing_is_an_error_in_junit() {
+    let mut first = support::campaign(7);
+    let mut second = first.clone();
+    let is_other = |trial: &bakeoff_record::TrialRecord| trial.contender != "caddy-default";
+    second.trials.retain(is_other);
+    first
+        .trials
+        .retain(|trial| trial.contender != "nginx-optimized");
+    second.machine.system.kernel = "6.2.0".into();
+    let (first, second) = (hidden(first), hidden(second));
+    let compared = |gates: &Gates| {
+        let compare = compare_across(&first, &second, gates, true).expect("forced");
+        (compare.ruling, compare.rows.len(), compare_junit(&compare))
+    };
+    let (ruling, rows, file) = compared(&gates("rate=90%"));
+    assert_eq!(ruling, Ruling::CannotTell);
+    let case = "<testcase classname=\"contenders\" name=\"caddy-default\" time=\"0\">\n      \
+                <error type=\"cannot-tell\" \
+                message=\"caddy-default is in the first record alone\"/>";
+    assert!(file.contains(case), "{file}");
+    let errors = file.matches("<error ").count();
+    let head = format!("tests=\"{}\" failures=\"0\" errors=\"{errors}\"", rows + 1);
+    assert_eq!(file.matches(&head).count(), 2, "{file}");
+    // What fails nothing stands in one element, a line each.
+    assert_eq!(file.matches("<system-err>").count(), 1, "{file}");
+    assert!(
+        file.contains("\nnginx-optimized is in the second record alone</system-err>"),
+        "{file}"
+    );
+    assert!(
+        file.contains("<system-err>the records differ in kernel: "),
+        "{file}"
+    );
+    // Without a gate nothing can fail.
+    let (_, rows, file) = compared(&Gates::default());
+    assert!(file.contains(&format!("tests=\"{rows}\" failures=\"0\" errors=\"0\"")));
+    assert_eq!(file.matches("<system-err>").count(), 1, "{file}");
+}
+
 /// The columns of a plan are the same whatever of it is valid.
 #[test]
 fn otava_has_a_column_for_each_number() {
