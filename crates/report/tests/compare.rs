@@ -325,6 +325,22 @@ fn latencies_are_as_plotters_of_hdrhistogram_take_them() {
     );
 }
 
+/// The file said p99 where rounds had none and the p50 decided.
+#[test]
+fn a_file_of_latencies_names_the_percentile_that_chose_its_round() {
+    let mut record = support::campaign(7);
+    support::slow_down(&mut record, "caddy-default");
+    let record = hidden(record);
+    let files = hgrm(&view_of(&record), &record);
+    let whose = |name: &str, percentile: &str| {
+        let file = files.iter().find(|file| file.name == name).expect("a file");
+        let words = format!(", one of 7 measured, whose {percentile} is the median one;");
+        assert!(file.text.contains(&words), "{}", file.text);
+    };
+    whose("synthetic-c10-nginx-default.hgrm", "p99");
+    whose("synthetic-c10-caddy-default.hgrm", "p50");
+}
+
 /// What is not valid is in no export as a number.
 #[test]
 fn what_is_not_valid_is_not_exported() {

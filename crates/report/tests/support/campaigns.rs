@@ -114,6 +114,22 @@ fn near_the_yardstick(trial: &mut TrialRecord) {
     trial.result = Some(result);
 }
 
+/// Lets a contender answer 20 requests a second at `synthetic`, too few for a p99.
+pub(crate) fn slow_down(record: &mut Record, contender: &str) {
+    for trial in &mut record.trials {
+        let is_closed = matches!(trial.load.model, LoadModel::Closed { .. });
+        if trial.contender != contender || trial.workload != "synthetic" || !is_closed {
+            continue;
+        }
+        let seed = seed_of(&[&trial.contender, &trial.workload], trial.round);
+        let mut shape = super::shape(&trial.contender, &trial.workload, trial.load.clients());
+        (shape.rate, shape.cores) = (20.0, 0.05);
+        let result = traffic::result(&trial.load, &shape, seed);
+        trial.usage = super::usage::usage(&shape, result.requests.completed, false);
+        trial.result = Some(result);
+    }
+}
+
 /// A configuration as a real trial has it: with a port and a folder of its own.
 fn own_configuration(trial: &mut TrialRecord, index: usize) {
     let Some(server) = &mut trial.server else {
