@@ -16,8 +16,6 @@ const FILTERS: [(&str, &str); 4] = [
     ("machine", "Machine"),
     ("protocol", "Protocol"),
 ];
-/// Sentences of an answer that a record shows; the rest is in its report.
-const SENTENCES: usize = 1;
 
 pub(super) fn draw(
     records: &[SiteRecord],
@@ -158,14 +156,13 @@ fn record(out: &mut String, record: &SiteRecord) {
         name = record.name,
         at = record.folder(),
     );
-    for (index, line) in record.answer.iter().take(SENTENCES).enumerate() {
-        let class = if index == 0 { "answer" } else { "more" };
-        let _ = writeln!(out, "<p class=\"{class}\">{}</p>", shown_text(line));
-    }
-    let left = record.answer.len().saturating_sub(SENTENCES);
-    if left > 0 {
-        let more = counted(left as u64, "more sentence");
-        let _ = writeln!(out, "<p class=\"more\">{more} in the report.</p>");
+    // The first sentence of the answer; the rest is in the report.
+    if let Some((first, rest)) = record.answer.split_first() {
+        let _ = writeln!(out, "<p class=\"answer\">{}</p>", shown_text(first));
+        if !rest.is_empty() {
+            let more = counted(rest.len() as u64, "more sentence");
+            let _ = writeln!(out, "<p class=\"more\">{more} in the report.</p>");
+        }
     }
     let facts = [
         ("Contenders", record.contenders.join("; ")),
