@@ -33,10 +33,11 @@ export function duration(ns: number): string {
   return `${digits(ns / 1e3)} µs`;
 }
 
-/** A share as a percentage, which never rounds to none or all. */
+/** A share as a percentage, which never rounds to none or all; less than none has its sign. */
 export function percent(share: number): string {
   const value = share * 100;
   if (value === 0) return "0";
+  if (value < 0) return value > -0.001 ? ">-0.001" : value.toFixed(value > -1 ? 3 : 2);
   if (value < 0.001) return "<0.001";
   if (value < 1) return value.toFixed(3);
   return value < 100 ? Math.min(value, 99.99).toFixed(2) : "100";

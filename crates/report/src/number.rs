@@ -65,11 +65,15 @@ pub(crate) fn share(share: f64) -> String {
     format!("{}", (share * 1000.0).round() / 10.0)
 }
 
-/// A share as a percentage without its sign: `0`, `<0.001`, `0.125`, `97.4`.
+/// A share as a percentage without its unit: `0`, `<0.001`, `0.125`, `97.40`; less than none where
+/// something grew that could have been saved: `-12.50`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
         0.0 => "0".into(),
+        less if less > -0.001 && less < 0.0 => ">-0.001".into(),
+        less if less < 0.0 && less > -1.0 => format!("{less:.3}"),
+        less if less < 0.0 => format!("{less:.2}"),
         small if small < 0.001 => "<0.001".into(),
         small if small < 1.0 => format!("{small:.3}"),
         // 99.99 must not read as all.
@@ -147,6 +151,10 @@ mod tests {
             (0.974, "97.40"),
             (0.999_99, "99.99"),
             (1.0, "100"),
+            (-1e-9, ">-0.001"),
+            (-0.004, "-0.400"),
+            (-0.125, "-12.50"),
+            (-1.5, "-150.00"),
         ];
         for (share, text) in rows {
             assert_eq!(percent(share), text);
