@@ -1,5 +1,5 @@
 // The first screen, what a reader can do with it by mouse and by keyboard, and what can be saved.
-// Run with REPORT_ANSWER: see run.sh.
+// Run with REPORT_ANSWER and REPORT_STOPPED: see run.sh.
 
 import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
@@ -67,6 +67,34 @@ for (const [name, size] of [
     await context.close();
   });
 }
+
+test("a campaign that was stopped names the rounds that it has", async () => {
+  const { context, page } = await open(browser, WIDE, "REPORT_STOPPED");
+  const badges = await page.locator(".badge").allTextContents();
+  assert.ok(badges.length > 0);
+  for (const badge of badges) assert.match(badge, /, 3 to 4 rounds$/);
+  await context.close();
+});
+
+test("servers that answered late after their load are named below the findings", async () => {
+  const calm = await open(browser, WIDE, "REPORT_ANSWER");
+  assert.equal(await calm.page.locator(".late").count(), 0);
+  await calm.context.close();
+  for (const [size, most] of [
+    [WIDE, 2],
+    [PHONE, 1],
+  ]) {
+    const { context, page } = await open(browser, size, "REPORT_STOPPED");
+    const lines = page.locator(".findings > .late > li");
+    const texts = await lines.allTextContents();
+    assert.equal(texts.length, most + 1);
+    for (const text of texts.slice(0, most))
+      assert.match(text, /^nginx-default at [^:]+: slow to recover: .* 30\.0 s after the load\.$/);
+    const more = Number(/^(\d+) more answered as late/.exec(texts[most])[1]);
+    assert.equal(await lines.last().locator("li").count(), more, "the rest is folded");
+    await context.close();
+  }
+});
 
 test("a click on another baseline turns ratios round", async () => {
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
@@ -233,6 +261,58 @@ test("charts are saved as PNG, SVG and CSV, and tables as CSV", async () => {
   await context.close();
 });
 
+test("a bound is saved as one", async () => {
+  const { context, page, seen } = await open(browser, WIDE, "REPORT_ANSWER");
+  const fields = (bytes) => bytes.toString().trimEnd().split("\r\n").map((line) => line.split(","));
+  const of = (rows, name) => rows.find((row) => row.includes(name));
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.click("#table .csv >> nth=0"),
+  ]);
+  const table = fields(await readFile(await download.path()));
+  assert.match(of(table, "nginx-optimized")[1], /^≥ \d+(\.\d+)?$/);
+  assert.match(of(table, "nginx-optimized")[2], /^≥ \d+\.\d+$/);
+  assert.match(of(table, "caddy-default")[1], /^\d+(\.\d+)?$/);
+  const rates = fields((await saved(page, 'figure[data-chart="Requests/s"]', "csv")).bytes);
+  assert.deepEqual(rates[0], ["contender", "rate_per_s", "bound", "low", "high", "rounds"]);
+  const fast = of(rates, "nginx-optimized");
+  assert.equal(fast[2], ">=");
+  assert.ok(Number(fast[3]) > 0 && fast[4] === "", `${fast}: what it is below is not known`);
+  const slow = of(rates, "caddy-default");
+  assert.ok(slow[2] === "" && Number(slow[4]) >= Number(slow[1]), `${slow}`);
+  const ratios = fields((await saved(page, ".forest", "csv")).bytes);
+  const at = (name) => ratios[0].indexOf(name);
+  const bounds = ratios.filter((row) => row[at("bound")] === ">=");
+  assert.ok(bounds.length > 0);
+  for (const row of bounds) assert.ok(row[at("low")] !== "" && row[at("high")] === "", `${row}`);
+  await page.click('[data-baseline="nginx-optimized"]');
+  const turned = fields((await saved(page, ".forest", "csv")).bytes);
+  const most = turned.filter((row) => row[at("bound")] === "<=");
+  assert.equal(most.length > 0, true, "from the other side it is an upper bound");
+  for (const row of most) assert.ok(row[at("low")] === "" && row[at("high")] !== "", `${row}`);
+  assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
+test("a value is saved in the unit that its column names", async () => {
+  const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
+  const row = '#table table.main tbody tr[data-contender="nginx-default"]';
+  const shown = await page.$$eval(`${row} > *`, (all) => all.map((one) => one.textContent));
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.click("#table .csv >> nth=0"),
+  ]);
+  const lines = (await readFile(await download.path())).toString().split("\r\n");
+  const columns = lines[0].split(",");
+  const fields = lines.find((line) => line.startsWith("nginx-default,")).split(",");
+  for (const name of ["p50 ms", "p99 ms", "CPU µs/req"]) {
+    const at = columns.indexOf(name);
+    const [eyes, file] = [shown[at].replace(",", ""), fields[at]].map(Number);
+    assert.ok(Math.abs(eyes / file - 1) < 0.01, `${name}: ${shown[at]} and ${fields[at]}`);
+  }
+  await context.close();
+});
+
 test("a chart zooms by its buttons and back", async () => {
   const { context, page } = await open(browser, WIDE, "REPORT_ANSWER");
   const figure = page.locator('figure[data-chart="Requests/s over time"]');
@@ -390,6 +470,34 @@ test("a print cuts nothing off", async () => {
   await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
   assert.equal(await page.locator("#all-tables").getAttribute("open"), null);
   await context.close();
+});
+
+test("a print is light where the screen is dark", async () => {
+  const seenOf = (page) =>
+    page.evaluate(() => ({
+      text: getComputedStyle(document.body).color,
+      drawn: document.querySelector(".forest .canvas svg").outerHTML,
+    }));
+  const light = await open(browser, { ...PAPER, colorScheme: "light" }, "REPORT_ANSWER");
+  const wanted = await seenOf(light.page);
+  await light.context.close();
+  for (const colorScheme of ["dark", "light"]) {
+    const { context, page } = await open(browser, { ...PAPER, colorScheme }, "REPORT_ANSWER");
+    if (colorScheme === "light") await page.click("#theme");
+    const dark = await seenOf(page);
+    assert.notEqual(dark.text, wanted.text);
+    await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+    const printed = await seenOf(page);
+    assert.equal(printed.text, wanted.text);
+    const colours = (drawn) => [...new Set(drawn.match(/#[0-9a-f]{6}/g))].sort();
+    assert.deepEqual(colours(printed.drawn), colours(wanted.drawn));
+    assert.notDeepEqual(colours(dark.drawn), colours(wanted.drawn));
+    await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+    const after = await seenOf(page);
+    assert.equal(after.text, dark.text);
+    assert.deepEqual(colours(after.drawn), colours(dark.drawn));
+    await context.close();
+  }
 });
 
 test("a report of a thousand trials is below 3 MB and open within 2 s", async () => {

@@ -3,6 +3,7 @@
 // `synthetic_report`: see run.sh, which makes those of the other files too.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { launch, open, reportAddress } from "./browser.mjs";
 
@@ -218,6 +219,40 @@ test("cells at a constant rate are told in Vegeta's form with signed differences
   assert.match(await line("wait").first().getAttribute("title"), /ended by time/);
   assert.equal(await share("nginx-default", "caddy-default").textContent(), "–");
   assert.deepEqual(seen.errors, []);
+  await context.close();
+});
+
+test("differences with a sign are saved as numbers", async () => {
+  const { context, page } = await open(browser, {}, "REPORT_CONSTANT");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator("#table .table:has(table.differences) .csv").click(),
+  ]);
+  const lines = (await readFile(await download.path())).toString().trimEnd().split("\r\n");
+  const rows = lines.slice(1).map((line) => line.split(","));
+  const known = rows.flatMap((row) => row.slice(2)).filter((field) => field !== "–");
+  assert.ok(known.some((field) => Number(field) > 0) && known.some((field) => Number(field) < 0));
+  for (const field of known) assert.match(field, /^-?\d+(\.\d+)?(e-\d+)?$/);
+  await context.close();
+});
+
+test("errors are a share of what was asked for, as in the tables", async () => {
+  const { context, page } = await open(browser);
+  const subtitle = page.locator('figure[data-chart="Errors"] .subtitle');
+  assert.match(await subtitle.textContent(), /^of all requests asked for/);
+  await context.close();
+});
+
+test("comparisons are counted without those that nothing could be said of", async () => {
+  const { context, page } = await open(browser);
+  const list = page.locator("details:has(> ul [data-conclusion])");
+  const all = await list.locator("li").evaluateAll((rows) =>
+    rows.map((row) => row.dataset.conclusion),
+  );
+  const weighed = all.filter((one) => !["not-compared", "not-comparable"].includes(one));
+  assert.ok(weighed.length > 0 && weighed.length < all.length, all.join(" "));
+  const label = await list.locator("> summary").textContent();
+  assert.match(label, new RegExp(`^${weighed.length} comparisons, \\d+ differences? shown$`));
   await context.close();
 });
 

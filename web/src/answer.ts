@@ -41,7 +41,7 @@ function findings(report: Report): HTMLElement {
   if (!first) {
     const why = report.summary.find((one) => one.tone !== "good") ?? report.summary[0];
     const text = why?.text ?? "There is nothing to compare.";
-    box.append(element("h2", { class: "headline" }, text));
+    box.append(element("h2", { class: "headline" }, text), late(report) ?? "");
     return box;
   }
   const size = first.text.length > LONG ? "headline long" : "headline";
@@ -57,6 +57,23 @@ function findings(report: Report): HTMLElement {
     const details = element("details", {}, element("summary", {}, words), list(report, folded));
     box.append(details);
   }
+  box.append(late(report) ?? "");
+  return box;
+}
+
+/** Servers that answered late after their load, or not at all: no number shows it. */
+function late(report: Report): HTMLElement | null {
+  const all = report.answer.late;
+  if (all.length === 0) return null;
+  const items = (some: string[]) => some.map((one) => element("li", {}, one));
+  const shown = all.slice(0, window.innerWidth < PHONE ? 1 : FINDINGS);
+  const folded = all.slice(shown.length);
+  const box = element("ul", { class: "more late" }, ...items(shown));
+  if (folded.length > 0) {
+    const words = `${whole(folded.length)} more answered as late`;
+    const rest = element("ul", { class: "more" }, ...items(folded));
+    box.append(element("li", {}, element("details", {}, element("summary", {}, words), rest)));
+  }
   return box;
 }
 
@@ -67,8 +84,11 @@ function list(report: Report, all: Finding[]): HTMLElement {
 }
 
 function badge(report: Report, finding: Finding): HTMLElement {
-  const { rounds } = report.campaign;
-  const words = `${GRADES[finding.grade]}, ${whole(rounds)} ${rounds === 1 ? "round" : "rounds"}`;
+  // Rounds that were measured: a campaign that was interrupted has fewer than it planned.
+  const { rounds_least: least, rounds_most: most } = report.campaign.interval;
+  const rounds = `${whole(most)} ${most === 1 ? "round" : "rounds"}`;
+  const range = least === most ? rounds : `${whole(least)} to ${rounds}`;
+  const words = `${GRADES[finding.grade]}, ${range}`;
   return element("span", { class: "badge", "data-grade": finding.grade }, words);
 }
 

@@ -1,7 +1,7 @@
 // The machine, what was asked, and what did not pass: the foot of the page.
 
 import { element, facts, section } from "./dom.ts";
-import { bytes, whole } from "./format.ts";
+import { bytes, counted, whole } from "./format.ts";
 import type { Report } from "./model.ts";
 import { named } from "./tables.ts";
 
@@ -52,11 +52,13 @@ export function comparisons(report: Report): HTMLElement | null {
     const where = element("b", {}, `${one.workload}, ${one.load}: `);
     list.append(element("li", { "data-conclusion": one.conclusion }, where, one.text));
   }
-  const shown = report.comparisons.filter((one) =>
-    ["higher", "lower"].includes(one.conclusion),
-  ).length;
-  const compared = whole(report.comparisons.length);
-  const label = `${compared} pairs compared, ${whole(shown)} differences shown`;
+  // Each pair is compared once for each metric, and not where a number cannot be used.
+  const weighed = report.comparisons.filter(
+    (one) => !["not-compared", "not-comparable"].includes(one.conclusion),
+  );
+  const shown = weighed.filter((one) => ["higher", "lower"].includes(one.conclusion));
+  const differences = counted(shown.length, "difference");
+  const label = `${counted(weighed.length, "comparison")}, ${differences} shown`;
   return section("Comparisons", element("details", {}, element("summary", {}, label), list));
 }
 

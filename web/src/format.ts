@@ -7,6 +7,11 @@ export function whole(value: number): string {
   return groups.format(value);
 }
 
+/** A count with its noun: `1 round`, `3 rounds`. */
+export function counted(value: number, noun: string): string {
+  return `${whole(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
 /** A value with about three digits, never in powers of ten. */
 export function digits(value: number): string {
   const size = Math.abs(value);
@@ -28,10 +33,11 @@ export function duration(ns: number): string {
   return `${digits(ns / 1e3)} µs`;
 }
 
-/** A share as a percentage, which never rounds to none or all. */
+/** A share as a percentage, which never rounds to none or all; less than none has its sign. */
 export function percent(share: number): string {
   const value = share * 100;
   if (value === 0) return "0";
+  if (value < 0) return value > -0.001 ? ">-0.001" : value.toFixed(value > -1 ? 3 : 2);
   if (value < 0.001) return "<0.001";
   if (value < 1) return value.toFixed(3);
   return value < 100 ? Math.min(value, 99.99).toFixed(2) : "100";

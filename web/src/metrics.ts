@@ -1,6 +1,6 @@
 // What is compared: names, units and which way is better.
 
-import { bytes, compact, digits, duration, ticks, whole } from "./format.ts";
+import { bytes, compact, digits, duration, ticks } from "./format.ts";
 import type { Metric, NumberName } from "./model.ts";
 
 export interface MetricFacts {
@@ -26,7 +26,7 @@ export const METRICS: MetricFacts[] = [
     short: "req/s",
     number: "rate",
     moreIsBetter: true,
-    text: (value) => `${whole(value)} req/s`,
+    text: (value) => `${digits(value)} req/s`,
     tick: compact,
   },
   {

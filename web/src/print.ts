@@ -1,4 +1,7 @@
-// A print shows what the page holds: what is folded is unfolded for it, and folded again after.
+// A print shows what the page holds: what is folded is unfolded for it, and folded again after. It
+// is light, whatever the theme on the screen is.
+
+import { printing } from "./theme.ts";
 
 /** Unfolds the page while it is printed; single trials stay as the reader left them. */
 export function printWhole(): void {
@@ -7,9 +10,11 @@ export function printWhole(): void {
     const all = document.querySelectorAll<HTMLDetailsElement>("details:not([open])");
     opened = [...all].filter((one) => !one.matches(".save, [data-trial], [data-trial] *"));
     for (const one of opened) one.open = true;
+    printing(true);
   });
   window.addEventListener("afterprint", () => {
     for (const one of opened) one.open = false;
     opened = [];
+    printing(false);
   });
 }

@@ -28,7 +28,7 @@ function field(value: string | number | null): string {
   if (value === null) return "";
   if (typeof value === "number") return String(value);
   // A spreadsheet takes a field that begins so for a formula.
-  const text = /^[=+\-@\t\r]/.test(value) && !/^-?[\d.]+$/.test(value) ? `'${value}` : value;
+  const text = /^[=+\-@\t\r]/.test(value) && !/^[+-]?[\d.]+$/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -25,7 +25,12 @@ interface Column {
   measure: string | null;
   value: (line: Line) => number | null;
   text: (line: Line) => string;
+  /** What a value is divided by to be in the unit, where it is saved. */
+  scale: number;
 }
+
+/** Sizes of the units that columns have. */
+const SCALES: Record<string, number> = { ms: 1e6, "µs/req": 1e3 };
 
 function measured(
   title: string,
@@ -41,11 +46,11 @@ function measured(
     if (!estimate && bound !== undefined) return `≥ ${show(bound)}`;
     return estimate ? show(estimate.point) : "";
   };
-  return { key: title, title, unit, number, measure, value, text };
+  return { key: title, title, unit, number, measure, value, text, scale: SCALES[unit] ?? 1 };
 }
 
 const RATE: Column = {
-  ...measured("req/s", "", "rate", "rate_per_s", whole),
+  ...measured("req/s", "", "rate", "rate_per_s", digits),
   text: ({ cell }) => rate(cell),
 };
 
@@ -53,6 +58,7 @@ const RATIO: Column = {
   key: "ratio",
   title: "ratio",
   unit: "to baseline",
+  scale: 1,
   number: null,
   measure: null,
   value: ({ cell, ratio, baseline }) => (cell.contender === baseline ? 1 : (ratio?.point ?? null)),
@@ -66,6 +72,7 @@ const ERRORS: Column = {
   key: "errors",
   title: "errors",
   unit: "%",
+  scale: 0.01,
   number: null,
   measure: null,
   value: ({ cell }) => cell.error_share,
@@ -89,6 +96,7 @@ const REST: Column[] = [
     key: "interval",
     title: "low to high",
     unit: "req/s",
+    scale: 1,
     number: "rate",
     measure: null,
     value: ({ cell }) => cell.estimates["rate_per_s"]?.low ?? null,
@@ -104,6 +112,7 @@ const REST: Column[] = [
     key: "rounds",
     title: "rounds",
     unit: "",
+    scale: 1,
     number: null,
     measure: null,
     value: ({ cell }) => cell.rounds_measured,
@@ -114,13 +123,13 @@ const REST: Column[] = [
 function rate(cell: Cell): string {
   const estimate = cell.estimates["rate_per_s"];
   if (!estimate) return "";
-  return `${cell.rate_is_lower_bound ? "≥ " : ""}${whole(estimate.point)}`;
+  return `${cell.rate_is_lower_bound ? "≥ " : ""}${digits(estimate.point)}`;
 }
 
 function spread(cell: Cell): string {
   const estimate = cell.estimates["rate_per_s"];
   if (!estimate || estimate.n < 2) return "";
-  return `${whole(estimate.low)} to ${whole(estimate.high)}`;
+  return `${digits(estimate.low)} to ${digits(estimate.high)}`;
 }
 
 /** The verdict of a cell as a coloured word, with the numbers of its notes. */
@@ -255,7 +264,12 @@ function fieldOf(column: Column, line: Line): HTMLElement {
   const text = column.text(line);
   const field = element("td", { class: "number" }, text === "" ? "–" : text);
   const value = column.value(line);
-  if (value !== null && column.key !== "interval") field.dataset["value"] = String(value);
+  if (value !== null && column.key !== "interval") {
+    // A bound stays one where the table is saved.
+    const sign = /^[≥≤]/.exec(text)?.[0];
+    const amount = Number((value / column.scale).toPrecision(12));
+    field.dataset["value"] = sign === undefined ? String(amount) : `${sign} ${amount}`;
+  }
   const { measure, number } = column;
   const reason = measure === null ? undefined : cell.missing[measure];
   if (reason) field.title = reason;

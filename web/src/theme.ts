@@ -61,11 +61,19 @@ const DASHES: ("solid" | "dashed" | "dotted")[] = ["solid", "dashed", "dotted"];
 
 const wish = window.matchMedia("(prefers-color-scheme: dark)");
 let chosen: boolean | null = null;
+let onPaper = false;
 const watchers: (() => void)[] = [];
 
 /** The theme in force. */
 export function theme(): Theme {
-  return (chosen ?? wish.matches) ? DARK : LIGHT;
+  return !onPaper && (chosen ?? wish.matches) ? DARK : LIGHT;
+}
+
+/** Paper is white: the page is light while it is printed, and then as the reader had it. */
+export function printing(begins: boolean): void {
+  const before = theme();
+  onPaper = begins;
+  if (theme() !== before) apply();
 }
 
 /** Changes to the other theme, whatever the system wishes. */

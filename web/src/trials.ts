@@ -21,7 +21,7 @@ export function trialList(selection: Selection): HTMLElement {
 
 function trialEntry(report: Report, trial: Trial): HTMLElement {
   const rate = trial.values["rate_per_s"];
-  const words = rate === undefined ? "" : `${whole(rate)} req/s`;
+  const words = rate === undefined ? "" : `${digits(rate)} req/s`;
   const title = element(
     "summary",
     {},

@@ -121,6 +121,7 @@ function differenceTable(differences: Difference[]): HTMLElement {
     for (const [, measure] of MEASURES) {
       const share = one.shares[measure] ?? null;
       const field = element("td", { class: "number" }, share ? signed(share.point) : "–");
+      if (share) field.dataset["value"] = String(share.point * 100);
       field.title = share ? interval(share) : (one.missing[measure] ?? "");
       line.append(field);
     }

@@ -9,7 +9,7 @@ use bakeoff_conduct::Event;
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Step, TrialEnd, TrialRecord, When};
 use bakeoff_report::document::LATE_S;
-use bakeoff_report::{Redaction, counted, plain};
+use bakeoff_report::{Redaction, counted, digits, plain};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::output;
@@ -177,8 +177,9 @@ fn ended_line(record: &TrialRecord) -> String {
                 format!(", p99 {:.2} ms", it.low as f64 / 1e6)
             });
             format!(
-                "{id}: {}{rate:.0} ok/s, {errors} errors{p99}{}",
+                "{id}: {}{} ok/s, {errors} errors{p99}{}",
                 offered(record),
+                digits(rate),
                 waited(record)
             )
         }

@@ -1,8 +1,9 @@
 //! Writes the report of a made-up campaign, for tests of the page and for looking at it:
 //! `cargo run -p bakeoff-report --example synthetic_report -- report.html FORMAT`, which
 //! is html, text, answer, md, full-md, csv or json; with
-//! `ROUNDS`, `PROTOCOL`, `LOAD=constant`, `HOSTS=several` or `SIZE=large` (a thousand trials) in
-//! the environment for another campaign, and `COLUMNS` for the width of the answer.
+//! `ROUNDS`, `PROTOCOL`, `LOAD=constant`, `HOSTS=several`, `SIZE=large` (a thousand trials),
+//! `STOPPED=halfway` or `LATE=CONTENDER` in the environment for another campaign, and `COLUMNS` for
+//! the width of the answer.
 
 #![expect(
     clippy::disallowed_methods,
@@ -37,6 +38,12 @@ fn main() -> std::io::Result<()> {
     };
     if std::env::var("HOSTS").is_ok_and(|hosts| hosts == "several") {
         support::measure_links(&mut record);
+    }
+    if std::env::var("STOPPED").is_ok_and(|stopped| stopped == "halfway") {
+        record.trials.truncate(record.trials.len() / 2);
+    }
+    if let Ok(name) = std::env::var("LATE") {
+        support::answer_late(&mut record, &name);
     }
     let start = std::time::Instant::now();
     let mut report = view(&record);

@@ -8,6 +8,9 @@ use crate::view::{Report, Tone};
 /// Findings of a short report; the most important ones come first.
 const FINDINGS_MOST: usize = 6;
 
+/// Shortest fence of a code block.
+const FENCE_LEAST: usize = 3;
+
 /// How much is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarkdownOptions {
@@ -122,15 +125,20 @@ fn row(out: &mut String, fields: impl Iterator<Item = String>) {
     let _ = writeln!(out, "| {} |", fields.collect::<Vec<_>>().join(" | "));
 }
 
-/// Four spaces begin a code block that no text inside can end.
+/// A fence that is longer than any run of backticks inside, so that no text ends it. Four spaces
+/// would begin no code block behind a list.
 fn verbatim(out: &mut String, title: &str, lines: &[String]) {
     if !title.is_empty() {
         let _ = writeln!(out, "\n{}", escaped(title));
     }
-    out.push('\n');
+    let runs = lines.iter().flat_map(|line| line.split(|one| one != '`'));
+    let longest = runs.map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(FENCE_LEAST - 1) + 1);
+    let _ = writeln!(out, "\n{fence}");
     for line in lines {
-        let _ = writeln!(out, "    {line}");
+        let _ = writeln!(out, "{line}");
     }
+    let _ = writeln!(out, "{fence}");
 }
 
 /// Text that neither ends a table's cell nor begins markup.
@@ -154,6 +162,28 @@ pub(crate) fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Four spaces behind a list made the block a part of its last point.
+    #[test]
+    fn a_block_behind_a_list_is_one_that_nothing_inside_ends() {
+        let part = Section {
+            name: "cell",
+            title: String::new(),
+            extent: Extent::Short,
+            parts: vec![
+                Part::Lines(vec![Line::new("3 errors".to_owned())]),
+                Part::Verbatim {
+                    title: "Vegeta".to_owned(),
+                    lines: vec!["Requests  1".to_owned(), "````".to_owned()],
+                    brief: Vec::new(),
+                },
+            ],
+        };
+        let mut out = String::new();
+        section(&mut out, &part, Extent::Full);
+        let wanted = "\n- 3 errors\n\nVegeta\n\n`````\nRequests  1\n````\n`````\n";
+        assert_eq!(out, wanted);
+    }
 
     #[test]
     fn foreign_text_stays_text() {

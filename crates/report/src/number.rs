@@ -10,12 +10,21 @@ pub fn milliseconds(ns: f64) -> String {
 }
 
 /// A value with about three digits, never in powers of ten: `0.043`, `1.25`, `37.1`, `1,204`.
-pub(crate) fn digits(value: f64) -> String {
+pub fn digits(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => whole(value),
         size if size >= 9.995 => format!("{value:.1}"),
         size if size >= 0.9995 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
+    }
+}
+
+/// The same without zeros at the end, for figures that somebody chose: `1.6`, `50`, `1,204`.
+pub(crate) fn trimmed(value: f64) -> String {
+    let text = digits(value);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
 }
 
@@ -56,11 +65,15 @@ pub(crate) fn share(share: f64) -> String {
     format!("{}", (share * 1000.0).round() / 10.0)
 }
 
-/// A share as a percentage without its sign: `0`, `<0.001`, `0.125`, `97.4`.
+/// A share as a percentage without its unit: `0`, `<0.001`, `0.125`, `97.40`; less than none where
+/// something grew that could have been saved: `-12.50`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
         0.0 => "0".into(),
+        less if less > -0.001 && less < 0.0 => ">-0.001".into(),
+        less if less < 0.0 && less > -1.0 => format!("{less:.3}"),
+        less if less < 0.0 => format!("{less:.2}"),
         small if small < 0.001 => "<0.001".into(),
         small if small < 1.0 => format!("{small:.3}"),
         // 99.99 must not read as all.
@@ -117,6 +130,20 @@ mod tests {
     }
 
     #[test]
+    fn figures_that_were_chosen_end_without_zeros() {
+        let rows = [
+            (1.6, "1.6"),
+            (50.0, "50"),
+            (0.25, "0.25"),
+            (100.0, "100"),
+            (4e3, "4,000"),
+        ];
+        for (value, text) in rows {
+            assert_eq!(trimmed(value), text);
+        }
+    }
+
+    #[test]
     fn shares_never_round_to_none_or_all() {
         let rows = [
             (0.0, "0"),
@@ -124,6 +151,10 @@ mod tests {
             (0.974, "97.40"),
             (0.999_99, "99.99"),
             (1.0, "100"),
+            (-1e-9, ">-0.001"),
+            (-0.004, "-0.400"),
+            (-0.125, "-12.50"),
+            (-1.5, "-150.00"),
         ];
         for (share, text) in rows {
             assert_eq!(percent(share), text);

@@ -215,6 +215,47 @@ fn a_contender_of_the_baseline_that_is_missing_passes_no_gate() {
     }
 }
 
+/// The exit code was 4, and the file had no error.
+#[test]
+fn a_contender_of_the_baseline_that_is_missing_is_an_error_in_junit() {
+    let mut first = support::campaign(7);
+    let mut second = first.clone();
+    let is_other = |trial: &bakeoff_record::TrialRecord| trial.contender != "caddy-default";
+    second.trials.retain(is_other);
+    first
+        .trials
+        .retain(|trial| trial.contender != "nginx-optimized");
+    second.machine.system.kernel = "6.2.0".into();
+    let (first, second) = (hidden(first), hidden(second));
+    let compared = |gates: &Gates| {
+        let compare = compare_across(&first, &second, gates, true).expect("forced");
+        (compare.ruling, compare.rows.len(), compare_junit(&compare))
+    };
+    let (ruling, rows, file) = compared(&gates("rate=90%"));
+    assert_eq!(ruling, Ruling::CannotTell);
+    let case = "<testcase classname=\"contenders\" name=\"caddy-default\" time=\"0\">\n      \
+                <error type=\"cannot-tell\" \
+                message=\"caddy-default is in the first record alone\"/>";
+    assert!(file.contains(case), "{file}");
+    let errors = file.matches("<error ").count();
+    let head = format!("tests=\"{}\" failures=\"0\" errors=\"{errors}\"", rows + 1);
+    assert_eq!(file.matches(&head).count(), 2, "{file}");
+    // What fails nothing stands in one element, a line each.
+    assert_eq!(file.matches("<system-err>").count(), 1, "{file}");
+    assert!(
+        file.contains("\nnginx-optimized is in the second record alone</system-err>"),
+        "{file}"
+    );
+    assert!(
+        file.contains("<system-err>the records differ in kernel: "),
+        "{file}"
+    );
+    // Without a gate nothing can fail.
+    let (_, rows, file) = compared(&Gates::default());
+    assert!(file.contains(&format!("tests=\"{rows}\" failures=\"0\" errors=\"0\"")));
+    assert_eq!(file.matches("<system-err>").count(), 1, "{file}");
+}
+
 /// The columns of a plan are the same whatever of it is valid.
 #[test]
 fn otava_has_a_column_for_each_number() {
@@ -282,6 +323,22 @@ fn latencies_are_as_plotters_of_hdrhistogram_take_them() {
         "export.without.hgrm",
         &without.expect("one is not valid").text,
     );
+}
+
+/// The file said p99 where rounds had none and the p50 decided.
+#[test]
+fn a_file_of_latencies_names_the_percentile_that_chose_its_round() {
+    let mut record = support::campaign(7);
+    support::slow_down(&mut record, "caddy-default");
+    let record = hidden(record);
+    let files = hgrm(&view_of(&record), &record);
+    let whose = |name: &str, percentile: &str| {
+        let file = files.iter().find(|file| file.name == name).expect("a file");
+        let words = format!(", one of 7 measured, whose {percentile} is the median one;");
+        assert!(file.text.contains(&words), "{}", file.text);
+    };
+    whose("synthetic-c10-nginx-default.hgrm", "p99");
+    whose("synthetic-c10-caddy-default.hgrm", "p50");
 }
 
 /// What is not valid is in no export as a number.

@@ -142,7 +142,7 @@ fn hdrhistogram_finds_the_same_percentiles_in_the_stored_histogram() {
     let mut compared = 0;
     for (cell, file) in contenders.zip(files).filter(|(_, file)| file.has_values) {
         let round = file.text.split("of round ").nth(1).expect("the round");
-        let round: u32 = round.split(' ').next().unwrap_or("").parse().expect("it");
+        let round: u32 = round.split(',').next().unwrap_or("").parse().expect("it");
         let mut trials = redacted.record().trials.iter();
         let trial = trials.find(|it| {
             let key = (&it.contender, &it.workload, it.load_label(), it.round);

@@ -377,6 +377,20 @@ fn an_open_loop_with_requests_that_had_no_end() {
     );
 }
 
+/// 4 answers in 10 s were "0 ok/s", and 2.6 a second were as many as 3.4.
+#[test]
+fn a_slow_rate_keeps_its_digits() {
+    let mut result = support::open_loop_trial().result.expect("it was measured");
+    result.measured_s = 10.0;
+    (result.requests.ok, result.requests.completed) = (4, 34);
+    let text = load_text(&result, None);
+    assert!(text.starts_with("0.400 ok/s; "), "{text}");
+    assert!(
+        text.contains("rate         0.400 ok/s, 3.40 completed/s"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_thin_tail_has_no_percentile() {
     let mut result = support::open_loop_trial().result.expect("it was measured");

@@ -203,6 +203,43 @@ fn loads_whose_rate_is_found_have_points_and_no_changes() {
     }
     let history = history_view(&nights, &[]);
     assert!(history.has_points() && history.changes().is_empty());
+    // There are records enough, and more of them would change nothing.
+    let text = history_text(&history, options(160));
+    assert!(
+        text.contains("No history can be looked at: 27 records"),
+        "{text}"
+    );
+    assert!(!text.to_lowercase().contains("too few"), "{text}");
+}
+
+/// Each number of records was a reason of its own, which the first one hid.
+#[test]
+fn reasons_for_not_looking_are_named_by_kind() {
+    let mut nights = nights();
+    for (index, night) in nights.iter_mut().enumerate() {
+        if let Ok(record) = &mut night.record {
+            record
+                .cells
+                .retain(|cell| index % 5 == 0 || cell.contender != "caddy-default");
+            let mut found = cell("envoy-default", "1.31.0", number(9_000.0, false));
+            found.rate_was_found = true;
+            record.cells.push(found);
+        }
+    }
+    let text = history_text(&history_view(&nights, &[HistoryMetric::Rate]), options(160));
+    let few = text
+        .lines()
+        .find(|line| line.contains("too few records for a change"));
+    let few = few.unwrap_or_else(|| panic!("{text}"));
+    assert!(
+        few.contains(" to ") && few.contains(" of at least 8)"),
+        "{few}"
+    );
+    assert!(
+        text.contains("not looked at: each record asked at a rate of its own"),
+        "{text}"
+    );
+    assert!(!text.contains("other reason"), "{text}");
 }
 
 #[test]

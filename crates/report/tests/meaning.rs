@@ -3,7 +3,8 @@
 #[allow(dead_code, unused_imports)]
 mod support;
 
-use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, Step, TrialEnd, When};
+use bakeoff_plan::LoadModel;
+use bakeoff_record::{Histogram, Hosts, OutcomeCounts, Record, TrialEnd};
 use bakeoff_report::view::{Cell, Comparison, Report, view};
 use bakeoff_report::{MarkdownOptions, TextOptions};
 use bakeoff_stats::{IntervalKind, Measure};
@@ -487,16 +488,27 @@ fn the_command_that_goes_on_has_the_hosts_and_what_else_it_needs() {
 }
 
 #[test]
+fn loads_of_slow_rates_have_names_of_their_own() {
+    let mut record = support::record_at_constant_rate();
+    let mut slow = record.plan.loads[0].clone();
+    let mut rates = vec![];
+    for rate in [1.6, 2.4, 50.0] {
+        if let LoadModel::Open { rate_per_s, .. } = &mut slow.model {
+            *rate_per_s = rate;
+        }
+        rates.push(slow.clone());
+    }
+    record.plan.loads = rates;
+    let loads = view(&record).campaign.loads;
+    let short = loads.iter().map(|load| load.short.as_str());
+    let short: Vec<&str> = short.filter(|short| short.contains("/s")).collect();
+    assert!(short.starts_with(&["1.6/s", "2.4/s", "50/s"]), "{short:?}");
+}
+
+#[test]
 fn a_server_that_gives_no_answer_after_its_load_is_named_in_the_short_text() {
     let mut record = support::record_of_rounds(1);
-    let trials = record.trials.iter_mut();
-    for trial in trials.filter(|it| it.contender == "nginx-default") {
-        trial.answers.retain(|it| it.when != When::After);
-        let mut steps = trial.course.steps.iter_mut();
-        if let Some(asked) = steps.find(|it| it.step == Step::CheckAgain) {
-            asked.took_s = 30.0;
-        }
-    }
+    support::answer_late(&mut record, "nginx-default");
     let short = TextOptions {
         full: false,
         ..WIDE
@@ -511,6 +523,13 @@ fn a_server_that_gives_no_answer_after_its_load_is_named_in_the_short_text() {
         let is_named = line.starts_with("! nginx-default at ") && line.contains("30.0 s");
         assert!(is_named, "{line}");
     }
+    // The page and scripts have the same sentences, and all of them.
+    let late = view(&record).answer.late;
+    assert!(late.len() >= lines.len(), "{late:?}");
+    for line in &lines {
+        assert!(late.iter().any(|it| line.ends_with(it)), "{line}: {late:?}");
+    }
+    assert!(view(&support::record_of_rounds(1)).answer.late.is_empty());
     let calm = bakeoff_report::text(&view(&support::record_of_rounds(1)), short);
     assert_eq!(said(&calm), Vec::<String>::new());
 }

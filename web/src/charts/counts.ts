@@ -1,10 +1,11 @@
 // One line for each contender: requests per second with their interval, requests that ended, and
 // the share of errors. Their axes begin at zero.
 
-import { compact, percent, whole } from "../format.ts";
+import { compact, digits, percent, whole } from "../format.ts";
 import type { Cell, Estimate } from "../model.ts";
 import type { Selection } from "../selection.ts";
 import { colours, type Theme } from "../theme.ts";
+import { bounded, BOUND_COLUMNS } from "./bounds.ts";
 import { axis, type Draw, type Drawing, opacity, paleWord, tooltip } from "./chart.ts";
 import { nameOf } from "./scale.ts";
 import { whiskers } from "./whiskers.ts";
@@ -20,7 +21,7 @@ export const rateDots: Draw = (selection, theme) => {
     estimate: (cell) => cell.estimates["rate_per_s"] ?? null,
     bound: (cell) => cell.rate_is_lower_bound,
     short: compact,
-    long: (value) => `${whole(value)} req/s`,
+    long: (value) => `${digits(value)} req/s`,
     unit: "requests/s",
     column: "rate_per_s",
     opacity: (cell) => opacity(cell, "rate"),
@@ -56,7 +57,7 @@ export const errorDots: Draw = (selection, theme) => {
     opacity: () => 1,
     most: 0.01,
   });
-  return { ...drawing, subtitle: "of all requests that ended, all rounds together" };
+  return { ...drawing, subtitle: "of all requests asked for, all rounds together" };
 };
 
 function alone(value: number): Estimate {
@@ -96,12 +97,13 @@ function lines(selection: Selection, cells: Cell[], theme: Theme, texts: Texts):
     height: REST + LINE * Math.max(points.length, 1),
     grid: { top: 30, left: 8, bottom: 26, right: 58 },
     table: {
-      columns: ["contender", texts.column, "low", "high", "rounds"],
-      rows: points.map(({ cell, estimate }) => [
-        cell.contender,
-        estimate.point,
-        ...(estimate.n > 1 ? [estimate.low, estimate.high, estimate.n] : [null, null, null]),
-      ]),
+      columns: ["contender", texts.column, ...BOUND_COLUMNS, "rounds"],
+      rows: points.map(({ cell, estimate }) => {
+        const bound = texts.bound(cell) ? "at-least" : null;
+        const [sign = null, ...ends] = bounded({ ...estimate, bound });
+        const rest = estimate.n > 1 ? [...ends, estimate.n] : [null, null, null];
+        return [cell.contender, estimate.point, sign, ...rest];
+      }),
     },
     option: {
       tooltip: tooltip(

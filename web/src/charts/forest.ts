@@ -8,6 +8,7 @@ import type { Estimate, Report } from "../model.ts";
 import { markText, pointText, type Ranged, ratiosTo, ratioText, sign } from "../ratios.ts";
 import type { Selection } from "../selection.ts";
 import { colours, type Theme } from "../theme.ts";
+import { bounded, BOUND_COLUMNS } from "./bounds.ts";
 import { axis, type Draw, type Drawing, FONT, isValid, LEGEND, tooltip } from "./chart.ts";
 import { at, type LogScale, logScale } from "./scale.ts";
 import type { Stop } from "./stops.ts";
@@ -302,7 +303,7 @@ function tableOf(rows: Row[], metric: string, baseline: string): Drawing["table"
   return {
     columns: [
       ...["workload", "load", "contender", "baseline"],
-      ...[metric, "low", "high", "rounds", "mark"],
+      ...[metric, ...BOUND_COLUMNS, "rounds", "mark"],
     ],
     rows: rows.flatMap((row) =>
       row.entries.map((one) => [
@@ -310,7 +311,7 @@ function tableOf(rows: Row[], metric: string, baseline: string): Drawing["table"
         row.title,
         one.contender,
         baseline === "" ? null : baseline,
-        ...[one.point, one.low, one.high, one.n],
+        ...[one.point, ...bounded(one), one.n],
         one.verdict,
       ]),
     ),

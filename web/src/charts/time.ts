@@ -1,6 +1,6 @@
 // What happened over time in one round: rate, processors and memory of the server.
 
-import { bytes, compact, digits, whole } from "../format.ts";
+import { bytes, compact, digits } from "../format.ts";
 import type { Cell, Trial } from "../model.ts";
 import type { Selection } from "../selection.ts";
 import { colours, dash, type Theme } from "../theme.ts";
@@ -31,7 +31,7 @@ export const rateOverTime: Draw = (selection, theme) =>
     unit: "requests/s",
     column: "ok_per_s",
     short: compact,
-    long: (value) => `${whole(value)} req/s`,
+    long: (value) => `${digits(value)} req/s`,
   });
 
 /** Processors that the server's processes kept busy. */

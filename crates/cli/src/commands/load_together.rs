@@ -3,7 +3,7 @@
 use bakeoff_hosts::{Cause, HostError, Session};
 use bakeoff_load::Threads;
 use bakeoff_record::{LoadResult, LostHost, Warning};
-use bakeoff_report::{LoadHosts, Redaction, conditions_of_load};
+use bakeoff_report::{LoadHosts, Redaction, conditions_of_load, digits};
 use serde_json::{Value, json};
 
 use super::agent::LoadOrder;
@@ -169,8 +169,9 @@ fn part_line(part: &HostPart) -> String {
         None => "-".to_owned(),
     };
     format!(
-        "{:12} {rate:.0} ok/s, p50 {}, p99 {}, {} ok of {} completed, {} threads\n",
+        "{:12} {} ok/s, p50 {}, p99 {}, {} ok of {} completed, {} threads\n",
         part.host,
+        digits(rate),
         ms(0.5),
         ms(0.99),
         result.requests.ok,

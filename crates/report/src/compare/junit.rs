@@ -1,12 +1,13 @@
 //! A comparison as a JUnit file: a test case for each gate.
 //!
 //! A breached gate is a failure, and one that cannot be decided an error, so that a CI system shows
-//! both and distinguishes them. What has no gate is skipped.
+//! both and distinguishes them. What has no gate is skipped. A contender of the baseline that the
+//! other record lacks is an error too, because no gate can be decided for it.
 
 use bakeoff_audit::Ruling;
 
 use super::draw::{Whose, sentence};
-use super::{Compare, CompareRow};
+use super::{Compare, CompareRow, NotCompared};
 use crate::xml::escaped;
 
 /// The comparison as a JUnit file.
@@ -15,11 +16,15 @@ pub fn compare_junit(compare: &Compare) -> String {
         let rows = compare.rows.iter();
         rows.filter(|row| row.ruling == ruling).count()
     };
+    let (lacking, beside): (Vec<&NotCompared>, Vec<&NotCompared>) = compare
+        .not_compared
+        .iter()
+        .partition(|one| !compare.gates.is_empty() && one.only_in == "first");
     let counts = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\"",
-        compare.rows.len(),
+        compare.rows.len() + lacking.len(),
         count(Ruling::Breached),
-        count(Ruling::CannotTell)
+        count(Ruling::CannotTell) + lacking.len()
     );
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     out.push_str(&format!(
@@ -33,21 +38,34 @@ pub fn compare_junit(compare: &Compare) -> String {
     for row in &compare.rows {
         out.push_str(&case(row));
     }
-    for one in &compare.differences {
-        let text = format!("the records differ in {}: {}", one.what, one.text);
-        out.push_str(&format!(
-            "    <system-err>{}</system-err>\n",
-            escaped(&text)
-        ));
+    for one in lacking {
+        out.push_str(&missing_case(one));
     }
-    for one in &compare.not_compared {
+    let differences = compare.differences.iter();
+    let mut beside_gates: Vec<String> = differences
+        .map(|one| format!("the records differ in {}: {}", one.what, one.text))
+        .collect();
+    beside_gates.extend(beside.into_iter().map(NotCompared::text));
+    // The schemas of JUnit files allow one such element in a suite.
+    if !beside_gates.is_empty() {
+        let lines: Vec<String> = beside_gates.iter().map(|line| escaped(line)).collect();
         out.push_str(&format!(
             "    <system-err>{}</system-err>\n",
-            escaped(&one.text())
+            lines.join("\n")
         ));
     }
     out.push_str("  </testsuite>\n</testsuites>\n");
     out
+}
+
+/// A contender of the baseline that was not measured again.
+fn missing_case(one: &NotCompared) -> String {
+    format!(
+        "    <testcase classname=\"contenders\" name=\"{}\" time=\"0\">\n      \
+         <error type=\"cannot-tell\" message=\"{}\"/>\n    </testcase>\n",
+        escaped(&one.contender),
+        escaped(&one.text())
+    )
 }
 
 fn case(row: &CompareRow) -> String {

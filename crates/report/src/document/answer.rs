@@ -1,6 +1,6 @@
 //! The answer: findings, ratios to the first contender, how far to trust it, what comes next.
 
-use bakeoff_audit::{Code, ConfirmAnswer, Grade, Level, Metric};
+use bakeoff_audit::{ConfirmAnswer, Grade, Level, Metric};
 
 use super::{Column, Extent, Field, Figure, Line, Part, Point, Row, Section, Table, Unit, Value};
 use crate::number::{counted, plain};
@@ -55,32 +55,14 @@ pub(crate) fn findings(report: &Report) -> Vec<Line> {
     lines
 }
 
-/// From here on a server's first answer after its load is late enough to be named, seconds.
-pub const LATE_S: f64 = 5.0;
-
-/// Lines for such answers, before the rest is only counted.
+/// Lines for servers that answered late after their load, before the rest is only counted.
 const LATE_MOST: usize = 3;
 
-/// A line for each contender that answered late after its load, or not at all. It takes nothing
-/// away from the numbers, and says of a server what none of them does.
+/// A line for each contender that answered late after its load, or not at all.
 pub(crate) fn late(report: &Report) -> Vec<Line> {
-    let cells = report.cells.iter().filter(|cell| cell.is_contender());
-    let late = cells.flat_map(|cell| {
-        let checks = cell.verdict.checks.iter();
-        let late = checks.filter(|check| {
-            let is_late = check.value.is_some_and(|seconds| seconds >= LATE_S);
-            check.code == Code::Recovered && check.level > Level::Passed && is_late
-        });
-        late.map(move |check| (cell, check))
-    });
-    let texts = late.map(|(cell, check)| {
-        let (name, workload) = (plain(&cell.contender), plain(&cell.workload));
-        let (load, text) = (plain(&cell.load), plain(&check.text));
-        format!("{name} at {workload}, {load}: {text}.")
-    });
-    let mut texts: Vec<String> = texts.collect();
-    let more = texts.len().saturating_sub(LATE_MOST);
-    texts.truncate(LATE_MOST);
+    let late = &report.answer.late;
+    let mut texts: Vec<String> = late.iter().take(LATE_MOST).map(|it| plain(it)).collect();
+    let more = late.len().saturating_sub(LATE_MOST);
     if more > 0 {
         texts.push(format!("{more} more answered as late: --full."));
     }

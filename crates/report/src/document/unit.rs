@@ -31,8 +31,9 @@ impl Unit {
     /// The value as people read it.
     pub fn show(self, value: f64) -> String {
         match self {
-            Self::Text | Self::Processors => digits(value),
-            Self::Count | Self::PerSecond => whole(value),
+            // 4 answers in 10 s are not 0 a second.
+            Self::Text | Self::Processors | Self::PerSecond => digits(value),
+            Self::Count => whole(value),
             Self::Milliseconds => milliseconds(value),
             Self::Microseconds => digits(value / 1e3),
             Self::Bytes => bytes(value),
@@ -71,6 +72,20 @@ fn ratio(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slow_rates_keep_their_digits() {
+        let rows = [
+            (0.4, "0.400"),
+            (2.6, "2.60"),
+            (99.96, "100"),
+            (84_000.4, "84,000"),
+        ];
+        for (value, text) in rows {
+            assert_eq!(Unit::PerSecond.show(value), text);
+        }
+        assert_eq!(Unit::Count.show(7.0), "7");
+    }
 
     #[test]
     fn ratios_keep_two_digits_near_one() {

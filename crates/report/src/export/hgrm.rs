@@ -2,7 +2,8 @@
 //! others that read wrk2's output show.
 //!
 //! A file has one trial's latencies, since those of several rounds are never pooled (R23): the
-//! round whose p99 is the median one. A cell whose latency is not valid has a file of comments.
+//! round whose p99, or where one lacks it p50, is the median one. A cell whose latency is not valid
+//! has a file of comments.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -53,8 +54,8 @@ pub fn hgrm(report: &Report, redacted: &Redacted) -> Vec<HgrmFile> {
         } else {
             None
         };
-        let text = match chosen.and_then(|trial| Some((trial, trial.result.as_ref()?))) {
-            Some((trial, result)) => distribution(report, cell, trial, result),
+        let text = match chosen.and_then(|it| Some((it, it.trial.result.as_ref()?))) {
+            Some((chosen, result)) => distribution(report, cell, &chosen, result),
             None => format!("{}# Not exported: {}\n", head(cell), plain(&why_not(cell))),
         };
         HgrmFile {
@@ -66,9 +67,17 @@ pub fn hgrm(report: &Report, redacted: &Redacted) -> Vec<HgrmFile> {
     contenders.map(file).collect()
 }
 
+/// The round that stands for a cell.
+#[derive(Clone, Copy)]
+struct Typical<'r> {
+    trial: &'r TrialRecord,
+    /// By which percentile it is the median one.
+    by: &'static str,
+}
+
 /// The round whose p99 is the median one, of an even number the lower; where a p99 is missing,
 /// that of the median p50.
-fn typical<'r>(report: &Report, rounds: &[&'r TrialRecord]) -> Option<&'r TrialRecord> {
+fn typical<'r>(report: &Report, rounds: &[&'r TrialRecord]) -> Option<Typical<'r>> {
     let is_usable = |trial: &&TrialRecord| {
         let mut shown = report.trials.iter();
         let shown =
@@ -82,14 +91,16 @@ fn typical<'r>(report: &Report, rounds: &[&'r TrialRecord]) -> Option<&'r TrialR
         })
     };
     let usable: Vec<&TrialRecord> = rounds.iter().copied().filter(is_usable).collect();
-    let by = |measure: Measure| -> Option<Vec<(f64, &'r TrialRecord)>> {
+    let median = |measure: Measure, by| {
         let value = |trial: &&'r TrialRecord| Some((measure.of(trial).ok()?, *trial));
-        usable.iter().map(value).collect()
+        let mut valued: Vec<(f64, &TrialRecord)> =
+            usable.iter().map(value).collect::<Option<_>>()?;
+        valued.sort_by(|left, right| left.0.total_cmp(&right.0));
+        let middle = valued.len().checked_sub(1)? / 2;
+        let (_, trial) = valued[middle];
+        Some(Typical { trial, by })
     };
-    let mut valued = by(Measure::LatencyP99Ns).or_else(|| by(Measure::LatencyP50Ns))?;
-    valued.sort_by(|left, right| left.0.total_cmp(&right.0));
-    let middle = valued.len().checked_sub(1)? / 2;
-    Some(valued[middle].1)
+    median(Measure::LatencyP99Ns, "p99").or_else(|| median(Measure::LatencyP50Ns, "p50"))
 }
 
 /// Why a cell has no values.
@@ -112,7 +123,7 @@ fn head(cell: &Cell) -> String {
     format!("# {}\n", plain(&name))
 }
 
-fn distribution(report: &Report, cell: &Cell, trial: &TrialRecord, result: &LoadResult) -> String {
+fn distribution(report: &Report, cell: &Cell, chosen: &Typical<'_>, result: &LoadResult) -> String {
     let is_open = report.campaign.is_open(&cell.load);
     let latencies = match is_open {
         true => result.latency_with_unended(),
@@ -123,9 +134,9 @@ fn distribution(report: &Report, cell: &Cell, trial: &TrialRecord, result: &Load
     let rounds = cell.rounds.measured;
     let _ = writeln!(
         out,
-        "# Latencies in milliseconds of round {} of {rounds}, whose p99 is the median one; \
-         rounds are not pooled.",
-        trial.round
+        "# Latencies in milliseconds of round {}, one of {rounds} measured, whose {} is the \
+         median one; rounds are not pooled.",
+        chosen.trial.round, chosen.by
     );
     let unended = result.at_least.count();
     if is_open && unended > 0 {

@@ -4,7 +4,7 @@
 use bakeoff_search::Irregular;
 
 use super::view::{FoundRow, GoalFacts};
-use crate::number::{digits, plain};
+use crate::number::plain;
 
 /// Contenders of one workload and goal that are compared in a sentence, at the most.
 const COMPARED_MAX: usize = 8;
@@ -93,15 +93,12 @@ fn confirmation(row: &FoundRow) -> &'static str {
 
 /// ` with p99 below 10 ms and at most 0.001 % failed`.
 fn with(goal: &GoalFacts) -> String {
-    let failed = format!("at most {} % failed", goal.errors * 100.0);
+    let failed = format!("at most {} % failed", (goal.errors * 1e8).round() / 1e6);
     match (goal.quantile, goal.below_ns) {
         (Some(quantile), Some(below)) => {
             let percent = (quantile * 1e6).round() / 1e4;
-            let below = digits(below as f64 / 1e6);
-            let below = below
-                .strip_suffix(".00")
-                .or(below.strip_suffix(".0"))
-                .unwrap_or(&below);
+            // It is what somebody asked for, so nothing of it is rounded.
+            let below = below as f64 / 1e6;
             format!(" with p{percent} below {below} ms and {failed}")
         }
         _ => format!(" with {failed}"),
@@ -147,5 +144,38 @@ fn pair_of(more: &FoundRow, less: &FoundRow) -> String {
             most / least
         ),
         _ => format!("The bounds of {name} and {other} overlap: no difference is shown."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0.007 % was 0.007000000000000001 %, and 12.34 ms were 12.3 ms.
+    #[test]
+    fn a_goal_is_named_as_it_was_asked_for() {
+        let rows = [
+            (
+                12_340_000,
+                0.000_07,
+                "p99 below 12.34 ms and at most 0.007 % failed",
+            ),
+            (
+                10_000_000,
+                0.000_01,
+                "p99 below 10 ms and at most 0.001 % failed",
+            ),
+            (250_000, 0.005, "p99 below 0.25 ms and at most 0.5 % failed"),
+        ];
+        for (below_ns, errors, text) in rows {
+            let goal = GoalFacts {
+                search: "search".to_owned(),
+                text: String::new(),
+                quantile: Some(0.99),
+                below_ns: Some(below_ns),
+                errors,
+            };
+            assert_eq!(with(&goal), format!(" with {text}"));
+        }
     }
 }

@@ -1,7 +1,5 @@
 //! Histories as a document: the changes, a line for each history, machines, and what is left out.
 
-use std::collections::BTreeSet;
-
 use super::extract::HistoryMetric;
 use super::view::{ChangeRow, History, PointRow, SeriesRow};
 use crate::document::{
@@ -96,9 +94,12 @@ fn answer(history: &History) -> Section {
     let looked_at = looked_at
         .filter(|one| one.why_not_looked_at.is_none())
         .count();
-    let (series, records) = (history.series.len(), history.records.count as u64);
+    let records = history.records.count as u64;
     let mut lines = Vec::new();
     let counts = match changes.len() as u64 {
+        _ if looked_at == 0 && is_rate_found_alone(history) => {
+            "No history can be looked at".to_owned()
+        }
         _ if looked_at == 0 => "Too few records for a history yet".to_owned(),
         0 => format!("No change in {}", histories(looked_at)),
         some => format!("{} in {}", counted(some, "change"), histories(looked_at)),
@@ -125,20 +126,38 @@ fn answer(history: &History) -> Section {
         let more = counted((changes.len() - CHANGES_SHOWN) as u64, "more change");
         lines.push(Line::new(format!("and {more}, in the tables")).below());
     }
-    let whys: BTreeSet<&String> = history
-        .series
-        .iter()
-        .filter_map(|one| one.why_not_looked_at.as_ref())
-        .collect();
-    if let Some(why) = whys.first() {
-        let more = match whys.len() {
-            1 => String::new(),
-            more => format!(", and {}", counted(more as u64 - 1, "other reason")),
-        };
-        let without = histories(series - looked_at);
-        lines.push(Line::new(format!("{without} not looked at: {why}{more}")));
-    }
+    lines.extend(not_looked_at(history));
     section("answer", "", Extent::Short, vec![Part::Lines(lines)])
+}
+
+/// Whether more records would help none of the histories that there are.
+fn is_rate_found_alone(history: &History) -> bool {
+    !history.series.is_empty() && history.series.iter().all(|one| one.rate_was_found)
+}
+
+/// A line for each kind of reason for which histories are not looked at.
+fn not_looked_at(history: &History) -> impl Iterator<Item = Line> {
+    let of_kind = |rate_was_found: bool| {
+        let series = history.series.iter();
+        let without = series.filter(|one| one.why_not_looked_at.is_some());
+        let same: Vec<&SeriesRow> = without
+            .filter(|one| one.rate_was_found == rate_was_found)
+            .collect();
+        let records = same.iter().map(|one| one.points.len());
+        let why = match (records.clone().min()?, records.max()?) {
+            // They have different numbers of records, and the same reason.
+            (least, most) if !rate_was_found && least != most => {
+                format!(
+                    "too few records for a change ({least} to {most} of at least {})",
+                    history.method.records_least
+                )
+            }
+            _ => same.first()?.why_not_looked_at.clone()?,
+        };
+        let without = histories(same.len());
+        Some(Line::new(format!("{without} not looked at: {why}")))
+    };
+    [of_kind(false), of_kind(true)].into_iter().flatten()
 }
 
 fn histories(count: usize) -> String {

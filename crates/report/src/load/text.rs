@@ -8,7 +8,7 @@ use bakeoff_record::{Bounds, EarlyData, Histogram, LoadResult, Outcome, QuicLedg
 use super::histogram::histogram;
 use super::remarks::{interrupted, is_unmeasured, shortened, wrong_bodies};
 use super::{engine_ns_per_request, per_second};
-use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain, whole};
+use crate::number::{bytes, count, counted, digits, milliseconds, percent, plain};
 use crate::style::{WIDTH_LEAST, length};
 
 /// Columns before the numbers: the name of a row.
@@ -86,7 +86,7 @@ fn answer(text: &mut String, result: &LoadResult, warnings: usize) {
             counted(asked.asked(), "request")
         );
     } else {
-        let rate = per_second(asked.ok, result.measured_s).map_or("-".into(), whole);
+        let rate = per_second(asked.ok, result.measured_s).map_or("-".into(), digits);
         let fields = latency_fields(result);
         let _ = write!(text, "{rate} ok/s; latency p50 {} ms", fields[P50]);
         if fields[P99] != "-" {
@@ -167,7 +167,7 @@ fn requests(text: &mut String, result: &LoadResult) {
             counted(cut_off, "more request")
         );
     }
-    let rate = |requests| per_second(requests, result.measured_s).map_or("-".into(), whole);
+    let rate = |requests| per_second(requests, result.measured_s).map_or("-".into(), digits);
     let _ = writeln!(
         text,
         "rate         {} ok/s, {} completed/s\n",

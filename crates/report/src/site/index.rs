@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::ranking::{Entrant, Ranked, Ranking};
 use super::record::{Facets, Kind, Number, SiteRecord, Span};
 use super::{POLICY, Preview, SiteOptions, shown_text};
-use crate::number::{counted, milliseconds, whole};
+use crate::number::{counted, digits, milliseconds};
 
 /// What can be filtered by: name of the attribute, and what people call it.
 const FILTERS: [(&str, &str); 4] = [
@@ -16,8 +16,6 @@ const FILTERS: [(&str, &str); 4] = [
     ("machine", "Machine"),
     ("protocol", "Protocol"),
 ];
-/// Sentences of an answer that a record shows; the rest is in its report.
-const SENTENCES: usize = 1;
 
 pub(super) fn draw(
     records: &[SiteRecord],
@@ -158,14 +156,13 @@ fn record(out: &mut String, record: &SiteRecord) {
         name = record.name,
         at = record.folder(),
     );
-    for (index, line) in record.answer.iter().take(SENTENCES).enumerate() {
-        let class = if index == 0 { "answer" } else { "more" };
-        let _ = writeln!(out, "<p class=\"{class}\">{}</p>", shown_text(line));
-    }
-    let left = record.answer.len().saturating_sub(SENTENCES);
-    if left > 0 {
-        let more = counted(left as u64, "more sentence");
-        let _ = writeln!(out, "<p class=\"more\">{more} in the report.</p>");
+    // The first sentence of the answer; the rest is in the report.
+    if let Some((first, rest)) = record.answer.split_first() {
+        let _ = writeln!(out, "<p class=\"answer\">{}</p>", shown_text(first));
+        if !rest.is_empty() {
+            let more = counted(rest.len() as u64, "more sentence");
+            let _ = writeln!(out, "<p class=\"more\">{more} in the report.</p>");
+        }
     }
     let facts = [
         ("Contenders", record.contenders.join("; ")),
@@ -417,7 +414,7 @@ fn ends(kind: Kind, span: Span) -> String {
 
 fn amount(kind: Kind, value: f64) -> String {
     match kind {
-        Kind::Rate | Kind::Capacity => whole(value),
+        Kind::Rate | Kind::Capacity => digits(value),
         Kind::Latency => milliseconds(value),
     }
 }

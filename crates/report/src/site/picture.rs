@@ -7,7 +7,7 @@ use super::canvas::{Canvas, Colour, Letters, wrapped};
 use super::index::summary;
 use super::record::SiteRecord;
 use crate::find::FindReport;
-use crate::number::{milliseconds, plain, whole};
+use crate::number::{digits, milliseconds, plain, whole};
 use crate::view::{RatioCell, RatioRow, RatioTable, Report};
 
 /// Width and height, as sites that show previews want them.
@@ -175,7 +175,7 @@ fn verdict(table: &RatioTable, cell: &crate::view::Cell) -> Verdict {
 
 fn amount(metric: Metric, value: f64) -> Option<String> {
     match metric {
-        Metric::RatePerS => Some(whole(value)),
+        Metric::RatePerS => Some(digits(value)),
         Metric::LatencyP50Ns | Metric::LatencyP90Ns | Metric::LatencyP99Ns => {
             Some(milliseconds(value))
         }

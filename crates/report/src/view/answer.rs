@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::campaign::{Campaign, short_load};
 use super::cell::Cell;
 use super::comparison::sign;
+use super::late::late;
 
 /// The command that goes on with a record.
 const GO_ON: &str = "bakeoff run --resume RECORD";
@@ -24,6 +25,8 @@ const HOSTS_FILE: &str = " --hosts FILE";
 pub struct Answer {
     /// What holds over several cells, most important first.
     pub findings: Vec<Finding>,
+    /// Contenders whose server answered late after its load, or not at all, a sentence each.
+    pub late: Vec<String>,
     /// Ratios to the first contender, a table for each metric that is compared.
     pub tables: Vec<RatioTable>,
     /// How far to trust it, the worst reason first.
@@ -121,6 +124,7 @@ pub(super) fn draw(
     let table = |metric: &Metric| table(*metric, &all);
     Answer {
         findings: judged.findings.clone(),
+        late: late(cells),
         tables: tables.iter().filter_map(table).collect(),
         trust: judged.trust.clone(),
         next: next(record, judged),

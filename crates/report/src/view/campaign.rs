@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Link;
-use crate::number::{bytes, counted, digits, percent, whole};
+use crate::number::{bytes, counted, digits, percent, trimmed};
 
 /// Requests of a list that a report shows.
 const REQUESTS_SHOWN: usize = 5;
@@ -421,11 +421,11 @@ fn load(label: String, load: &Load) -> LoadFacts {
     }
 }
 
-/// A load in a few characters: `10 c`, `500/s`, `50 %`.
+/// A load in a few characters: `10 c`, `500/s`, `1.6/s`, `50 %`.
 pub(super) fn short_load(load: &Load) -> String {
     let short = match &load.model {
         LoadModel::Closed { clients } => format!("{clients} c"),
-        LoadModel::Open { rate_per_s, .. } => format!("{}/s", whole(*rate_per_s)),
+        LoadModel::Open { rate_per_s, .. } => format!("{}/s", trimmed(*rate_per_s)),
         LoadModel::OpenShare { capacity_share, .. } => format!("{:.0} %", capacity_share * 100.0),
         LoadModel::Sought(_) => "sought".to_owned(),
         LoadModel::Overload(_) => "overload".to_owned(),

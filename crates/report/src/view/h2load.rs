@@ -24,8 +24,8 @@ pub struct H2load {
     pub read_bytes: Option<f64>,
     /// Bytes of header blocks in a round; null where they were not counted.
     pub header_bytes: Option<f64>,
-    /// Share of the headers' length that HPACK or QPACK saved, 0 to 1; null where it was not
-    /// counted.
+    /// Share of the headers' length that HPACK or QPACK saved, 0 to 1, below 0 where they took
+    /// more than they hold; null where it was not counted.
     pub header_saved_share: Option<f64>,
     /// Bytes of bodies in a round.
     pub body_bytes: Option<f64>,

@@ -2,7 +2,9 @@
 //! bounds, and one of a thousand trials.
 
 use bakeoff_plan::{Arrival, ConfigSource, Contender, Load, LoadModel, Plan, ServerChoice};
-use bakeoff_record::{ConfigFile, ContenderKind, Hosts, LinkFacts, Record, TrialRecord, When};
+use bakeoff_record::{
+    ConfigFile, ContenderKind, Hosts, LinkFacts, Record, Step, TrialRecord, When,
+};
 
 use super::{contender, load, machine, plan, references, seed_of, traffic, trial, workload};
 
@@ -112,6 +114,22 @@ fn near_the_yardstick(trial: &mut TrialRecord) {
     trial.result = Some(result);
 }
 
+/// Lets a contender answer 20 requests a second at `synthetic`, too few for a p99.
+pub(crate) fn slow_down(record: &mut Record, contender: &str) {
+    for trial in &mut record.trials {
+        let is_closed = matches!(trial.load.model, LoadModel::Closed { .. });
+        if trial.contender != contender || trial.workload != "synthetic" || !is_closed {
+            continue;
+        }
+        let seed = seed_of(&[&trial.contender, &trial.workload], trial.round);
+        let mut shape = super::shape(&trial.contender, &trial.workload, trial.load.clients());
+        (shape.rate, shape.cores) = (20.0, 0.05);
+        let result = traffic::result(&trial.load, &shape, seed);
+        trial.usage = super::usage::usage(&shape, result.requests.completed, false);
+        trial.result = Some(result);
+    }
+}
+
 /// A configuration as a real trial has it: with a port and a folder of its own.
 fn own_configuration(trial: &mut TrialRecord, index: usize) {
     let Some(server) = &mut trial.server else {
@@ -141,6 +159,18 @@ fn own_configuration(trial: &mut TrialRecord, index: usize) {
         answer
             .headers
             .push(("Server".into(), server.server.clone()));
+    }
+}
+
+/// Lets the servers of a contender give no answer for 30 s after each load.
+pub(crate) fn answer_late(record: &mut Record, contender: &str) {
+    let trials = record.trials.iter_mut();
+    for trial in trials.filter(|it| it.contender == contender) {
+        trial.answers.retain(|it| it.when != When::After);
+        let mut steps = trial.course.steps.iter_mut();
+        if let Some(asked) = steps.find(|it| it.step == Step::CheckAgain) {
+            asked.took_s = 30.0;
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use bakeoff_record::{
 };
 
 #[allow(unused_imports)]
-pub(crate) use campaigns::{campaign, large, measure_links};
+pub(crate) use campaigns::{answer_late, campaign, large, measure_links, slow_down};
 pub(crate) use traffic::Shape;
 
 /// The `Server` header that must stay text wherever it is shown.
