@@ -25,6 +25,8 @@ pub enum Irregular {
     GeneratorLimited,
     /// No rate meets the goal, however low.
     NoLower,
+    /// Longer trials missed it at every rate that they tried, below the lower bound too.
+    NotConfirmed,
     /// The trials that meet it are too short to show the failures of higher rates.
     TooFewRequests,
     /// Every rate that was tried meets it.
@@ -45,6 +47,7 @@ impl Irregular {
         match self {
             Self::GeneratorLimited => "generator-limited",
             Self::NoLower => "no-lower",
+            Self::NotConfirmed => "not-confirmed",
             Self::TooFewRequests => "too-few-requests",
             Self::NoUpper => "no-upper",
             Self::Inversion => "inversion",
@@ -175,9 +178,7 @@ impl Progress<'_> {
         let mut lowered_from_per_s = None;
         let held = self.confirmed(goal);
         let confirmed = match held {
-            Confirmed::Yes { rate_per_s }
-            | Confirmed::No { rate_per_s }
-            | Confirmed::Spoiled { rate_per_s } => {
+            Confirmed::Yes { rate_per_s } | Confirmed::Spoiled { rate_per_s } => {
                 if let Some(found) = lower.filter(|found| *found != rate_per_s) {
                     lowered_from_per_s = lower;
                     // The nearest rate above did not hold.
@@ -185,6 +186,12 @@ impl Progress<'_> {
                     lower = Some(rate_per_s);
                 }
                 Some(matches!(held, Confirmed::Yes { .. }))
+            }
+            Confirmed::No { rate_per_s } => {
+                // The lowest rate that longer trials tried was missed as well.
+                lowered_from_per_s = lower;
+                (lower, upper) = (None, Some(rate_per_s));
+                Some(false)
             }
             Confirmed::Missing { .. } | Confirmed::NotAsked => None,
         };
@@ -239,6 +246,11 @@ impl Progress<'_> {
         let next = self.next().filter(|_| is_open);
         if next.is_some_and(|step| step.purpose() == Purpose::Search) {
             return (Some(Irregular::Unfinished), None);
+        }
+        if let Confirmed::No { rate_per_s } = self.confirmed(goal) {
+            let least = shown(rate_per_s);
+            let why = format!("longer trials missed it at every rate down to {least} requests/s");
+            return (Some(Irregular::NotConfirmed), Some(why));
         }
         if let Some(why) = why_limited(self, &rates, bounds, yardstick) {
             return (Some(Irregular::GeneratorLimited), Some(why));
