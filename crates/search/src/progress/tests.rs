@@ -374,6 +374,10 @@ fn a_bound_that_longer_trials_refute_at_every_rate_is_no_bound() {
     let standing = found.standing;
     assert_eq!(standing.lower_per_s, None);
     assert_eq!(standing.upper_per_s, tried.last().copied());
+    assert_eq!(
+        standing.upper_servers, 2,
+        "longer trials alone saw that rate"
+    );
     assert_eq!(found.lowered_from_per_s, tried.first().copied());
     let why = found.why.as_deref().unwrap();
     assert!(
