@@ -207,7 +207,12 @@ impl RecordFolder {
             .map_err(failed("write", &machine_file))?;
         // The plan is what makes a folder a record, so it comes last and whole: where a disk was
         // full or an end by force came before, the same command can be given again.
-        write_plan(path, plan)?;
+        write_plan(path, plan).inspect_err(|_| {
+            // One of its two files would make the folder a record that is refused then.
+            for name in [PLAN_FILE, PLAN_COPY] {
+                let _ = fs::remove_file(path.join(name));
+            }
+        })?;
         Ok(folder)
     }
 

@@ -501,6 +501,17 @@ fn an_address_that_is_a_word_of_the_format_leaves_a_record_that_can_be_read() {
     }
 }
 
+#[test]
+fn where_half_a_plan_was_written_the_same_command_can_be_given_again() {
+    let folder = tempfile::tempdir().unwrap();
+    // What a full disk does to the second of the two files.
+    let in_the_way = folder.path().join(format!("{PLAN_COPY}.unfinished"));
+    fs::create_dir(&in_the_way).unwrap();
+    RecordFolder::create(folder.path(), &plan(), &machine()).unwrap_err();
+    fs::remove_dir(&in_the_way).unwrap();
+    RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+}
+
 fn far(id: &str) -> TrialRecord {
     let mut far = trial(id);
     far.course.hosts = Some(crate::Hosts {
