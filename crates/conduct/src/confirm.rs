@@ -366,7 +366,9 @@ fn changed(
                     .any(|it| it.contains(cpu))
             };
             let free = allowed.iter().find(|cpu| !is_taken(cpu));
-            let free = free.filter(|_| !pinned.engine.is_empty());
+            // Where one of them is not pinned, all processors are its too.
+            let is_any = pinned.engine.is_empty() || pinned.server.is_empty();
+            let free = free.filter(|_| !is_any);
             let free = free.ok_or("no processor is free for another engine thread")?;
             let mut engine = pinned.engine.clone();
             engine.push(*free);

@@ -36,6 +36,9 @@ pub(crate) struct Place<'a> {
     pub(crate) logs: &'a Path,
     /// Processors of each role; whoever watches has those of the engine. Any where empty.
     pub(crate) pinned: &'a Pinned,
+    /// Processors of a role that may use any. Whoever starts it may be on the engine's alone, and
+    /// what is started stays there unless it is told otherwise. Empty leaves it where it starts.
+    pub(crate) allowed: &'a [usize],
     /// Seed of what the origin draws: the plan's, so that each round draws the same.
     pub(crate) seed: u64,
 }
@@ -60,6 +63,16 @@ pub struct Contestant {
     role: Role,
 }
 
+impl<'a> Place<'a> {
+    /// Processors that a role may use, of which `given` are those that it is pinned to.
+    fn cpus(&self, given: &'a [usize]) -> &'a [usize] {
+        match given {
+            [] => self.allowed,
+            given => given,
+        }
+    }
+}
+
 impl Contestant {
     /// Starts what a trial needs; `step` is called with each step before it begins.
     pub(crate) fn start(
@@ -81,7 +94,7 @@ impl Contestant {
         };
         if let Some(name) = built_in {
             step(Step::Start);
-            let (cpus, protocol) = (&place.pinned.server, workload.protocol);
+            let (cpus, protocol) = (place.cpus(&place.pinned.server), workload.protocol);
             let server = start_helper(place, name, cpus, workload, protocol);
             let server = server.map_err(in_the_servers_place)?;
             let demanded = workload.origin.is_some() && name == "origin";
@@ -96,7 +109,7 @@ impl Contestant {
             Part::ServerBefore(upstream) => (None, Some(upstream)),
             Part::Whole | Part::Upstream if workload.proxied => {
                 step(Step::Origin);
-                let cpus = &place.pinned.origin;
+                let cpus = place.cpus(&place.pinned.origin);
                 let origin = start_helper(place, "origin", cpus, workload, Protocol::H1)?;
                 let address = origin.address();
                 (Some(origin), Some(address))
@@ -105,7 +118,7 @@ impl Contestant {
         };
         let surroundings = Surroundings {
             origin: upstream,
-            cpus: place.pinned.server.clone(),
+            cpus: place.cpus(&place.pinned.server).to_vec(),
             log_folder: place.logs.to_owned(),
         };
         let server = start_server(place.stage, contender, workload, &surroundings, step)?;
@@ -125,7 +138,7 @@ impl Contestant {
         step: &mut dyn FnMut(Step),
     ) -> Result<Self, StageError> {
         step(Step::Origin);
-        let cpus = &place.pinned.origin;
+        let cpus = place.cpus(&place.pinned.origin);
         let upstream = start_helper(place, "origin", cpus, workload, Protocol::H1)?;
         Ok(Self {
             control: control_of(&upstream),
@@ -218,6 +231,7 @@ pub fn start_for_debugging(
         bakeoff,
         logs,
         pinned: &Pinned::default(),
+        allowed: &[],
         seed: 1,
     };
     let order = StartOrder {
@@ -336,6 +350,7 @@ mod tests {
             bakeoff: Path::new("/bin/false"),
             logs: &folder.path().join("logs/trial"),
             pinned: &Pinned::default(),
+            allowed: &[],
             seed: 1,
         };
         let order = StartOrder {

@@ -188,6 +188,7 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
             bakeoff: approach.bakeoff,
             logs: &approach.folder.join(&logs),
             pinned: &Pinned::default(),
+            allowed: &[],
             seed: plan.seed,
         };
         let order = StartOrder {

@@ -18,6 +18,12 @@ use crate::trial::Setting;
 const WATCH_PERIOD: Duration = Duration::from_millis(20);
 /// How long before the window a server is asked for its own counters.
 const COUNTERS_LEAD: Duration = Duration::from_millis(60);
+/// The same where the upstream's counts are read at the window's start: as long as a busy server
+/// is waited for, so that they are not read late because of it.
+const COUNTERS_LEAD_PROXIED: Duration = Duration::from_millis(550);
+/// How long after the window's start the upstream's counts may have come. Checks allow for what it
+/// was asked in that time.
+const COUNTS_WITHIN: Duration = Duration::from_millis(50);
 /// How often live counters are shown.
 const LIVE_PERIOD: Duration = Duration::from_millis(100);
 
@@ -74,7 +80,7 @@ pub(crate) fn measure(
     let mut watch = Watch::new(load, proxied, counts_at_start);
     watch.is_noted = trial.load.requests.is_some();
     while !watch.load.is_over() {
-        std::thread::sleep(WATCH_PERIOD);
+        std::thread::sleep(watch.nap());
         watch.look(contestant, stop, on_event);
     }
     watch.look_last(contestant, on_event);
@@ -183,6 +189,14 @@ impl Watch {
         }
     }
 
+    /// How long to sleep until the next look, which is due at the window's start at the latest.
+    fn nap(&self) -> Duration {
+        let start = self.load.window().map(|(start, _)| start);
+        let left = start.map(|start| start.saturating_duration_since(Instant::now()));
+        left.filter(|left| !left.is_zero())
+            .map_or(WATCH_PERIOD, |left| left.min(WATCH_PERIOD))
+    }
+
     /// Follows the window: warm-up, measuring, over.
     fn look_at_phase(&mut self, contestant: &mut dyn Staged, on_event: &mut dyn FnMut(Event<'_>)) {
         let Some((start, end)) = self.load.window() else {
@@ -193,16 +207,21 @@ impl Watch {
             self.step = Some(Step::WarmUp);
             on_event(Event::Step(Step::WarmUp));
         }
-        if now + COUNTERS_LEAD >= start && !self.is_noted {
+        let lead = match self.proxied {
+            true => COUNTERS_LEAD_PROXIED,
+            false => COUNTERS_LEAD,
+        };
+        if now + lead >= start && !self.is_noted {
             self.is_noted = true;
             contestant.note_edge(Edge::Start);
         }
         if now >= start && self.step == Some(Step::WarmUp) {
             self.step = Some(Step::Measure);
-            // Read later, they would lack too much of the window, as if it had not been asked for.
-            let is_in_time = now < start + (end - start) / 4;
-            if self.counts_at_start.is_none() && is_in_time {
-                self.counts_at_start = counts(contestant, self.proxied);
+            if self.counts_at_start.is_none() {
+                // Read later, they would lack a part of the window, as if it had not been asked
+                // for. That is known once they are there: a full processor gives them late.
+                let read = counts(contestant, self.proxied);
+                self.counts_at_start = read.filter(|_| start.elapsed() <= COUNTS_WITHIN);
             }
             on_event(Event::Step(Step::Measure));
         }

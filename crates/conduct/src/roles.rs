@@ -15,6 +15,9 @@ pub struct Roles {
     pub pinned: Pinned,
     /// Threads of the load engine.
     pub engine_threads: u32,
+    /// Processors that this process could use when they were divided: all that a role that is not
+    /// pinned may use. Empty where the kernel did not say.
+    pub allowed: Vec<usize>,
 }
 
 /// Which roles are on a machine.
@@ -112,6 +115,7 @@ impl Roles {
         Ok(Self {
             engine_threads: u32::try_from(threads).unwrap_or(1),
             pinned,
+            allowed: allowed.to_vec(),
         })
     }
 }
@@ -182,6 +186,15 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("the server to processor 7"), "{error}");
+        let any = Pinning {
+            server: Cpus::Any,
+            ..Pinning::default()
+        };
+        let roles = Roles::divide_among(&any, &[0, 1], RolesHere::ALL).unwrap();
+        assert_eq!(
+            (&roles.pinned.server[..], &roles.allowed[..]),
+            (&[][..], &[0, 1][..])
+        );
         let any = Pinning {
             engine: Cpus::Any,
             ..Pinning::default()

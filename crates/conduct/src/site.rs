@@ -283,6 +283,7 @@ impl Site for Here {
             bakeoff: &self.bakeoff,
             logs: order.logs,
             pinned: &self.roles.pinned,
+            allowed: &self.roles.allowed,
             seed: self.seed,
         };
         let order = StartOrder {

@@ -64,6 +64,8 @@ struct Group {
 struct Threads {
     seen: HashMap<u32, Seen>,
     looked_at_s: Option<f64>,
+    /// Whether there may have been more at the last look than were looked at.
+    is_cut: bool,
     /// Context switches since the first look.
     voluntary: u64,
     involuntary: u64,
@@ -307,11 +309,16 @@ impl Threads {
             member::threads(member.process).map(|thread| (member.process, thread))
         });
         let mut seen = HashMap::with_capacity(self.seen.len());
+        let (was_cut, mut looked_at) = (self.is_cut, 0);
         for (process, thread) in threads.take(THREADS_MAX) {
+            looked_at += 1;
             let Some(now) = Seen::now(process, thread, path, buffer) else {
                 continue;
             };
-            let before = self.seen.get(&thread).copied().unwrap_or_default();
+            // Where not all were looked at, one that was not seen yet may be old, and what it did
+            // in all its life did not happen since the last look.
+            let new = if was_cut { now } else { Seen::default() };
+            let before = self.seen.get(&thread).copied().unwrap_or(new);
             if !first {
                 self.voluntary += now.voluntary.saturating_sub(before.voluntary);
                 self.involuntary += now.involuntary.saturating_sub(before.involuntary);
@@ -323,6 +330,7 @@ impl Threads {
             seen.insert(thread, now);
         }
         self.seen = seen;
+        self.is_cut = looked_at == THREADS_MAX;
         self.looked_at_s = Some(at_s);
         let share = busiest_ns? as f64 / passed_ns;
         (passed_ns >= SHARE_LEAST_NS).then(|| share.min(1.0))
@@ -355,4 +363,47 @@ fn root_children(root: u32, buffer: &mut Vec<u8>, found: &mut Vec<u32>) {
 
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread::JoinHandle;
+
+    use super::*;
+
+    /// Switches of each thread before it waits for its end.
+    const SWITCHES: u64 = 200;
+
+    /// A thread that has switched often and now waits until its line is dropped.
+    fn busy(ready: &mpsc::Sender<()>) -> (mpsc::Sender<()>, JoinHandle<()>) {
+        let (line, end) = mpsc::channel::<()>();
+        let ready = ready.clone();
+        let run = move || {
+            for _ in 0..SWITCHES {
+                std::thread::sleep(std::time::Duration::from_micros(50));
+            }
+            ready.send(()).unwrap();
+            let _ = end.recv();
+        };
+        (line, std::thread::spawn(run))
+    }
+
+    #[test]
+    fn a_thread_that_was_beyond_the_limit_does_not_bring_its_whole_life() {
+        let (ready, all_ready) = mpsc::channel();
+        let mut all: Vec<_> = (0..THREADS_MAX + 100).map(|_| busy(&ready)).collect();
+        all.iter().for_each(|_| all_ready.recv().unwrap());
+        let (mut path, mut buffer) = (String::new(), Vec::new());
+        let members = vec![Member::open(std::process::id(), true, &mut buffer).unwrap()];
+        let mut threads = Threads::default();
+        threads.look(&members, 0.0, &mut path, &mut buffer);
+        for (line, thread) in all.drain(..100) {
+            drop(line);
+            thread.join().unwrap();
+        }
+        threads.look(&members, 1.0, &mut path, &mut buffer);
+        let whole_lives = 100 * SWITCHES;
+        assert!(threads.voluntary < whole_lives / 2, "{}", threads.voluntary);
+    }
 }

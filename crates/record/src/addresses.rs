@@ -16,6 +16,17 @@ const ADDRESS_BYTES_MAX: usize = 255;
 const LOG_BYTES_MAX: u64 = 64 << 20;
 /// What stands at the end of a log that was cut.
 const CUT: &str = "\n[bakeoff has cut the rest: see --addresses]\n";
+/// Keys of a trial whose texts are no words: the format's version and what is in base64.
+const ENCODED_KEYS: [&str; 6] = [
+    "schema",
+    "hdr",
+    "send_gaps_ns",
+    "latencies_ns",
+    "long_waits_ns",
+    "answers",
+];
+/// Keys of a trial whose texts are names that other parts of a record go by.
+const NAME_KEYS: [&str; 6] = ["id", "contender", "workload", "load_name", "host", "name"];
 
 /// Addresses that are not to be written, each with the name of its host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,12 +58,58 @@ impl Addresses {
 
     /// The text with names in the places of addresses.
     pub fn hide(&self, text: &str) -> String {
+        self.hide_those(text, |_| true)
+    }
+
+    /// JSON with names in the places of addresses, in its texts alone. Its keys and its order stay.
+    ///
+    /// An address may be one word: `load` is a name in Kubernetes, and a key of a trial. Such a
+    /// word stays where it is all of a text, which may be a term of the format, and in names.
+    pub(crate) fn hide_in_json(&self, json: &str) -> String {
+        let mut out = String::with_capacity(json.len());
+        let (mut left, mut key) = (json, None);
+        while let Some(start) = left.find('"') {
+            let (before, quoted) = left.split_at(start + 1);
+            let Some(end) = end_of_text(quoted) else {
+                break;
+            };
+            let (text, after) = quoted.split_at(end);
+            out.push_str(before);
+            if after[1..].trim_start().starts_with(':') {
+                out.push_str(text);
+                key = Some(text);
+            } else {
+                // A key is that of the next text alone.
+                let of_key = key.take().filter(|_| before.trim_start() == ":\"");
+                out.push_str(&self.hide_in_value(text, of_key));
+            }
+            out.push('"');
+            left = &after[1..];
+        }
+        out.push_str(left);
+        out
+    }
+
+    /// What stands behind a key of JSON.
+    fn hide_in_value(&self, text: &str, key: Option<&str>) -> String {
+        let is_one = |keys: &[&str]| key.is_some_and(|key| keys.contains(&key));
+        if is_one(&ENCODED_KEYS) {
+            return text.to_owned();
+        }
+        let is_name = is_one(&NAME_KEYS);
+        self.hide_those(text, |address| {
+            !is_word(address) || !(is_name || text.eq_ignore_ascii_case(address))
+        })
+    }
+
+    /// The text with names in the places of those addresses that `is_hidden` tells.
+    fn hide_those(&self, text: &str, is_hidden: impl Fn(&str) -> bool) -> String {
         let mut out = String::with_capacity(text.len());
         let mut left = text;
         let (mut before, mut is_escaped) = (None, false);
         'text: while let Some(next) = left.chars().next() {
             for (address, name) in &self.0 {
-                if is_at(left, before, address) {
+                if is_at(left, before, address) && is_hidden(address) {
                     out.push_str(name);
                     left = &left[address.len()..];
                     (before, is_escaped) = (address.chars().last(), false);
@@ -104,6 +161,21 @@ impl Addresses {
             (true, _) => replace_private(path, (hidden + CUT).as_bytes()),
         }
     }
+}
+
+/// Whether an address has one word, as a name in a cluster.
+fn is_word(address: &str) -> bool {
+    !address.contains(['.', ':'])
+}
+
+/// Where the quote is that ends a text of JSON, whose first quote is not in `quoted`.
+fn end_of_text(quoted: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    quoted.bytes().position(|byte| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    })
 }
 
 /// Whether an address stands at the start of `left`, and not as a part of a longer one.
@@ -172,6 +244,31 @@ mod tests {
             "",
         ] {
             assert_eq!(addresses().hide(text), text);
+        }
+    }
+
+    #[test]
+    fn json_keeps_its_keys_terms_names_and_codes() {
+        let mut addresses = addresses();
+        for (address, name) in [("load", "g5"), ("server", "sut"), ("AB", "g6")] {
+            addresses.add(address, name);
+        }
+        for (json, expected) in [
+            (r#"{"load":{"end":1}}"#, r#"{"load":{"end":1}}"#),
+            (r#"{"roles":["server"]}"#, r#"{"roles":["server"]}"#),
+            (r#"{"id":"r1-load~"}"#, r#"{"id":"r1-load~"}"#),
+            (r#"{"hdr":"x+AB+y="}"#, r#"{"hdr":"x+AB+y="}"#),
+            (r#"{"x":"x+AB+y="}"#, r#"{"x":"x+g6+y="}"#),
+            (r#"{"hdr":1,"x":"x+AB"}"#, r#"{"hdr":1,"x":"x+g6"}"#),
+            (r#"{"url":"http://load:80/"}"#, r#"{"url":"http://g5:80/"}"#),
+            (
+                r#"{"load" : "say \"load:80\"", "b":["at 10.99.0.1"]}"#,
+                r#"{"load" : "say \"g5:80\"", "b":["at sut"]}"#,
+            ),
+            (r#"{"10.99.0.1":"10.99.0.1"}"#, r#"{"10.99.0.1":"sut"}"#),
+            (r#"["a\\","load:1"]"#, r#"["a\\","g5:1"]"#),
+        ] {
+            assert_eq!(addresses.hide_in_json(json), expected);
         }
     }
 

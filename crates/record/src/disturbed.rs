@@ -212,10 +212,12 @@ pub fn engine_kept_share(result: &LoadResult) -> Option<f64> {
     (result.measured_s > 0.0).then(|| most / result.measured_s)
 }
 
-/// Whether the server or the upstream was given a processor of the load engine.
+/// Whether the server or the upstream was given a processor of the load engine. A server that is
+/// not pinned may use any, the engine's too.
 pub fn shares_the_engines_cpu(pinned: &Pinned) -> bool {
     let mut others = pinned.server.iter().chain(&pinned.origin);
-    others.any(|cpu| pinned.engine.contains(cpu))
+    let is_any = pinned.server.is_empty() && !pinned.engine.is_empty();
+    is_any || others.any(|cpu| pinned.engine.contains(cpu))
 }
 
 /// Whether the yardstick's rate in a block is another than in the other rounds of the same

@@ -113,6 +113,19 @@ pub enum FolderError {
         /// The system's cause.
         source: io::Error,
     },
+    /// A trial could not be read with names in the places of addresses; those before it are kept.
+    #[error(
+        "cannot append a trial to {}: with names of hosts in the places of their addresses it \
+         could not be read back ({source}); the trials before it are kept: give the hosts other \
+         names or addresses, or go on with --addresses",
+        path.display()
+    )]
+    Hidden {
+        /// `trials.jsonl`.
+        path: PathBuf,
+        /// What could not be read.
+        source: serde_json::Error,
+    },
     /// There is a record already.
     #[error("{} holds a record already; choose another --out, or continue it with --resume",
             .0.display())]
@@ -194,7 +207,12 @@ impl RecordFolder {
             .map_err(failed("write", &machine_file))?;
         // The plan is what makes a folder a record, so it comes last and whole: where a disk was
         // full or an end by force came before, the same command can be given again.
-        write_plan(path, plan)?;
+        write_plan(path, plan).inspect_err(|_| {
+            // One of its two files would make the folder a record that is refused then.
+            for name in [PLAN_FILE, PLAN_COPY] {
+                let _ = fs::remove_file(path.join(name));
+            }
+        })?;
         Ok(folder)
     }
 
@@ -279,7 +297,12 @@ impl RecordFolder {
         };
         let mut line = serde_json::to_string(trial).map_err(|error| failed(error.into()))?;
         if !self.hidden.is_empty() {
-            line = self.hidden.hide(&line);
+            line = self.hidden.hide_in_json(&line);
+            // One line that cannot be read would take the whole record with it.
+            serde_json::from_str::<TrialRecord>(&line).map_err(|source| FolderError::Hidden {
+                path: self.path.join(TRIALS_FILE),
+                source,
+            })?;
             self.hidden
                 .hide_in(&self.logs_of(&trial.id))
                 .map_err(failed)?;

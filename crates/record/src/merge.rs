@@ -336,7 +336,16 @@ impl InFlight {
         });
     }
 
-    /// Adds another thread's or engine's looks, which began at the same time.
+    /// Forgets looks until they are about as far apart as those of another.
+    fn thin_to(&mut self, step_s: f64) {
+        while self.step_s < step_s * 0.75 && self.counts.len() > 1 {
+            Self::thin(&mut self.counts);
+            self.step_s *= 2.0;
+        }
+    }
+
+    /// Adds another thread's or engine's looks, which began at the same time. Without a time from
+    /// one look to the next, which an agent may say, there is nothing to add them by.
     pub fn merge(&mut self, mut other: Self) {
         if self.counts.is_empty() || other.counts.is_empty() {
             if self.counts.is_empty() {
@@ -344,14 +353,12 @@ impl InFlight {
             }
             return;
         }
-        while self.step_s < other.step_s * 0.75 {
-            Self::thin(&mut self.counts);
-            self.step_s *= 2.0;
+        let is_length = |step_s: f64| step_s.is_finite() && step_s > 0.0;
+        if !is_length(self.step_s) || !is_length(other.step_s) {
+            return;
         }
-        while other.step_s < self.step_s * 0.75 {
-            Self::thin(&mut other.counts);
-            other.step_s *= 2.0;
-        }
+        self.thin_to(other.step_s);
+        other.thin_to(self.step_s);
         self.counts.truncate(other.counts.len());
         for (mine, other) in self.counts.iter_mut().zip(other.counts) {
             *mine += other;

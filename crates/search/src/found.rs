@@ -25,6 +25,8 @@ pub enum Irregular {
     GeneratorLimited,
     /// No rate meets the goal, however low.
     NoLower,
+    /// Longer trials missed it at every rate that they tried, below the lower bound too.
+    NotConfirmed,
     /// The trials that meet it are too short to show the failures of higher rates.
     TooFewRequests,
     /// Every rate that was tried meets it.
@@ -45,6 +47,7 @@ impl Irregular {
         match self {
             Self::GeneratorLimited => "generator-limited",
             Self::NoLower => "no-lower",
+            Self::NotConfirmed => "not-confirmed",
             Self::TooFewRequests => "too-few-requests",
             Self::NoUpper => "no-upper",
             Self::Inversion => "inversion",
@@ -175,9 +178,7 @@ impl Progress<'_> {
         let mut lowered_from_per_s = None;
         let held = self.confirmed(goal);
         let confirmed = match held {
-            Confirmed::Yes { rate_per_s }
-            | Confirmed::No { rate_per_s }
-            | Confirmed::Spoiled { rate_per_s } => {
+            Confirmed::Yes { rate_per_s } | Confirmed::Spoiled { rate_per_s } => {
                 if let Some(found) = lower.filter(|found| *found != rate_per_s) {
                     lowered_from_per_s = lower;
                     // The nearest rate above did not hold.
@@ -185,6 +186,12 @@ impl Progress<'_> {
                     lower = Some(rate_per_s);
                 }
                 Some(matches!(held, Confirmed::Yes { .. }))
+            }
+            Confirmed::No { rate_per_s } => {
+                // The lowest rate that longer trials tried was missed as well.
+                lowered_from_per_s = lower;
+                (lower, upper) = (None, Some(rate_per_s));
+                Some(false)
             }
             Confirmed::Missing { .. } | Confirmed::NotAsked => None,
         };
@@ -202,12 +209,14 @@ impl Progress<'_> {
                 upper_per_s: upper,
                 achieved_per_s: lower.and_then(|rate| self.achieved(goal, rate)),
                 lower_servers: lower.map_or(0, |rate| {
-                    let confirming = self.judged(goal, Purpose::Confirm);
-                    let here = confirming.filter(|(trial, _)| trial.rate_per_s == rate);
-                    let met = here.filter(|(_, judged)| *judged == Judged::Meets);
-                    met.count() + rates.servers(stage, rate, Class::Lower)
+                    let met = self.confirming(goal, rate, |judged| judged == Judged::Meets);
+                    met + rates.servers(stage, rate, Class::Lower)
                 }),
-                upper_servers: upper.map_or(0, |rate| rates.servers(stage, rate, Class::Upper)),
+                upper_servers: upper.map_or(0, |rate| {
+                    let missed = |judged| matches!(judged, Judged::Exceeds(_));
+                    let missed = self.confirming(goal, rate, missed);
+                    missed + rates.servers(stage, rate, Class::Upper)
+                }),
             },
             irregular,
             why,
@@ -220,6 +229,13 @@ impl Progress<'_> {
             Some(why) => found.without_lower(why),
             None => found,
         }
+    }
+
+    /// Confirming trials at a rate that came to what `is_meant` tells.
+    fn confirming(&self, goal: &Goal, rate: f64, is_meant: impl Fn(Judged) -> bool) -> usize {
+        let confirming = self.judged(goal, Purpose::Confirm);
+        let here = confirming.filter(|(trial, _)| trial.rate_per_s == rate);
+        here.filter(|(_, judged)| is_meant(*judged)).count()
     }
 
     fn irregular(
@@ -239,6 +255,11 @@ impl Progress<'_> {
         let next = self.next().filter(|_| is_open);
         if next.is_some_and(|step| step.purpose() == Purpose::Search) {
             return (Some(Irregular::Unfinished), None);
+        }
+        if let Confirmed::No { rate_per_s } = self.confirmed(goal) {
+            let least = shown(rate_per_s);
+            let why = format!("longer trials missed it at every rate down to {least} requests/s");
+            return (Some(Irregular::NotConfirmed), Some(why));
         }
         if let Some(why) = why_limited(self, &rates, bounds, yardstick) {
             return (Some(Irregular::GeneratorLimited), Some(why));

@@ -347,9 +347,9 @@ impl<'s> Progress<'s> {
             .iter()
             .find_map(|goal| match self.confirmed(goal) {
                 Confirmed::Yes { rate_per_s }
-                | Confirmed::No { rate_per_s }
                 | Confirmed::Spoiled { rate_per_s }
                 | Confirmed::Missing { rate_per_s } => Some(rate_per_s),
+                Confirmed::No { .. } => None,
                 Confirmed::NotAsked => self.rates(goal).bounds(self.last_stage()).lower,
             })
     }

@@ -42,8 +42,9 @@ pub(crate) enum Held {
 /// The processes of a server that ran already; none where they cannot be seen.
 #[derive(Debug, Default)]
 pub(crate) struct Already {
-    /// Those that listen, without those that another one of them has started.
-    roots: Vec<Pid>,
+    /// Those that listen, without those that another one of them has started; each with its start,
+    /// as [`tree::started`] has it.
+    roots: Vec<(Pid, u64)>,
 }
 
 impl From<Kept> for Held {
@@ -72,7 +73,7 @@ impl Held {
     pub(crate) fn keeper_pid(&self) -> Option<Pid> {
         match self {
             Self::Kept(kept) => Some(kept.keeper_pid()),
-            Self::Already(already) => already.roots.first().copied(),
+            Self::Already(already) => already.first(),
         }
     }
 
@@ -80,14 +81,14 @@ impl Held {
     pub(crate) fn guard_pid(&self) -> Option<Pid> {
         match self {
             Self::Kept(kept) => Some(kept.guard_pid()),
-            Self::Already(already) => already.roots.first().copied(),
+            Self::Already(already) => already.first(),
         }
     }
 
     pub(crate) fn main_pid(&self) -> Option<Pid> {
         match self {
             Self::Kept(kept) => Some(kept.main_pid()),
-            Self::Already(already) => already.roots.first().copied(),
+            Self::Already(already) => already.first(),
         }
     }
 
@@ -97,7 +98,7 @@ impl Held {
         match self {
             Self::Kept(kept) => Some((kept.guard_pid(), false)),
             Self::Already(already) => match already.roots[..] {
-                [root] => Some((root, true)),
+                [(root, _)] => Some((root, true)),
                 _ => None,
             },
         }
@@ -158,24 +159,33 @@ impl Already {
             .flat_map(|&pid| tree::descendants(pid))
             .collect();
         holders.retain(|pid| !below.contains(pid));
-        Self { roots: holders }
+        let roots = holders.into_iter();
+        let roots = roots.filter_map(|pid| Some((pid, tree::started(pid)?)));
+        Self {
+            roots: roots.collect(),
+        }
+    }
+
+    fn first(&self) -> Option<Pid> {
+        self.roots.first().map(|(pid, _)| *pid)
     }
 
     fn pids(&self) -> Vec<Pid> {
         let each = self.roots.iter();
-        each.flat_map(|&root| std::iter::once(root).chain(tree::descendants(root)))
+        each.flat_map(|&(root, _)| std::iter::once(root).chain(tree::descendants(root)))
             .collect()
     }
 
     fn died(&self) -> Option<String> {
-        let is_gone = |pid: &&Pid| !Path::new(&format!("/proc/{pid}")).exists();
-        let gone = self.roots.iter().find(is_gone)?;
+        // A later process may have its number.
+        let is_gone = |(pid, started): &&(Pid, u64)| !tree::is_running(*pid, *started);
+        let (gone, _) = self.roots.iter().find(is_gone)?;
         Some(format!("process {gone}, which listened there, has ended"))
     }
 
     /// The program that listens.
     fn program(&self) -> Option<PathBuf> {
-        std::fs::read_link(format!("/proc/{}/exe", self.roots.first()?)).ok()
+        std::fs::read_link(format!("/proc/{}/exe", self.first()?)).ok()
     }
 }
 
@@ -342,6 +352,12 @@ mod tests {
         assert_eq!(held.root(), Some((me, true)));
         assert!(held.pids().contains(&me));
         assert_eq!(held.died(), None);
+        let Held::Already(already) = &mut held else {
+            unreachable!("it was made so");
+        };
+        already.roots[0].1 += 1;
+        let died = held.died().unwrap();
+        assert!(died.contains(&format!("process {me}")), "{died}");
         drop(listener);
         let nobody = Already::at(address, Transport::Tcp);
         assert_eq!(Held::Already(nobody).root(), None);

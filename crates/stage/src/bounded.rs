@@ -21,6 +21,8 @@ use crate::user::User;
 
 /// Bytes of output that are kept at the beginning, and as many at the end; the rest is cut.
 const TEXT_BYTES: u64 = 32 * 1024;
+/// Longest output of a command that is let go on: it lies in memory.
+const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 /// Between two looks at a command that runs.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
@@ -37,6 +39,8 @@ pub(crate) enum End {
     Itself(ExitStatus),
     /// It was killed with all that it had started, at its limit.
     TooSlow,
+    /// It was killed with all that it had started, because it wrote without end.
+    TooLong,
     /// It was killed with all that it had started, when that was asked for.
     Interrupted,
 }
@@ -61,8 +65,15 @@ pub(crate) fn run(command: &[String], question: &Question<'_>) -> io::Result<Out
     match end {
         End::Itself(status) => Ok(Output { status, text }),
         End::TooSlow => Err(io::Error::other(format!("it did not end within {limit:?}"))),
+        End::TooLong => Err(io::Error::other(too_long())),
         End::Interrupted => Err(host::interrupted()),
     }
+}
+
+/// What is said of a command that wrote too much.
+pub(crate) fn too_long() -> String {
+    let most = OUTPUT_BYTES_MAX >> 20;
+    format!("it was ended because its output was longer than {most} MiB")
 }
 
 /// Runs a command as bakeoff's own user, until `interrupted` is set.
@@ -93,7 +104,11 @@ fn ask(
     // A file without a name instead of a pipe: a child that is left behind cannot hold it open.
     let output = nameless_file()?;
     let until = Instant::now() + question.limit;
+    let length = || output.metadata().map_or(0, |data| data.len());
     let cut_short = || {
+        if length() > OUTPUT_BYTES_MAX {
+            return Some(End::TooLong);
+        }
         if interrupted.load(Ordering::Relaxed) || host::is_interrupted() {
             return Some(End::Interrupted);
         }
@@ -110,7 +125,11 @@ fn ask(
     };
     let end = loop {
         if let Some(status) = running.ended()? {
-            break End::Itself(status);
+            // One that was quick to write too much would pass otherwise.
+            break match length() > OUTPUT_BYTES_MAX {
+                true => End::TooLong,
+                false => End::Itself(status),
+            };
         }
         if let Some(end) = cut_short() {
             break end;
@@ -260,6 +279,12 @@ mod tests {
             text("seq 10000"),
             (1..=10000).map(|n| format!("{n}\n")).collect::<String>()
         );
+    }
+
+    #[test]
+    fn ends_what_writes_without_end() {
+        let cause = shell("exec yes", Duration::from_secs(120)).err().unwrap();
+        assert!(cause.to_string().contains("longer than 64 MiB"), "{cause}");
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub(crate) struct Kept {
     group: Option<PathBuf>,
     /// What the environment of everything below the keeper holds, where keepers are listed.
     mark: Option<String>,
+    /// The run folder, where keepers are listed.
+    run_folder: Option<PathBuf>,
     heard: Heard,
     /// The keeper and the guard closed their end of the pipe.
     closed: bool,
@@ -64,6 +66,8 @@ pub(crate) struct Kept {
 struct Heard {
     main: Option<Pid>,
     guard: Option<Pid>,
+    /// When the guard started, as [`tree::started`] has it.
+    guard_started: Option<u64>,
     failure: Option<String>,
     /// Why it failed, as a number of the system's.
     errno: Option<i32>,
@@ -172,8 +176,8 @@ impl Kept {
         let Some((program, arguments)) = keeper.command.split_first() else {
             return Err(io::Error::other("its command line is empty"));
         };
-        let mark = keeper.note.as_ref().and_then(|note| note.parent());
-        let mark = mark.map(|folder| {
+        let run_folder = keeper.note.as_ref().and_then(|note| note.parent());
+        let mark = run_folder.map(|folder| {
             let number = MARKED.fetch_add(1, Ordering::Relaxed);
             leftovers::mark(folder, number)
         });
@@ -214,6 +218,7 @@ impl Kept {
             events,
             unread: Vec::new(),
             group,
+            run_folder: run_folder.map(Path::to_owned),
             mark,
             heard: Heard::default(),
             closed: false,
@@ -314,6 +319,7 @@ impl Kept {
                 let (grouped, guard) = text.split_once(' ').unwrap_or((text, ""));
                 heard.main = pid(first);
                 heard.guard = pid(guard);
+                heard.guard_started = heard.guard.and_then(tree::started);
                 // A group that its server is not in would count nothing.
                 if grouped == "ungrouped"
                     && let Some(group) = self.group.take()
@@ -390,20 +396,27 @@ impl Kept {
     }
 
     /// A keeper that was killed took its guard along, or was outlived by it. Where both were
-    /// killed, what they had started is in the group, or still in their sessions, or bears their
-    /// mark.
+    /// killed, what they had started is in the group, or bears their mark, or is still in their
+    /// sessions. A number may be somebody else's by now, so a session alone is not enough where
+    /// more can be known.
     fn end_orphans(&self) {
-        let numbers = [Some(self.keeper_pid()), self.heard.guard];
-        let sessions: Vec<i32> = numbers.iter().flatten().map(|it| it.as_raw_pid()).collect();
-        let orphans = tree::processes().into_iter().filter(|process| {
-            let in_session = sessions.contains(&process.session);
-            let is_later = process.started >= self.keeper_started;
-            let bears = || {
-                self.mark
-                    .as_deref()
-                    .is_some_and(|it| leftovers::bears(process, it))
-            };
-            is_later && (in_session || bears())
+        let keeper = (Some(self.keeper_pid()), Some(self.keeper_started));
+        let leaders = [keeper, (self.heard.guard, self.heard.guard_started)];
+        let leaders = leaders.into_iter().filter_map(|(pid, started)| {
+            Some(leftovers::Keeper {
+                pid: pid?.as_raw_pid(),
+                started: started?,
+            })
+        });
+        let leaders: Vec<leftovers::Keeper> = leaders.collect();
+        let all = tree::processes();
+        let orphans = all.iter().filter(|process| {
+            let in_session = || leaders.iter().any(|it| it.led(process, &all));
+            let run_folder = self.run_folder.as_deref();
+            let uses = || run_folder.is_none_or(|it| leftovers::uses(process, it));
+            let mark = self.mark.as_deref();
+            let bears = || mark.is_some_and(|it| leftovers::bears(process, it));
+            process.started >= self.keeper_started && (bears() || in_session() && uses())
         });
         for pid in orphans.filter_map(|process| Pid::from_raw(process.pid)) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);

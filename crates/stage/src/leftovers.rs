@@ -95,9 +95,9 @@ pub(crate) fn is_own_folder(path: &Path) -> bool {
 
 /// A process of a keeper, which may be gone. It led a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Keeper {
-    pid: i32,
-    started: u64,
+pub(crate) struct Keeper {
+    pub(crate) pid: i32,
+    pub(crate) started: u64,
 }
 
 impl Keeper {
@@ -127,7 +127,7 @@ impl Keeper {
 
     /// Whether `process` is in the session that this keeper led, as far as numbers show: nobody
     /// else has the keeper's number now.
-    fn led(&self, process: &Process, all: &[Process]) -> bool {
+    pub(crate) fn led(&self, process: &Process, all: &[Process]) -> bool {
         process.session == self.pid
             && process.started >= self.started
             && !all.iter().any(|it| it.pid == self.pid && !self.is(it))
@@ -188,7 +188,7 @@ fn is_within(mark: &[u8], folder: &Path) -> bool {
 }
 
 /// Whether a process works in the folder, has a file in it open, or names it on its command line.
-fn uses(process: &Process, folder: &Path) -> bool {
+pub(crate) fn uses(process: &Process, folder: &Path) -> bool {
     let proc = format!("/proc/{}", process.pid);
     let leads_there = |link: &Path| {
         let target = std::fs::read_link(link);

@@ -235,6 +235,9 @@ fn steal_throttling_and_a_kept_engine_disturb() {
     }
     trial.pinned.server = vec![1];
     assert!(disturbances(&trial).contains(&Disturbance::EngineKept));
+    // A server that is not pinned may use the engine's.
+    trial.pinned.server = Vec::new();
+    assert!(!disturbances(&trial).contains(&Disturbance::EngineKept));
 }
 
 #[test]

@@ -463,6 +463,55 @@ fn addresses_are_written_neither_in_trials_nor_in_logs() {
     assert_eq!(ids(&Record::read(folder.path()).unwrap()), ["a"]);
 }
 
+#[test]
+fn an_address_that_is_a_word_of_the_format_leaves_a_record_that_can_be_read() {
+    for word in [
+        "load",
+        "server",
+        "origin",
+        "engine",
+        "host",
+        "end",
+        "id",
+        "h1",
+        "nginx-default",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut open = RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+        let mut addresses = Addresses::default();
+        addresses.add(word, "g1");
+        open.hide(addresses);
+        let mut far = far("a");
+        far.course.hosts.as_mut().unwrap().hosts = vec![crate::HostFacts {
+            name: "g1".to_owned(),
+            transport: "netns".to_owned(),
+            roles: vec![crate::HostRole::Server, crate::HostRole::Origin],
+            ..crate::HostFacts::default()
+        }];
+        let load = far.load.clone();
+        far.result = Some(crate::LoadResult::empty(load, 1.0));
+        let cause = format!("connect to {word}:80: refused");
+        far.end = TrialEnd::Unsupported { reason: cause };
+        open.append(&far).unwrap();
+        drop(open);
+        let read = Record::read(folder.path()).unwrap().trials.remove(0);
+        let reason = "connect to g1:80: refused".to_owned();
+        far.end = TrialEnd::Unsupported { reason };
+        assert_eq!(read, far, "{word}");
+    }
+}
+
+#[test]
+fn where_half_a_plan_was_written_the_same_command_can_be_given_again() {
+    let folder = tempfile::tempdir().unwrap();
+    // What a full disk does to the second of the two files.
+    let in_the_way = folder.path().join(format!("{PLAN_COPY}.unfinished"));
+    fs::create_dir(&in_the_way).unwrap();
+    RecordFolder::create(folder.path(), &plan(), &machine()).unwrap_err();
+    fs::remove_dir(&in_the_way).unwrap();
+    RecordFolder::create(folder.path(), &plan(), &machine()).unwrap();
+}
+
 fn far(id: &str) -> TrialRecord {
     let mut far = trial(id);
     far.course.hosts = Some(crate::Hosts {

@@ -219,6 +219,27 @@ fn where_clients_were_not_kept_one_by_one_the_worst_engine_counts() {
     assert_eq!((clients.count, clients.none), (40, 2));
 }
 
+/// An agent may say anything.
+#[test]
+fn looks_without_a_time_between_them_are_not_added() {
+    let looks = |step_s, counts: &[u64]| InFlight {
+        step_s,
+        counts: counts.to_vec(),
+    };
+    let own = looks(0.01, &[1, 2, 3]);
+    for step_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let mut merged = own.clone();
+        merged.merge(looks(step_s, &[5, 5, 5]));
+        assert_eq!(merged, own, "{step_s}");
+        let mut merged = looks(step_s, &[5]);
+        merged.merge(own.clone());
+        assert_eq!(merged.counts, [5], "{step_s}");
+    }
+    let mut merged = own;
+    merged.merge(looks(1e300, &[7]));
+    assert_eq!(merged.counts, [8]);
+}
+
 #[test]
 fn parts_of_different_loads_are_refused_and_named() {
     let one = LoadResult::empty(load(), 1.0);

@@ -52,7 +52,11 @@ fn carries(row: &FoundRow, goal: &str) -> String {
             let lower = rate(lower);
             format!("{name} carries at least {lower} requests/s{end}")
         }
-        (None, Some(upper), Some(Irregular::Budget | Irregular::Unfinished)) => {
+        (
+            None,
+            Some(upper),
+            Some(Irregular::Budget | Irregular::Unfinished | Irregular::NotConfirmed),
+        ) => {
             let upper = rate(upper);
             format!("{name} carries less than {upper} requests/s{end}")
         }
@@ -82,6 +86,7 @@ fn is_between(irregular: Irregular) -> bool {
 fn confirmation(row: &FoundRow) -> &'static str {
     match (row.confirmed, row.behind.confirmation_spoiled) {
         // What is irregular says so already.
+        (Some(false), _) if row.irregular == Some(Irregular::NotConfirmed) => "",
         (Some(false), true) if row.irregular == Some(Irregular::GeneratorLimited) => "",
         (Some(false), true) => {
             ", and the load engine was too late or too busy for longer trials to confirm it"

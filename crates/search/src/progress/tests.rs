@@ -351,6 +351,41 @@ fn a_bound_that_is_not_confirmed_is_lowered_and_says_so() {
     assert!(found[0].standing.lower_per_s < found_at);
 }
 
+/// No rate that longer trials try holds in them.
+#[test]
+fn a_bound_that_longer_trials_refute_at_every_rate_is_no_bound() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    let mut random = Random::new(1);
+    let mut tried = Vec::new();
+    let trials = run(&load, WHOLE, |step, _| {
+        let is_longer = step.purpose() == Purpose::Confirm;
+        let capacity = if is_longer { 500.0 } else { 1000.0 };
+        tried.extend(step.rate_per_s().filter(|_| is_longer));
+        threshold(capacity, 0.0, &mut random, step)
+    });
+    assert!(
+        trials
+            .iter()
+            .all(|it| !matches!(it.purpose, Purpose::Curve { .. }))
+    );
+    let found = &Progress::new(&load, trials, WHOLE).unwrap().found(None)[0];
+    assert_eq!(found.irregular, Some(Irregular::NotConfirmed));
+    assert_eq!(found.confirmed, Some(false));
+    let standing = found.standing;
+    assert_eq!(standing.lower_per_s, None);
+    assert_eq!(standing.upper_per_s, tried.last().copied());
+    assert_eq!(
+        standing.upper_servers, 2,
+        "longer trials alone saw that rate"
+    );
+    assert_eq!(found.lowered_from_per_s, tried.first().copied());
+    let why = found.why.as_deref().unwrap();
+    assert!(
+        why.starts_with("longer trials missed it at every rate"),
+        "{why}"
+    );
+}
+
 #[test]
 fn an_interrupted_search_goes_on_as_if_it_had_not_been() {
     let load = sought(&["p99<10ms"], &[0.001, 0.5]);

@@ -107,6 +107,12 @@ impl<'a> Workshop<'a> {
             Ok((End::TooSlow, text)) => {
                 Err(Reason::too_slow(command, self.limit, last_lines(&text)).into())
             }
+            Ok((End::TooLong, text)) => Err(Reason::Failed {
+                command,
+                how: bounded::too_long(),
+                output: last_lines(&text),
+            }
+            .into()),
             Ok((End::Interrupted, _)) => Err(InstallError::Interrupted.into()),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Err(Reason::NoTool {
                 tool: arguments.into_iter().next().unwrap_or_default(),
