@@ -34,7 +34,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) enum Held {
     /// Ours, under a keeper.
-    Kept(Kept),
+    Kept(Box<Kept>),
     /// Somebody else's.
     Already(Already),
 }
@@ -49,7 +49,7 @@ pub(crate) struct Already {
 
 impl From<Kept> for Held {
     fn from(kept: Kept) -> Self {
-        Self::Kept(kept)
+        Self::Kept(Box::new(kept))
     }
 }
 
