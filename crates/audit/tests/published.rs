@@ -188,6 +188,25 @@ fn missing(audit: &Audit) -> Vec<(&'static str, &'static str)> {
 }
 
 #[test]
+fn on_the_schedule_of_vegeta_no_number_of_clients_is_expected_but_a_mean_is() {
+    let text = file(&format!("{DATA}/vegeta.json"));
+    let rig = Rig {
+        clients: Some(10.0),
+        ..Rig::default()
+    };
+    // 500/s x 0.39 ms: a fifth of a request in flight, of as many clients as it takes.
+    assert_eq!(codes(&text, &rig), [""; 0]);
+    let unknown = missing(&audited(&text, &rig));
+    let rate = "the rate that was asked for (--rate)";
+    assert!(unknown.contains(&("little", rate)), "{unknown:?}");
+    // 0.39 ms are less than a hundredth of 100 ms.
+    let long = text
+        .replace("811483", "100000000")
+        .replace("20940099", "200000000");
+    assert_eq!(codes(&long, &rig), ["quantile-order"]);
+}
+
+#[test]
 fn on_the_schedule_of_wrk2_no_number_of_clients_is_expected() {
     let text = "Running 30s test @ http://a/\n  1 threads and 100 connections\n  \
                 Thread calibration: mean lat.: 1.10ms, rate sampling interval: 10ms\n  \

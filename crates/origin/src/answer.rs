@@ -260,7 +260,7 @@ fn encode(name: &str, reply: &Reply, connection: &str) -> Encoded {
     } = reply;
     let reason = reason(*status);
     let mut text = format!("HTTP/1.1 {status} {reason}\r\nServer: {name}\r\n");
-    if !reply.forbids_body() {
+    if !reply.has_no_length() {
         let length = body.len();
         text += &format!("Content-Type: {content_type}\r\nContent-Length: {length}\r\n");
     }
@@ -281,6 +281,7 @@ fn reason(status: u16) -> &'static str {
         200 => "OK",
         201 => "Created",
         204 => "No Content",
+        205 => "Reset Content",
         301 => "Moved Permanently",
         302 => "Found",
         304 => "Not Modified",
@@ -314,8 +315,28 @@ mod tests {
             reply(600, "text/plain", ""),
             reply(200, "text/plain\r\nSet-Cookie: a", ""),
             reply(204, "text/plain", "body"),
+            reply(205, "text/plain", "body"),
         ] {
             assert!(Answers::new("x", &bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_has_a_length_unless_its_status_ends_it_at_its_head() {
+        for (status, expected) in [
+            (200, "\r\nContent-Length: 0\r\n"),
+            (204, "204 No Content\r\n"),
+            (205, "205 Reset Content\r\n"),
+            (205, "\r\nContent-Length: 0\r\n"),
+            (304, "304 Not Modified\r\n"),
+        ] {
+            let reply = reply(status, "text/plain", "");
+            for encoded in encode_each("x", &reply) {
+                let text = String::from_utf8(encoded.bytes.to_vec()).unwrap();
+                assert!(text.contains(expected), "{text}");
+                let has_length = text.contains("Content-Length");
+                assert_eq!(has_length, !matches!(status, 204 | 304), "{text}");
+            }
         }
     }
 

@@ -175,7 +175,7 @@ impl Header {
 /// `reply` as records, and where its body begins.
 pub(crate) fn encode(reply: &Reply, reason: &str) -> (Vec<u8>, usize) {
     let mut head = format!("Status: {} {reason}\r\n", reply.status);
-    if !reply.forbids_body() {
+    if !reply.has_no_length() {
         let length = reply.body.len();
         let content_type = &reply.content_type;
         head += &format!("Content-Type: {content_type}\r\nContent-Length: {length}\r\n");

@@ -153,7 +153,7 @@ impl Reply {
             let text = format!("a content type has at most {CONTENT_TYPE_MAX} bytes");
             return Err(OriginError::Reply(text));
         }
-        if self.forbids_body() && !self.body.is_empty() {
+        if matches!(self.status, 204 | 205 | 304) && !self.body.is_empty() {
             return Err(OriginError::Reply(format!(
                 "status {} allows no body",
                 self.status
@@ -162,8 +162,9 @@ impl Reply {
         Ok(())
     }
 
-    /// Whether the status ends the message at its head.
-    pub(crate) fn forbids_body(&self) -> bool {
-        matches!(self.status, 204 | 205 | 304)
+    /// Whether the status ends the message at its head (RFC 9112, 6.3). A 205 has no body either,
+    /// but must say so: without a length it lasts as long as its connection.
+    pub(crate) fn has_no_length(&self) -> bool {
+        matches!(self.status, 204 | 304)
     }
 }

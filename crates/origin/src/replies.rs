@@ -54,9 +54,28 @@ fn fields(name: &str, reply: &Reply) -> Vec<Field> {
         field(":status", &reply.status.to_string()),
         field("server", name),
     ];
-    if !reply.forbids_body() {
+    if !reply.has_no_length() {
         fields.push(field("content-type", &reply.content_type));
         fields.push(field("content-length", &reply.body.len().to_string()));
     }
     fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_among_the_fields_unless_the_status_has_none() {
+        for (status, has_length) in [(204, false), (205, true), (304, false), (404, true)] {
+            let reply = Reply {
+                status,
+                content_type: "text/plain".into(),
+                body: Vec::new(),
+            };
+            let length: Field = (b"content-length".to_vec(), b"0".to_vec());
+            let fields = fields("x", &reply);
+            assert_eq!(fields.contains(&length), has_length, "{status}");
+        }
+    }
 }

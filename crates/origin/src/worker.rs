@@ -214,7 +214,12 @@ impl<'a, B: Behaviour, C: Driven<B>> Worker<'a, B, C> {
             if !connection.is_due(&self.shared, at) {
                 continue;
             }
+            let lingered = connection.lingers_until().is_some();
             let wait = connection.wake(&mut self.shared, now);
+            // What came behind the answer may have been refused.
+            if !lingered && wait != Wait::Close && connection.lingers_until().is_some() {
+                self.lingering.push(slot as RawFd);
+            }
             if wait == Wait::Close || !registered(&self.epoll, connection, slot, wait) {
                 self.close(slot);
             } else if let Some(at) = connection.alarm(&self.shared) {

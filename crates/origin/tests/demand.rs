@@ -105,6 +105,22 @@ fn pipelined_requests_keep_their_order_and_an_old_client_its_rules() {
 }
 
 #[test]
+fn a_client_that_is_refused_after_a_delayed_answer_is_let_go() {
+    let demand = Demand {
+        delay: constant(DELAY),
+        ..Demand::default()
+    };
+    let server = start(demand, b"hi");
+    let mut stream = server.connect();
+    stream.write_all(&[GET, b"\0"].concat()).unwrap();
+    let (answers, _) = to_the_end(&mut stream);
+    assert!(answers.contains("\r\n\r\nhiHTTP/1.1 400 "), "{answers}");
+    // The client keeps its side open.
+    server.counts_when(|counts| counts.connections_closed == 1);
+    server.end();
+}
+
+#[test]
 fn a_client_that_leaves_before_its_answer_is_let_go() {
     let demand = Demand {
         delay: constant(HOUR),

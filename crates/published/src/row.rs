@@ -90,6 +90,8 @@ pub struct Latency {
     pub quantiles: Vec<Quantile>,
     /// Whether the tool adds latencies of requests that it did not get to send.
     pub corrected: bool,
+    /// Whether the mean may be of other requests than the quantiles.
+    pub is_mean_apart: bool,
 }
 
 /// One quantile.

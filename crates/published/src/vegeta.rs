@@ -28,6 +28,7 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
     Ok(Row {
         name: sent.map(rate).into_iter().collect(),
         load: Load {
+            scheduled: true,
             // One request alone has no length between the first and the last.
             duration_s: (attack_s > 0.0).then_some(attack_s),
             ..Load::default()

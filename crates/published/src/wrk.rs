@@ -47,6 +47,8 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
     }
     row.load.scheduled = lines.iter().any(|(_, text)| is_of_wrk2(text));
     row.latency.corrected = !row.load.scheduled;
+    // Nothing says whether wrk2's mean is of the requests that its quantiles are of.
+    row.latency.is_mean_apart = row.load.scheduled;
     row.latency.is_set_of_tool = true;
     let mut errors = Errors::default();
     let mut answered = None;

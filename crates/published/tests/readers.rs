@@ -179,7 +179,7 @@ fn wrk2_counts_from_a_schedule() {
                 taking delayed starts into account))\n 50.000%    0.50ms\n 99.900%    0.70ms\n  \
                 9000 requests in 10.00s, 1.00MB read\nRequests/sec: 900.00\n";
     let row = read(text, None, &[]).unwrap().rows.remove(0);
-    assert!(!row.latency.corrected && row.load.scheduled);
+    assert!(!row.latency.corrected && row.load.scheduled && row.latency.is_mean_apart);
     // Those of -U, which leave out how late requests were sent, are none of its latencies.
     assert_eq!(quantiles(&row), [(0.5, 1e6), (0.999, 4e6)]);
 }
@@ -332,6 +332,7 @@ fn vegeta_and_one_document_for_each_attack() {
         (Some(5000.0), Some(0.0))
     );
     near(row.load.duration_s, 9.997_788_05);
+    assert!(row.load.scheduled && !row.latency.is_mean_apart);
     assert_eq!(
         quantiles(&row),
         [(0.5, 325_001.0), (0.95, 613_057.0), (0.99, 811_483.0)]

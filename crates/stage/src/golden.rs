@@ -129,3 +129,37 @@ fn configurations_are_as_they_were() {
     seen.sort();
     assert_eq!(there, seen, "a golden file without a template");
 }
+
+/// `-e` came with 1.19.5; an older nginx refuses it, which reads as a rejected configuration.
+#[test]
+fn nginx_gets_no_switch_that_its_version_lacks() {
+    let nginx = Servers::new(None).find("nginx").unwrap();
+    let mut variables = variables(&nginx, Protocol::H1);
+    variables.set("binary", "/usr/sbin/nginx");
+    let description = &nginx.description;
+    let check = &description.check.as_ref().unwrap().command;
+    let reads = &nginx.own.foreign.reads.as_ref().unwrap().command;
+    for (version, configuration, has_switch, has_log) in [
+        ("1.18.0", "", false, true),
+        ("1.18.0", "error_log stderr;", false, false),
+        ("1.19.5", "", true, false),
+        ("1.28.3", "", true, false),
+    ] {
+        let context = template::Context {
+            version,
+            configuration,
+            files: &nginx,
+        };
+        for command in [check, &description.start.command, reads] {
+            let rendered = command
+                .iter()
+                .map(|template| template::render(template, &variables, &context));
+            let arguments: Vec<String> = rendered.map(Result::unwrap).collect();
+            let is_switch = |argument: &String| argument.starts_with("-e");
+            assert_eq!(arguments.iter().any(is_switch), has_switch, "{arguments:?}");
+            let directives = arguments.last().unwrap();
+            let log = directives.contains("; error_log stderr;");
+            assert_eq!(log, has_log, "{arguments:?}");
+        }
+    }
+}

@@ -188,10 +188,10 @@ impl<'a> Subject<'a> {
     }
 
     /// The mean, where it is of the very requests that the quantiles are of: where the tool has
-    /// added latencies or counts from a schedule, it may not be.
+    /// added latencies, it is not, and of wrk2's it may not be.
     pub(super) fn plain_mean(&self) -> Option<Figure> {
         let latency = &self.row.latency;
-        let is_plain = !latency.corrected && !self.row.load.scheduled;
+        let is_plain = !latency.corrected && !latency.is_mean_apart;
         latency.mean.filter(|_| is_plain)
     }
 
