@@ -200,14 +200,21 @@ fn a_server_that_is_not_pinned_may_use_every_processor() {
     };
     let says = "print(open('/proc/self/status').read(), flush=True)";
     scene.write("says.py", &format!("{says}\n{APP}"));
-    let mut arguments = vec!["python3 says.py one", "python3 says.py two"];
-    arguments.extend(["--server-cpus", "any", "--out", "any"]);
-    race(&scene, &arguments).ends_with(0);
+    let start = [
+        "--start",
+        "python3 says.py one",
+        "--start",
+        "python3 says.py two",
+        "--server-cpus",
+        "any",
+    ];
+    race(&scene, &start).expect_measured();
     let own = std::fs::read_to_string("/proc/self/status").unwrap();
     let mut own = own.lines();
     let all = own.find(|line| line.starts_with("Cpus_allowed_list:"));
     let all = all.expect("the kernel says it");
-    let measured = trials(&scene.path("any"));
+    let record = scene.path("record");
+    let measured = trials(&record);
     let commands: Vec<&Value> = measured
         .iter()
         .filter(|trial| trial["kind"] == "contender")
@@ -216,7 +223,7 @@ fn a_server_that_is_not_pinned_may_use_every_processor() {
     for trial in commands {
         assert_eq!(trial["pinned"]["server"], serde_json::json!([]));
         let id = trial["id"].as_str().unwrap();
-        let log = scene.path("any").join("logs").join(id).join("server.log");
+        let log = record.join("logs").join(id).join("server.log");
         let log = std::fs::read_to_string(log).unwrap();
         assert!(log.lines().any(|line| line == all), "{all}: {log}");
     }

@@ -37,7 +37,7 @@ pub(crate) struct Place<'a> {
     /// Processors of each role; whoever watches has those of the engine. Any where empty.
     pub(crate) pinned: &'a Pinned,
     /// Processors of a role that may use any. Whoever starts it may be on the engine's alone, and
-    /// what is started stays there unless it is told otherwise. Empty leaves it where it starts.
+    /// what is started stays there unless it is moved. Empty leaves it where it starts.
     pub(crate) allowed: &'a [usize],
     /// Seed of what the origin draws: the plan's, so that each round draws the same.
     pub(crate) seed: u64,

@@ -21,7 +21,7 @@ use crate::share::Share;
 use crate::spec::LoadSpec;
 use crate::thread::Thread;
 use crate::tls::TlsSide;
-use crate::turn::Loop;
+use crate::turn::{Loop, held_until};
 
 /// Carries out a load and returns what was seen; blocks until it has ended.
 ///
@@ -91,7 +91,8 @@ fn one_thread(
         if is_last {
             control.note_ready();
         }
-        made.hold().map_err(LoadError::Poll)?;
+        let held = made.wait_until(|now| held_until(control, now));
+        held.map_err(LoadError::Poll)?;
         let Some(came_last) = meeting.wait() else {
             return Ok(None);
         };

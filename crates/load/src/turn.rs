@@ -14,7 +14,7 @@ use crate::gathering::Gathering;
 use crate::ledger::{Counts, Origin, Stage, Window};
 use crate::pace::Pace;
 use crate::slot::{Phase, Slot};
-use crate::spec::Waiting;
+use crate::spec::{LoadSpec, Waiting};
 use crate::thread::{Course, Thread};
 use crate::work::{self, begin, quic};
 
@@ -86,17 +86,23 @@ impl<'a, D: Driver> Loop<'a, D> {
         self.turned = start;
         self.thread.agenda.progressed_at = start;
         self.spread_wakes(start);
-        let ramp = self.ramp_gap_ns().saturating_mul(self.slots.len() as u64);
+        let ramp = ramp_gap_ns(self.thread.spec).saturating_mul(self.slots.len() as u64);
         let most = start.saturating_add(ramp.saturating_add(CONNECT_ALL_NS_MAX));
         let patience = CONNECT_NS_MAX.min(self.thread.timeout_ns);
-        while self.thread.attempts() < self.slots.len() && self.goes_on_connecting(most) {
-            self.turn(self.turned + CONNECT_NS_MAX)?;
-        }
-        // The last one has its time, too.
-        self.thread.agenda.progressed_at = self.turned;
-        while self.thread.agenda.opening > 0 && self.goes_on_connecting(most) {
-            let deadline = self.thread.agenda.progressed_at + patience;
-            if deadline <= self.turned {
+        let mut has_begun_all = false;
+        while !self.control.is_stopping() && self.turned < most {
+            if !has_begun_all && self.thread.attempts() >= self.slots.len() {
+                has_begun_all = true;
+                // The last one has its time, too.
+                self.thread.agenda.progressed_at = self.turned;
+            }
+            let agenda = &self.thread.agenda;
+            let deadline = match has_begun_all {
+                true => agenda.progressed_at + patience,
+                // The ramp's next connection comes first, or all of its gaps are over.
+                false => self.turned + CONNECT_NS_MAX,
+            };
+            if has_begun_all && (agenda.opening == 0 || deadline <= self.turned) {
                 break;
             }
             self.turn(deadline)?;
@@ -104,23 +110,9 @@ impl<'a, D: Driver> Loop<'a, D> {
         Ok(())
     }
 
-    /// Whether connections are still opened ahead of the load, which takes until `most`.
-    fn goes_on_connecting(&self, most: u64) -> bool {
-        !self.control.is_stopping() && self.turned < most
-    }
-
-    /// Turns until the start is named: connections that are open live on.
-    pub(crate) fn hold(&mut self) -> io::Result<()> {
-        self.turned = self.thread.driver.now();
-        while self.control.named_start().is_none() && !self.control.is_stopping() {
-            self.turn(self.turned + HELD_NS)?;
-        }
-        Ok(())
-    }
-
     /// Carries out the load from `zero`, and returns what was counted.
     pub(crate) fn run(mut self, zero: u64) -> io::Result<Counts> {
-        self.wait_until(zero)?;
+        self.wait_until(|_| zero)?;
         self.begin(zero);
         if self.control.is_stopping() {
             self.is_cut_off = true;
@@ -131,13 +123,17 @@ impl<'a, D: Driver> Loop<'a, D> {
         self.end()
     }
 
-    /// Turns until `zero`, where it was named beforehand: connections that are open live on.
-    fn wait_until(&mut self, zero: u64) -> io::Result<()> {
+    /// Turns as long as `until`, which gets the time, names a later one: connections that are open
+    /// live on.
+    pub(crate) fn wait_until(&mut self, until: impl Fn(u64) -> u64) -> io::Result<()> {
         self.turned = self.thread.driver.now();
-        while self.turned < zero && !self.control.is_stopping() {
-            self.turn(zero)?;
+        loop {
+            let until = until(self.turned);
+            if until <= self.turned || self.control.is_stopping() {
+                return Ok(());
+            }
+            self.turn(until)?;
         }
-        Ok(())
     }
 
     /// The window is known, and the load begins.
@@ -223,18 +219,11 @@ impl<'a, D: Driver> Loop<'a, D> {
 
     /// Lets every connection start in turn, a ramp gap apart.
     fn spread_wakes(&mut self, from: u64) {
-        let gap = self.ramp_gap_ns();
+        let gap = ramp_gap_ns(self.thread.spec);
         for slot in &self.slots {
             let at = from.saturating_add(u64::from(slot.index).saturating_mul(gap));
             self.thread.agenda.wake(slot.index, at);
         }
-    }
-
-    /// The ramp gap between connections of this thread.
-    fn ramp_gap_ns(&self) -> u64 {
-        let spec = self.thread.spec;
-        let threads = u64::from(spec.threads.of_load().max(1));
-        crate::clock::nanos(spec.connections.ramp_gap).saturating_mul(threads)
     }
 
     /// Whether a closed loop's count of requests has ended. An open loop's ends by the schedule:
@@ -562,5 +551,20 @@ impl<'a, D: Driver> Loop<'a, D> {
 fn each_origin<S>(slots: &[Slot<S>], look: &mut dyn FnMut(&Origin)) {
     for slot in slots {
         slot.requests.each_unended(|origin| look(origin));
+    }
+}
+
+/// The gap between connections of one thread, nanoseconds.
+fn ramp_gap_ns(spec: &LoadSpec) -> u64 {
+    let threads = u64::from(spec.threads.of_load().max(1));
+    crate::clock::nanos(spec.connections.ramp_gap).saturating_mul(threads)
+}
+
+/// How long an engine that is held waits, now that it is `now`: until it looks again whether its
+/// start is named, and no more once it is.
+pub(crate) fn held_until(control: &Control, now: u64) -> u64 {
+    match control.named_start() {
+        None => now + HELD_NS,
+        Some(_) => now,
     }
 }

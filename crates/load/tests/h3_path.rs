@@ -188,6 +188,6 @@ fn loss_and_delay_of_the_way_are_reported_as_they_are() {
         "{share}, {lost} of {came}, {quic:?}"
     );
     let rtt_ms = quic.rtt.quantile(0.5).expect("connections") as f64 / 1e6;
-    // The way takes 40 ms, and a busy machine some more; another unit would be a thousand times off.
+    // The way takes 40 ms, and a busy machine some more. Another unit is a thousand times as much.
     assert!((40.0..=4_000.0).contains(&rtt_ms), "{rtt_ms} ms");
 }

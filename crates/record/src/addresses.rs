@@ -102,7 +102,7 @@ impl Addresses {
         })
     }
 
-    /// The text with names in the places of those addresses that `is_hidden` tells.
+    /// The text with names in the places of those addresses that `is_hidden` is true of.
     fn hide_those(&self, text: &str, is_hidden: impl Fn(&str) -> bool) -> String {
         let mut out = String::with_capacity(text.len());
         let mut left = text;

@@ -99,7 +99,8 @@ impl Redacted {
     }
 
     /// The record to give away: without secrets, texts of configuration files, names of home
-    /// folders, the folders in the command that began it, and values of headers that say more than how an answer is sent.
+    /// folders, the folders in the command that began it, and values of headers that say more than
+    /// how an answer is sent.
     pub fn shared(mut record: Record) -> Self {
         let redaction = Redaction::of(&mut record);
         fields::of_record(&mut record, &mut |field, text| match field {

@@ -135,7 +135,12 @@ fn a_stopping_rule_waits_for_rounds_that_were_disturbed() {
     // With most of them, too, as long as there may be more rounds.
     first(&mut record, "caddy-default", 6).for_each(disturb);
     assert_eq!(widest(&record), None);
-    record.plan.until.as_mut().expect("it has a rule").max_rounds = 10;
+    record
+        .plan
+        .until
+        .as_mut()
+        .expect("it has a rule")
+        .max_rounds = 10;
     assert!(widest(&record).is_some());
     // With failures of its own it is not waited for.
     let mut record = ruled(10, 0.03, 40);

@@ -209,12 +209,12 @@ impl Progress<'_> {
                 upper_per_s: upper,
                 achieved_per_s: lower.and_then(|rate| self.achieved(goal, rate)),
                 lower_servers: lower.map_or(0, |rate| {
-                    let met = self.confirming(goal, rate, |judged| judged == Judged::Meets);
+                    let met = confirming(self, goal, rate, |judged| judged == Judged::Meets);
                     met + rates.servers(stage, rate, Class::Lower)
                 }),
                 upper_servers: upper.map_or(0, |rate| {
                     let missed = |judged| matches!(judged, Judged::Exceeds(_));
-                    let missed = self.confirming(goal, rate, missed);
+                    let missed = confirming(self, goal, rate, missed);
                     missed + rates.servers(stage, rate, Class::Upper)
                 }),
             },
@@ -229,13 +229,6 @@ impl Progress<'_> {
             Some(why) => found.without_lower(why),
             None => found,
         }
-    }
-
-    /// Confirming trials at a rate that came to what `is_meant` tells.
-    fn confirming(&self, goal: &Goal, rate: f64, is_meant: impl Fn(Judged) -> bool) -> usize {
-        let confirming = self.judged(goal, Purpose::Confirm);
-        let here = confirming.filter(|(trial, _)| trial.rate_per_s == rate);
-        here.filter(|(_, judged)| is_meant(*judged)).count()
     }
 
     fn irregular(
@@ -464,4 +457,16 @@ impl TrialFound {
             Some(Judged::Meets | Judged::Limited) | None => None,
         }
     }
+}
+
+/// Confirming trials at a rate that came to what `is_meant` is true of.
+fn confirming(
+    progress: &Progress<'_>,
+    goal: &Goal,
+    rate: f64,
+    is_meant: impl Fn(Judged) -> bool,
+) -> usize {
+    let confirming = progress.judged(goal, Purpose::Confirm);
+    let here = confirming.filter(|(trial, _)| trial.rate_per_s == rate);
+    here.filter(|(_, judged)| is_meant(*judged)).count()
 }

@@ -81,13 +81,13 @@ mod tests {
             assert!(text.starts_with(expected), "{text}");
         };
         let mut result = empty(1.02, 0.0);
-        check(&result, "4 ok/s; ");
+        check(&result, "3.92 ok/s; ");
         let interrupted = |planned_s| Interrupted {
             planned_s,
             cut_off: 5,
         };
         result.observed.interrupted = Some(interrupted(Some(10.0)));
-        check(&result, "interrupted after 1.02 s of 10 s: 4 ok/s; ");
+        check(&result, "interrupted after 1.02 s of 10 s: 3.92 ok/s; ");
         let text = load_text(&result, None);
         assert!(text.contains("5 more requests due shortly before the interruption"));
         let json = load_json(&result);
@@ -96,7 +96,7 @@ mod tests {
             (&true.into(), &5.into())
         );
         result.observed.interrupted = Some(interrupted(None));
-        check(&result, "interrupted after 1.02 s: 4 ok/s; ");
+        check(&result, "interrupted after 1.02 s: 3.92 ok/s; ");
         for (warmup_s, place) in [(2.0, "in the warm-up"), (0.0, "before the load began")] {
             let mut result = empty(0.0, warmup_s);
             (result.requests.ok, result.requests.completed) = (0, 0);

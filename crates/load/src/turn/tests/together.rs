@@ -8,6 +8,7 @@ use bakeoff_record::{LoadResult, UrlResult};
 use super::schedule::planned;
 use super::*;
 use crate::driver::invented::Act;
+use crate::turn::held_until;
 
 /// When every engine begins: all have connected by then.
 const START: u64 = BEGIN + SECOND;
@@ -165,7 +166,8 @@ fn the_start_is_waited_for_when_connections_are_open() {
     });
     let mut prepared = prepared(&spec, server, ALONE, Costs::default(), &control);
     prepared.prepare().expect("nothing fails in memory");
-    prepared.hold().expect("nothing fails in memory");
+    let held = prepared.wait_until(|now| held_until(&control, now));
+    held.expect("nothing fails in memory");
     let counts = prepared.run(START).expect("nothing fails in memory");
     assert_eq!(control.began_ns(), Some(START));
     let result = result(&spec, vec![counts]);
