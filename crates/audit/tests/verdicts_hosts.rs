@@ -332,6 +332,16 @@ fn generators_begin_together() {
                 },
                 "start-spread: rate invalid, latency invalid",
             ),
+            // At one time, and late.
+            (
+                |trial| {
+                    result(trial).load.warmup_s = 1.0;
+                    for part in &mut hosts(trial).generators {
+                        part.began_ns = Some(11_000_000);
+                    }
+                },
+                "start-spread: rate suspect, latency suspect",
+            ),
             (
                 |trial| hosts(trial).generators[0].began_ns = None,
                 "start-spread: rate not-run, latency not-run",
@@ -341,7 +351,7 @@ fn generators_begin_together() {
     let judgement = judge(SOUND, |trial| began(trial, 11));
     let text = text_of(&judgement, Code::StartSpread);
     assert!(
-        text.starts_with("2 generators began within 11.1 ms"),
+        text.starts_with("2 generators began within 11.2 ms"),
         "{text}"
     );
 }

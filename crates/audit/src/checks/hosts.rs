@@ -315,7 +315,8 @@ fn clock_error(subject: &Subject<'_>, hosts: &Hosts) -> Check {
     Check::new(code, level, text).figures(error, limit)
 }
 
-/// How far the generators' starts were apart, and how far they may have been.
+/// How far the generators' starts were apart and behind the time that was named for them, and how
+/// far they may have been: each clock has an error of its own.
 fn start_spread(subject: &Subject<'_>, hosts: &Hosts) -> Check {
     let code = Code::StartSpread;
     let error_ns = |part: &Generator| {
@@ -326,25 +327,32 @@ fn start_spread(subject: &Subject<'_>, hosts: &Hosts) -> Check {
     let began = parts().map(|part| Some((part.began_ns?, part)));
     let began: Option<Vec<(i64, &Generator)>> = began.collect();
     let began = began.unwrap_or_default();
-    let first = began.iter().map(|(at, _)| *at).min();
-    let last = began.iter().max_by_key(|(at, _)| *at);
-    let Some((first, (last_ns, last))) = first.zip(last) else {
+    let Some((last_ns, last)) = began.iter().max_by_key(|(at, _)| *at) else {
         return Check::not_run(code, "when the generators began is not known");
     };
-    let error = parts().map(error_ns).fold(0.0, f64::max);
-    let spread_s = (last_ns.abs_diff(first) as f64 + error) / 1e9;
+    let apart = began.iter().map(|(at, part)| match part.host == last.host {
+        true => 0.0,
+        false => at.abs_diff(*last_ns) as f64 + error_ns(part) + error_ns(last),
+    });
+    let behind = *last_ns as f64 + error_ns(last);
+    let spread_s = apart.fold(behind, f64::max) / 1e9;
     let warmup_s = subject.result.load.warmup_s.max(START_SPREAD_S);
     let (level, limit) = match spread_s {
         spread if spread > warmup_s => (Level::Invalid, warmup_s),
         spread if spread > START_SPREAD_S => (Level::Suspect, START_SPREAD_S),
         _ => (Level::Passed, START_SPREAD_S),
     };
-    let text = format!(
-        "{} generators began within {:.1} ms, {} last",
-        hosts.generators.len(),
-        spread_s * 1e3,
-        last.host
-    );
+    let spread_ms = spread_s * 1e3;
+    let text = match hosts.generators.len() {
+        1 => format!(
+            "{} began within {spread_ms:.1} ms of the named time",
+            last.host
+        ),
+        n => format!(
+            "{n} generators began within {spread_ms:.1} ms, {} last",
+            last.host
+        ),
+    };
     Check::new(code, level, text).figures(spread_s, limit)
 }
 
