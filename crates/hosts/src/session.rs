@@ -245,12 +245,8 @@ impl Session {
         within: Duration,
         fits: impl Fn(&Report) -> bool,
     ) -> Result<Report, HostError> {
-        loop {
-            // Nothing ends it but the time.
-            if let Some(report) = self.expect_while(what, (within, &|| true), &fits)? {
-                return Ok(report);
-            }
-        }
+        let report = self.expect_while(what, (within, &|| true), fits)?;
+        report.ok_or_else(|| self.late(what, within))
     }
 
     /// The same as long as it `goes_on`, which is asked ten times a second; `None` where it does
@@ -277,11 +273,8 @@ impl Session {
                 None if !left.is_zero() => {}
                 Some(Report::Live { .. }) => {}
                 Some(Report::Refused { why, usage }) => return Err(self.refused(why, usage)),
-                Some(_) => return Err(self.error(Cause::Confused("another answer".to_owned()))),
-                None => {
-                    let seconds = within.as_secs();
-                    return Err(self.error(Cause::Late { what, seconds }));
-                }
+                Some(_) => return Err(self.confused("another answer")),
+                None => return Err(self.late(what, within)),
             }
         }
         Ok(None)
