@@ -79,14 +79,9 @@ fn lack_of(record: &Record, judged: &JudgedCell<'_>, number: Number) -> Lack {
     if spoiled.is_empty() || is_unquiet || !spoiled.iter().all(passes) {
         return Lack::Else;
     }
-    let mut plan = record.plan.clone();
     let is_enough = |more: &u32| {
-        // A stopping rule goes on by being allowed more rounds.
-        if let Some(until) = &mut plan.until {
-            until.max_rounds = until.max_rounds.max(*more);
-        }
         let more = *more as usize;
-        more - spoiled.len() >= needed_of(&plan, more)
+        more - spoiled.len() >= needed_of(&record.plan, more)
     };
     let enough = (begun + 1..=ROUNDS_MOST).find(is_enough);
     enough.map_or(Lack::Else, Lack::Rounds)

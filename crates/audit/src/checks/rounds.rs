@@ -1,6 +1,6 @@
 //! What only several rounds together can show (family D), and what those of each round come to.
 
-use bakeoff_plan::{LoadModel, Plan};
+use bakeoff_plan::{LoadModel, Plan, Until};
 use bakeoff_record::{ContenderKind, Record, ServerFacts, TrialEnd, TrialRecord};
 use bakeoff_stats::{Cell, ERROR_SHARE_APART, Measure, modes};
 
@@ -75,7 +75,8 @@ fn rounds_needed(record: &Record, cell: &Cell<'_>) -> usize {
 pub(crate) fn needed_of(plan: &Plan, rounds: usize) -> usize {
     let planned = match plan.until {
         None => rounds,
-        Some(_) => rounds.min(plan.rounds_at_least() as usize),
+        // Those that it begins with.
+        Some(_) => rounds.min(plan.rounds.max(Until::LOOK_FROM) as usize),
     };
     if planned < ROUNDS_MIN {
         return planned;
