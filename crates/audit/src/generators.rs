@@ -16,6 +16,18 @@ pub(crate) struct Agreement {
     pub(crate) text: String,
 }
 
+/// How far two starts can be apart at the most, each a time with the error of its clock;
+/// nanoseconds. `None` for one generator.
+pub fn start_spread_ns(starts: &[(i64, u64)]) -> Option<u64> {
+    let apart = |(index, one): (usize, &(i64, u64))| {
+        let others = starts[index + 1..].iter();
+        others
+            .map(|other| one.0.abs_diff(other.0) + one.1 + other.1)
+            .max()
+    };
+    starts.iter().enumerate().filter_map(apart).max()
+}
+
 /// Generators with equal shares of the load see equal rates and latencies, unless one of them or
 /// the network to it is slower. `None` where there is one generator, or nothing to compare.
 pub(crate) fn agreement(parts: &[Part<'_>]) -> Option<Agreement> {
@@ -81,4 +93,16 @@ fn apart(
         most.1
     );
     Some((share, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_are_as_far_apart_as_both_their_clocks_allow() {
+        assert_eq!(start_spread_ns(&[(10, 7), (0, 5)]), Some(22));
+        assert_eq!(start_spread_ns(&[(0, 1), (10, 1), (5, 100)]), Some(106));
+        assert_eq!(start_spread_ns(&[(0, 5)]), None);
+    }
 }

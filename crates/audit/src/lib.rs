@@ -50,6 +50,7 @@ pub use gate::{
     GateError, GateRow, Gates, Mismatch, Ruling, Worse, asked, compare_contenders, compare_records,
     engine_settings, fits, machine_mismatches, mismatches, plan_mismatches, worst_ruling,
 };
+pub use generators::start_spread_ns;
 pub use judge::{judge_cell, judge_trial};
 pub use judged::{Judged, JudgedCell, RateBound, Withheld, judge};
 pub use load::{LoadHosts, judge_load};

@@ -45,7 +45,7 @@ pub use bakeoff_audit::Suspected;
 pub use bakeoff_audit::published::{Rig, audit};
 pub use bakeoff_audit::{
     Condition, GateError, Gates, LoadHosts, Mismatch, Ruling, Verdict, fits, judge_load,
-    plan_mismatches,
+    plan_mismatches, start_spread_ns,
 };
 pub use before::Warnings;
 pub use compare::{

@@ -11,7 +11,7 @@ use bakeoff_record::{
 
 use crate::check::{Check, Level};
 use crate::code::Code;
-use crate::generators::{Part, agreement};
+use crate::generators::{Part, agreement, start_spread_ns};
 use crate::limits::{
     CLOCK_ERROR_NS, CLOCK_ERROR_SHARE, GENERATORS_SHARE, LINK_CHANGE_SHARE, LINK_ROOM_SHARE,
     START_SPREAD_S, WAY_SHARE,
@@ -321,21 +321,18 @@ fn start_spread(subject: &Subject<'_>, hosts: &Hosts) -> Check {
     let code = Code::StartSpread;
     let error_ns = |part: &Generator| {
         let clock = hosts.host(&part.host).and_then(|host| host.clock);
-        clock.map_or(0, |clock| clock.error_ns()) as f64
+        clock.map_or(0, |clock| clock.error_ns())
     };
     let parts = || hosts.generators.iter();
-    let began = parts().map(|part| Some((part.began_ns?, part)));
-    let began: Option<Vec<(i64, &Generator)>> = began.collect();
-    let began = began.unwrap_or_default();
-    let Some((last_ns, last)) = began.iter().max_by_key(|(at, _)| *at) else {
+    let starts = parts().map(|part| Some((part.began_ns?, error_ns(part))));
+    let starts: Option<Vec<(i64, u64)>> = starts.collect();
+    let last = parts().max_by_key(|part| part.began_ns);
+    let Some((starts, last)) = starts.zip(last) else {
         return Check::not_run(code, "when the generators began is not known");
     };
-    let apart = began.iter().map(|(at, part)| match part.host == last.host {
-        true => 0.0,
-        false => at.abs_diff(*last_ns) as f64 + error_ns(part) + error_ns(last),
-    });
-    let behind = *last_ns as f64 + error_ns(last);
-    let spread_s = apart.fold(behind, f64::max) / 1e9;
+    let behind_ns = last.began_ns.unwrap_or_default() as f64 + error_ns(last) as f64;
+    let apart_ns = start_spread_ns(&starts).unwrap_or_default() as f64;
+    let spread_s = apart_ns.max(behind_ns) / 1e9;
     let warmup_s = subject.result.load.warmup_s.max(START_SPREAD_S);
     let (level, limit) = match spread_s {
         spread if spread > warmup_s => (Level::Invalid, warmup_s),

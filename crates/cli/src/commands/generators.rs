@@ -10,6 +10,7 @@ use bakeoff_hosts::{ClockOffset, HostError, Order, Report, Session, monotonic_ns
 use bakeoff_load::Threads;
 use bakeoff_plan::Load;
 use bakeoff_record::{LoadResult, Usage};
+use bakeoff_report::start_spread_ns;
 
 use super::agent::Packed;
 use crate::exit;
@@ -20,7 +21,7 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 /// The longest ramp that is waited for.
 const RAMP_MOST: Duration = Duration::from_secs(24 * 60 * 60);
 /// From naming the start to the start.
-const START_AFTER: Duration = Duration::from_millis(500);
+const START_AFTER_NS: u64 = 500_000_000;
 /// How long a host may take to send its result after the last request can have ended.
 const RESULT_WITHIN: Duration = Duration::from_secs(30);
 /// Between two looks at whether to stop.
@@ -51,12 +52,12 @@ pub(crate) struct Together {
 impl Together {
     /// From the first generator's start to the last one's, with what their clocks may be off.
     pub(crate) fn start_spread_ns(&self) -> Option<u64> {
-        let began: Option<Vec<(u64, u64)>> = self
+        let began: Option<Vec<(i64, u64)>> = self
             .parts
             .iter()
-            .map(|part| Some((part.began_ns?, part.clock_error_ns())))
+            .map(|part| Some((i64::try_from(part.began_ns?).ok()?, part.clock_error_ns())))
             .collect();
-        spread(&began?)
+        start_spread_ns(&began?)
     }
 
     /// The largest error of a clock.
@@ -72,17 +73,6 @@ impl HostPart {
         let after = self.after.map_or(0, |clock| clock.error_ns);
         after.max(self.before.error_ns)
     }
-}
-
-/// How far two of these times can be apart at the most, each with its error.
-fn spread(times: &[(u64, u64)]) -> Option<u64> {
-    let apart = |(index, one): (usize, &(u64, u64))| {
-        let others = times[index + 1..].iter();
-        others
-            .map(|other| one.0.abs_diff(other.0) + one.1 + other.1)
-            .max()
-    };
-    times.iter().enumerate().filter_map(apart).max()
 }
 
 /// Whoever follows one load from several hosts.
@@ -125,8 +115,7 @@ pub(crate) fn carry_out(
     for session in sessions.iter_mut() {
         expect_ready(session, within, watch)?;
     }
-    let after = u64::try_from(START_AFTER.as_nanos()).unwrap_or(u64::MAX);
-    let start_ns = monotonic_ns().saturating_add(after);
+    let start_ns = monotonic_ns().saturating_add(START_AFTER_NS);
     watch.starts_at(start_ns);
     for (session, clock) in sessions.iter_mut().zip(&clocks) {
         let at_ns = clock.theirs(start_ns).unwrap_or(start_ns);
@@ -281,17 +270,5 @@ fn of_one(
         began_ns,
         result,
         after_s: monotonic_ns().saturating_sub(start_ns) as f64 / 1e9,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn starts_are_as_far_apart_as_both_their_clocks_allow() {
-        assert_eq!(spread(&[(10, 7), (0, 5)]), Some(22));
-        assert_eq!(spread(&[(0, 1), (10, 1), (5, 100)]), Some(106));
-        assert_eq!(spread(&[(0, 5)]), None);
     }
 }
