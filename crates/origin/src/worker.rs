@@ -171,8 +171,18 @@ impl<'a, B: Behaviour, C: Driven<B>> Worker<'a, B, C> {
         if B::ACTS && connection.is_deaf(&self.shared) {
             return self.disturbed(slot, flags);
         }
+        self.step(slot, |connection, shared| connection.proceed(shared));
+    }
+
+    /// Drives a connection by one step, and does what follows: it lingers, waits for an event or
+    /// for its time, or ends.
+    #[inline]
+    fn step(&mut self, slot: usize, drive: impl FnOnce(&mut C, &mut Shared<'a, B>) -> Wait) {
+        let Some(Some(connection)) = self.connections.get_mut(slot) else {
+            return;
+        };
         let lingered = connection.lingers_until().is_some();
-        let wait = connection.proceed(&mut self.shared);
+        let wait = drive(connection, &mut self.shared);
         if !lingered && wait != Wait::Close && connection.lingers_until().is_some() {
             self.lingering.push(slot as RawFd);
         }
@@ -214,17 +224,7 @@ impl<'a, B: Behaviour, C: Driven<B>> Worker<'a, B, C> {
             if !connection.is_due(&self.shared, at) {
                 continue;
             }
-            let lingered = connection.lingers_until().is_some();
-            let wait = connection.wake(&mut self.shared, now);
-            // What came behind the answer may have been refused.
-            if !lingered && wait != Wait::Close && connection.lingers_until().is_some() {
-                self.lingering.push(slot as RawFd);
-            }
-            if wait == Wait::Close || !registered(&self.epoll, connection, slot, wait) {
-                self.close(slot);
-            } else if let Some(at) = connection.alarm(&self.shared) {
-                self.timers.add(at, slot);
-            }
+            self.step(slot, |connection, shared| connection.wake(shared, now));
         }
     }
 
