@@ -13,22 +13,21 @@ use bakeoff_record::{Role, TreeTick, Usage};
 const SPIN: &str = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
 
 fn shell(script: &str) -> Child {
+    shell_into(script, Stdio::null())
+}
+
+fn shell_into(script: &str, output: Stdio) -> Child {
     let mut command = Command::new("sh");
     command
         .args(["-c", script])
         .stdin(Stdio::piped())
-        .stdout(Stdio::null());
+        .stdout(output);
     command.spawn().unwrap()
 }
 
 /// A shell whose script has come to its `echo`.
 fn shell_at_echo(script: &str) -> Child {
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", script])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = shell_into(script, Stdio::piped());
     child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     child
 }
