@@ -30,13 +30,7 @@ fn cell<'j, 'r>(judged: &'j Judged<'r>, name: (&str, &str, &str)) -> &'j JudgedC
 
 /// The made-up campaign of so many rounds, one workload and load of it.
 fn rounds(n: u32) -> Record {
-    let mut record = support::record_of_rounds(n);
-    record
-        .trials
-        .retain(|it| it.workload == "synthetic" && it.load.label() == "c10");
-    record.plan.loads.truncate(1);
-    record.plan.workloads.truncate(1);
-    record
+    support::at_one_load(support::record_of_rounds(n))
 }
 
 /// The trials of one contender, by round.

@@ -10,13 +10,7 @@ use bakeoff_report::{Gates, view, widest, widest_gated};
 
 /// Three contenders at one workload and load that they all carry, in so many rounds.
 fn rounds(n: u32) -> Record {
-    let mut record = support::campaign(n);
-    record
-        .trials
-        .retain(|it| it.workload == "synthetic" && it.load.label() == "c10");
-    record.plan.workloads.truncate(1);
-    record.plan.loads.truncate(1);
-    record
+    support::at_one_load(support::campaign(n))
 }
 
 /// The same where a rule decided when to stop.

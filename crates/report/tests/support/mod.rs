@@ -45,6 +45,16 @@ pub(crate) fn record() -> Record {
     record_of_rounds(3)
 }
 
+/// What of a campaign is of workload `synthetic` and its first load.
+pub(crate) fn at_one_load(mut record: Record) -> Record {
+    record
+        .trials
+        .retain(|it| it.workload == "synthetic" && it.load.label() == "c10");
+    record.plan.workloads.truncate(1);
+    record.plan.loads.truncate(1);
+    record
+}
+
 /// The campaign with `rounds` rounds.
 pub(crate) fn record_of_rounds(rounds: u32) -> Record {
     record_of(plan(rounds))
