@@ -8,7 +8,7 @@ use std::time::Duration;
 use bakeoff_conduct::Event;
 use bakeoff_plan::LoadModel;
 use bakeoff_record::{Step, TrialEnd, TrialRecord, When};
-use bakeoff_report::document::LATE_S;
+use bakeoff_report::view::LATE_S;
 use bakeoff_report::{Redaction, counted, digits, plain};
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -15,7 +15,6 @@ mod unit;
 
 use bakeoff_stats::Estimate;
 
-pub use crate::view::LATE_S;
 pub use unit::Unit;
 
 pub(crate) use answer::{findings as findings_of, late as late_of, trust_title};
