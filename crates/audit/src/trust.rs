@@ -447,6 +447,7 @@ mod tests {
         let floor = Floor {
             metric,
             floor,
+            centre: 0.0,
             n,
             doubtful,
             shown: false,

@@ -89,8 +89,8 @@ pub fn fits(gates: &Gates, plan: &Plan) -> Result<(), GateError> {
 struct Family<'c, 'r> {
     metric: Metric,
     pairs: Vec<(Pair<'c, 'r>, Option<Located>)>,
-    /// What two runs of one server differ by, where that was measured, and whether it is beyond
-    /// chance.
+    /// What two runs of one server differ by in the middle, where that was measured, and whether it
+    /// is beyond chance.
     twins: Option<(f64, bool)>,
     record: &'c Record,
 }
@@ -113,7 +113,7 @@ impl<'c, 'r> Family<'c, 'r> {
         let measured = floors.find(|floor| floor.metric == metric && floor.n > 0);
         Self {
             metric,
-            twins: measured.map(|floor| (floor.floor, floor.shown)),
+            twins: measured.map(|floor| (floor.centre, floor.shown)),
             record,
             pairs: pairs.into_iter().map(with).collect(),
         }
@@ -184,18 +184,19 @@ impl<'c, 'r> Family<'c, 'r> {
         row
     }
 
-    /// What two runs of one server differ by is no news of another server.
+    /// What two runs of one server differ by is no news of another server. Their median ratio
+    /// counts here, not its interval: the row's own interval has the noise of the rounds already.
     fn hold_against_twins(&self, change: &Change, row: &mut GateRow) {
-        let Some((floor, beyond_chance)) = self.twins.filter(|_| row.gate.is_some()) else {
+        let Some((centre, beyond_chance)) = self.twins.filter(|_| row.gate.is_some()) else {
             return;
         };
-        let within = row.ruling == Ruling::Breached && change.point < floor.ln_1p();
+        let within = row.ruling == Ruling::Breached && change.point < centre.ln_1p();
         if !beyond_chance && !within {
             return;
         }
         let much = match beyond_chance {
             true => "differ significantly in this campaign".to_owned(),
-            false => format!("differ by up to {:.1} % in this campaign", floor * 100.0),
+            false => format!("differ by {:.1} % in this campaign", centre * 100.0),
         };
         row.ruling = Ruling::CannotTell;
         row.reason = Some(format!("two runs of the same server {much}"));
