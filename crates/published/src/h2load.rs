@@ -9,7 +9,7 @@
 use crate::ROWS_MOST;
 use crate::error::{ReadError, excerpt};
 use crate::figure::{Figure, number, time_ns};
-use crate::row::{Counts, Latency, Load, Row, Transfer};
+use crate::row::{Counts, Hidden, Latency, Load, Row, Transfer};
 
 /// A run's result begins here.
 const FINISHED: &str = "finished in ";
@@ -104,7 +104,7 @@ impl Run<'_> {
             name: self.name(),
             load: Load {
                 clients: self.clients(),
-                streams_hidden: true,
+                hidden: Some(Hidden::Streams),
                 duration_s: Some(duration_s).filter(|s| *s > 0.0),
                 connect_ns,
                 ..Load::default()

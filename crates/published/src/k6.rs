@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::documents::{at, number, time};
 use crate::figure::Figure;
-use crate::row::{Counts, Latency, Load, Row, Transfer};
+use crate::row::{Counts, Hidden, Latency, Load, Row, Transfer};
 
 const MS: f64 = 1e6;
 /// Share of the users' time in iterations from which they went from one to the next.
@@ -33,6 +33,8 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
     Ok(Row {
         load: Load {
             clients: clients(metrics)?,
+            // `http.batch` sends several requests of one user at once.
+            hidden: Some(Hidden::Batches),
             unsent: value(metrics, "dropped_iterations", "count")?,
             // The rate is over the time that k6 counts, which leaves out the set-up.
             duration_s: by_rate.or(in_state.map(|ms| ms / 1e3)),

@@ -29,8 +29,8 @@ pub struct Load {
     pub clients: Option<f64>,
     /// Requests that each may have in flight.
     pub streams: Option<f64>,
-    /// Whether each client may have had several, and the file does not say how many.
-    pub streams_hidden: bool,
+    /// How each client may have had several at once, where the file does not say how many.
+    pub hidden: Option<Hidden>,
     /// Whether requests were sent on a schedule, also where the file does not say at which rate.
     pub scheduled: bool,
     /// Requests a second that were asked for.
@@ -49,6 +49,15 @@ pub struct Load {
     pub server_cpus: Option<f64>,
     /// CPU use of the generator, in processors.
     pub client_cpus: Option<f64>,
+}
+
+/// How a client has several requests in flight, which the file does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hidden {
+    /// On streams: as soon as a request has ended, the next one takes its place.
+    Streams,
+    /// In batches: the next ones begin when all have ended, so from one to all are in flight.
+    Batches,
 }
 
 /// What became of a row's requests.

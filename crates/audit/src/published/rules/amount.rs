@@ -13,7 +13,9 @@ use crate::published::sentence::{amount, percent, rate, time};
 
 const FAILED: &str = "how many requests failed";
 const RATE: &str = "the rate that was asked for (--rate)";
-const STREAMS: &str = "the streams of each client (--streams)";
+const STREAMS: &str = "how many requests each client may have in flight, as with h2load -m or \
+                       k6's http.batch (--streams)";
+
 /// R17: a measurement in which requests fail is not one of what they would have cost.
 pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
     if subject.is_empty() {
@@ -88,7 +90,7 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
     found(Code::LatencyOfFailures, share, ERROR_SHARE_APART, text)
 }
 
-/// R31: rate times latency is what is in flight, and each client has one request in flight.
+/// R31: rate times latency is what is in flight, and a client has as many as it has streams.
 pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     // On a schedule, as many are in flight as it takes; where none came back, none has a latency.
     if subject.planned_per_s().is_some() || is_untimed(subject) {
@@ -97,7 +99,7 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     if subject.is_scheduled() {
         return Outcome::Missing(RATE);
     }
-    let Some(most) = subject.in_flight_most() else {
+    let (Some(least), Some(most)) = (subject.in_flight_least(), subject.in_flight_most()) else {
         return Outcome::Missing("the number of clients (--clients)");
     };
     let (Some(in_flight), Some((per_s, mean_s))) = (subject.in_flight(), subject.rate_and_mean())
@@ -111,7 +113,7 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     let tail = subject.tail_s().unwrap_or(0.0);
     let window = subject.length.seconds.unwrap_or(DURATION_S_MIN);
     let limit = LITTLE_SHARE.max(2.0 * tail / window);
-    let short = (most - rest - in_flight.high()) / most;
+    let short = (least - rest - in_flight.high()) / least;
     let over = (in_flight.low() + rest - most) / most;
     // Requests that went on after the end have a finding of their own.
     let is_longer = subject
@@ -132,7 +134,7 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
         let text = format!(
             "{law}, of {} clients: for at least {} of their time they waited for no answer, \
              because the generator was late, connected or rested{untimed}",
-            amount(most),
+            amount(least),
             percent(short)
         );
         return found(Code::Little, short, limit, text);

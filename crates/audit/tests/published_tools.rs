@@ -1,0 +1,69 @@
+//! What tools print, where it is not as plain as it looks: clean runs that looked faulty, and what
+//! a file does not say.
+
+use bakeoff_audit::published::{Audit, Rig, audit};
+use bakeoff_published::read;
+
+fn audited(text: &str, rig: &Rig) -> Audit {
+    audit(&read(text, None, &[]).expect("it can be read"), rig)
+}
+
+/// The codes of the only row.
+fn codes(text: &str, rig: &Rig) -> Vec<&'static str> {
+    let audit = audited(text, rig);
+    assert_eq!(audit.rows.len(), 1);
+    let findings = audit.rows[0].findings.iter();
+    findings.map(|it| it.code.name()).collect()
+}
+
+/// What a rule lacked, if it could not be held against some row.
+fn missing(audit: &Audit, code: &str) -> &'static str {
+    let mut all = audit.not_checked.iter();
+    let one = all.find(|it| it.code.name() == code);
+    one.map_or("", |it| it.missing)
+}
+
+fn streams(streams: f64) -> Rig {
+    Rig {
+        streams: Some(streams),
+        ..Rig::default()
+    }
+}
+
+/// What k6 exports of 30 s with so many users. Requests and iterations are how many a second, and
+/// how many ms each took.
+fn k6(users: u32, requests: (u32, f64), iterations: (u32, f64), more: &str) -> String {
+    let (count, rate, each) = (requests.0 * 30, requests.0, requests.1);
+    format!(
+        r#"{{"metrics": {{"vus": {{"min": {users}, "max": {users}}},
+        "vus_max": {{"min": {users}, "max": {users}}},
+        "http_reqs": {{"count": {count}, "rate": {rate}}},
+        "http_req_duration": {{"avg": {each}}},
+        "iterations": {{"count": {}, "rate": {}}},
+        "iteration_duration": {{"avg": {}}}{more}}}}}"#,
+        iterations.0 * 30,
+        iterations.0,
+        iterations.1
+    )
+}
+
+#[test]
+fn a_user_of_k6_may_send_several_requests_at_once() {
+    // Four at once: 3,774/s x 10 ms are 37.7 in flight, of 10 users.
+    let batches = k6(10, (3774, 10.0), (943, 10.6), "");
+    assert_eq!(codes(&batches, &Rig::default()), [""; 0]);
+    let audit = audited(&batches, &Rig::default());
+    assert!(missing(&audit, "little").contains("--streams"));
+    assert_eq!(codes(&batches, &streams(4.0)), [""; 0]);
+    assert_eq!(codes(&batches, &streams(2.0)), ["little"]);
+    // The longest request of a batch is alone in the end, so less than four at once are fine.
+    let uneven = k6(10, (1887, 10.0), (472, 21.0), "");
+    assert_eq!(codes(&uneven, &streams(4.0)), [""; 0]);
+    // Fewer than one for each user are too few all the same.
+    let late = k6(10, (800, 10.0), (800, 12.4), "");
+    for rig in [Rig::default(), streams(4.0)] {
+        assert_eq!(codes(&late, &rig), ["little"]);
+        let finding = &audited(&late, &rig).rows[0].findings[0];
+        assert!(finding.text.contains("of 10 clients"), "{}", finding.text);
+    }
+}
