@@ -67,3 +67,15 @@ fn a_user_of_k6_may_send_several_requests_at_once() {
         assert!(finding.text.contains("of 10 clients"), "{}", finding.text);
     }
 }
+
+#[test]
+fn users_of_k6_that_were_allocated_and_idle_are_no_clients() {
+    // Until 0.43: 500/s on schedule, 50 users in all readings, of which 500/s x 2.2 ms were busy.
+    let arrival = k6(50, (500, 2.0), (500, 2.2), "");
+    assert_eq!(codes(&arrival, &Rig::default()), [""; 0]);
+    let clients = missing(&audited(&arrival, &Rig::default()), "little");
+    assert!(clients.contains("--clients"), "{clients}");
+    // Users that went from iteration to iteration are.
+    let closed = k6(50, (500, 2.0), (500, 98.0), "");
+    assert_eq!(codes(&closed, &Rig::default()), ["little"]);
+}

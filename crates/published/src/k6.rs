@@ -55,13 +55,13 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
 }
 
 /// Virtual users, if each of them went from iteration to iteration. With an arrival rate, or in
-/// steps, the number that is busy changes, and so no one number is in flight.
+/// steps, the number that is busy changes, and so no one number is in flight. Until 0.43, `vus` of
+/// an arrival rate are all that were allocated, busy or not, so only iterations say who was busy.
 fn clients(metrics: &Value) -> Result<Option<f64>, String> {
     let all = value(metrics, "vus_max", "max")?;
     let least = value(metrics, "vus", "min")?;
     let most = value(metrics, "vus", "max")?;
     let on_schedule = value(metrics, "dropped_iterations", "count")?.is_some();
-    // Users that start late, or a last reading taken when some had stopped, hide behind the least.
     let iterations = value(metrics, "iterations", "rate")?;
     let each_ms = match number(metrics, &["iteration_duration", "values", "avg"])? {
         None => number(metrics, &["iteration_duration", "avg"])?,
@@ -69,9 +69,11 @@ fn clients(metrics: &Value) -> Result<Option<f64>, String> {
     };
     let busy = iterations.zip(each_ms).map(|(per_s, ms)| per_s * ms / 1e3);
     let is_closed = |all: &f64| {
-        let steady = least == Some(*all);
-        let filled = busy.is_some_and(|busy| busy >= FILLED_SHARE * all);
-        !on_schedule && most == Some(*all) && (steady || filled)
+        let are_busy = match busy {
+            Some(busy) => busy >= FILLED_SHARE * all,
+            None => least == Some(*all),
+        };
+        !on_schedule && most == Some(*all) && are_busy
     };
     Ok(all.filter(is_closed))
 }
