@@ -79,3 +79,35 @@ fn users_of_k6_that_were_allocated_and_idle_are_no_clients() {
     let closed = k6(50, (500, 2.0), (500, 98.0), "");
     assert_eq!(codes(&closed, &Rig::default()), ["little"]);
 }
+
+/// `vegeta report -type=json` of 10 s at 500/s, of which so many requests came out right.
+fn vegeta(ok: u32) -> String {
+    let wrong = 5000 - ok;
+    format!(
+        r#"{{"latencies": {{"mean": 1000000, "99th": 2000000, "max": 3000000}}, "requests": 5000,
+        "rate": 500.1, "duration": 9998000000, "status_codes": {{"200": {ok}, "500": {wrong}}}}}
+"#
+    )
+}
+
+#[test]
+fn runs_that_only_a_tool_names_may_be_of_several_servers() {
+    let rig = Rig {
+        planned_per_s: Some(500.0),
+        ..Rig::default()
+    };
+    // A server that failed says nothing of the one before it at the same rate.
+    let two = audited(&(vegeta(5000) + &vegeta(3500)), &rig);
+    assert_eq!(two.rows[0].findings, []);
+    let table: Vec<&str> = two.table.iter().map(|it| it.code.name()).collect();
+    assert_eq!(table, ["one-run", "repeat-differs"]);
+    let differ = &two.table[1].text;
+    assert!(differ.contains("if they are of one server"), "{differ}");
+    // Six servers once each are no six repetitions.
+    let six = audited(&vegeta(5000).repeat(6), &rig);
+    let [few] = six.table.as_slice() else {
+        panic!("{:?}", six.table);
+    };
+    assert!(few.text.starts_with("6 of 6 measurements were made once"));
+    assert!(few.text.contains("which vegeta does not print"), "{few:?}");
+}
