@@ -43,3 +43,41 @@ fn a_point_or_a_comma_that_may_mean_two_things_is_an_error() {
         assert_eq!(mean.value.round(), 1.243e6, "{text}");
     }
 }
+
+const WRK: &str = "Running 30s test @ http://a/\n  2 threads and 8 connections\n  \
+                   Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+                   Latency     1.00ms  123.00us   1.50s    89.12%\n  \
+                   900 requests in 30.00s, 1.00KB read\nRequests/sec:    30.00\n";
+
+const H2LOAD: &str = "spawning thread #0: 10 total client(s). 900 total requests\n\
+                      finished in 12.00s, 75.00 req/s, 1.00KB/s\n\
+                      requests: 900 total, 900 started, 900 done, 900 succeeded, 0 failed, \
+                      0 errored, 0 timeout\nstatus codes: 900 2xx, 0 3xx, 0 4xx, 0 5xx\n\
+                      traffic: 1.00KB (1024) total\n";
+
+#[test]
+fn lines_of_a_log_that_begin_as_a_run_does_are_none() {
+    for (before, run, behind, lines) in [
+        ("Running nginx with 4 workers\n", WRK, "", [2_usize, 8]),
+        ("", WRK, "Running the next one\n", [1, 8]),
+        ("warm-up finished in 5 s\n", H2LOAD, "", [3, 8]),
+        ("warm-up finished in 5 s, nginx\n", H2LOAD, "", [3, 8]),
+        ("", H2LOAD, "all finished in 60 s\n", [2, 8]),
+    ] {
+        let text = format!("{before}{run}{behind}{run}");
+        let rows = read(&text, None, &[]).expect(&text).rows;
+        let found: Vec<(usize, Option<f64>)> = rows
+            .iter()
+            .map(|row| (row.line, row.counts.ended))
+            .collect();
+        assert_eq!(found, lines.map(|line| (line, Some(900.0))), "{text}");
+    }
+    // Nor are they runs where there is no other.
+    for (text, from) in [
+        ("Running nginx with 4 workers\n", Format::Wrk),
+        ("warm-up finished in 5 s\n", Format::H2load),
+    ] {
+        let error = read(text, Some(from), &[]).expect_err(text);
+        assert!(error.problem.starts_with("expected"), "{error}");
+    }
+}
