@@ -111,3 +111,15 @@ fn runs_that_only_a_tool_names_may_be_of_several_servers() {
     assert!(few.text.starts_with("6 of 6 measurements were made once"));
     assert!(few.text.contains("which vegeta does not print"), "{few:?}");
 }
+
+#[test]
+fn a_run_of_wrk2_without_an_answer_is_not_believable() {
+    let text = "Running 30s test @ http://a/\n  2 threads and 10 connections\n  \
+                Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+                Latency    -nanus    -nanus   0.00us    0.00%\n    \
+                Req/Sec    -nan      -nan     0.00      0.00%\n  \
+                0 requests in 30.00s, 0.00B read\nRequests/sec:      0.00\n";
+    assert_eq!(codes(text, &Rig::default()), ["failed-share"]);
+    let finding = &audited(text, &Rig::default()).rows[0].findings[0];
+    assert_eq!(finding.text, "no request came to an answer");
+}

@@ -81,3 +81,36 @@ fn lines_of_a_log_that_begin_as_a_run_does_are_none() {
         assert!(error.problem.starts_with("expected"), "{error}");
     }
 }
+
+#[test]
+fn what_wrk2_prints_of_no_latency_is_none() {
+    let text = |requests: u32| {
+        format!(
+            "Running 30s test @ http://a/\n  2 threads and 8 connections\n  \
+             Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+             Latency    -nanus    -nanus   0.00us    0.00%\n    \
+             Req/Sec    -nan      -nan     0.00      0.00%\n  \
+             Latency Distribution (HdrHistogram - Recorded Latency)\n \
+             50.000%    0.00us\n 99.000%    0.00us\n100.000%    0.00us\n  \
+             {requests} requests in 30.00s, 1.00KB read\n  \
+             Socket errors: connect 0, read 0, write 0, timeout 120\nRequests/sec:    0.00\n"
+        )
+    };
+    // A server that never answers, and a run that ends while wrk2 calibrates.
+    for (requests, ended) in [(0, 0.0), (900, 900.0)] {
+        let whole = text(requests) + WRK;
+        let title = "Latency Distribution (HdrHistogram - Recorded Latency)\n";
+        let without = whole.replace(title, "");
+        for text in [whole, without] {
+            let rows = read(&text, None, &[]).expect(&text).rows;
+            let [none, next] = rows.as_slice() else {
+                panic!("{} rows", rows.len());
+            };
+            assert_eq!(none.counts.ended, Some(ended));
+            assert_eq!((none.latency.mean, none.latency.max), (None, None));
+            assert_eq!(none.latency.quantiles, []);
+            assert!(none.load.scheduled && none.counts.failed.is_none());
+            assert!(next.latency.mean.is_some() && !next.load.scheduled);
+        }
+    }
+}
