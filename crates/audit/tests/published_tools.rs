@@ -123,3 +123,38 @@ fn a_run_of_wrk2_without_an_answer_is_not_believable() {
     let finding = &audited(text, &Rig::default()).rows[0].findings[0];
     assert_eq!(finding.text, "no request came to an answer");
 }
+
+#[test]
+fn checks_of_k6_that_failed_are_a_note() {
+    let right = r#", "http_req_failed": {"passes": 0, "fails": 24000}"#;
+    let k6 = |more: &str| k6(10, (800, 12.4), (800, 12.5), more);
+    let note = |text: &str| {
+        let audit = audited(text, &Rig::default());
+        assert_eq!(audit.rows[0].findings, [], "{text}");
+        let notes = audit.rows[0].notes.iter();
+        let notes: Vec<String> = notes
+            .map(|it| format!("{}: {}", it.code.name(), it.text))
+            .collect();
+        notes.join("; ")
+    };
+    let said = "failed-share: 97.5 % of the script's 24,000 checks failed: answers that it took \
+                for wrong may count as right here";
+    // As --summary-export writes it, and as handleSummary gets it.
+    let export = r#", "checks": {"passes": 600, "fails": 23400, "value": 0.025}"#;
+    let data = r#", "checks": {"values": {"passes": 600, "fails": 23400, "rate": 0.025}}"#;
+    for checks in [export, data] {
+        assert_eq!(note(&k6(&format!("{right}{checks}"))), said);
+    }
+    let passed = r#", "checks": {"passes": 24000, "fails": 0, "value": 1}"#;
+    assert_eq!(note(&k6(&format!("{right}{passed}"))), "");
+    // Before 0.31 nothing else counts failures.
+    let old = k6(export);
+    assert_eq!(note(&old), said);
+    let why = missing(&audited(&old, &Rig::default()), "failed-share");
+    assert!(why.contains("k6 has since 0.31"), "{why}");
+    // Requests that failed are a finding, and say as much as checks of them.
+    let wrong = r#", "http_req_failed": {"passes": 23400, "fails": 600}"#;
+    let row = &audited(&k6(&format!("{wrong}{export}")), &Rig::default()).rows[0];
+    assert_eq!(row.findings[0].code.name(), "failed-share");
+    assert_eq!(row.notes, []);
+}

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::documents::{at, number, time};
 use crate::figure::Figure;
-use crate::row::{Counts, Hidden, Latency, Load, Row, Transfer};
+use crate::row::{Checks, Counts, Hidden, Latency, Load, Row, Transfer};
 
 const MS: f64 = 1e6;
 /// Share of the users' time in iterations from which they went from one to the next.
@@ -43,6 +43,7 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
         counts: Counts {
             ended: Some(ended),
             failed,
+            checks: checks(metrics)?,
             ..Counts::default()
         },
         latency: latency(metrics)?,
@@ -76,6 +77,15 @@ fn clients(metrics: &Value) -> Result<Option<f64>, String> {
         !on_schedule && most == Some(*all) && are_busy
     };
     Ok(all.filter(is_closed))
+}
+
+fn checks(metrics: &Value) -> Result<Option<Checks>, String> {
+    let passed = value(metrics, "checks", "passes")?;
+    let failed = value(metrics, "checks", "fails")?;
+    Ok(passed.zip(failed).map(|(passed, failed)| Checks {
+        all: passed + failed,
+        failed,
+    }))
 }
 
 fn latency(metrics: &Value) -> Result<Latency, String> {

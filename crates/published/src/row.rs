@@ -82,6 +82,17 @@ pub struct Counts {
     pub untimed: f64,
     /// Failed requests whose latencies are among the others'; where it is `None`, all of them.
     pub failed_timed: Option<f64>,
+    /// What a script checked of the answers itself.
+    pub checks: Option<Checks>,
+}
+
+/// Checks of a script, of which an answer may have several or none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Checks {
+    /// All that were made.
+    pub all: f64,
+    /// Those that failed.
+    pub failed: f64,
 }
 
 /// How long requests took, ns.

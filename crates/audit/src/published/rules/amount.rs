@@ -6,12 +6,14 @@ use super::{Outcome, RUNS, found, no_rate};
 use crate::limits::{
     CEILING_SHARE, DURATION_S_MIN, ENGINE_BUSY_SUSPECT, FAILED_SHARE, LITTLE_SHARE, STARTED_SHARE,
 };
+use crate::published::Finding;
 use crate::published::code::Code;
 use crate::published::derived::Subject;
 use crate::published::length::Fit;
 use crate::published::sentence::{amount, percent, rate, time};
 
 const FAILED: &str = "how many requests failed";
+const FAILED_OF_K6: &str = "how many requests failed (`http_req_failed`, which k6 has since 0.31)";
 const RATE: &str = "the rate that was asked for (--rate)";
 const STREAMS: &str = "how many requests each client may have in flight, as with h2load -m or \
                        k6's http.batch (--streams)";
@@ -23,7 +25,7 @@ pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
         return found(Code::FailedShare, 1.0, FAILED_SHARE, text);
     }
     let Some(share) = subject.failed_share() else {
-        return Outcome::Missing(FAILED);
+        return Outcome::Missing(no_failures(subject));
     };
     if share <= FAILED_SHARE {
         return Outcome::Passed;
@@ -36,6 +38,40 @@ pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
     };
     let text = format!("{} of the requests failed{rates}", percent(share));
     found(Code::FailedShare, share, FAILED_SHARE, text)
+}
+
+/// What is missing where nothing says how many requests failed. Only k6 has checks.
+fn no_failures(subject: &Subject<'_>) -> &'static str {
+    match subject.row.counts.checks {
+        Some(_) => FAILED_OF_K6,
+        None => FAILED,
+    }
+}
+
+/// R17: a script may take answers for wrong that its tool takes for right, such as wrong bodies.
+/// It may check anything, also how long they took, so that is a note.
+pub(super) fn checks_failed(subject: &Subject<'_>) -> Outcome {
+    let Some(checks) = subject.row.counts.checks else {
+        return Outcome::Passed;
+    };
+    let limit = subject.failed_share().unwrap_or(0.0).max(FAILED_SHARE);
+    let share = checks.failed / checks.all;
+    // A script without a check made none of them.
+    if share.is_nan() || share <= limit {
+        return Outcome::Passed;
+    }
+    let text = format!(
+        "{} of the script's {} checks failed: answers that it took for wrong may count as right \
+         here",
+        percent(share),
+        amount(checks.all)
+    );
+    Outcome::Noted(Finding {
+        code: Code::FailedShare,
+        value: share,
+        limit,
+        text,
+    })
 }
 
 /// Whether no request has a latency, because none came to an answer in time.
@@ -57,7 +93,7 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
         return Outcome::Missing("latencies");
     }
     let Some(share) = subject.failed_share() else {
-        return Outcome::Missing(FAILED);
+        return Outcome::Missing(no_failures(subject));
     };
     // Some tools leave out what came to no answer.
     let timed = || {
