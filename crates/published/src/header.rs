@@ -165,9 +165,8 @@ const WHOLE: [(&[&str], Quantity); 13] = [
 /// What a column's name says.
 pub(crate) fn meaning(name: &str) -> Meaning {
     let tokens = tokens(name);
-    let is_in_doubt = tokens
-        .last()
-        .is_some_and(|last| Unit::is_in_doubt(&short(last)));
+    let ending = per_second(&tokens).or_else(|| tokens.last().map(|last| short(last)));
+    let is_in_doubt = ending.is_some_and(|unit| Unit::is_in_doubt(&unit));
     match of_tokens(tokens) {
         Meaning::Known(Quantity::BytesRate, _) if is_in_doubt => {
             Meaning::Ambiguous("bytes-rate in bits or in bytes")
@@ -439,6 +438,15 @@ fn byte_unit(token: &str) -> Option<f64> {
     }
 }
 
+/// `MB/s` of `MB per sec`.
+fn per_second(tokens: &[String]) -> Option<String> {
+    let [.., counted, per, second] = tokens else {
+        return None;
+    };
+    let is_second = SECONDS.contains(&second.to_lowercase().as_str());
+    (is_second && per.eq_ignore_ascii_case("per")).then(|| format!("{counted}/s"))
+}
+
 /// `errors%`.
 fn glued_percent(token: &str) -> Option<String> {
     let word = token.strip_suffix('%')?;
@@ -554,6 +562,9 @@ mod tests {
             ("received_Mb", "bytes"),
             ("transfer (Gb)", "bytes"),
             ("body Kb", "body"),
+            ("mb/s", "bytes-rate"),
+            ("throughput_kb/sec", "bytes-rate"),
+            ("mb_per_s", "bytes-rate"),
         ] {
             let found = meaning(name);
             let Meaning::Ambiguous(which) = found else {
