@@ -158,3 +158,31 @@ fn checks_of_k6_that_failed_are_a_note() {
     assert_eq!(row.findings[0].code.name(), "failed-share");
     assert_eq!(row.notes, []);
 }
+
+#[test]
+fn failures_are_read_as_locust_names_them() {
+    let locust = "Type,Name,Request Count,Failure Count,Requests/s,Failures/s";
+    let rates = "Name,Requests/s,Failures/s";
+    for (header, cells, expected) in [
+        (locust, "GET,/,100000,0,3333.33,0.00", &[][..]),
+        (
+            locust,
+            "GET,/,100000,5000,3333.33,166.67",
+            &["failed-share"],
+        ),
+        (locust, "GET,/,100000,0,3333.33,166.67", &["counts-differ"]),
+        (rates, "/,1000.0,0.0", &[]),
+        (rates, "/,1000.0,50.0", &["failed-share"]),
+    ] {
+        let text = format!("{header}\n{cells}\n");
+        assert_eq!(codes(&text, &Rig::default()), expected, "{text}");
+        let audit = audited(&text, &Rig::default());
+        assert!(
+            audit
+                .unknown_columns
+                .iter()
+                .all(|name| name == "Type" || name == "Name")
+        );
+        assert_ne!(missing(&audit, "failed-share"), "how many requests failed");
+    }
+}

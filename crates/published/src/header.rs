@@ -99,6 +99,7 @@ const WHOLE: [(&[&str], Quantity); 13] = [
             "error",
             "failed",
             "failures",
+            "failure",
             "fails",
             "failed requests",
             "error rate",
@@ -270,11 +271,15 @@ fn rate(tokens: &[&str], unit: Option<Unit>) -> Meaning {
         "answers",
     ];
     let right = ["ok", "success", "successful", "goodput", "succeeded"];
+    let failed = ["failures", "failure", "failed", "errors", "error"];
     let planned = ["target", "planned", "offered", "scheduled"];
-    let is_known =
-        |token: &&str| plain.contains(token) || right.contains(token) || planned.contains(token);
-    if !tokens.iter().all(is_known) {
+    let all: [&[&str]; 4] = [&plain, &right, &failed, &planned];
+    let is_known = |token: &&str| all.iter().any(|names| names.contains(token));
+    let is_two_things = has(&failed) && (has(&right) || has(&planned));
+    if !tokens.iter().all(is_known) || is_two_things {
         Meaning::Unknown
+    } else if has(&failed) {
+        Meaning::Known(Quantity::FailedRate, unit)
     } else if has(&planned) {
         Meaning::Known(Quantity::PlannedRate, unit)
     } else if has(&right) {
@@ -490,6 +495,7 @@ mod tests {
             ("rps", Quantity::Rate, Some(rate)),
             ("requests_per_s", Quantity::Rate, Some(rate)),
             ("ok_per_s", Quantity::OkRate, Some(rate)),
+            ("Failures/s", Quantity::FailedRate, Some(rate)),
             ("target_rps", Quantity::PlannedRate, Some(rate)),
             ("MB/s", Quantity::BytesRate, Some(Unit::BytesPerS(1e6))),
             ("MBps", Quantity::BytesRate, Some(Unit::BytesPerS(1e6))),
@@ -513,6 +519,7 @@ mod tests {
             ("Errors%", Quantity::Failed, Some(percent)),
             ("errors", Quantity::Failed, None),
             ("error_count", Quantity::Failed, Some(Unit::Count)),
+            ("Failure Count", Quantity::Failed, Some(Unit::Count)),
             ("requests", Quantity::Requests, None),
             ("total requests", Quantity::Requests, None),
             ("VUs", Quantity::Clients, None),

@@ -77,6 +77,8 @@ pub struct Counts {
     pub rate_per_s: Option<Figure>,
     /// Right answers a second.
     pub ok_per_s: Option<Figure>,
+    /// Failures a second.
+    pub failed_per_s: Option<Figure>,
     /// Requests that ended and have no part in the latencies: refused connections, and answers
     /// that the tool took for too late.
     pub untimed: f64,

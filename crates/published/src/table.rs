@@ -428,6 +428,7 @@ fn place(row: &mut Row, column: &Column, figure: Figure, unit: Unit) -> Result<(
         Quantity::Failed => counts.failed = some,
         Quantity::Rate => counts.rate_per_s = Some(figure),
         Quantity::OkRate => counts.ok_per_s = Some(figure),
+        Quantity::FailedRate => counts.failed_per_s = Some(figure),
         Quantity::Duration => {
             load.duration_s = Some(figure.value / 1e9).filter(|seconds| *seconds >= SECONDS_LEAST);
             load.duration_step_s = figure.step / 1e9;

@@ -102,6 +102,10 @@ impl<'a> Subject<'a> {
             let ended = self.ended.filter(|ended| *ended > 0.0)?;
             Some((self.failed? / ended).min(1.0))
         };
+        let by_failures = || {
+            let all = self.rate_per_s().filter(|all| *all > 0.0)?;
+            Some((counts.failed_per_s?.value / all).min(1.0))
+        };
         let by_rates = || {
             let all = counts.rate_per_s.filter(|all| all.value > 0.0)?;
             let right = counts.ok_per_s?;
@@ -113,7 +117,8 @@ impl<'a> Subject<'a> {
                 0.0
             })
         };
-        counts.failed_share.or_else(by_count).or_else(by_rates)
+        let by_number = counts.failed_share.or_else(by_count);
+        by_number.or_else(by_failures).or_else(by_rates)
     }
 
     pub(super) fn ok_per_s(&self) -> Option<f64> {
