@@ -15,8 +15,15 @@ const FILLED_SHARE: f64 = 0.9;
 /// Quantiles of every summary; more are asked for in summaryTrendStats.
 const USUAL: [f64; 3] = [0.5, 0.9, 0.95];
 const DURATION: &str = "http_req_duration";
+/// The layout that k6 has since 1.5 if it is asked for.
+const NEW_LAYOUT: &str = "its metrics are in `results`, the layout of \
+                          --new-machine-readable-summary, which is not read: run k6 with \
+                          --new-machine-readable-summary=false";
 
 pub(crate) fn row(document: &Value) -> Result<Row, String> {
+    if at(document, &["results", "metrics"]).is_some() {
+        return Err(NEW_LAYOUT.to_owned());
+    }
     let metrics = at(document, &["metrics"]).ok_or("there is no `metrics`")?;
     let ended = value(metrics, "http_reqs", "count")?
         .ok_or("there is no `metrics.http_reqs.count`: the script made no HTTP request")?;

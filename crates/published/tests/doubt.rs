@@ -114,3 +114,12 @@ fn what_wrk2_prints_of_no_latency_is_none() {
         }
     }
 }
+
+#[test]
+fn the_new_layout_of_k6_is_named_with_the_flag_that_avoids_it() {
+    let text = r#"{"version": "1.0.0", "config": {}, "results": {"metrics": [
+        {"name": "http_reqs", "type": "counter", "values": {"count": 10}}]}}"#;
+    let error = read(text, None, &[]).expect_err(text);
+    let flag = "run k6 with --new-machine-readable-summary=false";
+    assert!(error.problem.contains(flag), "{error}");
+}
