@@ -24,6 +24,8 @@ pub enum Quantity {
     Rate,
     /// Right answers a second.
     OkRate,
+    /// Failures a second.
+    FailedRate,
     /// Requests a second that were asked for.
     PlannedRate,
     /// Shortest latency.
@@ -55,7 +57,7 @@ pub enum Quantity {
 }
 
 /// What each quantity is called in `--column`, with the unit that its numbers have without one.
-const NAMES: [(&str, Quantity); 21] = [
+const NAMES: [(&str, Quantity); 22] = [
     ("clients", Quantity::Clients),
     ("streams", Quantity::Streams),
     ("duration", Quantity::Duration),
@@ -64,6 +66,7 @@ const NAMES: [(&str, Quantity); 21] = [
     ("failed", Quantity::Failed),
     ("rate", Quantity::Rate),
     ("ok-rate", Quantity::OkRate),
+    ("failed-rate", Quantity::FailedRate),
     ("planned-rate", Quantity::PlannedRate),
     ("min", Quantity::Min),
     ("mean", Quantity::Mean),
@@ -99,7 +102,7 @@ impl Quantity {
                 &[Unit::Time(1.0)]
             }
             Self::Ok | Self::Failed => &[Unit::Count, Unit::Share(1.0)],
-            Self::Rate | Self::OkRate | Self::PlannedRate => &[Unit::PerS(1.0)],
+            Self::Rate | Self::OkRate | Self::FailedRate | Self::PlannedRate => &[Unit::PerS(1.0)],
             Self::Body | Self::Bytes => &[Unit::Bytes(1.0)],
             Self::BytesRate => &[Unit::BytesPerS(1.0)],
             Self::Cpu | Self::ClientCpu => &[Unit::Share(1.0), Unit::Count],

@@ -9,7 +9,7 @@
 use crate::ROWS_MOST;
 use crate::error::{ReadError, excerpt};
 use crate::figure::{Figure, number, time_ns};
-use crate::row::{Counts, Latency, Load, Row, Transfer};
+use crate::row::{Counts, Hidden, Latency, Load, Row, Transfer};
 
 /// A run's result begins here.
 const FINISHED: &str = "finished in ";
@@ -19,7 +19,7 @@ const REQUEST: &str = "request";
 const SPREAD: &str = "+/- sd";
 
 pub(crate) fn rows(text: &str) -> Result<Vec<Row>, ReadError> {
-    let starts: Vec<usize> = text.match_indices(FINISHED).map(|(at, _)| at).collect();
+    let starts: Vec<usize> = starts(text).collect();
     if starts.is_empty() {
         let problem = "expected h2load's line `finished in TIME, RATE req/s, ...`";
         return Err(ReadError::new(1, problem));
@@ -46,6 +46,20 @@ pub(crate) fn rows(text: &str) -> Result<Vec<Row>, ReadError> {
         behind = start;
     }
     Ok(rows)
+}
+
+/// Where a time and a rate stand behind `finished in`, as in `finished in 12.00s, 5.00 req/s`:
+/// whatever else is in a log may finish too.
+fn starts(text: &str) -> impl Iterator<Item = usize> {
+    let is_result = move |at: &usize| {
+        let behind = text[at + FINISHED.len()..].split(FINISHED).next();
+        let rate = behind.and_then(|behind| behind.split_once(','));
+        let mut words = rate.map_or("", |(_, rate)| rate).split_whitespace();
+        let is_number = words.next().and_then(number).is_some();
+        is_number && words.next().is_some_and(|word| word.starts_with("req/s"))
+    };
+    let found = text.match_indices(FINISHED).map(|(at, _)| at);
+    found.filter(is_result)
 }
 
 fn starts_before(starts: &[usize], index: usize) -> usize {
@@ -104,7 +118,7 @@ impl Run<'_> {
             name: self.name(),
             load: Load {
                 clients: self.clients(),
-                streams_hidden: true,
+                hidden: Some(Hidden::Streams),
                 duration_s: Some(duration_s).filter(|s| *s > 0.0),
                 connect_ns,
                 ..Load::default()

@@ -99,6 +99,7 @@ const WHOLE: [(&[&str], Quantity); 13] = [
             "error",
             "failed",
             "failures",
+            "failure",
             "fails",
             "failed requests",
             "error rate",
@@ -165,9 +166,8 @@ const WHOLE: [(&[&str], Quantity); 13] = [
 /// What a column's name says.
 pub(crate) fn meaning(name: &str) -> Meaning {
     let tokens = tokens(name);
-    let is_in_doubt = tokens
-        .last()
-        .is_some_and(|last| Unit::is_in_doubt(&short(last)));
+    let ending = per_second(&tokens).or_else(|| tokens.last().map(|last| short(last)));
+    let is_in_doubt = ending.is_some_and(|unit| Unit::is_in_doubt(&unit));
     match of_tokens(tokens) {
         Meaning::Known(Quantity::BytesRate, _) if is_in_doubt => {
             Meaning::Ambiguous("bytes-rate in bits or in bytes")
@@ -271,11 +271,15 @@ fn rate(tokens: &[&str], unit: Option<Unit>) -> Meaning {
         "answers",
     ];
     let right = ["ok", "success", "successful", "goodput", "succeeded"];
+    let failed = ["failures", "failure", "failed", "errors", "error"];
     let planned = ["target", "planned", "offered", "scheduled"];
-    let is_known =
-        |token: &&str| plain.contains(token) || right.contains(token) || planned.contains(token);
-    if !tokens.iter().all(is_known) {
+    let all: [&[&str]; 4] = [&plain, &right, &failed, &planned];
+    let is_known = |token: &&str| all.iter().any(|names| names.contains(token));
+    let is_two_things = has(&failed) && (has(&right) || has(&planned));
+    if !tokens.iter().all(is_known) || is_two_things {
         Meaning::Unknown
+    } else if has(&failed) {
+        Meaning::Known(Quantity::FailedRate, unit)
     } else if has(&planned) {
         Meaning::Known(Quantity::PlannedRate, unit)
     } else if has(&right) {
@@ -439,6 +443,15 @@ fn byte_unit(token: &str) -> Option<f64> {
     }
 }
 
+/// `MB/s` of `MB per sec`.
+fn per_second(tokens: &[String]) -> Option<String> {
+    let [.., counted, per, second] = tokens else {
+        return None;
+    };
+    let is_second = SECONDS.contains(&second.to_lowercase().as_str());
+    (is_second && per.eq_ignore_ascii_case("per")).then(|| format!("{counted}/s"))
+}
+
 /// `errors%`.
 fn glued_percent(token: &str) -> Option<String> {
     let word = token.strip_suffix('%')?;
@@ -482,6 +495,7 @@ mod tests {
             ("rps", Quantity::Rate, Some(rate)),
             ("requests_per_s", Quantity::Rate, Some(rate)),
             ("ok_per_s", Quantity::OkRate, Some(rate)),
+            ("Failures/s", Quantity::FailedRate, Some(rate)),
             ("target_rps", Quantity::PlannedRate, Some(rate)),
             ("MB/s", Quantity::BytesRate, Some(Unit::BytesPerS(1e6))),
             ("MBps", Quantity::BytesRate, Some(Unit::BytesPerS(1e6))),
@@ -505,6 +519,7 @@ mod tests {
             ("Errors%", Quantity::Failed, Some(percent)),
             ("errors", Quantity::Failed, None),
             ("error_count", Quantity::Failed, Some(Unit::Count)),
+            ("Failure Count", Quantity::Failed, Some(Unit::Count)),
             ("requests", Quantity::Requests, None),
             ("total requests", Quantity::Requests, None),
             ("VUs", Quantity::Clients, None),
@@ -554,6 +569,9 @@ mod tests {
             ("received_Mb", "bytes"),
             ("transfer (Gb)", "bytes"),
             ("body Kb", "body"),
+            ("mb/s", "bytes-rate"),
+            ("throughput_kb/sec", "bytes-rate"),
+            ("mb_per_s", "bytes-rate"),
         ] {
             let found = meaning(name);
             let Meaning::Ambiguous(which) = found else {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::documents::{at, number, time};
 use crate::figure::Figure;
-use crate::row::{Counts, Latency, Load, Row, Transfer};
+use crate::row::{Checks, Counts, Hidden, Latency, Load, Row, Transfer};
 
 const MS: f64 = 1e6;
 /// Share of the users' time in iterations from which they went from one to the next.
@@ -15,8 +15,15 @@ const FILLED_SHARE: f64 = 0.9;
 /// Quantiles of every summary; more are asked for in summaryTrendStats.
 const USUAL: [f64; 3] = [0.5, 0.9, 0.95];
 const DURATION: &str = "http_req_duration";
+/// The layout that k6 has since 1.5 if it is asked for.
+const NEW_LAYOUT: &str = "its metrics are in `results`, the layout of \
+                          --new-machine-readable-summary, which is not read: run k6 with \
+                          --new-machine-readable-summary=false";
 
 pub(crate) fn row(document: &Value) -> Result<Row, String> {
+    if at(document, &["results", "metrics"]).is_some() {
+        return Err(NEW_LAYOUT.to_owned());
+    }
     let metrics = at(document, &["metrics"]).ok_or("there is no `metrics`")?;
     let ended = value(metrics, "http_reqs", "count")?
         .ok_or("there is no `metrics.http_reqs.count`: the script made no HTTP request")?;
@@ -33,6 +40,8 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
     Ok(Row {
         load: Load {
             clients: clients(metrics)?,
+            // `http.batch` sends several requests of one user at once.
+            hidden: Some(Hidden::Batches),
             unsent: value(metrics, "dropped_iterations", "count")?,
             // The rate is over the time that k6 counts, which leaves out the set-up.
             duration_s: by_rate.or(in_state.map(|ms| ms / 1e3)),
@@ -41,6 +50,7 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
         counts: Counts {
             ended: Some(ended),
             failed,
+            checks: checks(metrics)?,
             ..Counts::default()
         },
         latency: latency(metrics)?,
@@ -53,13 +63,13 @@ pub(crate) fn row(document: &Value) -> Result<Row, String> {
 }
 
 /// Virtual users, if each of them went from iteration to iteration. With an arrival rate, or in
-/// steps, the number that is busy changes, and so no one number is in flight.
+/// steps, the number that is busy changes, and so no one number is in flight. Until 0.43, `vus` of
+/// an arrival rate are all that were allocated, busy or not, so only iterations say who was busy.
 fn clients(metrics: &Value) -> Result<Option<f64>, String> {
     let all = value(metrics, "vus_max", "max")?;
     let least = value(metrics, "vus", "min")?;
     let most = value(metrics, "vus", "max")?;
     let on_schedule = value(metrics, "dropped_iterations", "count")?.is_some();
-    // Users that start late, or a last reading taken when some had stopped, hide behind the least.
     let iterations = value(metrics, "iterations", "rate")?;
     let each_ms = match number(metrics, &["iteration_duration", "values", "avg"])? {
         None => number(metrics, &["iteration_duration", "avg"])?,
@@ -67,11 +77,22 @@ fn clients(metrics: &Value) -> Result<Option<f64>, String> {
     };
     let busy = iterations.zip(each_ms).map(|(per_s, ms)| per_s * ms / 1e3);
     let is_closed = |all: &f64| {
-        let steady = least == Some(*all);
-        let filled = busy.is_some_and(|busy| busy >= FILLED_SHARE * all);
-        !on_schedule && most == Some(*all) && (steady || filled)
+        let are_busy = match busy {
+            Some(busy) => busy >= FILLED_SHARE * all,
+            None => least == Some(*all),
+        };
+        !on_schedule && most == Some(*all) && are_busy
     };
     Ok(all.filter(is_closed))
+}
+
+fn checks(metrics: &Value) -> Result<Option<Checks>, String> {
+    let passed = value(metrics, "checks", "passes")?;
+    let failed = value(metrics, "checks", "fails")?;
+    Ok(passed.zip(failed).map(|(passed, failed)| Checks {
+        all: passed + failed,
+        failed,
+    }))
 }
 
 fn latency(metrics: &Value) -> Result<Latency, String> {

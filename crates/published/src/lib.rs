@@ -28,7 +28,7 @@ pub use column::{ColumnRule, Quantity};
 pub use error::ReadError;
 pub use figure::Figure;
 pub use format::Format;
-pub use row::{Counts, Latency, Load, Quantile, Row, Transfer};
+pub use row::{Checks, Counts, Hidden, Latency, Load, Quantile, Row, Transfer};
 pub use unit::{Unit, parse_bits_per_s, parse_bytes};
 
 /// Most rows that are read of one file; a longer one is an error.

@@ -29,8 +29,8 @@ pub struct Load {
     pub clients: Option<f64>,
     /// Requests that each may have in flight.
     pub streams: Option<f64>,
-    /// Whether each client may have had several, and the file does not say how many.
-    pub streams_hidden: bool,
+    /// How each client may have had several at once, where the file does not say how many.
+    pub hidden: Option<Hidden>,
     /// Whether requests were sent on a schedule, also where the file does not say at which rate.
     pub scheduled: bool,
     /// Requests a second that were asked for.
@@ -51,6 +51,15 @@ pub struct Load {
     pub client_cpus: Option<f64>,
 }
 
+/// How a client has several requests in flight, which the file does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hidden {
+    /// On streams: as soon as a request has ended, the next one takes its place.
+    Streams,
+    /// In batches: the next ones begin when all have ended, so from one to all are in flight.
+    Batches,
+}
+
 /// What became of a row's requests.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Counts {
@@ -68,11 +77,24 @@ pub struct Counts {
     pub rate_per_s: Option<Figure>,
     /// Right answers a second.
     pub ok_per_s: Option<Figure>,
+    /// Failures a second.
+    pub failed_per_s: Option<Figure>,
     /// Requests that ended and have no part in the latencies: refused connections, and answers
     /// that the tool took for too late.
     pub untimed: f64,
     /// Failed requests whose latencies are among the others'; where it is `None`, all of them.
     pub failed_timed: Option<f64>,
+    /// What a script checked of the answers itself.
+    pub checks: Option<Checks>,
+}
+
+/// Checks of a script, of which an answer may have several or none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Checks {
+    /// All that were made.
+    pub all: f64,
+    /// Those that failed.
+    pub failed: f64,
 }
 
 /// How long requests took, ns.

@@ -65,7 +65,11 @@ pub(crate) fn read(text: &str, rules: &[ColumnRule]) -> Result<Table, ReadError>
     let columns = columns.map_err(|problem| ReadError::new(header.line, problem))?;
     let read = Reader {
         columns: &columns,
-        is_mark_in_doubt: separator == ';',
+        marks_between: match separator {
+            ';' => Some("semicolons"),
+            '\t' => Some("tabs"),
+            _ => None,
+        },
     };
     let rows = records.iter().map(|record| read.row(record));
     Ok(Table {
@@ -260,9 +264,9 @@ fn check_columns(columns: &[Column]) -> Result<(), String> {
 /// Reads the rows below a header.
 struct Reader<'a> {
     columns: &'a [Column],
-    /// Whether `1,234` may be 1.234, and 1.234 requests 1,234: where semicolons separate, commas
-    /// often are decimal points, and points stand between thousands.
-    is_mark_in_doubt: bool,
+    /// What separates the cells, where `1,234` may be 1.234, and 1.234 requests 1,234: between
+    /// semicolons, or tabs, commas often are decimal points, and points stand between thousands.
+    marks_between: Option<&'static str>,
 }
 
 impl Reader<'_> {
@@ -292,21 +296,8 @@ impl Reader<'_> {
     }
 
     fn cell(&self, row: &mut Row, column: &Column, cell: &str) -> Result<(), String> {
-        if self.is_mark_in_doubt && is_pieces(column) && is_in_thousands(cell) {
-            return Err(format!(
-                "column `{}`: expected a whole number, such as 1234, found `{}`: between \
-                 semicolons a point may stand between thousands",
-                column.name,
-                excerpt(cell)
-            ));
-        }
-        if self.is_mark_in_doubt && is_decimal_or_thousands(cell) {
-            return Err(format!(
-                "column `{}`: expected a number without a comma, such as 0.123 or 1234, found \
-                 `{}`: between semicolons a comma may be a decimal point",
-                column.name,
-                excerpt(cell)
-            ));
+        if let Some(doubt) = self.doubt(column, cell) {
+            return Err(format!("column `{}`: expected a {doubt}", column.name));
         }
         let (figure, unit) = value(cell, column).ok_or_else(|| {
             format!(
@@ -316,6 +307,37 @@ impl Reader<'_> {
             )
         })?;
         place(row, column, figure, unit)
+    }
+
+    /// What is expected instead of a number whose point or comma may mean two things.
+    fn doubt(&self, column: &Column, cell: &str) -> Option<String> {
+        const WHOLE: &str = "whole number, such as 1234";
+        const POINT: &str = "number without a comma, such as 0.123 or 1234";
+        let is_runs = |column: &Column| column.quantity == Quantity::Runs;
+        let in_thousands = is_pieces(column) && is_in_thousands(cell);
+        let (expected, why) = match self.marks_between {
+            Some(marks) if in_thousands => {
+                let why = format!("between {marks} a point may stand between thousands");
+                (WHOLE, why)
+            }
+            Some(marks) if is_decimal_or_thousands(cell) => {
+                let why = format!("between {marks} a comma may be a decimal point");
+                (POINT, why)
+            }
+            Some(_) => return None,
+            None => {
+                // A mean over runs may have a fraction.
+                let is_one_run = !self.columns.iter().any(is_runs);
+                let is_requests = column.quantity == Quantity::Requests;
+                if !(in_thousands && is_requests && is_one_run) {
+                    return None;
+                }
+                let why = "the point may stand between thousands; a mean of several runs needs a \
+                           column `runs` beside it";
+                (WHOLE, why.to_owned())
+            }
+        };
+        Some(format!("{expected}, found `{}`: {why}", excerpt(cell)))
     }
 }
 
@@ -406,6 +428,7 @@ fn place(row: &mut Row, column: &Column, figure: Figure, unit: Unit) -> Result<(
         Quantity::Failed => counts.failed = some,
         Quantity::Rate => counts.rate_per_s = Some(figure),
         Quantity::OkRate => counts.ok_per_s = Some(figure),
+        Quantity::FailedRate => counts.failed_per_s = Some(figure),
         Quantity::Duration => {
             load.duration_s = Some(figure.value / 1e9).filter(|seconds| *seconds >= SECONDS_LEAST);
             load.duration_step_s = figure.step / 1e9;

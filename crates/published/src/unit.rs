@@ -36,13 +36,10 @@ const NAMES: [(&[&str], Unit); 31] = [
     (&["MiB", "mib"], Unit::Bytes(1_048_576.0)),
     (&["GiB", "gib"], Unit::Bytes(1_073_741_824.0)),
     (&["TiB", "tib"], Unit::Bytes(1_099_511_627_776.0)),
-    (&["B/s", "b/s", "bytes/s"], Unit::BytesPerS(1.0)),
-    (
-        &["kB/s", "KB/s", "kb/s", "kBps", "KBps"],
-        Unit::BytesPerS(1e3),
-    ),
-    (&["MB/s", "mb/s", "MBps"], Unit::BytesPerS(1e6)),
-    (&["GB/s", "gb/s", "GBps"], Unit::BytesPerS(1e9)),
+    (&["B/s", "bytes/s"], Unit::BytesPerS(1.0)),
+    (&["kB/s", "KB/s", "kBps", "KBps"], Unit::BytesPerS(1e3)),
+    (&["MB/s", "MBps"], Unit::BytesPerS(1e6)),
+    (&["GB/s", "GBps"], Unit::BytesPerS(1e9)),
     (&["KiB/s", "kib/s"], Unit::BytesPerS(1024.0)),
     (&["MiB/s", "mib/s"], Unit::BytesPerS(1_048_576.0)),
     (&["GiB/s", "gib/s"], Unit::BytesPerS(1_073_741_824.0)),
@@ -62,6 +59,9 @@ const NAMES: [(&[&str], Unit); 31] = [
     (&["share", "ratio", "fraction"], Unit::Share(1.0)),
     (&["count", "requests", "n"], Unit::Count),
 ];
+
+/// Rates of bits to some and of bytes to others, in lower case; [`Unit::parse`] knows none of them.
+const IN_DOUBT: [&str; 4] = ["b/s", "kb/s", "mb/s", "gb/s"];
 
 /// The units to write, for messages.
 pub(crate) const KNOWN: &str =
@@ -93,17 +93,25 @@ impl Unit {
         Some(*unit)
     }
 
-    /// Reads a unit in any case: `MS` too. Only for names in which the case decides nothing, see
-    /// [`Unit::is_in_doubt`].
+    /// Reads a unit in any case: `MS` too. What is in doubt it takes for bytes, so
+    /// [`Unit::is_in_doubt`] has to be asked as well.
     pub(crate) fn parse_folded(text: &str) -> Option<Self> {
-        Self::parse(text).or_else(|| Self::parse(&text.to_lowercase()))
+        let folded = text.to_lowercase();
+        let in_doubt = || {
+            IN_DOUBT
+                .contains(&folded.as_str())
+                .then_some(Self::BytesPerS(1.0))
+        };
+        let known = Self::parse(text).or_else(|| Self::parse(&folded));
+        known.or_else(in_doubt)
     }
 
-    /// Whether this is a unit of bytes in a case that is not known: `Kb` may be bits or bytes.
+    /// Whether this is a unit of bytes in a case that is not known: `Kb` may be bits or bytes, and
+    /// so may `kb/s`.
     pub(crate) fn is_in_doubt(text: &str) -> bool {
         let folded = text.to_lowercase();
         let is_of_bytes = matches!(
-            Self::parse(&folded),
+            Self::parse_folded(&folded),
             Some(Self::Bytes(_) | Self::BytesPerS(_))
         );
         let is_spelled_out = folded.contains("bit") || folded.contains("byte");
@@ -152,13 +160,19 @@ mod tests {
         ] {
             assert_eq!(parse_bits_per_s(text), Some(bits), "{text}");
         }
-        assert_eq!(parse_bits_per_s("1Kb/s"), None);
+        for text in ["1Kb/s", "1mb/s"] {
+            assert_eq!(parse_bits_per_s(text), None, "{text}");
+        }
         assert_eq!(parse_bytes("2TB"), Some(2e12));
         assert_eq!(parse_bytes("1TiB"), Some(1_099_511_627_776.0));
         for (unit, is_in_doubt) in [
             ("Mb", true),
             ("MBPS", true),
             ("mb", false),
+            ("mb/s", true),
+            ("b/s", true),
+            ("MB/s", false),
+            ("mbps", false),
             ("MB", false),
             ("Mbit/S", false),
             ("BYTES", false),

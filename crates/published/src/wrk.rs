@@ -18,7 +18,8 @@ pub(crate) fn rows(text: &str) -> Result<Vec<Row>, ReadError> {
     let mut runs: Vec<Vec<(usize, &str)>> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
-        if line.starts_with("Running ") {
+        // Whoever starts a server may log that it is running.
+        if line.starts_with("Running ") && line.contains(" test @ ") {
             if runs.len() == ROWS_MOST {
                 let problem = format!("more than {ROWS_MOST} runs: split the file");
                 return Err(ReadError::new(index + 1, problem));
@@ -96,7 +97,7 @@ fn row(lines: &[(usize, &str)]) -> Result<Row, ReadError> {
         return Err(ReadError::new(first.0, problem));
     };
     row.counts = counts(answered, wrong, &errors, row.load.scheduled);
-    if row.counts.ended == Some(row.counts.untimed) {
+    if row.counts.ended == Some(row.counts.untimed) || row.latency.mean.is_none() {
         // The zeros that it prints are times of nothing.
         row.latency = Latency::default();
     }
@@ -125,7 +126,10 @@ fn counts(answered: f64, wrong: f64, errors: &Errors, is_wrk2: bool) -> Counts {
 
 /// A line that only wrk2 prints.
 fn is_of_wrk2(text: &str) -> bool {
-    text.starts_with("Thread calibration:") || text.starts_with("Latency Distribution (Hdr")
+    let is_empty = text.strip_prefix("Latency ").map(str::trim_start);
+    text.starts_with("Thread calibration:")
+        || text.starts_with("Latency Distribution (Hdr")
+        || is_empty.is_some_and(is_of_none)
 }
 
 /// `2 threads and 50 connections`.
@@ -135,13 +139,22 @@ fn connections(text: &str) -> Option<(&str, f64)> {
     Some((threads, clients.value))
 }
 
-/// `1.19ms  123.00us  5.67ms  89.12%`.
+/// `1.19ms  123.00us  5.67ms  89.12%`; where wrk2 timed nothing, all are times of nothing.
 fn latency(text: &str, latency: &mut Latency) -> Option<()> {
     let mut parts = text.split_whitespace();
-    latency.mean = Some(time_ns(parts.next()?)?);
+    let mean = parts.next()?;
+    if is_of_none(mean) {
+        return Some(());
+    }
+    latency.mean = Some(time_ns(mean)?);
     let _ = parts.next()?;
     latency.max = Some(time_ns(parts.next()?)?);
     Some(())
+}
+
+/// The mean of no request, which wrk2 writes as `-nanus`; wrk writes 0.
+fn is_of_none(mean: &str) -> bool {
+    mean.trim_start_matches('-').starts_with("nan")
 }
 
 /// `99%    2.50ms`; the largest is no quantile.

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use bakeoff_published::{Format, Published, ReadError, Row, read};
+use bakeoff_published::{Format, Hidden, Published, ReadError, Row, read};
 
 fn data(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -200,7 +200,10 @@ fn h2load_by_time_and_by_count() {
     near(row.latency.mean.map(|mean| mean.value), 1.61e6);
     assert_eq!(row.transfer.read_bytes, Some(624_628_440.0));
     assert_eq!(row.label(), "clients=20 protocol=http/1.1");
-    assert!(row.load.streams_hidden && row.load.streams.is_none());
+    assert_eq!(
+        (row.load.hidden, row.load.streams),
+        (Some(Hidden::Streams), None)
+    );
     // Two threads, by count, without line ends, as articles have it.
     let text = "starting benchmark... spawning thread #0: 75 total client(s). 500 total requests \
                 spawning thread #1: 75 total client(s). 500 total requests finished in 450.21ms, \

@@ -1,6 +1,6 @@
 //! What follows from a row's figures and the rig.
 
-use bakeoff_published::{Figure, Row};
+use bakeoff_published::{Figure, Hidden, Row};
 
 use super::length::Length;
 use super::rig::Rig;
@@ -102,6 +102,10 @@ impl<'a> Subject<'a> {
             let ended = self.ended.filter(|ended| *ended > 0.0)?;
             Some((self.failed? / ended).min(1.0))
         };
+        let by_failures = || {
+            let all = self.rate_per_s().filter(|all| *all > 0.0)?;
+            Some((counts.failed_per_s?.value / all).min(1.0))
+        };
         let by_rates = || {
             let all = counts.rate_per_s.filter(|all| all.value > 0.0)?;
             let right = counts.ok_per_s?;
@@ -113,7 +117,8 @@ impl<'a> Subject<'a> {
                 0.0
             })
         };
-        counts.failed_share.or_else(by_count).or_else(by_rates)
+        let by_number = counts.failed_share.or_else(by_count);
+        by_number.or_else(by_failures).or_else(by_rates)
     }
 
     pub(super) fn ok_per_s(&self) -> Option<f64> {
@@ -167,8 +172,20 @@ impl<'a> Subject<'a> {
 
     /// Requests that the clients can have in flight together.
     pub(super) fn in_flight_most(&self) -> Option<f64> {
-        let streams = self.row.load.streams.or(self.rig.streams).unwrap_or(1.0);
-        Some(self.clients()? * streams)
+        Some(self.clients()? * self.streams().unwrap_or(1.0))
+    }
+
+    /// Requests that busy clients have in flight together at least: a batch is as long as its
+    /// longest request, and that one may be alone.
+    pub(super) fn in_flight_least(&self) -> Option<f64> {
+        match self.row.load.hidden {
+            Some(Hidden::Batches) => self.clients(),
+            _ => self.in_flight_most(),
+        }
+    }
+
+    fn streams(&self) -> Option<f64> {
+        self.row.load.streams.or(self.rig.streams)
     }
 
     pub(super) fn planned_per_s(&self) -> Option<f64> {
@@ -183,8 +200,7 @@ impl<'a> Subject<'a> {
 
     /// Whether each client may have had more requests in flight than is known.
     pub(super) fn are_streams_hidden(&self) -> bool {
-        let load = &self.row.load;
-        load.streams_hidden && load.streams.or(self.rig.streams).is_none()
+        self.row.load.hidden.is_some() && self.streams().is_none()
     }
 
     /// The mean, where it is of the very requests that the quantiles are of: where the tool has

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bakeoff_published::{Published, Row};
+use bakeoff_published::{Format, Published, Row};
 
 use super::code::Code;
 use super::sentence::{amount, lines_of, percent, rate};
@@ -14,12 +14,37 @@ use crate::limits::{RATE_VARIATION, ROUNDS_MIN};
 const LENGTH_APART: f64 = 1.25;
 
 /// Adds findings to rows whose repetitions differ, and gives those of the whole table.
+///
+/// Only who writes a table says which rows are of one server. What a tool prints names what it was
+/// asked for, and servers are often compared at one address: its runs of one name may be
+/// repetitions or not, so no row is blamed for the others, and none counts as repeated.
 pub(super) fn find(published: &Published, audited: &mut [AuditedRow]) -> Vec<Finding> {
     let rows = &published.rows;
-    let same = groups(rows);
-    for group in same.iter().filter(|group| group.len() > 1) {
-        differs(group, audited);
+    let named = groups(rows);
+    if published.format == Format::Csv {
+        for group in &named {
+            differs(group, audited);
+        }
+        let hint = hint(published, named.len());
+        return one_run(rows, &named, &hint).into_iter().collect();
     }
+    let tool = published.format.name();
+    let hint = match named.len() < rows.len() {
+        true => format!(
+            "; runs of one name are repetitions only if they are of one server, which {tool} does \
+             not print: a table in CSV with columns for server and run says so"
+        ),
+        false => String::new(),
+    };
+    let each: Vec<Vec<usize>> = (0..rows.len()).map(|index| vec![index]).collect();
+    let audited = &*audited;
+    let apart = named.iter().filter_map(|group| may_differ(group, audited));
+    let found = one_run(rows, &each, &hint).into_iter();
+    found.chain(apart).collect()
+}
+
+/// R18: what was made a few times says nothing of the next time.
+fn one_run(rows: &[Row], same: &[Vec<usize>], hint: &str) -> Option<Finding> {
     let runs = |group: &Vec<usize>| -> f64 {
         let runs = group
             .iter()
@@ -31,9 +56,7 @@ pub(super) fn find(published: &Published, audited: &mut [AuditedRow]) -> Vec<Fin
         .map(runs)
         .filter(|runs| *runs < ROUNDS_MIN as f64)
         .collect();
-    let Some(fewest) = few.iter().copied().reduce(f64::min) else {
-        return Vec::new();
-    };
+    let fewest = few.iter().copied().reduce(f64::min)?;
     let most = few.iter().copied().fold(fewest, f64::max);
     let often = match most {
         1.0 => "once".to_owned(),
@@ -45,15 +68,14 @@ pub(super) fn find(published: &Published, audited: &mut [AuditedRow]) -> Vec<Fin
     };
     let text = format!(
         "{which} made {often}: nothing says how far the next run would be off ({ROUNDS_MIN} runs \
-         with a fresh server do){}",
-        hint(published, same.len())
+         with a fresh server do){hint}"
     );
-    vec![Finding {
+    Some(Finding {
         code: Code::OneRun,
         value: fewest,
         limit: ROUNDS_MIN as f64,
         text,
-    }]
+    })
 }
 
 /// Columns of numbers that nobody said to be names, where rows would be repetitions of each other
@@ -133,40 +155,74 @@ fn by_length(mut group: Vec<usize>, rows: &[Row]) -> Vec<Vec<usize>> {
 
 /// R25: repetitions whose rates vary too much speak for none of them.
 fn differs(group: &[usize], audited: &mut [AuditedRow]) {
-    let rates: Vec<f64> = group
-        .iter()
-        .filter_map(|index| {
-            audited[*index]
-                .derived
-                .ok_per_s
-                .or(audited[*index].derived.rate_per_s)
-        })
-        .collect();
-    let count = rates.len() as f64;
-    let mean = rates.iter().sum::<f64>() / count;
-    if rates.len() < 2 || mean <= 0.0 {
+    let Some(apart) = Apart::of(group, audited) else {
         return;
-    }
-    let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
-    let variation = (squares / (count - 1.0)).sqrt() / mean;
-    if variation.is_nan() || variation < RATE_VARIATION {
-        return;
-    }
-    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = rates.iter().copied().fold(0.0, f64::max);
-    let lines = lines_of(group.iter().map(|index| audited[*index].line));
+    };
     let text = format!(
-        "{lines} are repetitions of one measurement: their rates are {} to {}, a variation of {}",
-        rate(least),
-        rate(most),
-        percent(variation)
+        "{} are repetitions of one measurement: {}",
+        apart.lines, apart.rates
     );
     for index in group {
-        audited[*index].findings.push(Finding {
+        audited[*index].findings.push(apart.finding(text.clone()));
+    }
+}
+
+/// The same of rows that are repetitions only if they are of one server.
+fn may_differ(group: &[usize], audited: &[AuditedRow]) -> Option<Finding> {
+    let apart = Apart::of(group, audited)?;
+    let text = format!(
+        "{} have one name; if they are of one server, they are repetitions that differ: {}",
+        apart.lines, apart.rates
+    );
+    Some(apart.finding(text))
+}
+
+/// Rows of which the rates vary too much for repetitions.
+struct Apart {
+    /// Their lines: `lines 2-4`.
+    lines: String,
+    /// What their rates are.
+    rates: String,
+    /// Coefficient of variation.
+    variation: f64,
+}
+
+impl Apart {
+    fn of(group: &[usize], audited: &[AuditedRow]) -> Option<Self> {
+        let derived = group.iter().map(|index| &audited[*index].derived);
+        let rates: Vec<f64> = derived
+            .filter_map(|derived| derived.ok_per_s.or(derived.rate_per_s))
+            .collect();
+        let count = rates.len() as f64;
+        let mean = rates.iter().sum::<f64>() / count;
+        if rates.len() < 2 || mean <= 0.0 {
+            return None;
+        }
+        let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+        let variation = (squares / (count - 1.0)).sqrt() / mean;
+        if variation.is_nan() || variation < RATE_VARIATION {
+            return None;
+        }
+        let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = rates.iter().copied().fold(0.0, f64::max);
+        Some(Self {
+            lines: lines_of(group.iter().map(|index| audited[*index].line)),
+            rates: format!(
+                "their rates are {} to {}, a variation of {}",
+                rate(least),
+                rate(most),
+                percent(variation)
+            ),
+            variation,
+        })
+    }
+
+    fn finding(&self, text: String) -> Finding {
+        Finding {
             code: Code::RepeatDiffers,
-            value: variation,
+            value: self.variation,
             limit: RATE_VARIATION,
-            text: text.clone(),
-        });
+            text,
+        }
     }
 }

@@ -28,6 +28,7 @@ pub(super) enum Outcome {
 pub(super) fn all(subject: &Subject<'_>) -> Vec<(Code, Outcome)> {
     vec![
         (Code::FailedShare, amount::failed_share(subject)),
+        (Code::FailedShare, amount::checks_failed(subject)),
         (
             Code::LatencyOfFailures,
             amount::latency_of_failures(subject),

@@ -6,14 +6,18 @@ use super::{Outcome, RUNS, found, no_rate};
 use crate::limits::{
     CEILING_SHARE, DURATION_S_MIN, ENGINE_BUSY_SUSPECT, FAILED_SHARE, LITTLE_SHARE, STARTED_SHARE,
 };
+use crate::published::Finding;
 use crate::published::code::Code;
 use crate::published::derived::Subject;
 use crate::published::length::Fit;
 use crate::published::sentence::{amount, percent, rate, time};
 
 const FAILED: &str = "how many requests failed";
+const FAILED_OF_K6: &str = "how many requests failed (`http_req_failed`, which k6 has since 0.31)";
 const RATE: &str = "the rate that was asked for (--rate)";
-const STREAMS: &str = "the streams of each client (--streams)";
+const STREAMS: &str = "how many requests each client may have in flight, as with h2load -m or \
+                       k6's http.batch (--streams)";
+
 /// R17: a measurement in which requests fail is not one of what they would have cost.
 pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
     if subject.is_empty() {
@@ -21,7 +25,7 @@ pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
         return found(Code::FailedShare, 1.0, FAILED_SHARE, text);
     }
     let Some(share) = subject.failed_share() else {
-        return Outcome::Missing(FAILED);
+        return Outcome::Missing(no_failures(subject));
     };
     if share <= FAILED_SHARE {
         return Outcome::Passed;
@@ -34,6 +38,40 @@ pub(super) fn failed_share(subject: &Subject<'_>) -> Outcome {
     };
     let text = format!("{} of the requests failed{rates}", percent(share));
     found(Code::FailedShare, share, FAILED_SHARE, text)
+}
+
+/// What is missing where nothing says how many requests failed. Only k6 has checks.
+fn no_failures(subject: &Subject<'_>) -> &'static str {
+    match subject.row.counts.checks {
+        Some(_) => FAILED_OF_K6,
+        None => FAILED,
+    }
+}
+
+/// R17: a script may take answers for wrong that its tool takes for right, such as wrong bodies.
+/// It may check anything, also how long they took, so that is a note.
+pub(super) fn checks_failed(subject: &Subject<'_>) -> Outcome {
+    let Some(checks) = subject.row.counts.checks else {
+        return Outcome::Passed;
+    };
+    let limit = subject.failed_share().unwrap_or(0.0).max(FAILED_SHARE);
+    let share = checks.failed / checks.all;
+    // A script without a check made none of them.
+    if share.is_nan() || share <= limit {
+        return Outcome::Passed;
+    }
+    let text = format!(
+        "{} of the script's {} checks failed: answers that it took for wrong may count as right \
+         here",
+        percent(share),
+        amount(checks.all)
+    );
+    Outcome::Noted(Finding {
+        code: Code::FailedShare,
+        value: share,
+        limit,
+        text,
+    })
 }
 
 /// Whether no request has a latency, because none came to an answer in time.
@@ -55,7 +93,7 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
         return Outcome::Missing("latencies");
     }
     let Some(share) = subject.failed_share() else {
-        return Outcome::Missing(FAILED);
+        return Outcome::Missing(no_failures(subject));
     };
     // Some tools leave out what came to no answer.
     let timed = || {
@@ -88,7 +126,7 @@ pub(super) fn latency_of_failures(subject: &Subject<'_>) -> Outcome {
     found(Code::LatencyOfFailures, share, ERROR_SHARE_APART, text)
 }
 
-/// R31: rate times latency is what is in flight, and each client has one request in flight.
+/// R31: rate times latency is what is in flight, and a client has as many as it has streams.
 pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     // On a schedule, as many are in flight as it takes; where none came back, none has a latency.
     if subject.planned_per_s().is_some() || is_untimed(subject) {
@@ -97,7 +135,7 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     if subject.is_scheduled() {
         return Outcome::Missing(RATE);
     }
-    let Some(most) = subject.in_flight_most() else {
+    let (Some(least), Some(most)) = (subject.in_flight_least(), subject.in_flight_most()) else {
         return Outcome::Missing("the number of clients (--clients)");
     };
     let (Some(in_flight), Some((per_s, mean_s))) = (subject.in_flight(), subject.rate_and_mean())
@@ -111,7 +149,7 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     let tail = subject.tail_s().unwrap_or(0.0);
     let window = subject.length.seconds.unwrap_or(DURATION_S_MIN);
     let limit = LITTLE_SHARE.max(2.0 * tail / window);
-    let short = (most - rest - in_flight.high()) / most;
+    let short = (least - rest - in_flight.high()) / least;
     let over = (in_flight.low() + rest - most) / most;
     // Requests that went on after the end have a finding of their own.
     let is_longer = subject
@@ -132,7 +170,7 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
         let text = format!(
             "{law}, of {} clients: for at least {} of their time they waited for no answer, \
              because the generator was late, connected or rested{untimed}",
-            amount(most),
+            amount(least),
             percent(short)
         );
         return found(Code::Little, short, limit, text);

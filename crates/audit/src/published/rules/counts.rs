@@ -109,6 +109,10 @@ fn said(row: &Row) -> Vec<Said> {
         let text = format!("{} right of {}", rate(ok.value), rate(all.value));
         add(vec![1.0 - ok.value / all.value], slack(ok, all), text);
     }
+    if let (Some(failed), Some(all)) = (counts.failed_per_s, counts.rate_per_s) {
+        let text = format!("{} failed of {}", rate(failed.value), rate(all.value));
+        add(vec![failed.value / all.value], slack(failed, all), text);
+    }
     by_length(row, &mut add);
     said
 }

@@ -1,0 +1,188 @@
+//! What tools print, where it is not as plain as it looks: clean runs that looked faulty, and what
+//! a file does not say.
+
+use bakeoff_audit::published::{Audit, Rig, audit};
+use bakeoff_published::read;
+
+fn audited(text: &str, rig: &Rig) -> Audit {
+    audit(&read(text, None, &[]).expect("it can be read"), rig)
+}
+
+/// The codes of the only row.
+fn codes(text: &str, rig: &Rig) -> Vec<&'static str> {
+    let audit = audited(text, rig);
+    assert_eq!(audit.rows.len(), 1);
+    let findings = audit.rows[0].findings.iter();
+    findings.map(|it| it.code.name()).collect()
+}
+
+/// What a rule lacked, if it could not be held against some row.
+fn missing(audit: &Audit, code: &str) -> &'static str {
+    let mut all = audit.not_checked.iter();
+    let one = all.find(|it| it.code.name() == code);
+    one.map_or("", |it| it.missing)
+}
+
+fn streams(streams: f64) -> Rig {
+    Rig {
+        streams: Some(streams),
+        ..Rig::default()
+    }
+}
+
+/// What k6 exports of 30 s with so many users. Requests and iterations are how many a second, and
+/// how many ms each took.
+fn k6(users: u32, requests: (u32, f64), iterations: (u32, f64), more: &str) -> String {
+    let (count, rate, each) = (requests.0 * 30, requests.0, requests.1);
+    format!(
+        r#"{{"metrics": {{"vus": {{"min": {users}, "max": {users}}},
+        "vus_max": {{"min": {users}, "max": {users}}},
+        "http_reqs": {{"count": {count}, "rate": {rate}}},
+        "http_req_duration": {{"avg": {each}}},
+        "iterations": {{"count": {}, "rate": {}}},
+        "iteration_duration": {{"avg": {}}}{more}}}}}"#,
+        iterations.0 * 30,
+        iterations.0,
+        iterations.1
+    )
+}
+
+#[test]
+fn a_user_of_k6_may_send_several_requests_at_once() {
+    // Four at once: 3,774/s x 10 ms are 37.7 in flight, of 10 users.
+    let batches = k6(10, (3774, 10.0), (943, 10.6), "");
+    assert_eq!(codes(&batches, &Rig::default()), [""; 0]);
+    let audit = audited(&batches, &Rig::default());
+    assert!(missing(&audit, "little").contains("--streams"));
+    assert_eq!(codes(&batches, &streams(4.0)), [""; 0]);
+    assert_eq!(codes(&batches, &streams(2.0)), ["little"]);
+    // The longest request of a batch is alone in the end, so less than four at once are fine.
+    let uneven = k6(10, (1887, 10.0), (472, 21.0), "");
+    assert_eq!(codes(&uneven, &streams(4.0)), [""; 0]);
+    // Fewer than one for each user are too few all the same.
+    let late = k6(10, (800, 10.0), (800, 12.4), "");
+    for rig in [Rig::default(), streams(4.0)] {
+        assert_eq!(codes(&late, &rig), ["little"]);
+        let finding = &audited(&late, &rig).rows[0].findings[0];
+        assert!(finding.text.contains("of 10 clients"), "{}", finding.text);
+    }
+}
+
+#[test]
+fn users_of_k6_that_were_allocated_and_idle_are_no_clients() {
+    // Until 0.43: 500/s on schedule, 50 users in all readings, of which 500/s x 2.2 ms were busy.
+    let arrival = k6(50, (500, 2.0), (500, 2.2), "");
+    assert_eq!(codes(&arrival, &Rig::default()), [""; 0]);
+    let clients = missing(&audited(&arrival, &Rig::default()), "little");
+    assert!(clients.contains("--clients"), "{clients}");
+    // Users that went from iteration to iteration are.
+    let closed = k6(50, (500, 2.0), (500, 98.0), "");
+    assert_eq!(codes(&closed, &Rig::default()), ["little"]);
+}
+
+/// `vegeta report -type=json` of 10 s at 500/s, of which so many requests came out right.
+fn vegeta(ok: u32) -> String {
+    let wrong = 5000 - ok;
+    format!(
+        r#"{{"latencies": {{"mean": 1000000, "99th": 2000000, "max": 3000000}}, "requests": 5000,
+        "rate": 500.1, "duration": 9998000000, "status_codes": {{"200": {ok}, "500": {wrong}}}}}
+"#
+    )
+}
+
+#[test]
+fn runs_that_only_a_tool_names_may_be_of_several_servers() {
+    let rig = Rig {
+        planned_per_s: Some(500.0),
+        ..Rig::default()
+    };
+    // A server that failed says nothing of the one before it at the same rate.
+    let two = audited(&(vegeta(5000) + &vegeta(3500)), &rig);
+    assert_eq!(two.rows[0].findings, []);
+    let table: Vec<&str> = two.table.iter().map(|it| it.code.name()).collect();
+    assert_eq!(table, ["one-run", "repeat-differs"]);
+    let differ = &two.table[1].text;
+    assert!(differ.contains("if they are of one server"), "{differ}");
+    // Six servers once each are no six repetitions.
+    let six = audited(&vegeta(5000).repeat(6), &rig);
+    let [few] = six.table.as_slice() else {
+        panic!("{:?}", six.table);
+    };
+    assert!(few.text.starts_with("6 of 6 measurements were made once"));
+    assert!(few.text.contains("which vegeta does not print"), "{few:?}");
+}
+
+#[test]
+fn a_run_of_wrk2_without_an_answer_is_not_believable() {
+    let text = "Running 30s test @ http://a/\n  2 threads and 10 connections\n  \
+                Thread Stats   Avg      Stdev     Max   +/- Stdev\n    \
+                Latency    -nanus    -nanus   0.00us    0.00%\n    \
+                Req/Sec    -nan      -nan     0.00      0.00%\n  \
+                0 requests in 30.00s, 0.00B read\nRequests/sec:      0.00\n";
+    assert_eq!(codes(text, &Rig::default()), ["failed-share"]);
+    let finding = &audited(text, &Rig::default()).rows[0].findings[0];
+    assert_eq!(finding.text, "no request came to an answer");
+}
+
+#[test]
+fn checks_of_k6_that_failed_are_a_note() {
+    let right = r#", "http_req_failed": {"passes": 0, "fails": 24000}"#;
+    let k6 = |more: &str| k6(10, (800, 12.4), (800, 12.5), more);
+    let note = |text: &str| {
+        let audit = audited(text, &Rig::default());
+        assert_eq!(audit.rows[0].findings, [], "{text}");
+        let notes = audit.rows[0].notes.iter();
+        let notes: Vec<String> = notes
+            .map(|it| format!("{}: {}", it.code.name(), it.text))
+            .collect();
+        notes.join("; ")
+    };
+    let said = "failed-share: 97.5 % of the script's 24,000 checks failed: answers that it took \
+                for wrong may count as right here";
+    // As --summary-export writes it, and as handleSummary gets it.
+    let export = r#", "checks": {"passes": 600, "fails": 23400, "value": 0.025}"#;
+    let data = r#", "checks": {"values": {"passes": 600, "fails": 23400, "rate": 0.025}}"#;
+    for checks in [export, data] {
+        assert_eq!(note(&k6(&format!("{right}{checks}"))), said);
+    }
+    let passed = r#", "checks": {"passes": 24000, "fails": 0, "value": 1}"#;
+    assert_eq!(note(&k6(&format!("{right}{passed}"))), "");
+    // Before 0.31 nothing else counts failures.
+    let old = k6(export);
+    assert_eq!(note(&old), said);
+    let why = missing(&audited(&old, &Rig::default()), "failed-share");
+    assert!(why.contains("k6 has since 0.31"), "{why}");
+    // Requests that failed are a finding, and say as much as checks of them.
+    let wrong = r#", "http_req_failed": {"passes": 23400, "fails": 600}"#;
+    let row = &audited(&k6(&format!("{wrong}{export}")), &Rig::default()).rows[0];
+    assert_eq!(row.findings[0].code.name(), "failed-share");
+    assert_eq!(row.notes, []);
+}
+
+#[test]
+fn failures_are_read_as_locust_names_them() {
+    let locust = "Type,Name,Request Count,Failure Count,Requests/s,Failures/s";
+    let rates = "Name,Requests/s,Failures/s";
+    for (header, cells, expected) in [
+        (locust, "GET,/,100000,0,3333.33,0.00", &[][..]),
+        (
+            locust,
+            "GET,/,100000,5000,3333.33,166.67",
+            &["failed-share"],
+        ),
+        (locust, "GET,/,100000,0,3333.33,166.67", &["counts-differ"]),
+        (rates, "/,1000.0,0.0", &[]),
+        (rates, "/,1000.0,50.0", &["failed-share"]),
+    ] {
+        let text = format!("{header}\n{cells}\n");
+        assert_eq!(codes(&text, &Rig::default()), expected, "{text}");
+        let audit = audited(&text, &Rig::default());
+        assert!(
+            audit
+                .unknown_columns
+                .iter()
+                .all(|name| name == "Type" || name == "Name")
+        );
+        assert_ne!(missing(&audit, "failed-share"), "how many requests failed");
+    }
+}
