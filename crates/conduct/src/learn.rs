@@ -327,6 +327,7 @@ impl Found<'_> {
             }
             300..=399 if !to.is_empty() => format!("ask for {to:?}, to which it redirects"),
             401 | 407 => "add what it asks for with -H 'Authorization: ...'".to_owned(),
+            429 => "raise the limit of how often it may be asked".to_owned(),
             _ => "ask for the path of one".to_owned(),
         }
     }
@@ -474,6 +475,7 @@ mod tests {
         let path = "ask for \"/login\", to which it redirects";
         assert_eq!(note(302, Some("/login")), path);
         assert!(note(401, None).contains("-H 'Authorization: ...'"));
+        assert!(note(429, None).contains("raise the limit"));
         assert_eq!(note(404, None), "ask for the path of one");
         assert_eq!(note(304, None), "ask for the path of one");
     }
