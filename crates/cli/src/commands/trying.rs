@@ -369,6 +369,16 @@ fn hint(answer: &AnswerCheck) -> Option<String> {
     })
 }
 
+/// What to ask in place of what has an answer with nothing in it; `None` for any other.
+fn hint_of_nothing(answer: &AnswerCheck) -> Option<String> {
+    let is_empty = answer.status == 200 && answer.body_bytes == 0;
+    is_empty.then(|| {
+        "nothing is in that answer, as where no site or route of Caddy fits: ask for another path \
+         with --path, or by another name with --host"
+            .to_owned()
+    })
+}
+
 /// Where a redirect leads, if that is another way to ask the same file.
 fn followed(answer: &AnswerCheck, choice: &Choice, file: &OwnFile) -> Option<Choice> {
     if !(300..400).contains(&answer.status) {

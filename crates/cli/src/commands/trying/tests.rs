@@ -196,6 +196,25 @@ fn each_end_for_eyes_and_for_scripts() {
 }
 
 #[test]
+fn an_answer_with_nothing_in_it_says_what_to_ask() {
+    let mut empty = answer(200, &[]);
+    empty.body_bytes = 0;
+    let file = own_file("/srv/nginx.conf", FileFound::default());
+    let tried = [tried("nginx", Some(file), End::Answered(empty))];
+    assert_eq!(tried[0].end.exit_code(), 0);
+    let drawn = text::drawn(&tried, None, &flags(&[]), &Redaction::default());
+    assert!(
+        drawn.contains("  hint      nothing is in that answer"),
+        "{drawn}"
+    );
+    let document = json::document(&tried, None, &Redaction::default());
+    assert!(
+        document.contains("\"hint\": \"nothing is in that answer"),
+        "{document}"
+    );
+}
+
+#[test]
 fn a_plan_that_was_written_is_not_printed() {
     let saved = flags(&["--save-plan", "plan.toml"]);
     let drawn = text::drawn(&[], Some("name = \"try\"\n"), &saved, &Redaction::default());
