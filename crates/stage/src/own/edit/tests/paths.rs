@@ -77,6 +77,25 @@ fn nginx_stores_in_the_trials_folder_however_a_path_is_quoted() {
 }
 
 #[test]
+fn nginx_stores_no_answer_among_the_files_of_a_site() {
+    let site = "http {\nserver {\n%\n}\n}\n";
+    for (line, expected) in [
+        ("proxy_store on;", "proxy_store off;"),
+        (
+            "location / { proxy_store /data/www${uri}; alias /data/www/; }",
+            "location / { proxy_store off; alias /data/www/; }",
+        ),
+        ("fastcgi_store \"/a b;c/d\";", "fastcgi_store off;"),
+        ("uwsgi_store on # all\n;", "uwsgi_store off # all"),
+        ("scgi_store '/a'\n;", "scgi_store off"),
+        ("proxy_store off;", "proxy_store off;"),
+        ("proxy_store_access user:rw;", "proxy_store_access user:rw;"),
+    ] {
+        check_path("nginx", site, line, expected);
+    }
+}
+
+#[test]
 fn what_is_inserted_for_nginx_is_not_changed_again() {
     for text in ["http {\n}\n", "http { proxy_temp_path \"/a b/p\"; }\n"] {
         let now = changed_in(BLANK, "nginx", text).unwrap();
