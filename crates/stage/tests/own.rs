@@ -197,6 +197,17 @@ fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
     assert_changed(&changes, "Caddyfile", "admin :2019", "admin 127.0.0.1:0");
     let storage = "storage file_system /var/lib/caddy";
     assert_changed(&changes, "Caddyfile", storage, "/run/storage");
+    assert_changed(
+        &changes,
+        "Caddyfile",
+        "on_demand_tls {",
+        "servers 127.0.0.1:9 {",
+    );
+    let untouched = ["on_demand"];
+    let touched = changes
+        .iter()
+        .find(|it| untouched.contains(&it.before.trim()));
+    assert!(touched.is_none(), "{touched:#?}");
     let old = "reverse_proxy https://old.example.com {";
     assert_changed(&changes, www, old, "reverse_proxy 127.0.0.1:");
     assert_changed(&changes, www, "tls_server_name old.example.com", "");

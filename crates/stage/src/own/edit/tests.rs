@@ -9,6 +9,7 @@ use crate::servers::Servers;
 use crate::template;
 
 mod paths;
+mod tls;
 
 const RUN: &str = "/t/trial/run";
 
