@@ -1,4 +1,4 @@
-//! What rules make of lines about certificates.
+//! What rules make of lines about certificates, and about who may ask.
 
 use super::*;
 
@@ -42,4 +42,23 @@ fn caddy_makes_certificates_on_demand_and_asks_nobody() {
     }
     let sampled = "a {\nlog {\nsampling {\ninterval 1s\n}\n}\n}";
     check_caddy(sampled, sampled);
+}
+
+#[test]
+fn listeners_of_caddy_keep_what_they_are_wrapped_in() {
+    let wrapped = |proxy: &str| {
+        format!("(global) {{\nservers {{\nlistener_wrappers {{\n{proxy}\ntls\n}}\n}}\n}}\na {{\n}}")
+    };
+    let block = "proxy_protocol {\ntimeout 2s\nallow 10.0.0.0/8\n}";
+    for proxy in [block, "proxy_protocol"] {
+        check_caddy(&wrapped(proxy), &wrapped(proxy));
+    }
+    check_caddy(
+        &wrapped("proxy_protocol {\nfallback_policy REQUIRE\n}"),
+        &wrapped("proxy_protocol {\nfallback_policy use\n}"),
+    );
+    check_caddy(
+        "reverse_proxy {\nto app\ntransport http {\nproxy_protocol v2\ntls\n}\n}",
+        "reverse_proxy {\nto 127.0.0.1:3999\ntransport http {\n}\n}",
+    );
 }
