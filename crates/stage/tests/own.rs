@@ -156,6 +156,8 @@ fn a_configuration_of_nginx_runs_with_what_a_trial_needs_changed() {
     assert_changed(&changes, "nginx.conf", "user shop shop;", "user root;");
     let cache = "proxy_cache_path /var/cache/nginx/app levels=1:2 keys_zone=app:1m;";
     assert_changed(&changes, "nginx.conf", cache, "/run/app\" levels=1:2");
+    let pages = "proxy_cache_path /var/cache/nginx/pages";
+    assert_changed(&changes, "nginx.conf", pages, "/run/pages\"");
     let tiny = |change: &&ConfigChange| change.file.ends_with("tiny.conf");
     let [tiny] = &changes.iter().filter(tiny).collect::<Vec<_>>()[..] else {
         panic!("one line, and no comment, in {changes:#?}");

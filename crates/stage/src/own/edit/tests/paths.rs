@@ -77,6 +77,55 @@ fn nginx_stores_in_the_trials_folder_however_a_path_is_quoted() {
 }
 
 #[test]
+fn nginx_writes_and_listens_within_the_trial_where_a_statement_goes_on() {
+    let http = "http {\n%\n}\n";
+    for (line, expected) in [
+        (
+            "proxy_cache_path /srv/cache/app\n  levels=1:2 keys_zone=app:10m;",
+            "proxy_cache_path \"/t m p/run/app\"",
+        ),
+        (
+            "fastcgi_cache_path '/a b/c'\n  keys_zone=c:1m;",
+            "fastcgi_cache_path \"/t m p/run/c\"",
+        ),
+        (
+            "scgi_temp_path /a/b\n1 2;",
+            "scgi_temp_path \"/t m p/run/b\"",
+        ),
+        (
+            "access_log /var/log/x.log # ours\n  main;",
+            "access_log \"/t m p/run/x.log\" # ours",
+        ),
+        (
+            "error_log syslog:server=10.0.0.9\n  warn;",
+            "error_log \"/t m p/run/syslog\"",
+        ),
+        (
+            "server {\nlisten 8081\ndefault_server;\n}",
+            "listen 127.0.0.1:8081",
+        ),
+        ("server {\nlisten [::]:8081\nssl;\n}", "listen [::1]:8081"),
+        (
+            "server {\nlisten unix:/a/b.sock\nssl;\n}",
+            "listen \"unix:/t m p/run/b.sock\"",
+        ),
+    ] {
+        check_path("nginx", http, line, expected);
+    }
+    check_refused(
+        "nginx",
+        &[
+            "http { access_log # ours\n/var/log/x.log; }",
+            "  proxy_cache_path\n  /srv/cache levels=1:2;",
+            "client_body_temp_path\n/a;",
+            "proxy_store\non;",
+            "pid\n/run/nginx.pid;",
+            "listen\n80;",
+        ],
+    );
+}
+
+#[test]
 fn nginx_stores_no_answer_among_the_files_of_a_site() {
     let site = "http {\nserver {\n%\n}\n}\n";
     for (line, expected) in [
