@@ -305,6 +305,7 @@ fn a_configuration_of_apache_runs_with_what_a_trial_needs_changed() {
     for (before, after) in [
         ("<VirtualHost 10.0.0.2:443>", "<VirtualHost *:"),
         (certificate, "/tls/certificate.pem"),
+        ("SSLVerifyClient require", "SSLVerifyClient none"),
         ("DocumentRoot /var/www/site", "/root"),
         (
             "CustomLog ${APACHE_LOG_DIR}/www.log common",
@@ -368,6 +369,11 @@ fn a_configuration_of_lighttpd_runs_with_what_a_trial_needs_changed() {
             "10-ssl.conf",
             "ssl.pemfile = \"/etc/lighttpd/certs/www.example.com.pem\"",
             "/tls/",
+        ),
+        (
+            "10-ssl.conf",
+            "ssl.verifyclient.enforce = \"enable\"",
+            "\"disable\"",
         ),
         (
             "10-ssl.conf",

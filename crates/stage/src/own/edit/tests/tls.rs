@@ -62,3 +62,51 @@ fn listeners_of_caddy_keep_what_they_are_wrapped_in() {
         "reverse_proxy {\nto 127.0.0.1:3999\ntransport http {\n}\n}",
     );
 }
+
+#[test]
+fn no_server_asks_more_of_clients_than_bakeoffs_has() {
+    check_all(
+        "haproxy",
+        &[
+            (
+                "  bind :8081 ssl crt /none/certs/ strict-sni alpn h2,http/1.1",
+                "  bind 127.0.0.1:8081 ssl crt /t/trial/tls/both.pem alpn h2,http/1.1",
+            ),
+            ("  bind :8081 strict-sni", "  bind 127.0.0.1:8081"),
+            (
+                "  ssl-default-bind-options ssl-min-ver TLSv1.2 strict-sni",
+                "  ssl-default-bind-options ssl-min-ver TLSv1.2",
+            ),
+            ("  ssl-default-bind-options strict-sni", ""),
+            (
+                "  acl strict-sni always_true",
+                "  acl strict-sni always_true",
+            ),
+        ],
+    );
+    check_all(
+        "apache",
+        &[
+            ("  SSLVerifyClient require", "  SSLVerifyClient none"),
+            (
+                "SSLCACertificateFile /none/ca.pem\nsslverifyclient \"optional\"",
+                "\nsslverifyclient none",
+            ),
+            ("SSLVerifyDepth 2", "SSLVerifyDepth 2"),
+        ],
+    );
+    check_all(
+        "lighttpd",
+        &[
+            (
+                "ssl.verifyclient.activate = \"enable\"\n\
+                 ssl.verifyclient.enforce = enable # all\n\
+                 ssl.verifyclient.ca-file = \"/none/ca.pem\"",
+                "ssl.verifyclient.activate = \"disable\"\n\
+                 ssl.verifyclient.enforce = \"disable\" # all\n",
+            ),
+            ("ssl.verifyclient.depth = 2", "ssl.verifyclient.depth = 2"),
+        ],
+    );
+    check_refused("caddy", &["client_auth {\nmode require\n}"]);
+}
