@@ -5,6 +5,11 @@ use super::*;
 /// A run folder below a `TMPDIR` with a blank in its name.
 const BLANK: &str = "/t m p/run";
 
+/// The text after the rules of `server`, with this folder for what it writes.
+fn changed_in(run: &str, server: &str, text: &str) -> Result<String, String> {
+    changed_with(&[("run", run)], server, text)
+}
+
 #[test]
 fn nginx_stores_nothing_where_it_was_built_to() {
     let own = "http {\n  proxy_temp_path /var/cache/p;\n}\n";
