@@ -193,7 +193,7 @@ fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
     assert_changed(&changes, www, upstreams, "reverse_proxy 127.0.0.1:");
     assert_changed(&changes, www, "tls ops@example.com", "tls internal");
     assert_changed(&changes, www, "root * /var/www/site", "/root");
-    assert_changed(&changes, "Caddyfile", "{", "local_certs");
+    assert_changed(&changes, "Caddyfile", "{ # Global options", "local_certs");
     let log = "output file /var/log/caddy/access.log";
     assert_changed(&changes, "Caddyfile", log, "/access.log");
     assert_changed(&changes, "Caddyfile", "admin :2019", "admin 127.0.0.1:0");

@@ -1,4 +1,4 @@
-//! Where servers listen on a machine without an address of version 6.
+//! Where servers listen: on a machine without an address of version 6, and by global options.
 
 use super::*;
 
@@ -34,5 +34,19 @@ fn what_listens_at_version_6_listens_beside_what_does_at_version_4() {
     ] {
         let now = changed_with(&without, server, text).unwrap();
         assert!(now.trim_end().ends_with(expected), "{server}: {now}");
+    }
+}
+
+#[test]
+fn global_options_of_caddy_are_one_block() {
+    for begin in ["{", "{ # Global options"] {
+        let now = changed("caddy", &format!("{begin}\n\tdebug\n}}\na {{\n}}\n")).unwrap();
+        assert!(now.starts_with(&format!("{begin}\n")), "{now}");
+        assert_eq!(
+            now.lines().filter(|line| line.starts_with('{')).count(),
+            1,
+            "{now}"
+        );
+        assert!(now.contains("\tdefault_bind 127.0.0.1\n"), "{now}");
     }
 }
