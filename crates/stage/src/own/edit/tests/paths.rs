@@ -82,6 +82,34 @@ fn nginx_stores_in_the_trials_folder_however_a_path_is_quoted() {
 }
 
 #[test]
+fn nginx_takes_modules_from_where_its_build_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().display();
+    for file in ["lib64/a.so", "opt/modules/a.so"] {
+        let path = folder.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+    let of_package = format!(
+        "nginx version: nginx/1.28.3\nconfigure arguments: --prefix={root}/etc \
+         --modules-path={root}/lib64 --with-stream=dynamic\n"
+    );
+    let built_here = format!("configure arguments: --with-threads --prefix={root}/opt\n");
+    for (build, folder) in [
+        (of_package.as_str(), "lib64"),
+        (built_here.as_str(), "opt/modules"),
+    ] {
+        for name in ["modules/a.so", "\"modules/a.so\"", "'modules/a.so' "] {
+            let line = format!("load_module {name};");
+            let now = changed_with(&[("build", build)], "nginx", &line).unwrap();
+            assert_eq!(now, format!("load_module \"{root}/{folder}/a.so\";\n"));
+        }
+        let none = changed_with(&[("build", build)], "nginx", "load_module modules/b.so;");
+        assert_eq!(none.unwrap(), "\n");
+    }
+}
+
+#[test]
 fn nginx_writes_and_listens_within_the_trial_where_a_statement_goes_on() {
     let http = "http {\n%\n}\n";
     for (line, expected) in [
