@@ -10,7 +10,7 @@ use bakeoff_stage::{
 };
 use clap::Parser;
 
-use super::{End, OwnFile, Tried, json, text};
+use super::{End, OwnFile, Tried, hint, json, text};
 use crate::flags::{Command, Flags, TryFlags};
 
 fn at(line: usize) -> Place {
@@ -192,6 +192,19 @@ fn each_end_for_eyes_and_for_scripts() {
     check("try.json", &document);
     for text in [drawn, document] {
         assert!(!text.contains("s3cr3t"), "{text}");
+    }
+}
+
+#[test]
+fn only_a_file_with_an_upstream_has_one_that_does_not_answer() {
+    let hint = |status: u16, has_upstream| hint(&answer(status, &[]), has_upstream).unwrap();
+    for status in [502, 503, 504] {
+        assert!(hint(status, true).starts_with("its upstream does not answer it"));
+        assert!(!hint(status, false).contains("upstream"));
+    }
+    assert!(hint(503, false).starts_with("it refuses by a limit"));
+    for has_upstream in [true, false] {
+        assert!(hint(429, has_upstream).starts_with("it limits how often it is asked"));
     }
 }
 
