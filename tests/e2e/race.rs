@@ -33,6 +33,10 @@ def answer(path):
         seen["count"] += 1
         if seen["count"] < 4:
             return b"HTTP/1.1 503 Not Yet\r\nContent-Length: 0\r\n\r\n"
+    if kind == "limited":
+        seen["count"] += 1
+        if seen["count"] > 1:
+            return b"HTTP/1.1 503 Not Again\r\nContent-Length: 0\r\n\r\n"
     return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 def serve(connection):
@@ -526,6 +530,14 @@ fn a_wrong_answer_is_not_waited_for_and_a_failing_server_is() {
         .run(&["run", "./late.toml", "--out", "late"])
         .expect_measured();
     assert_right(&scene.path("late"), "c0", 1);
+}
+
+#[test]
+fn a_refusal_by_a_limit_is_not_raced() {
+    let Some(scene) = scene() else { return };
+    let start = ["--start", "python3 app.py limited"].repeat(2);
+    let raced = race(&scene, &start).expect(4);
+    raced.says("status 200, and the next time with 503; if it limits how often it is asked");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bakeoff_plan::{ConfigSource, Contender, Plan, Request, ServerChoice, Workload};
-use bakeoff_record::{Pinned, Step, TrialEnd, When};
+use bakeoff_record::{AnswerCheck, Pinned, Step, TrialEnd, When};
 use bakeoff_stage::{Cause, Fetched, Stage, StageError};
 use serde::{Deserialize, Serialize};
 
@@ -216,18 +216,18 @@ fn contact(plan: &Plan, pair: Pair, approach: &Approach<'_>) -> Result<Answers, 
     }
     let began = Instant::now();
     let mut seen = Vec::new();
-    for (index, request) in &open {
-        let mut first = Seen::of(fetch(&contestant, &workload, request)?);
-        first.meet(&fetch(&contestant, &workload, request)?);
-        seen.push((*index, first));
+    for one in &open {
+        let mut first = Seen::of(open_answer(&contestant, &workload, one)?);
+        first.meet(&open_answer(&contestant, &workload, one)?);
+        seen.push((one.0, first));
     }
     std::thread::sleep(ASK_AGAIN_AFTER.saturating_sub(began.elapsed()));
     if contestant.server.is_kept() {
         contestant.stop_all()?;
         contestant = start()?;
     }
-    for ((_, request), (_, seen)) in open.iter().zip(&mut seen) {
-        seen.meet(&fetch(&contestant, &workload, request)?);
+    for (one, (_, seen)) in open.iter().zip(&mut seen) {
+        seen.meet(&open_answer(&contestant, &workload, one)?);
     }
     contestant.stop_all()?;
     Ok(seen)
@@ -242,6 +242,53 @@ fn fetch(
     server.fetch(request, workload.protocol, When::Before, ANSWER_LIMIT)
 }
 
+/// An answer that may become the right one of a request, which has a position in the workload.
+fn open_answer(
+    contestant: &Contestant,
+    workload: &Workload,
+    (index, request): &(usize, &Request),
+) -> Result<Fetched, Refused> {
+    let fetched = fetch(contestant, workload, request)?;
+    let server = &contestant.server;
+    let before = server.first_status().filter(|_| *index == 0);
+    let Some(cause) = refusal(&request.name(), before, &fetched.check) else {
+        return Ok(fetched);
+    };
+    let log = server.log_tail();
+    Err(Refused {
+        end: TrialEnd::Failed {
+            step: Step::Start,
+            cause,
+            message: (!log.trim().is_empty()).then_some(log),
+        },
+        may_be_the_port: false,
+    })
+}
+
+/// Why an answer cannot become the right one: it is a failure, or it refuses what was answered
+/// with the status `before` when the server was found ready. A limit of requests gives such
+/// answers to all that a load asks, and learned as right they would be the fastest server's.
+fn refusal(name: &str, before: Option<u16>, check: &AnswerCheck) -> Option<String> {
+    let status = check.status;
+    let was_answered = before.is_some_and(|before| before < 400);
+    let is_limited = was_answered && matches!(status, 403 | 429);
+    if check.right && !is_limited {
+        return None;
+    }
+    let advice = match status {
+        403 | 429 | 503 => {
+            "if it limits how often it is asked, as `limit_req` of nginx does, raise that limit"
+        }
+        _ => "see its log",
+    };
+    Some(match before {
+        Some(before) if before != status => format!(
+            "`{name}` was answered with status {before}, and the next time with {status}; {advice}"
+        ),
+        _ => format!("`{name}` is answered with status {status}; {advice}"),
+    })
+}
+
 fn wrong(request: &Request, fetched: &Fetched) -> TrialEnd {
     TrialEnd::Failed {
         step: Step::Start,
@@ -253,5 +300,44 @@ fn wrong(request: &Request, fetched: &Fetched) -> TrialEnd {
             request.expect.status
         ),
         message: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(status: u16) -> AnswerCheck {
+        AnswerCheck {
+            when: When::Before,
+            request: None,
+            status,
+            body_bytes: 0,
+            body_sha256: String::new(),
+            decoded_bytes: None,
+            decoded_sha256: None,
+            negotiated: None,
+            headers: Vec::new(),
+            right: status < 500,
+        }
+    }
+
+    #[test]
+    fn what_refuses_or_fails_is_not_learned_as_right() {
+        let refused = |before: u16, status: u16| refusal("GET /", Some(before), &check(status));
+        for status in [403, 429, 503] {
+            let said = refused(200, status).unwrap();
+            let both = format!("with status 200, and the next time with {status}; if it limits");
+            assert!(said.contains(&both), "{said}");
+        }
+        let said = refused(200, 500).unwrap();
+        assert!(said.ends_with("with 500; see its log"), "{said}");
+        let said = refusal("GET /b", None, &check(502)).unwrap();
+        assert_eq!(said, "`GET /b` is answered with status 502; see its log");
+        // What a server always answers is measured, and a page may come after its first 404.
+        for (before, status) in [(200, 200), (429, 429), (403, 403), (404, 200), (200, 404)] {
+            assert_eq!(refused(before, status), None, "{before}, {status}");
+        }
+        assert_eq!(refusal("GET /b", None, &check(429)), None);
     }
 }

@@ -165,6 +165,7 @@ pub(crate) fn learn(plan: &Plan, answers: &[(Pair, Answers)]) -> (Plan, Vec<Stri
             let found = Found {
                 name: request.name(),
                 is_secure: workload.protocol.is_secure(),
+                is_get: request.method == "GET",
                 seen: named(plan, &seen),
             };
             let expected = if found.is_the_same() {
@@ -219,6 +220,8 @@ struct Found<'p> {
     name: String,
     /// Whether it was asked over TLS.
     is_secure: bool,
+    /// Whether it asks for a body.
+    is_get: bool,
     seen: Vec<(&'p str, &'p Seen)>,
 }
 
@@ -285,11 +288,12 @@ impl Found<'_> {
         ))
     }
 
-    /// Who answers with an error or a redirect: that is right if nothing says what is, and rarely
-    /// what somebody wants to measure.
+    /// Who answers with an error, a redirect or nothing: that is right if nothing says what is,
+    /// and rarely what somebody wants to measure.
     fn no_pages(&self) -> Option<String> {
         let each = self.seen.iter();
-        let none: Vec<_> = each.filter(|(_, seen)| seen.check.status >= 300).collect();
+        let is_none = |check: &AnswerCheck| check.status >= 300 || self.is_empty(check);
+        let none: Vec<_> = each.filter(|(_, seen)| is_none(&seen.check)).collect();
         if none.is_empty() {
             return None;
         }
@@ -300,7 +304,14 @@ impl Found<'_> {
                 advice.push(one);
             }
         }
-        let with = |(name, seen): &&(&str, &Seen)| format!("{name} with {}", seen.check.status);
+        let with = |(name, seen): &&(&str, &Seen)| {
+            let body = if self.is_empty(&seen.check) {
+                " and no body"
+            } else {
+                ""
+            };
+            format!("{name} with {}{body}", seen.check.status)
+        };
         let none: Vec<String> = none.iter().map(with).collect();
         Some(format!(
             "`{}` is answered by {}: that answer is what is measured; to measure a page, {}",
@@ -308,6 +319,11 @@ impl Found<'_> {
             none.join(", "),
             advice.join("; ")
         ))
+    }
+
+    /// Whether a page was asked for and nothing came.
+    fn is_empty(&self, check: &AnswerCheck) -> bool {
+        self.is_get && check.status == 200 && check.body_bytes == 0
     }
 
     /// What to ask in place of what was answered so.
@@ -322,11 +338,15 @@ impl Found<'_> {
             .take(TARGET_CHARS)
             .collect();
         match check.status {
+            200 => "name its site with -H 'Host: ...', or ask for another path: Caddy answers so \
+                    where no site or route fits"
+                .to_owned(),
             300..=399 if to.starts_with("https://") && !self.is_secure => {
                 format!("give the https URL, or --protocol h2 or h1-tls, as it redirects to {to:?}")
             }
             300..=399 if !to.is_empty() => format!("ask for {to:?}, to which it redirects"),
             401 | 407 => "add what it asks for with -H 'Authorization: ...'".to_owned(),
+            429 => "raise the limit of how often it may be asked".to_owned(),
             _ => "ask for the path of one".to_owned(),
         }
     }
@@ -474,8 +494,16 @@ mod tests {
         let path = "ask for \"/login\", to which it redirects";
         assert_eq!(note(302, Some("/login")), path);
         assert!(note(401, None).contains("-H 'Authorization: ...'"));
+        assert!(note(429, None).contains("raise the limit"));
         assert_eq!(note(404, None), "ask for the path of one");
         assert_eq!(note(304, None), "ask for the path of one");
+        assert!(note(200, None).starts_with("name its site with -H 'Host: ...'"));
+        let (_, notes) = learned(&[fetched(200, "", "a")], &[fetched(200, "", "")]);
+        let said = "is answered by b with 200 and no body: that answer is what is measured";
+        assert!(notes.iter().any(|note| note.contains(said)), "{notes:?}");
+        // Nothing is the right answer to a request that asks for none.
+        let empty = [fetched(204, "", "")];
+        assert_eq!(learned(&empty, &empty).1, [""; 0]);
     }
 
     #[test]

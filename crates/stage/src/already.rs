@@ -19,6 +19,7 @@ use crate::fetch::{Answer, Expectation, Trust};
 use crate::host;
 use crate::kept::{Gone, Kept};
 use crate::listeners::{self, Transport};
+use crate::log::Log;
 use crate::running::{Ending, Running};
 use crate::stage::{Stage, Surroundings, make_folder};
 use crate::tree;
@@ -235,8 +236,11 @@ impl Stage {
             kept: Held::Already(already),
             address,
             facts,
-            log: surroundings.log_folder.join("server.log"),
-            log_from: 0,
+            first_status: Some(answer.status),
+            log: Log {
+                file: surroundings.log_folder.join("server.log"),
+                from: 0,
+            },
             trust: Trust::Anything,
             host,
             reload_signal: None,

@@ -17,7 +17,7 @@ use crate::fetch::{Expectation, Trust};
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
 use crate::listening::free_port_at;
-use crate::log;
+use crate::log::{self, Log};
 use crate::prepared::{create_folder, make_served_files, write};
 use crate::program::is_executable;
 use crate::ready::{self, Awaited, Ready};
@@ -238,12 +238,18 @@ impl Starting<'_> {
             .replace("{origin}", &origin)
     }
 
+    /// Whether it is ready when it answers the workload's first request.
+    fn asks_for_first(&self) -> bool {
+        let ready = &self.own.ready;
+        ready.path.is_none() && ready.status.is_none()
+    }
+
     /// What must be answered before it counts as ready.
     fn expectation(&self) -> Expectation {
         let (first, protocol) = (self.workload.requests.first(), self.workload.protocol);
         let ready = &self.own.ready;
         let mut request = first.clone();
-        if ready.path.is_some() || ready.status.is_some() {
+        if !self.asks_for_first() {
             request = Request {
                 method: "GET".to_owned(),
                 path: ready.path.clone().unwrap_or_else(|| first.path.clone()),
@@ -285,8 +291,11 @@ impl Starting<'_> {
             kept: kept.into(),
             address: ready.address,
             facts,
-            log: self.surroundings.log_folder.join("server.log"),
-            log_from: ready.log_from,
+            first_status: self.asks_for_first().then_some(ready.status),
+            log: Log {
+                file: self.surroundings.log_folder.join("server.log"),
+                from: ready.log_from,
+            },
             trust: Trust::Anything,
             host: self.contender.host.clone(),
             reload_signal: None,

@@ -1,7 +1,7 @@
 //! Where the servers of a stage listen.
 
 use std::io::ErrorKind::AddrInUse;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 
 use bakeoff_record::Step;
 
@@ -32,6 +32,9 @@ impl Default for Listening {
 
 /// Where what only this machine may ask listens.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// Where that is what listens at an address of version 6, on a machine without such addresses. A
+/// site may listen at the same port of version 4 too, which is at [`LOOPBACK`].
+const IN_PLACE_OF_V6: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 6));
 
 impl Listening {
     /// Names of a certificate for this place, beside those of every certificate.
@@ -47,20 +50,35 @@ impl Listening {
     }
 
     /// Sets what templates ask for: `address` as it stands before a colon and a port, and `ip`
-    /// without the brackets of version 6.
+    /// without the brackets of version 6. `address6` and `ip6` are for users' own files, of which
+    /// that is loopback.
     pub(crate) fn set_variables(&self, variables: &mut Variables) {
-        let address = match self.address {
-            IpAddr::V4(ip) => ip.to_string(),
-            IpAddr::V6(ip) => format!("[{ip}]"),
-        };
-        variables.set("address", address);
+        let v6 = loopback_of_v6();
+        for (name, ip) in [("address", self.address), ("address6", v6)] {
+            let address = match ip {
+                IpAddr::V4(ip) => ip.to_string(),
+                IpAddr::V6(ip) => format!("[{ip}]"),
+            };
+            variables.set(name, address);
+        }
         variables.set("ip", self.address.to_string());
+        variables.set("ip6", v6.to_string());
     }
 
     /// Flags of one of bakeoff's own servers that listens here; none where it does so anyway.
     pub(crate) fn flags(&self) -> Option<[String; 2]> {
         let address = SocketAddr::new(self.address, 0).to_string();
         (self.address != LOOPBACK).then(|| ["--listen".to_owned(), address])
+    }
+}
+
+/// Where what listens at an address of version 6 does so in a trial. Containers often have that
+/// version and no such address: there `[::]:80` can be listened at, and `[::1]:80` cannot.
+fn loopback_of_v6() -> IpAddr {
+    let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
+    match UdpSocket::bind(SocketAddr::new(v6, 0)) {
+        Ok(_) => v6,
+        Err(_) => IN_PLACE_OF_V6,
     }
 }
 
@@ -109,6 +127,15 @@ mod tests {
         // TEST-NET-1, which no machine has (RFC 5737).
         let error = free_port_at(at("192.0.2.1").address).expect_err("it is not ours");
         assert!(error.to_string().contains("192.0.2.1:0"), "{error}");
+    }
+
+    #[test]
+    fn what_listens_at_version_6_has_a_loopback_on_every_machine() {
+        let ip = loopback_of_v6();
+        assert!(ip.is_loopback() && ip != LOOPBACK, "{ip}");
+        for ip in [ip, IN_PLACE_OF_V6] {
+            TcpListener::bind((ip, 0)).expect("this machine has it");
+        }
     }
 
     #[test]

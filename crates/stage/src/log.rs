@@ -2,11 +2,19 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A message shows the end of a log, not all of it.
 const TAIL_BYTES: u64 = 4096;
 const TAIL_LINES: usize = 20;
+
+/// Where a server's output goes.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub(crate) file: PathBuf,
+    /// Its length before the start.
+    pub(crate) from: u64,
+}
 
 /// Length of a log now; 0 when there is none.
 pub(crate) fn length(path: &Path) -> u64 {

@@ -19,7 +19,7 @@ use crate::installed::Installed;
 use crate::kept::{Kept, Order};
 use crate::listeners::Transport;
 use crate::listening::{LOOPBACK, free_port_at};
-use crate::log;
+use crate::log::{self, Log};
 use crate::overlay::{self, Overlay};
 use crate::program::{self, Program};
 use crate::ready::{self, Awaited, FAILING_FOR, Ready};
@@ -290,8 +290,11 @@ impl Prepared {
             kept: kept.into(),
             address: ready.address,
             facts,
-            log,
-            log_from: ready.log_from,
+            first_status: Some(ready.status),
+            log: Log {
+                file: log,
+                from: ready.log_from,
+            },
             trust: self.asked.trust,
             host: self.asked.host,
             reload_signal: description.reload.map(|reload| reload.signal),

@@ -66,6 +66,7 @@ pub(crate) struct Awaited<'a> {
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) address: SocketAddr,
+    pub(crate) status: u16,
     pub(crate) server_header: Option<String>,
     /// Length of the log before this start.
     pub(crate) log_from: u64,
@@ -95,6 +96,7 @@ pub(crate) fn wait(kept: &mut Kept, awaited: &Awaited<'_>) -> Result<Ready, Stag
                     let server_header = answer.header("Server").map(str::to_owned);
                     return Ok(Ready {
                         address,
+                        status: answer.status,
                         server_header,
                         log_from: awaited.log_from,
                     });

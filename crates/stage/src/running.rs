@@ -16,7 +16,7 @@ use crate::fetch::{Expectation, Trust};
 use crate::kept::Gone;
 use crate::listeners;
 use crate::listening::LOOPBACK;
-use crate::log;
+use crate::log::{self, Log};
 
 /// A few requests outside the window may take this long, all together.
 const OBSERVE_LIMIT: Duration = Duration::from_secs(10);
@@ -27,9 +27,9 @@ pub struct Running {
     pub(crate) kept: Held,
     pub(crate) address: SocketAddr,
     pub(crate) facts: ServerFacts,
-    pub(crate) log: PathBuf,
-    /// Length of the log before the start.
-    pub(crate) log_from: u64,
+    /// Status of its first answer, where that was to the workload's first request.
+    pub(crate) first_status: Option<u16>,
+    pub(crate) log: Log,
     /// What its certificate leads to.
     pub(crate) trust: Trust,
     /// Name that it is asked by instead of its address.
@@ -181,18 +181,18 @@ impl Running {
 
     /// The file with its output.
     pub fn log(&self) -> &Path {
-        &self.log
+        &self.log.file
     }
 
     /// The end of its output, for an error message.
     pub fn log_tail(&self) -> String {
-        log::tail(&self.log, self.log_from)
+        log::tail(&self.log.file, self.log.from)
     }
 
     /// What follows `beginning` on the first line of its output that begins so; a helper reports
     /// this way where else it can be reached.
     pub fn said(&self, beginning: &str) -> Option<String> {
-        let text = log::read(&self.log, self.log_from);
+        let text = log::read(&self.log.file, self.log.from);
         let mut lines = text.lines();
         lines
             .find_map(|line| line.strip_prefix(beginning))
@@ -223,6 +223,12 @@ impl Running {
     /// The name that it is asked by, in `Host` and over TLS in SNI, instead of its address.
     pub fn host(&self) -> Option<&str> {
         self.host.as_deref()
+    }
+
+    /// Status of the answer by which it was found ready, where that was to the workload's first
+    /// request. Whoever limits how often it is asked may refuse the next ones.
+    pub fn first_status(&self) -> Option<u16> {
+        self.first_status
     }
 
     /// Sends `request` once over `protocol` and compares; `when` is `before` or `after`.

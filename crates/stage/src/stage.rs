@@ -18,7 +18,7 @@ use crate::fetch::Trust;
 use crate::host::{self, Keepers};
 use crate::kept::{Kept, Order};
 use crate::listening::Listening;
-use crate::log;
+use crate::log::{self, Log};
 use crate::prepared::Prepared;
 use crate::program::{self, Digests};
 use crate::running::{Ending, Running, TrialFolder};
@@ -248,8 +248,11 @@ impl Stage {
             kept: kept.into(),
             address,
             facts,
-            log: helper.log.clone(),
-            log_from,
+            first_status: None,
+            log: Log {
+                file: helper.log.clone(),
+                from: log_from,
+            },
             trust,
             host: None,
             reload_signal: None,

@@ -156,6 +156,8 @@ fn a_configuration_of_nginx_runs_with_what_a_trial_needs_changed() {
     assert_changed(&changes, "nginx.conf", "user shop shop;", "user root;");
     let cache = "proxy_cache_path /var/cache/nginx/app levels=1:2 keys_zone=app:1m;";
     assert_changed(&changes, "nginx.conf", cache, "/run/app\" levels=1:2");
+    let pages = "proxy_cache_path /var/cache/nginx/pages";
+    assert_changed(&changes, "nginx.conf", pages, "/run/pages\"");
     let tiny = |change: &&ConfigChange| change.file.ends_with("tiny.conf");
     let [tiny] = &changes.iter().filter(tiny).collect::<Vec<_>>()[..] else {
         panic!("one line, and no comment, in {changes:#?}");
@@ -191,12 +193,23 @@ fn a_configuration_of_caddy_runs_with_what_a_trial_needs_changed() {
     assert_changed(&changes, www, upstreams, "reverse_proxy 127.0.0.1:");
     assert_changed(&changes, www, "tls ops@example.com", "tls internal");
     assert_changed(&changes, www, "root * /var/www/site", "/root");
-    assert_changed(&changes, "Caddyfile", "{", "local_certs");
+    assert_changed(&changes, "Caddyfile", "{ # Global options", "local_certs");
     let log = "output file /var/log/caddy/access.log";
     assert_changed(&changes, "Caddyfile", log, "/access.log");
     assert_changed(&changes, "Caddyfile", "admin :2019", "admin 127.0.0.1:0");
     let storage = "storage file_system /var/lib/caddy";
     assert_changed(&changes, "Caddyfile", storage, "/run/storage");
+    assert_changed(
+        &changes,
+        "Caddyfile",
+        "on_demand_tls {",
+        "servers 127.0.0.1:9 {",
+    );
+    let untouched = ["on_demand", "proxy_protocol {", "tls"];
+    let touched = changes
+        .iter()
+        .find(|it| untouched.contains(&it.before.trim()));
+    assert!(touched.is_none(), "{touched:#?}");
     let old = "reverse_proxy https://old.example.com {";
     assert_changed(&changes, www, old, "reverse_proxy 127.0.0.1:");
     assert_changed(&changes, www, "tls_server_name old.example.com", "");
@@ -292,6 +305,7 @@ fn a_configuration_of_apache_runs_with_what_a_trial_needs_changed() {
     for (before, after) in [
         ("<VirtualHost 10.0.0.2:443>", "<VirtualHost *:"),
         (certificate, "/tls/certificate.pem"),
+        ("SSLVerifyClient require", "SSLVerifyClient none"),
         ("DocumentRoot /var/www/site", "/root"),
         (
             "CustomLog ${APACHE_LOG_DIR}/www.log common",
@@ -355,6 +369,11 @@ fn a_configuration_of_lighttpd_runs_with_what_a_trial_needs_changed() {
             "10-ssl.conf",
             "ssl.pemfile = \"/etc/lighttpd/certs/www.example.com.pem\"",
             "/tls/",
+        ),
+        (
+            "10-ssl.conf",
+            "ssl.verifyclient.enforce = \"enable\"",
+            "\"disable\"",
         ),
         (
             "10-ssl.conf",

@@ -255,7 +255,7 @@ impl Asking<'_> {
         }
         match fetched {
             Err(error) => End::Silent(of_stage(&error)),
-            Ok(fetched) => match hint(&fetched.check) {
+            Ok(fetched) => match hint(&fetched.check, file.has_upstream) {
                 None => End::Answered(fetched.check),
                 Some(hint) => End::Wrong(fetched.check, hint),
             },
@@ -348,8 +348,9 @@ fn of_stage(error: &StageError) -> String {
     format!("failed at {step}: {error}{below}")
 }
 
-/// What an answer that is none to measure suggests; `None` for one that is.
-fn hint(answer: &AnswerCheck) -> Option<String> {
+/// What an answer that is none to measure suggests; `None` for one that is. Only a file that asks
+/// an upstream may have one that does not answer.
+fn hint(answer: &AnswerCheck, has_upstream: bool) -> Option<String> {
     let to = answer.header("location").unwrap_or("nowhere");
     Some(match answer.status {
         0..=299 | 304 => return None,
@@ -364,8 +365,29 @@ fn hint(answer: &AnswerCheck) -> Option<String> {
         403 => "it forbids this path: ask for another with --path".to_owned(),
         404 => "it has nothing at this path: ask for another with --path".to_owned(),
         421 => "it does not know this name: give one that it serves with --host".to_owned(),
-        502..=504 => "its upstream does not answer it".to_owned(),
+        429 => "it limits how often it is asked: raise that limit".to_owned(),
+        502 | 504 if has_upstream => "its upstream does not answer it".to_owned(),
+        503 => {
+            let upstream = match has_upstream {
+                true => "its upstream does not answer it, or ",
+                false => "",
+            };
+            format!(
+                "{upstream}it refuses by a limit or with a page of maintenance: raise that limit, \
+                 or ask for another path with --path"
+            )
+        }
         status => format!("status {status} is no right answer: try --path or --host"),
+    })
+}
+
+/// What to ask in place of what has an answer with nothing in it; `None` for any other.
+fn hint_of_nothing(answer: &AnswerCheck) -> Option<String> {
+    let is_empty = answer.status == 200 && answer.body_bytes == 0;
+    is_empty.then(|| {
+        "nothing is in that answer, as where no site or route of Caddy fits: ask for another path \
+         with --path, or by another name with --host"
+            .to_owned()
     })
 }
 

@@ -28,7 +28,12 @@ pub(super) fn hint(answer: &Answer, protocol: Protocol, expected: u16) -> Option
         421 => Some("it does not know this name: set `host` to one that it serves".to_owned()),
         426 => Some("it wants another version of HTTP: try `--protocol h2`".to_owned()),
         429 => Some("it limits how often it is asked: raise that limit".to_owned()),
-        502..=504 => Some("its upstream does not answer: see its log".to_owned()),
+        502 | 504 => Some("its upstream does not answer: see its log".to_owned()),
+        503 => Some(
+            "its upstream does not answer, or it refuses by a limit or with a page of \
+             maintenance: see its log"
+                .to_owned(),
+        ),
         _ => None,
     }
 }
@@ -91,5 +96,10 @@ mod tests {
         );
         check(400, None, "", H1, "");
         check(200, None, "other", H1, "");
+        let upstream = "its upstream does not answer: see its log";
+        check(502, None, "", H1, upstream);
+        let refuses = "its upstream does not answer, or it refuses by a limit or with a page of \
+                       maintenance: see its log";
+        check(503, None, "", H1, refuses);
     }
 }

@@ -6,7 +6,7 @@ use bakeoff_stage::Named;
 use serde_json::{Value, json};
 
 use super::text::HEADERS;
-use super::{End, Tried};
+use super::{End, Tried, hint_of_nothing};
 
 /// The document, with its keys always the same; what is not known is null.
 pub(super) fn document(tried: &[Tried], plan: Option<&str>, redaction: &Redaction) -> String {
@@ -21,8 +21,8 @@ pub(super) fn document(tried: &[Tried], plan: Option<&str>, redaction: &Redactio
 
 fn file(one: &Tried, redaction: &Redaction) -> Value {
     let (end, answer, problem, hint) = match &one.end {
-        End::Answered(check) => ("answered", Some(check), None, None),
-        End::Wrong(check, hint) => ("wrong-answer", Some(check), None, Some(hint)),
+        End::Answered(check) => ("answered", Some(check), None, hint_of_nothing(check)),
+        End::Wrong(check, hint) => ("wrong-answer", Some(check), None, Some(hint.clone())),
         End::Silent(why) => ("no-answer", None, Some(why), None),
         End::Refused(why) => ("refused", None, Some(why), None),
     };
@@ -46,7 +46,7 @@ fn file(one: &Tried, redaction: &Redaction) -> Value {
         "end": end,
         "answer": answer.map(|it| described(it, redaction)),
         "problem": problem.map(hidden),
-        "hint": hint.map(hidden),
+        "hint": hint.as_ref().map(hidden),
         "changes": changes.collect::<Vec<_>>(),
     })
 }

@@ -10,7 +10,7 @@ use bakeoff_stage::{
 };
 use clap::Parser;
 
-use super::{End, OwnFile, Tried, json, text};
+use super::{End, OwnFile, Tried, hint, json, text};
 use crate::flags::{Command, Flags, TryFlags};
 
 fn at(line: usize) -> Place {
@@ -193,6 +193,38 @@ fn each_end_for_eyes_and_for_scripts() {
     for text in [drawn, document] {
         assert!(!text.contains("s3cr3t"), "{text}");
     }
+}
+
+#[test]
+fn only_a_file_with_an_upstream_has_one_that_does_not_answer() {
+    let hint = |status: u16, has_upstream| hint(&answer(status, &[]), has_upstream).unwrap();
+    for status in [502, 503, 504] {
+        assert!(hint(status, true).starts_with("its upstream does not answer it"));
+        assert!(!hint(status, false).contains("upstream"));
+    }
+    assert!(hint(503, false).starts_with("it refuses by a limit"));
+    for has_upstream in [true, false] {
+        assert!(hint(429, has_upstream).starts_with("it limits how often it is asked"));
+    }
+}
+
+#[test]
+fn an_answer_with_nothing_in_it_says_what_to_ask() {
+    let mut empty = answer(200, &[]);
+    empty.body_bytes = 0;
+    let file = own_file("/srv/nginx.conf", FileFound::default());
+    let tried = [tried("nginx", Some(file), End::Answered(empty))];
+    assert_eq!(tried[0].end.exit_code(), 0);
+    let drawn = text::drawn(&tried, None, &flags(&[]), &Redaction::default());
+    assert!(
+        drawn.contains("  hint      nothing is in that answer"),
+        "{drawn}"
+    );
+    let document = json::document(&tried, None, &Redaction::default());
+    assert!(
+        document.contains("\"hint\": \"nothing is in that answer"),
+        "{document}"
+    );
 }
 
 #[test]

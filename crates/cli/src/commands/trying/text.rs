@@ -4,7 +4,7 @@ use bakeoff_record::{AnswerCheck, shell_path};
 use bakeoff_report::Redaction;
 use bakeoff_stage::{FileFound, Listener, ListenerKind, Named, Place, UpstreamKind};
 
-use super::{End, Tried};
+use super::{End, Tried, hint_of_nothing};
 use crate::commands::race::as_a_file;
 use crate::flags::TryFlags;
 
@@ -87,7 +87,12 @@ fn file(one: &Tried, redaction: &Redaction) -> String {
         }
     }
     match &one.end {
-        End::Answered(answer) => row(&mut text, "answer", &redaction.line(&described(answer))),
+        End::Answered(answer) => {
+            row(&mut text, "answer", &redaction.line(&described(answer)));
+            if let Some(hint) = hint_of_nothing(answer) {
+                row(&mut text, "hint", &hint);
+            }
+        }
         End::Wrong(answer, hint) => {
             row(&mut text, "answer", &redaction.line(&described(answer)));
             row(&mut text, "hint", &redaction.line(hint));

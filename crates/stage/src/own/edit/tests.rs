@@ -8,23 +8,27 @@ use crate::own::{Ports, Said};
 use crate::servers::Servers;
 use crate::template;
 
+mod addresses;
 mod paths;
+mod tls;
 
 const RUN: &str = "/t/trial/run";
 
 /// The text after the rules of `server`, as a trial behind an origin has it.
 fn changed(server: &str, text: &str) -> Result<String, String> {
-    changed_in(RUN, server, text)
+    changed_with(&[], server, text)
 }
 
-/// The same with this folder for what the server writes.
-fn changed_in(run: &str, server: &str, text: &str) -> Result<String, String> {
+/// The same with these variables.
+fn changed_with(own: &[(&str, &str)], server: &str, text: &str) -> Result<String, String> {
     let server = Servers::new(None).find(server).unwrap();
     let mut variables = Variables::default();
-    for (name, value) in [
-        ("run", run),
+    let usual = [
+        ("run", RUN),
         ("address", "127.0.0.1"),
         ("ip", "127.0.0.1"),
+        ("address6", "[::1]"),
+        ("ip6", "::1"),
         ("base", "/t/trial/own/etc"),
         ("overlay", "/t/trial/overlay"),
         ("origin", "127.0.0.1:3999"),
@@ -32,8 +36,9 @@ fn changed_in(run: &str, server: &str, text: &str) -> Result<String, String> {
         ("certificate", "/t/trial/tls/certificate.pem"),
         ("key", "/t/trial/tls/key.pem"),
         ("certificate_and_key", "/t/trial/tls/both.pem"),
-    ] {
-        variables.set(name, value);
+    ];
+    for (name, value) in usual.iter().chain(own) {
+        variables.set(name, *value);
     }
     variables.set("is_root", true);
     let render = |text: &str, variables: &Variables, configuration: &str| {

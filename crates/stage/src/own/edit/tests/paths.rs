@@ -5,6 +5,11 @@ use super::*;
 /// A run folder below a `TMPDIR` with a blank in its name.
 const BLANK: &str = "/t m p/run";
 
+/// The text after the rules of `server`, with this folder for what it writes.
+fn changed_in(run: &str, server: &str, text: &str) -> Result<String, String> {
+    changed_with(&[("run", run)], server, text)
+}
+
 #[test]
 fn nginx_stores_nothing_where_it_was_built_to() {
     let own = "http {\n  proxy_temp_path /var/cache/p;\n}\n";
@@ -73,6 +78,102 @@ fn nginx_stores_in_the_trials_folder_however_a_path_is_quoted() {
         ("listen \"*:8081\";", "listen 127.0.0.1:8081;"),
     ] {
         check_path("nginx", server, line, expected);
+    }
+}
+
+#[test]
+fn nginx_takes_modules_from_where_its_build_has_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().display();
+    for file in ["lib64/a.so", "opt/modules/a.so"] {
+        let path = folder.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+    let of_package = format!(
+        "nginx version: nginx/1.28.3\nconfigure arguments: --prefix={root}/etc \
+         --modules-path={root}/lib64 --with-stream=dynamic\n"
+    );
+    let built_here = format!("configure arguments: --with-threads --prefix={root}/opt\n");
+    for (build, folder) in [
+        (of_package.as_str(), "lib64"),
+        (built_here.as_str(), "opt/modules"),
+    ] {
+        for name in ["modules/a.so", "\"modules/a.so\"", "'modules/a.so' "] {
+            let line = format!("load_module {name};");
+            let now = changed_with(&[("build", build)], "nginx", &line).unwrap();
+            assert_eq!(now, format!("load_module \"{root}/{folder}/a.so\";\n"));
+        }
+        let none = changed_with(&[("build", build)], "nginx", "load_module modules/b.so;");
+        assert_eq!(none.unwrap(), "\n");
+    }
+}
+
+#[test]
+fn nginx_writes_and_listens_within_the_trial_where_a_statement_goes_on() {
+    let http = "http {\n%\n}\n";
+    for (line, expected) in [
+        (
+            "proxy_cache_path /srv/cache/app\n  levels=1:2 keys_zone=app:10m;",
+            "proxy_cache_path \"/t m p/run/app\"",
+        ),
+        (
+            "fastcgi_cache_path '/a b/c'\n  keys_zone=c:1m;",
+            "fastcgi_cache_path \"/t m p/run/c\"",
+        ),
+        (
+            "scgi_temp_path /a/b\n1 2;",
+            "scgi_temp_path \"/t m p/run/b\"",
+        ),
+        (
+            "access_log /var/log/x.log # ours\n  main;",
+            "access_log \"/t m p/run/x.log\" # ours",
+        ),
+        (
+            "error_log syslog:server=10.0.0.9\n  warn;",
+            "error_log \"/t m p/run/syslog\"",
+        ),
+        (
+            "server {\nlisten 8081\ndefault_server;\n}",
+            "listen 127.0.0.1:8081",
+        ),
+        ("server {\nlisten [::]:8081\nssl;\n}", "listen [::1]:8081"),
+        (
+            "server {\nlisten unix:/a/b.sock\nssl;\n}",
+            "listen \"unix:/t m p/run/b.sock\"",
+        ),
+    ] {
+        check_path("nginx", http, line, expected);
+    }
+    check_refused(
+        "nginx",
+        &[
+            "http { access_log # ours\n/var/log/x.log; }",
+            "  proxy_cache_path\n  /srv/cache levels=1:2;",
+            "client_body_temp_path\n/a;",
+            "proxy_store\non;",
+            "pid\n/run/nginx.pid;",
+            "listen\n80;",
+        ],
+    );
+}
+
+#[test]
+fn nginx_stores_no_answer_among_the_files_of_a_site() {
+    let site = "http {\nserver {\n%\n}\n}\n";
+    for (line, expected) in [
+        ("proxy_store on;", "proxy_store off;"),
+        (
+            "location / { proxy_store /data/www${uri}; alias /data/www/; }",
+            "location / { proxy_store off; alias /data/www/; }",
+        ),
+        ("fastcgi_store \"/a b;c/d\";", "fastcgi_store off;"),
+        ("uwsgi_store on # all\n;", "uwsgi_store off # all"),
+        ("scgi_store '/a'\n;", "scgi_store off"),
+        ("proxy_store off;", "proxy_store off;"),
+        ("proxy_store_access user:rw;", "proxy_store_access user:rw;"),
+    ] {
+        check_path("nginx", site, line, expected);
     }
 }
 

@@ -1,0 +1,52 @@
+//! Where servers listen: on a machine without an address of version 6, and by global options.
+
+use super::*;
+
+#[test]
+fn what_listens_at_version_6_listens_beside_what_does_at_version_4() {
+    let without = [("address6", "127.0.0.6"), ("ip6", "127.0.0.6")];
+    for (server, text, expected) in [
+        (
+            "nginx",
+            "server { listen 8081; listen [::]:8081; }",
+            "server { listen 127.0.0.1:8081; listen 127.0.0.6:8081; }",
+        ),
+        (
+            "apache",
+            "Listen 8081\nListen [::]:8081",
+            "Listen 127.0.0.1:8081\nListen 127.0.0.6:8081",
+        ),
+        (
+            "haproxy",
+            "  bind *:8081,[::]:8081 v6only",
+            "  bind 127.0.0.1:8081,127.0.0.6:8081 v6only",
+        ),
+        (
+            "haproxy",
+            "  bind quic6@:8081,quic4@:8081",
+            "  bind quic4@127.0.0.6:8081,quic4@127.0.0.1:8081",
+        ),
+        (
+            "lighttpd",
+            "server.bind = \"::\"\n$SERVER[\"socket\"] == \"[::]:8081\" {\n}",
+            "server.bind = \"127.0.0.6\"\n$SERVER[\"socket\"] == \"127.0.0.6:8081\" {\n}",
+        ),
+    ] {
+        let now = changed_with(&without, server, text).unwrap();
+        assert!(now.trim_end().ends_with(expected), "{server}: {now}");
+    }
+}
+
+#[test]
+fn global_options_of_caddy_are_one_block() {
+    for begin in ["{", "{ # Global options"] {
+        let now = changed("caddy", &format!("{begin}\n\tdebug\n}}\na {{\n}}\n")).unwrap();
+        assert!(now.starts_with(&format!("{begin}\n")), "{now}");
+        assert_eq!(
+            now.lines().filter(|line| line.starts_with('{')).count(),
+            1,
+            "{now}"
+        );
+        assert!(now.contains("\tdefault_bind 127.0.0.1\n"), "{now}");
+    }
+}

@@ -1,0 +1,112 @@
+//! What rules make of lines about certificates, and about who may ask.
+
+use super::*;
+
+/// The lines of `text` after the rules of Caddy, without what is inserted before them. Global
+/// options are in a snippet here, as such a block would have more inserted.
+#[track_caller]
+fn check_caddy(text: &str, expected: &str) {
+    let now = changed("caddy", &format!(":8099 {{\n}}\n{text}\n")).unwrap();
+    let (_, now) = now.split_once(":8099 {\n}\n").unwrap();
+    let trimmed = |text: &str| {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(trimmed(now), trimmed(expected), "{text}");
+}
+
+#[test]
+fn caddy_makes_certificates_on_demand_and_asks_nobody() {
+    // Caddy refuses both blocks with nothing in them.
+    check_caddy(
+        "https:// {\ntls {\non_demand\n}\n}",
+        "https:// {\ntls {\non_demand\n}\n}",
+    );
+    check_caddy(
+        "a {\ntls {\nca https://acme.test/directory\n}\n}",
+        "a {\ntls {\nprotocols tls1.2 tls1.3\n}\n}",
+    );
+    check_caddy(
+        "a {\ntls internal {\non_demand\n}\n}",
+        "a {\ntls internal {\non_demand\n}\n}",
+    );
+    for asks in [
+        "ask http://localhost:9123/check # ours",
+        "ask {env.ASK}\ninterval 2m\nburst 5",
+        "permission http http://localhost:9123/check",
+    ] {
+        check_caddy(
+            &format!("(global) {{\non_demand_tls {{\n{asks}\n}}\n}}\na {{\n}}"),
+            "(global) {\nservers 127.0.0.1:9 {\n}\n}\na {\n}",
+        );
+    }
+    let sampled = "a {\nlog {\nsampling {\ninterval 1s\n}\n}\n}";
+    check_caddy(sampled, sampled);
+}
+
+#[test]
+fn listeners_of_caddy_keep_what_they_are_wrapped_in() {
+    let wrapped = |proxy: &str| {
+        format!("(global) {{\nservers {{\nlistener_wrappers {{\n{proxy}\ntls\n}}\n}}\n}}\na {{\n}}")
+    };
+    let block = "proxy_protocol {\ntimeout 2s\nallow 10.0.0.0/8\n}";
+    for proxy in [block, "proxy_protocol"] {
+        check_caddy(&wrapped(proxy), &wrapped(proxy));
+    }
+    check_caddy(
+        &wrapped("proxy_protocol {\nfallback_policy REQUIRE\n}"),
+        &wrapped("proxy_protocol {\nfallback_policy use\n}"),
+    );
+    check_caddy(
+        "reverse_proxy {\nto app\ntransport http {\nproxy_protocol v2\ntls\n}\n}",
+        "reverse_proxy {\nto 127.0.0.1:3999\ntransport http {\n}\n}",
+    );
+}
+
+#[test]
+fn no_server_asks_more_of_clients_than_bakeoffs_has() {
+    check_all(
+        "haproxy",
+        &[
+            (
+                "  bind :8081 ssl crt /none/certs/ strict-sni alpn h2,http/1.1",
+                "  bind 127.0.0.1:8081 ssl crt /t/trial/tls/both.pem alpn h2,http/1.1",
+            ),
+            ("  bind :8081 strict-sni", "  bind 127.0.0.1:8081"),
+            (
+                "  ssl-default-bind-options ssl-min-ver TLSv1.2 strict-sni",
+                "  ssl-default-bind-options ssl-min-ver TLSv1.2",
+            ),
+            ("  ssl-default-bind-options strict-sni", ""),
+            (
+                "  acl strict-sni always_true",
+                "  acl strict-sni always_true",
+            ),
+        ],
+    );
+    check_all(
+        "apache",
+        &[
+            ("  SSLVerifyClient require", "  SSLVerifyClient none"),
+            (
+                "SSLCACertificateFile /none/ca.pem\nsslverifyclient \"optional\"",
+                "\nsslverifyclient none",
+            ),
+            ("SSLVerifyDepth 2", "SSLVerifyDepth 2"),
+        ],
+    );
+    check_all(
+        "lighttpd",
+        &[
+            (
+                "ssl.verifyclient.activate = \"enable\"\n\
+                 ssl.verifyclient.enforce = enable # all\n\
+                 ssl.verifyclient.ca-file = \"/none/ca.pem\"",
+                "ssl.verifyclient.activate = \"disable\"\n\
+                 ssl.verifyclient.enforce = \"disable\" # all\n",
+            ),
+            ("ssl.verifyclient.depth = 2", "ssl.verifyclient.depth = 2"),
+        ],
+    );
+    check_refused("caddy", &["client_auth {\nmode require\n}"]);
+}
