@@ -205,9 +205,10 @@ fn of_tokens(tokens: Vec<String>) -> Meaning {
         };
     }
     let joined = all.join(" ");
-    let whole = WHOLE
-        .iter()
-        .find(|(names, _)| names.contains(&joined.as_str()));
+    // `Request Count` counts, and its name has a unit's.
+    let counted = matches!(unit, Some(Unit::Count)).then(|| format!("{joined} count"));
+    let is_named = |name: &&str| *name == joined || counted.as_deref() == Some(*name);
+    let whole = WHOLE.iter().find(|(names, _)| names.iter().any(is_named));
     if let Some((_, quantity)) = whole {
         // `bytes_read` says its unit first.
         let first = all.first().filter(|first| **first == "bytes");
@@ -520,6 +521,7 @@ mod tests {
             ("errors", Quantity::Failed, None),
             ("error_count", Quantity::Failed, Some(Unit::Count)),
             ("Failure Count", Quantity::Failed, Some(Unit::Count)),
+            ("Request Count", Quantity::Requests, Some(Unit::Count)),
             ("requests", Quantity::Requests, None),
             ("total requests", Quantity::Requests, None),
             ("VUs", Quantity::Clients, None),
