@@ -90,7 +90,7 @@ fn no_server_asks_more_of_clients_than_bakeoffs_has() {
             ("  SSLVerifyClient require", "  SSLVerifyClient none"),
             (
                 "SSLCACertificateFile /none/ca.pem\nsslverifyclient \"optional\"",
-                "\nsslverifyclient none",
+                "ErrorLog \"/t/trial/run/error_log\"\nsslverifyclient none",
             ),
             ("SSLVerifyDepth 2", "SSLVerifyDepth 2"),
         ],
