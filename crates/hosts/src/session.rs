@@ -504,6 +504,8 @@ fn pass_on(
                     return Ok(());
                 }
             }
+            // That it came is all that it says.
+            Report::Taking => {}
             _ => {
                 if events.send(Event::Said(Box::new(parcel))).is_err() {
                     return Ok(());
