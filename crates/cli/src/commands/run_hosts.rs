@@ -4,6 +4,7 @@
 //! divided over the generators, which begin it together, and their parts are kept beside the sum.
 //! And so are the sites of its servers: every call is a message to the agent there.
 
+mod again;
 mod library;
 mod opened;
 mod own_folders;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 use bakeoff_conduct::{Apart, Generated, Generators, Here, LoadOrder, Site, UnderWay};
 use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, monotonic_ns, open};
 use bakeoff_load::Threads;
+use bakeoff_plan::Trial;
 use bakeoff_record::{
     Addresses, ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts,
     LoadResult, LostHost, Machine, When,
@@ -31,7 +33,7 @@ use super::generators::{self, Together, Watch};
 use super::hosts::links;
 pub(super) use opened::Campaign;
 use site::FarSite;
-use stage::FarHost;
+use stage::{FarHost, Gone};
 
 /// The kernel of this machine and of its network namespaces.
 const OWN_KERNEL: u32 = 0;
@@ -224,7 +226,7 @@ impl Shared {
         }
     }
 
-    /// Reaches the hosts again that were lost in an earlier load.
+    /// Reaches the hosts again that were lost in an earlier load, in one attempt.
     fn reach_again(&self, sessions: &mut [Option<Session>]) -> Result<(), HostError> {
         for (place, slot) in self.places.iter().zip(sessions) {
             if slot.is_none() {
@@ -303,6 +305,16 @@ impl Generators for Loads {
 
     fn are_here(&self) -> bool {
         false
+    }
+
+    fn reach_again(&self) -> Result<(), LostHost> {
+        let mut sessions = self.0.sessions();
+        let reached = again::attempted(|| self.0.reach_again(&mut sessions));
+        reached.map_err(|error| Gone::from(error).into_record())
+    }
+
+    fn hosts(&self, trial: &Trial) -> Option<Hosts> {
+        Some(self.0.hosts(trial.workload.proxied))
     }
 }
 

@@ -322,6 +322,10 @@ impl Worker {
             Ok(staged) => staged,
             Err(StartFailed::Trial(end)) => return self.with_logs(StageReport::Failed(end)),
             Err(StartFailed::FullDisk(why)) => return without_files(StageReport::FullDisk(why)),
+            // It is this machine, which is there.
+            Err(StartFailed::Unreached(lost)) => {
+                return without_files(StageReport::Cannot(lost.message));
+            }
         };
         let reached = staged.reached();
         let authority = reached.authority.as_deref();

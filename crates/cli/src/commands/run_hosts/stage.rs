@@ -1,7 +1,7 @@
 //! The stage of another host: what home says to it, and what it answers.
 //!
-//! A host that is lost is reached again at the next start. What it lost meanwhile is not made up
-//! for: the trial that ran has failed.
+//! A host that is lost is reached again before the next trial, in a few attempts. What it lost
+//! meanwhile is not made up for: the trial that ran has failed.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use bakeoff_conduct::{Programs, SiteError};
 use bakeoff_hosts::{ClockOffset, HostError, Order, Own, Place, Report, Session, open};
 use bakeoff_plan::Plan;
-use bakeoff_record::{Step, TrialEnd};
+use bakeoff_record::{LostHost, Step, TrialEnd};
 use bakeoff_stage::host;
 
+use super::again;
 use crate::commands::agent::{Of, SetUp, StageFacts, StageOrder, StageReport};
 
 /// What setting up a stage may take.
@@ -71,6 +72,15 @@ impl Gone {
     /// What the record has of it.
     pub(super) fn for_record(&self) -> String {
         format!("host {} was lost: {}", self.host, self.problem)
+    }
+
+    /// The same among the hosts of a trial that did not begin.
+    pub(super) fn into_record(self) -> LostHost {
+        LostHost {
+            host: self.host,
+            at_s: None,
+            message: self.problem,
+        }
     }
 
     /// Of a host that nothing leads to; it is reached before it is asked.
@@ -198,20 +208,29 @@ impl FarHost {
         self.facts().map(|facts| facts.address)
     }
 
-    /// Makes the host ready for a trial: reached, and nothing known of the one before. Otherwise
-    /// it says why not, for the record.
-    pub(super) fn begin(&self) -> Result<(), String> {
+    /// Makes the host ready for a trial: reached, and nothing known of the one before.
+    pub(super) fn begin(&self) -> Result<(), Gone> {
         let mut state = self.state();
         (state.died, state.lost) = (None, None);
         if state.session.is_some() {
             return Ok(());
         }
-        let opened = open(&self.place, &self.own, &self.owner);
-        state.session = Some(opened.map_err(|error| Gone::from(error).for_record())?);
-        let ready = self.set_up_again(&mut state);
-        ready.map_err(|error| match &state.lost {
-            Some(gone) => gone.for_record(),
-            None => error.to_string(),
+        again::attempted(|| self.reach_again(&mut state))
+    }
+
+    /// Reaches the host after it was lost, in one attempt.
+    fn reach_again(&self, state: &mut State) -> Result<(), Gone> {
+        state.session = Some(open(&self.place, &self.own, &self.owner)?);
+        let ready = self.set_up_again(state);
+        ready.map_err(|error| {
+            // Without its stage it is of no use.
+            state.session = None;
+            let problem = format!("its stage could not be set up again: {error}");
+            state.lost.take().unwrap_or_else(|| Gone {
+                host: self.place.name.clone(),
+                text: problem.clone(),
+                problem,
+            })
         })
     }
 
@@ -421,8 +440,10 @@ mod tests {
     #[test]
     fn why_a_host_is_not_reached_again_is_said_without_addresses() {
         let script = "echo 'ssh: connect to host 203.0.113.9 port 22: refused' >&2; exit 255";
-        let why = host_reached_by(script).begin().unwrap_err();
-        assert!(why.starts_with("host sut was lost: "), "{why}");
-        assert!(!why.contains("203.0.113.9"), "{why}");
+        let host = host_reached_by(script);
+        let gone = host.reach_again(&mut host.state()).unwrap_err();
+        let lost = gone.into_record();
+        assert_eq!(lost.host, "sut");
+        assert!(!lost.message.contains("203.0.113.9"), "{}", lost.message);
     }
 }
