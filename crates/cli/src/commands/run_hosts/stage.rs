@@ -21,6 +21,8 @@ use crate::commands::agent::{Of, SetUp, StageFacts, StageOrder, StageReport};
 pub(super) const SET_UP_WITHIN: Duration = Duration::from_secs(30);
 /// Between two looks at whether somebody wants to stop.
 const LOOK_PERIOD: Duration = Duration::from_millis(100);
+/// What is taken at once of what nobody has asked for.
+const HEARD_MAX: u32 = 64;
 
 /// A host with a stage.
 pub(super) struct FarHost {
@@ -333,14 +335,14 @@ impl State {
                         died = Some((status, log_tail));
                     }
                     Some(answer) => return Ok(answer),
-                    // The end of the session ends whatever it is at.
-                    None if can_wait && host::is_interrupted() => {
-                        return Err(session.late("answer before it was interrupted", within));
-                    }
-                    None if Instant::now() >= end => {
-                        return Err(session.late("answer", within));
-                    }
                     None => {}
+                }
+                // The end of the session ends whatever it is at.
+                if can_wait && host::is_interrupted() {
+                    return Err(session.late("answer before it was interrupted", within));
+                }
+                if Instant::now() >= end {
+                    return Err(session.late("answer", within));
                 }
             }
         });
@@ -355,7 +357,10 @@ impl State {
         let mut died = None;
         if self.session.is_some() {
             let _ = self.of_session(|session| {
-                while let Some(parcel) = session.receive_parcel(Duration::ZERO)? {
+                for _ in 0..HEARD_MAX {
+                    let Some(parcel) = session.receive_parcel(Duration::ZERO)? else {
+                        break;
+                    };
                     if let (StageReport::Died { status, log_tail }, _) = read(session, parcel)? {
                         died = Some((status, log_tail));
                     }
