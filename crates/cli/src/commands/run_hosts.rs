@@ -408,7 +408,7 @@ fn never_begun(error: &anyhow::Error, mut hosts: Hosts, is_open: bool) -> Genera
         hosts.lost.push(LostHost {
             host: error.host.clone(),
             at_s: None,
-            message: error.cause.problem(),
+            message: error.cause.reason(),
         });
         if !is_open {
             failed = error.without_messages();
@@ -450,7 +450,7 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
         hosts.lost.push(LostHost {
             host: error.host.clone(),
             at_s: Some(after_s - warmup.as_secs_f64()),
-            message: error.cause.problem(),
+            message: error.cause.reason(),
         });
     }
     let results: Vec<LoadResult> = hosts
@@ -476,5 +476,36 @@ fn reading(clock: ClockOffset) -> ClockReading {
         offset_ns: clock.offset_ns,
         error_ns: clock.error_ns,
         rtt_ns: clock.rtt_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_hosts::Cause;
+
+    use super::*;
+
+    /// Such as a result that is too long to be sent.
+    #[test]
+    fn why_an_agent_refused_is_kept_with_the_lost_host() {
+        let why = "send the result: it is too long";
+        let refused = HostError {
+            host: "g1".to_owned(),
+            cause: Cause::Refused {
+                why: why.to_owned(),
+                usage: false,
+            },
+        };
+        let together = Together {
+            parts: Vec::new(),
+            lost: vec![refused],
+            lost_after_s: vec![3.0],
+        };
+        let generated = generated(together, Hosts::default(), 0, Duration::from_secs(1));
+        let lost = generated.hosts.unwrap().lost;
+        assert!(lost[0].message.contains(why), "{lost:?}");
+        let failed = generated.failed.unwrap();
+        let is_named = failed.starts_with("host g1 was lost: ");
+        assert!(is_named && failed.contains(why), "{failed}");
     }
 }

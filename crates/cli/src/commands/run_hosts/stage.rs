@@ -55,7 +55,7 @@ struct State {
 #[derive(Debug, Clone)]
 pub(super) struct Gone {
     pub(super) host: String,
-    /// Without what other programs wrote, which may hold addresses.
+    /// Without what other programs wrote; the record hides addresses.
     pub(super) problem: String,
     pub(super) text: String,
 }
@@ -63,7 +63,7 @@ pub(super) struct Gone {
 impl From<HostError> for Gone {
     fn from(error: HostError) -> Self {
         Self {
-            problem: error.cause.problem(),
+            problem: error.cause.reason(),
             text: error.to_string(),
             host: error.host,
         }
