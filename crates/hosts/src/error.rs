@@ -88,7 +88,7 @@ pub enum Cause {
     },
     /// The program could not be put there for another reason.
     Upload {
-        /// What the host wrote.
+        /// What the host wrote, or what was seen.
         message: String,
     },
     /// The program is there and cannot be executed.
