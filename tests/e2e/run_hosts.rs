@@ -276,6 +276,23 @@ fn fewer_clients_than_generators_are_refused_before_anything_runs() {
 }
 
 #[test]
+fn a_host_that_cannot_be_locked_is_named() {
+    let scene = Scene::new();
+    let program = env!("CARGO_BIN_EXE_bakeoff");
+    let g1 = format!("command = [\"env\", \"-u\", \"HOME\"]\nprogram = \"{program}\"\n");
+    scene.write(
+        "hosts.toml",
+        &format!("[hosts.g1]\n{g1}[roles]\ngenerators = [\"g1\"]\n"),
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let load = ["load", &url, "--hosts", "hosts.toml", "-n", "1", "-c", "1"];
+    let load = scene.run(&load).expect(4);
+    load.says("host g1: a second campaign would not be noticed: ");
+}
+
+#[test]
 fn a_load_from_two_hosts_without_a_right_answer_says_why() {
     let scene = Scene::new();
     let roles = "generators = [\"g1\", \"g2\"]";
