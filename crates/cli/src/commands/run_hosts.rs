@@ -139,7 +139,8 @@ impl Far {
     }
 
     /// Fails where the session of the server does. A session of a generator whose link could not
-    /// be measured is given up, because what it is at is not known: the next load opens another.
+    /// be measured is given up, because what it is at is not known: the next load opens another. A
+    /// generator on the server's own host has no link to it.
     fn links_of(
         &self,
         server: &mut Session,
@@ -149,7 +150,8 @@ impl Far {
     ) -> Result<Vec<LinkFacts>, HostError> {
         let (shared, from) = (&self.generators, server.host().to_owned());
         let mut slots = shared.sessions();
-        let mut sessions: Vec<&mut Session> = slots.iter_mut().flatten().collect();
+        let linked = slots.iter_mut().flatten().filter(|it| it.host() != from);
+        let mut sessions: Vec<&mut Session> = linked.collect();
         let found = links::measure_all(server, address, &mut sessions, should_stop);
         give_up(&mut slots, |name| match &found {
             Ok(found) => found.iter().any(|link| link.failed_from(name)),
