@@ -97,6 +97,48 @@ fn servers_here_are_loaded_from_two_hosts_and_both_parts_are_kept() {
     }
 }
 
+#[test]
+fn what_a_killed_agent_left_on_its_host_is_removed_by_the_next_one() {
+    let scene = Scene::new();
+    if !are_installed(&scene, &["nginx"]) {
+        return;
+    }
+    let folder = |name: &str| {
+        let folder = scene.path(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    };
+    let program = env!("CARGO_BIN_EXE_bakeoff");
+    let host = |name: &str, address: &str| {
+        let home = folder(name).display().to_string();
+        format!(
+            "[hosts.{name}]\naddress = \"{address}\"\nprogram = \"{program}\"\n\
+             command = [\"env\", \"HOME={home}\", \"TMPDIR={home}\"]\n"
+        )
+    };
+    let (sut, g1) = (host("sut", "127.0.0.2"), host("g1", "127.0.0.3"));
+    let roles = "[roles]\nserver = \"sut\"\ngenerators = [\"g1\"]\n";
+    scene.write("hosts.toml", &format!("{sut}{g1}{roles}"));
+    // Of a process that no system has.
+    let left = folder("sut").join("bakeoff-run-2147483647-1-00ff");
+    std::fs::create_dir_all(left.join("own")).unwrap();
+    std::fs::write(left.join("own/site.conf"), "server {}").unwrap();
+    let contenders = [("web", "nginx", "default")];
+    let text = plan(&contenders, "synthetic", "duration = \"200ms\"");
+    scene.write("plan.toml", &text);
+    let run = ["run", "plan.toml", "--hosts", "hosts.toml"];
+    scene
+        .run(&[&run[..], &["--out", "record"]].concat())
+        .expect_measured();
+    assert!(!left.exists(), "it is left");
+    let names = std::fs::read_dir(folder("sut")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let own: Vec<String> = names
+        .filter(|name| name.starts_with("bakeoff-run-"))
+        .collect();
+    assert_eq!(own, [""; 0], "the agent's own went with it");
+}
+
 /// The generator's host was sampled over its window: engine, processors and network.
 #[track_caller]
 fn assert_sampled(host: &Value, window_s: f64) {
@@ -231,6 +273,23 @@ fn fewer_clients_than_generators_are_refused_before_anything_runs() {
                     as many clients as generators";
     assert!(refused.stderr.contains(expected), "{refused:#?}");
     assert!(!refused.stderr.contains("is ready"), "{refused:#?}");
+}
+
+#[test]
+fn a_host_that_cannot_be_locked_is_named() {
+    let scene = Scene::new();
+    let program = env!("CARGO_BIN_EXE_bakeoff");
+    let g1 = format!("command = [\"env\", \"-u\", \"HOME\"]\nprogram = \"{program}\"\n");
+    scene.write(
+        "hosts.toml",
+        &format!("[hosts.g1]\n{g1}[roles]\ngenerators = [\"g1\"]\n"),
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let load = ["load", &url, "--hosts", "hosts.toml", "-n", "1", "-c", "1"];
+    let load = scene.run(&load).expect(4);
+    load.says("host g1: a second campaign would not be noticed: ");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Whether generators with equal shares of one load saw the same.
 
-use bakeoff_record::LoadResult;
+use bakeoff_record::{LoadResult, Requests};
 
 use crate::check::Level;
 use crate::limits::GENERATORS_SHARE;
@@ -34,8 +34,12 @@ pub(crate) fn agreement(parts: &[Part<'_>]) -> Option<Agreement> {
     if parts.len() < 2 {
         return None;
     }
-    let has_none = |(_, result): &&Part<'_>| result.requests.ok == 0;
-    let has_some = parts.iter().find(|part| !has_none(part));
+    let has_some = parts.iter().find(|(_, result)| result.requests.ok > 0);
+    // A short schedule may hold no request for one of many.
+    let has_none = |(_, result): &&Part<'_>| {
+        let Requests { ok, due, .. } = result.requests;
+        ok == 0 && due != Some(0)
+    };
     if let (Some((none, _)), Some((some, _))) = (parts.iter().find(has_none), has_some) {
         return Some(Agreement {
             level: Level::Invalid,

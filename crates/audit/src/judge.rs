@@ -31,7 +31,13 @@ pub fn judge_trial(record: &Record, trial: &TrialRecord, ceilings: Ceilings) -> 
         ),
         TrialEnd::Skipped { reason, fix } => ended(Verdict::Skipped, &format!("{reason}; {fix}")),
         TrialEnd::Unsupported { reason } => ended(Verdict::Unsupported, reason),
-        TrialEnd::Interrupted => ended(Verdict::Skipped, "interrupted by the user"),
+        TrialEnd::Interrupted => ended(
+            Verdict::Skipped,
+            &match trial.course.lost().first() {
+                None => "interrupted by the user".to_owned(),
+                Some(lost) => format!("host {} was lost: {}", lost.host, lost.message),
+            },
+        ),
     }
 }
 

@@ -474,22 +474,34 @@ fn a_percentile_rests_on_answers_and_on_nothing_else() {
 /// `bakeoff load` has no campaign, and warns of what a campaign checks.
 #[test]
 fn generators_of_one_load_that_differ_are_warned_of() {
-    let warned = |share: f64| {
-        let mut trial = support::open_loop_trial();
-        let whole = result(&mut trial).clone();
-        let mut less = whole.clone();
-        less.requests.ok = (less.requests.ok as f64 * share) as u64;
+    let mut trial = support::open_loop_trial();
+    let whole = result(&mut trial).clone();
+    let judged = |less: &LoadResult| {
         let hosts = LoadHosts {
-            parts: &[("g1", &whole), ("g2", &less)],
+            parts: &[("g1", &whole), ("g2", less)],
             ..LoadHosts::default()
         };
         let said = hosts.judge().into_iter();
-        said.map(|it| it.code + ": " + &it.text).collect::<Vec<_>>()
+        let said = said.map(|it| it.code + ": " + &it.text);
+        (said.collect::<Vec<_>>(), hosts.not_whole())
     };
-    assert_eq!(warned(0.92), [""; 0]);
+    let with_share = |share: f64| {
+        let mut less = whole.clone();
+        less.requests.ok = (less.requests.ok as f64 * share) as u64;
+        less
+    };
+    assert_eq!(judged(&with_share(0.92)), (vec![], None));
     let slower = "generators-agree: rate for each share: that of g2 is 20 % below that of g1";
-    assert_eq!(warned(0.8), [slower]);
-    let none = "generators-agree: g2 had no answer while g1 had some: the load was not the whole \
-                one";
-    assert_eq!(warned(0.0), [none]);
+    assert_eq!(judged(&with_share(0.8)), (vec![slower.to_owned()], None));
+    let none = "g2 had no answer while g1 had some: the load was not the whole one";
+    let warned = vec![format!("generators-agree: {none}")];
+    assert_eq!(
+        judged(&with_share(0.0)),
+        (warned, Some(none.to_owned())),
+        "half of the load is no load"
+    );
+    // The schedule held no request for it.
+    let mut idle = with_share(0.0);
+    idle.requests.due = Some(0);
+    assert_eq!(judged(&idle).1, None);
 }

@@ -188,7 +188,10 @@ fn ended_line(record: &TrialRecord) -> String {
         }
         TrialEnd::Skipped { reason, fix } => format!("{id}: skipped: {reason}; {fix}"),
         TrialEnd::Unsupported { reason } => format!("{id}: unsupported: {reason}"),
-        TrialEnd::Interrupted => format!("{id}: interrupted"),
+        TrialEnd::Interrupted => match record.course.lost().first() {
+            None => format!("{id}: interrupted"),
+            Some(lost) => format!("{id}: host {} was lost: {}", lost.host, lost.message),
+        },
     }
 }
 

@@ -39,12 +39,15 @@ pub struct Options {
 }
 
 /// How a campaign ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CampaignEnd {
     /// Every trial has its record.
     Complete,
     /// Somebody stopped it; what is missing can be run later.
     Interrupted,
+    /// A host was lost and cannot be reached again: which, and why. What is missing can be run
+    /// later.
+    HostLost(String),
 }
 
 /// Carries out what is missing of a plan, and calls `on_event` with what happens. `widest` is asked
@@ -107,9 +110,12 @@ pub fn carry_out(
         let mut record = trial::carry_out(&setting, &trial, &logs, on_event)?;
         record.course.warnings.extend_from_slice(&options.warnings);
         let rests = !matches!(record.end, TrialEnd::Skipped { .. });
+        let unreached = trial::unreached(&record);
         campaign.keep(record, on_event)?;
-        if rests && !options.stop.load(Ordering::Relaxed) {
-            rest(plan.rest, &options.stop);
+        match unreached {
+            Some(why) => return Ok(CampaignEnd::HostLost(why)),
+            None if rests => rest(plan.rest, &options.stop),
+            None => {}
         }
     }
     if block.is_some() && in_blocks {
@@ -227,3 +233,6 @@ pub(crate) fn rest(length: Duration, stop: &AtomicBool) {
         std::thread::sleep(left.min(REST_PERIOD));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use bakeoff_load::{Control, LoadError, LoadSpec, Threads, run};
 use bakeoff_plan::Trial;
-use bakeoff_record::{Hosts, LoadResult};
+use bakeoff_record::{Hosts, LoadResult, LostHost};
 use bakeoff_stage::Running;
 
 use crate::answers::Encoded;
@@ -73,6 +73,21 @@ pub trait Generators: std::fmt::Debug + Send + Sync {
 
     /// Whether the engine is this process, so that nothing of the load crosses a network.
     fn are_here(&self) -> bool;
+
+    /// Reaches hosts that were lost in an earlier load. It may take attempts, and waits between
+    /// them.
+    ///
+    /// # Errors
+    /// The first that cannot be reached.
+    fn reach_again(&self) -> Result<(), LostHost> {
+        Ok(())
+    }
+
+    /// The hosts of a trial, as far as they are known before its load; `None` where it is this
+    /// machine alone.
+    fn hosts(&self, _trial: &Trial) -> Option<Hosts> {
+        None
+    }
 }
 
 /// A load under way.

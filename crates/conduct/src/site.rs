@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use bakeoff_origin::Counts;
 use bakeoff_plan::{Contender, Plan, Protocol, Request, Workload};
 use bakeoff_record::{
-    GrownFile, Hosts, Pinned, ServerFacts, Step, StopFacts, TrialEnd, TrialRecord, Usage, When,
-    Work,
+    GrownFile, Hosts, LostHost, Pinned, ServerFacts, Step, StopFacts, TrialEnd, TrialRecord, Usage,
+    When, Work,
 };
 use bakeoff_stage::{Fetched, Stage};
 use rustix::process::{Resource, getrlimit};
@@ -107,6 +107,8 @@ pub enum StartFailed {
     Trial(TrialEnd),
     /// There is no room for its files, nor for those of any other: what could not be done.
     FullDisk(String),
+    /// A machine that was lost earlier cannot be reached again.
+    Unreached(LostHost),
 }
 
 /// An edge of the measured window.

@@ -7,8 +7,8 @@ use std::time::Instant;
 use bakeoff_origin::Counts;
 use bakeoff_plan::{ServerChoice, Trial};
 use bakeoff_record::{
-    Attempt, ContenderKind, Course, HOSTS_SCHEMA, Step, StepTime, StopFacts, TRIAL_SCHEMA,
-    TrialEnd, TrialRecord, UpstreamWork, Usage,
+    Attempt, ContenderKind, Course, HOSTS_SCHEMA, Hosts, LostHost, Step, StepTime, StopFacts,
+    TRIAL_SCHEMA, TrialEnd, TrialRecord, UpstreamWork, Usage,
 };
 
 use crate::ConductError;
@@ -61,7 +61,9 @@ pub(crate) fn carry_out(
         logs,
         part: Part::Whole,
     };
-    match setting.site.start(&order, &mut begin) {
+    let reached = setting.generators.reach_again();
+    let started = reached.map_err(StartFailed::Unreached);
+    match started.and_then(|()| setting.site.start(&order, &mut begin)) {
         Ok(contestant) => on_stage(
             setting,
             trial,
@@ -71,6 +73,9 @@ pub(crate) fn carry_out(
             on_event,
         ),
         Err(StartFailed::FullDisk(error)) => return Err(ConductError::FullDisk(error)),
+        Err(StartFailed::Unreached(lost)) => {
+            leave(&mut record, setting.generators.hosts(trial), lost);
+        }
         Err(StartFailed::Trial(end)) => record.end = end,
     }
     // A stop that came before the window is the user's wish, not the server's failure.
@@ -80,6 +85,25 @@ pub(crate) fn carry_out(
     }
     record.course.steps = clock.finish();
     Ok(record)
+}
+
+/// A trial that did not begin because of a host that was lost. It is left for the campaign that
+/// goes on with the record: as a failure of its contender it would never be run again.
+fn leave(record: &mut TrialRecord, hosts: Option<Hosts>, lost: LostHost) {
+    let mut hosts = hosts.unwrap_or_default();
+    hosts.lost.push(lost);
+    record.course.hosts = Some(hosts);
+    record.schema = HOSTS_SCHEMA.to_owned();
+    record.end = TrialEnd::Interrupted;
+}
+
+/// Why no trial can begin after this one, if that is so: a host was lost and cannot be reached.
+pub(crate) fn unreached(record: &TrialRecord) -> Option<String> {
+    let lost = record.course.lost().first()?;
+    (record.end == TrialEnd::Interrupted).then(|| {
+        let (host, why) = (&lost.host, &lost.message);
+        format!("host {host} was lost and cannot be reached again: {why}")
+    })
 }
 
 /// From the first right answer to the last process gone.

@@ -14,6 +14,8 @@ use crate::message::{Order, Report};
 
 /// Bytes read at once.
 const PIECE: usize = 64 << 10;
+/// While something long comes, home hears of it once in so many nanoseconds.
+const TAKING_PERIOD_NS: u64 = 1_000_000_000;
 
 /// What has come from home.
 #[derive(Debug)]
@@ -28,7 +30,10 @@ pub enum Heard {
 
 /// Where reports go. Every clone writes to the same output, whole frames at a time.
 #[derive(Clone)]
-pub struct Outbox(Arc<Mutex<Box<dyn Write + Send>>>);
+pub struct Outbox {
+    output: Arc<Mutex<Box<dyn Write + Send>>>,
+    lease: Arc<Lease>,
+}
 
 impl Outbox {
     /// Says something to home.
@@ -55,11 +60,20 @@ impl Outbox {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
         // Nothing comes between them.
-        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        write_frame(&mut *output, &Frame::Json(bytes), || {})?;
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever reads waits for this lock with an answer to a ping, so that the pings behind it
+        // lie unread while something long is sent. That home takes it shows its life instead. The
+        // first piece shows none: what lies between takes that from a home that is gone, too.
+        let mut is_first = true;
+        let mut wrote = || {
+            if !std::mem::take(&mut is_first) {
+                self.lease.renew(monotonic_ns());
+            }
+        };
+        write_frame(&mut *output, &Frame::Json(bytes), &mut wrote)?;
         files
             .into_iter()
-            .try_for_each(|file| write_frame(&mut *output, &Frame::Raw(file), || {}))
+            .try_for_each(|file| write_frame(&mut *output, &Frame::Raw(file), &mut wrote))
     }
 }
 
@@ -70,6 +84,8 @@ pub struct Agent<R> {
     piece: Vec<u8>,
     lease: Arc<Lease>,
     outbox: Outbox,
+    /// When home last heard that something long comes.
+    said_taking_ns: u64,
 }
 
 impl<R: Read> Agent<R> {
@@ -109,8 +125,12 @@ impl<R: Read> Agent<R> {
             input,
             frames: FrameReader::default(),
             piece: vec![0; PIECE],
-            lease,
-            outbox: Outbox(Arc::new(Mutex::new(output))),
+            lease: lease.clone(),
+            outbox: Outbox {
+                output: Arc::new(Mutex::new(output)),
+                lease,
+            },
+            said_taking_ns: 0,
         })
     }
 
@@ -135,6 +155,7 @@ impl<R: Read> Agent<R> {
                     Ok(order) => return Heard::Order(order),
                     Err(_) => return Heard::End,
                 },
+                Ok(None) if self.say_taking().is_err() => return Heard::End,
                 Ok(None) => match self.input.read(&mut self.piece) {
                     Ok(0) => return Heard::End,
                     Ok(length) => {
@@ -147,6 +168,18 @@ impl<R: Read> Agent<R> {
                 Err(_) => return Heard::End,
             }
         }
+    }
+
+    /// Says that something long comes, if it does. What home has written may lie between for
+    /// longer than its patience, with its pings behind.
+    fn say_taking(&mut self) -> io::Result<()> {
+        let now_ns = monotonic_ns();
+        let is_due = now_ns.saturating_sub(self.said_taking_ns) >= TAKING_PERIOD_NS;
+        if !is_due || !self.frames.holds_bytes() {
+            return Ok(());
+        }
+        self.said_taking_ns = now_ns;
+        self.outbox.send(&Report::Taking)
     }
 }
 
@@ -182,6 +215,21 @@ mod tests {
         Frame::Json(serde_json::to_vec(order).unwrap())
     }
 
+    /// What an agent of this program has said after its greeting.
+    fn sent(written: &Written) -> Vec<Report> {
+        let written = written.0.lock().unwrap().clone();
+        let mut greeting = GreetingReader::default();
+        let (greeting, rest) = greeting.put(&written).unwrap().unwrap();
+        assert_eq!(greeting.digest, own_program().unwrap().0);
+        let mut frames = FrameReader::default();
+        frames.put(&rest);
+        let mut said = Vec::new();
+        while let Some(Frame::Json(report)) = frames.next_frame().unwrap() {
+            said.push(serde_json::from_slice(&report).unwrap());
+        }
+        said
+    }
+
     #[test]
     fn it_greets_answers_pings_and_passes_on_the_rest() {
         let frames = [
@@ -195,23 +243,57 @@ mod tests {
         assert!(matches!(agent.receive(), Heard::Order(Order::Machine)));
         assert!(matches!(agent.receive(), Heard::File(bytes) if bytes == b"file"));
         assert!(matches!(agent.receive(), Heard::End));
-        let written = written.0.lock().unwrap().clone();
-        let mut greeting = GreetingReader::default();
-        let (greeting, rest) = greeting.put(&written).unwrap().unwrap();
-        assert_eq!(greeting.digest, own_program().unwrap().0);
-        let mut frames = FrameReader::default();
-        frames.put(&rest);
-        let Ok(Some(Frame::Json(pong))) = frames.next_frame() else {
-            panic!("a pong");
+        let said = sent(&written);
+        assert!(matches!(said[..], [Report::Pong { sent_ns: 5, clock_ns }] if clock_ns > 0));
+    }
+
+    #[test]
+    fn home_hears_while_something_long_comes() {
+        let file = Frame::Raw(vec![7; 4 * PIECE]);
+        let (bytes, written) = (input(std::slice::from_ref(&file)), Written::default());
+        let mut agent =
+            Agent::greet(&bytes[..], Box::new(written.clone()), "0.1.0", || {}).unwrap();
+        assert!(matches!(agent.receive(), Heard::File(bytes) if bytes.len() == 4 * PIECE));
+        let frames = sent(&written);
+        assert_eq!(frames.first(), Some(&Report::Taking));
+    }
+
+    /// Writes there, and has a lease that was given at this time of the monotonic clock.
+    fn outbox(written: &Written, at_ns: u64) -> Outbox {
+        Outbox {
+            output: Arc::new(Mutex::new(Box::new(written.clone()))),
+            lease: Arc::new(Lease::new(SILENCE_MAX, at_ns)),
+        }
+    }
+
+    /// An agent that sends long logs home reads nothing meanwhile, and must not take that for the
+    /// end of home.
+    #[test]
+    fn something_long_that_is_taken_renews_the_lease() {
+        let staged = |files| Report::Staged {
+            report: serde_json::Value::Null,
+            files,
         };
-        let pong: Report = serde_json::from_slice(&pong).unwrap();
-        assert!(matches!(pong, Report::Pong { sent_ns: 5, clock_ns } if clock_ns > 0));
+        let short = || vec![b"log".to_vec()];
+        let long = || vec![vec![0; 1 << 20]];
+        for (report, files, expected) in [
+            (Report::Live { ok: 1, errors: 0 }, Vec::new(), false),
+            (staged(0), Vec::new(), false),
+            (staged(1), short(), true),
+            (staged(1), long(), true),
+        ] {
+            let outbox = outbox(&Written::default(), 0);
+            let left = || outbox.lease.left(monotonic_ns()).is_some();
+            assert!(!left(), "it ran out long ago");
+            outbox.send_with_files(&report, files).unwrap();
+            assert_eq!(left(), expected, "{report:?}");
+        }
     }
 
     #[test]
     fn a_file_that_no_frame_holds_is_not_announced() {
         let written = Written::default();
-        let outbox = Outbox(Arc::new(Mutex::new(Box::new(written.clone()))));
+        let outbox = outbox(&written, 0);
         let report = Report::Staged {
             report: serde_json::Value::Null,
             files: 2,

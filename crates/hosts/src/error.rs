@@ -88,7 +88,7 @@ pub enum Cause {
     },
     /// The program could not be put there for another reason.
     Upload {
-        /// What the host wrote.
+        /// What the host wrote, or what was seen.
         message: String,
     },
     /// The program is there and cannot be executed.
@@ -145,10 +145,7 @@ pub enum Cause {
 impl HostError {
     /// The same without what programs at home or there have written; that of the agent is kept.
     pub fn without_messages(&self) -> String {
-        let problem = match &self.cause {
-            Cause::Refused { why, .. } => format!("{} ({why})", self.cause.problem()),
-            cause => cause.problem(),
-        };
+        let problem = self.cause.reason();
         match self.cause.fix() {
             "" => format!("host {}: {problem}", self.host),
             fix => format!("host {}: {problem}; {fix}", self.host),
@@ -233,6 +230,14 @@ impl Cause {
                 namespace,
                 selector,
             } => format!("no running pod in namespace {namespace} matches {selector}"),
+        }
+    }
+
+    /// The same with what the agent itself gave as its reason, which may hold addresses.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Refused { why, .. } => format!("{} ({why})", self.problem()),
+            _ => self.problem(),
         }
     }
 

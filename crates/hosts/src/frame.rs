@@ -97,6 +97,12 @@ impl FrameReader {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Whether there are bytes of a frame that was not taken out. Where there is no next frame,
+    /// one has begun to come.
+    pub(crate) fn holds_bytes(&self) -> bool {
+        self.bytes.len() > self.taken
+    }
+
     /// The next whole frame; `None` until more bytes have come.
     ///
     /// # Errors
@@ -175,6 +181,17 @@ mod tests {
         assert_eq!(reader.next_frame(), Ok(None), "64 MiB are not too long");
         let frame = Frame::Raw(vec![0; FRAME_BYTES_MAX + 1]);
         assert!(write_frame(&mut Vec::new(), &frame, || {}).is_err());
+    }
+
+    #[test]
+    fn a_frame_that_has_begun_to_come_is_known() {
+        let bytes = written(&[Frame::Raw(vec![7; 9])]);
+        for (length, expected) in [(0, false), (3, true), (4, true), (12, true), (13, false)] {
+            let mut reader = FrameReader::default();
+            reader.put(&bytes[..length]);
+            reader.next_frame().unwrap();
+            assert_eq!(reader.holds_bytes(), expected, "{length} bytes");
+        }
     }
 
     #[test]

@@ -85,6 +85,8 @@ pub enum Report {
         /// The agent's monotonic clock.
         clock_ns: u64,
     },
+    /// Something long is coming from home. Said now and then, so that home hears something.
+    Taking,
     /// What machine this is.
     Machine {
         /// As `record` writes it.

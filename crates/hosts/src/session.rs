@@ -270,11 +270,10 @@ impl Session {
                     }
                     return Ok(Some(report));
                 }
-                None if !left.is_zero() => {}
-                Some(Report::Live { .. }) => {}
+                Some(Report::Live { .. }) | None if !left.is_zero() => {}
+                Some(Report::Live { .. }) | None => return Err(self.late(what, within)),
                 Some(Report::Refused { why, usage }) => return Err(self.refused(why, usage)),
                 Some(_) => return Err(self.confused("another answer")),
-                None => return Err(self.late(what, within)),
             }
         }
         Ok(None)
@@ -285,7 +284,9 @@ impl Session {
     /// # Errors
     /// The session has ended, or no exchange came to an end.
     pub fn clock(&mut self) -> Result<ClockOffset, HostError> {
-        while self.exchanges.try_recv().is_ok() {}
+        for _ in 0..WAITING_MAX {
+            let _ = self.exchanges.try_recv();
+        }
         let mut exchanges = Vec::with_capacity(EXCHANGES);
         for _ in 0..EXCHANGES {
             let sent_ns = monotonic_ns();
@@ -299,8 +300,8 @@ impl Session {
                         break;
                     }
                     // One of the pings of every second.
-                    Ok(_) => {}
-                    Err(RecvTimeoutError::Timeout) => break,
+                    Ok(_) if !left.is_zero() => {}
+                    Ok(_) | Err(RecvTimeoutError::Timeout) => break,
                     Err(RecvTimeoutError::Disconnected) => return Err(self.why_stopped()),
                 }
             }
@@ -504,6 +505,8 @@ fn pass_on(
                     return Ok(());
                 }
             }
+            // That it came is all that it says.
+            Report::Taking => {}
             _ => {
                 if events.send(Event::Said(Box::new(parcel))).is_err() {
                     return Ok(());
@@ -540,3 +543,6 @@ fn keep_alive(shared: &Shared) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -196,7 +196,8 @@ pub enum TrialEnd {
         /// Why.
         reason: String,
     },
-    /// Stopped by the user; a window cut short is not kept.
+    /// Stopped by the user, or not begun because a host was lost and cannot be reached again. A
+    /// window cut short is not kept.
     Interrupted,
 }
 

@@ -110,6 +110,38 @@ fn one_load_is_divided_over_four_hosts_and_merged_exactly() {
     wait_until("nothing is left on any host", || lab.is_empty());
 }
 
+/// A firewall between one generator and the server: half of the load is no result of the whole.
+#[test]
+fn a_generator_that_never_reaches_the_server_leaves_no_result_of_the_whole() {
+    let scene = Scene::new();
+    let plain = Nature::default();
+    let hosts = [("sut", plain), ("g1", plain), ("g2", plain)];
+    let Some(lab) = Lab::new(&scene, &hosts) else {
+        return;
+    };
+    scene.write("lab.toml", &lab.file(&["g1", "g2"], false));
+    let url = lab.serve("sut");
+    if !lab.drop_between("g2", "sut") {
+        return;
+    }
+    let load = ["load", &url, "--hosts", "lab.toml", "-c", "4", "-d", "1s"];
+    let load = [&load[..], &["--json"]].concat();
+    let half = lab.start_home(&load).finish().expect(4);
+    let why = "g2 had no answer while g1 had some: the load was not the whole one";
+    let half = half.says(&format!("not a valid measurement: {why}")).json();
+    assert!(half.get("requests").is_none(), "{half:#}");
+    let parts = half["generators"].as_array().unwrap();
+    let ok: Vec<u64> = parts
+        .iter()
+        .map(|part| part["load"]["requests"]["ok"].as_u64().unwrap())
+        .collect();
+    assert!(ok.len() == 2 && ok[0] > 0 && ok[1] == 0, "{ok:?}");
+    let warnings = half["warnings"].as_array().unwrap();
+    let named = |it: &Value| it["code"] == "generators-agree" && it["text"] == why;
+    assert!(warnings.iter().any(named), "{half:#}");
+    wait_until("nothing is left on any host", || lab.is_empty());
+}
+
 /// A server that notes the path of each request that it answers.
 const NOTING: &str = r#"
 import http.server, sys

@@ -261,6 +261,15 @@ impl<'s> Lab<'s> {
     /// Puts a firewall before home that drops what comes from a host, but for answers to ssh.
     /// False, and the reason said, where there can be none.
     pub(crate) fn drop_from(&self, name: &str) -> bool {
+        self.drop_at(self.home.id(), name)
+    }
+
+    /// The same before another host.
+    pub(crate) fn drop_between(&self, name: &str, before: &str) -> bool {
+        self.drop_at(self.host(before).init, name)
+    }
+
+    fn drop_at(&self, pid: u32, name: &str) -> bool {
         if on_path("nft").is_none() {
             pass_over("nft is missing: tests/programs.sh nftables");
             return false;
@@ -271,7 +280,7 @@ impl<'s> Lab<'s> {
              nft 'add chain inet lab in {{ type filter hook input priority 0; }}' && \
              nft add rule inet lab in ip saddr {address} tcp sport != 22 drop"
         );
-        self.in_network(self.home.id(), &script);
+        self.in_network(pid, &script);
         true
     }
 

@@ -56,6 +56,23 @@ fn found<'v>(value: &'v Value, fits: &dyn Fn(&Value) -> bool) -> Option<&'v Valu
     }
 }
 
+/// Four bodies of 1 MiB take longer over it than they are waited for.
+#[test]
+fn a_link_that_is_slower_than_its_measurement_is_measured() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let plain = Nature::default();
+    let Some(lab) = Lab::new(&scene, &[("sut", plain), ("g1", plain)]) else {
+        return;
+    };
+    scene.write("lab.toml", &lab.file(&["g1"], false));
+    lab.hold_link("g1", "10mbit", "32kb");
+    let check = ["hosts", "check", "lab.toml", "--format", "json"];
+    let found = lab.start_home(&check).finish().expect(0).json();
+    let bits_per_s = found["links"][0]["bits_per_s"].as_f64().unwrap();
+    assert!((8e6..11e6).contains(&bits_per_s), "{bits_per_s}");
+}
+
 #[test]
 fn a_link_that_is_full_is_what_was_measured() {
     let _alone = alone();

@@ -298,9 +298,14 @@ fn roles_may_be_on_any_hosts() {
 
 /// Strikes the host of the server in the window of the first of two trials. The trial has failed,
 /// the host is named, and `within` so long nothing is left on it. The second trial ends as
-/// `second`.
+/// `second`, and what comes `then` is checked.
 #[track_caller]
-fn check(strike: impl Fn(&Lab<'_>, &Running<'_>), within: Duration, second: &str) {
+fn check(
+    strike: impl Fn(&Lab<'_>, &Running<'_>),
+    within: Duration,
+    second: &str,
+    then: impl Fn(&Lab<'_>, &Scene),
+) {
     let scene = Scene::new();
     if !are_installed(&scene, &["nginx"]) {
         return;
@@ -341,7 +346,7 @@ fn check(strike: impl Fn(&Lab<'_>, &Running<'_>), within: Duration, second: &str
     let finished = running.finish();
     let finished = match second {
         "measured" => finished.expect_measured(),
-        _ => finished.expect(4),
+        _ => finished.expect(4).says(GONE).says(GOES_ON),
     };
     let trials = trials(&scene.path("record"));
     let (first, last) = (&trials[0], &trials[1]);
@@ -369,15 +374,20 @@ fn check(strike: impl Fn(&Lab<'_>, &Running<'_>), within: Duration, second: &str
         "{:#} {finished:#?}",
         last["end"]
     );
+    then(&lab, &scene);
     wait_until("nothing is left on any host", || left(&lab).is_empty());
 }
+
+/// What is said of a host that is not reached again, and of the record that goes on.
+const GONE: &str = "host sut was lost and cannot be reached again: ";
+const GOES_ON: &str = "`bakeoff run --resume record --hosts lab.toml` goes on";
 
 #[test]
 fn an_ssh_to_the_server_that_is_killed_loses_the_trial_and_not_the_next() {
     let strike = |lab: &Lab<'_>, running: &Running<'_>| {
         processes::signal(lab.ssh_to(running, "sut"), Signal::KILL);
     };
-    check(strike, AFTER_END, "measured");
+    check(strike, AFTER_END, "measured", |_, _| {});
 }
 
 #[test]
@@ -387,19 +397,29 @@ fn an_agent_of_the_server_that_is_killed_takes_the_server_with_it() {
             processes::signal(agent, Signal::KILL);
         }
     };
-    check(strike, AFTER_END, "measured");
+    check(strike, AFTER_END, "measured", |_, _| {});
 }
 
 #[test]
 fn a_host_of_the_server_that_is_killed_is_named() {
-    check(|lab, _| lab.kill("sut"), AFTER_END, "failed");
+    let kill = |lab: &Lab<'_>, _: &Running<'_>| lab.kill("sut");
+    check(kill, AFTER_END, "interrupted", |_, _| {});
 }
 
+/// The trial that could not begin is measured once the host is back and the record goes on.
 #[test]
 fn a_link_to_the_server_that_is_down_ends_the_server_after_silence() {
-    check(
-        |lab, _| lab.set_link("sut", "down"),
-        AFTER_SILENCE,
-        "failed",
-    );
+    let down = |lab: &Lab<'_>, _: &Running<'_>| lab.set_link("sut", "down");
+    let go_on = |lab: &Lab<'_>, scene: &Scene| {
+        lab.set_link("sut", "up");
+        let left = trials(&scene.path("record"));
+        let resume = ["run", "--resume", "record", "--hosts", "lab.toml"];
+        lab.start_home(&resume).finish().expect_measured();
+        let all = trials(&scene.path("record"));
+        assert_eq!(all.len(), left.len() + 1, "the other was not tried again");
+        let (again, missing) = (&all[left.len()], &left[left.len() - 1]);
+        assert_eq!(again["id"], missing["id"]);
+        assert_eq!(again["end"]["kind"], "measured", "{:#}", again["end"]);
+    };
+    check(down, AFTER_SILENCE, "interrupted", go_on);
 }

@@ -195,6 +195,20 @@ fn link_room(subject: &Subject<'_>) -> Option<Check> {
     Some(check.figures(share, LINK_ROOM_SHARE))
 }
 
+/// Said of a load that crosses no network.
+const NO_LINK: &str = "the load came from the server's own host";
+
+/// Generators with a network between them and the server: those on its host have none.
+fn linked(hosts: &Hosts) -> impl Iterator<Item = &Generator> {
+    let server = hosts.server().map(|host| host.name.as_str());
+    let generators = hosts.generators.iter();
+    generators.filter(move |part| server != Some(part.host.as_str()))
+}
+
+fn have_no_link(hosts: &Hosts) -> bool {
+    !hosts.generators.is_empty() && linked(hosts).next().is_none()
+}
+
 /// Whether the links were measured, and came to the same before the first round and after the last.
 fn link_measured(hosts: &Hosts) -> Check {
     let code = Code::LinkMeasured;
@@ -202,7 +216,10 @@ fn link_measured(hosts: &Hosts) -> Check {
         let mut links = hosts.links.iter();
         links.any(|link| link.from.contains(&generator.host) || link.to.contains(&generator.host))
     };
-    if let Some(missing) = hosts.generators.iter().find(|one| !reaches(one)) {
+    if have_no_link(hosts) {
+        return Check::passed(code, NO_LINK);
+    }
+    if let Some(missing) = linked(hosts).find(|one| !reaches(one)) {
         let text = format!(
             "what the network to {} carries was not measured",
             missing.host
@@ -253,7 +270,10 @@ pub fn link_has_changed(before: f64, after: f64) -> bool {
 
 /// How much of the latency is the way between generator and server.
 fn way(hosts: &Hosts) -> Check {
-    let worst = hosts.generators.iter().filter_map(|part| {
+    if have_no_link(hosts) {
+        return Check::passed(Code::Way, NO_LINK);
+    }
+    let worst = linked(hosts).filter_map(|part| {
         let mut links = hosts.links.iter();
         let of = links.find(|link| {
             link.rtt_ns.is_some() && (link.from == [&*part.host] || link.to == [&*part.host])
@@ -434,5 +454,75 @@ fn softnet(usage: &Usage, measured_s: f64) -> Softnet {
     Softnet {
         dropped: after.dropped.saturating_sub(before.dropped),
         squeezed: after.squeezed.saturating_sub(before.squeezed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_plan::{Connect, Load, LoadModel};
+    use bakeoff_record::{Histogram, LoadResult};
+
+    use super::*;
+
+    /// A server on `sut` and these generators, with links to some of them whose round trip is
+    /// twice the median latency.
+    fn hosts(generators: &[&str], links: &[&str]) -> Hosts {
+        let load = Load {
+            model: LoadModel::Closed { clients: 1 },
+            connect: Connect::First,
+            streams: 1,
+            requests: None,
+            warmup_s: 0.0,
+            duration_s: 1.0,
+            timeout_s: 1.0,
+        };
+        let mut result = LoadResult::empty(load, 1.0);
+        result.latency = Histogram::new();
+        result.latency.record_n(1_000_000, 100);
+        let host = |name: &str, roles: &[HostRole]| HostFacts {
+            name: name.to_owned(),
+            roles: roles.to_vec(),
+            ..HostFacts::default()
+        };
+        let others = generators.iter().filter(|name| **name != "sut");
+        let others = others.map(|name| host(name, &[HostRole::Generator]));
+        let link = |to: &&str| LinkFacts {
+            from: vec!["sut".to_owned()],
+            to: vec![(*to).to_owned()],
+            bits_per_s: 1e9,
+            at_least: false,
+            rtt_ns: Some(2_000_000),
+            when: When::Before,
+        };
+        let part = |name: &&str| Generator {
+            host: (*name).to_owned(),
+            began_ns: Some(0),
+            result: result.clone(),
+        };
+        Hosts {
+            hosts: [host("sut", &[HostRole::Server, HostRole::Generator])]
+                .into_iter()
+                .chain(others)
+                .collect(),
+            links: links.iter().map(link).collect(),
+            generators: generators.iter().map(part).collect(),
+            lost: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn no_link_is_missed_to_a_generator_on_the_servers_host() {
+        for (generators, links, measured, way_level) in [
+            (&["sut"][..], &[][..], Level::Passed, Level::Passed),
+            (&["sut", "g1"], &["g1"], Level::Note, Level::Suspect),
+            (&["sut", "g1"], &[], Level::NotRun, Level::NotRun),
+            (&["g1"], &[], Level::NotRun, Level::NotRun),
+            // As measured before it was left out: a way over the loopback is none.
+            (&["sut", "g1"], &["sut"], Level::NotRun, Level::NotRun),
+        ] {
+            let hosts = hosts(generators, links);
+            let found = (link_measured(&hosts).level, way(&hosts).level);
+            assert_eq!(found, (measured, way_level), "{generators:?} {links:?}");
+        }
     }
 }

@@ -34,6 +34,12 @@ impl LoadHosts<'_> {
         together.into_iter().flatten().chain(lost).collect()
     }
 
+    /// Why what was measured is not the whole load, although no host was lost.
+    pub fn not_whole(&self) -> Option<String> {
+        let found = agreement(self.parts).filter(|found| found.level == Level::Invalid)?;
+        Some(found.text)
+    }
+
     /// What a campaign's check says of the same.
     fn agree(&self) -> Option<Warning> {
         let found = agreement(self.parts).filter(|found| found.level > Level::Passed)?;

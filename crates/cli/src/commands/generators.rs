@@ -192,20 +192,23 @@ fn collect(
     let length_s = load.warmup_s + load.duration_s + load.timeout_s;
     let start = Duration::from_nanos(start_ns.saturating_sub(monotonic_ns()));
     let within = start + Duration::from_secs_f64(length_s) + RESULT_WITHIN;
-    let end = Instant::now() + within;
+    let limits = Limits {
+        end: Instant::now() + within,
+        after_halt: Duration::from_secs_f64(load.timeout_s) + RESULT_WITHIN,
+    };
     std::thread::scope(|scope| {
         let threads: Vec<_> = sessions
             .iter_mut()
             .zip(&live)
             .map(|(session, live)| {
                 let stop = &stop;
-                scope.spawn(move || of_one(session, start_ns, end, stop, live))
+                scope.spawn(move || of_one(session, start_ns, limits, stop, live))
             })
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
             let sum = |of: fn(&Live) -> &AtomicU64| {
                 let each = live.iter().map(|each| of(each).load(Ordering::Relaxed));
-                each.sum::<u64>()
+                each.fold(0, u64::saturating_add)
             };
             watch.live(sum(|each| &each.ok), sum(|each| &each.errors));
             if watch.should_stop() {
@@ -221,6 +224,15 @@ fn collect(
     })
 }
 
+/// How long the result of a host is waited for, whatever else it says.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// Until then at the most.
+    end: Instant,
+    /// From a halt on.
+    after_halt: Duration,
+}
+
 /// What one host reported last of how its load goes.
 #[derive(Default)]
 struct Live {
@@ -231,23 +243,25 @@ struct Live {
 fn of_one(
     session: &mut Session,
     start_ns: u64,
-    end: Instant,
+    limits: Limits,
     stop: &AtomicBool,
     live: &Live,
 ) -> Collected {
     let mut began_ns = None;
+    let mut end = limits.end;
     let mut halted = false;
     let result = loop {
         if stop.load(Ordering::Relaxed) && !halted {
             halted = true;
+            end = end.min(Instant::now() + limits.after_halt);
             if let Err(error) = session.send(&Order::Halt) {
                 break Err(error);
             }
         }
+        if Instant::now() >= end {
+            break Err(session.late("send its result", RESULT_WITHIN));
+        }
         match session.receive(LOOK_PERIOD) {
-            Ok(None) if Instant::now() >= end => {
-                break Err(session.late("send its result", RESULT_WITHIN));
-            }
             Ok(None) => {}
             Ok(Some(Report::Live { ok, errors })) => {
                 live.ok.store(ok, Ordering::Relaxed);

@@ -61,8 +61,8 @@ pub(crate) fn carry_out(mut flags: LoadCommand) -> anyhow::Result<u8> {
     } else {
         output::result(&text(merged.as_ref(), &together))?;
     }
-    for lost in &together.lost {
-        output::note(&format!("not a valid measurement: {lost}"));
+    for why in why_not_whole(&together) {
+        output::note(&format!("not a valid measurement: {why}"));
     }
     let code = exit_code(&flags, merged.as_ref(), &together, &interrupt);
     let Some(merged) = merged.filter(|_| code != exit::INTERRUPTED) else {
@@ -97,14 +97,14 @@ fn sessions(flags: &LoadCommand) -> anyhow::Result<Vec<Session>> {
     Ok(opened.into_iter().map(|(session, _)| session).collect())
 }
 
-/// The parts as one result; `None` where a host is missing from it.
+/// The parts as one result; `None` where one is missing from it.
 fn merged(together: &mut Together, flags: &LoadCommand) -> anyhow::Result<Option<LoadResult>> {
     if !flags.load.print.show_secrets {
         for part in &mut together.parts {
             Redaction::default().hide_in_load(&mut part.result);
         }
     }
-    if !together.lost.is_empty() {
+    if !why_not_whole(together).is_empty() {
         return Ok(None);
     }
     let parts: Vec<LoadResult> = together
@@ -115,8 +115,23 @@ fn merged(together: &mut Together, flags: &LoadCommand) -> anyhow::Result<Option
     Ok(Some(LoadResult::merge(&parts)?))
 }
 
+/// Why there is no result of the whole load: a generator was lost, or never reached the server.
+fn why_not_whole(together: &Together) -> Vec<String> {
+    match together.lost.is_empty() {
+        true => judged(together, |hosts| hosts.not_whole())
+            .into_iter()
+            .collect(),
+        false => together.lost.iter().map(ToString::to_string).collect(),
+    }
+}
+
 /// What weakens a load from several hosts, beside what weakens any load.
 fn warnings(together: &Together) -> Vec<Warning> {
+    judged(together, |hosts| hosts.judge())
+}
+
+/// What is judged of the hosts of a load.
+fn judged<T>(together: &Together, judge: impl FnOnce(&LoadHosts<'_>) -> T) -> T {
     let lost = together.lost.iter().zip(&together.lost_after_s);
     let lost: Vec<LostHost> = lost
         .map(|(lost, after_s)| LostHost {
@@ -133,12 +148,15 @@ fn warnings(together: &Together) -> Vec<Warning> {
         lost: &lost,
         parts: &parts,
     };
-    hosts.judge()
+    judge(&hosts)
 }
 
 fn text(merged: Option<&LoadResult>, together: &Together) -> String {
     let mut text = match merged {
         Some(merged) => bakeoff_report::load_text(merged, output::terminal_width()),
+        None if together.lost.is_empty() => {
+            "no result of the whole load: a generator had no answer\n".to_owned()
+        }
         None => "no result of the whole load: a generator was lost\n".to_owned(),
     };
     text.push('\n');
@@ -221,8 +239,8 @@ fn document(merged: Option<&LoadResult>, together: &Together, sessions: &[Sessio
     document
 }
 
-/// 4 where a host was lost or nothing came out right, and with `--strict` where something weakens
-/// the numbers.
+/// 4 where there is no result of the whole load or nothing came out right, and with `--strict`
+/// where something weakens the numbers.
 fn exit_code(
     flags: &LoadCommand,
     merged: Option<&LoadResult>,

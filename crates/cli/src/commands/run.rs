@@ -212,8 +212,8 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
         warnings: place.others.iter().map(disturbed_by).collect(),
     };
     let resume = resumed::command(&plan, &path, flags, library);
-    let interrupted = format!("interrupted; what was measured is kept, `{resume}` goes on");
-    interrupt.say_last(&interrupted);
+    let kept = format!("what was measured is kept, `{resume}` goes on");
+    interrupt.say_last(&format!("interrupted; {kept}"));
     let shown = (redaction, endpoint);
     let end = measure(&plan, &mut folder, &*site, options, (&flags.gated, shown))?;
     let end = confirm::after(end, &path, means)?;
@@ -223,12 +223,8 @@ pub(super) fn campaign(asked: Asked, library: &Folder, flags: &Destination) -> a
     }
     // For the page, which should be whole.
     interrupt.take_time(PAGE_WITHIN_S);
-    // Also where it came when the last trial was measured and its server was about to stop.
-    let ended = Ended {
-        interrupted: end == CampaignEnd::Interrupted || interrupt.came(),
-        notice: &interrupted,
-        needed_again: resumed::needed_again(flags, library),
-    };
+    let needed_again = resumed::needed_again(flags, library);
+    let ended = Ended::of(end, interrupt.came(), (&kept, needed_again));
     finish(flags, &path, &ended)
 }
 
@@ -312,11 +308,39 @@ pub(super) fn not_asked(error: SiteError) -> anyhow::Error {
 
 /// How a campaign came to its end.
 struct Ended<'a> {
-    interrupted: bool,
-    /// What is said then.
-    notice: &'a str,
+    end: CampaignEnd,
+    /// What is there, and what goes on with it.
+    kept: &'a str,
     /// Flags that going on with the record takes.
     needed_again: String,
+}
+
+impl<'a> Ended<'a> {
+    /// The end of a campaign. A request to stop may have come when the last trial was measured and
+    /// its server was about to stop.
+    fn of(end: CampaignEnd, is_asked_to: bool, (kept, needed_again): (&'a str, String)) -> Self {
+        Self {
+            end: match is_asked_to {
+                true => CampaignEnd::Interrupted,
+                false => end,
+            },
+            kept,
+            needed_again,
+        }
+    }
+
+    /// What is said of a campaign with trials that are missing, and its exit code.
+    fn cut_short(&self) -> Option<(String, u8)> {
+        let kept = self.kept;
+        match &self.end {
+            CampaignEnd::Complete => None,
+            CampaignEnd::Interrupted => Some((format!("interrupted; {kept}"), exit::INTERRUPTED)),
+            CampaignEnd::HostLost(why) => {
+                let said = format!("not a valid measurement: {why}; {kept}");
+                Some((said, exit::NOT_VALID))
+            }
+        }
+    }
 }
 
 /// The record that goes on, with the plan as it is now, and its trials; or a new one.
@@ -352,7 +376,7 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
         page,
     } = write_report(path, flags.show_secrets)?;
     let printed = print(&report, flags, path, &ended.needed_again);
-    if !ended.interrupted {
+    if ended.end != CampaignEnd::Interrupted {
         // A terminal that was closed may be what interrupted it.
         printed?;
     }
@@ -361,9 +385,9 @@ fn finish(flags: &Destination, path: &Path, ended: &Ended<'_>) -> anyhow::Result
         output::note(&format!("\nreport: {}", path.join(PAGE_FILE).display()));
     }
     output::note(&holdings);
-    if ended.interrupted {
-        output::note(ended.notice);
-        return Ok(exit::INTERRUPTED);
+    if let Some((said, code)) = ended.cut_short() {
+        output::note(&said);
+        return Ok(code);
     }
     if let Some(plan) = &flags.repeat {
         let flags = &ended.needed_again;

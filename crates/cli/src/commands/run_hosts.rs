@@ -4,6 +4,7 @@
 //! divided over the generators, which begin it together, and their parts are kept beside the sum.
 //! And so are the sites of its servers: every call is a message to the agent there.
 
+mod again;
 mod library;
 mod opened;
 mod own_folders;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 use bakeoff_conduct::{Apart, Generated, Generators, Here, LoadOrder, Site, UnderWay};
 use bakeoff_hosts::{ClockOffset, HostError, Own, Place, Report, Session, monotonic_ns, open};
 use bakeoff_load::Threads;
+use bakeoff_plan::Trial;
 use bakeoff_record::{
     Addresses, ClockReading, Generator, HostClock, HostFacts, HostRole, Hosts, LinkFacts,
     LoadResult, LostHost, Machine, When,
@@ -31,7 +33,7 @@ use super::generators::{self, Together, Watch};
 use super::hosts::links;
 pub(super) use opened::Campaign;
 use site::FarSite;
-use stage::FarHost;
+use stage::{FarHost, Gone};
 
 /// The kernel of this machine and of its network namespaces.
 const OWN_KERNEL: u32 = 0;
@@ -137,7 +139,8 @@ impl Far {
     }
 
     /// Fails where the session of the server does. A session of a generator whose link could not
-    /// be measured is given up, because what it is at is not known: the next load opens another.
+    /// be measured is given up, because what it is at is not known: the next load opens another. A
+    /// generator on the server's own host has no link to it.
     fn links_of(
         &self,
         server: &mut Session,
@@ -147,7 +150,8 @@ impl Far {
     ) -> Result<Vec<LinkFacts>, HostError> {
         let (shared, from) = (&self.generators, server.host().to_owned());
         let mut slots = shared.sessions();
-        let mut sessions: Vec<&mut Session> = slots.iter_mut().flatten().collect();
+        let linked = slots.iter_mut().flatten().filter(|it| it.host() != from);
+        let mut sessions: Vec<&mut Session> = linked.collect();
         let found = links::measure_all(server, address, &mut sessions, should_stop);
         give_up(&mut slots, |name| match &found {
             Ok(found) => found.iter().any(|link| link.failed_from(name)),
@@ -224,7 +228,7 @@ impl Shared {
         }
     }
 
-    /// Reaches the hosts again that were lost in an earlier load.
+    /// Reaches the hosts again that were lost in an earlier load, in one attempt.
     fn reach_again(&self, sessions: &mut [Option<Session>]) -> Result<(), HostError> {
         for (place, slot) in self.places.iter().zip(sessions) {
             if slot.is_none() {
@@ -303,6 +307,16 @@ impl Generators for Loads {
 
     fn are_here(&self) -> bool {
         false
+    }
+
+    fn reach_again(&self) -> Result<(), LostHost> {
+        let mut sessions = self.0.sessions();
+        let reached = again::attempted(|| self.0.reach_again(&mut sessions));
+        reached.map_err(|error| Gone::from(error).into_record())
+    }
+
+    fn hosts(&self, trial: &Trial) -> Option<Hosts> {
+        Some(self.0.hosts(trial.workload.proxied))
     }
 }
 
@@ -396,7 +410,7 @@ fn never_begun(error: &anyhow::Error, mut hosts: Hosts, is_open: bool) -> Genera
         hosts.lost.push(LostHost {
             host: error.host.clone(),
             at_s: None,
-            message: error.cause.problem(),
+            message: error.cause.reason(),
         });
         if !is_open {
             failed = error.without_messages();
@@ -438,7 +452,7 @@ fn generated(together: Together, mut hosts: Hosts, start_ns: u64, warmup: Durati
         hosts.lost.push(LostHost {
             host: error.host.clone(),
             at_s: Some(after_s - warmup.as_secs_f64()),
-            message: error.cause.problem(),
+            message: error.cause.reason(),
         });
     }
     let results: Vec<LoadResult> = hosts
@@ -464,5 +478,36 @@ fn reading(clock: ClockOffset) -> ClockReading {
         offset_ns: clock.offset_ns,
         error_ns: clock.error_ns,
         rtt_ns: clock.rtt_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bakeoff_hosts::Cause;
+
+    use super::*;
+
+    /// Such as a result that is too long to be sent.
+    #[test]
+    fn why_an_agent_refused_is_kept_with_the_lost_host() {
+        let why = "send the result: it is too long";
+        let refused = HostError {
+            host: "g1".to_owned(),
+            cause: Cause::Refused {
+                why: why.to_owned(),
+                usage: false,
+            },
+        };
+        let together = Together {
+            parts: Vec::new(),
+            lost: vec![refused],
+            lost_after_s: vec![3.0],
+        };
+        let generated = generated(together, Hosts::default(), 0, Duration::from_secs(1));
+        let lost = generated.hosts.unwrap().lost;
+        assert!(lost[0].message.contains(why), "{lost:?}");
+        let failed = generated.failed.unwrap();
+        let is_named = failed.starts_with("host g1 was lost: ");
+        assert!(is_named && failed.contains(why), "{failed}");
     }
 }

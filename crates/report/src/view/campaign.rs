@@ -160,7 +160,7 @@ pub struct TrialCounts {
     pub skipped: usize,
     /// The server cannot do the workload.
     pub unsupported: usize,
-    /// Stopped by the user.
+    /// Stopped by the user, or not begun because a host was lost.
     pub interrupted: usize,
 }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use bakeoff_conduct::{Here, Part, Programs, Roles, Site as _, Staged, StartFailed, StartOrder};
 use bakeoff_hosts::{Outbox, Report, monotonic_ns};
 use bakeoff_record::{Machine, private_folder};
-use bakeoff_stage::{Listening, Servers, host};
+use bakeoff_stage::{Listening, Servers, host, leftovers};
 
 use super::loads::Files;
 use super::own_folders::OwnFolders;
@@ -242,6 +242,9 @@ impl Worker {
         let address = address.ok_or_else(|| anyhow::anyhow!("no address of this host is known"))?;
         self.drop_staged();
         self.site = None;
+        // Agents may be all that ever runs of bakeoff on this host, so that nobody else would
+        // remove what one that was killed has left.
+        leftovers::remove(&std::env::temp_dir());
         let folder = RunFolder::make()?;
         let path = folder.path().to_owned();
         *self
@@ -322,6 +325,10 @@ impl Worker {
             Ok(staged) => staged,
             Err(StartFailed::Trial(end)) => return self.with_logs(StageReport::Failed(end)),
             Err(StartFailed::FullDisk(why)) => return without_files(StageReport::FullDisk(why)),
+            // It is this machine, which is there.
+            Err(StartFailed::Unreached(lost)) => {
+                return without_files(StageReport::Cannot(lost.message));
+            }
         };
         let reached = staged.reached();
         let authority = reached.authority.as_deref();

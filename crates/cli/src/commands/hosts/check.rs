@@ -10,7 +10,7 @@ use bakeoff_record::Machine;
 use serde_json::{Value, json};
 
 use super::links::{self, Link};
-use super::reached::{Wanted, expanded, open_all, own, owner, read};
+use super::reached::{self, Wanted, expanded, open_all, own, owner, read};
 use crate::flags::{HostsCheckFlags, HostsFormat};
 use crate::interrupt::Interrupt;
 use crate::{exit, output};
@@ -154,10 +154,7 @@ fn ask(mut session: Session, set_up: Duration) -> Result<Reached, HostError> {
         Report::Limits { limits } => limits,
         _ => Value::Null,
     };
-    let unlocked = match session.hello() {
-        Some(Report::Hello { unlocked, .. }) => unlocked.clone(),
-        _ => None,
-    };
+    let unlocked = reached::unlocked(&session);
     Ok(Reached {
         session,
         set_up,
@@ -259,13 +256,8 @@ fn text(found: &[Found], links: &[Link], problems: &[HostError], addresses: bool
     let mut said: Vec<String> = errors.map(ToString::to_string).collect();
     said.extend(links.iter().filter_map(|link| link.why_not.clone()));
     said.extend(problems.iter().map(ToString::to_string));
-    said.extend(found.iter().filter_map(|host| {
-        let why = host.state.as_ref().ok()?.unlocked.as_ref()?;
-        Some(format!(
-            "host {}: a second campaign would not be noticed: {why}",
-            host.name
-        ))
-    }));
+    let reached = found.iter().filter_map(|host| host.state.as_ref().ok());
+    said.extend(reached.filter_map(|reached| reached.unlocked.clone()));
     for problem in said {
         text.push_str(&format!("\n! {problem}\n"));
     }

@@ -7,7 +7,7 @@ use bakeoff_load::{
     Target, Threads,
 };
 use bakeoff_plan::{Connect, Load, LoadModel, RateShape};
-use bakeoff_record::{LinkFacts, ThreadUsage, When};
+use bakeoff_record::{LinkFacts, LoadResult, ThreadUsage, When};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -145,13 +145,13 @@ fn loaded(generators: &mut [&mut Session], server: SocketAddr) -> Link {
     let mut bits_per_s = 0.0;
     for part in &together.parts {
         let result = &part.result;
-        if result.requests.ok == 0 {
-            let why = result.error_samples.values().next().cloned();
-            let why = why.unwrap_or_else(|| "no answer came in time".to_owned());
-            link.why_not = Some(format!("host {}: {why}", part.host));
-            return link;
+        match carried(result) {
+            Ok(bits) => bits_per_s += bits,
+            Err(why) => {
+                link.why_not = Some(format!("host {}: {why}", part.host));
+                return link;
+            }
         }
-        bits_per_s += result.bytes.read as f64 * 8.0 / result.measured_s;
         link.rtt_ns = link.rtt_ns.into_iter().chain(result.connect.min()).min();
         let full =
             |it: &ThreadUsage| ran_share(it.cpu_s, it.kept_s, result.measured_s) >= FULL_SHARE;
@@ -160,6 +160,17 @@ fn loaded(generators: &mut [&mut Session], server: SocketAddr) -> Link {
     link.bits_per_s = Some(bits_per_s);
     link.start_spread_ns = together.start_spread_ns();
     link
+}
+
+/// What came to a generator, bits per second; or why that says nothing.
+fn carried(result: &LoadResult) -> Result<f64, String> {
+    // A slow link carries no whole body in the window; what came of one counts.
+    if result.requests.ok == 0 {
+        let why = result.error_samples.values().next().cloned();
+        let nothing = (result.bytes.read == 0).then(|| "no answer came in time".to_owned());
+        why.or(nothing).map_or(Ok(()), Err)?;
+    }
+    Ok(result.bytes.read as f64 * 8.0 / result.measured_s)
 }
 
 /// Says what a link from the server's host carries; what the record keeps of it.
@@ -249,6 +260,25 @@ fn spec(server: SocketAddr, clients: u32) -> anyhow::Result<LoadSpec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Over 10 Mbit/s none of four bodies is whole in time, and all that came is known.
+    #[test]
+    fn a_link_that_carries_no_whole_body_was_measured() {
+        let load = spec("127.0.0.1:9".parse().unwrap(), CLIENTS).unwrap().load;
+        let check = |ok: u64, read: u64, error: Option<&str>, expected: Result<f64, &str>| {
+            let mut result = LoadResult::empty(load.clone(), 2.0);
+            (result.requests.ok, result.bytes.read) = (ok, read);
+            let errors = error.map(|text| ("reset".to_owned(), text.to_owned()));
+            result.error_samples = errors.into_iter().collect();
+            assert_eq!(carried(&result), expected.map_err(str::to_owned));
+        };
+        check(9, 2_500_000, None, Ok(10e6));
+        check(0, 2_500_000, None, Ok(10e6));
+        check(9, 2_500_000, Some("it was reset"), Ok(10e6));
+        check(0, 0, None, Err("no answer came in time"));
+        check(0, 0, Some("it was refused"), Err("it was refused"));
+        check(0, 300, Some("status 403"), Err("status 403"));
+    }
 
     /// A thread that another program keeps from its processor is as full as one that runs on.
     #[test]

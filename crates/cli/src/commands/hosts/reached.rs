@@ -9,7 +9,7 @@ use bakeoff_plan::{HOME, Host, HostWay, Hosts};
 use bakeoff_record::read_regular_text;
 
 use crate::commands::agent::own_kernel;
-use crate::exit;
+use crate::{exit, output};
 
 /// Longest hosts file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -151,7 +151,8 @@ pub(crate) fn owner() -> String {
     format!("{user} on {machine}, process {process}")
 }
 
-/// A session with each host, and how long it took to open.
+/// A session with each host, and how long it took to open. A host that could not be locked is
+/// named.
 ///
 /// # Errors
 /// One cannot be had; the message names each such host.
@@ -163,7 +164,12 @@ pub(crate) fn opened(
     let (mut sessions, mut failed) = (Vec::new(), Vec::new());
     for opened in open_all(wanted, own, owner) {
         match opened {
-            Ok(opened) => sessions.push(opened),
+            Ok(opened) => {
+                if let Some(said) = unlocked(&opened.0) {
+                    output::note(&said);
+                }
+                sessions.push(opened);
+            }
             Err(error) => failed.push(error.to_string()),
         }
     }
@@ -171,6 +177,17 @@ pub(crate) fn opened(
         true => Ok(sessions),
         false => Err(exit::not_valid(failed.join("\n"))),
     }
+}
+
+/// That a host could not be locked against a second campaign, and why; `None` where it is.
+pub(crate) fn unlocked(session: &Session) -> Option<String> {
+    let Some(Report::Hello { unlocked, .. }) = session.hello() else {
+        return None;
+    };
+    let (host, why) = (session.host(), unlocked.as_ref()?);
+    Some(format!(
+        "host {host}: a second campaign would not be noticed: {why}"
+    ))
 }
 
 /// Half of a host's processors, as on one machine.

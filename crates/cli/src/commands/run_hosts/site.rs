@@ -81,7 +81,8 @@ impl Site for FarSite {
                 message: None,
             })
         };
-        self.0.begin().map_err(failed)?;
+        let ready = self.0.begin();
+        ready.map_err(|gone| StartFailed::Unreached(gone.into_record()))?;
         let name = order.logs.file_name().unwrap_or_default();
         let start = StageOrder::Start {
             contender: Box::new(order.contender.clone()),

@@ -1,7 +1,7 @@
 //! The stage of another host: what home says to it, and what it answers.
 //!
-//! A host that is lost is reached again at the next start. What it lost meanwhile is not made up
-//! for: the trial that ran has failed.
+//! A host that is lost is reached again before the next trial, in a few attempts. What it lost
+//! meanwhile is not made up for: the trial that ran has failed.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,18 @@ use std::time::{Duration, Instant};
 use bakeoff_conduct::{Programs, SiteError};
 use bakeoff_hosts::{ClockOffset, HostError, Order, Own, Place, Report, Session, open};
 use bakeoff_plan::Plan;
-use bakeoff_record::{Step, TrialEnd};
+use bakeoff_record::{LostHost, Step, TrialEnd};
 use bakeoff_stage::host;
 
+use super::again;
 use crate::commands::agent::{Of, SetUp, StageFacts, StageOrder, StageReport};
 
 /// What setting up a stage may take.
 pub(super) const SET_UP_WITHIN: Duration = Duration::from_secs(30);
 /// Between two looks at whether somebody wants to stop.
 const LOOK_PERIOD: Duration = Duration::from_millis(100);
+/// What is taken at once of what nobody has asked for.
+const HEARD_MAX: u32 = 64;
 
 /// A host with a stage.
 pub(super) struct FarHost {
@@ -52,7 +55,7 @@ struct State {
 #[derive(Debug, Clone)]
 pub(super) struct Gone {
     pub(super) host: String,
-    /// Without what other programs wrote, which may hold addresses.
+    /// Without what other programs wrote; the record hides addresses.
     pub(super) problem: String,
     pub(super) text: String,
 }
@@ -60,7 +63,7 @@ pub(super) struct Gone {
 impl From<HostError> for Gone {
     fn from(error: HostError) -> Self {
         Self {
-            problem: error.cause.problem(),
+            problem: error.cause.reason(),
             text: error.to_string(),
             host: error.host,
         }
@@ -71,6 +74,15 @@ impl Gone {
     /// What the record has of it.
     pub(super) fn for_record(&self) -> String {
         format!("host {} was lost: {}", self.host, self.problem)
+    }
+
+    /// The same among the hosts of a trial that did not begin.
+    pub(super) fn into_record(self) -> LostHost {
+        LostHost {
+            host: self.host,
+            at_s: None,
+            message: self.problem,
+        }
     }
 
     /// Of a host that nothing leads to; it is reached before it is asked.
@@ -198,20 +210,29 @@ impl FarHost {
         self.facts().map(|facts| facts.address)
     }
 
-    /// Makes the host ready for a trial: reached, and nothing known of the one before. Otherwise
-    /// it says why not, for the record.
-    pub(super) fn begin(&self) -> Result<(), String> {
+    /// Makes the host ready for a trial: reached, and nothing known of the one before.
+    pub(super) fn begin(&self) -> Result<(), Gone> {
         let mut state = self.state();
         (state.died, state.lost) = (None, None);
         if state.session.is_some() {
             return Ok(());
         }
-        let opened = open(&self.place, &self.own, &self.owner);
-        state.session = Some(opened.map_err(|error| Gone::from(error).for_record())?);
-        let ready = self.set_up_again(&mut state);
-        ready.map_err(|error| match &state.lost {
-            Some(gone) => gone.for_record(),
-            None => error.to_string(),
+        again::attempted(|| self.reach_again(&mut state))
+    }
+
+    /// Reaches the host after it was lost, in one attempt.
+    fn reach_again(&self, state: &mut State) -> Result<(), Gone> {
+        state.session = Some(open(&self.place, &self.own, &self.owner)?);
+        let ready = self.set_up_again(state);
+        ready.map_err(|error| {
+            // Without its stage it is of no use.
+            state.session = None;
+            let problem = format!("its stage could not be set up again: {error}");
+            state.lost.take().unwrap_or_else(|| Gone {
+                host: self.place.name.clone(),
+                text: problem.clone(),
+                problem,
+            })
         })
     }
 
@@ -314,14 +335,14 @@ impl State {
                         died = Some((status, log_tail));
                     }
                     Some(answer) => return Ok(answer),
-                    // The end of the session ends whatever it is at.
-                    None if can_wait && host::is_interrupted() => {
-                        return Err(session.late("answer before it was interrupted", within));
-                    }
-                    None if Instant::now() >= end => {
-                        return Err(session.late("answer", within));
-                    }
                     None => {}
+                }
+                // The end of the session ends whatever it is at.
+                if can_wait && host::is_interrupted() {
+                    return Err(session.late("answer before it was interrupted", within));
+                }
+                if Instant::now() >= end {
+                    return Err(session.late("answer", within));
                 }
             }
         });
@@ -336,7 +357,10 @@ impl State {
         let mut died = None;
         if self.session.is_some() {
             let _ = self.of_session(|session| {
-                while let Some(parcel) = session.receive_parcel(Duration::ZERO)? {
+                for _ in 0..HEARD_MAX {
+                    let Some(parcel) = session.receive_parcel(Duration::ZERO)? else {
+                        break;
+                    };
                     if let (StageReport::Died { status, log_tail }, _) = read(session, parcel)? {
                         died = Some((status, log_tail));
                     }
@@ -421,8 +445,10 @@ mod tests {
     #[test]
     fn why_a_host_is_not_reached_again_is_said_without_addresses() {
         let script = "echo 'ssh: connect to host 203.0.113.9 port 22: refused' >&2; exit 255";
-        let why = host_reached_by(script).begin().unwrap_err();
-        assert!(why.starts_with("host sut was lost: "), "{why}");
-        assert!(!why.contains("203.0.113.9"), "{why}");
+        let host = host_reached_by(script);
+        let gone = host.reach_again(&mut host.state()).unwrap_err();
+        let lost = gone.into_record();
+        assert_eq!(lost.host, "sut");
+        assert!(!lost.message.contains("203.0.113.9"), "{}", lost.message);
     }
 }
