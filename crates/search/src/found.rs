@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::bounds::{Bounds, Rates};
 use crate::classify::Class;
-use crate::confirming::missed_above;
+use crate::confirming::kept;
 use crate::judged::{Judged, Why, judge};
 use crate::progress::{Confirmed, Progress, TRIALS_MAX};
 use crate::seen::{Measured, Purpose, Seen};
@@ -33,7 +33,8 @@ pub enum Irregular {
     NoUpper,
     /// A rate above the upper bound meets it too.
     Inversion,
-    /// Time or trials were used up before the bounds were near enough.
+    /// Time or trials were used up before the bounds were near enough, or before longer trials
+    /// confirmed the lower one.
     Budget,
     /// The search was stopped, and can go on.
     Unfinished,
@@ -74,8 +75,7 @@ pub struct Found {
     /// Whether they did not because the load engine was too late or too busy in them: then they
     /// say nothing about the server.
     pub is_confirmation_spoiled: bool,
-    /// The lower bound that the search found and that longer trials did not confirm, requests per
-    /// second.
+    /// The lower bound that the search found and that longer trials refuted, requests per second.
     pub lowered_from_per_s: Option<f64>,
     /// Its trials, in the order in which they ended.
     pub trials: Vec<TrialFound>,
@@ -173,28 +173,8 @@ impl Progress<'_> {
         let stage = self.last_stage();
         let rates = self.rates(goal);
         let bounds = rates.bounds(stage);
-        let mut lower = bounds.lower;
-        let mut upper = bounds.upper;
-        let mut lowered_from_per_s = None;
-        let held = self.confirmed(goal);
-        let confirmed = match held {
-            Confirmed::Yes { rate_per_s } | Confirmed::Spoiled { rate_per_s } => {
-                if let Some(found) = lower.filter(|found| *found != rate_per_s) {
-                    lowered_from_per_s = lower;
-                    // The nearest rate above did not hold.
-                    upper = missed_above(self, goal, rate_per_s, found).or(upper);
-                    lower = Some(rate_per_s);
-                }
-                Some(matches!(held, Confirmed::Yes { .. }))
-            }
-            Confirmed::No { rate_per_s } => {
-                // The lowest rate that longer trials tried was missed as well.
-                lowered_from_per_s = lower;
-                (lower, upper) = (None, Some(rate_per_s));
-                Some(false)
-            }
-            Confirmed::Missing { .. } | Confirmed::NotAsked => None,
-        };
+        let kept = kept(self, goal, bounds);
+        let Bounds { lower, mut upper } = kept.bounds;
         let (irregular, why) = self.irregular(goal, yardstick_per_s);
         let is_limited = irregular == Some(Irregular::GeneratorLimited);
         let is_ceiling = why_ceiling(bounds, yardstick_per_s).is_some();
@@ -220,12 +200,15 @@ impl Progress<'_> {
             },
             irregular,
             why,
-            confirmed,
-            is_confirmation_spoiled: matches!(held, Confirmed::Spoiled { .. }),
-            lowered_from_per_s,
+            confirmed: kept.confirmed,
+            is_confirmation_spoiled: matches!(self.confirmed(goal), Confirmed::Spoiled { .. }),
+            lowered_from_per_s: kept.lowered_from_per_s,
             trials: self.trials_found(goal),
         };
-        match lower.and_then(|rate| unseen(self, goal, rate)) {
+        // One that longer trials refuted may be none for that reason, too.
+        let refuted = kept.lowered_from_per_s;
+        let refuted = refuted.filter(|_| irregular == Some(Irregular::Budget));
+        match lower.or(refuted).and_then(|rate| unseen(self, goal, rate)) {
             Some(why) => found.without_lower(why),
             None => found,
         }
@@ -245,41 +228,35 @@ impl Progress<'_> {
         let (stage, rates) = (self.last_stage(), self.rates(goal));
         let bounds = rates.bounds(stage);
         let is_open = self.search_step(goal, closed_per_s).is_some();
-        let next = self.next().filter(|_| is_open);
-        if next.is_some_and(|step| step.purpose() == Purpose::Search) {
+        let held = self.confirmed(goal);
+        let is_missing = matches!(held, Confirmed::Missing { .. });
+        let goes_on = match self.next().map(|step| step.purpose()) {
+            Some(Purpose::Search) => is_open || is_missing,
+            Some(Purpose::Confirm) => is_missing,
+            Some(Purpose::Closed | Purpose::Curve { .. }) | None => false,
+        };
+        if goes_on {
             return (Some(Irregular::Unfinished), None);
         }
-        if let Confirmed::No { rate_per_s } = self.confirmed(goal) {
-            let least = shown(rate_per_s);
-            let why = format!("longer trials missed it at every rate down to {least} requests/s");
-            return (Some(Irregular::NotConfirmed), Some(why));
+        match held {
+            Confirmed::No { rate_per_s } => {
+                let least = shown(rate_per_s);
+                let why =
+                    format!("longer trials missed it at every rate down to {least} requests/s");
+                return (Some(Irregular::NotConfirmed), Some(why));
+            }
+            Confirmed::Missing { rate_per_s } if bounds.lower != Some(rate_per_s) => {
+                return (Some(Irregular::Budget), why_ended(self, true));
+            }
+            _ => {}
         }
         if let Some(why) = why_limited(self, &rates, bounds, yardstick) {
             return (Some(Irregular::GeneratorLimited), Some(why));
         }
-        if is_open {
-            let is_long = self.trials.len() >= TRIALS_MAX;
-            let why = is_long.then(|| format!("{TRIALS_MAX} trials were not enough"));
-            return (Some(Irregular::Budget), why);
+        if is_open || is_missing {
+            return (Some(Irregular::Budget), why_ended(self, is_missing));
         }
-        let is_spoiled = matches!(self.confirmed(goal), Confirmed::Spoiled { .. });
-        match (bounds.lower, bounds.upper) {
-            (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
-            (Some(_), _) if is_spoiled => {
-                let why = "the load engine was too late or too busy in the confirming trials";
-                (Some(Irregular::GeneratorLimited), Some(why.to_owned()))
-            }
-            (Some(_), Some(_)) => (None, None),
-            (None, _) => {
-                let least = self.range(goal, closed_per_s).least;
-                let why = format!(
-                    "missed at {} requests/s too, the lowest rate tried",
-                    shown(least)
-                );
-                (Some(Irregular::NoLower), Some(why))
-            }
-            (Some(_), None) => (Some(Irregular::NoUpper), None),
-        }
+        of_bounds(self, goal, &rates, closed_per_s)
     }
 
     /// The conditional throughput of MLRsearch (appendix B): of the full trials at a rate, best
@@ -358,6 +335,43 @@ pub(crate) fn of_servers<'a>(
 ) -> impl Iterator<Item = (&'a Seen, Judged)> {
     let search = progress.judged(goal, Purpose::Search);
     search.chain(progress.judged(goal, Purpose::Confirm))
+}
+
+/// Why the bounds of a search that ended are no regular result.
+fn of_bounds(
+    progress: &Progress<'_>,
+    goal: &Goal,
+    rates: &Rates,
+    closed_per_s: f64,
+) -> (Option<Irregular>, Option<String>) {
+    let stage = progress.last_stage();
+    let bounds = rates.bounds(stage);
+    let is_spoiled = matches!(progress.confirmed(goal), Confirmed::Spoiled { .. });
+    match (bounds.lower, bounds.upper) {
+        (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
+        (Some(_), _) if is_spoiled => {
+            let why = "the load engine was too late or too busy in the confirming trials";
+            (Some(Irregular::GeneratorLimited), Some(why.to_owned()))
+        }
+        (Some(_), Some(_)) => (None, None),
+        (None, _) => {
+            let least = progress.range(goal, closed_per_s).least;
+            let why = format!(
+                "missed at {} requests/s too, the lowest rate tried",
+                shown(least)
+            );
+            (Some(Irregular::NoLower), Some(why))
+        }
+        (Some(_), None) => (Some(Irregular::NoUpper), None),
+    }
+}
+
+/// Why nothing goes on, where its name does not say it: `is_missing` where longer trials are.
+fn why_ended(progress: &Progress<'_>, is_missing: bool) -> Option<String> {
+    if progress.trials.len() >= TRIALS_MAX {
+        return Some(format!("{TRIALS_MAX} trials were not enough"));
+    }
+    is_missing.then(|| "time ended before longer trials confirmed a lower bound".to_owned())
 }
 
 /// Why the load engine, and not the server, is what ends below the upper bound: it spoils trials

@@ -6,7 +6,7 @@
 use bakeoff_plan::{CONFIRMING, Goal, Load, Search};
 
 use crate::bounds::{Range, Rates, readable};
-use crate::confirming::Confirming;
+use crate::confirming::{Confirming, kept};
 use crate::judged::{Judged, judge};
 use crate::seen::{Came, Purpose, Seen};
 use crate::stage::{Stage, stages};
@@ -342,16 +342,11 @@ impl<'s> Progress<'s> {
 
     /// The rate that the curve's shares are of: the first goal's that has one.
     pub(crate) fn curve_of(&self) -> Option<f64> {
-        self.search
-            .goals
-            .iter()
-            .find_map(|goal| match self.confirmed(goal) {
-                Confirmed::Yes { rate_per_s }
-                | Confirmed::Spoiled { rate_per_s }
-                | Confirmed::Missing { rate_per_s } => Some(rate_per_s),
-                Confirmed::No { .. } => None,
-                Confirmed::NotAsked => self.rates(goal).bounds(self.last_stage()).lower,
-            })
+        let mut goals = self.search.goals.iter();
+        goals.find_map(|goal| {
+            let bounds = self.rates(goal).bounds(self.last_stage());
+            kept(self, goal, bounds).bounds.lower
+        })
     }
 
     fn curve_step(&self) -> Option<Step> {

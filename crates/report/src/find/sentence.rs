@@ -85,8 +85,8 @@ fn is_between(irregular: Irregular) -> bool {
 
 fn confirmation(row: &FoundRow) -> &'static str {
     match (row.confirmed, row.behind.confirmation_spoiled) {
-        // What is irregular says so already.
-        (Some(false), _) if row.irregular == Some(Irregular::NotConfirmed) => "",
+        // What is irregular says so already, or there is no bound to confirm.
+        (Some(false), _) if row.lower_per_s.is_none() => "",
         (Some(false), true) if row.irregular == Some(Irregular::GeneratorLimited) => "",
         (Some(false), true) => {
             ", and the load engine was too late or too busy for longer trials to confirm it"

@@ -1,0 +1,76 @@
+//! Searches that end before they are done: by time, by Ctrl-C, or by what does not run.
+
+use super::*;
+
+/// Confirming trials at a rate that missed the goal.
+fn misses(progress: &Progress<'_>, rate_per_s: f64) -> usize {
+    let goal = &progress.search.goals[0];
+    let confirming = progress.judged(goal, Purpose::Confirm);
+    let here = confirming.filter(|(trial, _)| trial.rate_per_s == rate_per_s);
+    here.filter(|(_, judged)| matches!(judged, Judged::Exceeds(_)))
+        .count()
+}
+
+/// Ctrl-C after each trial, and a budget that is used up after each.
+#[test]
+fn a_bound_that_longer_trials_refuted_is_none_wherever_the_search_ends() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    let (trials, refuted) = refuted(&load);
+    let (mut stopped, mut spent) = (0, 0);
+    for at in 0..=trials.len() {
+        let made = trials[..at].to_vec();
+        let seconds = made.iter().map(|trial| trial.took_s).sum();
+        for budget in [WHOLE, Budget { seconds }] {
+            let progress = Progress::new(&load, made.clone(), budget).unwrap();
+            if misses(&progress, refuted) < 2 {
+                continue;
+            }
+            let found = &progress.found(None)[0];
+            let standing = found.standing;
+            assert!(standing.lower_per_s.is_none_or(|lower| lower < refuted));
+            assert_eq!(standing.upper_per_s, Some(refuted));
+            assert_eq!(found.lowered_from_per_s, Some(refuted));
+            if standing.lower_per_s.is_some() {
+                continue;
+            }
+            assert_eq!(found.confirmed, Some(false));
+            match budget == WHOLE {
+                true => {
+                    assert_eq!(found.irregular, Some(Irregular::Unfinished));
+                    stopped += 1;
+                }
+                false => {
+                    assert_eq!(found.irregular, Some(Irregular::Budget));
+                    let why = "time ended before longer trials confirmed a lower bound";
+                    assert_eq!(found.why.as_deref(), Some(why));
+                    assert_eq!(progress.curve_of(), None, "a curve of no bound");
+                    spent += 1;
+                }
+            }
+        }
+    }
+    assert!(stopped >= 3 && spent >= 3, "{stopped} and {spent}");
+}
+
+/// The bounds are found, and the first of three longer trials at the lower one is missing.
+#[test]
+fn a_bound_whose_longer_trials_are_missing_is_no_regular_result() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    let mut sim = Sim::new(1, deterministic);
+    let trials = run(&load, WHOLE, |step, number| sim.trial(step, number));
+    let first = trials.iter().position(|it| it.purpose == Purpose::Confirm);
+    for made in (0..3).map(|more| trials[..first.unwrap() + more].to_vec()) {
+        let seconds = made.iter().map(|trial| trial.took_s).sum();
+        let found = |budget| {
+            let progress = Progress::new(&load, made.clone(), budget).unwrap();
+            progress.found(None).remove(0)
+        };
+        let (stopped, spent) = (found(WHOLE), found(Budget { seconds }));
+        assert_eq!(stopped.irregular, Some(Irregular::Unfinished));
+        assert_eq!(spent.irregular, Some(Irregular::Budget));
+        for found in [stopped, spent] {
+            assert!(found.standing.lower_per_s.is_some());
+            assert_eq!(found.confirmed, None);
+        }
+    }
+}
