@@ -8,8 +8,8 @@ use crate::bounds::{Bounds, Rates};
 use crate::classify::Class;
 use crate::confirming::kept;
 use crate::judged::{Judged, Why, judge};
-use crate::progress::{Confirmed, Progress, TRIALS_MAX};
-use crate::seen::{Measured, Purpose, Seen};
+use crate::progress::{Confirmed, LOST_MAX, Progress, TRIALS_MAX};
+use crate::seen::{Came, Measured, Purpose, Seen};
 use crate::unseen::unseen;
 
 /// Share of the yardstick's rate from which a bound may be that of the load engine (method R10).
@@ -36,9 +36,9 @@ pub enum Irregular {
     /// Time or trials were used up before the bounds were near enough, or before longer trials
     /// confirmed the lower one.
     Budget,
-    /// The search was stopped, and can go on.
+    /// The search was stopped, or the contender ceased to run; it can go on.
     Unfinished,
-    /// The contender did not run, or gave no right answer.
+    /// The contender came to no trial at a rate, or gave no right answer.
     Failed,
 }
 
@@ -219,8 +219,9 @@ impl Progress<'_> {
         goal: &Goal,
         yardstick: Option<f64>,
     ) -> (Option<Irregular>, Option<String>) {
-        if let Some(why) = self.gave_up() {
-            return (Some(Irregular::Failed), Some(why));
+        let gave_up = self.gave_up();
+        if let Some(why) = gave_up.as_ref().filter(|_| !has_run(&self.trials)) {
+            return (Some(Irregular::Failed), Some(why.clone()));
         }
         let Some(closed_per_s) = self.closed_per_s() else {
             return (Some(Irregular::Unfinished), None);
@@ -230,13 +231,16 @@ impl Progress<'_> {
         let is_open = self.search_step(goal, closed_per_s).is_some();
         let held = self.confirmed(goal);
         let is_missing = matches!(held, Confirmed::Missing { .. });
-        let goes_on = match self.next().map(|step| step.purpose()) {
+        let goes_on = match self.further().map(|step| step.purpose()) {
             Some(Purpose::Search) => is_open || is_missing,
             Some(Purpose::Confirm) => is_missing,
             Some(Purpose::Closed | Purpose::Curve { .. }) | None => false,
         };
         if goes_on {
-            return (Some(Irregular::Unfinished), None);
+            // What was found before it ceased to run stands.
+            let why = gave_up
+                .map(|why| format!("its last {LOST_MAX} trials did not come to their load: {why}"));
+            return (Some(Irregular::Unfinished), why);
         }
         match held {
             Confirmed::No { rate_per_s } => {
@@ -316,6 +320,12 @@ impl Progress<'_> {
         points.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
         points
     }
+}
+
+/// Whether any trial at a rate came to its load.
+fn has_run(trials: &[Seen]) -> bool {
+    let mut trials = trials.iter();
+    trials.any(|it| it.purpose != Purpose::Closed && !matches!(it.came, Came::Lost(_)))
 }
 
 /// Quantiles of the curve, percent: the usual ones and those of the goals.

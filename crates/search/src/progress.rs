@@ -14,7 +14,7 @@ use crate::stage::{Stage, stages};
 /// Trials of one contender at one workload, at the most.
 pub(crate) const TRIALS_MAX: usize = 500;
 /// Trials in a row that did not come to their load, after which a contender is given up.
-const LOST_MAX: usize = 3;
+pub(crate) const LOST_MAX: usize = 3;
 /// Closed loops without a right answer, after which it is given up.
 const WRONG_MAX: usize = 2;
 /// Share of the closed loop's rate at which the search begins.
@@ -122,6 +122,9 @@ pub struct Progress<'s> {
     pub(crate) set_aside: Vec<bool>,
     pub(crate) budget: Budget,
     pub(crate) stages: Vec<Stage>,
+    /// How many of the trials were made before the search was resumed. That those were lost is no
+    /// reason to give up now.
+    pub(crate) resumed_at: usize,
 }
 
 /// How a lower bound fared in longer trials.
@@ -163,12 +166,18 @@ impl<'s> Progress<'s> {
             trials,
             budget,
             stages: stages(search, load.duration_s),
+            resumed_at: 0,
         })
     }
 
     /// The next trial; `None` where the search has ended.
     pub fn next(&self) -> Option<Step> {
-        if self.gave_up().is_some() || self.trials.len() >= TRIALS_MAX {
+        self.further().filter(|_| self.gave_up().is_none())
+    }
+
+    /// The next trial of a contender that is not given up.
+    pub(crate) fn further(&self) -> Option<Step> {
+        if self.trials.len() >= TRIALS_MAX {
             return None;
         }
         let Some(closed_per_s) = self.closed_per_s() else {
@@ -198,34 +207,29 @@ impl<'s> Progress<'s> {
         (trials.max(1), left_s.max(self.cost_s(step.length_s())))
     }
 
-    /// Why no more is tried, where the contender does not run or gives no right answer.
+    /// Why no more is tried: the contender does not run, or not any more, or gives no right answer.
     pub fn gave_up(&self) -> Option<String> {
+        let own = self.trials.get(self.resumed_at..).unwrap_or_default();
         let lost = |trial: &Seen| match &trial.came {
             Came::Lost(why) => Some(why.clone()),
             _ => None,
         };
-        let last: Vec<Option<String>> = self.trials.iter().rev().take(LOST_MAX).map(lost).collect();
+        let last: Vec<Option<String>> = own.iter().rev().take(LOST_MAX).map(lost).collect();
         if last.len() == LOST_MAX && last.iter().all(Option::is_some) {
             return last.into_iter().next().flatten();
         }
         // Of those that ran, none has a right answer where there is no rate.
-        let ran = self.closed().count();
-        let died = self.closed().filter(|trial| trial.came == Came::Died);
+        let ran = closed(own).count();
+        let died = closed(own).filter(|trial| trial.came == Came::Died);
         (self.closed_per_s().is_none() && ran >= WRONG_MAX).then(|| match died.count() {
             0 => "no answer was right in a closed loop".to_owned(),
             died => format!("the server ended in {died} of {ran} closed loops"),
         })
     }
 
-    fn closed(&self) -> impl Iterator<Item = &Seen> {
-        let is_closed = |trial: &&Seen| trial.purpose == Purpose::Closed;
-        let ran = |trial: &&Seen| !matches!(trial.came, Came::Lost(_));
-        self.trials.iter().filter(is_closed).filter(ran)
-    }
-
     /// Right answers per second in the closed loop.
     pub(crate) fn closed_per_s(&self) -> Option<f64> {
-        let rates = self.closed().filter_map(Seen::ok_per_s);
+        let rates = closed(&self.trials).filter_map(Seen::ok_per_s);
         rates.into_iter().find(|rate| *rate > 0.0)
     }
 
@@ -364,6 +368,13 @@ impl<'s> Progress<'s> {
         };
         self.may_take(&step, false).then_some(step)
     }
+}
+
+/// Closed loops that ran.
+fn closed(trials: &[Seen]) -> impl Iterator<Item = &Seen> {
+    let is_closed = |trial: &&Seen| trial.purpose == Purpose::Closed;
+    let ran = |trial: &&Seen| !matches!(trial.came, Came::Lost(_));
+    trials.iter().filter(is_closed).filter(ran)
 }
 
 /// A share in percent, without what the binary fraction adds.

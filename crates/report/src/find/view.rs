@@ -186,10 +186,9 @@ pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
         .iter()
         .any(|it| it.end == TrialEnd::Interrupted);
     let mut answer = sentence::answer(&contenders);
-    let unfinished = contenders
-        .iter()
-        .any(|row| row.irregular == Some(Irregular::Unfinished));
-    if interrupted && unfinished {
+    // In its curves too, where every bound is known.
+    let goes_on = all.iter().any(|quest| quest.progress.next().is_some());
+    if interrupted && goes_on {
         answer.push("The search was interrupted, and can go on.".to_owned());
     }
     Some(FindReport {

@@ -74,3 +74,54 @@ fn a_bound_whose_longer_trials_are_missing_is_no_regular_result() {
         }
     }
 }
+
+/// The same trial, which a lost host kept from its load.
+fn lost(trial: &Seen) -> Seen {
+    Seen {
+        took_s: 0.1,
+        came: Came::Lost("host sut was lost".to_owned()),
+        ..trial.clone()
+    }
+}
+
+/// A host that restarts at any moment of the search.
+#[test]
+fn what_was_found_before_trials_were_lost_stands_and_a_resumed_search_goes_on() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    let mut sim = Sim::new(1, deterministic);
+    let mut steps = Vec::new();
+    let trials = run(&load, WHOLE, |step, number| {
+        steps.push(*step);
+        sim.trial(step, number)
+    });
+    for (at, step) in steps.iter().enumerate() {
+        let made = &trials[..at];
+        let again = vec![lost(&trials[at]); 3];
+        let mut progress = Progress::new(&load, [made, &again].concat(), WHOLE).unwrap();
+        assert_eq!(progress.next(), None);
+        let found = &progress.found(None)[0];
+        let before = &Progress::new(&load, made.to_vec(), WHOLE)
+            .unwrap()
+            .found(None)[0];
+        assert_eq!(found.standing, before.standing);
+        let why = found.why.as_deref();
+        match step {
+            // Nothing at a rate was ever measured: the first of the others is a closed loop.
+            _ if at <= 1 => {
+                assert_eq!(found.irregular, Some(Irregular::Failed));
+                assert_eq!(why, Some("host sut was lost"));
+            }
+            Step::Closed { .. } | Step::Search { .. } | Step::Confirm { .. } => {
+                assert_eq!(found.irregular, Some(Irregular::Unfinished));
+                let said = "its last 3 trials did not come to their load: host sut was lost";
+                assert_eq!(why, Some(said));
+            }
+            // The bounds and their confirmation lack nothing.
+            Step::Curve { .. } => assert_eq!(found.irregular, None),
+        }
+        progress.resumed_at = at + 3;
+        if !matches!(step, Step::Curve { .. }) {
+            assert_eq!(progress.next().as_ref(), Some(step), "{at}");
+        }
+    }
+}
