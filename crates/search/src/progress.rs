@@ -22,7 +22,7 @@ const BEGIN: f64 = 0.5;
 /// How far from the closed loop's rate a search may come, as a factor either way.
 const FAR_BELOW: f64 = 128.0;
 const FAR_ABOVE: f64 = 64.0;
-/// Length of the closed loop, seconds.
+/// Length of the first closed loop, seconds. The next is as long as a full trial.
 pub const CLOSED_S: f64 = 2.0;
 /// Starting and stopping a server, seconds: a guess, for what is planned alone.
 const OVERHEAD_S: f64 = 1.0;
@@ -181,7 +181,11 @@ impl<'s> Progress<'s> {
             return None;
         }
         let Some(closed_per_s) = self.closed_per_s() else {
-            let length_s = CLOSED_S;
+            // A server that takes its time may have answered nothing in the first.
+            let length_s = match closed(&self.trials).next() {
+                None => CLOSED_S,
+                Some(_) => CLOSED_S.max(self.load.duration_s),
+            };
             return Some(Step::Closed { length_s }).filter(|step| self.may_take(step, false));
         };
         let goals = self.search.goals.iter();
@@ -222,7 +226,7 @@ impl<'s> Progress<'s> {
         let ran = closed(own).count();
         let died = closed(own).filter(|trial| trial.came == Came::Died);
         (self.closed_per_s().is_none() && ran >= WRONG_MAX).then(|| match died.count() {
-            0 => "no answer was right in a closed loop".to_owned(),
+            0 => why_none_right(own),
             died => format!("the server ended in {died} of {ran} closed loops"),
         })
     }
@@ -375,6 +379,17 @@ fn closed(trials: &[Seen]) -> impl Iterator<Item = &Seen> {
     let is_closed = |trial: &&Seen| trial.purpose == Purpose::Closed;
     let ran = |trial: &&Seen| !matches!(trial.came, Came::Lost(_));
     trials.iter().filter(is_closed).filter(ran)
+}
+
+/// Why closed loops that ran have no right answer.
+fn why_none_right(trials: &[Seen]) -> String {
+    let ended = |trial: &Seen| trial.measured().is_some_and(|measured| measured.due > 0);
+    if closed(trials).any(ended) {
+        return "no answer was right in a closed loop".to_owned();
+    }
+    let longest_s = closed(trials).map(|trial| trial.length_s);
+    let longest_s = longest_s.fold(0.0, f64::max);
+    format!("no request ended in a closed loop of {longest_s} s; give it a longer --duration")
 }
 
 /// A share in percent, without what the binary fraction adds.

@@ -125,3 +125,36 @@ fn what_was_found_before_trials_were_lost_stands_and_a_resumed_search_goes_on() 
         }
     }
 }
+
+/// The closed loops of a server whose answers take so many seconds, all of them right or none.
+fn of_slow_server(load: &Load, takes_s: f64, is_right: bool) -> Progress<'_> {
+    let mut random = Random::new(1);
+    let trials = run(load, WHOLE, |step, _| {
+        let mut seen = threshold(25.0, 0.0, &mut random, step);
+        if let (Came::Measured(measured), Purpose::Closed) = (&mut seen.came, seen.purpose) {
+            // Each of 100 clients asks when the warm-up begins, and then after each answer.
+            let answers = |until_s: f64| (until_s / takes_s).floor() as u64 * 100;
+            measured.due = answers(WARMUP_S + step.length_s()) - answers(WARMUP_S);
+            measured.ok = if is_right { measured.due } else { 0 };
+        }
+        seen
+    });
+    Progress::new(load, trials, WHOLE).unwrap()
+}
+
+#[test]
+fn a_server_that_takes_longer_than_the_first_closed_loop_is_searched() {
+    let load = sought(&["p99<8s"], &[0.001]);
+    let progress = of_slow_server(&load, 4.0, true);
+    let closed = progress.trials.iter();
+    let closed = closed.filter(|trial| trial.purpose == Purpose::Closed);
+    let lengths: Vec<f64> = closed.map(|trial| trial.length_s).collect();
+    assert_eq!(lengths, [CLOSED_S, 10.0]);
+    assert_eq!(progress.closed_per_s(), Some(20.0));
+    assert_eq!(progress.gave_up(), None);
+    let why = |takes_s, is_right| of_slow_server(&load, takes_s, is_right).gave_up();
+    let nothing = "no request ended in a closed loop of 10 s; give it a longer --duration";
+    assert_eq!(why(20.0, true).as_deref(), Some(nothing));
+    let wrong = "no answer was right in a closed loop";
+    assert_eq!(why(4.0, false).as_deref(), Some(wrong));
+}
