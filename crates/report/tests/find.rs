@@ -267,6 +267,41 @@ fn a_confirmation_that_the_engine_spoiled_is_not_the_servers() {
     assert!(row.upper_per_s.is_some(), "{row:#?}");
 }
 
+/// Trials that confirm show less than those of the search did, and the bound is lowered.
+#[test]
+fn a_lowered_bound_says_from_what() {
+    let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
+    let is_confirming = |trial: &TrialRecord| {
+        let name = trial.load_name.as_deref().unwrap_or_default();
+        trial.contender == "nginx-default" && name.ends_with("-confirm")
+    };
+    let first = record.trials.iter().position(is_confirming).unwrap();
+    let pattern = record.trials[first].clone();
+    let after = |trial: &TrialRecord| !trial.load_name.as_deref().unwrap_or("").contains("-at");
+    record.trials.retain(|it| !is_confirming(it) && after(it));
+    while let Some((label, number, step)) = {
+        let all = quests(&record.plan, &record.trials);
+        let quest = all.iter().find(|it| it.contender.name == "nginx-default");
+        quest.and_then(|it| Some((it.load.label(), it.ended() + 1, it.progress.next()?)))
+    } {
+        let mut trial = trial(&pattern, &step, 7_350.0);
+        trial.id = format!("n{number}-nginx-default-synthetic-{label}");
+        trial.load_name = Some(step.purpose().load_name(&label));
+        record.trials.push(trial);
+    }
+    let report = view(record);
+    let row = &report.contenders[0];
+    assert_eq!(row.irregular, None, "{:?}", row.why);
+    assert_eq!(row.behind.lowered_from_per_s, Some(7_450.0));
+    let nginx = report.answer[0].split("; ").next().unwrap();
+    let said = "failed, lowered from 7,450, which longer trials did not confirm";
+    assert!(nginx.ends_with(said), "{nginx}");
+    let csv = find_csv(&report);
+    let (columns, first) = (csv.lines().next().unwrap(), csv.lines().nth(1).unwrap());
+    assert!(columns.contains(",lowered_from_per_s,"), "{columns}");
+    assert!(first.contains(",7450,"), "{first}");
+}
+
 #[test]
 fn a_goal_that_no_rate_meets_is_missed() {
     let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);

@@ -34,7 +34,9 @@ fn section(name: &'static str, title: &str, extent: Extent, parts: Vec<Part>) ->
 }
 
 fn answer(report: &FindReport) -> Section {
-    let weak = report.contenders.iter().any(|row| row.irregular.is_some());
+    let is_weak =
+        |row: &FoundRow| row.irregular.is_some() || row.behind.lowered_from_per_s.is_some();
+    let weak = report.contenders.iter().any(is_weak);
     let lines = report.answer.iter().map(|line| match weak {
         true => Line::toned(Tone::Note, plain(line)),
         false => Line::toned(Tone::Good, plain(line)),
@@ -79,6 +81,7 @@ fn found(report: &FindReport) -> Section {
         column("lower_servers", "servers below", Unit::Count, Data),
         column("upper_servers", "servers above", Unit::Count, Data),
         column("set_aside", "set aside", Unit::Count, Data),
+        column("lowered_from_per_s", "lowered from", Unit::PerSecond, Data),
         column("yardstick_per_s", "null server", Unit::PerSecond, Data),
         column("spent_s", "seconds", Unit::Count, Data),
     ];
@@ -122,6 +125,7 @@ fn found_row(row: &FoundRow) -> Row {
             Field::of(Value::Number(behind.lower_servers as f64)),
             Field::of(Value::Number(behind.upper_servers as f64)),
             Field::of(Value::Number(behind.set_aside as f64)),
+            Field::number(behind.lowered_from_per_s),
             Field::number(behind.yardstick_per_s),
             Field::of(Value::Number(behind.spent_s)),
         ],
