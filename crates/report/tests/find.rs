@@ -303,6 +303,41 @@ fn a_lowered_bound_says_from_what() {
 }
 
 #[test]
+fn a_point_of_the_curve_that_was_lost_says_why() {
+    let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
+    let is_at_half = |trial: &&mut TrialRecord| {
+        let name = trial.load_name.as_deref().unwrap_or_default();
+        trial.contender == "nginx-default" && name.ends_with("-at50")
+    };
+    let half = record.trials.iter_mut().find(is_at_half).unwrap();
+    half.end = TrialEnd::Failed {
+        step: bakeoff_record::Step::Start,
+        cause: "port 9001 is taken".to_owned(),
+        message: None,
+    };
+    half.result = None;
+    let report = view(record);
+    let point = &report.contenders[0].curve[0];
+    assert_eq!((point.share, point.count), (0.5, None));
+    let text = find_text(&report, OPTIONS);
+    let said = "nginx-default, synthetic, at 50 %: port 9001 is taken";
+    assert!(text.contains(said), "{text}");
+    assert!(find_markdown(&report, false).contains(said));
+    // It is no point of the picture: 50 % of the bound is at no place on its axis.
+    let rate = "3,725";
+    assert!(text.contains(rate) && !picture_of(&report, "nginx-default").contains(rate));
+}
+
+/// The picture of a contender, as the page has it.
+fn picture_of(report: &FindReport, contender: &str) -> String {
+    let html = find_html(report);
+    let mut pictures = html.split("<svg ").skip(1);
+    let named = pictures.find(|it| it.contains(&format!(">{contender}, ")));
+    let picture = named.unwrap().split("</svg>").next().unwrap();
+    picture.to_owned()
+}
+
+#[test]
 fn a_goal_that_no_rate_meets_is_missed() {
     let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
     record.trials.retain(|it| {

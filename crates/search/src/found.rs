@@ -1,12 +1,13 @@
 //! What a search found, goal by goal: the bounds, and by name why there is none.
 
-use bakeoff_plan::{Goal, Search};
+use bakeoff_plan::Goal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bounds::{Bounds, Rates};
 use crate::classify::Class;
 use crate::confirming::kept;
+use crate::curve::{self, CurvePoint};
 use crate::judged::{Judged, Why, judge};
 use crate::progress::{Confirmed, LOST_MAX, Progress, TRIALS_MAX};
 use crate::seen::{Came, Measured, Purpose, Seen};
@@ -119,22 +120,6 @@ pub struct TrialFound {
     pub judged: Option<Judged>,
 }
 
-/// Latency at a share of the lower bound.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CurvePoint {
-    /// Percent of the lower bound.
-    pub percent: f64,
-    /// Rate offered, requests per second.
-    pub rate_per_s: f64,
-    /// Requests that were due.
-    pub count: u64,
-    /// Quantiles in percent, with the latency of each in nanoseconds where there are enough
-    /// requests for it.
-    pub latency_ns: Vec<(f64, Option<u64>)>,
-    /// Share of the requests due that did not come out right.
-    pub failed_share: Option<f64>,
-}
-
 impl Found {
     /// The same without its lower bound, which its trials do not show.
     fn without_lower(mut self, why: String) -> Self {
@@ -155,9 +140,6 @@ impl Found {
         self
     }
 }
-
-/// Quantiles of every curve, percent.
-const QUANTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
 impl Progress<'_> {
     /// What was found so far for each goal, in their order. `yardstick_per_s` is what the null
@@ -309,16 +291,9 @@ impl Progress<'_> {
         trials.map(one).collect()
     }
 
-    /// The latency curve, by rising rate.
+    /// The latency curve as far as it was begun, by rising rate.
     pub fn curve(&self) -> Vec<CurvePoint> {
-        let percents = percents(self.search);
-        let points = self
-            .trials
-            .iter()
-            .filter_map(|trial| point(trial, &percents));
-        let mut points: Vec<CurvePoint> = points.collect();
-        points.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
-        points
+        curve::curve(self)
     }
 }
 
@@ -326,16 +301,6 @@ impl Progress<'_> {
 fn has_run(trials: &[Seen]) -> bool {
     let mut trials = trials.iter();
     trials.any(|it| it.purpose != Purpose::Closed && !matches!(it.came, Came::Lost(_)))
-}
-
-/// Quantiles of the curve, percent: the usual ones and those of the goals.
-fn percents(search: &Search) -> Vec<f64> {
-    let objectives = search.goals.iter().filter_map(|goal| goal.objective);
-    let asked = objectives.map(|objective| objective.percent);
-    let mut percents: Vec<f64> = QUANTILES.into_iter().chain(asked).collect();
-    percents.sort_by(f64::total_cmp);
-    percents.dedup();
-    percents
 }
 
 /// Trials that searched and that confirmed, with what each says about a goal.
@@ -428,29 +393,7 @@ fn why_capped(progress: &Progress<'_>, cap: f64, upper: Option<f64>) -> String {
     format!("{range} the load engine was too late or too busy{beside}")
 }
 
-fn point(trial: &Seen, percents: &[f64]) -> Option<CurvePoint> {
-    let Purpose::Curve { percent } = trial.purpose else {
-        return None;
-    };
-    let measured = trial.measured()?;
-    let count = measured.latency.count();
-    let quantile = |percent: &f64| {
-        let percent = *percent;
-        let share = percent / 100.0;
-        let is_there = count as f64 * (1.0 - share) >= 3.68;
-        let value = measured.latency.quantile(share).filter(|_| is_there);
-        (percent, value)
-    };
-    Some(CurvePoint {
-        percent,
-        rate_per_s: trial.rate_per_s,
-        count: measured.due,
-        latency_ns: percents.iter().map(quantile).collect(),
-        failed_share: failed_share(measured),
-    })
-}
-
-fn failed_share(measured: &Measured) -> Option<f64> {
+pub(crate) fn failed_share(measured: &Measured) -> Option<f64> {
     (measured.due > 0).then(|| measured.failed() as f64 / measured.due as f64)
 }
 

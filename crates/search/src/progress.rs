@@ -6,7 +6,8 @@
 use bakeoff_plan::{CONFIRMING, Goal, Load, Search};
 
 use crate::bounds::{Range, Rates, readable};
-use crate::confirming::{Confirming, kept};
+use crate::confirming::Confirming;
+use crate::curve;
 use crate::judged::{Judged, judge};
 use crate::seen::{Came, Purpose, Seen};
 use crate::stage::{Stage, stages};
@@ -193,7 +194,7 @@ impl<'s> Progress<'s> {
             .filter_map(|goal| self.search_step(goal, closed_per_s))
             .find(|step| self.may_take(step, true));
         let step = step.or_else(|| self.confirm_step());
-        step.or_else(|| self.curve_step())
+        step.or_else(|| curve::next(self))
     }
 
     /// What the trials so far took, seconds.
@@ -287,7 +288,7 @@ impl<'s> Progress<'s> {
     }
 
     /// Whether the budget has room for a trial; a search leaves room for what follows it.
-    fn may_take(&self, step: &Step, is_search: bool) -> bool {
+    pub(crate) fn may_take(&self, step: &Step, is_search: bool) -> bool {
         let kept_s = if is_search { self.reserved_s() } else { 0.0 };
         self.spent_s() + kept_s + self.cost_s(step.length_s()) <= self.budget.seconds
     }
@@ -347,31 +348,6 @@ impl<'s> Progress<'s> {
         }
         Confirmed::No { rate_per_s }
     }
-
-    /// The rate that the curve's shares are of: the first goal's that has one.
-    pub(crate) fn curve_of(&self) -> Option<f64> {
-        let mut goals = self.search.goals.iter();
-        goals.find_map(|goal| {
-            let bounds = self.rates(goal).bounds(self.last_stage());
-            kept(self, goal, bounds).bounds.lower
-        })
-    }
-
-    fn curve_step(&self) -> Option<Step> {
-        let whole = self.curve_of()?;
-        let has = |percent: f64| {
-            let purpose = Purpose::Curve { percent };
-            self.trials.iter().any(|trial| trial.purpose == purpose)
-        };
-        let percents = self.search.curve.iter().map(|share| percent_of(*share));
-        let percent = percents.into_iter().find(|percent| !has(*percent))?;
-        let step = Step::Curve {
-            percent,
-            rate_per_s: readable(whole * percent / 100.0).max(0.001),
-            length_s: self.load.duration_s,
-        };
-        self.may_take(&step, false).then_some(step)
-    }
 }
 
 /// Closed loops that ran.
@@ -392,11 +368,6 @@ fn why_none_right(trials: &[Seen]) -> String {
     format!("no request ended in a closed loop of {longest_s} s; give it a longer --duration")
 }
 
-/// A share in percent, without what the binary fraction adds.
-fn percent_of(share: f64) -> f64 {
-    (share * 1e6).round() / 1e4
-}
-
 /// Requests that a trial must hold to say something about a goal.
 fn needed(goal: &Goal) -> f64 {
     goal.objective
@@ -409,8 +380,7 @@ fn set_aside(trials: &[Seen]) -> Vec<bool> {
     let mut count = 0;
     let aside = trials.iter().enumerate().map(|(index, trial)| {
         let may_be = count < SET_ASIDE.max((index + 1).div_ceil(4));
-        let is_one_of_several = matches!(trial.purpose, Purpose::Search | Purpose::Confirm);
-        let is_set_aside = trial.is_disturbed && may_be && is_one_of_several;
+        let is_set_aside = trial.is_disturbed && may_be && trial.purpose != Purpose::Closed;
         count += usize::from(is_set_aside);
         is_set_aside
     });

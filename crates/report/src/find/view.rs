@@ -129,12 +129,14 @@ pub struct CurveRow {
     pub share: f64,
     /// Rate offered, requests per second.
     pub rate_per_s: f64,
-    /// Requests due.
-    pub count: u64,
+    /// Requests due; null where nothing was measured.
+    pub count: Option<u64>,
     /// Latencies.
     pub quantiles: Vec<QuantileRow>,
     /// Share of the requests due that did not come out right.
     pub failed_share: Option<f64>,
+    /// Why nothing was measured, or what weakens it; null where nothing does.
+    pub why: Option<String>,
 }
 
 /// A quantile of latency.
@@ -279,6 +281,7 @@ fn point(point: &CurvePoint) -> CurveRow {
         count: point.count,
         quantiles: point.latency_ns.iter().map(quantile).collect(),
         failed_share: point.failed_share,
+        why: point.why.clone(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Searches of simulated servers, in simulated time.
 
+mod curves;
 mod endings;
 mod sim;
 
