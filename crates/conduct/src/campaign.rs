@@ -76,7 +76,7 @@ pub fn carry_out(
         find = Find::new(plan, &earlier);
         &mut find
     } else if plan.is_overload() {
-        beyond = Beyond::new(plan);
+        beyond = Beyond::new(plan, &earlier);
         &mut beyond
     } else {
         rounds = Rounds::new(plan, widest);
