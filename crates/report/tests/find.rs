@@ -24,7 +24,7 @@ use bakeoff_report::{
     FindReport, Redacted, SiteOptions, TextOptions, find_csv, find_html, find_json, find_markdown,
     find_text, find_view, site_files, site_record,
 };
-use bakeoff_search::{Step, quests};
+use bakeoff_search::{Step, TRIALS_MAX, quests};
 
 /// A search of two contenders whose trials are still to come.
 fn search() -> Record {
@@ -381,6 +381,33 @@ fn a_search_that_is_not_over_says_so() {
     let row = &report.contenders[0];
     assert_eq!((row.lower_per_s, row.confirmed), (None, None));
     assert!(report.why_not_valid(true).is_some());
+}
+
+/// Where trials were used up, more time goes on with nothing.
+#[test]
+fn only_a_search_that_time_ended_takes_more_time() {
+    let capacities = [("nginx-default", 7_450.0), ("caddy-default", 3_100.0)];
+    let mut record = carried_out(&capacities);
+    let is_confirming = |trial: &TrialRecord| {
+        let name = trial.load_name.as_deref().unwrap_or_default();
+        name.contains("-confirm") || name.contains("-at")
+    };
+    record.trials.retain(|trial| !is_confirming(trial));
+    let spent = |record: &Record| {
+        let mut record = record.clone();
+        record.plan.loads[0].set_budget(Duration::from_secs(60));
+        let row = view(record).contenders.remove(0);
+        assert_eq!(row.irregular.map(|it| it.name()), Some("budget"));
+        row.takes_more_time()
+    };
+    assert!(spent(&record));
+    let pattern = record.trials[0].clone();
+    for number in 0..TRIALS_MAX {
+        let id = format!("x{number}");
+        let pattern = pattern.clone();
+        record.trials.push(TrialRecord { id, ..pattern });
+    }
+    assert!(!spent(&record));
 }
 
 #[test]

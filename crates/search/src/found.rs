@@ -206,7 +206,13 @@ impl Progress<'_> {
             return (Some(Irregular::Failed), Some(why.clone()));
         }
         let Some(closed_per_s) = self.closed_per_s() else {
-            return (Some(Irregular::Unfinished), None);
+            return match self.further() {
+                Some(_) => (Some(Irregular::Unfinished), None),
+                None => {
+                    let why = "time ended before a closed loop showed where to begin";
+                    (Some(Irregular::Budget), Some(why.to_owned()))
+                }
+            };
         };
         let (stage, rates) = (self.last_stage(), self.rates(goal));
         let bounds = rates.bounds(stage);

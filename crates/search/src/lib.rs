@@ -29,5 +29,5 @@ pub use classify::Class;
 pub use curve::CurvePoint;
 pub use found::{Found, Irregular, Standing, TrialFound};
 pub use judged::{Judged, Why, judge};
-pub use progress::{Budget, CLOSED_S, Progress, Step};
+pub use progress::{Budget, CLOSED_S, Progress, Step, TRIALS_MAX};
 pub use seen::{Backlog, Came, Engine, Measured, Purpose, Seen, Slip};

@@ -13,7 +13,7 @@ use crate::seen::{Came, Purpose, Seen};
 use crate::stage::{Stage, stages};
 
 /// Trials of one contender at one workload, at the most.
-pub(crate) const TRIALS_MAX: usize = 500;
+pub const TRIALS_MAX: usize = 500;
 /// Trials in a row that did not come to their load, after which a contender is given up.
 pub(crate) const LOST_MAX: usize = 3;
 /// Closed loops without a right answer, after which it is given up.

@@ -144,12 +144,12 @@ pub(super) fn ending(report: &FindReport, strict: bool) -> u8 {
 /// the flags that it takes besides. `None` where nothing is left.
 pub(super) fn longer(report: &FindReport, path: &Path, needed_again: &str) -> Option<String> {
     let resume = format!("bakeoff find --resume {}", shell_path(path));
-    let named = |name: &str| {
-        let mut rows = report.contenders.iter();
-        rows.find(|row| row.irregular.is_some_and(|it| it.name() == name))
-    };
-    let Some(spent) = named("budget") else {
-        return named("unfinished").map(|_| format!("{resume}{needed_again}"));
+    let mut rows = report.contenders.iter();
+    let Some(spent) = rows.find(|row| row.takes_more_time()) else {
+        let irregular = report.contenders.iter().filter_map(|row| row.irregular);
+        let mut names = irregular.map(|irregular| irregular.name());
+        let is_open = names.any(|name| name == "unfinished");
+        return is_open.then(|| format!("{resume}{needed_again}"));
     };
     let search = &spent.goal.search;
     // Its goals share the time of a contender at a workload.

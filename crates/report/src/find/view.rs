@@ -2,7 +2,7 @@
 
 use bakeoff_plan::Goal;
 use bakeoff_record::TrialEnd;
-use bakeoff_search::{CurvePoint, Found, Irregular, Quest, TrialFound, Why, quests};
+use bakeoff_search::{CurvePoint, Found, Irregular, Quest, TRIALS_MAX, TrialFound, Why, quests};
 use serde::Serialize;
 
 use super::sentence;
@@ -282,6 +282,13 @@ fn point(point: &CurvePoint) -> CurveRow {
         quantiles: point.latency_ns.iter().map(quantile).collect(),
         failed_share: point.failed_share,
         why: point.why.clone(),
+    }
+}
+
+impl FoundRow {
+    /// Whether more time would go on with it: it ended by that, and not by its number of trials.
+    pub fn takes_more_time(&self) -> bool {
+        self.irregular == Some(Irregular::Budget) && self.trials.len() < TRIALS_MAX
     }
 }
 

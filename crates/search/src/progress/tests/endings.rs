@@ -156,3 +156,18 @@ fn a_server_that_takes_longer_than_the_first_closed_loop_is_searched() {
     let wrong = "no answer was right in a closed loop";
     assert_eq!(why(4.0, false).as_deref(), Some(wrong));
 }
+
+/// `find a b c d --budget 15s`: less than four seconds for each.
+#[test]
+fn a_budget_that_is_too_small_for_the_closed_loop_is_named() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    let found = |seconds| {
+        let progress = Progress::new(&load, Vec::new(), Budget { seconds }).unwrap();
+        progress.found(None).remove(0)
+    };
+    let small = found(3.75);
+    assert_eq!(small.irregular, Some(Irregular::Budget));
+    let why = "time ended before a closed loop showed where to begin";
+    assert_eq!(small.why.as_deref(), Some(why));
+    assert_eq!(found(4.0).irregular, Some(Irregular::Unfinished));
+}
