@@ -1,7 +1,7 @@
 //! Whether a suspected bottleneck is one: the rate with one resource changed against the rate
 //! without, beyond what two equal runs differ by (R35).
 
-use bakeoff_plan::Change;
+use bakeoff_plan::{Change, LoadModel};
 use bakeoff_record::{ContenderKind, Record, TrialEnd, TrialRecord};
 use bakeoff_stats::{FLOOR_MIN, Measure, median};
 use serde::Serialize;
@@ -74,12 +74,16 @@ fn change_for(cause: &str) -> Option<Change> {
     }
 }
 
-/// Every suspected bottleneck of the contenders of a record that can be put to the test.
+/// Every suspected bottleneck of the contenders of a record that can be put to the test: those of
+/// closed loops. Where the rate was given, it cannot follow, and one that was kept has no
+/// bottleneck, whatever was busy.
 pub fn suspected(judged: &Judged<'_>) -> Vec<Suspected> {
     let mut all: Vec<Suspected> = Vec::new();
     for cell in &judged.cells {
         let is_contender = cell.cell.kind == ContenderKind::Contender;
-        let Some(bottleneck) = cell.bottleneck.as_ref().filter(|_| is_contender) else {
+        let is_closed = |trial: &&TrialRecord| matches!(trial.load.model, LoadModel::Closed { .. });
+        let can_follow = is_contender && cell.cell.trials.iter().all(is_closed);
+        let Some(bottleneck) = cell.bottleneck.as_ref().filter(|_| can_follow) else {
             continue;
         };
         let key = &cell.cell.key;

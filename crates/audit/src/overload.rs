@@ -117,7 +117,8 @@ pub struct OverloadRamp {
     pub classes: Vec<OverloadFound>,
     /// Most right answers per second in a step.
     pub peak_per_s: Option<f64>,
-    /// Right answers per second at about twice the capacity, as a share of that.
+    /// Right answers per second at about twice the capacity, as a share of that; null where what
+    /// was taken as the capacity was too little.
     pub goodput_at_twice: Option<f64>,
     /// When it recovered.
     pub recovery: Option<Recovery>,
@@ -127,6 +128,9 @@ pub struct OverloadRamp {
 
 /// Shares of the capacity that count as twice.
 const TWICE: std::ops::RangeInclusive<f64> = 1.8..=2.2;
+/// How many times what was taken as its capacity a server gives whose capacity is more. The usual
+/// step of 110 % is below it, whatever chance adds; and two by it is about the least of [`TWICE`].
+const UNDERRATED: f64 = 1.15;
 
 /// Judges one trial of a ramp with these shares of the capacity.
 pub fn judge_ramp(record: &TrialRecord, shares: &[f64]) -> OverloadRamp {
@@ -194,10 +198,10 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
     let peak_per_s = series.peak_per_s();
     let twice = series.steps.iter();
     let mut twice = twice.filter(|step| TWICE.contains(&step.share) && step.is_measured());
-    let limited = |step: &Step| step.is_engine_busy();
+    let is_twice = underrated(series, peak_per_s).is_none();
     let goodput_at_twice = twice
         .next_back()
-        .filter(|step| !limited(step))
+        .filter(|step| is_twice && !step.is_engine_busy())
         .and_then(|step| Some(step.ok_per_s? / peak_per_s.filter(|peak| *peak > 0.0)?));
     OverloadRamp {
         classes: found,
@@ -207,6 +211,13 @@ pub fn judge_series(series: &Series) -> OverloadRamp {
         unsaid,
         ..empty()
     }
+}
+
+/// What was taken as the server's capacity, where it gave so much more that the steps are no shares
+/// of its capacity.
+fn underrated(series: &Series, peak_per_s: Option<f64>) -> Option<f64> {
+    let taken = series.capacity_per_s()?;
+    (peak_per_s? > UNDERRATED * taken).then_some(taken)
 }
 
 fn empty() -> OverloadRamp {

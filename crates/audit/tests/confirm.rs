@@ -13,7 +13,11 @@ const NAME: &str = "nginx-optimized";
 /// A record in which one thread of the contender's server worked all the time and half of its
 /// processors was idle.
 fn single_core() -> Record {
-    let mut record = support::record();
+    busy_thread(support::record())
+}
+
+/// The same record with that thread.
+fn busy_thread(mut record: Record) -> Record {
     for trial in record.trials.iter_mut().filter(|it| it.contender == NAME) {
         trial.pinned.server = vec![0, 1];
         for tree in &mut trial.usage.trees {
@@ -112,6 +116,21 @@ fn check_few(changed: &[f64], expected: &str) {
         (ConfirmAnswer::NotTested, None)
     );
     assert_eq!(all[0].text, expected);
+}
+
+/// A thread that is full is no bottleneck of a server that keeps up, and no change makes it answer
+/// more than it is asked.
+#[test]
+fn at_a_given_rate_nothing_is_put_to_the_test() {
+    let given = busy_thread(support::record_at_constant_rate());
+    let judged = judge(&given);
+    let also = |it: &bakeoff_audit::Bottleneck| it.also.iter().any(|it| it.name == "single-core");
+    let mut bottlenecks = judged
+        .cells
+        .iter()
+        .filter_map(|cell| cell.bottleneck.as_ref());
+    assert!(bottlenecks.any(also), "the figures speak for it");
+    assert_eq!(suspected(&judged), []);
 }
 
 #[test]

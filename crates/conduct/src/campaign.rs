@@ -73,13 +73,13 @@ pub fn carry_out(
         seed: plan.seed,
         stop: &options.stop,
     };
-    let earlier = options.earlier.into_iter().map(kept);
+    let earlier: Vec<TrialRecord> = options.earlier.into_iter().map(kept).collect();
     let (mut rounds, mut find, mut beyond);
     let sequence: &mut dyn Sequence = if plan.is_search() {
-        find = Find::new(plan);
+        find = Find::new(plan, &earlier);
         &mut find
     } else if plan.is_overload() {
-        beyond = Beyond::new(plan);
+        beyond = Beyond::new(plan, &earlier);
         &mut beyond
     } else {
         rounds = Rounds::new(plan, widest);
@@ -89,7 +89,7 @@ pub fn carry_out(
     let in_blocks = !plan.is_search() && !plan.is_overload();
     let mut campaign = Campaign {
         sequence,
-        recorded: earlier.collect(),
+        recorded: earlier,
         folder,
     };
     on_event(campaign.began());

@@ -23,12 +23,22 @@ const TRIALS_BEFORE: f64 = 1e6;
 #[derive(Debug)]
 pub struct Find<'p> {
     plan: &'p Plan,
+    /// How many trials each search had when it was begun or resumed.
+    before: Vec<usize>,
 }
 
 impl<'p> Find<'p> {
-    /// The searches of `plan`, whose rates are sought.
-    pub fn new(plan: &'p Plan) -> Self {
-        Self { plan }
+    /// The searches of `plan`, whose rates are sought, after the trials of an `earlier` part of
+    /// them. Contenders that were given up in it are asked again: a host may be back.
+    pub fn new(plan: &'p Plan, earlier: &[TrialRecord]) -> Self {
+        let before = quests(plan, earlier).iter().map(Quest::ended).collect();
+        Self { plan, before }
+    }
+
+    fn quests(&self, recorded: &[TrialRecord]) -> Vec<Quest<'p>> {
+        let all = quests(self.plan, recorded).into_iter().zip(&self.before);
+        all.map(|(quest, before)| quest.resumed_after(*before))
+            .collect()
     }
 
     /// The null server in a closed loop, once for each workload that it can answer: what it does,
@@ -51,7 +61,7 @@ impl Sequence for Find<'_> {
         if let Some(reference) = self.reference(recorded) {
             return Some(reference);
         }
-        let all = quests(self.plan, recorded);
+        let all = self.quests(recorded);
         let open = all
             .iter()
             .filter_map(|quest| Some((quest, quest.progress.next()?)));
@@ -69,7 +79,7 @@ impl Sequence for Find<'_> {
             trials: usize::from(self.reference(recorded).is_some()),
             expected: Duration::ZERO,
         };
-        let all = quests(self.plan, recorded);
+        let all = self.quests(recorded);
         all.iter().map(of_quest).fold(reference, |sum, left| Left {
             trials: sum.trials + left.trials,
             expected: sum.expected.saturating_add(left.expected),

@@ -21,6 +21,8 @@ const CLOSED_CLIENTS: u32 = 100;
 /// Its length beside that of a step, and its limits, seconds.
 const CLOSED_SHARE: f64 = 0.25;
 const CLOSED_S: (f64, f64) = (2.0, 10.0);
+/// Such trials of a contender, at the most: where one is lost or disturbed, another is made.
+const CLOSED_TRIALS: u32 = 3;
 /// A client of a closed loop waits for so long, seconds, as in any other plan: thousands of them
 /// wait for each other.
 const CLOSED_TIMEOUT_S: f64 = 10.0;
@@ -29,6 +31,8 @@ const CLOSED_TIMEOUT_S: f64 = 10.0;
 #[derive(Debug)]
 pub struct Beyond<'p> {
     plan: &'p Plan,
+    /// Ids of trials without a right answer that were made before this was begun or resumed.
+    lost_before: HashSet<String>,
 }
 
 /// One contender at one workload under one overload.
@@ -38,16 +42,23 @@ struct Cell<'p> {
     workload: &'p Workload,
     load: &'p Load,
     overload: &'p Overload,
+    lost_before: &'p HashSet<String>,
 }
 
 impl<'p> Beyond<'p> {
-    /// The overloads of `plan`.
-    pub fn new(plan: &'p Plan) -> Self {
-        Self { plan }
+    /// The overloads of `plan`, after the trials of an `earlier` part of them. Contenders that
+    /// showed no capacity in it are asked again: a host may be back.
+    pub fn new(plan: &'p Plan, earlier: &[TrialRecord]) -> Self {
+        let ended = earlier.iter().filter(|it| it.end != TrialEnd::Interrupted);
+        let lost = ended.filter(|trial| trial.ok_per_s().is_none());
+        Self {
+            plan,
+            lost_before: lost.map(|trial| trial.id.clone()).collect(),
+        }
     }
 
     /// Its cells, those of a workload and an overload together: the contenders take turns.
-    fn groups(&self) -> Vec<Vec<Cell<'p>>> {
+    fn groups(&self) -> Vec<Vec<Cell<'_>>> {
         let mut groups = Vec::new();
         for workload in &self.plan.workloads {
             for load in &self.plan.loads {
@@ -59,6 +70,7 @@ impl<'p> Beyond<'p> {
                     workload,
                     load,
                     overload,
+                    lost_before: &self.lost_before,
                 };
                 groups.push(self.plan.contenders.iter().map(cell).collect());
             }
@@ -81,8 +93,12 @@ impl<'p> Beyond<'p> {
     }
 
     /// The trials of cells that take turns.
-    fn planned(&self, cells: &[Cell<'p>], recorded: &[TrialRecord]) -> Vec<Trial> {
-        let mut trials: Vec<Trial> = cells.iter().filter_map(Cell::capacity_trial).collect();
+    fn planned(&self, cells: &[Cell<'_>], recorded: &[TrialRecord]) -> Vec<Trial> {
+        let capacities = cells
+            .iter()
+            .filter_map(|cell| cell.capacity_trial(recorded));
+        let mut trials: Vec<Trial> = capacities.collect();
+        trials.sort_by_key(|trial| trial.attempt);
         let turns = |round: u32| {
             let first = (round - 1) as usize % cells.len().max(1);
             let (before, from) = cells.split_at(first);
@@ -142,17 +158,47 @@ fn length(load: &Load) -> Duration {
 }
 
 impl Cell<'_> {
-    /// The closed loop that shows the capacity; `None` where it was said.
-    fn capacity_trial(&self) -> Option<Trial> {
+    /// The next closed loop that shows the capacity; `None` where it was said or is shown, or
+    /// enough were made.
+    fn capacity_trial(&self, recorded: &[TrialRecord]) -> Option<Trial> {
         if self.overload.capacity_per_s.is_some() {
             return None;
         }
+        let is_sound = |it: &TrialRecord| it.ok_per_s().is_some() && !it.attempt.is_disturbed();
+        let is_forbidden = |it: &TrialRecord| {
+            matches!(
+                it.end,
+                TrialEnd::Skipped { .. } | TrialEnd::Unsupported { .. }
+            )
+        };
+        let ended = || self.closed_loops(recorded);
+        if ended().any(|it| is_sound(it) || is_forbidden(it)) {
+            return None;
+        }
+        let attempt = u32::try_from(ended().count()).ok()?.checked_add(1)?;
+        let of_now = |it: &&TrialRecord| !self.lost_before.contains(&it.id);
+        let made = match self.capacity(recorded) {
+            None => ended().filter(of_now).count(),
+            Some(_) => ended().count(),
+        };
+        if made >= CLOSED_TRIALS as usize {
+            return None;
+        }
         let (least, most) = CLOSED_S;
+        let length_s = match attempt {
+            1 => (self.load.duration_s * CLOSED_SHARE).clamp(least, most),
+            // A server that takes its time may have answered nothing in the first.
+            _ => most,
+        };
         let load = Load {
-            duration_s: (self.load.duration_s * CLOSED_SHARE).clamp(least, most),
+            duration_s: length_s,
             ..self.closed(self.overload.clients.min(CLOSED_CLIENTS))
         };
-        Some(self.trial(1, &Purpose::Capacity, (load, None)))
+        let trial = self.trial(1, &Purpose::Capacity, (load, None));
+        Some(match attempt {
+            1 => trial,
+            _ => trial.again(attempt),
+        })
     }
 
     fn ramp_trial(&self, round: u32, recorded: &[TrialRecord]) -> Option<Trial> {
@@ -200,28 +246,35 @@ impl Cell<'_> {
         }
     }
 
-    /// The capacity that was said, or that the closed loop showed, requests per second.
+    /// The capacity that was said, or the most that a closed loop showed, requests per second.
     fn capacity(&self, recorded: &[TrialRecord]) -> Option<f64> {
         let said = self.overload.capacity_per_s;
         said.or_else(|| {
-            let shown = self.shown(recorded)?;
+            let shown = self.closed_loops(recorded);
+            let shown = shown.filter_map(TrialRecord::ok_per_s).reduce(f64::max);
             // A rate that reads like one that somebody chose.
-            shown
-                .ok_per_s()
-                .map(|rate| if rate >= 100.0 { rate.round() } else { rate })
+            shown.map(|rate| if rate >= 100.0 { rate.round() } else { rate })
         })
     }
 
     /// Whether its capacity is still to be shown.
     fn is_open(&self, recorded: &[TrialRecord]) -> bool {
-        self.overload.capacity_per_s.is_none() && self.shown(recorded).is_none()
+        self.capacity(recorded).is_none() && self.capacity_trial(recorded).is_some()
     }
 
-    /// The closed loop that ended.
-    fn shown<'r>(&self, recorded: &'r [TrialRecord]) -> Option<&'r TrialRecord> {
-        let id = self.capacity_trial()?.id;
-        let mut ended = recorded.iter();
-        ended.find(|it| it.id == id && it.end != TrialEnd::Interrupted)
+    /// The closed loops that ended.
+    fn closed_loops<'r>(
+        &'r self,
+        recorded: &'r [TrialRecord],
+    ) -> impl Iterator<Item = &'r TrialRecord> {
+        let name = Purpose::Capacity.load_name(&self.load.label());
+        let ended = recorded.iter();
+        let ended = ended.filter(|it| it.end != TrialEnd::Interrupted);
+        ended.filter(move |it| {
+            it.contender == self.contender.name
+                && it.workload == self.workload.name
+                && it.load_name.as_deref() == Some(name.as_str())
+        })
     }
 
     fn trial(&self, round: u32, purpose: &Purpose, (load, ramp): (Load, Option<Ramp>)) -> Trial {

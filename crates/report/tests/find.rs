@@ -24,7 +24,7 @@ use bakeoff_report::{
     FindReport, Redacted, SiteOptions, TextOptions, find_csv, find_html, find_json, find_markdown,
     find_text, find_view, site_files, site_record,
 };
-use bakeoff_search::{Step, quests};
+use bakeoff_search::{Step, TRIALS_MAX, quests};
 
 /// A search of two contenders whose trials are still to come.
 fn search() -> Record {
@@ -267,6 +267,76 @@ fn a_confirmation_that_the_engine_spoiled_is_not_the_servers() {
     assert!(row.upper_per_s.is_some(), "{row:#?}");
 }
 
+/// Trials that confirm show less than those of the search did, and the bound is lowered.
+#[test]
+fn a_lowered_bound_says_from_what() {
+    let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
+    let is_confirming = |trial: &TrialRecord| {
+        let name = trial.load_name.as_deref().unwrap_or_default();
+        trial.contender == "nginx-default" && name.ends_with("-confirm")
+    };
+    let first = record.trials.iter().position(is_confirming).unwrap();
+    let pattern = record.trials[first].clone();
+    let after = |trial: &TrialRecord| !trial.load_name.as_deref().unwrap_or("").contains("-at");
+    record.trials.retain(|it| !is_confirming(it) && after(it));
+    while let Some((label, number, step)) = {
+        let all = quests(&record.plan, &record.trials);
+        let quest = all.iter().find(|it| it.contender.name == "nginx-default");
+        quest.and_then(|it| Some((it.load.label(), it.ended() + 1, it.progress.next()?)))
+    } {
+        let mut trial = trial(&pattern, &step, 7_350.0);
+        trial.id = format!("n{number}-nginx-default-synthetic-{label}");
+        trial.load_name = Some(step.purpose().load_name(&label));
+        record.trials.push(trial);
+    }
+    let report = view(record);
+    let row = &report.contenders[0];
+    assert_eq!(row.irregular, None, "{:?}", row.why);
+    assert_eq!(row.behind.lowered_from_per_s, Some(7_450.0));
+    let nginx = report.answer[0].split("; ").next().unwrap();
+    let said = "failed, lowered from 7,450, which longer trials did not confirm";
+    assert!(nginx.ends_with(said), "{nginx}");
+    let csv = find_csv(&report);
+    let (columns, first) = (csv.lines().next().unwrap(), csv.lines().nth(1).unwrap());
+    assert!(columns.contains(",lowered_from_per_s,"), "{columns}");
+    assert!(first.contains(",7450,"), "{first}");
+}
+
+#[test]
+fn a_point_of_the_curve_that_was_lost_says_why() {
+    let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
+    let is_at_half = |trial: &&mut TrialRecord| {
+        let name = trial.load_name.as_deref().unwrap_or_default();
+        trial.contender == "nginx-default" && name.ends_with("-at50")
+    };
+    let half = record.trials.iter_mut().find(is_at_half).unwrap();
+    half.end = TrialEnd::Failed {
+        step: bakeoff_record::Step::Start,
+        cause: "port 9001 is taken".to_owned(),
+        message: None,
+    };
+    half.result = None;
+    let report = view(record);
+    let point = &report.contenders[0].curve[0];
+    assert_eq!((point.share, point.count), (0.5, None));
+    let text = find_text(&report, OPTIONS);
+    let said = "nginx-default, synthetic, at 50 %: port 9001 is taken";
+    assert!(text.contains(said), "{text}");
+    assert!(find_markdown(&report, false).contains(said));
+    // It is no point of the picture: 50 % of the bound is at no place on its axis.
+    let rate = "3,725";
+    assert!(text.contains(rate) && !picture_of(&report, "nginx-default").contains(rate));
+}
+
+/// The picture of a contender, as the page has it.
+fn picture_of(report: &FindReport, contender: &str) -> String {
+    let html = find_html(report);
+    let mut pictures = html.split("<svg ").skip(1);
+    let named = pictures.find(|it| it.contains(&format!(">{contender}, ")));
+    let picture = named.unwrap().split("</svg>").next().unwrap();
+    picture.to_owned()
+}
+
 #[test]
 fn a_goal_that_no_rate_meets_is_missed() {
     let mut record = carried_out(&[("nginx-default", 7_450.0), ("caddy-default", 3_100.0)]);
@@ -311,6 +381,33 @@ fn a_search_that_is_not_over_says_so() {
     let row = &report.contenders[0];
     assert_eq!((row.lower_per_s, row.confirmed), (None, None));
     assert!(report.why_not_valid(true).is_some());
+}
+
+/// Where trials were used up, more time goes on with nothing.
+#[test]
+fn only_a_search_that_time_ended_takes_more_time() {
+    let capacities = [("nginx-default", 7_450.0), ("caddy-default", 3_100.0)];
+    let mut record = carried_out(&capacities);
+    let is_confirming = |trial: &TrialRecord| {
+        let name = trial.load_name.as_deref().unwrap_or_default();
+        name.contains("-confirm") || name.contains("-at")
+    };
+    record.trials.retain(|trial| !is_confirming(trial));
+    let spent = |record: &Record| {
+        let mut record = record.clone();
+        record.plan.loads[0].set_budget(Duration::from_secs(60));
+        let row = view(record).contenders.remove(0);
+        assert_eq!(row.irregular.map(|it| it.name()), Some("budget"));
+        row.takes_more_time()
+    };
+    assert!(spent(&record));
+    let pattern = record.trials[0].clone();
+    for number in 0..TRIALS_MAX {
+        let id = format!("x{number}");
+        let pattern = pattern.clone();
+        record.trials.push(TrialRecord { id, ..pattern });
+    }
+    assert!(!spent(&record));
 }
 
 #[test]

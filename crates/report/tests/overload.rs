@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use bakeoff_plan::{Arrival, Load, LoadModel, Overload, Purpose, RateShape};
 use bakeoff_record::{
-    Attempt, ContenderKind, DuePart, Failed, Histogram, Interval, LoadResult, Outcome, Record,
-    Role, ScheduleKept, Step, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage,
+    Attempt, ContenderKind, Disturbance, DuePart, Failed, Histogram, Interval, LoadResult, Outcome,
+    Record, Role, ScheduleKept, Step, TreeTick, TreeUsage, TrialEnd, TrialRecord, Usage,
 };
 use bakeoff_report::{
     OverloadReport, Redacted, TextOptions, overload_csv, overload_html, overload_json,
@@ -244,6 +244,36 @@ fn the_first_line_says_what_each_does() {
     assert_eq!(csv.lines().count(), 1 + 2 * 2 * STEPS.len());
     assert_eq!(report.why_not_valid(false), None);
     assert_eq!(report.why_not_valid(true), None);
+}
+
+/// The first closed loop of a contender was disturbed, and another one made.
+#[test]
+fn a_capacity_that_was_measured_again_is_the_best_one() {
+    let mut record = carried_out();
+    let LoadModel::Overload(overload) = &mut record.plan.loads[0].model else {
+        panic!("the plan has an overload");
+    };
+    overload.capacity_per_s = None;
+    let name = Purpose::Capacity.load_name(&record.plan.loads[0].label());
+    let pattern = record.trials[0].clone();
+    let closed = |id: &str, ok: u64, is_disturbed: bool| {
+        let mut trial = rung(&pattern, 100, true);
+        trial.result.as_mut().unwrap().requests.ok = ok;
+        (trial.id, trial.load_name) = (id.to_owned(), Some(name.clone()));
+        if is_disturbed {
+            trial.attempt.disturbed = vec![Disturbance::OtherLoad];
+        }
+        trial
+    };
+    let (bad, good) = (closed("c1", 5_000, true), closed("c1-a2", 10_000, false));
+    record.trials.insert(0, bad);
+    let disturbed = view(record.clone());
+    assert_eq!(disturbed.contenders[0].capacity_per_s, Some(500.0));
+    assert_eq!(disturbed.contenders[0].disturbed, ["c1"]);
+    record.trials.insert(1, good);
+    let again = view(record);
+    assert_eq!(again.contenders[0].capacity_per_s, Some(1000.0));
+    assert!(again.contenders[0].disturbed.is_empty());
 }
 
 #[test]

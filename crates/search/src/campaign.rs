@@ -90,6 +90,14 @@ impl Quest<'_> {
         self.progress.trials.len()
     }
 
+    /// The same for a search that is resumed now, after so many of its trials: a contender that was
+    /// given up then is asked again.
+    #[must_use]
+    pub fn resumed_after(mut self, ended: usize) -> Self {
+        self.progress.resumed_at = ended;
+        self
+    }
+
     /// When the search may be given up, seconds of trials.
     pub fn budget_s(&self) -> f64 {
         self.progress.budget.seconds

@@ -1,15 +1,16 @@
 //! What a search found, goal by goal: the bounds, and by name why there is none.
 
-use bakeoff_plan::{Goal, Search};
+use bakeoff_plan::Goal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bounds::{Bounds, Rates};
 use crate::classify::Class;
-use crate::confirming::missed_above;
+use crate::confirming::kept;
+use crate::curve::{self, CurvePoint};
 use crate::judged::{Judged, Why, judge};
-use crate::progress::{Confirmed, Progress, TRIALS_MAX};
-use crate::seen::{Measured, Purpose, Seen};
+use crate::progress::{Confirmed, LOST_MAX, Progress, TRIALS_MAX};
+use crate::seen::{Came, Measured, Purpose, Seen};
 use crate::unseen::unseen;
 
 /// Share of the yardstick's rate from which a bound may be that of the load engine (method R10).
@@ -33,11 +34,12 @@ pub enum Irregular {
     NoUpper,
     /// A rate above the upper bound meets it too.
     Inversion,
-    /// Time or trials were used up before the bounds were near enough.
+    /// Time or trials were used up before the bounds were near enough, or before longer trials
+    /// confirmed the lower one.
     Budget,
-    /// The search was stopped, and can go on.
+    /// The search was stopped, or the contender ceased to run; it can go on.
     Unfinished,
-    /// The contender did not run, or gave no right answer.
+    /// The contender came to no trial at a rate, or gave no right answer.
     Failed,
 }
 
@@ -74,8 +76,7 @@ pub struct Found {
     /// Whether they did not because the load engine was too late or too busy in them: then they
     /// say nothing about the server.
     pub is_confirmation_spoiled: bool,
-    /// The lower bound that the search found and that longer trials did not confirm, requests per
-    /// second.
+    /// The lower bound that the search found and that longer trials refuted, requests per second.
     pub lowered_from_per_s: Option<f64>,
     /// Its trials, in the order in which they ended.
     pub trials: Vec<TrialFound>,
@@ -119,22 +120,6 @@ pub struct TrialFound {
     pub judged: Option<Judged>,
 }
 
-/// Latency at a share of the lower bound.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CurvePoint {
-    /// Percent of the lower bound.
-    pub percent: f64,
-    /// Rate offered, requests per second.
-    pub rate_per_s: f64,
-    /// Requests that were due.
-    pub count: u64,
-    /// Quantiles in percent, with the latency of each in nanoseconds where there are enough
-    /// requests for it.
-    pub latency_ns: Vec<(f64, Option<u64>)>,
-    /// Share of the requests due that did not come out right.
-    pub failed_share: Option<f64>,
-}
-
 impl Found {
     /// The same without its lower bound, which its trials do not show.
     fn without_lower(mut self, why: String) -> Self {
@@ -156,9 +141,6 @@ impl Found {
     }
 }
 
-/// Quantiles of every curve, percent.
-const QUANTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
-
 impl Progress<'_> {
     /// What was found so far for each goal, in their order. `yardstick_per_s` is what the null
     /// server answered in a closed loop.
@@ -173,28 +155,8 @@ impl Progress<'_> {
         let stage = self.last_stage();
         let rates = self.rates(goal);
         let bounds = rates.bounds(stage);
-        let mut lower = bounds.lower;
-        let mut upper = bounds.upper;
-        let mut lowered_from_per_s = None;
-        let held = self.confirmed(goal);
-        let confirmed = match held {
-            Confirmed::Yes { rate_per_s } | Confirmed::Spoiled { rate_per_s } => {
-                if let Some(found) = lower.filter(|found| *found != rate_per_s) {
-                    lowered_from_per_s = lower;
-                    // The nearest rate above did not hold.
-                    upper = missed_above(self, goal, rate_per_s, found).or(upper);
-                    lower = Some(rate_per_s);
-                }
-                Some(matches!(held, Confirmed::Yes { .. }))
-            }
-            Confirmed::No { rate_per_s } => {
-                // The lowest rate that longer trials tried was missed as well.
-                lowered_from_per_s = lower;
-                (lower, upper) = (None, Some(rate_per_s));
-                Some(false)
-            }
-            Confirmed::Missing { .. } | Confirmed::NotAsked => None,
-        };
+        let kept = kept(self, goal, bounds);
+        let Bounds { lower, mut upper } = kept.bounds;
         let (irregular, why) = self.irregular(goal, yardstick_per_s);
         let is_limited = irregular == Some(Irregular::GeneratorLimited);
         let is_ceiling = why_ceiling(bounds, yardstick_per_s).is_some();
@@ -220,12 +182,15 @@ impl Progress<'_> {
             },
             irregular,
             why,
-            confirmed,
-            is_confirmation_spoiled: matches!(held, Confirmed::Spoiled { .. }),
-            lowered_from_per_s,
+            confirmed: kept.confirmed,
+            is_confirmation_spoiled: matches!(self.confirmed(goal), Confirmed::Spoiled { .. }),
+            lowered_from_per_s: kept.lowered_from_per_s,
             trials: self.trials_found(goal),
         };
-        match lower.and_then(|rate| unseen(self, goal, rate)) {
+        // One that longer trials refuted may be none for that reason, too.
+        let refuted = kept.lowered_from_per_s;
+        let refuted = refuted.filter(|_| irregular == Some(Irregular::Budget));
+        match lower.or(refuted).and_then(|rate| unseen(self, goal, rate)) {
             Some(why) => found.without_lower(why),
             None => found,
         }
@@ -236,50 +201,54 @@ impl Progress<'_> {
         goal: &Goal,
         yardstick: Option<f64>,
     ) -> (Option<Irregular>, Option<String>) {
-        if let Some(why) = self.gave_up() {
-            return (Some(Irregular::Failed), Some(why));
+        let gave_up = self.gave_up();
+        if let Some(why) = gave_up.as_ref().filter(|_| !has_run(&self.trials)) {
+            return (Some(Irregular::Failed), Some(why.clone()));
         }
         let Some(closed_per_s) = self.closed_per_s() else {
-            return (Some(Irregular::Unfinished), None);
+            return match self.further() {
+                Some(_) => (Some(Irregular::Unfinished), None),
+                None => {
+                    let why = "time ended before a closed loop showed where to begin";
+                    (Some(Irregular::Budget), Some(why.to_owned()))
+                }
+            };
         };
         let (stage, rates) = (self.last_stage(), self.rates(goal));
         let bounds = rates.bounds(stage);
         let is_open = self.search_step(goal, closed_per_s).is_some();
-        let next = self.next().filter(|_| is_open);
-        if next.is_some_and(|step| step.purpose() == Purpose::Search) {
-            return (Some(Irregular::Unfinished), None);
+        let held = self.confirmed(goal);
+        let is_missing = matches!(held, Confirmed::Missing { .. });
+        let goes_on = match self.further().map(|step| step.purpose()) {
+            Some(Purpose::Search) => is_open || is_missing,
+            Some(Purpose::Confirm) => is_missing,
+            Some(Purpose::Closed | Purpose::Curve { .. }) | None => false,
+        };
+        if goes_on {
+            // What was found before it ceased to run stands.
+            let why = gave_up
+                .map(|why| format!("its last {LOST_MAX} trials did not come to their load: {why}"));
+            return (Some(Irregular::Unfinished), why);
         }
-        if let Confirmed::No { rate_per_s } = self.confirmed(goal) {
-            let least = shown(rate_per_s);
-            let why = format!("longer trials missed it at every rate down to {least} requests/s");
-            return (Some(Irregular::NotConfirmed), Some(why));
+        match held {
+            Confirmed::No { rate_per_s } => {
+                let least = shown(rate_per_s);
+                let why =
+                    format!("longer trials missed it at every rate down to {least} requests/s");
+                return (Some(Irregular::NotConfirmed), Some(why));
+            }
+            Confirmed::Missing { rate_per_s } if bounds.lower != Some(rate_per_s) => {
+                return (Some(Irregular::Budget), why_ended(self, true));
+            }
+            _ => {}
         }
         if let Some(why) = why_limited(self, &rates, bounds, yardstick) {
             return (Some(Irregular::GeneratorLimited), Some(why));
         }
-        if is_open {
-            let is_long = self.trials.len() >= TRIALS_MAX;
-            let why = is_long.then(|| format!("{TRIALS_MAX} trials were not enough"));
-            return (Some(Irregular::Budget), why);
+        if is_open || is_missing {
+            return (Some(Irregular::Budget), why_ended(self, is_missing));
         }
-        let is_spoiled = matches!(self.confirmed(goal), Confirmed::Spoiled { .. });
-        match (bounds.lower, bounds.upper) {
-            (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
-            (Some(_), _) if is_spoiled => {
-                let why = "the load engine was too late or too busy in the confirming trials";
-                (Some(Irregular::GeneratorLimited), Some(why.to_owned()))
-            }
-            (Some(_), Some(_)) => (None, None),
-            (None, _) => {
-                let least = self.range(goal, closed_per_s).least;
-                let why = format!(
-                    "missed at {} requests/s too, the lowest rate tried",
-                    shown(least)
-                );
-                (Some(Irregular::NoLower), Some(why))
-            }
-            (Some(_), None) => (Some(Irregular::NoUpper), None),
-        }
+        of_bounds(self, goal, &rates, closed_per_s)
     }
 
     /// The conditional throughput of MLRsearch (appendix B): of the full trials at a rate, best
@@ -328,27 +297,16 @@ impl Progress<'_> {
         trials.map(one).collect()
     }
 
-    /// The latency curve, by rising rate.
+    /// The latency curve as far as it was begun, by rising rate.
     pub fn curve(&self) -> Vec<CurvePoint> {
-        let percents = percents(self.search);
-        let points = self
-            .trials
-            .iter()
-            .filter_map(|trial| point(trial, &percents));
-        let mut points: Vec<CurvePoint> = points.collect();
-        points.sort_by(|left, right| left.rate_per_s.total_cmp(&right.rate_per_s));
-        points
+        curve::curve(self)
     }
 }
 
-/// Quantiles of the curve, percent: the usual ones and those of the goals.
-fn percents(search: &Search) -> Vec<f64> {
-    let objectives = search.goals.iter().filter_map(|goal| goal.objective);
-    let asked = objectives.map(|objective| objective.percent);
-    let mut percents: Vec<f64> = QUANTILES.into_iter().chain(asked).collect();
-    percents.sort_by(f64::total_cmp);
-    percents.dedup();
-    percents
+/// Whether any trial at a rate came to its load.
+fn has_run(trials: &[Seen]) -> bool {
+    let mut trials = trials.iter();
+    trials.any(|it| it.purpose != Purpose::Closed && !matches!(it.came, Came::Lost(_)))
 }
 
 /// Trials that searched and that confirmed, with what each says about a goal.
@@ -358,6 +316,43 @@ pub(crate) fn of_servers<'a>(
 ) -> impl Iterator<Item = (&'a Seen, Judged)> {
     let search = progress.judged(goal, Purpose::Search);
     search.chain(progress.judged(goal, Purpose::Confirm))
+}
+
+/// Why the bounds of a search that ended are no regular result.
+fn of_bounds(
+    progress: &Progress<'_>,
+    goal: &Goal,
+    rates: &Rates,
+    closed_per_s: f64,
+) -> (Option<Irregular>, Option<String>) {
+    let stage = progress.last_stage();
+    let bounds = rates.bounds(stage);
+    let is_spoiled = matches!(progress.confirmed(goal), Confirmed::Spoiled { .. });
+    match (bounds.lower, bounds.upper) {
+        (Some(_), Some(_)) if rates.is_inverted(stage) => (Some(Irregular::Inversion), None),
+        (Some(_), _) if is_spoiled => {
+            let why = "the load engine was too late or too busy in the confirming trials";
+            (Some(Irregular::GeneratorLimited), Some(why.to_owned()))
+        }
+        (Some(_), Some(_)) => (None, None),
+        (None, _) => {
+            let least = progress.range(goal, closed_per_s).least;
+            let why = format!(
+                "missed at {} requests/s too, the lowest rate tried",
+                shown(least)
+            );
+            (Some(Irregular::NoLower), Some(why))
+        }
+        (Some(_), None) => (Some(Irregular::NoUpper), None),
+    }
+}
+
+/// Why nothing goes on, where its name does not say it: `is_missing` where longer trials are.
+fn why_ended(progress: &Progress<'_>, is_missing: bool) -> Option<String> {
+    if progress.trials.len() >= TRIALS_MAX {
+        return Some(format!("{TRIALS_MAX} trials were not enough"));
+    }
+    is_missing.then(|| "time ended before longer trials confirmed a lower bound".to_owned())
 }
 
 /// Why the load engine, and not the server, is what ends below the upper bound: it spoils trials
@@ -404,29 +399,7 @@ fn why_capped(progress: &Progress<'_>, cap: f64, upper: Option<f64>) -> String {
     format!("{range} the load engine was too late or too busy{beside}")
 }
 
-fn point(trial: &Seen, percents: &[f64]) -> Option<CurvePoint> {
-    let Purpose::Curve { percent } = trial.purpose else {
-        return None;
-    };
-    let measured = trial.measured()?;
-    let count = measured.latency.count();
-    let quantile = |percent: &f64| {
-        let percent = *percent;
-        let share = percent / 100.0;
-        let is_there = count as f64 * (1.0 - share) >= 3.68;
-        let value = measured.latency.quantile(share).filter(|_| is_there);
-        (percent, value)
-    };
-    Some(CurvePoint {
-        percent,
-        rate_per_s: trial.rate_per_s,
-        count: measured.due,
-        latency_ns: percents.iter().map(quantile).collect(),
-        failed_share: failed_share(measured),
-    })
-}
-
-fn failed_share(measured: &Measured) -> Option<f64> {
+pub(crate) fn failed_share(measured: &Measured) -> Option<f64> {
     (measured.due > 0).then(|| measured.failed() as f64 / measured.due as f64)
 }
 

@@ -156,6 +156,11 @@ fn fault(goal: &Goal, measured: &Measured) -> Option<Fault> {
     slip.map(|_| Fault::Late)
 }
 
+/// Whether the load engine may be why latencies are as long as they are.
+pub(crate) fn is_late_or_busy(goal: &Goal, measured: &Measured) -> bool {
+    fault(goal, measured).is_some()
+}
+
 impl Measured {
     /// Whether nearly all that was due was sent, however late.
     fn is_offered(&self) -> bool {

@@ -16,6 +16,7 @@ mod bounds;
 mod campaign;
 mod classify;
 mod confirming;
+mod curve;
 mod found;
 mod judged;
 mod progress;
@@ -25,7 +26,8 @@ mod unseen;
 
 pub use campaign::{Quest, quests, sought, yardstick};
 pub use classify::Class;
-pub use found::{CurvePoint, Found, Irregular, Standing, TrialFound};
+pub use curve::CurvePoint;
+pub use found::{Found, Irregular, Standing, TrialFound};
 pub use judged::{Judged, Why, judge};
-pub use progress::{Budget, CLOSED_S, Progress, Step};
+pub use progress::{Budget, CLOSED_S, Progress, Step, TRIALS_MAX};
 pub use seen::{Backlog, Came, Engine, Measured, Purpose, Seen, Slip};

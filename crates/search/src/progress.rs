@@ -7,14 +7,15 @@ use bakeoff_plan::{CONFIRMING, Goal, Load, Search};
 
 use crate::bounds::{Range, Rates, readable};
 use crate::confirming::Confirming;
+use crate::curve;
 use crate::judged::{Judged, judge};
 use crate::seen::{Came, Purpose, Seen};
 use crate::stage::{Stage, stages};
 
 /// Trials of one contender at one workload, at the most.
-pub(crate) const TRIALS_MAX: usize = 500;
+pub const TRIALS_MAX: usize = 500;
 /// Trials in a row that did not come to their load, after which a contender is given up.
-const LOST_MAX: usize = 3;
+pub(crate) const LOST_MAX: usize = 3;
 /// Closed loops without a right answer, after which it is given up.
 const WRONG_MAX: usize = 2;
 /// Share of the closed loop's rate at which the search begins.
@@ -22,7 +23,7 @@ const BEGIN: f64 = 0.5;
 /// How far from the closed loop's rate a search may come, as a factor either way.
 const FAR_BELOW: f64 = 128.0;
 const FAR_ABOVE: f64 = 64.0;
-/// Length of the closed loop, seconds.
+/// Length of the first closed loop, seconds. The next is as long as a full trial.
 pub const CLOSED_S: f64 = 2.0;
 /// Starting and stopping a server, seconds: a guess, for what is planned alone.
 const OVERHEAD_S: f64 = 1.0;
@@ -122,6 +123,9 @@ pub struct Progress<'s> {
     pub(crate) set_aside: Vec<bool>,
     pub(crate) budget: Budget,
     pub(crate) stages: Vec<Stage>,
+    /// How many of the trials were made before the search was resumed. That those were lost is no
+    /// reason to give up now.
+    pub(crate) resumed_at: usize,
 }
 
 /// How a lower bound fared in longer trials.
@@ -163,16 +167,26 @@ impl<'s> Progress<'s> {
             trials,
             budget,
             stages: stages(search, load.duration_s),
+            resumed_at: 0,
         })
     }
 
     /// The next trial; `None` where the search has ended.
     pub fn next(&self) -> Option<Step> {
-        if self.gave_up().is_some() || self.trials.len() >= TRIALS_MAX {
+        self.further().filter(|_| self.gave_up().is_none())
+    }
+
+    /// The next trial of a contender that is not given up.
+    pub(crate) fn further(&self) -> Option<Step> {
+        if self.trials.len() >= TRIALS_MAX {
             return None;
         }
         let Some(closed_per_s) = self.closed_per_s() else {
-            let length_s = CLOSED_S;
+            // A server that takes its time may have answered nothing in the first.
+            let length_s = match closed(&self.trials).next() {
+                None => CLOSED_S,
+                Some(_) => CLOSED_S.max(self.load.duration_s),
+            };
             return Some(Step::Closed { length_s }).filter(|step| self.may_take(step, false));
         };
         let goals = self.search.goals.iter();
@@ -180,7 +194,7 @@ impl<'s> Progress<'s> {
             .filter_map(|goal| self.search_step(goal, closed_per_s))
             .find(|step| self.may_take(step, true));
         let step = step.or_else(|| self.confirm_step());
-        step.or_else(|| self.curve_step())
+        step.or_else(|| curve::next(self))
     }
 
     /// What the trials so far took, seconds.
@@ -198,34 +212,29 @@ impl<'s> Progress<'s> {
         (trials.max(1), left_s.max(self.cost_s(step.length_s())))
     }
 
-    /// Why no more is tried, where the contender does not run or gives no right answer.
+    /// Why no more is tried: the contender does not run, or not any more, or gives no right answer.
     pub fn gave_up(&self) -> Option<String> {
+        let own = self.trials.get(self.resumed_at..).unwrap_or_default();
         let lost = |trial: &Seen| match &trial.came {
             Came::Lost(why) => Some(why.clone()),
             _ => None,
         };
-        let last: Vec<Option<String>> = self.trials.iter().rev().take(LOST_MAX).map(lost).collect();
+        let last: Vec<Option<String>> = own.iter().rev().take(LOST_MAX).map(lost).collect();
         if last.len() == LOST_MAX && last.iter().all(Option::is_some) {
             return last.into_iter().next().flatten();
         }
         // Of those that ran, none has a right answer where there is no rate.
-        let ran = self.closed().count();
-        let died = self.closed().filter(|trial| trial.came == Came::Died);
+        let ran = closed(own).count();
+        let died = closed(own).filter(|trial| trial.came == Came::Died);
         (self.closed_per_s().is_none() && ran >= WRONG_MAX).then(|| match died.count() {
-            0 => "no answer was right in a closed loop".to_owned(),
+            0 => why_none_right(own),
             died => format!("the server ended in {died} of {ran} closed loops"),
         })
     }
 
-    fn closed(&self) -> impl Iterator<Item = &Seen> {
-        let is_closed = |trial: &&Seen| trial.purpose == Purpose::Closed;
-        let ran = |trial: &&Seen| !matches!(trial.came, Came::Lost(_));
-        self.trials.iter().filter(is_closed).filter(ran)
-    }
-
     /// Right answers per second in the closed loop.
     pub(crate) fn closed_per_s(&self) -> Option<f64> {
-        let rates = self.closed().filter_map(Seen::ok_per_s);
+        let rates = closed(&self.trials).filter_map(Seen::ok_per_s);
         rates.into_iter().find(|rate| *rate > 0.0)
     }
 
@@ -279,7 +288,7 @@ impl<'s> Progress<'s> {
     }
 
     /// Whether the budget has room for a trial; a search leaves room for what follows it.
-    fn may_take(&self, step: &Step, is_search: bool) -> bool {
+    pub(crate) fn may_take(&self, step: &Step, is_search: bool) -> bool {
         let kept_s = if is_search { self.reserved_s() } else { 0.0 };
         self.spent_s() + kept_s + self.cost_s(step.length_s()) <= self.budget.seconds
     }
@@ -339,41 +348,24 @@ impl<'s> Progress<'s> {
         }
         Confirmed::No { rate_per_s }
     }
-
-    /// The rate that the curve's shares are of: the first goal's that has one.
-    pub(crate) fn curve_of(&self) -> Option<f64> {
-        self.search
-            .goals
-            .iter()
-            .find_map(|goal| match self.confirmed(goal) {
-                Confirmed::Yes { rate_per_s }
-                | Confirmed::Spoiled { rate_per_s }
-                | Confirmed::Missing { rate_per_s } => Some(rate_per_s),
-                Confirmed::No { .. } => None,
-                Confirmed::NotAsked => self.rates(goal).bounds(self.last_stage()).lower,
-            })
-    }
-
-    fn curve_step(&self) -> Option<Step> {
-        let whole = self.curve_of()?;
-        let has = |percent: f64| {
-            let purpose = Purpose::Curve { percent };
-            self.trials.iter().any(|trial| trial.purpose == purpose)
-        };
-        let percents = self.search.curve.iter().map(|share| percent_of(*share));
-        let percent = percents.into_iter().find(|percent| !has(*percent))?;
-        let step = Step::Curve {
-            percent,
-            rate_per_s: readable(whole * percent / 100.0).max(0.001),
-            length_s: self.load.duration_s,
-        };
-        self.may_take(&step, false).then_some(step)
-    }
 }
 
-/// A share in percent, without what the binary fraction adds.
-fn percent_of(share: f64) -> f64 {
-    (share * 1e6).round() / 1e4
+/// Closed loops that ran.
+fn closed(trials: &[Seen]) -> impl Iterator<Item = &Seen> {
+    let is_closed = |trial: &&Seen| trial.purpose == Purpose::Closed;
+    let ran = |trial: &&Seen| !matches!(trial.came, Came::Lost(_));
+    trials.iter().filter(is_closed).filter(ran)
+}
+
+/// Why closed loops that ran have no right answer.
+fn why_none_right(trials: &[Seen]) -> String {
+    let ended = |trial: &Seen| trial.measured().is_some_and(|measured| measured.due > 0);
+    if closed(trials).any(ended) {
+        return "no answer was right in a closed loop".to_owned();
+    }
+    let longest_s = closed(trials).map(|trial| trial.length_s);
+    let longest_s = longest_s.fold(0.0, f64::max);
+    format!("no request ended in a closed loop of {longest_s} s; give it a longer --duration")
 }
 
 /// Requests that a trial must hold to say something about a goal.
@@ -388,8 +380,7 @@ fn set_aside(trials: &[Seen]) -> Vec<bool> {
     let mut count = 0;
     let aside = trials.iter().enumerate().map(|(index, trial)| {
         let may_be = count < SET_ASIDE.max((index + 1).div_ceil(4));
-        let is_one_of_several = matches!(trial.purpose, Purpose::Search | Purpose::Confirm);
-        let is_set_aside = trial.is_disturbed && may_be && is_one_of_several;
+        let is_set_aside = trial.is_disturbed && may_be && trial.purpose != Purpose::Closed;
         count += usize::from(is_set_aside);
         is_set_aside
     });

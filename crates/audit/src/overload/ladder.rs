@@ -16,6 +16,9 @@ const SHARE: f64 = 0.01;
 const SLOWER: f64 = 2.0;
 /// Share of the best rung's goodput below which it has collapsed.
 const COLLAPSED: f64 = 0.5;
+/// How many times as long as 99 % of the answers take a load is in which a client without an answer
+/// was left waiting.
+const LONG: f64 = 3.0;
 
 /// One closed loop.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -126,7 +129,26 @@ fn rung(clients: u32, trials: &[&TrialRecord]) -> Rung {
     rung.p50_ns = whole(middle(p50));
     rung.p99_ns = whole(middle(p99));
     rung.clients_without = whole(middle(without));
+    let lengths = trials
+        .iter()
+        .map(|it| it.load.warmup_s + it.load.duration_s);
+    if leaves_some(&rung, lengths.reduce(f64::min).unwrap_or(0.0)) {
+        rung.classes.push(OverloadClass::Queue);
+    }
     rung
+}
+
+/// Whether others are answered while clients wait, in a load that is too short for them to give up.
+fn leaves_some(rung: &Rung, length_s: f64) -> bool {
+    let is_long = |p99: u64| length_s * 1e9 > LONG * p99 as f64;
+    let fails = rung.failed_share.is_some_and(|share| share >= SHARE);
+    has_left(rung) && !fails && rung.p99_ns.is_some_and(is_long)
+}
+
+/// Whether enough clients have no answer to be what the server does.
+fn has_left(rung: &Rung) -> bool {
+    let without = rung.clients_without.unwrap_or(0) as f64;
+    without > 0.0 && without >= SHARE * f64::from(rung.clients)
 }
 
 fn is_engine_busy(result: &LoadResult) -> bool {
@@ -167,7 +189,9 @@ fn classify(rung: &mut Rung, first_p99: Option<u64>, best_per_s: Option<f64>) {
     let slower = slower.is_some_and(|(p99, first)| p99 as f64 >= SLOWER * first as f64);
     let late = share(&[Kind::Timeout]) >= SHARE;
     add(OverloadClass::Queue, ok > 0.0 && (slower || late));
-    add(OverloadClass::Stall, ok <= 0.0 && late);
+    // In a short load no client gives up: then nothing has ended at all.
+    let is_silent = late || failed.sum() == 0;
+    add(OverloadClass::Stall, ok <= 0.0 && is_silent);
     let collapsed = best_per_s.is_some_and(|best| best > 0.0 && ok < COLLAPSED * best);
     let is_first = rung.p99_ns.is_some() && rung.p99_ns == first_p99;
     // Few clients cannot keep a server busy.
@@ -202,7 +226,20 @@ fn summary(rungs: &[Rung], first_p99: Option<u64>) -> Vec<String> {
         let last = last.unwrap_or(from);
         let clients = from.clients;
         let verb = class.verb();
+        let without = last.clients_without.unwrap_or(0);
         lines.push(match (class, first_p99.zip(last.p99_ns)) {
+            (OverloadClass::Queue, Some((first, p99)))
+                if has_left(last) && (p99 as f64) < SLOWER * first as f64 =>
+            {
+                format!(
+                    "{verb} from {clients} clients on: {without} of {} have no answer",
+                    last.clients
+                )
+            }
+            (OverloadClass::Stall, _) if last.failed.sum() == 0 => format!(
+                "{verb} from {clients} clients on: none of {} has an answer",
+                last.clients
+            ),
             (OverloadClass::Queue, Some((first, p99))) => format!(
                 "{verb} from {clients} clients on: p99 goes from {} to {} with {}",
                 milliseconds(first as f64),
@@ -226,8 +263,12 @@ fn summary(rungs: &[Rung], first_p99: Option<u64>) -> Vec<String> {
     if lines.is_empty()
         && let Some(most) = measured.next_back()
     {
+        let without = most.clients_without.filter(|without| *without > 0);
+        let without = without.map_or(String::new(), |without| {
+            format!(", but for {without} without an answer")
+        });
         lines.push(format!(
-            "answers {} clients as it answers few",
+            "answers {} clients as it answers few{without}",
             most.clients
         ));
     }

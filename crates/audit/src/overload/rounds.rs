@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{OverloadClass, OverloadRamp};
+use super::{OverloadClass, OverloadRamp, underrated};
 
 /// What a contender does beyond its capacity, over all rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -85,7 +85,8 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
     let seen = OverloadClass::ALL
         .into_iter()
         .filter_map(|class| class_seen(class, &measured, shares));
-    let (classes, seldom) = seen.partition(|one: &ClassSeen| one.rounds * 2 > rounds);
+    let (classes, seldom): (Vec<ClassSeen>, Vec<ClassSeen>) =
+        seen.partition(|one| one.rounds * 2 > rounds);
     let spread = |value: &dyn Fn(&OverloadRamp) -> Option<f64>| {
         Spread::of(measured.iter().filter_map(|ramp| value(ramp)).collect())
     };
@@ -97,16 +98,37 @@ pub fn judge_rounds(ramps: &[OverloadRamp], shares: &[f64]) -> Beyond {
             unsaid.push(why.clone());
         }
     }
+    let peak_per_s = spread(&|ramp| ramp.peak_per_s);
+    // A server without a class was never beyond its capacity, and each round says so.
+    if !classes.is_empty() {
+        let peak_per_s = peak_per_s.and_then(|peak| peak.median);
+        unsaid.extend(why_not_twice(&measured, peak_per_s));
+    }
     Beyond {
         rounds,
         classes,
         seldom,
-        peak_per_s: spread(&|ramp| ramp.peak_per_s),
+        peak_per_s,
         goodput_at_twice: spread(&|ramp| ramp.goodput_at_twice),
         recovery: recovery_text(&measured, recovery_s),
         recovery_s,
         unsaid,
     }
+}
+
+/// Why it is not known what twice the capacity comes to, where too little was taken for it.
+fn why_not_twice(ramps: &[&OverloadRamp], peak_per_s: Option<f64>) -> Option<String> {
+    let series = ramps.iter().find_map(|ramp| ramp.series.as_ref())?;
+    let (taken, peak) = (underrated(series, peak_per_s)?, peak_per_s?);
+    let shown = |rate: f64| match rate {
+        rate if rate >= 100.0 => format!("{rate:.0}"),
+        rate => format!("{rate:.1}"),
+    };
+    let (taken, peak) = (shown(taken), shown(peak));
+    Some(format!(
+        "what it does at twice its capacity: it gave {peak}/s, and {taken}/s was taken as its \
+         capacity; take --capacity {peak}"
+    ))
 }
 
 fn class_seen(class: OverloadClass, ramps: &[&OverloadRamp], shares: &[f64]) -> Option<ClassSeen> {

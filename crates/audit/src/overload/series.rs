@@ -288,6 +288,12 @@ impl Series {
         &self.parts[from..to.max(from)]
     }
 
+    /// What was taken as the server's capacity, requests per second.
+    pub fn capacity_per_s(&self) -> Option<f64> {
+        let first = self.steps.iter().find(|step| step.share > 0.0)?;
+        Some(first.rate_per_s / first.share)
+    }
+
     /// Most right answers per second in a step.
     pub fn peak_per_s(&self) -> Option<f64> {
         let rates = self.steps.iter().filter_map(|step| step.ok_per_s);

@@ -90,9 +90,41 @@ fn check(series: &Series, expected: &[OverloadClass]) -> OverloadRamp {
 fn a_healthy_server_has_no_class() {
     let judged = check(&series(&|_, _, _| ()), &[]);
     assert_eq!(judged.recovery, Some(Recovery::After { seconds: 0.0 }));
-    assert_eq!(judged.goodput_at_twice, Some(1.0));
+    assert_eq!(
+        judged.goodput_at_twice, None,
+        "it was not at twice its capacity"
+    );
     let why = judged.unsaid.join(" ");
     assert!(why.contains("a higher --capacity"), "{why}");
+}
+
+/// A hundred clients of a server that takes its time do not show what it can do.
+#[test]
+fn a_capacity_that_was_taken_too_low_says_nothing_of_twice_the_capacity() {
+    let gives = |most: u64| {
+        let made = series(&|_, rate, part| {
+            if rate as u64 > most {
+                slow(part, 900);
+                part.ok = most;
+            }
+        });
+        let mut ramp = check(&made, &[OverloadClass::Queue]);
+        ramp.series = Some(made);
+        ramp
+    };
+    let more = gives(1600);
+    assert_eq!(more.goodput_at_twice, None);
+    let rounds = judge_rounds(&[more.clone(), more], &SHARES);
+    assert_eq!(
+        rounds.unsaid,
+        [
+            "what it does at twice its capacity: it gave 1600/s, and 1000/s was taken as its \
+             capacity; take --capacity 1600"
+        ]
+    );
+    let near = gives(1100);
+    assert_eq!(near.goodput_at_twice, Some(1.0));
+    assert!(judge_rounds(&[near], &SHARES).unsaid.is_empty());
 }
 
 #[test]

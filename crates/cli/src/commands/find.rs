@@ -139,21 +139,24 @@ pub(super) fn ending(report: &FindReport, strict: bool) -> u8 {
     made::ending(report.why_not_valid(strict))
 }
 
-/// What goes on with a search at `path` whose time ended before its bounds were near enough: with
-/// twice the time. `needed_again` is the flags that it takes besides. `None` where time did not
-/// end.
+/// What goes on with a search at `path`: with twice the time where time ended before its bounds were
+/// near enough and confirmed, and with the same where a contender ceased to run. `needed_again` is
+/// the flags that it takes besides. `None` where nothing is left.
 pub(super) fn longer(report: &FindReport, path: &Path, needed_again: &str) -> Option<String> {
+    let resume = format!("bakeoff find --resume {}", shell_path(path));
     let mut rows = report.contenders.iter();
-    let spent = rows.find(|row| row.irregular.is_some_and(|it| it.name() == "budget"));
-    let search = &spent?.goal.search;
+    let Some(spent) = rows.find(|row| row.takes_more_time()) else {
+        let irregular = report.contenders.iter().filter_map(|row| row.irregular);
+        let mut names = irregular.map(|irregular| irregular.name());
+        let is_open = names.any(|name| name == "unfinished");
+        return is_open.then(|| format!("{resume}{needed_again}"));
+    };
+    let search = &spent.goal.search;
     // Its goals share the time of a contender at a workload.
     let cells = report.contenders.iter();
     let cells = cells.filter(|row| row.goal.search == *search);
     let cells = cells.map(|row| ((&row.contender, &row.workload), row.behind.budget_s));
     let cells: BTreeMap<_, _> = cells.collect();
     let minutes = (cells.values().sum::<f64>() * 2.0 / 60.0).ceil().max(1.0);
-    Some(format!(
-        "bakeoff find --resume {} --budget {minutes}m{needed_again}",
-        shell_path(path)
-    ))
+    Some(format!("{resume} --budget {minutes}m{needed_again}"))
 }

@@ -93,7 +93,7 @@ fn searches(plan: &Plan) -> String {
 
 /// The rates of an overload are known once the capacities are.
 fn overloads(plan: &Plan) -> String {
-    let left = Beyond::new(plan).left(&[]);
+    let left = Beyond::new(plan, &[]).left(&[]);
     let mut text = format!("{}: {}\n", plan.name, plan.description.trim());
     text.push_str(&format!(
         "{}, {}, {}: {}, about {}\n",

@@ -101,7 +101,7 @@ fn capacity(trial: &Trial) -> f64 {
 }
 
 fn carried_out(plan: &Plan) -> Vec<Trial> {
-    let mut find = Find::new(plan);
+    let mut find = Find::new(plan, &[]);
     let (mut records, mut trials) = (Vec::new(), Vec::new());
     while let Some(trial) = find.next(&records) {
         assert!(trials.len() < 300, "it ends");
@@ -158,7 +158,7 @@ fn contenders_take_turns_and_each_trial_has_its_own_schedule() {
 #[test]
 fn what_was_interrupted_is_run_again() {
     let plan = plan();
-    let mut find = Find::new(&plan);
+    let mut find = Find::new(&plan, &[]);
     let mut records = Vec::new();
     for _ in 0..9 {
         let trial = find.next(&records).unwrap();
@@ -175,11 +175,41 @@ fn what_was_interrupted_is_run_again() {
 #[test]
 fn a_null_server_that_does_not_run_is_not_waited_for() {
     let plan = plan();
-    let mut find = Find::new(&plan);
+    let mut find = Find::new(&plan, &[]);
     let first = find.next(&[]).unwrap();
     let mut lost = record(&first, 1.0);
     lost.end = TrialEnd::Unsupported {
         reason: "it compresses".to_owned(),
     };
     assert_eq!(find.next(&[lost]).unwrap().contender.name, "fast");
+}
+
+/// A host that restarts: every trial is lost for a while.
+#[test]
+fn a_contender_that_was_given_up_is_asked_again_on_resume() {
+    let plan = plan();
+    let mut find = Find::new(&plan, &[]);
+    let mut records = Vec::new();
+    while let Some(trial) = find.next(&records) {
+        assert!(records.len() < 100, "it gives up");
+        let mut record = record(&trial, capacity(&trial));
+        if records.len() > 30 {
+            record.end = TrialEnd::Failed {
+                step: bakeoff_record::Step::Start,
+                cause: "host sut was lost".to_owned(),
+                message: None,
+            };
+        }
+        records.push(record);
+    }
+    assert_eq!(find.left(&records), Left::default());
+    let mut resumed = Find::new(&plan, &records);
+    let mut asked: Vec<String> = Vec::new();
+    for _ in 0..20 {
+        let trial = resumed.next(&records).unwrap();
+        assert!(records.iter().all(|it| it.id != trial.id), "{}", trial.id);
+        asked.push(trial.contender.name.clone());
+        records.push(record(&trial, capacity(&trial)));
+    }
+    assert!(asked.contains(&"fast".to_owned()) && asked.contains(&"slow".to_owned()));
 }

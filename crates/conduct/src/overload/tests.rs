@@ -53,7 +53,7 @@ fn capacity(trial: &Trial) -> f64 {
 }
 
 fn carried_out(plan: &Plan) -> Vec<Trial> {
-    let mut beyond = Beyond::new(plan);
+    let mut beyond = Beyond::new(plan, &[]);
     let (mut records, mut trials) = (Vec::new(), Vec::new());
     while let Some(trial) = beyond.next(&records) {
         assert!(trials.len() < 100, "it ends");
@@ -123,7 +123,7 @@ fn a_capacity_that_is_said_is_not_measured() {
 #[test]
 fn without_a_capacity_there_is_no_ramp_for_that_contender() {
     let plan = plan("");
-    let mut beyond = Beyond::new(&plan);
+    let mut beyond = Beyond::new(&plan, &[]);
     let mut records = Vec::new();
     while let Some(trial) = beyond.next(&records) {
         let dead = trial.contender.name == "fast";
@@ -142,10 +142,114 @@ fn without_a_capacity_there_is_no_ramp_for_that_contender() {
     assert_eq!(ramps.count(), 2);
 }
 
+fn lost(trial: &Trial) -> TrialRecord {
+    let mut record = record(trial, 1.0);
+    record.end = TrialEnd::Failed {
+        step: Step::Start,
+        cause: "the port is taken".to_owned(),
+        message: None,
+    };
+    record.result = None;
+    record
+}
+
+fn disturbed(trial: &Trial, ok_per_s: f64) -> TrialRecord {
+    let mut record = record(trial, ok_per_s);
+    record.attempt.disturbed = vec![Disturbance::OtherLoad];
+    record
+}
+
+/// The closed loops of the first contender as `makes` has them, by their number from 1: their ids,
+/// and the first rate of its ramp.
+fn capacities(makes: &dyn Fn(usize, &Trial) -> TrialRecord) -> (Vec<String>, Option<f64>) {
+    let plan = plan("");
+    let mut beyond = Beyond::new(&plan, &[]);
+    let (mut records, mut made, mut first) = (Vec::new(), Vec::new(), None);
+    while let Some(trial) = beyond.next(&records) {
+        assert!(records.len() < 100, "it ends");
+        let is_capacity = trial.id.contains("-capacity");
+        match (trial.contender.name.as_str(), &trial.load.model) {
+            ("fast", _) if is_capacity => {
+                made.push(trial.id.clone());
+                records.push(makes(made.len(), &trial));
+                continue;
+            }
+            ("fast", LoadModel::Open { rate_per_s, .. }) => {
+                first.get_or_insert(*rate_per_s);
+            }
+            _ => {}
+        }
+        records.push(record(&trial, 3000.0));
+    }
+    (made, first)
+}
+
+#[test]
+fn a_capacity_that_was_lost_or_disturbed_is_measured_again() {
+    let id = |attempt: &str| format!("r1-fast-html-small-overload-c1000-capacity{attempt}");
+    let all = [id(""), id("-a2"), id("-a3")];
+    let sound = capacities(&|_, trial| record(trial, 9000.0));
+    assert_eq!(sound, (all[..1].to_vec(), Some(4500.0)));
+    let second = capacities(&|number, trial| match number {
+        1 => lost(trial),
+        _ => record(trial, 9000.0),
+    });
+    assert_eq!(second, (all[..2].to_vec(), Some(4500.0)));
+    let third = capacities(&|number, trial| match number {
+        1 => disturbed(trial, 4000.0),
+        2 => lost(trial),
+        _ => record(trial, 9000.0),
+    });
+    assert_eq!(third, (all.to_vec(), Some(4500.0)));
+    // What is disturbed every time counts as far as it goes.
+    let worse = capacities(&|number, trial| disturbed(trial, 2000.0 * number as f64));
+    assert_eq!(worse, (all.to_vec(), Some(3000.0)));
+    let none = capacities(&|_, trial| lost(trial));
+    assert_eq!(none, (all.to_vec(), None));
+    // What this machine cannot carry it cannot carry the next time.
+    let skipped = capacities(&|_, trial| {
+        let mut record = lost(trial);
+        record.end = TrialEnd::Skipped {
+            reason: "100 clients need 164 open files".to_owned(),
+            fix: "ulimit".to_owned(),
+        };
+        record
+    });
+    assert_eq!(skipped, (all[..1].to_vec(), None));
+}
+
+#[test]
+fn a_contender_without_a_capacity_is_asked_again_on_resume() {
+    let plan = plan("");
+    let mut records = Vec::new();
+    let mut beyond = Beyond::new(&plan, &[]);
+    while let Some(trial) = beyond.next(&records) {
+        assert!(records.len() < 100, "it ends");
+        records.push(match trial.contender.name.as_str() {
+            "fast" => lost(&trial),
+            _ => record(&trial, 3000.0),
+        });
+    }
+    let mut resumed = Beyond::new(&plan, &records);
+    let first = records.len();
+    while let Some(trial) = resumed.next(&records) {
+        assert!(records.len() < 100, "it ends");
+        records.push(record(&trial, 9000.0));
+    }
+    let more: Vec<&str> = records[first..].iter().map(|it| it.id.as_str()).collect();
+    let id = |what: &str| format!("-fast-html-small-overload-c1000-{what}");
+    let expected = [
+        format!("r1{}", id("capacity-a4")),
+        format!("r1{}", id("ramp")),
+        format!("r2{}", id("ramp")),
+    ];
+    assert_eq!(more, expected);
+}
+
 #[test]
 fn what_was_interrupted_is_run_again() {
     let plan = plan("");
-    let mut beyond = Beyond::new(&plan);
+    let mut beyond = Beyond::new(&plan, &[]);
     let mut records = Vec::new();
     for _ in 0..3 {
         let trial = beyond.next(&records).unwrap();

@@ -34,7 +34,9 @@ fn section(name: &'static str, title: &str, extent: Extent, parts: Vec<Part>) ->
 }
 
 fn answer(report: &FindReport) -> Section {
-    let weak = report.contenders.iter().any(|row| row.irregular.is_some());
+    let is_weak =
+        |row: &FoundRow| row.irregular.is_some() || row.behind.lowered_from_per_s.is_some();
+    let weak = report.contenders.iter().any(is_weak);
     let lines = report.answer.iter().map(|line| match weak {
         true => Line::toned(Tone::Note, plain(line)),
         false => Line::toned(Tone::Good, plain(line)),
@@ -79,6 +81,7 @@ fn found(report: &FindReport) -> Section {
         column("lower_servers", "servers below", Unit::Count, Data),
         column("upper_servers", "servers above", Unit::Count, Data),
         column("set_aside", "set aside", Unit::Count, Data),
+        column("lowered_from_per_s", "lowered from", Unit::PerSecond, Data),
         column("yardstick_per_s", "null server", Unit::PerSecond, Data),
         column("spent_s", "seconds", Unit::Count, Data),
     ];
@@ -122,6 +125,7 @@ fn found_row(row: &FoundRow) -> Row {
             Field::of(Value::Number(behind.lower_servers as f64)),
             Field::of(Value::Number(behind.upper_servers as f64)),
             Field::of(Value::Number(behind.set_aside as f64)),
+            Field::number(behind.lowered_from_per_s),
             Field::number(behind.yardstick_per_s),
             Field::of(Value::Number(behind.spent_s)),
         ],
@@ -177,13 +181,24 @@ fn curve(report: &FindReport) -> Option<Section> {
         columns,
         rows: rows.collect(),
     };
+    let mut parts = vec![Part::Table(table)];
+    let remarks: Vec<Line> = shown.iter().flat_map(|row| remarks(row)).collect();
+    if !remarks.is_empty() {
+        parts.push(Part::Lines(remarks));
+    }
     let title = "Latency up to the knee";
-    Some(section(
-        "curve",
-        title,
-        Extent::Short,
-        vec![Part::Table(table)],
-    ))
+    Some(section("curve", title, Extent::Short, parts))
+}
+
+/// What weakens points of a curve, or why they were not measured.
+fn remarks(row: &FoundRow) -> impl Iterator<Item = Line> {
+    row.curve.iter().filter_map(|point| {
+        let why = point.why.as_deref()?;
+        let (contender, workload) = (plain(&row.contender), plain(&row.workload));
+        let share = (point.share * 1e4).round() / 1e2;
+        let text = format!("{contender}, {workload}, at {share} %: {}", plain(why));
+        Some(Line::toned(Tone::Note, text))
+    })
 }
 
 fn curve_row(row: &FoundRow, point: &CurveRow) -> Row {
@@ -195,7 +210,11 @@ fn curve_row(row: &FoundRow, point: &CurveRow) -> Row {
     ];
     fields.extend(point.quantiles.iter().map(|one| {
         let value = one.latency_ns.map(|ns| ns as f64);
-        let reason = value.is_none().then(|| "too few requests".to_owned());
+        let reason = || match &point.why {
+            Some(why) if point.count.is_none() => why.clone(),
+            _ => "too few requests".to_owned(),
+        };
+        let reason = value.is_none().then(reason);
         Field {
             reason,
             ..Field::number(value)
@@ -204,7 +223,7 @@ fn curve_row(row: &FoundRow, point: &CurveRow) -> Row {
     let mut of_goal = point.quantiles.iter();
     let of_goal = of_goal.find(|one| Some(one.quantile) == row.goal.quantile);
     fields.push(bar(row, of_goal.and_then(|one| one.latency_ns)));
-    fields.push(Field::of(Value::Number(point.count as f64)));
+    fields.push(Field::number(point.count.map(|count| count as f64)));
     fields.push(Field::number(point.failed_share));
     Row {
         reference: false,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::document::curves;
 use super::sentence::rate;
-use super::view::{FindReport, FoundRow};
+use super::view::{CurveRow, FindReport, FoundRow};
 use crate::document::Unit;
 use crate::html::escaped;
 use crate::number::plain;
@@ -104,12 +104,17 @@ fn one(row: &FoundRow) -> Option<String> {
     Some(out)
 }
 
+/// Points of the curve that nothing weakens: the others are in the table alone.
+fn sound(row: &FoundRow) -> impl Iterator<Item = &CurveRow> {
+    row.curve.iter().filter(|point| point.why.is_none())
+}
+
 /// Each quantile of the curve; that of the goal goes on to the bounds.
 fn lines(row: &FoundRow) -> Vec<Line> {
     let quantiles = row.curve.first().map(|point| point.quantiles.as_slice());
     let all = quantiles.unwrap_or_default().iter().enumerate();
     let one = |(index, quantile): (usize, &super::view::QuantileRow)| {
-        let known = row.curve.iter().filter_map(|point| {
+        let known = sound(row).filter_map(|point| {
             let mut of_point = point.quantiles.iter();
             let found = of_point.find(|it| it.quantile == quantile.quantile)?;
             Some((point.rate_per_s, found.latency_ns? as f64))
@@ -204,7 +209,7 @@ fn objective(out: &mut String, row: &FoundRow, axes: &Axes) {
 fn rates(out: &mut String, row: &FoundRow, axes: &Axes) {
     let floor = SIZE.1 - ROOM.3;
     let mut last = f64::MIN;
-    for point in &row.curve {
+    for point in sound(row) {
         let x = axes.x(point.rate_per_s);
         let _ = writeln!(
             out,

@@ -83,17 +83,25 @@ fn is_between(irregular: Irregular) -> bool {
     irregular != Irregular::NoUpper
 }
 
-fn confirmation(row: &FoundRow) -> &'static str {
-    match (row.confirmed, row.behind.confirmation_spoiled) {
-        // What is irregular says so already.
-        (Some(false), _) if row.irregular == Some(Irregular::NotConfirmed) => "",
-        (Some(false), true) if row.irregular == Some(Irregular::GeneratorLimited) => "",
-        (Some(false), true) => {
+fn confirmation(row: &FoundRow) -> String {
+    // Where there is no bound to confirm, what is irregular says why.
+    if row.lower_per_s.is_none() {
+        return String::new();
+    }
+    let lowered = row.behind.lowered_from_per_s.map_or(String::new(), |from| {
+        format!(
+            ", lowered from {}, which longer trials did not confirm",
+            rate(from)
+        )
+    });
+    let is_said = row.irregular == Some(Irregular::GeneratorLimited);
+    let spoiled = match row.confirmed {
+        Some(false) if row.behind.confirmation_spoiled && !is_said => {
             ", and the load engine was too late or too busy for longer trials to confirm it"
         }
-        (Some(false), false) => ", which longer trials did not confirm",
-        (Some(true) | None, _) => "",
-    }
+        _ => "",
+    };
+    format!("{lowered}{spoiled}")
 }
 
 /// ` with p99 below 10 ms and at most 0.001 % failed`.

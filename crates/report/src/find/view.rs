@@ -2,7 +2,7 @@
 
 use bakeoff_plan::Goal;
 use bakeoff_record::TrialEnd;
-use bakeoff_search::{CurvePoint, Found, Irregular, Quest, TrialFound, Why, quests};
+use bakeoff_search::{CurvePoint, Found, Irregular, Quest, TRIALS_MAX, TrialFound, Why, quests};
 use serde::Serialize;
 
 use super::sentence;
@@ -129,12 +129,14 @@ pub struct CurveRow {
     pub share: f64,
     /// Rate offered, requests per second.
     pub rate_per_s: f64,
-    /// Requests due.
-    pub count: u64,
+    /// Requests due; null where nothing was measured.
+    pub count: Option<u64>,
     /// Latencies.
     pub quantiles: Vec<QuantileRow>,
     /// Share of the requests due that did not come out right.
     pub failed_share: Option<f64>,
+    /// Why nothing was measured, or what weakens it; null where nothing does.
+    pub why: Option<String>,
 }
 
 /// A quantile of latency.
@@ -186,10 +188,9 @@ pub fn find_view(redacted: &Redacted) -> Option<FindReport> {
         .iter()
         .any(|it| it.end == TrialEnd::Interrupted);
     let mut answer = sentence::answer(&contenders);
-    let unfinished = contenders
-        .iter()
-        .any(|row| row.irregular == Some(Irregular::Unfinished));
-    if interrupted && unfinished {
+    // In its curves too, where every bound is known.
+    let goes_on = all.iter().any(|quest| quest.progress.next().is_some());
+    if interrupted && goes_on {
         answer.push("The search was interrupted, and can go on.".to_owned());
     }
     Some(FindReport {
@@ -280,6 +281,14 @@ fn point(point: &CurvePoint) -> CurveRow {
         count: point.count,
         quantiles: point.latency_ns.iter().map(quantile).collect(),
         failed_share: point.failed_share,
+        why: point.why.clone(),
+    }
+}
+
+impl FoundRow {
+    /// Whether more time would go on with it: it ended by that, and not by its number of trials.
+    pub fn takes_more_time(&self) -> bool {
+        self.irregular == Some(Irregular::Budget) && self.trials.len() < TRIALS_MAX
     }
 }
 

@@ -135,17 +135,23 @@ fn row(
             Purpose::Capacity | Purpose::Ramp => None,
         })
         .collect();
-    let shown = of(Purpose::Capacity).find_map(TrialRecord::ok_per_s);
+    let shown = of(Purpose::Capacity).filter_map(TrialRecord::ok_per_s);
+    let shown = shown.reduce(f64::max);
     let lost = (beyond.rounds == 0).then(|| {
         let all = of(Purpose::Ramp).chain(of(Purpose::Capacity));
         let mut whys = all.filter_map(why_lost);
         let none = || match trials.is_empty() {
             true => "it was not measured yet".to_owned(),
-            false => "no answer was right in a closed loop".to_owned(),
+            false => why_no_capacity(of(Purpose::Capacity)).to_owned(),
         };
         whys.next().unwrap_or_else(none)
     });
-    let disturbed = trials.iter().filter(|(_, it)| it.attempt.is_disturbed());
+    let is_sound = |it: &TrialRecord| it.ok_per_s().is_some() && !it.attempt.is_disturbed();
+    let has_capacity = of(Purpose::Capacity).any(is_sound);
+    let disturbed = trials.iter().filter(|(purpose, it)| {
+        // A capacity that was measured again is none of them.
+        it.attempt.is_disturbed() && !(has_capacity && *purpose == Purpose::Capacity)
+    });
     OverloadRow {
         contender: contender.name.clone(),
         workload: workload.name.clone(),
@@ -161,6 +167,16 @@ fn row(
         ladder: (!rungs.is_empty()).then(|| judge_ladder(&rungs)),
         lost,
         disturbed: disturbed.map(|(_, trial)| trial.id.clone()).collect(),
+    }
+}
+
+/// Why closed loops that failed in no other way show no capacity.
+fn why_no_capacity<'r>(mut trials: impl Iterator<Item = &'r TrialRecord>) -> &'static str {
+    let completed =
+        |trial: &TrialRecord| trial.result.as_ref().map_or(0, |it| it.requests.completed);
+    match trials.any(|trial| completed(trial) > 0) {
+        true => "no answer was right in a closed loop",
+        false => "no request ended in its closed loops; take a --capacity",
     }
 }
 

@@ -1,5 +1,7 @@
 //! Searches of simulated servers, in simulated time.
 
+mod curves;
+mod endings;
 mod sim;
 
 use std::time::Duration;
@@ -332,13 +334,12 @@ fn a_server_that_ends_in_the_closed_loop_is_given_up_as_such() {
     );
 }
 
-/// 30 s show what 10 s do not: every request takes longer once 15 s have passed.
-#[test]
-fn a_bound_that_is_not_confirmed_is_lowered_and_says_so() {
-    let load = sought(&["p99<10ms"], &[0.001]);
+/// 30 s show what 10 s do not: every request takes longer once 15 s have passed, at the bound that
+/// the search found and above. The trials, and that bound.
+fn refuted(load: &Load) -> (Vec<Seen>, f64) {
     let mut sim = Sim::new(1, deterministic);
     let mut found_at = None;
-    let trials = run(&load, WHOLE, |step, number| {
+    let trials = run(load, WHOLE, |step, number| {
         if let Step::Confirm { rate_per_s, .. } = step {
             let first = *found_at.get_or_insert(*rate_per_s);
             sim.service = match *rate_per_s >= first {
@@ -350,11 +351,18 @@ fn a_bound_that_is_not_confirmed_is_lowered_and_says_so() {
         }
         sim.trial(step, number)
     });
+    (trials, found_at.unwrap())
+}
+
+#[test]
+fn a_bound_that_is_not_confirmed_is_lowered_and_says_so() {
+    let load = sought(&["p99<10ms"], &[0.001]);
+    let (trials, refuted) = refuted(&load);
     let found = Progress::new(&load, trials, WHOLE).unwrap().found(None);
     assert_eq!(found[0].confirmed, Some(true));
-    assert_eq!(found[0].lowered_from_per_s, found_at);
-    assert_eq!(found[0].standing.upper_per_s, found_at);
-    assert!(found[0].standing.lower_per_s < found_at);
+    assert_eq!(found[0].lowered_from_per_s, Some(refuted));
+    assert_eq!(found[0].standing.upper_per_s, Some(refuted));
+    assert!(found[0].standing.lower_per_s < Some(refuted));
 }
 
 /// No rate that longer trials try holds in them.

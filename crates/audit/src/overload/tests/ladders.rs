@@ -95,6 +95,45 @@ fn a_ladder_says_who_refuses_and_who_slows() {
     assert_eq!(even.summary, ["answers 20 clients as it answers few"]);
 }
 
+/// Two seconds are too short for clients that wait for ten to give up.
+#[test]
+fn clients_that_are_left_waiting_are_not_answered() {
+    let none = (Outcome::Reset, 0);
+    let left = |clients: u32, ok: u64, ms: u64, without: u64| {
+        let (clients, mut trial) = rung(clients, ok, ms, none);
+        trial.load.duration_s = 2.0;
+        let result = trial.result.as_mut().unwrap();
+        (result.measured_s, result.observed.clients.none) = (2.0, without);
+        (clients, trial)
+    };
+    let few = || left(10, 10_000, 1, 0);
+    let hangs = judged(&[few(), left(10_000, 0, 1, 10_000)]);
+    assert_eq!(hangs.rungs[1].classes, [OverloadClass::Stall]);
+    assert_eq!(
+        hangs.summary,
+        ["stalls from 10000 clients on: none of 10000 has an answer"]
+    );
+    let some = judged(&[few(), left(10_000, 10_000, 1, 9_000)]);
+    assert_eq!(some.rungs[1].classes, [OverloadClass::Queue]);
+    assert_eq!(
+        some.summary,
+        ["slows down from 10000 clients on: 9000 of 10000 have no answer"]
+    );
+    // One in a thousand is no class, and is said.
+    let one = judged(&[few(), left(1000, 10_000, 1, 1)]);
+    assert_eq!(one.rungs[1].classes, []);
+    assert_eq!(
+        one.summary,
+        ["answers 1000 clients as it answers few, but for 1 without an answer"]
+    );
+    // Those that were sent away are left without an answer by that.
+    let (clients, mut sent_away) = rung(1000, 9_000, 1, (Outcome::Refused, 91_000));
+    let result = sent_away.result.as_mut().unwrap();
+    result.observed.clients.none = 900;
+    let refuses = judged(&[few(), (clients, sent_away)]);
+    assert_eq!(refuses.rungs[1].classes, [OverloadClass::Refuse]);
+}
+
 fn failed(step: Step, cause: &str) -> TrialEnd {
     TrialEnd::Failed {
         step,
