@@ -121,7 +121,7 @@ fn a_trial_whose_host_is_not_reached_again_is_left_for_a_campaign_that_goes_on()
         assert_eq!(end, CampaignEnd::HostLost(why.to_owned()));
         assert_eq!(left.len(), 1, "no other trial was tried");
         assert_eq!(left[0].end, TrialEnd::Interrupted);
-        assert_eq!(left[0].course.lost(), [lost.clone()]);
+        assert_eq!(left[0].course.lost(), std::slice::from_ref(&lost));
         assert_eq!(left[0].schema, HOSTS_SCHEMA);
         let both = (&there, there.clone());
         let (end, trials) = carried_out(&mut folder, left.clone(), both);
