@@ -26,9 +26,9 @@ pub struct Floor {
     pub metric: Metric,
     /// 0.01 is 1 %.
     pub floor: f64,
-    /// What the two runs of one server differed by in their median ratio, as a share; 0 where none
-    /// was run, or none has a value.
-    pub centre: f64,
+    /// What the two runs of one server differed by in their median ratio, as a share; null where
+    /// none was run, or none has a value.
+    pub centre: Option<f64>,
     /// Ratios that it was taken from; 0 where none was run, or none has a value.
     pub n: usize,
     /// Whether one server was run twice, and not enough rounds of both runs can be believed: the
@@ -303,7 +303,7 @@ fn floor(metric: Metric, groups: &[Vec<&JudgedCell<'_>>], seed: u64) -> Floor {
     Floor {
         metric,
         floor: aa_floor(&logs).unwrap_or(FLOOR_UNMEASURED).max(least),
-        centre: estimate(&logs).map_or(0.0, |of| of.point.abs().exp_m1()),
+        centre: estimate(&logs).map(|of| of.point.abs().exp_m1()),
         n: logs.len(),
         doubtful: is_doubtful,
         shown: metric.is_tested() && seen.iter().any(|one| one.is_higher() || one.is_lower()),

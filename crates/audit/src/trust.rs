@@ -447,7 +447,7 @@ mod tests {
         let floor = Floor {
             metric,
             floor,
-            centre: 0.0,
+            centre: None,
             n,
             doubtful,
             shown: false,

@@ -113,7 +113,7 @@ impl<'c, 'r> Family<'c, 'r> {
         let measured = floors.find(|floor| floor.metric == metric && floor.n > 0);
         Self {
             metric,
-            twins: measured.map(|floor| (floor.centre, floor.shown)),
+            twins: measured.and_then(|floor| Some((floor.centre?, floor.shown))),
             record,
             pairs: pairs.into_iter().map(with).collect(),
         }

@@ -171,7 +171,12 @@ fn twins_that_differ_by_chance_alone_do_not_hide_a_fifth() {
         43895, 49878, 54831, 52841, 51929, 49869, 34966,
     ];
     let rates = |of: [i32; 20]| of.map(f64::from).to_vec();
-    let row = |of| rate_row(&[("a", rates(base)), ("b", rates(of)), ("a~", rates(twin))], "rate=5%");
+    let row = |of| {
+        rate_row(
+            &[("a", rates(base)), ("b", rates(of)), ("a~", rates(twin))],
+            "rate=5%",
+        )
+    };
     assert_eq!(row(slow).ruling, Ruling::Breached, "{:?}", row(slow));
     assert_eq!(row(twin).ruling, Ruling::CannotTell, "{:?}", row(twin));
 }
