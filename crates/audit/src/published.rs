@@ -5,6 +5,7 @@
 //! is listed as not checked, with the flag that would let it run. Reading files is the work of the
 //! crate `published`.
 
+mod clients;
 mod code;
 mod derived;
 mod length;
@@ -135,7 +136,7 @@ fn audited(row: &Row, rig: &Rig, not_checked: &mut Vec<NotChecked>) -> AuditedRo
     AuditedRow {
         line: row.line,
         key: row.label(),
-        clients: subject.in_flight_most(),
+        clients: subject.clients().in_flight_most(),
         derived: subject.derived(),
         findings,
         notes,

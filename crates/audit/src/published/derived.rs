@@ -1,7 +1,8 @@
 //! What follows from a row's figures and the rig.
 
-use bakeoff_published::{Figure, Hidden, Row};
+use bakeoff_published::{Figure, Row};
 
+use super::clients::Clients;
 use super::length::Length;
 use super::rig::Rig;
 use super::sentence::quantile;
@@ -165,27 +166,8 @@ impl<'a> Subject<'a> {
         ))
     }
 
-    pub(super) fn clients(&self) -> Option<f64> {
-        let clients = self.row.load.clients.or(self.rig.clients);
-        clients.filter(|clients| *clients > 0.0)
-    }
-
-    /// Requests that the clients can have in flight together.
-    pub(super) fn in_flight_most(&self) -> Option<f64> {
-        Some(self.clients()? * self.streams().unwrap_or(1.0))
-    }
-
-    /// Requests that busy clients have in flight together at least: a batch is as long as its
-    /// longest request, and that one may be alone.
-    pub(super) fn in_flight_least(&self) -> Option<f64> {
-        match self.row.load.hidden {
-            Some(Hidden::Batches) => self.clients(),
-            _ => self.in_flight_most(),
-        }
-    }
-
-    fn streams(&self) -> Option<f64> {
-        self.row.load.streams.or(self.rig.streams)
+    pub(super) fn clients(&self) -> Clients {
+        Clients::of(self.row, self.rig)
     }
 
     pub(super) fn planned_per_s(&self) -> Option<f64> {
@@ -196,11 +178,6 @@ impl<'a> Subject<'a> {
     /// Whether requests were sent on a schedule, so that as many are in flight as it takes.
     pub(super) fn is_scheduled(&self) -> bool {
         self.planned_per_s().is_some() || self.row.load.scheduled
-    }
-
-    /// Whether each client may have had more requests in flight than is known.
-    pub(super) fn are_streams_hidden(&self) -> bool {
-        self.row.load.hidden.is_some() && self.streams().is_none()
     }
 
     /// The mean, where it is of the very requests that the quantiles are of: where the tool has
@@ -267,13 +244,13 @@ impl<'a> Subject<'a> {
     /// Time that the clients need for all requests, one after the other.
     pub(super) fn back_to_back_s(&self) -> Option<f64> {
         // Sent on a schedule, or on streams that nothing counts, requests overlap as they like.
-        let clients = self
-            .in_flight_most()
-            .filter(|_| !self.is_scheduled() && !self.are_streams_hidden())?;
+        let clients = self.clients();
+        let overlaps = self.is_scheduled() || clients.are_streams_hidden();
+        let in_flight = clients.in_flight_most().filter(|_| !overlaps)?;
         // Where the tool has added latencies, the mean is longer than requests were.
         let latency = &self.row.latency;
         let mean = latency.mean.filter(|_| !latency.corrected)?;
-        Some(self.timed()? * self.length.run_share? * mean.low() / 1e9 / clients)
+        Some(self.timed()? * self.length.run_share? * mean.low() / 1e9 / in_flight)
     }
 
     fn duration_min_s(&self) -> Option<f64> {

@@ -139,9 +139,9 @@ pub(super) fn ending(report: &FindReport, strict: bool) -> u8 {
     made::ending(report.why_not_valid(strict))
 }
 
-/// What goes on with a search at `path`: with twice the time where time ended before its bounds were
-/// near enough and confirmed, and with the same where a contender ceased to run. `needed_again` is
-/// the flags that it takes besides. `None` where nothing is left.
+/// What goes on with a search at `path`: with twice the time where time ended before its bounds
+/// were near enough and confirmed, and with the same where a contender ceased to run.
+/// `needed_again` is the flags that it takes besides. `None` where nothing is left.
 pub(super) fn longer(report: &FindReport, path: &Path, needed_again: &str) -> Option<String> {
     let resume = format!("bakeoff find --resume {}", shell_path(path));
     let mut rows = report.contenders.iter();

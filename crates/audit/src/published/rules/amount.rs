@@ -135,7 +135,8 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
     if subject.is_scheduled() {
         return Outcome::Missing(RATE);
     }
-    let (Some(least), Some(most)) = (subject.in_flight_least(), subject.in_flight_most()) else {
+    let clients = subject.clients();
+    let (Some(least), Some(most)) = (clients.in_flight_least(), clients.in_flight_most()) else {
         return Outcome::Missing("the number of clients (--clients)");
     };
     let (Some(in_flight), Some((per_s, mean_s))) = (subject.in_flight(), subject.rate_and_mean())
@@ -179,7 +180,7 @@ pub(super) fn little(subject: &Subject<'_>) -> Outcome {
         // What the tool added hides how many too few there were, and too many say nothing.
         return Outcome::Missing("latencies to which the tool has added none (wrk adds some)");
     }
-    if over > limit && subject.are_streams_hidden() {
+    if over > limit && subject.clients().are_streams_hidden() {
         return Outcome::Missing(STREAMS);
     }
     if over > limit && !is_longer {
@@ -209,7 +210,7 @@ pub(super) fn schedule_kept(subject: &Subject<'_>) -> Outcome {
     }
     let Some(planned) = subject.planned_per_s() else {
         // A closed loop has no schedule.
-        let needs_one = subject.clients().is_none() || subject.is_scheduled();
+        let needs_one = subject.clients().count.is_none() || subject.is_scheduled();
         return match needs_one {
             true => Outcome::Missing(RATE),
             false => Outcome::Passed,
