@@ -1,7 +1,9 @@
 //! What CI asks for: one exit code for two versions, conditions, and whether a record still holds.
 
 use std::path::Path;
+use std::time::Duration;
 
+use bakeoff_plan::{Arrival, Load, Overload, Search, goals};
 use serde_json::Value;
 
 use crate::published_site::{made_up, store};
@@ -185,6 +187,10 @@ fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
         &[&race[..], &["--fail-if", "p99 > 5"]].concat(),
         "is not a limit for p99",
     );
+    refused(
+        &[&race[..], &["--rate", "500", "--fail-if", "rate < 400"]].concat(),
+        "the condition `rate < 400` fits no load here",
+    );
     let run = ["run", "smoke", "--contender", "nginx-default"];
     refused(
         &[&run[..], &["--gate", "rate=5%"]].concat(),
@@ -197,6 +203,82 @@ fn wrong_gates_and_conditions_are_refused_before_anything_is_measured() {
     assert!(said.stderr.contains("does not see the server's process"));
     scene.run(&["verify", "missing"]).expect(2);
     scene.run(&["compare", "missing", "a", "b"]).expect(2);
+}
+
+/// A plan to which a search or an overload is added.
+const NO_ROUNDS: &str = r#"
+name = "no-rounds"
+workloads = ["synthetic"]
+
+[[contender]]
+name = "nginx"
+server = "nginx"
+
+[[contender]]
+name = "caddy"
+server = "caddy"
+"#;
+
+/// Neither was held against anything, and the exit code was 0.
+#[test]
+fn a_search_or_an_overload_takes_no_gates() {
+    let scene = Scene::new();
+    for kind in ["search", "overload"] {
+        scene.write("plan.toml", &format!("{NO_ROUNDS}\n[[{kind}]]\n"));
+        for held in [["--gate", "p99=5%"], ["--fail-if", "p99 > 1ns"]] {
+            let run = ["run", "./plan.toml", "--out", "none", held[0], held[1]];
+            let said = scene.run(&run).expect(2);
+            said.says("--gate and --fail-if are for plans with rounds");
+            assert!(!scene.path("none").exists(), "{kind} {held:?}");
+        }
+    }
+}
+
+/// Trials at different rates were held against each other.
+#[test]
+fn the_records_of_a_search_and_an_overload_are_not_compared() {
+    let scene = Scene::new();
+    let second = Duration::from_secs(1);
+    let search = Search {
+        goals: goals(&[], &[0.001]),
+        arrival: Arrival::Poisson,
+        clients: 100,
+        sum: 60 * second,
+        exceed: 0.5,
+        width: 0.02,
+        budget: 3600 * second,
+        confirm: 30 * second,
+        curve: Vec::new(),
+    };
+    let overload = Overload {
+        steps: vec![0.5, 2.0, 0.5],
+        capacity_per_s: Some(1000.0),
+        arrival: Arrival::Poisson,
+        clients: 100,
+        ladder: Vec::new(),
+        rung: 10 * second,
+    };
+    let sought = Load::sought(search, 10 * second, second);
+    let beyond = Load::beyond(overload, 10 * second, second);
+    store(&made_up::record_of_rounds(1), &scene.path("rounds"));
+    for (load, name) in [(sought, "a search"), (beyond, "an overload")] {
+        let mut record = made_up::record_of_rounds(1);
+        record.plan.loads = vec![load];
+        record.trials.clear();
+        let folder = name.replace(' ', "-");
+        store(&record, &scene.path(&folder));
+        let expected = format!("{folder} is of {name}, which has no rounds to compare");
+        let contenders = ["nginx-default", "nginx-optimized"];
+        let within = ["compare", &folder, contenders[0], contenders[1]];
+        scene.run(&within).expect(2).says(&expected);
+        for across in [["rounds", &folder], [&folder, "rounds"]] {
+            let across = ["compare", across[0], across[1], "--force"];
+            scene.run(&across).expect(2).says(&expected);
+        }
+        let gate = ["--gate", "rate=5%", "--baseline", &folder];
+        let run = [&["run", "smoke", "--out", "none"][..], &gate].concat();
+        scene.run(&run).expect(2).says(&expected);
+    }
 }
 
 #[test]
@@ -406,6 +488,12 @@ fn a_record_is_not_compared_with_itself() {
         said.stderr
     );
     assert_ne!(compare("copy", &["--force"]).status.code(), Some(2));
+    for baseline in ["record", "copy"] {
+        let gate = ["--gate", "rate=5%", "--baseline", baseline];
+        let run = [&["run", "--resume", "record"][..], &gate].concat();
+        let expected = format!("--baseline {baseline} is of the campaign that goes on");
+        scene.run(&run).expect(2).says(&expected);
+    }
     let mut later = made_up::record_of_rounds(3);
     later.machine.started_at = "2026-11-22T04:00:00Z".to_owned();
     store(&later, &scene.path("later"));
