@@ -21,6 +21,19 @@ download() {
     BAKEOFF=$folder/$name
 }
 
+# Whether all contenders did their work, so that 4 means no more than rounds that cannot tell. It is
+# also the end of a campaign in which one did not start, died or gave wrong answers.
+did_their_work() {
+    case ${arguments[0]:-} in
+    run | race) ;;
+    *) return 1 ;;
+    esac
+    local report
+    report=$(mktemp)
+    "$BAKEOFF" report "$BAKEOFF_RECORD" --format json --output "$report" 2>/dev/null &&
+        grep -q '"failing":\[\]' "$report"
+}
+
 case ${BAKEOFF_UNDECIDED:-warn} in
 warn | fail) ;;
 *)
@@ -55,11 +68,14 @@ case $code in
 0) ;;
 3) echo "::error::a gate was breached" ;;
 4)
-    if [ "${BAKEOFF_UNDECIDED:-warn}" = warn ]; then
+    if ! did_their_work; then
+        echo "::error::nothing valid was measured, or a contender did not do its work; see the log"
+    elif [ "${BAKEOFF_UNDECIDED:-warn}" = warn ]; then
         echo "::warning::the rounds cannot tell; add rounds, or use a quieter machine"
         exit 0
+    else
+        echo "::error::the rounds cannot tell"
     fi
-    echo "::error::the rounds cannot tell"
     ;;
 *) echo "::error::bakeoff ended with $code" ;;
 esac
