@@ -3,6 +3,12 @@
 # job. Its variables are set in action.yml.
 set -euo pipefail
 
+no_release() {
+    echo "::error::no release \`$BAKEOFF_REF\` of this action was downloaded; use the tag of a" \
+        "release, such as @v0.1.0, or build bakeoff and set \`program\`"
+    exit 1
+}
+
 download() {
     case $(uname -m) in
     x86_64) name=bakeoff-x86_64-unknown-linux-musl ;;
@@ -12,10 +18,14 @@ download() {
         exit 1
         ;;
     esac
+    # Empty where the action is used as `./`.
+    if [ -z "$BAKEOFF_REPOSITORY" ] || [ -z "$BAKEOFF_REF" ]; then
+        no_release
+    fi
     folder=${RUNNER_TEMP:-/tmp}/bakeoff-$BAKEOFF_REF
     mkdir -p "$folder"
     gh release download "$BAKEOFF_REF" --repo "$BAKEOFF_REPOSITORY" --dir "$folder" --clobber \
-        --pattern "$name" --pattern SHA256SUMS
+        --pattern "$name" --pattern SHA256SUMS || no_release
     (cd "$folder" && grep " $name\$" SHA256SUMS | sha256sum --check --quiet --strict)
     chmod 755 "$folder/$name"
     BAKEOFF=$folder/$name

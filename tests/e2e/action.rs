@@ -9,6 +9,11 @@ use crate::support::scene::Scene;
 
 /// Runs the script as the action does, with these arguments for this program.
 fn act(scene: &Scene, program: &Path, arguments: &str, undecided: &str) -> Output {
+    let mut command = action(scene, arguments, undecided);
+    command.env("BAKEOFF", program).output().unwrap()
+}
+
+fn action(scene: &Scene, arguments: &str, undecided: &str) -> Command {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/action.sh");
     let mut command = scene.settle(Command::new("bash"));
     command.arg(script);
@@ -16,13 +21,12 @@ fn act(scene: &Scene, program: &Path, arguments: &str, undecided: &str) -> Outpu
         scene.write(name, "");
     }
     command
-        .env("BAKEOFF", program)
         .env("BAKEOFF_ARGUMENTS", arguments)
         .env("BAKEOFF_RECORD", "record")
         .env("BAKEOFF_UNDECIDED", undecided)
         .env("GITHUB_OUTPUT", scene.path("output"))
         .env("GITHUB_STEP_SUMMARY", scene.path("summary"));
-    command.output().unwrap()
+    command
 }
 
 /// A program like bakeoff that ends with the code after its command, and has a report to write of
@@ -66,6 +70,36 @@ fn an_exit_code_becomes_a_red_build_a_warning_or_nothing() {
         let noted = std::fs::read_to_string(scene.path("output")).unwrap();
         let is_noted = noted.contains(&format!("exit-code={code}\n"));
         assert_eq!(is_noted, undecided != "perhaps", "{noted}");
+    }
+}
+
+/// A commit, a branch and `./` have no release.
+#[test]
+fn a_release_that_is_not_there_is_named() {
+    let scene = Scene::new();
+    let client = scene.write(
+        "bin/gh",
+        "#!/bin/sh\necho 'release not found' >&2\nexit 1\n",
+    );
+    std::fs::set_permissions(&client, PermissionsExt::from_mode(0o755)).unwrap();
+    let folder = client.parent().unwrap().to_str().unwrap();
+    let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
+    for (repository, reference) in [("", ""), ("somebody/bakeoff", "main")] {
+        let mut command = action(&scene, "race\na\nb\n", "warn");
+        command
+            .env("BAKEOFF", "")
+            .env("BAKEOFF_REPOSITORY", repository)
+            .env("BAKEOFF_REF", reference)
+            .env("RUNNER_TEMP", scene.path("tmp"))
+            .env("PATH", &path);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let named = format!("::error::no release `{reference}` of this action was downloaded");
+        assert!(
+            text.starts_with(&named) && text.contains("set `program`"),
+            "{text}"
+        );
     }
 }
 
